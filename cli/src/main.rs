@@ -1,0 +1,2 @@
+//! `warpscope`: the laboratory for shells and continuous integration.
+fn main() {}

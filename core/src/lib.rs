@@ -1,0 +1,3 @@
+//! The laboratory: a no_std library with no input, output, clock, page or threads.
+#![no_std]
+extern crate alloc;
