@@ -1,0 +1,12 @@
+//! The laboratory behind a message. The page and its worker speak in [`message`]; [`run`] answers.
+
+pub mod message;
+
+use message::{Request, Response};
+
+/// Answers one request of the page. Never panics on bad input: what is wrong with a program is part of the answer.
+pub fn run(request: Request) -> Response {
+    match request {
+        Request::Ping => Response::Pong,
+    }
+}

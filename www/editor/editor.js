@@ -1,0 +1,1 @@
+// The page imports this module, bundled by esbuild to `editor.js` beside it.
