@@ -1,0 +1,52 @@
+//! What the first view weighs: everything in `dist/` that the page loads before anybody clicks, compressed as a
+//! web server would.
+
+use std::fs;
+use std::io::Write;
+
+use anyhow::{Result, bail};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::{progress, workspace};
+
+/// The budget of the first view in bytes, compressed.
+const BUDGET: usize = 500_000;
+
+/// Over the budget by more than this share, the build fails.
+const TOLERANCE: f64 = 0.05;
+
+/// What the page loads only when asked. A browser test holds the page to this list.
+const ON_DEMAND: [&str; 2] = ["examples", "lessons"];
+
+/// Prints the compressed size of each file of the first view, and fails if the sum is over budget.
+/// A draft is only measured.
+pub fn check(draft: bool) -> Result<()> {
+    let dist = workspace::dist();
+    let mut total = 0;
+    println!("==> size of the first view, compressed");
+    for file in progress::files_below(&dist)? {
+        let name = file.strip_prefix(&dist)?;
+        if ON_DEMAND.iter().any(|folder| name.starts_with(folder)) {
+            continue;
+        }
+        let size = compressed_size(&fs::read(&file)?)?;
+        total += size;
+        println!("    {:>7.1} KB  {}", size as f64 / 1000.0, name.display());
+    }
+    println!(
+        "    {:>7.1} KB  of {} KB",
+        total as f64 / 1000.0,
+        BUDGET / 1000
+    );
+    if !draft && total as f64 > BUDGET as f64 * (1.0 + TOLERANCE) {
+        bail!("the first view weighs {total} bytes compressed; the budget is {BUDGET}");
+    }
+    Ok(())
+}
+
+fn compressed_size(bytes: &[u8]) -> Result<usize> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes)?;
+    Ok(encoder.finish()?.len())
+}

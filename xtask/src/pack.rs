@@ -1,0 +1,64 @@
+//! The npm package: the engine's bindings beside the files of `pkg/`, as a tarball.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use crate::{progress, setup, site, tools, workspace};
+
+/// What of `pkg/` is published as it stands.
+const FILES: [&str; 6] = [
+    "package.json",
+    "README.md",
+    "index.js",
+    "node.js",
+    "api.js",
+    "index.d.ts",
+];
+
+/// Builds the package and returns the path of its tarball.
+pub fn pack() -> Result<PathBuf> {
+    setup::setup()?;
+    let wasm = site::compile(&["warpscope-engine"], &["npm"], false)?;
+    let bindings = site::bindings("npm");
+    site::bind("npm", &wasm, &bindings, false)?;
+    progress::step("pack the npm package", || {
+        let root = workspace::root();
+        let out = workspace::target().join("package");
+        if out.exists() {
+            fs::remove_dir_all(&out)?;
+        }
+        fs::create_dir_all(&out)?;
+        for file in FILES {
+            fs::copy(root.join("pkg").join(file), out.join(file))
+                .with_context(|| file.to_owned())?;
+        }
+        for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+            fs::copy(root.join(licence), out.join(licence))?;
+        }
+        fs::copy(bindings.join("npm.js"), out.join("engine.js"))?;
+        fs::copy(bindings.join("npm_bg.wasm"), out.join("npm_bg.wasm"))?;
+        let name = tools::read(tools::npm(&out).args(["pack", "--silent"]))?;
+        Ok(out.join(name.trim()))
+    })
+}
+
+/// Compiles the command line, with which the package's tests compare the engine, and returns its path.
+pub fn command_line() -> Result<PathBuf> {
+    progress::step("compile the command line", || {
+        tools::run(tools::cargo().args([
+            "build",
+            "--quiet",
+            "--locked",
+            "--package",
+            "warpscope-cli",
+        ]))
+    })?;
+    let name = if cfg!(windows) {
+        "warpscope.exe"
+    } else {
+        "warpscope"
+    };
+    Ok(workspace::target().join("debug").join(name))
+}

@@ -1,0 +1,97 @@
+//! What a fresh checkout lacks: the compilation target, the npm packages and the bundled editor.
+
+use anyhow::{Context, Result, bail};
+
+use crate::{progress, tools, workspace};
+
+/// What the page and its worker are compiled for.
+pub const WASM: &str = "wasm32-unknown-unknown";
+
+/// A machine without an operating system: what compiles for it is no_std.
+pub const BARE_METAL: &str = "thumbv7em-none-eabi";
+
+/// The oldest Node.js with all that the tools and tests use.
+const NODE_MAJOR: u32 = 20;
+
+/// Everything that building, serving and packing need. Cheap when nothing is missing.
+pub fn setup() -> Result<()> {
+    compilation_target(WASM)?;
+    node_is_recent()?;
+    npm_packages()?;
+    bundle_editor()
+}
+
+/// Adds `target` to the toolchain if it is missing.
+pub fn compilation_target(target: &str) -> Result<()> {
+    let libraries = tools::read(
+        std::process::Command::new("rustc")
+            .args(["--print", "target-libdir", "--target", target])
+            .current_dir(workspace::root()),
+    )?;
+    if std::path::Path::new(libraries.trim()).is_dir() {
+        return Ok(());
+    }
+    progress::step(&format!("add the compilation target {target}"), || {
+        tools::run(
+            std::process::Command::new("rustup")
+                .args(["target", "add", target])
+                .current_dir(workspace::root()),
+        )
+        .with_context(|| {
+            format!("without rustup, install Rust's standard library for {target} by hand")
+        })
+    })
+}
+
+fn node_is_recent() -> Result<()> {
+    let version =
+        tools::read(tools::node().arg("--version")).context("Node.js 20 or later is needed")?;
+    let major = version
+        .trim()
+        .trim_start_matches('v')
+        .split('.')
+        .next()
+        .and_then(|major| major.parse::<u32>().ok());
+    match major {
+        Some(major) if major >= NODE_MAJOR => Ok(()),
+        _ => bail!(
+            "Node.js {NODE_MAJOR} or later is needed, this is {}",
+            version.trim()
+        ),
+    }
+}
+
+fn npm_packages() -> Result<()> {
+    let www = workspace::www();
+    progress::step_unless_current(
+        "install the npm packages",
+        &[www.join("package.json"), www.join("package-lock.json")],
+        "",
+        &[www.join("node_modules")],
+        || {
+            tools::run(tools::npm(&www).args([
+                "ci",
+                "--no-audit",
+                "--no-fund",
+                "--no-progress",
+                "--loglevel=error",
+            ]))
+        },
+    )
+}
+
+fn bundle_editor() -> Result<()> {
+    let www = workspace::www();
+    let output = www.join("build/editor.js");
+    progress::step_unless_current(
+        "bundle the editor",
+        &[
+            www.join("editor"),
+            www.join("package.json"),
+            www.join("package-lock.json"),
+        ],
+        "",
+        std::slice::from_ref(&output),
+        || tools::run(tools::npm(&www).args(["run", "--silent", "bundle"])),
+    )
+}
