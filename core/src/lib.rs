@@ -1,3 +1,5 @@
 //! The laboratory: a no_std library with no input, output, clock, page or threads.
 #![no_std]
 extern crate alloc;
+
+pub mod ir;

@@ -22,10 +22,7 @@ fn answer(scope: &DedicatedWorkerGlobalScope, event: MessageEvent) {
         Ok(request) => request,
         Err(error) => wasm_bindgen::throw_str(&format!("not a request: {error}")),
     };
-    let response = Numbered {
-        id: request.id,
-        body: warpscope_engine::run(request.body),
-    };
+    let response = Numbered { id: request.id, body: warpscope_engine::run(request.body) };
     let encoder = serde_wasm_bindgen::Serializer::json_compatible();
     match serde::Serialize::serialize(&response, &encoder) {
         Ok(value) => post(scope, &value),

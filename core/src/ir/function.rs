@@ -1,0 +1,386 @@
+//! Functions and kernels: registers, blocks, declarations, profiles, and the names that are their identity.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{PrimaryMap, SecondaryMap};
+
+use super::comments::{CommentAnchor, Comments};
+use super::entities::{Array, Block, Input, Inst, Reg};
+use super::inst::InstData;
+use super::layout::{Insts, Layout};
+use super::names::NameSpace;
+use super::types::{Space, Type};
+
+/// A piece of source text, in bytes, `start..end`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Span {
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+/// Kernel or function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FuncKind {
+    /// Launched; returns nothing.
+    Kernel,
+    /// Called.
+    Func,
+}
+
+/// What a parameter is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ParamType {
+    /// A number.
+    Scalar(Type),
+    /// An array by value, in the `param` space: element type and count. It has no register.
+    Array(Type, u32),
+    /// A 64-bit address. `restrict` promises that no other pointer reaches its memory.
+    Pointer {
+        /// The memory it points into; none is generic.
+        space: Option<Space>,
+        /// No other pointer reaches its memory.
+        restrict: bool,
+    },
+    /// A 2-D texture handle.
+    Texture,
+}
+
+/// A parameter.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ParamData {
+    /// Its name; the register's too, where it has one.
+    pub name: String,
+    /// What it is.
+    pub ty: ParamType,
+    /// The register that holds it on entry. None for an array by value.
+    pub reg: Option<Reg>,
+}
+
+/// A register.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RegData {
+    /// Its name, unique among the function's registers, inputs and arrays for ever.
+    pub name: String,
+    /// Its type. Pointers and textures are `b64`.
+    pub ty: Type,
+    /// Did the text declare it with a `reg` line? The printer writes one whenever the type cannot be inferred.
+    pub declared: bool,
+}
+
+/// A block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BlockData {
+    /// Its name, unique among the function's blocks for ever.
+    pub name: String,
+    /// The block whose copy it is: copies of copies are numbered after the first original.
+    pub copy_of: PackedOption<Block>,
+}
+
+/// A `shared` or `local` array.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ArrayData {
+    /// Its name.
+    pub name: String,
+    /// `Space::Shared` or `Space::Local`.
+    pub space: Space,
+    /// The element type.
+    pub ty: Type,
+    /// Elements; none means that the launch's `shared` bytes say how many (PTX's extern shared array).
+    pub len: Option<u32>,
+}
+
+/// An `input`: a source of outside values.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InputData {
+    /// Its name.
+    pub name: String,
+    /// The type drawn.
+    pub ty: Type,
+    /// One value for all threads of the launch at each draw.
+    pub uniform: bool,
+}
+
+/// A profile that the text declares. Counts are executions; the unit (lanes or warps) is the writer's.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Profile {
+    /// Acyclic paths, block by block, and how often each ran.
+    Path(Vec<(Vec<Block>, u64)>),
+    /// Edges and how often each ran.
+    Edge(Vec<(Block, Block, u64)>),
+    /// Zero probabilities.
+    Zero(Vec<ZeroEntry>),
+}
+
+/// `block.register#k: p`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ZeroEntry {
+    /// Where the write is.
+    pub block: Block,
+    /// What it writes.
+    pub reg: Reg,
+    /// Which of the block's writes of the register, from 0.
+    pub occurrence: u32,
+    /// Probability (0–1) that all active lanes of the warp get zero.
+    pub probability: f64,
+}
+
+/// A kernel or function.
+///
+/// Everything is readable; whoever changes a function that has been built goes through [`crate::edit`], which keeps
+/// the inverse of what it does. The `build_…` methods are for parsers and importers.
+#[derive(Clone)]
+pub struct Function {
+    /// Its name, unique in the module.
+    pub name: String,
+    /// Kernel or function.
+    pub kind: FuncKind,
+    /// Parameters in order.
+    pub params: Vec<ParamData>,
+    /// The type returned, if any.
+    pub returns: Option<Type>,
+    /// Registers, parameters' included.
+    pub regs: PrimaryMap<Reg, RegData>,
+    /// All blocks that ever were; [`Function::layout`] says which stand in the text.
+    pub blocks: PrimaryMap<Block, BlockData>,
+    /// All instructions that ever were.
+    pub insts: PrimaryMap<Inst, InstData>,
+    /// Where they stand.
+    pub layout: Layout,
+    /// `shared` and `local` arrays.
+    pub arrays: PrimaryMap<Array, ArrayData>,
+    /// Inputs.
+    pub inputs: PrimaryMap<Input, InputData>,
+    /// Where calls may enter. Empty for the ordinary function with one entry, its first block; see
+    /// [`Function::entry_blocks`].
+    pub entries: Vec<Block>,
+    /// Declared profiles in text order.
+    pub profiles: Vec<Profile>,
+    /// Comments, by what they stand at.
+    pub comments: Comments,
+    /// Where each instruction stood in the source; the default span where it did not.
+    pub inst_spans: SecondaryMap<Inst, Span>,
+    /// Where each block's label stood in the source.
+    pub block_spans: SecondaryMap<Block, Span>,
+    /// Where the name stood in the source.
+    pub span: Span,
+    reg_names: NameSpace,
+    block_names: NameSpace,
+}
+
+impl Function {
+    /// An empty function.
+    pub fn new(name: impl Into<String>, kind: FuncKind) -> Function {
+        Function {
+            name: name.into(),
+            kind,
+            params: Vec::new(),
+            returns: None,
+            regs: PrimaryMap::new(),
+            blocks: PrimaryMap::new(),
+            insts: PrimaryMap::new(),
+            layout: Layout::default(),
+            arrays: PrimaryMap::new(),
+            inputs: PrimaryMap::new(),
+            entries: Vec::new(),
+            profiles: Vec::new(),
+            comments: Comments::default(),
+            inst_spans: SecondaryMap::new(),
+            block_spans: SecondaryMap::new(),
+            span: Span::default(),
+            reg_names: NameSpace::default(),
+            block_names: NameSpace::default(),
+        }
+    }
+
+    // --- reading -------------------------------------------------------------------------------------------------
+
+    /// Blocks in text order.
+    pub fn block_order(&self) -> impl Iterator<Item = Block> + '_ {
+        self.layout.blocks()
+    }
+
+    /// Instructions of a block in order, terminator last.
+    pub fn block_insts(&self, block: Block) -> Insts<'_> {
+        self.layout.insts(block)
+    }
+
+    /// The terminator, if the block is complete.
+    pub fn terminator(&self, block: Block) -> Option<Inst> {
+        self.layout.last_inst(block).filter(|&inst| self.insts[inst].is_terminator())
+    }
+
+    /// Where control may go from the end of a block, in the terminator's order, repetitions kept.
+    pub fn successors(&self, block: Block) -> &[Block] {
+        match self.terminator(block) {
+            Some(inst) => &self.insts[inst].targets,
+            None => &[],
+        }
+    }
+
+    /// The block that control enters first: the first of the text, or the first of `entries`.
+    pub fn entry_block(&self) -> Option<Block> {
+        self.entries.first().copied().or_else(|| self.layout.first_block())
+    }
+
+    /// All blocks that control may enter from outside.
+    pub fn entry_blocks(&self) -> Vec<Block> {
+        if self.entries.is_empty() { self.entry_block().into_iter().collect() } else { self.entries.clone() }
+    }
+
+    /// The block that an instruction stands in.
+    pub fn inst_block(&self, inst: Inst) -> Option<Block> {
+        self.layout.inst_block(inst)
+    }
+
+    /// Number of instructions that stand in the text, terminators included.
+    pub fn inst_count(&self) -> usize {
+        self.block_order().map(|block| self.block_insts(block).count()).sum()
+    }
+
+    /// The block of that name, if it stands in the text.
+    pub fn block_by_name(&self, name: &str) -> Option<Block> {
+        self.block_order().find(|&block| self.blocks[block].name == name)
+    }
+
+    /// The register of that name.
+    pub fn reg_by_name(&self, name: &str) -> Option<Reg> {
+        self.regs.iter().find(|(_, data)| data.name == name).map(|(reg, _)| reg)
+    }
+
+    /// The parameter that a register is, if it is one.
+    pub fn param_of(&self, reg: Reg) -> Option<&ParamData> {
+        self.params.iter().find(|param| param.reg == Some(reg))
+    }
+
+    // --- building: for parsers and the editor ----------------------------------------------------------------------
+
+    /// Adds a register. The name must be new; see [`Function::fresh_reg_name`].
+    pub fn build_reg(&mut self, name: impl Into<String>, ty: Type) -> Reg {
+        let name = name.into();
+        self.reg_names.take(&name);
+        self.regs.push(RegData { name, ty, declared: false })
+    }
+
+    /// Adds a block at the end of the text. The name must be new; see [`Function::fresh_block_name`].
+    pub fn build_block(&mut self, name: impl Into<String>) -> Block {
+        let block = self.build_detached_block(name, None);
+        self.layout.insert_block(block, None);
+        block
+    }
+
+    /// Adds a block that stands nowhere yet.
+    pub fn build_detached_block(&mut self, name: impl Into<String>, copy_of: Option<Block>) -> Block {
+        let name = name.into();
+        self.block_names.take(&name);
+        self.blocks.push(BlockData { name, copy_of: copy_of.into() })
+    }
+
+    /// Adds an instruction at the end of a block.
+    pub fn build_inst(&mut self, block: Block, data: InstData) -> Inst {
+        let inst = self.insts.push(data);
+        self.layout.insert_inst(inst, block, None);
+        inst
+    }
+
+    /// Adds a `shared` or `local` array. Its name is taken from the registers' name space.
+    pub fn build_array(&mut self, data: ArrayData) -> Array {
+        self.reg_names.take(&data.name);
+        self.arrays.push(data)
+    }
+
+    /// Adds an input. Its name is taken from the registers' name space.
+    pub fn build_input(&mut self, data: InputData) -> Input {
+        self.reg_names.take(&data.name);
+        self.inputs.push(data)
+    }
+
+    /// Adds a parameter and, unless it is an array by value, its register.
+    pub fn build_param(&mut self, name: impl Into<String>, ty: ParamType) -> Option<Reg> {
+        let name = name.into();
+        let reg = match ty {
+            ParamType::Scalar(ty) => Some(self.build_reg(name.clone(), ty)),
+            ParamType::Pointer { .. } | ParamType::Texture => Some(self.build_reg(name.clone(), Type::B64)),
+            ParamType::Array(..) => {
+                self.reg_names.take(&name);
+                None
+            }
+        };
+        self.params.push(ParamData { name, ty, reg });
+        reg
+    }
+
+    /// Lets go of a register's name when its creation is undone.
+    pub(crate) fn release_reg_name(&mut self, name: &str) {
+        self.reg_names.release(name);
+    }
+
+    /// Takes a register's name again when its creation is redone.
+    pub(crate) fn reclaim_reg_name(&mut self, name: &str) {
+        self.reg_names.take(name);
+    }
+
+    /// Lets go of a block's name when its creation is undone.
+    pub(crate) fn release_block_name(&mut self, name: &str) {
+        self.block_names.release(name);
+    }
+
+    /// Takes a block's name again when its creation is redone.
+    pub(crate) fn reclaim_block_name(&mut self, name: &str) {
+        self.block_names.take(name);
+    }
+
+    // --- fresh names -------------------------------------------------------------------------------------------------
+
+    /// Is the name taken among registers, inputs, arrays and parameters, now or ever?
+    pub fn reg_name_is_taken(&self, name: &str) -> bool {
+        self.reg_names.contains(name)
+    }
+
+    /// Is the name taken among blocks, now or ever?
+    pub fn block_name_is_taken(&self, name: &str) -> bool {
+        self.block_names.contains(name)
+    }
+
+    /// A name for a new register: `stem` itself if it is free, else `stem_1`, `stem_2`, …
+    pub fn fresh_reg_name(&self, stem: &str) -> String {
+        self.reg_names.fresh(stem)
+    }
+
+    /// A name for a new temporary: `t1`, `t2`, …
+    pub fn fresh_temporary_name(&self) -> String {
+        self.reg_names.fresh_numbered("t")
+    }
+
+    /// A name for a new block: `stem` itself if it is free, else `stem_1`, `stem_2`, …
+    pub fn fresh_block_name(&self, stem: &str) -> String {
+        self.block_names.fresh(stem)
+    }
+
+    /// A name for a copy of a block: `n4_1`, `n4_2`, …, also for a copy of a copy of `n4`.
+    pub fn fresh_copy_name(&self, of: Block) -> String {
+        self.block_names.fresh_numbered(&format!("{}_", self.blocks[self.original_of(of)].name))
+    }
+
+    /// A name for a block on the edge `from -> to`: `from_to`.
+    pub fn fresh_edge_name(&self, from: Block, to: Block) -> String {
+        self.fresh_block_name(&format!("{}_{}", self.blocks[from].name, self.blocks[to].name))
+    }
+
+    /// The block that this one is a copy of, directly or through other copies; itself if it is none.
+    pub fn original_of(&self, mut block: Block) -> Block {
+        while let Some(original) = self.blocks[block].copy_of.expand() {
+            block = original;
+        }
+        block
+    }
+
+    /// Comments of an anchor, for printers.
+    pub fn comments_at(&self, anchor: CommentAnchor) -> Option<&super::comments::Comment> {
+        self.comments.at(anchor)
+    }
+}

@@ -1,0 +1,229 @@
+//! Instructions: an opcode, an optional guard, destinations, operands and, for a terminator, the blocks it may go to.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use smallvec::SmallVec;
+
+use super::entities::{Array, Block, Func, Global, Input, Reg};
+use super::opcode::{Op, Opcode};
+use super::special::Special;
+
+/// The predicate that an instruction waits for: a lane where it is false does not take part.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Guard {
+    /// A register of type `pred`.
+    pub reg: Reg,
+    /// `@!p`: the lane takes part where the predicate is false.
+    pub negated: bool,
+}
+
+/// The name of a piece of memory, whose address it stands for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Symbol {
+    /// A `global` or `const` array of the module.
+    Global(Global),
+    /// A `shared` or `local` array of the function.
+    Array(Array),
+    /// The k-th parameter, an array by value in the `param` space.
+    Param(u32),
+}
+
+/// What an address is counted from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum AddressBase {
+    /// A register that holds a 64-bit address (a 32-bit one for shared and local windows is zero-extended).
+    Reg(Reg),
+    /// A declared piece of memory.
+    Symbol(Symbol),
+    /// No base: the offset is the address.
+    Absolute,
+}
+
+/// `base + Σ scale·index + offset`, all in bytes and computed in 64 bits.
+///
+/// Both spellings of the text are this one form: `x[2*i - 1]` counts elements of the access type, `[r + 16]` bytes.
+/// An index register extends to 64 bits by its type: `s` with its sign, `u` and `b` with zeros.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Address {
+    /// What the address is counted from.
+    pub base: AddressBase,
+    /// Index registers and their scales in bytes, in the order of the text.
+    pub terms: SmallVec<[(Reg, i64); 1]>,
+    /// Constant part in bytes.
+    pub offset: i64,
+}
+
+/// One operand.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Operand {
+    /// A register's value.
+    Reg(Reg),
+    /// The negation of a predicate register (a conditional branch, a combined `setp`, a vote).
+    NotReg(Reg),
+    /// A constant's bits, reduced to the width that the opcode's signature gives this position.
+    Const(u64),
+    /// A special register; all of them have type `u32`.
+    Special(Special),
+    /// The address of a piece of memory.
+    Symbol(Symbol),
+    /// Where a memory operation goes.
+    Address(Box<Address>),
+    /// A brace list: the elements of a vector store or of a packing `mov`.
+    List(Box<[Operand]>),
+    /// The input that `in` draws from.
+    Input(Input),
+}
+
+impl Operand {
+    /// The register, if the operand is one (not negated).
+    pub fn as_reg(&self) -> Option<Reg> {
+        if let Operand::Reg(reg) = self { Some(*reg) } else { None }
+    }
+
+    /// The constant's bits, if the operand is one.
+    pub fn as_const(&self) -> Option<u64> {
+        if let Operand::Const(bits) = self { Some(*bits) } else { None }
+    }
+
+    /// The address, if the operand is one.
+    pub fn as_address(&self) -> Option<&Address> {
+        if let Operand::Address(address) = self { Some(address) } else { None }
+    }
+
+    /// Calls `visit` with every register that the operand reads, in text order.
+    pub fn for_each_reg(&self, visit: &mut impl FnMut(Reg)) {
+        match self {
+            Operand::Reg(reg) | Operand::NotReg(reg) => visit(*reg),
+            Operand::Address(address) => {
+                if let AddressBase::Reg(reg) = address.base {
+                    visit(reg);
+                }
+                address.terms.iter().for_each(|(reg, _)| visit(*reg));
+            }
+            Operand::List(elements) => elements.iter().for_each(|e| e.for_each_reg(visit)),
+            Operand::Const(_) | Operand::Special(_) | Operand::Symbol(_) | Operand::Input(_) => {}
+        }
+    }
+
+    /// Calls `visit` with a mutable place for every register that the operand reads, in text order.
+    pub fn for_each_reg_mut(&mut self, visit: &mut impl FnMut(&mut Reg)) {
+        match self {
+            Operand::Reg(reg) | Operand::NotReg(reg) => visit(reg),
+            Operand::Address(address) => {
+                if let AddressBase::Reg(reg) = &mut address.base {
+                    visit(reg);
+                }
+                address.terms.iter_mut().for_each(|(reg, _)| visit(reg));
+            }
+            Operand::List(elements) => elements.iter_mut().for_each(|e| e.for_each_reg_mut(visit)),
+            Operand::Const(_) | Operand::Special(_) | Operand::Symbol(_) | Operand::Input(_) => {}
+        }
+    }
+}
+
+/// Whom a call calls.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Callee {
+    /// The function.
+    pub func: Func,
+    /// Which of the callee's `entries`; 0 is the one taken when the text names none.
+    pub entry: u32,
+}
+
+/// One instruction. Terminators are instructions too; they stand last in their block.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct InstData {
+    /// Lanes where the guard is false do not take part. Terminators have none.
+    pub guard: Option<Guard>,
+    /// What it does.
+    pub opcode: Opcode,
+    /// Registers it writes, in text order.
+    pub dsts: SmallVec<[Reg; 1]>,
+    /// What it reads, in text order.
+    pub args: SmallVec<[Operand; 3]>,
+    /// Where a terminator may go: `br` one, a conditional `br` the true side then the false side, `switch` any number
+    /// (the last one is taken for every value beyond), `call … to` one for each exit of the callee.
+    pub targets: SmallVec<[Block; 2]>,
+    /// The function of a call.
+    pub callee: Option<Callee>,
+    /// `ret.K`: the exit of a function with several, 0 elsewhere.
+    pub exit: u32,
+}
+
+impl InstData {
+    /// An unguarded instruction.
+    pub fn new(opcode: Opcode, dsts: impl IntoIterator<Item = Reg>, args: impl IntoIterator<Item = Operand>) -> Self {
+        InstData {
+            guard: None,
+            opcode,
+            dsts: dsts.into_iter().collect(),
+            args: args.into_iter().collect(),
+            targets: SmallVec::new(),
+            callee: None,
+            exit: 0,
+        }
+    }
+
+    /// `br target`.
+    pub fn branch(target: Block) -> Self {
+        let mut inst = InstData::new(Opcode::untyped(Op::Br), [], []);
+        inst.targets.push(target);
+        inst
+    }
+
+    /// `br condition, on_true, on_false`; the condition is a predicate register, plain or negated.
+    pub fn branch_if(condition: Operand, on_true: Block, on_false: Block) -> Self {
+        let mut inst = InstData::new(Opcode::untyped(Op::BrIf), [], [condition]);
+        inst.targets.extend([on_true, on_false]);
+        inst
+    }
+
+    /// The same instruction under a guard.
+    pub fn guarded(mut self, guard: Option<Guard>) -> Self {
+        self.guard = guard;
+        self
+    }
+
+    /// Calls `visit` with every register that the instruction reads: the guard first, then the operands in text order.
+    /// A register read twice is visited twice. (A guarded destination keeps its old value in the other lanes; that
+    /// is for liveness to know, not a read.)
+    pub fn for_each_use(&self, mut visit: impl FnMut(Reg)) {
+        if let Some(guard) = self.guard {
+            visit(guard.reg);
+        }
+        self.args.iter().for_each(|arg| arg.for_each_reg(&mut visit));
+    }
+
+    /// The registers it reads, guard first, repetitions kept.
+    pub fn uses(&self) -> SmallVec<[Reg; 4]> {
+        let mut regs = SmallVec::new();
+        self.for_each_use(|reg| regs.push(reg));
+        regs
+    }
+
+    /// The first destination, for the many opcodes that have exactly one.
+    pub fn dst(&self) -> Option<Reg> {
+        self.dsts.first().copied()
+    }
+
+    /// The memory operand of a load, store or atomic.
+    pub fn address(&self) -> Option<&Address> {
+        self.args.iter().find_map(Operand::as_address)
+    }
+
+    /// Does it end a block?
+    pub fn is_terminator(&self) -> bool {
+        self.opcode.op.is_terminator()
+    }
+
+    /// All targets, each once, in text order.
+    pub fn distinct_targets(&self) -> Vec<Block> {
+        let mut seen = Vec::with_capacity(self.targets.len());
+        for &target in &self.targets {
+            if !seen.contains(&target) {
+                seen.push(target);
+            }
+        }
+        seen
+    }
+}

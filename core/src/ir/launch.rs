@@ -1,0 +1,136 @@
+//! Launches: how the playground runs a kernel, as the text says it. Sliders and options override it.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::comments::Comments;
+use super::function::Span;
+use super::types::Type;
+
+/// A number as written: it becomes bits when the type of its place is known.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Number {
+    /// Decimal or `0x…`.
+    Int(i128),
+    /// With a point or exponent, `inf` or `nan`.
+    Float(f64),
+    /// PTX's `0f3F800000`.
+    F32Bits(u32),
+    /// PTX's `0d3FF0000000000000`.
+    F64Bits(u64),
+}
+
+/// Where the elements of a buffer, or the draws of an input, come from.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ValueSource {
+    /// 0, 1, 2, …
+    Iota,
+    /// The same everywhere.
+    Const(Number),
+    /// Evenly distributed: a ≤ x < b for floats, a…b inclusive for integers.
+    Random(Number, Number),
+    /// 1 with that probability (0–1), else 0.
+    True(f64),
+    /// These, then zeros.
+    List(Vec<Number>),
+}
+
+/// Values with their statistics.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Values {
+    /// Where they come from.
+    pub source: ValueSource,
+    /// Probability (0–1) that an element is zero instead.
+    pub zero: Option<f64>,
+    /// Probability (0–1) that a warp's aligned group of elements shares one draw. Divergence is one minus this.
+    pub coherence: Option<f64>,
+}
+
+/// What a parameter or input gets.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Fill {
+    /// A scalar.
+    Number(Number),
+    /// The elements of an array by value.
+    Numbers(Vec<Number>),
+    /// A buffer in global memory: element type and count. Binds to `ptr`, `u64` and `b64`.
+    Buffer {
+        /// Element type.
+        ty: Type,
+        /// Elements.
+        len: u32,
+        /// The initial contents.
+        values: Values,
+    },
+    /// An f32 texture of four-element texels: width and height in texels.
+    Texture {
+        /// Texels a row.
+        width: u32,
+        /// Rows.
+        height: u32,
+        /// The contents, texel by texel, element by element.
+        values: Values,
+    },
+    /// The draws of an input.
+    Draws(Values),
+}
+
+/// Which parameter or input a line of a launch is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FillKey {
+    /// By name.
+    Name(String),
+    /// `#k`: the k-th parameter, from 0.
+    Index(u32),
+}
+
+/// One line `name = fill`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Binding {
+    /// What is bound.
+    pub key: FillKey,
+    /// To what.
+    pub fill: Fill,
+    /// Where the key stood in the source.
+    pub span: Span,
+}
+
+/// A `launch`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Launch {
+    /// The kernel's name.
+    pub kernel: String,
+    /// Blocks along x, y, z.
+    pub grid: [u32; 3],
+    /// Threads a block along x, y, z.
+    pub block: [u32; 3],
+    /// Lanes a warp (8, 16 or 32), where the text says.
+    pub warp: Option<u32>,
+    /// Bytes for shared arrays without a size.
+    pub shared: Option<u32>,
+    /// Seed of everything random, where the text says; else 0.
+    pub seed: Option<u64>,
+    /// Parameters and inputs, in text order.
+    pub bindings: Vec<Binding>,
+    /// Its comments. `CommentAnchor::Line(k)` counts in canonical order: grid, block, warp, shared, seed, then bindings.
+    pub comments: Comments,
+    /// Where the kernel's name stood in the source.
+    pub span: Span,
+}
+
+impl Launch {
+    /// One block of one thread, nothing bound.
+    pub fn new(kernel: impl Into<String>) -> Launch {
+        Launch {
+            kernel: kernel.into(),
+            grid: [1; 3],
+            block: [1; 3],
+            warp: None,
+            shared: None,
+            seed: None,
+            bindings: Vec::new(),
+            comments: Comments::default(),
+            span: Span::default(),
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What a program is.
+//!
+//! A [`Module`] holds kernels, functions, global arrays and launches. A [`Function`] holds typed registers that may be
+//! assigned many times, blocks, and instructions that may be guarded; ids ([`Block`], [`Inst`], [`Reg`]) are never
+//! reused, and [`Layout`] says what stands where. An [`Opcode`] is one small value; [`Opcode::signature`] is the one
+//! table of what it takes.
+
+mod comments;
+mod entities;
+mod function;
+mod inst;
+mod launch;
+mod layout;
+mod module;
+mod names;
+mod opcode;
+mod signature;
+mod special;
+mod spelling;
+mod types;
+
+pub use comments::{Comment, CommentAnchor, Comments};
+pub use entities::{Array, Block, Func, Global, Input, Inst, Reg};
+pub use function::{
+    ArrayData, BlockData, FuncKind, Function, InputData, ParamData, ParamType, Profile, RegData, Span, ZeroEntry,
+};
+pub use inst::{Address, AddressBase, Callee, Guard, InstData, Operand, Symbol};
+pub use launch::{Binding, Fill, FillKey, Launch, Number, ValueSource, Values};
+pub use layout::{Insts, Layout};
+pub use module::{GlobalData, Item, Module};
+pub use opcode::{AtomicOp, Cmp, Combine, FLAG_NAMES, Flags, Op, Opcode, PrmtMode, Rounding};
+pub use signature::{ArgKind, DstKind, Signature};
+pub use special::{Axis, Special};
+pub use spelling::SpellingError;
+pub use types::{Space, Type, TypeClass};

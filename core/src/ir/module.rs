@@ -1,0 +1,78 @@
+//! Modules: globals, kernels, functions and launches, in the order of the text.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use cranelift_entity::PrimaryMap;
+
+use super::comments::Comments;
+use super::entities::{Func, Global};
+use super::function::{FuncKind, Function, Span};
+use super::launch::Launch;
+use super::types::{Space, Type};
+
+/// A `global` or `const` array.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GlobalData {
+    /// Its name.
+    pub name: String,
+    /// `Space::Global` or `Space::Const`.
+    pub space: Space,
+    /// The element type.
+    pub ty: Type,
+    /// Elements.
+    pub len: u32,
+    /// The bits of the first elements; the others are zero. `None` where the text has no initialiser.
+    pub init: Option<Vec<u64>>,
+    /// Its comments.
+    pub comments: Comments,
+    /// Where the name stood in the source.
+    pub span: Span,
+}
+
+/// One item of a module.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Item {
+    /// `global` or `const`.
+    Global(Global),
+    /// `kernel` or `func`.
+    Func(Func),
+    /// `launch`: an index into [`Module::launches`].
+    Launch(usize),
+}
+
+/// A program.
+#[derive(Clone, Default)]
+pub struct Module {
+    /// `global` and `const` arrays.
+    pub globals: PrimaryMap<Global, GlobalData>,
+    /// Kernels and functions.
+    pub funcs: PrimaryMap<Func, Function>,
+    /// How the playground runs kernels.
+    pub launches: Vec<Launch>,
+    /// All of these in text order.
+    pub items: Vec<Item>,
+    /// Whole-line comments after the last item, without the slashes.
+    pub trailing_comments: Vec<String>,
+}
+
+impl Module {
+    /// The kernel or function of that name.
+    pub fn func_by_name(&self, name: &str) -> Option<Func> {
+        self.funcs.iter().find(|(_, func)| func.name == name).map(|(id, _)| id)
+    }
+
+    /// The global of that name.
+    pub fn global_by_name(&self, name: &str) -> Option<Global> {
+        self.globals.iter().find(|(_, global)| global.name == name).map(|(id, _)| id)
+    }
+
+    /// Kernels in text order.
+    pub fn kernels(&self) -> impl Iterator<Item = Func> + '_ {
+        self.funcs.iter().filter(|(_, func)| func.kind == FuncKind::Kernel).map(|(id, _)| id)
+    }
+
+    /// The first launch of a kernel.
+    pub fn launch_of(&self, kernel: &str) -> Option<&Launch> {
+        self.launches.iter().find(|launch| launch.kernel == kernel)
+    }
+}

@@ -1,0 +1,353 @@
+//! The spelling of opcodes: `fma.rn.ftz.f32` to an [`Opcode`] and back.
+//!
+//! Suffixes are accepted in any order and printed in PTX's. Sound because every suffix belongs to exactly one
+//! modifier once the root is known. The time is linear in the spelling.
+
+use core::fmt;
+
+use super::opcode::{AtomicOp, Cmp, Combine, FLAG_NAMES, Flags, Op, Opcode, PrmtMode, Rounding};
+use super::types::{Space, Type, TypeClass};
+
+/// Why a spelling is no opcode. The fields quote the spelling.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SpellingError<'a> {
+    /// No opcode starts like that.
+    UnknownRoot(&'a str),
+    /// The root exists, the suffix does not go with it.
+    UnknownSuffix(Op, &'a str),
+    /// The type suffix is missing.
+    MissingType(Op),
+    /// The opcode exists, not for this type.
+    WrongType(Op, Type),
+    /// `setp` without a comparison, `atom` without an operation, and the like; the text says what.
+    Missing(Op, &'static str),
+    /// The same kind of suffix stands there twice.
+    Repeated(Op, &'a str),
+}
+
+impl Op {
+    /// Is the operation defined for that type (`ty`, not `src_ty`)?
+    pub fn allows(self, ty: Type) -> bool {
+        use TypeClass::{Bits, Float, Pred, Signed, Unsigned};
+        let (class, bits) = (ty.class(), ty.bits());
+        let integer = matches!(class, Signed | Unsigned);
+        match self {
+            Op::Mov | Op::In => true,
+            Op::Cvt => matches!(class, Signed | Unsigned | Float),
+            Op::Cvta => bits >= 32 && class != Float,
+            Op::Add | Op::Sub | Op::Mul | Op::Min | Op::Max => class == Float || (integer && bits >= 16),
+            Op::MulHi | Op::Rem => integer && bits >= 16,
+            Op::MulWide | Op::MadWide => integer && (bits == 16 || bits == 32),
+            Op::Mad => (class == Float && bits >= 32) || (integer && bits >= 16),
+            Op::MadHi => integer && bits >= 16,
+            Op::Fma => class == Float,
+            Op::Div => (class == Float && bits >= 32) || (integer && bits >= 16),
+            Op::Neg | Op::Abs => class == Float || (class == Signed && bits >= 16),
+            Op::Sqrt | Op::Rsqrt | Op::Rcp | Op::Copysign => class == Float && bits >= 32,
+            Op::Sin | Op::Cos | Op::Ex2 | Op::Lg2 => ty == Type::F32,
+            Op::And | Op::Or | Op::Xor | Op::Not => class == Pred || (class == Bits && bits >= 16),
+            Op::Shl => class == Bits && bits >= 16,
+            Op::Shr => (integer || class == Bits) && bits >= 16,
+            Op::ShfL | Op::ShfR | Op::Prmt => ty == Type::B32,
+            Op::Bfe => integer && bits >= 32,
+            Op::Bfi | Op::Popc | Op::Clz | Op::Brev => class == Bits && bits >= 32,
+            Op::Addc | Op::Subc | Op::Madc => integer && bits >= 32,
+            Op::Setp | Op::Selp => class != Pred && bits >= 16,
+            Op::Ld | Op::St | Op::Work => class != Pred,
+            Op::Atom | Op::Red => class != Pred && bits >= 16,
+            Op::Tex2d => bits == 32,
+            Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly => bits == 32,
+            Op::MatchAny | Op::MatchAll => class != Pred && bits >= 32,
+            Op::VoteAll | Op::VoteAny | Op::VoteUni => ty == Type::Pred,
+            Op::VoteBallot | Op::Activemask => bits == 32,
+            Op::BarSync | Op::BarWarp | Op::Membar => true,
+            Op::Call | Op::Br | Op::BrIf | Op::Switch | Op::Ret | Op::Exit | Op::CallTo => true,
+        }
+    }
+
+    /// Does the spelling end with a type?
+    pub const fn has_type_suffix(self) -> bool {
+        !(self.is_terminator()
+            || matches!(
+                self,
+                Op::BarSync
+                    | Op::BarWarp
+                    | Op::Membar
+                    | Op::VoteAll
+                    | Op::VoteAny
+                    | Op::VoteUni
+                    | Op::VoteBallot
+                    | Op::Activemask
+                    | Op::Call
+            ))
+    }
+
+    /// The flags that go with the root.
+    pub const fn allowed_flags(self) -> Flags {
+        const ORDERS: Flags = Flags::RELAXED
+            .union(Flags::ACQUIRE)
+            .union(Flags::RELEASE)
+            .union(Flags::ACQ_REL)
+            .union(Flags::CTA)
+            .union(Flags::GPU)
+            .union(Flags::SYS);
+        match self {
+            Op::Add | Op::Sub | Op::Mul | Op::Fma => Flags::FTZ.union(Flags::SAT).union(Flags::CC),
+            Op::Mad | Op::MadHi => Flags::FTZ.union(Flags::SAT).union(Flags::CC),
+            Op::Addc | Op::Subc => Flags::CC,
+            Op::Madc => Flags::CC.union(Flags::HI),
+            Op::Cvt => Flags::FTZ.union(Flags::SAT),
+            Op::Cvta => Flags::TO,
+            Op::Div => Flags::FTZ.union(Flags::APPROX).union(Flags::FULL),
+            Op::Neg | Op::Abs | Op::Min | Op::Max | Op::Setp => Flags::FTZ,
+            Op::Sqrt | Op::Rsqrt | Op::Rcp | Op::Sin | Op::Cos | Op::Ex2 | Op::Lg2 => Flags::FTZ.union(Flags::APPROX),
+            Op::ShfL | Op::ShfR => Flags::WRAP.union(Flags::CLAMP),
+            Op::Ld => ORDERS
+                .union(Flags::VOLATILE)
+                .union(Flags::SPEC)
+                .union(Flags::NC)
+                .union(Flags::CA)
+                .union(Flags::CG)
+                .union(Flags::CS)
+                .union(Flags::LU)
+                .union(Flags::CV),
+            Op::St => ORDERS.union(Flags::VOLATILE).union(Flags::WB).union(Flags::CG).union(Flags::CS).union(Flags::WT),
+            Op::Atom | Op::Red => ORDERS,
+            Op::Membar => Flags::CTA.union(Flags::GL).union(Flags::SYS),
+            Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot => Flags::SYNC,
+            Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly => Flags::SYNC,
+            Op::MatchAny | Op::MatchAll => Flags::SYNC,
+            Op::Br | Op::Call => Flags::UNI,
+            _ => Flags::empty(),
+        }
+    }
+
+    fn allows_rounding(self, ty: Type, rounding: Rounding) -> bool {
+        let to_integer = matches!(rounding, Rounding::Rni | Rounding::Rzi | Rounding::Rmi | Rounding::Rpi);
+        match self {
+            Op::Cvt => !to_integer || ty.is_integer() || ty.is_float(),
+            Op::Add | Op::Sub | Op::Mul | Op::Mad | Op::Fma | Op::Div | Op::Sqrt | Op::Rcp => {
+                ty.is_float() && !to_integer
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Opcode {
+    /// Reads a spelling. Words before the type come in any order; `.lo` of `mul` and `mad` is the default and dropped,
+    /// and PTX's `barrier.sync` is `bar.sync`.
+    pub fn from_spelling(text: &str) -> Result<Opcode, SpellingError<'_>> {
+        let (op, rest, sync) =
+            split_root(text).ok_or_else(|| SpellingError::UnknownRoot(text.split('.').next().unwrap_or(text)))?;
+        let mut opcode = Opcode::untyped(op);
+        if sync {
+            opcode.flags |= Flags::SYNC;
+        }
+        let mut types = 0;
+        for word in rest.split('.').filter(|word| !word.is_empty()) {
+            apply_suffix(&mut opcode, word, &mut types)?;
+        }
+        if op.has_type_suffix() && types == 0 {
+            return Err(SpellingError::MissingType(op));
+        }
+        complete(opcode, types)
+    }
+}
+
+/// Splits `mul.hi.u32` into its root and the rest; the boolean says that PTX's inner `.sync` stood between.
+fn split_root(text: &str) -> Option<(Op, &str, bool)> {
+    for (ptx, op) in [("barrier.sync", Op::BarSync), ("vote.sync.", Op::VoteAll), ("shfl.sync.", Op::ShflIdx)] {
+        let Some(rest) = text.strip_prefix(ptx) else { continue };
+        if op == Op::BarSync {
+            return (rest.is_empty() || rest.starts_with('.')).then_some((op, rest, false));
+        }
+        let family = &ptx[..5];
+        let mode = rest.split('.').next()?;
+        let op = Op::ALL.iter().copied().find(|op| {
+            op.name().strip_prefix(family.trim_end_matches('.')).is_some_and(|m| m.strip_prefix('.') == Some(mode))
+        })?;
+        return Some((op, &rest[mode.len()..], true));
+    }
+    let mut best: Option<(Op, &str)> = None;
+    for &op in Op::ALL {
+        if matches!(op, Op::BrIf | Op::CallTo) {
+            continue;
+        }
+        if let Some(rest) = text.strip_prefix(op.name())
+            && (rest.is_empty() || rest.starts_with('.'))
+            && best.is_none_or(|(known, _)| known.name().len() < op.name().len())
+        {
+            best = Some((op, rest));
+        }
+    }
+    best.map(|(op, rest)| (op, rest, false))
+}
+
+fn apply_suffix<'a>(opcode: &mut Opcode, word: &'a str, types: &mut u32) -> Result<(), SpellingError<'a>> {
+    let op = opcode.op;
+    let unknown = Err(SpellingError::UnknownSuffix(op, word));
+    let repeated = Err(SpellingError::Repeated(op, word));
+    if word == "lo" && matches!(op, Op::Mul | Op::Mad | Op::Madc) {
+        return Ok(());
+    }
+    if op == Op::Setp {
+        if let Some(cmp) = Cmp::from_name(word) {
+            return if opcode.cmp.replace(cmp).is_some() { repeated } else { Ok(()) };
+        }
+        if let Some(combine) = Combine::from_name(word) {
+            return if opcode.combine.replace(combine).is_some() { repeated } else { Ok(()) };
+        }
+    }
+    if matches!(op, Op::Atom | Op::Red)
+        && let Some(atomic) = AtomicOp::from_name(word)
+    {
+        return if opcode.atomic.replace(atomic).is_some() { repeated } else { Ok(()) };
+    }
+    if op == Op::Prmt
+        && let Some(mode) = PrmtMode::from_name(word)
+    {
+        return if opcode.prmt.replace(mode).is_some() { repeated } else { Ok(()) };
+    }
+    if matches!(op, Op::Ld | Op::St | Op::Atom | Op::Red | Op::Cvta)
+        && let Some(space) = Space::from_name(word.split("::").next().unwrap_or(word))
+    {
+        return if opcode.space.replace(space).is_some() { repeated } else { Ok(()) };
+    }
+    if matches!(op, Op::Ld | Op::St | Op::Tex2d)
+        && let Some(count) = word.strip_prefix('v')
+    {
+        opcode.vector = match count {
+            "2" => 2,
+            "4" => 4,
+            _ => return unknown,
+        };
+        return Ok(());
+    }
+    if let Some(&(flag, _)) = FLAG_NAMES.iter().find(|(_, name)| *name == word)
+        && op.allowed_flags().contains(flag)
+    {
+        return if opcode.has(flag) {
+            repeated
+        } else {
+            opcode.flags |= flag;
+            Ok(())
+        };
+    }
+    if let Some(rounding) = Rounding::from_name(word)
+        && op.allows_rounding(Type::F32, rounding)
+    {
+        return if opcode.rounding.replace(rounding).is_some() { repeated } else { Ok(()) };
+    }
+    let Some(ty) = Type::from_name(word) else { return unknown };
+    match (*types, op) {
+        (0, _) => (opcode.ty, opcode.src_ty) = (ty, ty),
+        (1, Op::Cvt | Op::Tex2d) => opcode.src_ty = ty,
+        _ => return repeated,
+    }
+    *types += 1;
+    Ok(())
+}
+
+/// The checks that need the whole spelling.
+fn complete<'a>(mut opcode: Opcode, types: u32) -> Result<Opcode, SpellingError<'a>> {
+    let op = opcode.op;
+    if !op.allows(opcode.ty) {
+        return Err(SpellingError::WrongType(op, opcode.ty));
+    }
+    match op {
+        Op::Cvt => {
+            if types < 2 {
+                return Err(SpellingError::Missing(op, "the type converted from, as in `cvt.f32.s32`"));
+            }
+            if !op.allows(opcode.src_ty) {
+                return Err(SpellingError::WrongType(op, opcode.src_ty));
+            }
+        }
+        Op::Tex2d => {
+            if types < 2 {
+                opcode.src_ty = Type::F32;
+            }
+            if opcode.src_ty != Type::F32 && opcode.src_ty != Type::S32 {
+                return Err(SpellingError::WrongType(op, opcode.src_ty));
+            }
+            if opcode.vector != 4 {
+                return Err(SpellingError::Missing(op, "`.v4`: a texture gives four elements"));
+            }
+        }
+        Op::Setp if opcode.cmp.is_none() => {
+            return Err(SpellingError::Missing(op, "a comparison, as in `setp.lt.s32`"));
+        }
+        Op::Atom | Op::Red if opcode.atomic.is_none() => {
+            return Err(SpellingError::Missing(op, "an operation, as in `atom.global.add.u32`"));
+        }
+        Op::ShfL | Op::ShfR if !opcode.flags.intersects(Flags::WRAP | Flags::CLAMP) => {
+            return Err(SpellingError::Missing(op, "`.wrap` or `.clamp`"));
+        }
+        _ => {}
+    }
+    if let Some(rounding) = opcode.rounding
+        && !op.allows_rounding(opcode.ty, rounding)
+    {
+        return Err(SpellingError::UnknownSuffix(op, rounding.name()));
+    }
+    if opcode.has(Flags::CC) && !opcode.ty.is_integer() {
+        return Err(SpellingError::WrongType(op, opcode.ty));
+    }
+    Ok(opcode)
+}
+
+impl fmt::Display for Opcode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let op = self.op;
+        match op {
+            Op::BrIf => return f.write_str("br"),
+            Op::CallTo => return f.write_str("call"),
+            _ => {}
+        }
+        // PTX puts `.sync` inside `vote.sync.all` and `shfl.sync.idx`, behind `match.any.sync`.
+        let inner_sync = self.has(Flags::SYNC) && !matches!(op, Op::MatchAny | Op::MatchAll);
+        match op.name().split_once('.') {
+            Some((family, mode)) if inner_sync => write!(f, "{family}.sync.{mode}")?,
+            _ => f.write_str(op.name())?,
+        }
+        let flags = |f: &mut fmt::Formatter<'_>, group: Flags| -> fmt::Result {
+            FLAG_NAMES
+                .iter()
+                .filter(|(flag, _)| group.contains(*flag) && self.has(*flag))
+                .try_for_each(|(_, name)| write!(f, ".{name}"))
+        };
+        if !inner_sync {
+            flags(f, Flags::SYNC)?;
+        }
+        flags(f, Flags::VOLATILE | Flags::RELAXED | Flags::ACQUIRE | Flags::RELEASE | Flags::ACQ_REL)?;
+        flags(f, Flags::CTA | Flags::GPU | Flags::GL | Flags::SYS | Flags::TO | Flags::UNI)?;
+        if let Some(space) = self.space {
+            write!(f, ".{space}")?;
+        }
+        flags(f, Flags::SPEC | Flags::CA | Flags::CG | Flags::CS | Flags::LU | Flags::CV)?;
+        flags(f, Flags::WB | Flags::WT | Flags::NC)?;
+        let words = [self.atomic.map(AtomicOp::name), self.cmp.map(Cmp::name), self.combine.map(Combine::name)];
+        for word in words.into_iter().flatten() {
+            write!(f, ".{word}")?;
+        }
+        flags(f, Flags::HI | Flags::CC | Flags::WRAP | Flags::CLAMP)?;
+        if let Some(rounding) = self.rounding {
+            write!(f, ".{}", rounding.name())?;
+        }
+        flags(f, Flags::APPROX | Flags::FULL | Flags::FTZ | Flags::SAT)?;
+        if self.vector > 1 {
+            write!(f, ".v{}", self.vector)?;
+        }
+        if op.has_type_suffix() {
+            write!(f, ".{}", self.ty)?;
+        }
+        if op == Op::Cvt || (op == Op::Tex2d && self.src_ty != Type::F32) {
+            write!(f, ".{}", self.src_ty)?;
+        }
+        match self.prmt {
+            Some(mode) => write!(f, ".{}", mode.name()),
+            None => Ok(()),
+        }
+    }
+}
