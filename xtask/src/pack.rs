@@ -20,9 +20,9 @@ const FILES: [&str; 6] = [
 /// Builds the package and returns the path of its tarball.
 pub fn pack() -> Result<PathBuf> {
     setup::setup()?;
-    let wasm = site::compile(&["warpscope-engine"], &["npm"], false)?;
-    let bindings = site::bindings("npm");
-    site::bind("npm", &wasm, &bindings, false)?;
+    let wasm = site::compile(&["warpscope-engine"], &["engine"], false)?;
+    let bindings = site::bindings("engine");
+    site::bind("engine", &wasm, &bindings, false)?;
     progress::step("pack the npm package", || {
         let root = workspace::root();
         let out = workspace::target().join("package");
@@ -37,8 +37,9 @@ pub fn pack() -> Result<PathBuf> {
         for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
             fs::copy(root.join(licence), out.join(licence))?;
         }
-        fs::copy(bindings.join("npm.js"), out.join("engine.js"))?;
-        fs::copy(bindings.join("npm_bg.wasm"), out.join("npm_bg.wasm"))?;
+        for file in ["engine.js", "engine_bg.wasm"] {
+            fs::copy(bindings.join(file), out.join(file))?;
+        }
         let name = tools::read(tools::npm(&out).args(["pack", "--silent"]))?;
         Ok(out.join(name.trim()))
     })

@@ -1,0 +1,92 @@
+// What every browser test needs: a Chromium with an empty profile, the served page, an eye on its console, the
+// editor's text, axe, and screenshots. `cargo xtask test browser` serves the page and says where it is.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { after, before } from "node:test";
+import { chromium } from "playwright-core";
+
+export const SITE = process.env.WARPSCOPE_SITE;
+assert.ok(SITE, "run these tests with `cargo xtask test browser`, or set WARPSCOPE_SITE to the address of a served page");
+
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+/// How long a person would wait for the page to do something, in milliseconds. Generous: test machines are slow.
+export const PATIENCE = 20_000;
+
+const WIDE = { width: 1440, height: 900 };
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+let browser;
+
+/// Starts one browser for all tests of a file. Call it at the file's top.
+export function useBrowser() {
+  before(async () => {
+    browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: FLAGS });
+  });
+  after(() => browser.close());
+}
+
+/// Opens the page as a newcomer's browser would, in a profile of its own, and waits until the laboratory is there.
+/// When the test ends, an error that the page wrote to its console fails it.
+export async function openPage(test, { hash = "", viewport = WIDE, colorScheme = "light", reducedMotion = "reduce" } = {}) {
+  const context = await browser.newContext({
+    viewport,
+    colorScheme,
+    reducedMotion,
+    permissions: ["clipboard-read", "clipboard-write"],
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE);
+  const problems = [];
+  page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
+  page.on("pageerror", (error) => problems.push(String(error)));
+  test.after(async () => {
+    await context.close();
+    assert.deepEqual(problems, [], "the page reported errors");
+  });
+  await page.goto(SITE + hash);
+  await page.locator("main").waitFor();
+  return page;
+}
+
+/// Fails if axe finds anything wrong with the part of the page that `selector` names.
+export async function checkAccessibility(page, selector = "body") {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate((where) => globalThis.axe.run(where), selector);
+  const found = violations.map(
+    ({ id, help, nodes }) => `${id}: ${help}\n${nodes.map((node) => `    ${node.html}\n    ${node.failureSummary}`).join("\n")}`,
+  );
+  assert.equal(found.length, 0, `axe on ${selector}:\n${found.join("\n")}`);
+}
+
+/// Writes a picture of the page to target/screenshots, for eyes.
+export async function screenshot(page, name) {
+  const folder = process.env.WARPSCOPE_SCREENSHOTS;
+  if (folder) {
+    await page.screenshot({ path: path.join(folder, `${name}.png`), fullPage: true });
+  }
+}
+
+/// Waits until `probe` returns something true, and returns it. `what` says what did not happen in time.
+export async function eventually(what, probe) {
+  const deadline = Date.now() + PATIENCE;
+  for (;;) {
+    const value = await probe();
+    if (value) {
+      return value;
+    }
+    assert.ok(Date.now() < deadline, `in ${PATIENCE / 1000} s it did not happen that ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
