@@ -3,3 +3,5 @@
 extern crate alloc;
 
 pub mod ir;
+
+pub mod edit;

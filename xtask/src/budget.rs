@@ -34,11 +34,7 @@ pub fn check(draft: bool) -> Result<()> {
         total += size;
         println!("    {:>7.1} KB  {}", size as f64 / 1000.0, name.display());
     }
-    println!(
-        "    {:>7.1} KB  of {} KB",
-        total as f64 / 1000.0,
-        BUDGET / 1000
-    );
+    println!("    {:>7.1} KB  of {} KB", total as f64 / 1000.0, BUDGET / 1000);
     if !draft && total as f64 > BUDGET as f64 * (1.0 + TOLERANCE) {
         bail!("the first view weighs {total} bytes compressed; the budget is {BUDGET}");
     }

@@ -8,14 +8,8 @@ use anyhow::{Result, bail};
 
 use crate::{progress, tools};
 
-const NAMES: [&str; 6] = [
-    "chromium",
-    "chromium-browser",
-    "google-chrome-stable",
-    "google-chrome",
-    "chrome",
-    "microsoft-edge",
-];
+const NAMES: [&str; 6] =
+    ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome", "microsoft-edge"];
 
 const ELSEWHERE: [&str; 3] = [
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
@@ -39,14 +33,7 @@ pub fn find_or_install() -> Result<PathBuf> {
             tools::run(Command::new("apt-get").args(["update", "-qq"]))?;
             tools::run(
                 Command::new("apt-get")
-                    .args([
-                        "install",
-                        "-y",
-                        "-qq",
-                        "--no-install-recommends",
-                        "chromium",
-                        "fonts-dejavu-core",
-                    ])
+                    .args(["install", "-y", "-qq", "--no-install-recommends", "chromium", "fonts-dejavu-core"])
                     .env("DEBIAN_FRONTEND", "noninteractive"),
             )
         })?;
@@ -61,12 +48,7 @@ pub fn find_or_install() -> Result<PathBuf> {
 }
 
 fn find() -> Option<PathBuf> {
-    tools::find(&NAMES).or_else(|| {
-        ELSEWHERE
-            .iter()
-            .map(PathBuf::from)
-            .find(|path| path.is_file())
-    })
+    tools::find(&NAMES).or_else(|| ELSEWHERE.iter().map(PathBuf::from).find(|path| path.is_file()))
 }
 
 fn may_install() -> bool {

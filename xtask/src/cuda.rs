@@ -8,11 +8,7 @@ use anyhow::{Context, Result};
 use crate::{progress, tools, workspace};
 
 /// The major release whose PTX the tests expect.
-const PACKAGES: [&str; 3] = [
-    "nvidia-cuda-nvcc==13.*",
-    "nvidia-cuda-cccl==13.*",
-    "nvidia-cuda-nvdisasm==13.*",
-];
+const PACKAGES: [&str; 3] = ["nvidia-cuda-nvcc==13.*", "nvidia-cuda-cccl==13.*", "nvidia-cuda-nvdisasm==13.*"];
 
 /// Tells `tests` where the assembler is, as `WARPSCOPE_PTXAS`. Where it cannot be had, the tests that need it are
 /// left out, and a line says so; under continuous integration (`$CI`) that is an error.
@@ -41,21 +37,11 @@ fn install() -> Result<PathBuf> {
         std::slice::from_ref(&environment),
         || {
             let python = tools::find(&["python3", "python"]).context("Python is not installed")?;
-            tools::run(
-                Command::new(python)
-                    .args(["-m", "venv", "--clear"])
-                    .arg(&environment),
-            )?;
+            tools::run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&environment))?;
             let scripts = if cfg!(windows) { "Scripts" } else { "bin" };
             tools::run(
                 Command::new(environment.join(scripts).join("python"))
-                    .args([
-                        "-m",
-                        "pip",
-                        "install",
-                        "--quiet",
-                        "--disable-pip-version-check",
-                    ])
+                    .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
                     .args(PACKAGES),
             )
         },

@@ -19,10 +19,7 @@ mod workspace;
 use clap::{Parser, Subcommand};
 
 #[derive(Parser)]
-#[command(
-    name = "cargo xtask",
-    about = "Sets up, builds, serves, tests, measures and packs the laboratory"
-)]
+#[command(name = "cargo xtask", about = "Sets up, builds, serves, tests, measures and packs the laboratory")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

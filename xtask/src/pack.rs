@@ -8,14 +8,7 @@ use anyhow::{Context, Result};
 use crate::{progress, setup, site, tools, workspace};
 
 /// What of `pkg/` is published as it stands.
-const FILES: [&str; 6] = [
-    "package.json",
-    "README.md",
-    "index.js",
-    "node.js",
-    "api.js",
-    "index.d.ts",
-];
+const FILES: [&str; 6] = ["package.json", "README.md", "index.js", "node.js", "api.js", "index.d.ts"];
 
 /// Builds the package and returns the path of its tarball.
 pub fn pack() -> Result<PathBuf> {
@@ -31,8 +24,7 @@ pub fn pack() -> Result<PathBuf> {
         }
         fs::create_dir_all(&out)?;
         for file in FILES {
-            fs::copy(root.join("pkg").join(file), out.join(file))
-                .with_context(|| file.to_owned())?;
+            fs::copy(root.join("pkg").join(file), out.join(file)).with_context(|| file.to_owned())?;
         }
         for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
             fs::copy(root.join(licence), out.join(licence))?;
@@ -48,18 +40,8 @@ pub fn pack() -> Result<PathBuf> {
 /// Compiles the command line, with which the package's tests compare the engine, and returns its path.
 pub fn command_line() -> Result<PathBuf> {
     progress::step("compile the command line", || {
-        tools::run(tools::cargo().args([
-            "build",
-            "--quiet",
-            "--locked",
-            "--package",
-            "warpscope-cli",
-        ]))
+        tools::run(tools::cargo().args(["build", "--quiet", "--locked", "--package", "warpscope-cli"]))
     })?;
-    let name = if cfg!(windows) {
-        "warpscope.exe"
-    } else {
-        "warpscope"
-    };
+    let name = if cfg!(windows) { "warpscope.exe" } else { "warpscope" };
     Ok(workspace::target().join("debug").join(name))
 }

@@ -64,10 +64,7 @@ pub fn files_below(path: &Path) -> Result<BTreeSet<PathBuf>> {
 }
 
 fn stamp_path(what: &str) -> PathBuf {
-    let name: String = what
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-        .collect();
+    let name: String = what.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     workspace::target().join("xtask").join(name)
 }
 

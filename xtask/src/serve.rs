@@ -66,8 +66,7 @@ fn answer(request: Request, folder: &Path) -> std::io::Result<()> {
     if !matches!(request.method(), Method::Get | Method::Head) {
         return request.respond(plain(405, "only GET and HEAD are answered here"));
     }
-    let found =
-        file_for(request.url(), folder).and_then(|file| Some((fs::read(&file).ok()?, file)));
+    let found = file_for(request.url(), folder).and_then(|file| Some((fs::read(&file).ok()?, file)));
     match found {
         Some((contents, file)) => {
             let response = Response::from_data(contents)
@@ -85,18 +84,12 @@ fn answer(request: Request, folder: &Path) -> std::io::Result<()> {
 fn file_for(url: &str, folder: &Path) -> Option<PathBuf> {
     let path = url.split(['?', '#']).next()?;
     let relative = Path::new(path.trim_start_matches('/'));
-    let inside = relative
-        .components()
-        .all(|part| matches!(part, Component::Normal(_)));
+    let inside = relative.components().all(|part| matches!(part, Component::Normal(_)));
     if !inside {
         return None;
     }
     let file = folder.join(relative);
-    Some(if file.is_dir() {
-        file.join("index.html")
-    } else {
-        file
-    })
+    Some(if file.is_dir() { file.join("index.html") } else { file })
 }
 
 fn mime_type(file: &Path) -> &'static str {
@@ -133,9 +126,6 @@ mod tests {
         let folder = Path::new("site");
         assert_eq!(file_for("/../secret", folder), None);
         assert_eq!(file_for("/a/../../secret", folder), None);
-        assert_eq!(
-            file_for("/page.js?v=1", folder),
-            Some(folder.join("page.js"))
-        );
+        assert_eq!(file_for("/page.js?v=1", folder), Some(folder.join("page.js")));
     }
 }

@@ -32,32 +32,17 @@ pub fn compilation_target(target: &str) -> Result<()> {
         return Ok(());
     }
     progress::step(&format!("add the compilation target {target}"), || {
-        tools::run(
-            std::process::Command::new("rustup")
-                .args(["target", "add", target])
-                .current_dir(workspace::root()),
-        )
-        .with_context(|| {
-            format!("without rustup, install Rust's standard library for {target} by hand")
-        })
+        tools::run(std::process::Command::new("rustup").args(["target", "add", target]).current_dir(workspace::root()))
+            .with_context(|| format!("without rustup, install Rust's standard library for {target} by hand"))
     })
 }
 
 fn node_is_recent() -> Result<()> {
-    let version =
-        tools::read(tools::node().arg("--version")).context("Node.js 20 or later is needed")?;
-    let major = version
-        .trim()
-        .trim_start_matches('v')
-        .split('.')
-        .next()
-        .and_then(|major| major.parse::<u32>().ok());
+    let version = tools::read(tools::node().arg("--version")).context("Node.js 20 or later is needed")?;
+    let major = version.trim().trim_start_matches('v').split('.').next().and_then(|major| major.parse::<u32>().ok());
     match major {
         Some(major) if major >= NODE_MAJOR => Ok(()),
-        _ => bail!(
-            "Node.js {NODE_MAJOR} or later is needed, this is {}",
-            version.trim()
-        ),
+        _ => bail!("Node.js {NODE_MAJOR} or later is needed, this is {}", version.trim()),
     }
 }
 
@@ -68,15 +53,7 @@ fn npm_packages() -> Result<()> {
         &[www.join("package.json"), www.join("package-lock.json")],
         "",
         &[www.join("node_modules")],
-        || {
-            tools::run(tools::npm(&www).args([
-                "ci",
-                "--no-audit",
-                "--no-fund",
-                "--no-progress",
-                "--loglevel=error",
-            ]))
-        },
+        || tools::run(tools::npm(&www).args(["ci", "--no-audit", "--no-fund", "--no-progress", "--loglevel=error"])),
     )
 }
 
@@ -85,11 +62,7 @@ fn bundle_editor() -> Result<()> {
     let output = www.join("build/editor.js");
     progress::step_unless_current(
         "bundle the editor",
-        &[
-            www.join("editor"),
-            www.join("package.json"),
-            www.join("package-lock.json"),
-        ],
+        &[www.join("editor"), www.join("package.json"), www.join("package-lock.json")],
         "",
         std::slice::from_ref(&output),
         || tools::run(tools::npm(&www).args(["run", "--silent", "bundle"])),

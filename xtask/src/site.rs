@@ -22,11 +22,7 @@ pub struct Options {
 /// Builds the page into `dist/`, and prints the sizes. Over budget is an error, unless it is a draft.
 pub fn build(options: &Options) -> Result<()> {
     setup::setup()?;
-    let wasm = compile(
-        &["warpscope-web", "warpscope-engine"],
-        &["page", "worker"],
-        options.draft,
-    )?;
+    let wasm = compile(&["warpscope-web", "warpscope-engine"], &["page", "worker"], options.draft)?;
     for name in ["page", "worker"] {
         bind(name, &wasm, &bindings(name), options.draft)?;
     }
@@ -40,15 +36,7 @@ pub fn compile(packages: &[&str], binaries: &[&str], draft: bool) -> Result<Path
     let what = format!("compile {} to WebAssembly", binaries.join(" and "));
     progress::step(&what, || {
         let mut cargo = tools::cargo();
-        cargo.args([
-            "build",
-            "--quiet",
-            "--locked",
-            "--target",
-            setup::WASM,
-            "--profile",
-            profile,
-        ]);
+        cargo.args(["build", "--quiet", "--locked", "--target", setup::WASM, "--profile", profile]);
         for package in packages {
             cargo.args(["--package", package]);
         }
@@ -105,12 +93,7 @@ const EXTENSIONS: [&str; 7] = [
 fn shrink(wasm: &Path) -> Result<()> {
     let shrunk = wasm.with_extension("shrunk");
     tools::run(
-        tools::npm_script("binaryen/bin/wasm-opt")
-            .arg("-Oz")
-            .args(EXTENSIONS)
-            .arg(wasm)
-            .arg("-o")
-            .arg(&shrunk),
+        tools::npm_script("binaryen/bin/wasm-opt").arg("-Oz").args(EXTENSIONS).arg(wasm).arg("-o").arg(&shrunk),
     )?;
     fs::rename(&shrunk, wasm)?;
     Ok(())
@@ -123,11 +106,7 @@ fn assemble() -> Result<()> {
         // Its contents go, the folder stays: a running server or a shell may stand in it.
         for entry in fs::read_dir(&dist)? {
             let path = entry?.path();
-            if path.is_dir() {
-                fs::remove_dir_all(&path)?
-            } else {
-                fs::remove_file(&path)?
-            }
+            if path.is_dir() { fs::remove_dir_all(&path)? } else { fs::remove_file(&path)? }
         }
     }
     fs::create_dir_all(&dist)?;
@@ -145,9 +124,7 @@ fn assemble() -> Result<()> {
                 let name = attribute(line, "data-bin").context("a rust line names its binary")?;
                 copy(&bindings(name), &dist)?;
                 if attribute(line, "data-type") != Some("worker") {
-                    page.push_str(&format!(
-                        "    <link rel=\"modulepreload\" href=\"{name}.js\" />\n"
-                    ));
+                    page.push_str(&format!("    <link rel=\"modulepreload\" href=\"{name}.js\" />\n"));
                     page.push_str(&format!(
                         "    <link rel=\"preload\" href=\"{name}_bg.wasm\" as=\"fetch\" type=\"application/wasm\" crossorigin />\n"
                     ));
@@ -157,26 +134,19 @@ fn assemble() -> Result<()> {
                 }
             }
             Some("copy-file") => {
-                let file =
-                    root.join(attribute(line, "href").context("a file line names its file")?);
+                let file = root.join(attribute(line, "href").context("a file line names its file")?);
                 let name = file.file_name().context("a file line names its file")?;
                 fs::copy(&file, dist.join(name)).with_context(|| file.display().to_string())?;
             }
             Some("copy-dir") => {
-                let folder =
-                    root.join(attribute(line, "href").context("a folder line names its folder")?);
+                let folder = root.join(attribute(line, "href").context("a folder line names its folder")?);
                 let name = match attribute(line, "data-target-path") {
                     Some(name) => name.as_ref(),
-                    None => folder
-                        .file_name()
-                        .context("a folder line names its folder")?,
+                    None => folder.file_name().context("a folder line names its folder")?,
                 };
                 copy(&folder, &dist.join(name))?;
             }
-            _ => bail!(
-                "index.html has a data-trunk line of an unknown kind: {}",
-                line.trim()
-            ),
+            _ => bail!("index.html has a data-trunk line of an unknown kind: {}", line.trim()),
         }
     }
     fs::write(dist.join("index.html"), page)?;

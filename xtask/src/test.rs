@@ -62,10 +62,7 @@ pub fn test(options: &Options) -> Result<()> {
     for &step in steps {
         let tally = run(step, filter).unwrap_or_else(|error| {
             println!("error: {error:#}");
-            Tally {
-                passed: 0,
-                failed: 1,
-            }
+            Tally { passed: 0, failed: 1 }
         });
         total.passed += tally.passed;
         total.failed += tally.failed;
@@ -118,10 +115,7 @@ fn run(step: Step, filter: Option<&str>) -> Result<Tally> {
             )
         }
         Step::Native => native(filter),
-        Step::Site => site::build(&site::Options { draft: false }).map(|()| Tally {
-            passed: 1,
-            failed: 0,
-        }),
+        Step::Site => site::build(&site::Options { draft: false }).map(|()| Tally { passed: 1, failed: 0 }),
         Step::Pack => package(filter),
         Step::Browser => browser(filter),
     }
@@ -130,10 +124,7 @@ fn run(step: Step, filter: Option<&str>) -> Result<Tally> {
 /// A step that is one test by itself.
 fn check(what: &str, command: &mut Command) -> Result<Tally> {
     progress::step(what, || tools::run(command))?;
-    Ok(Tally {
-        passed: 1,
-        failed: 0,
-    })
+    Ok(Tally { passed: 1, failed: 0 })
 }
 
 fn native(filter: Option<&str>) -> Result<Tally> {
@@ -165,9 +156,7 @@ fn browser(filter: Option<&str>) -> Result<Tally> {
     let screenshots = workspace::target().join("screenshots");
     std::fs::create_dir_all(&screenshots)?;
     let mut node = node_tests("www/tests", filter)?;
-    node.env("WARPSCOPE_SITE", address)
-        .env("WARPSCOPE_SCREENSHOTS", screenshots)
-        .env("CHROMIUM", chromium);
+    node.env("WARPSCOPE_SITE", address).env("WARPSCOPE_SCREENSHOTS", screenshots).env("CHROMIUM", chromium);
     progress::step("browser tests", || count_node_tests(&mut node))
 }
 
@@ -195,11 +184,7 @@ fn count_node_tests(node: &mut Command) -> Result<Tally> {
 impl Tally {
     /// Adds what a test binary's last line says: `test result: ok. 3 passed; 0 failed; …`.
     fn add_cargo_summary(&mut self, line: &str) {
-        let Some((_, counts)) = line
-            .trim()
-            .strip_prefix("test result: ")
-            .and_then(|rest| rest.split_once(". "))
-        else {
+        let Some((_, counts)) = line.trim().strip_prefix("test result: ").and_then(|rest| rest.split_once(". ")) else {
             return;
         };
         for part in counts.split("; ") {
@@ -214,8 +199,7 @@ impl Tally {
     /// Adds a line of the last paragraph of Node's report: `ℹ pass 3`, `ℹ fail 0`, `ℹ cancelled 0`.
     fn add_node_summary(&mut self, line: &str) {
         let mut words = line.split_whitespace();
-        let (Some("ℹ" | "#"), Some(what), Some(count), None) =
-            (words.next(), words.next(), words.next(), words.next())
+        let (Some("ℹ" | "#"), Some(what), Some(count), None) = (words.next(), words.next(), words.next(), words.next())
         else {
             return;
         };
@@ -245,9 +229,7 @@ mod tests {
     #[test]
     fn summaries_of_both_runners_are_counted() {
         let mut tally = Tally::default();
-        tally.add_cargo_summary(
-            "test result: FAILED. 12 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out",
-        );
+        tally.add_cargo_summary("test result: FAILED. 12 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out");
         tally.add_cargo_summary("test text::tests::passed ... ok");
         tally.add_node_summary("ℹ pass 4");
         tally.add_node_summary("ℹ cancelled 2");
@@ -257,23 +239,7 @@ mod tests {
 
     #[test]
     fn a_run_that_ends_badly_is_never_all_green() {
-        assert_eq!(
-            Tally {
-                passed: 3,
-                failed: 0
-            }
-            .or_failed(false)
-            .failed,
-            1
-        );
-        assert_eq!(
-            Tally {
-                passed: 3,
-                failed: 0
-            }
-            .or_failed(true)
-            .failed,
-            0
-        );
+        assert_eq!(Tally { passed: 3, failed: 0 }.or_failed(false).failed, 1);
+        assert_eq!(Tally { passed: 3, failed: 0 }.or_failed(true).failed, 0);
     }
 }

@@ -49,23 +49,16 @@ pub fn run(command: &mut Command) -> Result<()> {
 
 /// Runs `command` and returns what it printed on standard output.
 pub fn read(command: &mut Command) -> Result<String> {
-    let output = command
-        .stderr(Stdio::inherit())
-        .output()
-        .with_context(|| cannot_start(command))?;
+    let output = command.stderr(Stdio::inherit()).output().with_context(|| cannot_start(command))?;
     if !output.status.success() {
         bail!("{} failed ({})", describe(command), output.status);
     }
-    String::from_utf8(output.stdout)
-        .with_context(|| format!("{} did not print text", describe(command)))
+    String::from_utf8(output.stdout).with_context(|| format!("{} did not print text", describe(command)))
 }
 
 /// Runs `command`, passing each line of its standard output on and to `see`. Returns whether it succeeded.
 pub fn watch(command: &mut Command, mut see: impl FnMut(&str)) -> Result<bool> {
-    let mut child = command
-        .stdout(Stdio::piped())
-        .spawn()
-        .with_context(|| cannot_start(command))?;
+    let mut child = command.stdout(Stdio::piped()).spawn().with_context(|| cannot_start(command))?;
     let output = child.stdout.take().expect("standard output is piped");
     for line in BufReader::new(output).split(b'\n') {
         let line = line?;
@@ -80,27 +73,14 @@ pub fn watch(command: &mut Command, mut see: impl FnMut(&str)) -> Result<bool> {
 pub fn find(names: &[&str]) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     let folders: Vec<PathBuf> = env::split_paths(&path).collect();
-    names.iter().find_map(|name| {
-        folders
-            .iter()
-            .map(|folder| folder.join(name))
-            .find(|file| file.is_file())
-    })
+    names.iter().find_map(|name| folders.iter().map(|folder| folder.join(name)).find(|file| file.is_file()))
 }
 
 fn describe(command: &Command) -> String {
-    let words = [command.get_program()]
-        .into_iter()
-        .chain(command.get_args());
-    words
-        .map(OsStr::to_string_lossy)
-        .collect::<Vec<_>>()
-        .join(" ")
+    let words = [command.get_program()].into_iter().chain(command.get_args());
+    words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
 }
 
 fn cannot_start(command: &Command) -> String {
-    format!(
-        "cannot start {}; is it installed?",
-        command.get_program().to_string_lossy()
-    )
+    format!("cannot start {}; is it installed?", command.get_program().to_string_lossy())
 }

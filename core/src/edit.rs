@@ -1,0 +1,591 @@
+//! The only door through which a function changes.
+//!
+//! ```text
+//! let mut rewrite = editor.rewrite(|func| Remark::applied("copy", block, "…"));
+//! rewrite.replace(inst, data);          // as many edits as the rule needs
+//! rewrite.finish();                     // the remark and its edits reach the sink together
+//! ```
+//!
+//! An edit cannot exist without a remark, because only a [`Rewrite`] makes edits and only a remark makes a rewrite.
+//! Every [`Edit`] carries what its inverse needs, so undoing a list of edits from its end restores the function
+//! exactly, names included. Ids are handed out once: redoing a creation brings the same id back.
+//!
+//! Each edit takes constant time, apart from profiles, which are rewritten whole where a function declares any.
+//! With the silent sink nothing is recorded and remarks are not even built.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use cranelift_entity::EntityRef;
+
+use crate::ir::{Block, Function, Inst, InstData, Profile, Reg, Type};
+
+/// Where an instruction stands: in a block, before another one or last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The block.
+    pub block: Block,
+    /// The instruction that follows, or none at the end.
+    pub before: Option<Inst>,
+}
+
+/// One change with everything its inverse needs.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Edit {
+    /// A new register.
+    CreateReg {
+        /// Its id, the next one free.
+        reg: Reg,
+        /// Its name, never used before.
+        name: String,
+        /// Its type.
+        ty: Type,
+    },
+    /// A new, empty block.
+    CreateBlock {
+        /// Its id, the next one free.
+        block: Block,
+        /// Its name, never used before.
+        name: String,
+        /// The block it is a copy of.
+        copy_of: Option<Block>,
+        /// The block it is put before; none is the end.
+        before: Option<Block>,
+    },
+    /// An empty block taken out of the text.
+    RemoveBlock {
+        /// The block.
+        block: Block,
+        /// The block that followed it.
+        before: Option<Block>,
+    },
+    /// A new instruction.
+    CreateInst {
+        /// Its id, the next one free.
+        inst: Inst,
+        /// What it is.
+        data: Box<InstData>,
+        /// Where it goes.
+        to: Place,
+    },
+    /// An instruction taken out of the text.
+    RemoveInst {
+        /// The instruction.
+        inst: Inst,
+        /// Where it stood.
+        from: Place,
+    },
+    /// An instruction changed in place.
+    ReplaceInst {
+        /// The instruction.
+        inst: Inst,
+        /// What it was.
+        old: Box<InstData>,
+        /// What it is now.
+        new: Box<InstData>,
+    },
+    /// An instruction put elsewhere.
+    MoveInst {
+        /// The instruction.
+        inst: Inst,
+        /// Where it stood.
+        from: Place,
+        /// Where it stands now.
+        to: Place,
+    },
+    /// The declared profiles changed with the blocks they speak of.
+    SetProfiles {
+        /// What they were.
+        old: Vec<Profile>,
+        /// What they are now.
+        new: Vec<Profile>,
+    },
+}
+
+/// What a list of edits invalidates.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Touched {
+    /// Blocks or edges.
+    pub shape: bool,
+    /// Instructions.
+    pub values: bool,
+}
+
+impl Edit {
+    /// What the edit invalidates.
+    pub fn touches(&self, func: &Function) -> Touched {
+        let of = |inst: &Inst| Touched { shape: func.insts[*inst].is_terminator(), values: true };
+        match self {
+            Edit::CreateReg { .. } | Edit::SetProfiles { .. } => Touched::default(),
+            Edit::CreateBlock { .. } | Edit::RemoveBlock { .. } => Touched { shape: true, values: true },
+            Edit::CreateInst { inst, .. } | Edit::RemoveInst { inst, .. } | Edit::MoveInst { inst, .. } => of(inst),
+            Edit::ReplaceInst { old, new, .. } => {
+                Touched { shape: old.is_terminator() || new.is_terminator(), values: true }
+            }
+        }
+    }
+
+    /// Does the edit again (or for the first time).
+    pub fn apply(&self, func: &mut Function) {
+        match self {
+            Edit::CreateReg { reg, name, ty } => {
+                if reg.index() < func.regs.len() {
+                    func.reclaim_reg_name(name);
+                } else {
+                    func.build_reg(name.clone(), *ty);
+                }
+            }
+            Edit::CreateBlock { block, name, copy_of, before } => {
+                if block.index() < func.blocks.len() {
+                    func.reclaim_block_name(name);
+                } else {
+                    func.build_detached_block(name.clone(), *copy_of);
+                }
+                func.layout.insert_block(*block, *before);
+            }
+            Edit::RemoveBlock { block, .. } => func.layout.remove_block(*block),
+            Edit::CreateInst { inst, data, to } => {
+                if inst.index() >= func.insts.len() {
+                    func.insts.push((**data).clone());
+                }
+                func.layout.insert_inst(*inst, to.block, to.before);
+            }
+            Edit::RemoveInst { inst, .. } => func.layout.remove_inst(*inst),
+            Edit::ReplaceInst { inst, new, .. } => func.insts[*inst].clone_from(new),
+            Edit::MoveInst { inst, to, .. } => {
+                func.layout.remove_inst(*inst);
+                func.layout.insert_inst(*inst, to.block, to.before);
+            }
+            Edit::SetProfiles { new, .. } => func.profiles.clone_from(new),
+        }
+    }
+
+    /// Takes the edit back. The function must be in the state that the edit left behind.
+    pub fn undo(&self, func: &mut Function) {
+        match self {
+            Edit::CreateReg { name, .. } => func.release_reg_name(name),
+            Edit::CreateBlock { block, name, .. } => {
+                func.layout.remove_block(*block);
+                func.release_block_name(name);
+            }
+            Edit::RemoveBlock { block, before } => func.layout.insert_block(*block, *before),
+            Edit::CreateInst { inst, .. } => func.layout.remove_inst(*inst),
+            Edit::RemoveInst { inst, from } => func.layout.insert_inst(*inst, from.block, from.before),
+            Edit::ReplaceInst { inst, old, .. } => func.insts[*inst].clone_from(old),
+            Edit::MoveInst { inst, from, .. } => {
+                func.layout.remove_inst(*inst);
+                func.layout.insert_inst(*inst, from.block, from.before);
+            }
+            Edit::SetProfiles { old, .. } => func.profiles.clone_from(old),
+        }
+    }
+}
+
+/// Was an opportunity taken or refused?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
+pub enum RemarkKind {
+    /// The edits that follow were made.
+    Applied,
+    /// Nothing was changed, and the message says why.
+    Missed,
+}
+
+/// A typed detail of a remark, for views that want more than the sentence.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Fact {
+    /// A register, shown by its name.
+    Reg(Reg),
+    /// A block, shown by its label.
+    Block(Block),
+    /// A number; units stand in the fact's name.
+    Number(f64),
+    /// A count.
+    Count(u64),
+    /// Yes or no.
+    Flag(bool),
+    /// Words.
+    Text(String),
+    /// Several blocks.
+    Blocks(Vec<Block>),
+}
+
+/// The reason of a rewrite, or of a refusal.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Remark {
+    /// Taken or refused.
+    pub kind: RemarkKind,
+    /// The rule that fired or failed, a kebab-case word of the pass.
+    pub rule: &'static str,
+    /// The block it is about.
+    pub block: Block,
+    /// The instruction it is about, where there is one.
+    pub inst: Option<Inst>,
+    /// A full sentence without the final stop.
+    pub message: String,
+    /// Details by name.
+    pub facts: Vec<(&'static str, Fact)>,
+}
+
+impl Remark {
+    /// A reason for a change at a block.
+    pub fn applied(rule: &'static str, block: Block, message: impl Into<String>) -> Remark {
+        Remark { kind: RemarkKind::Applied, rule, block, inst: None, message: message.into(), facts: Vec::new() }
+    }
+
+    /// A reason for not changing anything.
+    pub fn missed(rule: &'static str, block: Block, message: impl Into<String>) -> Remark {
+        Remark { kind: RemarkKind::Missed, ..Remark::applied(rule, block, message) }
+    }
+
+    /// The same about one instruction.
+    pub fn at(mut self, inst: Inst) -> Remark {
+        self.inst = Some(inst);
+        self
+    }
+
+    /// With a detail.
+    pub fn with(mut self, name: &'static str, fact: Fact) -> Remark {
+        self.facts.push((name, fact));
+        self
+    }
+}
+
+/// Who hears of rewrites and refusals.
+pub trait EditSink {
+    /// False where nobody listens: then remarks are not built and edits not kept.
+    const LISTENS: bool;
+
+    /// A rewrite is complete: `func` is its result.
+    fn rewritten(&mut self, func: &Function, remark: Remark, edits: Vec<Edit>);
+
+    /// An opportunity was refused.
+    fn missed(&mut self, func: &Function, remark: Remark);
+}
+
+/// The sink of nobody. A zero-sized type, so that the doors cost nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl EditSink for Silent {
+    const LISTENS: bool = false;
+    fn rewritten(&mut self, _: &Function, _: Remark, _: Vec<Edit>) {}
+    fn missed(&mut self, _: &Function, _: Remark) {}
+}
+
+/// Access to one function for changing it.
+pub struct Editor<'a, S: EditSink> {
+    func: &'a mut Function,
+    sink: &'a mut S,
+    rewrites: u64,
+    touched: Touched,
+}
+
+impl<'a, S: EditSink> Editor<'a, S> {
+    /// Opens a function.
+    pub fn new(func: &'a mut Function, sink: &'a mut S) -> Self {
+        Editor { func, sink, rewrites: 0, touched: Touched::default() }
+    }
+
+    /// The function as it is now.
+    pub fn func(&self) -> &Function {
+        self.func
+    }
+
+    /// Who listens.
+    pub fn sink(&mut self) -> &mut S {
+        self.sink
+    }
+
+    /// The function and who listens, for a solver that tells its facts.
+    pub fn func_and_sink(&mut self) -> (&Function, &mut S) {
+        (self.func, self.sink)
+    }
+
+    /// Rewrites made so far.
+    pub fn rewrites(&self) -> u64 {
+        self.rewrites
+    }
+
+    /// What changed since this was last asked.
+    pub fn take_touched(&mut self) -> Touched {
+        core::mem::take(&mut self.touched)
+    }
+
+    /// Begins a rewrite. The reason is built before anything changes, and only if somebody listens.
+    pub fn rewrite(&mut self, reason: impl FnOnce(&Function) -> Remark) -> Rewrite<'_, 'a, S> {
+        let remark = S::LISTENS.then(|| reason(self.func));
+        Rewrite { editor: self, remark, edits: Vec::new(), changed: false }
+    }
+
+    /// Records a refused opportunity.
+    pub fn miss(&mut self, reason: impl FnOnce(&Function) -> Remark) {
+        if S::LISTENS {
+            let remark = reason(self.func);
+            self.sink.missed(self.func, remark);
+        }
+    }
+}
+
+/// A remark that gathers its edits. Complete when finished or dropped; with no edit at all nothing is recorded.
+pub struct Rewrite<'e, 'a, S: EditSink> {
+    editor: &'e mut Editor<'a, S>,
+    remark: Option<Remark>,
+    edits: Vec<Edit>,
+    changed: bool,
+}
+
+impl<S: EditSink> Rewrite<'_, '_, S> {
+    /// The function as it is now.
+    pub fn func(&self) -> &Function {
+        self.editor.func
+    }
+
+    fn make(&mut self, edit: Edit) {
+        edit.apply(self.editor.func);
+        self.note(&edit);
+        if S::LISTENS {
+            self.edits.push(edit);
+        }
+    }
+
+    fn note(&mut self, edit: &Edit) {
+        let touched = edit.touches(self.editor.func);
+        self.editor.touched.shape |= touched.shape;
+        self.editor.touched.values |= touched.values;
+        self.changed = true;
+    }
+
+    /// A new temporary, `t1`, `t2`, …
+    pub fn create_temporary(&mut self, ty: Type) -> Reg {
+        let name = self.func().fresh_temporary_name();
+        self.create_reg(name, ty)
+    }
+
+    /// A new register of a fresh name.
+    pub fn create_reg(&mut self, name: String, ty: Type) -> Reg {
+        debug_assert!(!self.func().reg_name_is_taken(&name));
+        let reg = Reg::new(self.func().regs.len());
+        self.make(Edit::CreateReg { reg, name, ty });
+        reg
+    }
+
+    /// A new, empty block of a fresh name before another one, or at the end.
+    pub fn create_block(&mut self, name: String, copy_of: Option<Block>, before: Option<Block>) -> Block {
+        debug_assert!(!self.func().block_name_is_taken(&name));
+        let block = Block::new(self.func().blocks.len());
+        self.make(Edit::CreateBlock { block, name, copy_of, before });
+        block
+    }
+
+    /// Puts a new instruction before another one.
+    pub fn insert_before(&mut self, before: Inst, data: InstData) -> Option<Inst> {
+        let block = self.func().inst_block(before)?;
+        Some(self.insert(Place { block, before: Some(before) }, data))
+    }
+
+    /// Puts a new instruction at the end of a block, before its terminator if it has one.
+    pub fn append(&mut self, block: Block, data: InstData) -> Inst {
+        let before = if data.is_terminator() { None } else { self.func().terminator(block) };
+        self.insert(Place { block, before }, data)
+    }
+
+    /// Puts a new instruction at the beginning of a block.
+    pub fn prepend(&mut self, block: Block, data: InstData) -> Inst {
+        let before = self.func().layout.first_inst(block);
+        self.insert(Place { block, before }, data)
+    }
+
+    /// Puts a new instruction somewhere.
+    pub fn insert(&mut self, to: Place, data: InstData) -> Inst {
+        let inst = Inst::new(self.func().insts.len());
+        if S::LISTENS {
+            self.make(Edit::CreateInst { inst, data: Box::new(data), to });
+        } else {
+            self.changed = true;
+            self.editor.touched.shape |= data.is_terminator();
+            self.editor.touched.values = true;
+            self.editor.func.insts.push(data);
+            self.editor.func.layout.insert_inst(inst, to.block, to.before);
+        }
+        inst
+    }
+
+    /// Takes an instruction out.
+    pub fn remove(&mut self, inst: Inst) {
+        if let Some(from) = self.place_of(inst) {
+            self.make(Edit::RemoveInst { inst, from });
+        }
+    }
+
+    /// Changes an instruction in place.
+    pub fn replace(&mut self, inst: Inst, new: InstData) {
+        if self.func().insts[inst] == new {
+            return;
+        }
+        if S::LISTENS {
+            let old = Box::new(self.func().insts[inst].clone());
+            self.make(Edit::ReplaceInst { inst, old, new: Box::new(new) });
+        } else {
+            self.changed = true;
+            self.editor.touched.shape |= new.is_terminator() || self.func().insts[inst].is_terminator();
+            self.editor.touched.values = true;
+            self.editor.func.insts[inst] = new;
+        }
+    }
+
+    /// Changes an instruction in place by a function of what it was.
+    pub fn update(&mut self, inst: Inst, change: impl FnOnce(&mut InstData)) {
+        let mut data = self.func().insts[inst].clone();
+        change(&mut data);
+        self.replace(inst, data);
+    }
+
+    /// Puts an instruction elsewhere, in this or another block.
+    pub fn move_inst(&mut self, inst: Inst, to: Place) {
+        if let Some(from) = self.place_of(inst)
+            && from != to
+            && to.before != Some(inst)
+        {
+            self.make(Edit::MoveInst { inst, from, to });
+        }
+    }
+
+    /// Sends every edge of `block`'s terminator that goes to `from` to `to` instead.
+    pub fn retarget(&mut self, block: Block, from: Block, to: Block) {
+        if let Some(inst) = self.func().terminator(block) {
+            self.update(inst, |data| data.targets.iter_mut().filter(|t| **t == from).for_each(|t| *t = to));
+        }
+    }
+
+    /// Takes a block with all its instructions out. Declared profiles lose what they say of it, except that paths and
+    /// edges are joined around it where `merged_into` names the block that does its work now.
+    pub fn remove_block(&mut self, block: Block, merged_into: Option<Block>) {
+        let insts: Vec<Inst> = self.func().block_insts(block).collect();
+        for inst in insts.into_iter().rev() {
+            self.remove(inst);
+        }
+        self.change_profiles(|profile| forget_block(profile, block, merged_into));
+        let before = self.func().layout.next_block(block);
+        self.make(Edit::RemoveBlock { block, before });
+    }
+
+    /// Puts an empty block on the edges `from -> to` and returns it; declared profiles follow.
+    pub fn split_edge(&mut self, from: Block, to: Block) -> Block {
+        let name = self.func().fresh_edge_name(from, to);
+        let middle = self.create_block(name, None, Some(to));
+        self.insert(Place { block: middle, before: None }, InstData::branch(to));
+        self.retarget(from, to, middle);
+        self.change_profiles(|profile| split_in_profile(profile, from, to, middle));
+        middle
+    }
+
+    fn change_profiles(&mut self, change: impl Fn(&mut Profile)) {
+        if self.func().profiles.is_empty() {
+            return;
+        }
+        let old = self.func().profiles.clone();
+        let mut new = old.clone();
+        new.iter_mut().for_each(change);
+        if new != old {
+            self.make(Edit::SetProfiles { old, new });
+        }
+    }
+
+    fn place_of(&self, inst: Inst) -> Option<Place> {
+        let block = self.func().inst_block(inst)?;
+        Some(Place { block, before: self.func().layout.next_inst(inst) })
+    }
+
+    /// Completes the rewrite. Dropping does the same; this says it aloud.
+    pub fn finish(self) {}
+}
+
+impl<S: EditSink> Drop for Rewrite<'_, '_, S> {
+    fn drop(&mut self) {
+        if !self.changed {
+            return;
+        }
+        self.editor.rewrites += 1;
+        if let Some(remark) = self.remark.take() {
+            let edits = core::mem::take(&mut self.edits);
+            self.editor.sink.rewritten(self.editor.func, remark, edits);
+        }
+    }
+}
+
+/// Removes a block from a profile, joining around it where another block does its work.
+fn forget_block(profile: &mut Profile, block: Block, merged_into: Option<Block>) {
+    let stays = |named: &Block| *named != block;
+    match (profile, merged_into) {
+        (Profile::Path(paths), Some(into)) => {
+            for (path, _) in paths.iter_mut() {
+                // The merged block's work is where `into` stands: a path through both loses the one, a path that
+                // begins at the removed block begins at `into`.
+                let has_other = path.contains(&into);
+                path.iter_mut().filter(|named| **named == block).for_each(|named| *named = into);
+                if has_other {
+                    path.dedup();
+                }
+            }
+        }
+        (Profile::Path(paths), None) => paths.retain(|(path, _)| path.iter().all(stays)),
+        (Profile::Edge(edges), Some(into)) => {
+            for (from, to, _) in edges.iter_mut() {
+                let inside = (*from == into && *to == block) || (*from == block && *to == into);
+                if !inside {
+                    for end in [from, to] {
+                        if *end == block {
+                            *end = into;
+                        }
+                    }
+                }
+            }
+            edges.retain(|(from, to, _)| stays(from) && stays(to));
+        }
+        (Profile::Edge(edges), None) => edges.retain(|(from, to, _)| stays(from) && stays(to)),
+        (Profile::Zero(entries), Some(into)) => {
+            entries.iter_mut().filter(|entry| entry.block == block).for_each(|entry| entry.block = into);
+        }
+        (Profile::Zero(entries), None) => entries.retain(|entry| entry.block != block),
+    }
+}
+
+/// Puts a new block between two in a profile.
+fn split_in_profile(profile: &mut Profile, from: Block, to: Block, middle: Block) {
+    match profile {
+        Profile::Path(paths) => {
+            for (path, _) in paths.iter_mut() {
+                let mut longer = Vec::with_capacity(path.len() + 1);
+                for (index, &block) in path.iter().enumerate() {
+                    if index > 0 && path[index - 1] == from && block == to {
+                        longer.push(middle);
+                    }
+                    longer.push(block);
+                }
+                *path = longer;
+            }
+        }
+        Profile::Edge(edges) => {
+            let mut halves = Vec::new();
+            for (source, target, count) in edges.iter_mut() {
+                if (*source, *target) == (from, to) {
+                    *target = middle;
+                    halves.push((middle, to, *count));
+                }
+            }
+            edges.extend(halves);
+        }
+        Profile::Zero(_) => {}
+    }
+}
+
+/// Takes a list of edits back, last one first.
+pub fn undo_all(func: &mut Function, edits: &[Edit]) {
+    edits.iter().rev().for_each(|edit| edit.undo(func));
+}
+
+/// Does a list of edits again.
+pub fn apply_all(func: &mut Function, edits: &[Edit]) {
+    edits.iter().for_each(|edit| edit.apply(func));
+}
