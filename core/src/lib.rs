@@ -5,3 +5,5 @@ extern crate alloc;
 pub mod ir;
 
 pub mod edit;
+#[cfg(feature = "serde")]
+pub mod link;

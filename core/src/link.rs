@@ -1,0 +1,328 @@
+//! Permalinks: a whole laboratory bench in the fragment of an address.
+//!
+//! ```text
+//! Document ──serde_json──▶ JSON ──deflate──▶ bytes ──base64url──▶ #v1.d:q1YqzkxVslIy…
+//! ```
+//!
+//! The JSON of version 1, every field optional, nothing written that has its default value:
+//!
+//! ```text
+//! { "source":   the program's text,
+//!   "dialect":  "wir" | "ptx",
+//!   "launch":   the text of the launch tab, for a program without launches,
+//!   "pipeline": [ { "pass": "gvn-cse" or "@ptxas", "knobs": { name: value }, "off": true } or just "gvn-cse", … ],
+//!   "position": { "pass": passes done, "event": events done in the next one },
+//!   "run":      { "kernel", "machine", "seed", "grid": [x, y, z], "block": [x, y, z], "warp", "fuel",
+//!                 "set": { "input.true": "0.3", … } },
+//!   "view":     { name: value } }
+//! ```
+//!
+//! A link is an attack until it is read: the payload has a length limit before and after decompression, JSON nests at
+//! most 128 deep, and whatever is wrong is a [`LinkError`]. Links outlive versions: unknown fields are ignored, missing
+//! ones take their defaults, and `tests/golden/links.jsonl` keeps every shape that was ever written readable.
+//!
+//! Source: RFC 1951 (deflate), RFC 4648 section 5 (base64url, written without padding).
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+use base64::Engine;
+use base64::alphabet::URL_SAFE;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use serde::{Deserialize, Serialize};
+
+/// Largest JSON text that a link may hold, in bytes.
+pub const MAX_TEXT_BYTES: usize = 256 * 1024;
+
+/// Longest payload that is looked at, in characters: random text of the largest size, deflated and encoded, is shorter.
+const MAX_PAYLOAD_CHARS: usize = 2 * MAX_TEXT_BYTES;
+
+/// Version 1, deflated.
+const PREFIX: &str = "v1.d:";
+
+/// How hard miniz_oxide searches, of 10. Links are written once and sent often.
+const COMPRESSION_LEVEL: u8 = 10;
+
+/// Written without padding; read with or without, because chat programs cut and mend.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &URL_SAFE,
+    GeneralPurposeConfig::new()
+        .with_encode_padding(false)
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
+/// What a link holds: enough to open exactly this bench again.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Document {
+    /// The program.
+    #[serde(skip_serializing_if = "is_default")]
+    pub source: String,
+    /// What the program is written in.
+    #[serde(skip_serializing_if = "is_default")]
+    pub dialect: Dialect,
+    /// Launches that stand beside the program, as `.wir` text.
+    #[serde(skip_serializing_if = "is_default")]
+    pub launch: String,
+    /// The passes in order, those switched off included.
+    #[serde(skip_serializing_if = "is_default")]
+    pub pipeline: Vec<Stage>,
+    /// Where the transport stands; at the end if nothing is said.
+    #[serde(skip_serializing_if = "is_default")]
+    pub position: Option<Position>,
+    /// How the kernel is run.
+    #[serde(skip_serializing_if = "is_default")]
+    pub run: RunSettings,
+    /// What the page shows: its own small names and values.
+    #[serde(skip_serializing_if = "is_default")]
+    pub view: BTreeMap<String, String>,
+}
+
+/// What a program is written in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dialect {
+    /// The text IR.
+    #[default]
+    Wir,
+    /// PTX.
+    Ptx,
+}
+
+/// One entry of the pipeline.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, from = "StageText")]
+pub struct Stage {
+    /// A pass, or a pipeline such as `@ptxas`.
+    pub pass: String,
+    /// Its knobs that differ from their defaults.
+    #[serde(skip_serializing_if = "is_default")]
+    pub knobs: BTreeMap<String, String>,
+    /// Is it kept in the list but not run?
+    #[serde(skip_serializing_if = "is_default")]
+    pub off: bool,
+}
+
+/// A place in the journal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Position {
+    /// Passes that are done.
+    pub pass: u32,
+    /// Events that are done in the pass that comes next.
+    #[serde(skip_serializing_if = "is_default")]
+    pub event: u32,
+}
+
+/// How the kernel is run where that differs from what the launch says.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunSettings {
+    /// The kernel; the first one if nothing is said.
+    #[serde(skip_serializing_if = "is_default")]
+    pub kernel: Option<String>,
+    /// The machine model's name.
+    #[serde(skip_serializing_if = "is_default")]
+    pub machine: Option<String>,
+    /// Seed of everything random.
+    #[serde(skip_serializing_if = "is_default")]
+    pub seed: Option<u64>,
+    /// Blocks along x, y, z.
+    #[serde(skip_serializing_if = "is_default")]
+    pub grid: Option<[u32; 3]>,
+    /// Threads a block along x, y, z.
+    #[serde(skip_serializing_if = "is_default")]
+    pub block: Option<[u32; 3]>,
+    /// Lanes a warp.
+    #[serde(skip_serializing_if = "is_default")]
+    pub warp: Option<u32>,
+    /// Warp instructions after which the run is stopped.
+    #[serde(skip_serializing_if = "is_default")]
+    pub fuel: Option<u64>,
+    /// Sliders, by the names and in the spelling of the command line's `--set`: `x.zero` to `0.5`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub set: BTreeMap<String, String>,
+}
+
+/// Why a text is no link, or a document does not fit into one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LinkError {
+    /// It has no `v1.d:`.
+    NotALink,
+    /// It was made by another version; the text is what stands where ours has `v1.d`.
+    UnknownVersion(String),
+    /// The payload is too long to be looked at.
+    PayloadTooLong,
+    /// The payload has a character that base64url has not, or ends in the middle of a byte.
+    NotBase64,
+    /// The payload cannot be decompressed: links get cut in chat programs.
+    Damaged,
+    /// There is more than [`MAX_TEXT_BYTES`] of text in it.
+    TooLarge,
+    /// The text inside is no document; the message says where and why.
+    NotADocument(String),
+}
+
+impl fmt::Display for LinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LinkError::NotALink => write!(f, "this is no link of the laboratory: it has no `#{PREFIX}`"),
+            LinkError::UnknownVersion(version) => {
+                write!(f, "the link is of version `{version}`; this laboratory reads version `v1.d`")
+            }
+            LinkError::PayloadTooLong => write!(f, "the link is longer than {MAX_PAYLOAD_CHARS} characters"),
+            LinkError::NotBase64 => f.write_str("the link has a character that does not belong there, or lost some"),
+            LinkError::Damaged => f.write_str("the link cannot be decompressed: a part of it is missing or changed"),
+            LinkError::TooLarge => {
+                write!(f, "there is more than {} KiB in the link: save a file instead", MAX_TEXT_BYTES / 1024)
+            }
+            LinkError::NotADocument(why) => write!(f, "what the link holds is no document: {why}"),
+        }
+    }
+}
+
+impl core::error::Error for LinkError {}
+
+/// The fragment of the address, `#` included. Fails only for a document that is too large.
+pub fn encode(document: &Document) -> Result<String, LinkError> {
+    let json = to_json(document)?;
+    if json.len() > MAX_TEXT_BYTES {
+        return Err(LinkError::TooLarge);
+    }
+    let bytes = miniz_oxide::deflate::compress_to_vec(json.as_bytes(), COMPRESSION_LEVEL);
+    Ok(format!("#{PREFIX}{}", BASE64.encode(bytes)))
+}
+
+/// The document of a link: a whole address, its fragment, or the fragment without `#`.
+pub fn decode(link: &str) -> Result<Document, LinkError> {
+    let link = link.trim();
+    let fragment = link.split_once('#').map_or(link, |(_, fragment)| fragment);
+    let payload = fragment.strip_prefix(PREFIX).ok_or_else(|| not_ours(fragment))?;
+    if payload.len() > MAX_PAYLOAD_CHARS {
+        return Err(LinkError::PayloadTooLong);
+    }
+    let bytes = BASE64.decode(payload).map_err(|_| LinkError::NotBase64)?;
+    let json = miniz_oxide::inflate::decompress_to_vec_with_limit(&bytes, MAX_TEXT_BYTES).map_err(|error| {
+        let too_large = error.status == miniz_oxide::inflate::TINFLStatus::HasMoreOutput;
+        if too_large { LinkError::TooLarge } else { LinkError::Damaged }
+    })?;
+    let json = core::str::from_utf8(&json).map_err(|_| LinkError::Damaged)?;
+    from_json(json)
+}
+
+/// The document as one line of JSON.
+pub fn to_json(document: &Document) -> Result<String, LinkError> {
+    serde_json::to_string(document).map_err(|error| LinkError::NotADocument(error.to_string()))
+}
+
+/// The document that a JSON text describes.
+pub fn from_json(json: &str) -> Result<Document, LinkError> {
+    serde_json::from_str(json).map_err(|error| LinkError::NotADocument(error.to_string()))
+}
+
+/// A version that we do not know, or no link at all?
+fn not_ours(fragment: &str) -> LinkError {
+    match fragment.split_once(':') {
+        Some((version, _)) if version.len() <= 16 && version.starts_with('v') => {
+            LinkError::UnknownVersion(version.to_string())
+        }
+        _ => LinkError::NotALink,
+    }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// The two ways to write a [`Stage`].
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StageText {
+    Name(String),
+    Fields {
+        #[serde(default)]
+        pass: String,
+        #[serde(default)]
+        knobs: BTreeMap<String, String>,
+        #[serde(default)]
+        off: bool,
+    },
+}
+
+impl From<StageText> for Stage {
+    fn from(text: StageText) -> Stage {
+        match text {
+            StageText::Name(pass) => Stage { pass, ..Stage::default() },
+            StageText::Fields { pass, knobs, off } => Stage { pass, knobs, off },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bench() -> Document {
+        Document {
+            source: "kernel k() {\nentry:\n    ret\n}\n".to_string(),
+            pipeline: ["copy-prop", "dce"].map(|pass| Stage { pass: pass.to_string(), ..Stage::default() }).to_vec(),
+            position: Some(Position { pass: 1, event: 0 }),
+            ..Document::default()
+        }
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded() {
+        let document = bench();
+        let link = encode(&document).unwrap();
+        assert!(link.starts_with("#v1.d:"));
+        assert!(link["#v1.d:".len()..].chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_'));
+        assert_eq!(decode(&link).as_ref(), Ok(&document));
+        assert_eq!(decode(&link[1..]).as_ref(), Ok(&document));
+        assert_eq!(decode(&format!("https://example.org/?x=1{link}\n")).as_ref(), Ok(&document));
+    }
+
+    #[test]
+    fn unknown_fields_are_ignored_and_missing_ones_have_defaults() {
+        let document = from_json(r#"{"source":"x","colour":{"a":[1,2]},"pipeline":["dce",{"pass":"azp"}]}"#).unwrap();
+        assert_eq!(document.source, "x");
+        assert_eq!(document.pipeline.len(), 2);
+        assert_eq!(document.run, RunSettings::default());
+        assert_eq!(decode(&encode(&Document::default()).unwrap()), Ok(Document::default()));
+    }
+
+    #[test]
+    fn every_error_says_what_is_wrong() {
+        let link = encode(&bench()).unwrap();
+        assert_eq!(decode("hello"), Err(LinkError::NotALink));
+        assert_eq!(decode("#v9.z:AAAA"), Err(LinkError::UnknownVersion("v9.z".to_string())));
+        assert_eq!(decode("#v1.d:ä"), Err(LinkError::NotBase64));
+        for end in "#v1.d:".len()..link.len() {
+            assert!(matches!(decode(&link[..end]), Err(LinkError::Damaged | LinkError::NotBase64)), "cut at {end}");
+        }
+        assert_eq!(decode(&format!("#v1.d:{}", "A".repeat(MAX_PAYLOAD_CHARS + 1))), Err(LinkError::PayloadTooLong));
+        let not_json = miniz_oxide::deflate::compress_to_vec(b"[1]", 1);
+        assert!(matches!(
+            decode(&format!("#v1.d:{}", BASE64.encode(not_json))),
+            Err(LinkError::NotADocument(why)) if why.contains("column")
+        ));
+    }
+
+    #[test]
+    fn a_small_payload_cannot_grow_beyond_the_limit() {
+        let bomb = miniz_oxide::deflate::compress_to_vec(&alloc::vec![b' '; 64 * MAX_TEXT_BYTES], 9);
+        assert_eq!(decode(&format!("#v1.d:{}", BASE64.encode(bomb))), Err(LinkError::TooLarge));
+        let large = Document { source: "x".repeat(MAX_TEXT_BYTES), ..Document::default() };
+        assert_eq!(encode(&large), Err(LinkError::TooLarge));
+    }
+
+    #[test]
+    fn deeply_nested_json_is_an_error_and_no_overflow() {
+        let deep = format!(r#"{{"view":{}"#, "[".repeat(100_000));
+        assert!(matches!(from_json(&deep), Err(LinkError::NotADocument(_))));
+    }
+}
