@@ -90,7 +90,8 @@ const EXTENSIONS: [&str; 7] = [
     "--enable-simd",
 ];
 
-fn shrink(wasm: &Path) -> Result<()> {
+/// Makes `wasm` as small as wasm-opt can.
+pub fn shrink(wasm: &Path) -> Result<()> {
     let shrunk = wasm.with_extension("shrunk");
     tools::run(
         tools::npm_script("binaryen/bin/wasm-opt").arg("-Oz").args(EXTENSIONS).arg(wasm).arg("-o").arg(&shrunk),

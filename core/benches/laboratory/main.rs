@@ -1,0 +1,15 @@
+//! How fast the laboratory is. `cargo xtask bench` runs this program natively and, compiled to WebAssembly with simd128
+//! and shrunk as the page is, under Node, and prints both side by side.
+//!
+//! Each measurement is one line of [`report`]; times are CPU time of this thread, the best of several rounds, because
+//! the machine may be busy with other things.
+
+mod clock;
+mod report;
+
+fn main() {
+    // What the measuring itself costs.
+    if report::chosen("clock") {
+        report::time("clock", None, "ns/call", 1, None, clock::now);
+    }
+}

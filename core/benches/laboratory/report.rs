@@ -1,0 +1,80 @@
+//! Takes measurements and prints them, one tab-separated line each: name, size, value, unit, what is asked.
+//! Fields that a measurement has not are `-`. `cargo xtask bench` lays them out.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use crate::clock;
+
+/// A figure that a measurement is held against.
+#[derive(Clone, Copy)]
+pub enum Asked {
+    /// The value should not be above this.
+    AtMost(f64),
+    /// The value should not be below this.
+    AtLeast(f64),
+}
+
+/// How long one round lasts at least.
+const ROUND: Duration = Duration::from_millis(30);
+
+/// How many rounds are taken; the best one counts.
+const ROUNDS: usize = 7;
+
+/// Whether the command line asks for the measurements of `group`: it names parts of the groups to take, or nothing.
+pub fn chosen(group: &str) -> bool {
+    // Cargo adds options of its own.
+    let mut parts = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).peekable();
+    parts.peek().is_none() || parts.any(|part| group.contains(&part))
+}
+
+/// Measures `work`, which handles `count` things a call, and prints nanoseconds a thing. Returns them.
+pub fn time<T>(
+    name: &str,
+    size: Option<usize>,
+    unit: &str,
+    count: usize,
+    asked: Option<Asked>,
+    work: impl FnMut() -> T,
+) -> f64 {
+    let nanoseconds = seconds_a_call(work) * 1e9 / count as f64;
+    print(name, size, nanoseconds, unit, asked);
+    nanoseconds
+}
+
+/// Measures `work`, which does `count` things a call, and prints millions of things a second. Returns them.
+pub fn rate<T>(name: &str, unit: &str, count: usize, work: impl FnMut() -> T) -> f64 {
+    let millions = count as f64 / seconds_a_call(work) / 1e6;
+    print(name, None, millions, unit, None);
+    millions
+}
+
+/// Prints a figure that was computed from others.
+pub fn print(name: &str, size: Option<usize>, value: f64, unit: &str, asked: Option<Asked>) {
+    let size = size.map_or_else(|| "-".to_owned(), |size| size.to_string());
+    let asked = match asked {
+        None => "-".to_owned(),
+        Some(Asked::AtMost(limit)) => format!("<= {limit}"),
+        Some(Asked::AtLeast(limit)) => format!(">= {limit}"),
+    };
+    println!("{name}\t{size}\t{value}\t{unit}\t{asked}");
+}
+
+/// CPU seconds of one call of `work`: the best round, each of as many calls as fill [`ROUND`].
+fn seconds_a_call<T>(mut work: impl FnMut() -> T) -> f64 {
+    let mut calls = 1_u32;
+    // The first calls also warm caches, branch predictors and, in WebAssembly, the compiler's tiers.
+    while round(calls, &mut work) < ROUND {
+        calls = calls.saturating_mul(2);
+    }
+    let best = (0..ROUNDS).map(|_| round(calls, &mut work)).min();
+    best.unwrap_or_default().as_secs_f64() / f64::from(calls)
+}
+
+fn round<T>(calls: u32, work: &mut impl FnMut() -> T) -> Duration {
+    let start = clock::now();
+    for _ in 0..calls {
+        black_box(work());
+    }
+    clock::now() - start
+}
