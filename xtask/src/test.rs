@@ -60,7 +60,8 @@ pub fn test(options: &Options) -> Result<()> {
     let mut total = Tally::default();
     let mut failed_steps = Vec::new();
     for &step in steps {
-        let tally = run(step, filter).unwrap_or_else(|error| {
+        println!();
+        let tally = run(step, steps, filter).unwrap_or_else(|error| {
             println!("error: {error:#}");
             Tally { passed: 0, failed: 1 }
         });
@@ -82,7 +83,7 @@ fn name(step: Step) -> String {
     value.get_name().to_owned()
 }
 
-fn run(step: Step, filter: Option<&str>) -> Result<Tally> {
+fn run(step: Step, steps: &[Step], filter: Option<&str>) -> Result<Tally> {
     match step {
         Step::Format => check("format", tools::cargo().args(["fmt", "--all", "--check"])),
         Step::Lint => check(
@@ -115,9 +116,15 @@ fn run(step: Step, filter: Option<&str>) -> Result<Tally> {
             )
         }
         Step::Native => native(filter),
-        Step::Site => site::build(&site::Options { draft: false }).map(|()| Tally { passed: 1, failed: 0 }),
+        Step::Site => build_site().map(|()| Tally { passed: 1, failed: 0 }),
         Step::Pack => package(filter),
-        Step::Browser => browser(filter),
+        Step::Browser => {
+            // The step before has built the page, or said why it cannot.
+            if !steps.contains(&Step::Site) {
+                build_site()?;
+            }
+            browser(filter)
+        }
     }
 }
 
@@ -149,8 +156,11 @@ fn package(filter: Option<&str>) -> Result<Tally> {
     progress::step("tests of the npm package", || count_node_tests(&mut node))
 }
 
+fn build_site() -> Result<()> {
+    site::build(&site::Options { draft: false })
+}
+
 fn browser(filter: Option<&str>) -> Result<Tally> {
-    site::build(&site::Options { draft: false })?;
     let chromium = chromium::find_or_install()?;
     let address = serve::start(&workspace::dist(), [0])?;
     let screenshots = workspace::target().join("screenshots");

@@ -1,0 +1,70 @@
+// The tarball works where people will put it: in Node, through a bundler, in a page without one, under TypeScript.
+
+import assert from "node:assert/strict";
+import path from "node:path";
+import test from "node:test";
+import { newProject, require, resultInBrowser, runNode } from "./harness.mjs";
+
+const { version } = require("../pkg/package.json");
+
+/// Uses every function of the package; what it leaves in `answer` is the same everywhere.
+const USE = `
+import * as warpscope from "warpscope";
+await warpscope.init();
+const answer = JSON.stringify({ version: warpscope.version() });
+`;
+
+const EXPECTED = { version };
+
+function check(answer) {
+  assert.deepEqual(JSON.parse(answer), EXPECTED);
+}
+
+const PAGE = (script) => `<!doctype html><meta charset="utf-8" /><link rel="icon" href="data:," /><p id="result"></p>${script}`;
+const SHOW = 'document.querySelector("#result").textContent = answer;';
+
+test("Node runs it", (t) => {
+  const project = newProject(t, { "use.js": `${USE} console.log(answer);` });
+  check(runNode(project, "use.js"));
+});
+
+test("esbuild bundles it for a page", async (t) => {
+  const project = newProject(t, {
+    // Where the wasm lies is the bundler's to say.
+    "use.js": `import wasm from "warpscope/engine.wasm"; ${USE.replace("init()", "init(wasm)")} ${SHOW}`,
+    "index.html": PAGE('<script type="module" src="out/use.js"></script>'),
+  });
+  await require("esbuild").build({
+    absWorkingDir: project,
+    entryPoints: ["use.js"],
+    bundle: true,
+    format: "esm",
+    outdir: "out",
+    publicPath: "/out",
+    loader: { ".wasm": "file" },
+    logLevel: "error",
+  });
+  check(await resultInBrowser(t, project, "index.html"));
+});
+
+test("a plain page imports it", async (t) => {
+  const project = newProject(t, {
+    "index.html": PAGE(
+      `<script type="importmap">{ "imports": { "warpscope": "./node_modules/warpscope/index.js" } }</script>
+       <script type="module">${USE} ${SHOW}</script>`,
+    ),
+  });
+  check(await resultInBrowser(t, project, "index.html"));
+});
+
+test("TypeScript knows its types", (t) => {
+  const project = newProject(t, { "use.ts": `${USE} console.log(answer satisfies string); export {};` });
+  for (const resolution of [
+    ["--module", "nodenext"],
+    ["--module", "esnext", "--moduleResolution", "bundler"],
+  ]) {
+    const compiler = path.join(path.dirname(require.resolve("typescript")), "tsc.js");
+    const options = ["--strict", "--noEmit", "--target", "es2022", "--lib", "es2022,dom", ...resolution];
+    assert.equal(runNode(project, compiler, ...options, "use.ts"), "");
+  }
+});
