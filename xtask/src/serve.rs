@@ -118,7 +118,8 @@ fn plain(status: u16, text: &str) -> Response<Cursor<Vec<u8>>> {
 
 #[cfg(test)]
 mod tests {
-    use super::file_for;
+    use super::{file_for, start};
+    use std::net::TcpListener;
     use std::path::Path;
 
     #[test]
@@ -127,5 +128,15 @@ mod tests {
         assert_eq!(file_for("/../secret", folder), None);
         assert_eq!(file_for("/a/../../secret", folder), None);
         assert_eq!(file_for("/page.js?v=1", folder), Some(folder.join("page.js")));
+    }
+
+    #[test]
+    fn a_taken_port_is_passed_over() {
+        let holder = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let taken = holder.local_addr().expect("a bound address").port();
+        let address = start(Path::new("site"), [taken, 0]).expect("the second port is free");
+        assert!(address.starts_with("http://127.0.0.1:"), "{address}");
+        assert!(!address.contains(&format!(":{taken}/")), "{address}");
+        assert!(start(Path::new("site"), [taken]).is_err());
     }
 }
