@@ -4,6 +4,8 @@ extern crate alloc;
 
 pub mod ir;
 
+pub mod graph;
+
 pub mod edit;
 #[cfg(feature = "serde")]
 pub mod link;

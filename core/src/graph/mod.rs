@@ -1,0 +1,27 @@
+//! What the shape of a function says: who can follow whom, who always comes first, what loops, what decides.
+//!
+//! Everything here is computed from a [`Cfg`], a compact picture of a function's blocks and edges, and knows nothing
+//! of instructions. No algorithm recurses, so the depth of a program is no danger; each file states its bound.
+//!
+//! ```text
+//! Cfg ──▶ Dominators ──▶ frontiers
+//!  │  └─▶ PostDominators ──▶ ControlDependence
+//!  ├────▶ Loops ──▶ Frequencies
+//!  └────▶ PathNumbering
+//! ```
+
+mod cfg;
+mod control_dependence;
+mod dominator_tree;
+mod dominators;
+mod frontier;
+mod loops;
+mod post_dominators;
+
+pub use cfg::{Cfg, Edge};
+pub use control_dependence::ControlDependence;
+pub use dominator_tree::DominatorTree;
+pub use dominators::Dominators;
+pub use frontier::{IteratedFrontier, dominance_frontier};
+pub use loops::{Loop, LoopData, Loops};
+pub use post_dominators::PostDominators;
