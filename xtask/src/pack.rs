@@ -13,7 +13,7 @@ const FILES: [&str; 6] = ["package.json", "README.md", "index.js", "node.js", "a
 /// Builds the package and returns the path of its tarball.
 pub fn pack() -> Result<PathBuf> {
     setup::setup()?;
-    let wasm = site::compile(&["warpscope-engine"], &["engine"], false)?;
+    let wasm = site::compile(&["engine"], false)?;
     let bindings = site::bindings("engine");
     site::bind("engine", &wasm, &bindings, false)?;
     progress::step("pack the npm package", || {
@@ -40,7 +40,8 @@ pub fn pack() -> Result<PathBuf> {
 /// Compiles the command line, with which the package's tests compare the engine, and returns its path.
 pub fn command_line() -> Result<PathBuf> {
     progress::step("compile the command line", || {
-        tools::run(tools::cargo().args(["build", "--quiet", "--locked", "--package", "warpscope-cli"]))
+        // Of the whole workspace, so that the features, and with them the compiled crates, are those of the tests.
+        tools::run(tools::cargo().args(["build", "--quiet", "--locked", "--workspace", "--bin", "warpscope"]))
     })?;
     let name = if cfg!(windows) { "warpscope.exe" } else { "warpscope" };
     Ok(workspace::target().join("debug").join(name))

@@ -22,7 +22,7 @@ pub struct Options {
 /// Builds the page into `dist/`, and prints the sizes. Over budget is an error, unless it is a draft.
 pub fn build(options: &Options) -> Result<()> {
     setup::setup()?;
-    let wasm = compile(&["warpscope-web", "warpscope-engine"], &["page", "worker"], options.draft)?;
+    let wasm = compile(&["page", "worker"], options.draft)?;
     for name in ["page", "worker"] {
         bind(name, &wasm, &bindings(name), options.draft)?;
     }
@@ -30,16 +30,15 @@ pub fn build(options: &Options) -> Result<()> {
     budget::check(options.draft)
 }
 
-/// Compiles `binaries` of `packages` to WebAssembly and returns the folder they lie in.
-pub fn compile(packages: &[&str], binaries: &[&str], draft: bool) -> Result<PathBuf> {
+/// Compiles `binaries` of the page and the engine to WebAssembly and returns the folder they lie in.
+pub fn compile(binaries: &[&str], draft: bool) -> Result<PathBuf> {
     let profile = if draft { "wasm-draft" } else { "wasm" };
     let what = format!("compile {} to WebAssembly", binaries.join(" and "));
     progress::step(&what, || {
         let mut cargo = tools::cargo();
         cargo.args(["build", "--quiet", "--locked", "--target", setup::WASM, "--profile", profile]);
-        for package in packages {
-            cargo.args(["--package", package]);
-        }
+        // Both packages even for one's binary: features, and with them the compiled crates, stay the same.
+        cargo.args(["--package", "warpscope-web", "--package", "warpscope-engine"]);
         for binary in binaries {
             cargo.args(["--bin", binary]);
         }
