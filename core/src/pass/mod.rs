@@ -1,0 +1,105 @@
+//! The passes: what a pass is, and the one list of them.
+//!
+//! A pass is an ordinary algorithm over one function. It reads through a [`View`], changes through the view's
+//! rewrites, and holds no tracing code. To add one: write its file, implement [`Pass`], name it in the list below.
+
+mod knob;
+mod pipeline;
+
+use alloc::string::String;
+
+pub use knob::{Knob, KnobKind, KnobValue, KnobValues};
+pub use pipeline::{
+    PIPELINES, PassReport, PipelineError, Size, Step, apply_knob, parse_pipeline, print_pipeline, run_pass, run_pipeline,
+};
+
+use crate::edit::Silent;
+use crate::journal::Journal;
+use crate::view::{Listener, View};
+
+/// What people are told about a pass.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PassInfo {
+    /// Kebab-case name.
+    pub name: &'static str,
+    /// The work it implements, in words a reader can look up.
+    pub paper: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// Its settings.
+    pub knobs: &'static [Knob],
+    /// Is it refused without the fast-math licence?
+    pub needs_fast_math: bool,
+}
+
+/// What a pass is told besides the function.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Settings {
+    /// Its own knobs.
+    pub knobs: KnobValues,
+    /// May float arithmetic be treated as that of real numbers (`x * 0 = 0`, reassociation)?
+    pub fast_math: bool,
+}
+
+/// A pass could not do its work. The function stays as the last complete rewrite left it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PassError {
+    /// A sentence that says why and what would help.
+    pub message: String,
+}
+
+/// An optimisation of one function.
+pub trait Pass {
+    /// What people are told about it.
+    const INFO: PassInfo;
+
+    /// Rewrites the function. It either finds nothing more when run again, or its documentation says why not.
+    fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError>;
+}
+
+/// A pass in the list: its description and its code for each kind of listener.
+#[derive(Clone, Copy)]
+pub struct PassEntry {
+    /// What people are told about it.
+    pub info: PassInfo,
+    /// Runs it with nobody listening.
+    pub run_silent: fn(&mut View<'_, Silent>, &Settings) -> Result<(), PassError>,
+    /// Runs it into a journal.
+    pub run_recorded: fn(&mut View<'_, Journal>, &Settings) -> Result<(), PassError>,
+}
+
+/// A listener for which the list has an entry point.
+pub trait Recorder: Listener + Sized {
+    /// The pass's code for this listener.
+    fn entry(pass: &PassEntry) -> fn(&mut View<'_, Self>, &Settings) -> Result<(), PassError>;
+}
+
+impl Recorder for Silent {
+    fn entry(pass: &PassEntry) -> fn(&mut View<'_, Self>, &Settings) -> Result<(), PassError> {
+        pass.run_silent
+    }
+}
+
+impl Recorder for Journal {
+    fn entry(pass: &PassEntry) -> fn(&mut View<'_, Self>, &Settings) -> Result<(), PassError> {
+        pass.run_recorded
+    }
+}
+
+macro_rules! passes {
+    ($($pass:ty),* $(,)?) => {
+        /// Every pass, in the order in which lists show them.
+        pub static PASSES: &[PassEntry] = &[$(PassEntry {
+            info: <$pass as Pass>::INFO,
+            run_silent: <$pass as Pass>::run::<Silent>,
+            run_recorded: <$pass as Pass>::run::<Journal>,
+        }),*];
+    };
+}
+
+passes![];
+
+/// The pass of that name.
+pub fn find(name: &str) -> Option<&'static PassEntry> {
+    PASSES.iter().find(|pass| pass.info.name == name)
+}

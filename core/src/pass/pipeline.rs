@@ -1,0 +1,312 @@
+//! Pipelines: `copy-prop,general-optimize[variant=B],@ptxas` read, printed and run.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::mem;
+
+use super::{KnobValues, PASSES, PassEntry, PassError, Recorder, Settings, find};
+use crate::ir::{Func, FuncKind, Function, Module};
+use crate::journal::Journal;
+use crate::text::closest;
+use crate::view::View;
+
+/// Pipelines with names, written `@name`.
+pub const PIPELINES: &[(&str, &str)] = &[("basic", "copy-prop,const-fold,dce,simplify-cfg")];
+
+/// Steps in one pipeline, named ones expanded.
+const MAX_STEPS: usize = 256;
+
+/// One pass with its settings.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Step {
+    /// The pass's name.
+    pub pass: &'static str,
+    /// What was set, as written; everything else has its default.
+    pub knobs: Vec<(String, String)>,
+    /// Switched off steps stay in the list and do nothing.
+    pub enabled: bool,
+}
+
+/// A pipeline that cannot be read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PipelineError {
+    /// What is wrong, with a suggestion where there is one.
+    pub message: String,
+}
+
+impl PipelineError {
+    fn new(message: impl Into<String>) -> PipelineError {
+        PipelineError { message: message.into() }
+    }
+}
+
+impl Step {
+    /// A pass with its defaults.
+    pub fn new(pass: &str) -> Result<Step, PipelineError> {
+        match find(pass) {
+            Some(entry) => Ok(Step { pass: entry.info.name, knobs: Vec::new(), enabled: true }),
+            None => Err(unknown_pass(pass)),
+        }
+    }
+
+    /// Sets a knob, checking its name and value.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), PipelineError> {
+        let info = &self.entry().info;
+        let Some(knob) = info.knobs.iter().find(|knob| knob.name == name) else {
+            let hint = match closest(name, info.knobs.iter().map(|knob| knob.name)) {
+                Some(other) => format!(": did you mean `{other}`?"),
+                None if info.knobs.is_empty() => ": it has none".to_string(),
+                None => {
+                    let names: Vec<_> = info.knobs.iter().map(|knob| knob.name).collect();
+                    format!(": it has {}", names.join(", "))
+                }
+            };
+            return Err(PipelineError::new(format!("`{}` has no knob `{name}`{hint}", self.pass)));
+        };
+        knob.parse(value).map_err(|message| PipelineError::new(format!("{}: {message}", self.pass)))?;
+        self.knobs.retain(|(known, _)| known != name);
+        self.knobs.push((name.to_string(), value.to_string()));
+        Ok(())
+    }
+
+    /// The values of all its knobs.
+    pub fn knob_values(&self) -> KnobValues {
+        let knobs = self.entry().info.knobs;
+        let mut values = KnobValues::defaults(knobs);
+        for (name, text) in &self.knobs {
+            if let Some(knob) = knobs.iter().find(|knob| knob.name == name)
+                && let Ok(value) = knob.parse(text)
+            {
+                values.set(knob.name, value);
+            }
+        }
+        values
+    }
+
+    /// The pass in the list.
+    pub fn entry(&self) -> &'static PassEntry {
+        find(self.pass).unwrap_or(&PASSES[0])
+    }
+}
+
+fn unknown_pass(name: &str) -> PipelineError {
+    let hint = match closest(name, PASSES.iter().map(|pass| pass.info.name)) {
+        Some(other) => format!("did you mean `{other}`?"),
+        None => "`warpscope passes` lists them".to_string(),
+    };
+    PipelineError::new(format!("unknown pass `{name}`: {hint}"))
+}
+
+/// Reads a pipeline: names and `@pipelines` separated by commas, each with knobs in brackets if wanted. An empty text
+/// is the empty pipeline.
+pub fn parse_pipeline(text: &str) -> Result<Vec<Step>, PipelineError> {
+    let mut steps = Vec::new();
+    for entry in split_entries(text)? {
+        if let Some(name) = entry.strip_prefix('@') {
+            let Some((_, expansion)) = PIPELINES.iter().find(|(known, _)| *known == name) else {
+                let hint = match closest(name, PIPELINES.iter().map(|(known, _)| *known)) {
+                    Some(other) => format!("did you mean `@{other}`?"),
+                    None => {
+                        let names: Vec<_> = PIPELINES.iter().map(|(known, _)| format!("@{known}")).collect();
+                        format!("there is {}", names.join(", "))
+                    }
+                };
+                return Err(PipelineError::new(format!("unknown pipeline `@{name}`: {hint}")));
+            };
+            for entry in split_entries(expansion)? {
+                steps.push(parse_step(entry)?);
+            }
+        } else {
+            steps.push(parse_step(entry)?);
+        }
+        if steps.len() > MAX_STEPS {
+            return Err(PipelineError::new(format!("a pipeline has at most {MAX_STEPS} steps")));
+        }
+    }
+    Ok(steps)
+}
+
+/// Splits at the commas outside brackets.
+fn split_entries(text: &str) -> Result<Vec<&str>, PipelineError> {
+    let mut entries = Vec::new();
+    let (mut start, mut inside) = (0, false);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '[' if inside => return Err(PipelineError::new("`[` inside brackets")),
+            ']' if !inside => return Err(PipelineError::new("`]` without `[`")),
+            '[' | ']' => inside = !inside,
+            ',' if !inside => {
+                entries.push(text[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if inside {
+        return Err(PipelineError::new("`[` without `]`"));
+    }
+    entries.push(text[start..].trim());
+    if entries.len() == 1 && entries[0].is_empty() {
+        entries.clear();
+    }
+    if entries.iter().any(|entry| entry.is_empty()) {
+        return Err(PipelineError::new("an empty entry: two commas follow each other, or one ends the list"));
+    }
+    Ok(entries)
+}
+
+fn parse_step(entry: &str) -> Result<Step, PipelineError> {
+    let Some((name, knobs)) = entry.split_once('[') else { return Step::new(entry) };
+    let mut step = Step::new(name.trim())?;
+    let Some(knobs) = knobs.strip_suffix(']') else {
+        return Err(PipelineError::new(format!("expected `,` after the `]` of `{name}`")));
+    };
+    for setting in knobs.split(',').map(str::trim).filter(|setting| !setting.is_empty()) {
+        let Some((knob, value)) = setting.split_once('=') else {
+            return Err(PipelineError::new(format!("a knob is set as `name=value`, not `{setting}`")));
+        };
+        step.set(knob.trim(), value.trim())?;
+    }
+    Ok(step)
+}
+
+/// Sets `pass.knob=value` in every step of that pass.
+pub fn apply_knob(steps: &mut [Step], setting: &str) -> Result<(), PipelineError> {
+    let Some(((pass, knob), value)) =
+        setting.split_once('=').and_then(|(left, value)| Some((left.split_once('.')?, value)))
+    else {
+        return Err(PipelineError::new(format!("a knob is set as `pass.knob=value`, not `{setting}`")));
+    };
+    // The names are checked even where the pass is not in the pipeline, so that a slip never goes unnoticed.
+    Step::new(pass)?.set(knob, value)?;
+    for step in steps.iter_mut().filter(|step| step.pass == pass) {
+        step.set(knob, value)?;
+    }
+    Ok(())
+}
+
+/// The text of a pipeline, knobs included. Switched off steps are left out.
+pub fn print_pipeline(steps: &[Step]) -> String {
+    let entries: Vec<String> = steps
+        .iter()
+        .filter(|step| step.enabled)
+        .map(|step| {
+            let knobs: Vec<String> = step.knobs.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            if knobs.is_empty() { step.pass.to_string() } else { format!("{}[{}]", step.pass, knobs.join(",")) }
+        })
+        .collect();
+    entries.join(",")
+}
+
+/// How large a program is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Size {
+    /// Blocks.
+    pub blocks: usize,
+    /// Instructions, terminators included.
+    pub instructions: usize,
+}
+
+impl Size {
+    /// The size of the functions that `selected` accepts.
+    pub fn of(module: &Module, selected: impl Fn(&Function) -> bool) -> Size {
+        let funcs = module.funcs.values().filter(|func| selected(func));
+        funcs.fold(Size::default(), |size, func| Size {
+            blocks: size.blocks + func.block_order().count(),
+            instructions: size.instructions + func.inst_count(),
+        })
+    }
+}
+
+/// What one step of a pipeline did.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PassReport {
+    /// The pass's name.
+    pub name: &'static str,
+    /// Was the step switched on?
+    pub enabled: bool,
+    /// Rewrites made.
+    pub rewrites: u64,
+    /// Time taken, in microseconds of the clock that the caller gave.
+    pub micros: u64,
+    /// Size before.
+    pub before: Size,
+    /// Size after.
+    pub after: Size,
+    /// Why it stopped early, if it did.
+    pub error: Option<PassError>,
+}
+
+impl PassReport {
+    /// Did it change anything?
+    pub fn changed(&self) -> bool {
+        self.rewrites > 0
+    }
+}
+
+/// Runs one pass over one function of a module. Gives the number of rewrites made, and whether it came to its end.
+pub fn run_pass<S: Recorder>(
+    module: &mut Module,
+    func: Func,
+    pass: &PassEntry,
+    settings: &Settings,
+    sink: &mut S,
+) -> (u64, Result<(), PassError>) {
+    // The function leaves the module while it is changed, so that the pass can read the rest of the program.
+    let mut body = mem::replace(&mut module.funcs[func], Function::new("", FuncKind::Func));
+    let mut view = View::new(module, &mut body, sink);
+    let outcome = S::entry(pass)(&mut view, settings);
+    let rewrites = view.rewrites();
+    module.funcs[func] = body;
+    (rewrites, outcome)
+}
+
+/// Runs a pipeline over the functions that `selected` accepts, into a journal. `clock` gives microseconds and is only
+/// ever subtracted.
+pub fn run_pipeline(
+    module: &mut Module,
+    steps: &[Step],
+    fast_math: bool,
+    selected: impl Fn(&Function) -> bool,
+    journal: &mut Journal,
+    clock: &mut dyn FnMut() -> u64,
+) -> Vec<PassReport> {
+    let mut reports = Vec::with_capacity(steps.len());
+    for step in steps {
+        let before = Size::of(module, &selected);
+        let mut report = PassReport {
+            name: step.pass,
+            enabled: step.enabled,
+            rewrites: 0,
+            micros: 0,
+            before,
+            after: before,
+            error: None,
+        };
+        journal.begin_pass(step.pass);
+        if step.enabled {
+            let entry = step.entry();
+            let settings = Settings { knobs: step.knob_values(), fast_math };
+            let start = clock();
+            if entry.info.needs_fast_math && !fast_math {
+                report.error = Some(PassError {
+                    message: format!("`{}` needs the fast-math licence: it treats floats as real numbers", step.pass),
+                });
+            } else {
+                let funcs: Vec<Func> = module.funcs.keys().filter(|&func| selected(&module.funcs[func])).collect();
+                for func in funcs {
+                    journal.enter(func);
+                    let (rewrites, outcome) = run_pass(module, func, entry, &settings, journal);
+                    report.rewrites += rewrites;
+                    report.error = report.error.or(outcome.err());
+                }
+            }
+            report.micros = clock().saturating_sub(start);
+            report.after = Size::of(module, &selected);
+        }
+        reports.push(report);
+    }
+    reports
+}

@@ -1,0 +1,201 @@
+//! Simplification of the control-flow graph.
+//!
+//! ```text
+//! n1: p = mov.pred 1             n1: p = mov.pred 1
+//!     br p, n2, n3                   a = …
+//! n2: br n4                ──▶       ret a
+//! n3: …                          (n3 cannot be reached, n2 is empty, n4 has one predecessor)
+//! n4: a = …
+//!     ret a
+//! ```
+//!
+//! Four rules, round after round until none fires:
+//! - `constant-branch`: a branch whose predicate or index is known here, or whose targets are all one, becomes plain;
+//! - `unreachable`: a block that no entry reaches goes away;
+//! - `empty-block`: a block that only branches on is left out by those who went there;
+//! - `merge`: a block with one successor takes in that successor if it is its only predecessor.
+//!
+//! Sound because no instruction is executed by other lanes, more often, less often or in another order than before;
+//! only branches disappear. Blocks where control enters from outside stay.
+//!
+//! A round is linear in blocks and instructions; each round but the last removes an edge or a block. Running the pass
+//! again finds nothing more.
+//!
+//! Source: Muchnick, Advanced Compiler Design and Implementation, section 18.2.
+
+use alloc::format;
+use alloc::vec::Vec;
+use cranelift_entity::SecondaryMap;
+
+use super::available_copies::{AvailableCopies, Lookup, Source};
+use super::{Pass, PassError, PassInfo, Settings};
+use crate::edit::{Fact, Place, Remark};
+use crate::ir::{Block, InstData, Op, Operand};
+use crate::text::instruction_text;
+use crate::view::{Listener, View};
+
+/// See the file's head.
+pub struct SimplifyCfg;
+
+impl Pass for SimplifyCfg {
+    const INFO: PassInfo = PassInfo {
+        name: "simplify-cfg",
+        paper: "Muchnick 18.2",
+        summary: "Removes unreachable and empty blocks, merges straight lines, and makes constant branches plain.",
+        knobs: &[],
+        needs_fast_math: false,
+    };
+
+    fn run<S: Listener>(view: &mut View<'_, S>, _: &Settings) -> Result<(), PassError> {
+        loop {
+            let before = view.rewrites();
+            make_constant_branches_plain(view);
+            remove_unreachable_blocks(view);
+            leave_out_empty_blocks(view);
+            merge_straight_lines(view);
+            if view.rewrites() == before {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Branches whose outcome is known become plain ones.
+fn make_constant_branches_plain<S: Listener>(view: &mut View<'_, S>) {
+    let (cfg, dominators) = (view.cfg(), view.dominators());
+    let mut copies = AvailableCopies::new(view.func(), cfg, dominators.clone());
+    for &block in dominators.preorder() {
+        copies.enter(view.func(), block);
+        for inst in view.func().block_insts(block) {
+            copies.define(&view.func().insts[inst]);
+        }
+        let Some(inst) = view.func().terminator(block) else { continue };
+        let data = &view.func().insts[inst];
+        let known = match (data.opcode.op, data.args.first()) {
+            (Op::BrIf, Some(Operand::Reg(reg))) => copies.predicate(*reg).map(usize::from).map(|taken| 1 - taken),
+            (Op::BrIf, Some(Operand::NotReg(reg))) => copies.predicate(*reg).map(usize::from),
+            (Op::Switch, Some(Operand::Const(bits))) => Some(*bits as usize),
+            (Op::Switch, Some(Operand::Reg(reg))) => match copies.lookup(*reg, None) {
+                Lookup::Found(Source::Const(bits)) => Some(bits as usize),
+                _ => None,
+            },
+            _ => continue,
+        };
+        let targets = &data.targets;
+        let all_one = targets.iter().all(|&target| target == targets[0]);
+        let (target, why) = match known {
+            Some(index) => (targets[index.min(targets.len() - 1)], "its outcome is known here"),
+            None if all_one => (targets[0], "all its targets are one"),
+            None => continue,
+        };
+        let mut rewrite = view.rewrite(|func| {
+            let text = instruction_text(func, inst);
+            Remark::applied(
+                "constant-branch",
+                block,
+                format!("`{text}` always goes to `{}`: {why}", func.blocks[target].name),
+            )
+            .at(inst)
+            .with("target", Fact::Block(target))
+        });
+        rewrite.replace(inst, InstData::branch(target));
+    }
+}
+
+/// Blocks that no entry reaches go away, one rewrite each.
+fn remove_unreachable_blocks<S: Listener>(view: &mut View<'_, S>) {
+    let cfg = view.cfg();
+    let unreachable: Vec<Block> = view.func().block_order().filter(|&block| !cfg.is_reachable(block)).collect();
+    if unreachable.is_empty() {
+        return;
+    }
+    // They may branch to one another in any order, so first none of them branches anywhere else: a block is only taken
+    // out once nothing that stands in the text names it.
+    let mut rewrite = view.rewrite(|func| {
+        let names: Vec<_> = unreachable.iter().map(|&block| format!("`{}`", func.blocks[block].name)).collect();
+        let verb = if names.len() == 1 { "is" } else { "are" };
+        Remark::applied("unreachable", unreachable[0], format!("{} {verb} never reached", names.join(", ")))
+            .with("blocks", Fact::Blocks(unreachable.clone()))
+    });
+    for &block in &unreachable {
+        rewrite.remove_block(block, None);
+    }
+}
+
+/// Predecessors of an empty block go where it goes. Postorder settles a row of empty blocks from its end, so each
+/// branch is redirected once for every block that it leaves out.
+fn leave_out_empty_blocks<S: Listener>(view: &mut View<'_, S>) {
+    let cfg = view.cfg();
+    let mut predecessors: SecondaryMap<Block, Vec<Block>> = SecondaryMap::new();
+    for block in cfg.postorder() {
+        predecessors[block] = cfg.predecessors(block).to_vec();
+    }
+    for block in cfg.postorder() {
+        let Some(target) = empty_block_target(view, block) else { continue };
+        if cfg.is_entry(block) || target == block {
+            continue;
+        }
+        let coming = core::mem::take(&mut predecessors[block]);
+        let mut rewrite = view.rewrite(|func| {
+            let (name, target_name) = (&func.blocks[block].name, &func.blocks[target].name);
+            Remark::applied(
+                "empty-block",
+                block,
+                format!("`{name}` only branches on to `{target_name}`, so its predecessors go there themselves"),
+            )
+            .with("target", Fact::Block(target))
+        });
+        for &predecessor in &coming {
+            rewrite.retarget(predecessor, block, target);
+        }
+        rewrite.remove_block(block, Some(target));
+        rewrite.finish();
+        predecessors[target].extend(coming);
+    }
+}
+
+/// Where a block goes that does nothing else.
+fn empty_block_target<S: Listener>(view: &View<'_, S>, block: Block) -> Option<Block> {
+    let first = view.func().layout.first_inst(block)?;
+    let data = &view.func().insts[first];
+    (data.opcode.op == Op::Br).then(|| data.targets[0])
+}
+
+/// A block takes in its only successor if it is that one's only predecessor. In reverse postorder the head of a line
+/// takes in the whole line, so each instruction moves once.
+fn merge_straight_lines<S: Listener>(view: &mut View<'_, S>) {
+    let cfg = view.cfg();
+    let mut merged: SecondaryMap<Block, bool> = SecondaryMap::new();
+    for &head in cfg.reverse_postorder() {
+        if merged[head] {
+            continue;
+        }
+        while let Some(inst) = view.func().terminator(head) {
+            let data = &view.func().insts[inst];
+            if data.opcode.op != Op::Br {
+                break;
+            }
+            let next = data.targets[0];
+            if next == head || cfg.is_entry(next) || cfg.predecessors(next).len() != 1 {
+                break;
+            }
+            let mut rewrite = view.rewrite(|func| {
+                let (name, next_name) = (&func.blocks[head].name, &func.blocks[next].name);
+                Remark::applied(
+                    "merge",
+                    head,
+                    format!("`{next_name}` follows `{name}` and nothing else, so the two become one block"),
+                )
+                .with("merged", Fact::Block(next))
+            });
+            rewrite.remove(inst);
+            let moved: Vec<_> = rewrite.func().block_insts(next).collect();
+            for inst in moved {
+                rewrite.move_inst(inst, Place { block: head, before: None });
+            }
+            rewrite.remove_block(next, Some(head));
+            rewrite.finish();
+            merged[next] = true;
+        }
+    }
+}

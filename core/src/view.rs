@@ -1,0 +1,111 @@
+//! A function with its analyses, each computed when first asked for and dropped by what an edit touches.
+//!
+//! A pass reads and changes its function through one [`View`]. Analyses are handed out as shared pointers: a pass that
+//! holds one across its own edits looks at the past, knowingly. In debug builds an analysis that survives an edit is
+//! computed again and compared, so that a wrong claim about what an edit touches cannot hide.
+
+use alloc::rc::Rc;
+
+use crate::edit::{EditSink, Editor, Remark, Rewrite, Silent};
+use crate::ir::{Function, Module};
+use crate::journal::Journal;
+
+/// Who may listen to a pass. Everything that a pass's doors can tell is one supertrait here.
+pub trait Listener: EditSink {}
+
+impl Listener for Silent {}
+impl Listener for Journal {}
+
+/// Declares the cached analyses: `name: Type, kept by which edits, how it is computed`.
+macro_rules! analyses {
+    ($($(#[$doc:meta])* $name:ident : $ty:ty, $survives:ident, |$view:ident| $compute:expr;)*) => {
+        /// What has been computed.
+        #[derive(Default)]
+        struct Cache { $($name: Option<Rc<$ty>>),* }
+
+        impl Cache {
+            fn drop_shape(&mut self) { *self = Cache::default(); }
+            fn drop_values(&mut self) { $(analyses!(@values $survives, self.$name);)* }
+        }
+
+        impl<S: Listener> View<'_, S> {
+            $($(#[$doc])*
+            pub fn $name(&mut self) -> Rc<$ty> {
+                self.revalidate();
+                if let Some(known) = &self.cache.$name {
+                    return known.clone();
+                }
+                let computed = { let $view = &mut *self; Rc::new($compute) };
+                self.cache.$name = Some(computed.clone());
+                computed
+            })*
+
+            /// Computes again what survived an edit of values only, and compares.
+            #[cfg(debug_assertions)]
+            fn compare_survivors(&mut self) {
+                $(if let Some(known) = self.cache.$name.take() {
+                    let again = { let $view = &mut *self; $compute };
+                    assert!(*known == again, "{} did not survive an edit that it claims to survive", stringify!($name));
+                    self.cache.$name = Some(known);
+                })*
+            }
+        }
+    };
+    // An analysis of the graph's shape survives an edit that leaves blocks and terminators alone.
+    (@values shape, $slot:expr) => {};
+    (@values values, $slot:expr) => { $slot = None };
+}
+
+/// A function, its module, its analyses and the door to change it.
+pub struct View<'a, S: Listener> {
+    module: &'a Module,
+    editor: Editor<'a, S>,
+    cache: Cache,
+}
+
+analyses! {
+}
+
+impl<'a, S: Listener> View<'a, S> {
+    /// Opens a function. `module` is the rest of the program, for reading; its entry for `func` itself is not looked at.
+    pub fn new(module: &'a Module, func: &'a mut Function, sink: &'a mut S) -> Self {
+        View { module, editor: Editor::new(func, sink), cache: Cache::default() }
+    }
+
+    /// The function as it is now.
+    pub fn func(&self) -> &Function {
+        self.editor.func()
+    }
+
+    /// The rest of the program.
+    pub fn module(&self) -> &'a Module {
+        self.module
+    }
+
+    /// Rewrites made so far through this view.
+    pub fn rewrites(&self) -> u64 {
+        self.editor.rewrites()
+    }
+
+    /// Begins a rewrite; see [`Editor::rewrite`].
+    pub fn rewrite(&mut self, reason: impl FnOnce(&Function) -> Remark) -> Rewrite<'_, 'a, S> {
+        self.editor.rewrite(reason)
+    }
+
+    /// Records a refused opportunity; see [`Editor::miss`].
+    pub fn miss(&mut self, reason: impl FnOnce(&Function) -> Remark) {
+        self.editor.miss(reason);
+    }
+
+    /// Drops what the edits since the last question have made stale.
+    fn revalidate(&mut self) {
+        let touched = self.editor.take_touched();
+        if touched.shape {
+            self.cache.drop_shape();
+        } else if touched.values {
+            self.cache.drop_values();
+            #[cfg(debug_assertions)]
+            self.compare_survivors();
+        }
+    }
+}
