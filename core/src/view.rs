@@ -7,6 +7,7 @@
 use alloc::rc::Rc;
 
 use crate::edit::{EditSink, Editor, Remark, Rewrite, Silent};
+use crate::graph::{Cfg, Dominators, Loops, PostDominators};
 use crate::ir::{Function, Module};
 use crate::journal::Journal;
 
@@ -64,6 +65,14 @@ pub struct View<'a, S: Listener> {
 }
 
 analyses! {
+    /// Blocks and edges.
+    cfg: Cfg, shape, |view| Cfg::compute(view.func());
+    /// Who always comes before whom.
+    dominators: Dominators, shape, |view| Dominators::compute(&view.cfg());
+    /// Who always comes after whom.
+    post_dominators: PostDominators, shape, |view| PostDominators::compute(&view.cfg());
+    /// The loop nest.
+    loops: Loops, shape, |view| Loops::compute(&view.cfg());
 }
 
 impl<'a, S: Listener> View<'a, S> {

@@ -180,7 +180,9 @@ impl AvailableCopies {
         };
         match held {
             None => Lookup::None,
-            Some(held) if self.still_holds(reg, state.copied_in, held.source, held.version) => Lookup::Found(held.source),
+            Some(held) if self.still_holds(reg, state.copied_in, held.source, held.version) => {
+                Lookup::Found(held.source)
+            }
             Some(held) => Lookup::Overwritten(held.source),
         }
     }
@@ -201,6 +203,11 @@ impl AvailableCopies {
             }
             _ => None,
         }
+    }
+
+    /// Has the register exactly one definition, a parameter's value on entry counted as one?
+    pub fn is_defined_once(&self, reg: Reg) -> bool {
+        self.single[reg]
     }
 
     /// Tells what an instruction writes, after its reads have been looked up.
@@ -240,7 +247,8 @@ impl AvailableCopies {
                 let negated = matches!(condition, Operand::NotReg(_));
                 let (on_true, on_false) = if negated { (on_false, on_true) } else { (on_true, on_false) };
                 let predicate = Predicate { reg, version: self.regs[reg].version };
-                let known = data.guard.filter(|guard| guard.reg == reg).map(|guard| !guard.negated).or(self.predicate(reg));
+                let known =
+                    data.guard.filter(|guard| guard.reg == reg).map(|guard| !guard.negated).or(self.predicate(reg));
                 match known {
                     _ if reg == dst => Copy::Unknown,
                     _ if on_true.is_some() && on_true == on_false => on_true.map_or(Copy::Unknown, Copy::Always),

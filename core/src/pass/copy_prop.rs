@@ -217,11 +217,7 @@ impl Propagation<'_> {
     }
 
     /// Replaces a register where only a register can stand.
-    fn register(
-        &mut self,
-        reg: Reg,
-        fits: impl Fn(&crate::ir::RegData, &crate::ir::RegData) -> bool,
-    ) -> Reg {
+    fn register(&mut self, reg: Reg, fits: impl Fn(&crate::ir::RegData, &crate::ir::RegData) -> bool) -> Reg {
         match self.source(reg) {
             Some(Source::Reg(source)) if fits(&self.func.regs[reg], &self.func.regs[source]) => {
                 self.done.push(Replacement { copy: reg, source: Source::Reg(source) });

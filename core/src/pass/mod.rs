@@ -3,14 +3,21 @@
 //! A pass is an ordinary algorithm over one function. It reads through a [`View`], changes through the view's
 //! rewrites, and holds no tracing code. To add one: write its file, implement [`Pass`], name it in the list below.
 
+mod available_copies;
+mod const_fold;
+mod copy_prop;
+mod dce;
+mod general_optimize;
 mod knob;
 mod pipeline;
+mod simplify_cfg;
 
 use alloc::string::String;
 
 pub use knob::{Knob, KnobKind, KnobValue, KnobValues};
 pub use pipeline::{
-    PIPELINES, PassReport, PipelineError, Size, Step, apply_knob, parse_pipeline, print_pipeline, run_pass, run_pipeline,
+    PIPELINES, PassReport, PipelineError, Size, Step, apply_knob, parse_pipeline, print_pipeline, run_pass,
+    run_pipeline,
 };
 
 use crate::edit::Silent;
@@ -97,7 +104,13 @@ macro_rules! passes {
     };
 }
 
-passes![];
+passes![
+    copy_prop::CopyProp,
+    const_fold::ConstFold,
+    dce::Dce,
+    simplify_cfg::SimplifyCfg,
+    general_optimize::GeneralOptimize,
+];
 
 /// The pass of that name.
 pub fn find(name: &str) -> Option<&'static PassEntry> {

@@ -8,7 +8,7 @@ use core::mem;
 use super::{KnobValues, PASSES, PassEntry, PassError, Recorder, Settings, find};
 use crate::ir::{Func, FuncKind, Function, Module};
 use crate::journal::Journal;
-use crate::text::closest;
+use crate::text::nearest;
 use crate::view::View;
 
 /// Pipelines with names, written `@name`.
@@ -54,7 +54,7 @@ impl Step {
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), PipelineError> {
         let info = &self.entry().info;
         let Some(knob) = info.knobs.iter().find(|knob| knob.name == name) else {
-            let hint = match closest(name, info.knobs.iter().map(|knob| knob.name)) {
+            let hint = match nearest(name, info.knobs.iter().map(|knob| knob.name)) {
                 Some(other) => format!(": did you mean `{other}`?"),
                 None if info.knobs.is_empty() => ": it has none".to_string(),
                 None => {
@@ -91,7 +91,7 @@ impl Step {
 }
 
 fn unknown_pass(name: &str) -> PipelineError {
-    let hint = match closest(name, PASSES.iter().map(|pass| pass.info.name)) {
+    let hint = match nearest(name, PASSES.iter().map(|pass| pass.info.name)) {
         Some(other) => format!("did you mean `{other}`?"),
         None => "`warpscope passes` lists them".to_string(),
     };
@@ -105,7 +105,7 @@ pub fn parse_pipeline(text: &str) -> Result<Vec<Step>, PipelineError> {
     for entry in split_entries(text)? {
         if let Some(name) = entry.strip_prefix('@') {
             let Some((_, expansion)) = PIPELINES.iter().find(|(known, _)| *known == name) else {
-                let hint = match closest(name, PIPELINES.iter().map(|(known, _)| *known)) {
+                let hint = match nearest(name, PIPELINES.iter().map(|(known, _)| *known)) {
                     Some(other) => format!("did you mean `@{other}`?"),
                     None => {
                         let names: Vec<_> = PIPELINES.iter().map(|(known, _)| format!("@{known}")).collect();

@@ -109,8 +109,7 @@ fn remove_unreachable_blocks<S: Listener>(view: &mut View<'_, S>) {
     if unreachable.is_empty() {
         return;
     }
-    // They may branch to one another in any order, so first none of them branches anywhere else: a block is only taken
-    // out once nothing that stands in the text names it.
+    // They may branch to one another, so all go in one rewrite: no state in between names a block that is gone.
     let mut rewrite = view.rewrite(|func| {
         let names: Vec<_> = unreachable.iter().map(|&block| format!("`{}`", func.blocks[block].name)).collect();
         let verb = if names.len() == 1 { "is" } else { "are" };

@@ -1,0 +1,166 @@
+//! Constant folding and algebraic identities.
+//!
+//! ```text
+//! a = add.u32 2, 3                 a = mov.u32 5
+//! b = mul.u32 x, 0                 b = mov.u32 0
+//! c = mad.s32 1, y, z       ──▶    c = add.s32 y, z
+//! d = mul.f32 v, 0.0               d = mul.f32 v, 0.0      unless --fast-math: v may be NaN, infinite or negative
+//! n2: @p e = mov.u32 7             n2: e = mov.u32 7       n2 is only reached where p holds
+//! ```
+//!
+//! An instruction whose operands are all constants becomes a `mov` of what the simulator computes for it: there is one
+//! arithmetic in this project. An identity is applied where it holds for every operand value to the bit; float identities
+//! that hold only for real numbers need the fast-math licence. A guard whose value is known on this path is dropped, or
+//! takes its instruction with it.
+//!
+//! One walk over the dominator tree, a constant number of steps an instruction. The pass does not carry constants from
+//! a definition to its uses, that is `copy-prop`'s work; together they are run by `general-optimize`. Running it again
+//! finds nothing more.
+//!
+//! Source: Muchnick, sections 12.1 and 12.3; IEEE 754-2019 for what holds of floats.
+
+mod identities;
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use super::available_copies::AvailableCopies;
+use super::{Pass, PassError, PassInfo, Settings};
+use crate::edit::Remark;
+use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Type};
+use crate::sim::evaluate;
+use crate::text::instruction_text;
+use crate::view::{Listener, View};
+use identities::{Finding, Simpler};
+
+/// See the file's head.
+pub struct ConstFold;
+
+impl Pass for ConstFold {
+    const INFO: PassInfo = PassInfo {
+        name: "const-fold",
+        paper: "Muchnick 12.1, 12.3",
+        summary: "Computes what is constant, applies algebraic identities, and settles guards whose value is known.",
+        knobs: &[],
+        needs_fast_math: false,
+    };
+
+    fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
+        let (cfg, dominators) = (view.cfg(), view.dominators());
+        let mut copies = AvailableCopies::new(view.func(), cfg, dominators.clone());
+        for &block in dominators.preorder() {
+            copies.enter(view.func(), block);
+            let mut next = view.func().layout.first_inst(block);
+            while let Some(inst) = next {
+                next = view.func().layout.next_inst(inst);
+                settle_guard(view, &copies, block, inst);
+                if view.func().inst_block(inst).is_some() {
+                    fold(view, block, inst, settings.fast_math);
+                    copies.define(&view.func().insts[inst]);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A guard that is known to hold is dropped; an instruction whose guard never holds goes away.
+fn settle_guard<S: Listener>(view: &mut View<'_, S>, copies: &AvailableCopies, block: Block, inst: Inst) {
+    let data = &view.func().insts[inst];
+    let Some(guard) = data.guard else { return };
+    let Some(value) = copies.predicate(guard.reg) else { return };
+    let holds = value != guard.negated;
+    // A register that is written nowhere else keeps a definition, of the value that unwritten registers have.
+    let sole = data.dsts.iter().find(|&&dst| copies.is_defined_once(dst)).copied();
+    let mut rewrite = view.rewrite(|func| {
+        let (text, name) = (instruction_text(func, inst), &func.regs[guard.reg].name);
+        let word = if value { "true" } else { "false" };
+        let (rule, outcome) = match (holds, sole) {
+            (true, _) => ("guard-true", "its guard always holds"),
+            (false, None) => ("guard-false", "it never runs"),
+            (false, Some(_)) => ("guard-false", "it never runs, and what it would write stays zero"),
+        };
+        Remark::applied(rule, block, format!("`{text}`: `{name}` is {word} here, so {outcome}")).at(inst)
+    });
+    if holds {
+        rewrite.update(inst, |data| data.guard = None);
+    } else if let (Some(_), &[dst]) = (sole, rewrite.func().insts[inst].dsts.as_slice()) {
+        let ty = rewrite.func().regs[dst].ty;
+        rewrite.replace(inst, InstData::new(Opcode::mov(ty), [dst], [Operand::Const(0)]));
+    } else if sole.is_none() {
+        rewrite.remove(inst);
+    }
+}
+
+/// Replaces one instruction by something simpler, again and again until nothing simpler is found.
+fn fold<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst, fast_math: bool) {
+    loop {
+        let func = view.func();
+        let data = &func.insts[inst];
+        let finding = match folded(data) {
+            Some(bits) => Some(Finding {
+                rule: "constant",
+                why: "all its operands are constants",
+                simpler: Simpler::Constant(bits),
+            }),
+            None => identities::find(data, fast_math),
+        };
+        let Some(finding) = finding else { break };
+        let Some(simpler) = simplified(func, data, finding.simpler) else { break };
+        if simpler == *data {
+            break;
+        }
+        let mut rewrite = view.rewrite(|func| {
+            let text = instruction_text(func, inst);
+            Remark::applied(finding.rule, block, format!("`{text}` becomes simpler: {}", finding.why)).at(inst)
+        });
+        rewrite.replace(inst, simpler);
+    }
+    if !fast_math {
+        let found = identities::find(&view.func().insts[inst], true);
+        if let Some(finding) = found {
+            view.miss(|func| {
+                let text = instruction_text(func, inst);
+                let message = format!("`{text}` stays: {} only for real numbers (--fast-math)", finding.why);
+                Remark::missed(finding.rule, block, message).at(inst)
+            });
+        }
+    }
+}
+
+/// The constant that an instruction computes, if it does.
+fn folded(data: &InstData) -> Option<u64> {
+    if data.dsts.len() != 1 || !data.opcode.is_pure() || matches!(data.opcode.op, Op::Mov | Op::Work) {
+        return None;
+    }
+    let args: Option<Vec<u64>> = data.args.iter().map(Operand::as_const).collect();
+    evaluate(data.opcode, &args.filter(|args| !args.is_empty())?)
+}
+
+/// The instruction that does the simpler thing under the same guard into the same register.
+fn simplified(func: &Function, data: &InstData, simpler: Simpler) -> Option<InstData> {
+    let ty = data.opcode.signature().dsts.first()?.ty;
+    let (opcode, args): (Opcode, Vec<Operand>) = match simpler {
+        Simpler::Constant(bits) => (Opcode::mov(ty), [Operand::Const(bits & ty.mask())].into()),
+        Simpler::Operand(operand) => (Opcode::mov(copy_type(func, ty, &operand)?), [operand].into()),
+        Simpler::Instruction(opcode, args) => (opcode, args),
+    };
+    let dst = *data.dsts.first()?;
+    // A conversion may write a wider register than its type says; a `mov` may not.
+    if opcode.op == Op::Mov && func.regs[dst].ty.bits() != ty.bits() {
+        return None;
+    }
+    Some(InstData::new(opcode, [dst], args).guarded(data.guard))
+}
+
+/// The type of a `mov` of that operand: the result's, unless the operand's register is of another kind.
+fn copy_type(func: &Function, ty: Type, operand: &Operand) -> Option<Type> {
+    match operand {
+        Operand::Reg(reg) => {
+            let have = func.regs[*reg].ty;
+            if have.agrees_with(ty) { Some(ty) } else { (have.bits() == ty.bits()).then(|| ty.as_bits()) }
+        }
+        Operand::NotReg(_) | Operand::Address(_) | Operand::List(_) | Operand::Input(_) => None,
+        Operand::Const(_) | Operand::Special(_) | Operand::Symbol(_) => Some(ty),
+    }
+}

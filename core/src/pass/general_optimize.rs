@@ -1,0 +1,72 @@
+//! Copy propagation, constant folding, dead code elimination and graph simplification, until none of them finds more.
+//!
+//! ```text
+//! a = mov.u32 2              ret 5
+//! b = add.u32 a, 3     ──▶
+//! p = setp.lt.u32 b, 9
+//! br p, n1, n2
+//! n1: ret b
+//! n2: …
+//! ```
+//!
+//! Each of the four opens work for the others: a copied constant folds, a folded predicate settles a branch, an
+//! unreachable block takes definitions with it, and a register with one definition left can be copied further.
+//!
+//! Sound because each part is. Every round but the last makes the program smaller or its operands more constant; rounds
+//! are counted all the same, and reaching `max_rounds` is said in a remark. Otherwise running the pass again finds
+//! nothing more.
+//!
+//! Source: ptxas page, GeneralOptimize.
+
+use alloc::format;
+
+use super::const_fold::ConstFold;
+use super::copy_prop::CopyProp;
+use super::dce::Dce;
+use super::simplify_cfg::SimplifyCfg;
+use super::{Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
+use crate::edit::{Fact, Remark};
+use crate::view::{Listener, View};
+
+/// See the file's head.
+pub struct GeneralOptimize;
+
+impl Pass for GeneralOptimize {
+    const INFO: PassInfo = PassInfo {
+        name: "general-optimize",
+        paper: "ptxas page, GeneralOptimize",
+        summary: "Runs copy-prop, const-fold, dce and simplify-cfg until none of them finds more.",
+        knobs: &[Knob {
+            name: "max_rounds",
+            kind: KnobKind::Integer { default: 100, min: 1, max: 10_000 },
+            help: "rounds of the four passes before giving up",
+        }],
+        needs_fast_math: false,
+    };
+
+    fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
+        let max_rounds = settings.knobs.integer("max_rounds");
+        for _ in 0..max_rounds {
+            let before = view.rewrites();
+            run_part::<CopyProp, S>(view, settings)?;
+            run_part::<ConstFold, S>(view, settings)?;
+            run_part::<Dce, S>(view, settings)?;
+            run_part::<SimplifyCfg, S>(view, settings)?;
+            if view.rewrites() == before {
+                return Ok(());
+            }
+        }
+        if let Some(entry) = view.func().entry_block() {
+            view.miss(|_| {
+                Remark::missed("max-rounds", entry, format!("stopped after {max_rounds} rounds that all found work"))
+                    .with("rounds", Fact::Count(max_rounds as u64))
+            });
+        }
+        Ok(())
+    }
+}
+
+fn run_part<P: Pass, S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
+    let settings = Settings { knobs: KnobValues::defaults(P::INFO.knobs), ..settings.clone() };
+    P::run(view, &settings)
+}

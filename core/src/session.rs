@@ -1,0 +1,169 @@
+//! A laboratory bench: a program, what a pipeline did to it, and a position in between.
+//!
+//! ```text
+//! source ──pass 0──▶ ──pass 1──▶ ──pass 2──▶
+//!    0   1 2 3   4   5     6 7 8            events, counted through
+//! ```
+//!
+//! A session runs its pipeline once, into a journal. From then on every position is a replay: [`Session::seek`] applies
+//! or takes back the edits between here and there, so stepping, going back, scrubbing and opening a link at "pass 3,
+//! event 41" are one operation, and everything a view shows is a function of the session's state.
+//!
+//! Seeking costs the edits in between; refusals are positions too, where nothing changes.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use crate::edit::Remark;
+use crate::ir::{Func, Function, Module};
+use crate::journal::{Event, Journal};
+use crate::pass::{PassReport, Step, run_pipeline};
+
+/// A place between two events.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Position {
+    /// Passes that are done. The number of all passes is the end.
+    pub pass: usize,
+    /// Events that are done in the pass that comes next.
+    pub event: usize,
+}
+
+/// What a session is opened with, besides the program.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Options {
+    /// The passes in order.
+    pub steps: Vec<Step>,
+    /// The licence to treat floats as real numbers.
+    pub fast_math: bool,
+    /// The only kernel or function to change; all of them where none is named.
+    pub only: Option<alloc::string::String>,
+}
+
+/// The bench.
+#[derive(Clone)]
+pub struct Session {
+    start: Module,
+    current: Module,
+    journal: Journal,
+    reports: Vec<PassReport>,
+    /// Events done.
+    done: usize,
+}
+
+impl Session {
+    /// Runs the pipeline over a program and stands at the end. `clock` gives microseconds for the reports.
+    pub fn open(module: Module, options: &Options, clock: &mut dyn FnMut() -> u64) -> Session {
+        let start = module.clone();
+        let mut current = module;
+        let mut journal = Journal::new();
+        let selected = |func: &Function| options.only.as_ref().is_none_or(|only| *only == func.name);
+        let reports = run_pipeline(&mut current, &options.steps, options.fast_math, selected, &mut journal, clock);
+        let done = journal.events().len();
+        Session { start, current, journal, reports, done }
+    }
+
+    /// The program before any pass.
+    pub fn start(&self) -> &Module {
+        &self.start
+    }
+
+    /// The program at the position.
+    pub fn module(&self) -> &Module {
+        &self.current
+    }
+
+    /// What happened, all of it.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// What each step of the pipeline did.
+    pub fn reports(&self) -> &[PassReport] {
+        &self.reports
+    }
+
+    /// Number of events.
+    pub fn len(&self) -> usize {
+        self.journal.events().len()
+    }
+
+    /// Is there no event at all?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Events done at the position.
+    pub fn done(&self) -> usize {
+        self.done
+    }
+
+    /// The position, as passes done and events done in the next one. After the last event of a pass it is the end of
+    /// that pass, before passes that did nothing.
+    pub fn position(&self) -> Position {
+        self.position_of(self.done)
+    }
+
+    /// The position after so many events.
+    pub fn position_of(&self, done: usize) -> Position {
+        let passes = self.journal.passes();
+        if done >= self.len() {
+            return Position { pass: passes.len(), event: 0 };
+        }
+        let pass = passes.iter().take_while(|pass| pass.end <= done).count();
+        Position { pass, event: done - passes[pass].start }
+    }
+
+    /// The events done at a position. One beyond the end is the end.
+    pub fn events_before(&self, position: Position) -> usize {
+        match self.journal.passes().get(position.pass) {
+            Some(pass) => (pass.start + position.event).min(pass.end),
+            None => self.len(),
+        }
+    }
+
+    /// Goes to the state after so many events; beyond the end is the end.
+    pub fn seek(&mut self, done: usize) {
+        let done = done.min(self.len());
+        if done > self.done {
+            self.journal.advance(&mut self.current, self.done..done);
+        } else {
+            self.journal.retreat(&mut self.current, done..self.done);
+        }
+        self.done = done;
+    }
+
+    /// One event forward. False at the end.
+    pub fn step(&mut self) -> bool {
+        let before = self.done;
+        self.seek(before + 1);
+        self.done != before
+    }
+
+    /// One event back. False at the start.
+    pub fn back(&mut self) -> bool {
+        let before = self.done;
+        self.seek(before.saturating_sub(1));
+        self.done != before
+    }
+
+    /// The event that led to this state, if one did.
+    pub fn last_event(&self) -> Option<&Event> {
+        self.done.checked_sub(1).map(|last| &self.journal.events()[last])
+    }
+
+    /// The event that comes next, if one does.
+    pub fn next_event(&self) -> Option<&Event> {
+        self.journal.events().get(self.done)
+    }
+
+    /// The events of the k-th pass, counted through.
+    pub fn events_of(&self, pass: usize) -> Range<usize> {
+        self.journal.passes().get(pass).map_or(0..0, |pass| pass.start..pass.end)
+    }
+
+    /// A remark's block, by its label.
+    pub fn block_name(&self, func: Func, remark: &Remark) -> &str {
+        &self.current.funcs[func].blocks[remark.block].name
+    }
+}
