@@ -1,0 +1,9 @@
+//! Generated programs and the checks that every program has to pass.
+//!
+//! A [`recipe::Recipe`] is what `proptest` draws and shrinks; [`emit::program`] writes it as `.wir` text.
+
+mod body;
+pub mod emit;
+pub mod hostile;
+mod operations;
+pub mod recipe;
