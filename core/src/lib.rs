@@ -21,6 +21,8 @@ extern crate alloc;
 
 pub mod ir;
 
+pub mod text;
+
 pub mod graph;
 
 pub mod edit;

@@ -5,22 +5,29 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::entities::{Block, Inst};
+use super::entities::{Array, Block, Input, Inst};
+use super::types::Type;
 
 /// The line that a comment belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum CommentAnchor {
     /// The opening line of the function, global or launch.
     Header,
-    /// The k-th declaration line in canonical order: inputs, arrays, registers, entries.
-    Declaration(u32),
+    /// The declaration of an input.
+    Input(Input),
+    /// The declaration of a shared or local array.
+    Array(Array),
+    /// The `reg` lines of a type.
+    Registers(Type),
+    /// The `entry` line.
+    Entries,
     /// A block's label.
     Block(Block),
     /// An instruction.
     Inst(Inst),
     /// Line `line` of the k-th profile; 0 is its opening line, the last one its closing brace.
     Profile(u32, u32),
-    /// A line inside a launch, from 0.
+    /// A line inside a launch: 0 to 4 are grid, block, warp, shared and seed, 5 + k is the k-th binding.
     Line(u32),
     /// The closing brace.
     Close,

@@ -314,6 +314,12 @@ impl Function {
         reg
     }
 
+    /// Keeps registers, arrays and inputs from ever taking a name that means something else in this function: a global
+    /// that it uses.
+    pub fn reserve_reg_name(&mut self, name: &str) {
+        self.reg_names.take(name);
+    }
+
     /// Lets go of a register's name when its creation is undone.
     pub(crate) fn release_reg_name(&mut self, name: &str) {
         self.reg_names.release(name);

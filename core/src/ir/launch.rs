@@ -112,7 +112,7 @@ pub struct Launch {
     pub seed: Option<u64>,
     /// Parameters and inputs, in text order.
     pub bindings: Vec<Binding>,
-    /// Its comments. `CommentAnchor::Line(k)` counts in canonical order: grid, block, warp, shared, seed, then bindings.
+    /// Its comments; [`super::CommentAnchor::Line`] says how its lines are numbered.
     pub comments: Comments,
     /// Where the kernel's name stood in the source.
     pub span: Span,

@@ -2,6 +2,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
+use super::inst::{InstData, Operand};
 use super::opcode::{AtomicOp, Flags, Op, Opcode};
 use super::types::Type;
 
@@ -186,6 +187,23 @@ impl Opcode {
                 ..Signature::new([], [ArgKind::Value(self.ty)])
             }
         })
+    }
+}
+
+impl InstData {
+    /// The shape that this instruction should have: the opcode's, or for a packing or unpacking `mov` that one's.
+    pub fn signature(&self) -> Signature {
+        if self.opcode.op == Op::Mov {
+            let packed = match self.args.first() {
+                Some(Operand::List(elements)) => self.opcode.packing_signature(elements.len(), true),
+                _ if self.dsts.len() > 1 => self.opcode.packing_signature(self.dsts.len(), false),
+                _ => None,
+            };
+            if let Some(signature) = packed {
+                return signature;
+            }
+        }
+        self.opcode.signature()
     }
 }
 

@@ -117,9 +117,27 @@ impl Op {
             Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot => Flags::SYNC,
             Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly => Flags::SYNC,
             Op::MatchAny | Op::MatchAll => Flags::SYNC,
-            Op::Br | Op::Call => Flags::UNI,
+            Op::Br | Op::BrIf | Op::Call | Op::CallTo => Flags::UNI,
             _ => Flags::empty(),
         }
+    }
+
+    /// Every suffix that goes with the root, for suggestions.
+    pub fn suffixes(self) -> impl Iterator<Item = &'static str> {
+        let memory = matches!(self, Op::Ld | Op::St | Op::Atom | Op::Red | Op::Cvta);
+        let vectors = matches!(self, Op::Ld | Op::St | Op::Tex2d);
+        let words = |given: bool, words: &'static [&'static str]| if given { words } else { &[] }.iter().copied();
+        let types = Type::ALL.into_iter().filter(move |ty| self.has_type_suffix() && self.allows(*ty)).map(Type::name);
+        let flags = FLAG_NAMES.iter().filter(move |(flag, _)| self.allowed_flags().contains(*flag));
+        types
+            .chain(flags.map(|(_, name)| *name))
+            .chain(Cmp::ALL.iter().filter(move |_| self == Op::Setp).map(|cmp| cmp.name()))
+            .chain(Combine::ALL.iter().filter(move |_| self == Op::Setp).map(|combine| combine.name()))
+            .chain(AtomicOp::ALL.iter().filter(move |_| matches!(self, Op::Atom | Op::Red)).map(|op| op.name()))
+            .chain(PrmtMode::ALL.iter().filter(move |_| self == Op::Prmt).map(|mode| mode.name()))
+            .chain(Space::ALL.into_iter().filter(move |_| memory).map(Space::name))
+            .chain(words(vectors, &["v2", "v4"]))
+            .chain(Rounding::ALL.iter().filter(move |r| self.allows_rounding(Type::F32, **r)).map(|r| r.name()))
     }
 
     fn allows_rounding(self, ty: Type, rounding: Rounding) -> bool {
@@ -214,14 +232,11 @@ fn apply_suffix<'a>(opcode: &mut Opcode, word: &'a str, types: &mut u32) -> Resu
     {
         return if opcode.space.replace(space).is_some() { repeated } else { Ok(()) };
     }
-    if matches!(op, Op::Ld | Op::St | Op::Tex2d)
-        && let Some(count) = word.strip_prefix('v')
-    {
-        opcode.vector = match count {
-            "2" => 2,
-            "4" => 4,
-            _ => return unknown,
-        };
+    if matches!(op, Op::Ld | Op::St | Op::Tex2d) && matches!(word, "v2" | "v4") {
+        if opcode.vector > 1 {
+            return repeated;
+        }
+        opcode.vector = if word == "v2" { 2 } else { 4 };
         return Ok(());
     }
     if let Some(&(flag, _)) = FLAG_NAMES.iter().find(|(_, name)| *name == word)
@@ -300,16 +315,16 @@ fn complete<'a>(mut opcode: Opcode, types: u32) -> Result<Opcode, SpellingError<
 impl fmt::Display for Opcode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let op = self.op;
-        match op {
-            Op::BrIf => return f.write_str("br"),
-            Op::CallTo => return f.write_str("call"),
-            _ => {}
-        }
         // PTX puts `.sync` inside `vote.sync.all` and `shfl.sync.idx`, behind `match.any.sync`.
         let inner_sync = self.has(Flags::SYNC) && !matches!(op, Op::MatchAny | Op::MatchAll);
-        match op.name().split_once('.') {
+        let name = match op {
+            Op::BrIf => "br",
+            Op::CallTo => "call",
+            _ => op.name(),
+        };
+        match name.split_once('.') {
             Some((family, mode)) if inner_sync => write!(f, "{family}.sync.{mode}")?,
-            _ => f.write_str(op.name())?,
+            _ => f.write_str(name)?,
         }
         let flags = |f: &mut fmt::Formatter<'_>, group: Flags| -> fmt::Result {
             FLAG_NAMES

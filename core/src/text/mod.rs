@@ -1,0 +1,20 @@
+//! The text of a program: `.wir` to a [`Module`](crate::ir::Module) and back.
+//!
+//! [`parse`] accepts any text and reports what is wrong with it; [`print`] writes the canonical text. Printing what
+//! was parsed and parsing that again gives the same program, comments included.
+
+mod diagnostic;
+mod inference;
+mod lexer;
+mod limits;
+mod number;
+mod parser;
+mod printer;
+mod suggestion;
+
+pub use diagnostic::{Diagnostic, Diagnostics, Label, LineIndex, MAX_REPORTED, Position, Severity, Suggestion, quoted};
+pub use inference::inferred_types;
+pub use limits::*;
+pub use parser::{Parsed, parse};
+pub use printer::{LineMap, LineOwner, Printed, print, print_function, print_with_lines};
+pub use suggestion::{edit_distance, nearest};

@@ -1,0 +1,415 @@
+//! Instructions and terminators.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use smallvec::SmallVec;
+
+use crate::ir::{
+    ArgKind, Callee, Func, Guard, InstData, Op, Opcode, Operand, ParamType, Reg, Signature, Span, SpellingError, Type,
+};
+use crate::text::diagnostic::{Diagnostic, quoted};
+use crate::text::lexer::TokenKind;
+use crate::text::limits::{MAX_EXITS, MAX_TARGETS};
+use crate::text::suggestion::nearest;
+
+use super::body::{Body, Name};
+use super::operand::{RawKind, RawOperand};
+use super::{Parser, Result};
+
+/// The destinations of an instruction and where they stand.
+struct Destinations {
+    regs: SmallVec<[Reg; 1]>,
+    span: Span,
+}
+
+impl<'a> Parser<'a> {
+    /// One instruction or terminator, up to the end of its statement.
+    pub(super) fn inst(&mut self, body: &mut Body<'a>) -> Result<InstData> {
+        let first = self.at;
+        let guard = self.guard(body)?;
+        let guard_span = self.span_from(first);
+        let dsts = self.destinations(body)?;
+        let word = self.peek();
+        let mut data = match (word.kind, self.text(word)) {
+            (TokenKind::Name | TokenKind::Word, text) => match text.split('.').next().unwrap_or(text) {
+                "call" => self.call(body, &dsts)?,
+                "ret" => self.ret(body)?,
+                "br" => self.branch(body)?,
+                "switch" => self.switch(body)?,
+                _ => self.plain(body, &dsts)?,
+            },
+            _ if dsts.regs.is_empty() => return Err(self.expected("an instruction, a label or a declaration")),
+            _ => return Err(self.expected("an opcode such as `add.f32`")),
+        };
+        if data.is_terminator() {
+            if !dsts.regs.is_empty() && data.opcode.op != Op::CallTo {
+                return Err(self.error("destination-count", dsts.span, format!("`{}` gives no result", data.opcode)));
+            }
+            if guard.is_some() {
+                let diagnostic = Diagnostic::error("guarded-terminator", guard_span, "a terminator has no guard");
+                return Err(self.report(diagnostic.with_hint("branch on the predicate: `br p, there, next_block`")));
+            }
+        }
+        data.guard = guard;
+        data.dsts = dsts.regs;
+        Ok(data)
+    }
+
+    /// `@p` or `@!p`
+    fn guard(&mut self, body: &mut Body<'a>) -> Result<Option<Guard>> {
+        if !self.eat_punct(b'@') {
+            return Ok(None);
+        }
+        let negated = self.eat_punct(b'!');
+        let (name, span) = self.expect_name("a predicate register")?;
+        match self.value_named(body, name, span)? {
+            Operand::Reg(reg) => Ok(Some(Guard { reg, negated })),
+            _ => Err(self.error("wrong-operand", span, "a guard is a predicate register")),
+        }
+    }
+
+    /// `r =` or `{a, b} =`
+    fn destinations(&mut self, body: &Body<'a>) -> Result<Destinations> {
+        let first = self.at;
+        let mut regs = SmallVec::new();
+        if self.is_name(0) && self.is_punct(1, b'=') {
+            regs.push(self.destination(body)?);
+        } else if self.eat_punct(b'{') {
+            loop {
+                regs.push(self.destination(body)?);
+                if self.eat_punct(b'}') {
+                    break;
+                }
+                self.expect_punct(b',', "`,` or `}`")?;
+            }
+        } else {
+            return Ok(Destinations { regs, span: self.peek().span });
+        }
+        let span = self.span_from(first);
+        self.expect_punct(b'=', "`=`")?;
+        Ok(Destinations { regs, span })
+    }
+
+    fn destination(&mut self, body: &Body<'a>) -> Result<Reg> {
+        let (name, span) = self.expect_name("a register")?;
+        let what = match body.names.get(name) {
+            Some(&Name::Reg(reg)) => return Ok(reg),
+            Some(Name::Array(_) | Name::ParamArray(_)) => "an array; its elements are written by `st`",
+            Some(Name::Input(_)) => "an input",
+            // Only a line that looked different when names were collected.
+            None => "no register",
+        };
+        Err(self.error("wrong-operand", span, format!("{} is {what}", quoted(name))))
+    }
+
+    /// An instruction without targets.
+    fn plain(&mut self, body: &mut Body<'a>, dsts: &Destinations) -> Result<InstData> {
+        let (opcode, word) = self.opcode()?;
+        let raw = self.raw_operands(body, opcode.ty.bytes())?;
+        let packs = matches!(raw.first(), Some(RawOperand { kind: RawKind::List(_), .. }));
+        let signature = if opcode.op == Op::Mov && (packs || dsts.regs.len() > 1) {
+            let parts = match &raw[..] {
+                [RawOperand { kind: RawKind::List(list), .. }] => list.len(),
+                _ => dsts.regs.len(),
+            };
+            match opcode.packing_signature(parts, packs) {
+                Some(signature) => signature,
+                None => {
+                    let message =
+                        format!("`{opcode}` cannot be shared out into {parts} parts; 2 or 4 of at least 8 bits go");
+                    return Err(self.error("operand-count", word, message));
+                }
+            }
+        } else {
+            opcode.signature()
+        };
+        self.check_destinations(opcode, &signature, dsts, word)?;
+        let mut data = InstData::new(opcode, [], []);
+        data.args = self.operands(body, opcode, &signature, raw, word)?;
+        if opcode.op == Op::BarSync && data.args[..] == [Operand::Const(0)] {
+            data.args.clear();
+        }
+        Ok(data)
+    }
+
+    fn check_destinations(
+        &mut self,
+        opcode: Opcode,
+        signature: &Signature,
+        dsts: &Destinations,
+        word: Span,
+    ) -> Result<()> {
+        let count = dsts.regs.len();
+        if (signature.required_dsts..=signature.dsts.len()).contains(&count) {
+            return Ok(());
+        }
+        let span = if count == 0 { word } else { dsts.span };
+        let message = match signature.required_dsts {
+            0 if signature.dsts.is_empty() => format!("`{opcode}` gives no result"),
+            1 if count == 0 => format!("`{opcode}` gives a result: expected `r = {opcode} …`"),
+            _ => {
+                let expected = range(signature.required_dsts, signature.dsts.len());
+                format!("`{opcode}` has {expected} destinations, found {count}")
+            }
+        };
+        Err(self.error("destination-count", span, message))
+    }
+
+    fn operands(
+        &mut self,
+        body: &mut Body<'a>,
+        opcode: Opcode,
+        signature: &Signature,
+        raw: SmallVec<[RawOperand<'a>; 4]>,
+        word: Span,
+    ) -> Result<SmallVec<[Operand; 3]>> {
+        let most = if signature.rest.is_some() { usize::MAX } else { signature.args.len() };
+        if raw.len() < signature.required_args || raw.len() > most {
+            let span = match raw.get(most) {
+                Some(extra) => Span { end: raw[raw.len() - 1].span.end, ..extra.span },
+                None => raw.last().map_or(word, |last| Span { start: word.start, ..last.span }),
+            };
+            let expected = match signature.rest {
+                Some(_) => format!("at least {}", signature.required_args),
+                None => range(signature.required_args, signature.args.len()),
+            };
+            let plural = if expected == "1" { "" } else { "s" };
+            let message = format!("`{opcode}` has {expected} operand{plural}, found {}", raw.len());
+            return Err(self.error("operand-count", span, message));
+        }
+        let mut args = SmallVec::with_capacity(raw.len());
+        for (index, raw) in raw.into_iter().enumerate() {
+            let kind = signature.arg(index).unwrap_or(ArgKind::Any(opcode.ty));
+            args.push(self.operand(body, raw, kind)?);
+        }
+        Ok(args)
+    }
+
+    // --- opcodes -------------------------------------------------------------------------------------------------------
+
+    fn opcode(&mut self) -> Result<(Opcode, Span)> {
+        let token = self.advance();
+        let text = self.text(token);
+        if let Some(&opcode) = self.opcodes.get(text) {
+            return Ok((opcode, token.span));
+        }
+        match Opcode::from_spelling(text) {
+            Ok(opcode) => {
+                self.opcodes.insert(text, opcode);
+                Ok((opcode, token.span))
+            }
+            Err(error) => {
+                let diagnostic = spelling_diagnostic(text, token.span, &error);
+                Err(self.report(diagnostic))
+            }
+        }
+    }
+
+    // --- terminators and calls -----------------------------------------------------------------------------------------
+
+    /// `br target` or `br p, yes, no`
+    fn branch(&mut self, body: &mut Body<'a>) -> Result<InstData> {
+        let (mut opcode, _) = self.opcode()?;
+        if self.is_name(0) && !self.is_punct(1, b',') {
+            let target = self.expect_block(body)?;
+            let mut data = InstData::new(opcode, [], []);
+            data.targets.push(target);
+            return Ok(data);
+        }
+        opcode.op = Op::BrIf;
+        let first = self.at;
+        let negated = self.eat_punct(b'!');
+        let (name, _) = self.expect_name("a block, or a predicate register and two blocks")?;
+        let kind = if negated { RawKind::Not(name) } else { RawKind::Name(name) };
+        let raw = RawOperand { span: self.span_from(first), kind };
+        let condition = self.operand(body, raw, ArgKind::Predicate)?;
+        let mut data = InstData::new(opcode, [], [condition]);
+        for what in ["`,` and the block where the predicate holds", "`,` and the block where it does not"] {
+            self.expect_punct(b',', what)?;
+            let target = self.expect_block(body)?;
+            data.targets.push(target);
+        }
+        Ok(data)
+    }
+
+    /// `switch r, a, b, c`
+    fn switch(&mut self, body: &mut Body<'a>) -> Result<InstData> {
+        let (opcode, word) = self.opcode()?;
+        let signature = opcode.signature();
+        if self.peek().kind == TokenKind::LineEnd {
+            return Err(self.expected("a register and one block for each of its values"));
+        }
+        // Only the selector is an operand; what follows are blocks.
+        let selector = self.raw_operand(body, 1, false)?;
+        let mut data = InstData::new(opcode, [], []);
+        data.args = self.operands(body, opcode, &signature, core::iter::once(selector).collect(), word)?;
+        self.expect_punct(b',', "`,` and the block for 0")?;
+        self.targets(body, &mut data)?;
+        Ok(data)
+    }
+
+    fn targets(&mut self, body: &Body<'a>, data: &mut InstData) -> Result<()> {
+        loop {
+            let target = self.expect_block(body)?;
+            data.targets.push(target);
+            if !self.eat_punct(b',') {
+                return Ok(());
+            }
+            if data.targets.len() >= MAX_TARGETS {
+                let span = self.peek().span;
+                return Err(self.error("too-many", span, format!("a terminator has at most {MAX_TARGETS} targets")));
+            }
+        }
+    }
+
+    /// `ret`, `ret r`, `ret.1`, `ret.1 r`
+    fn ret(&mut self, body: &mut Body<'a>) -> Result<InstData> {
+        let token = self.advance();
+        let mut data = InstData::new(Opcode::untyped(Op::Ret), [], []);
+        if let Some(exit) = self.text(token).strip_prefix("ret.") {
+            match exit.parse() {
+                Ok(exit) if exit < MAX_EXITS => data.exit = exit,
+                _ => {
+                    let message = format!("expected the number of an exit, below {MAX_EXITS}, found {}", quoted(exit));
+                    return Err(self.error("bad-number", token.span, message));
+                }
+            }
+        }
+        if let Some(ty) = body.func.returns {
+            data.opcode = Opcode::new(Op::Ret, ty);
+        }
+        let raw = self.raw_operands(body, 1)?;
+        let signature = data.opcode.signature();
+        data.args = self.operands(body, data.opcode, &signature, raw, token.span)?;
+        Ok(data)
+    }
+
+    /// `call f(a, b)`, `call f@entry(a)`, `call f(a) to x, y`
+    fn call(&mut self, body: &mut Body<'a>, dsts: &Destinations) -> Result<InstData> {
+        let (mut opcode, _) = self.opcode()?;
+        let (name, span) = self.expect_name("the name of a function")?;
+        let func = self.func_named(name, span)?;
+        let entry = if self.eat_punct(b'@') { self.entry_number(func)? } else { 0 };
+        self.expect_punct(b'(', "`(`")?;
+        let raw = self.raw_operands(body, 1)?;
+        self.expect_punct(b')', "`,` or `)`")?;
+        let kinds: SmallVec<[ArgKind; 8]> =
+            self.headers[func].params.iter().map(|param| ArgKind::Any(param_value_type(*param))).collect();
+        if raw.len() != kinds.len() {
+            let span = Span { start: span.start, ..self.span_from(self.at - 1) };
+            let plural = if kinds.len() == 1 { "" } else { "s" };
+            let message = format!("{} takes {} operand{plural}, found {}", quoted(name), kinds.len(), raw.len());
+            let declared = self.module.funcs[func].span;
+            let diagnostic = Diagnostic::error("operand-count", span, message);
+            return Err(self.report(diagnostic.with_label(declared, "declared here")));
+        }
+        let returns = self.headers[func].returns;
+        if dsts.regs.len() > usize::from(returns.is_some()) {
+            let message = match returns {
+                Some(_) => format!("{} returns one value", quoted(name)),
+                None => format!("{} returns nothing", quoted(name)),
+            };
+            let declared = self.module.funcs[func].span;
+            let diagnostic = Diagnostic::error("destination-count", dsts.span, message);
+            return Err(self.report(diagnostic.with_label(declared, "declared here")));
+        }
+        if let Some(ty) = returns {
+            (opcode.ty, opcode.src_ty) = (ty, ty);
+        }
+        let mut args = SmallVec::with_capacity(raw.len());
+        for (raw, kind) in raw.into_iter().zip(kinds) {
+            args.push(self.operand(body, raw, kind)?);
+        }
+        let mut data = InstData::new(opcode, [], []);
+        data.args = args;
+        data.callee = Some(Callee { func, entry });
+        if self.eat_name("to") {
+            data.opcode.op = Op::CallTo;
+            self.targets(body, &mut data)?;
+        }
+        Ok(data)
+    }
+
+    fn func_named(&mut self, name: &str, span: Span) -> Result<Func> {
+        if let Some(&func) = self.func_names.get(name) {
+            return Ok(func);
+        }
+        let meant = nearest(name, self.headers.values().map(|header| header.name));
+        let diagnostic = Diagnostic::error("unknown-function", span, format!("unknown function {}", quoted(name)));
+        Err(self.report(diagnostic.with_suggestion(span, meant)))
+    }
+
+    fn entry_number(&mut self, func: Func) -> Result<u32> {
+        let (name, span) = self.expect_name("the name of an entry")?;
+        let entries = &self.headers[func].entries;
+        if let Some(index) = entries.iter().position(|entry| *entry == name) {
+            return Ok(index as u32);
+        }
+        let meant = nearest(name, entries.iter().copied());
+        let diagnostic =
+            Diagnostic::error("unknown-entry", span, format!("the function has no entry {}", quoted(name)));
+        let hint = "a function's entries are declared before its first block: `entry a, b`";
+        Err(self.report(diagnostic.with_hint(hint).with_suggestion(span, meant)))
+    }
+}
+
+/// The type of the value that a parameter takes.
+pub(crate) fn param_value_type(param: ParamType) -> Type {
+    match param {
+        ParamType::Scalar(ty) => ty,
+        ParamType::Pointer { .. } | ParamType::Texture | ParamType::Array(..) => Type::B64,
+    }
+}
+
+/// `2`, or `2 to 3`.
+fn range(least: usize, most: usize) -> String {
+    if least == most { format!("{least}") } else { format!("{least} to {most}") }
+}
+
+/// What is wrong with an opcode's spelling, and what may have been meant.
+pub(crate) fn spelling_diagnostic(text: &str, span: Span, error: &SpellingError<'_>) -> Diagnostic {
+    // The last suffix of that spelling is the one that was complained of: earlier ones were accepted.
+    let part = |word: &str| match text.match_indices('.').filter(|(dot, _)| text[dot + 1..].starts_with(word)).last() {
+        Some((dot, _)) => {
+            let start = span.start + dot as u32 + 1;
+            Span { start, end: start + word.len() as u32 }
+        }
+        None => span,
+    };
+    match error {
+        SpellingError::UnknownRoot(root) => {
+            let names = Op::ALL.iter().map(|op| op.name()).filter(|name| !name.contains(' '));
+            let rest = &text[root.len()..];
+            let meant = nearest(root, names).map(|name| format!("{name}{rest}"));
+            let meant = meant.filter(|spelling| Opcode::from_spelling(spelling).is_ok());
+            Diagnostic::error("unknown-opcode", span, format!("unknown opcode {}", quoted(text)))
+                .with_suggestion(span, meant)
+        }
+        SpellingError::UnknownSuffix(op, suffix) => {
+            let span = part(suffix);
+            let message = format!("`{}` has no suffix {}", op.name(), quoted(&format!(".{suffix}")));
+            Diagnostic::error("unknown-suffix", span, message).with_suggestion(span, nearest(suffix, op.suffixes()))
+        }
+        SpellingError::MissingType(op) => {
+            let types: Vec<&str> = Type::ALL.into_iter().filter(|ty| op.allows(*ty)).map(Type::name).collect();
+            let message = format!("{} needs a type", quoted(text));
+            let hint = format!("one of {}", types.join(", "));
+            Diagnostic::error("missing-type", span, message).with_hint(hint)
+        }
+        SpellingError::WrongType(op, ty) => {
+            let types: Vec<&str> = Type::ALL.into_iter().filter(|ty| op.allows(*ty)).map(Type::name).collect();
+            let message = format!("`{}` is not defined for type {ty}", op.name());
+            let diagnostic = Diagnostic::error("wrong-type", part(ty.name()), message);
+            if types.is_empty() { diagnostic } else { diagnostic.with_hint(format!("it takes {}", types.join(", "))) }
+        }
+        SpellingError::Missing(op, what) => {
+            Diagnostic::error("incomplete-opcode", span, format!("`{}` needs {what}", op.name()))
+        }
+        SpellingError::Repeated(op, suffix) => {
+            let message = format!("`{}` has {} or its like twice", op.name(), quoted(&format!(".{suffix}")));
+            Diagnostic::error("repeated-suffix", part(suffix), message)
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Declared profiles: paths, edges and zero probabilities.
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use crate::ir::{Block, CommentAnchor, Op, Profile, Span, ZeroEntry};
+use crate::text::diagnostic::{Diagnostic, quoted};
+use crate::text::lexer::TokenKind;
+use crate::text::suggestion::nearest;
+
+use super::body::{Body, Name};
+use super::{Parser, Result};
+
+impl<'a> Parser<'a> {
+    /// `profile path { … }` and its kin. Entries may share a line; a bad one costs its line.
+    pub(super) fn profile(&mut self, body: &mut Body<'a>) -> Result<()> {
+        let first = self.at;
+        self.advance();
+        let (kind, span) = self.expect_name("`path`, `edge` or `zero`")?;
+        let mut profile = match kind {
+            "path" => Profile::Path(Vec::new()),
+            "edge" => Profile::Edge(Vec::new()),
+            "zero" => Profile::Zero(Vec::new()),
+            _ => {
+                let meant = nearest(kind, ["path", "edge", "zero"]);
+                let message = format!("a profile is one of `path`, `edge` and `zero`, not {}", quoted(kind));
+                let error = self.report(Diagnostic::error("syntax", span, message).with_suggestion(span, meant));
+                self.skip_braces();
+                return Err(error);
+            }
+        };
+        self.expect_punct(b'{', "`{`")?;
+        let number = body.func.profiles.len() as u32;
+        self.take_comments(first, &mut body.func.comments, CommentAnchor::Profile(number, 0));
+        let mut line = 0;
+        loop {
+            self.skip_line_ends();
+            let first = self.at;
+            if self.eat_punct(b'}') {
+                line += 1;
+                break;
+            }
+            if self.peek().kind == TokenKind::End {
+                return Err(self.expected("`}` at the end of the profile"));
+            }
+            let entry = match &mut profile {
+                Profile::Path(paths) => self.path_entry(body).map(|entry| paths.push(entry)),
+                Profile::Edge(edges) => self.edge_entry(body).map(|entry| edges.push(entry)),
+                Profile::Zero(zeros) => self.zero_entry(body).map(|entry| zeros.push(entry)),
+            };
+            if entry.is_err() {
+                self.skip_line();
+                continue;
+            }
+            line += 1;
+            self.take_comments(first, &mut body.func.comments, CommentAnchor::Profile(number, line));
+        }
+        self.take_comments(self.at - 1, &mut body.func.comments, CommentAnchor::Profile(number, line));
+        body.func.profiles.push(profile);
+        self.expect_statement_end()
+    }
+
+    /// Past the closing brace of a profile of an unknown kind.
+    fn skip_braces(&mut self) {
+        while !matches!(self.peek().kind, TokenKind::Punct(b'}') | TokenKind::End) {
+            self.at += 1;
+        }
+        self.eat_punct(b'}');
+    }
+
+    /// `entry body done: 40`
+    fn path_entry(&mut self, body: &Body<'a>) -> Result<(Vec<Block>, u64)> {
+        let mut path = Vec::new();
+        while !self.is_punct(0, b':') {
+            path.push(self.expect_block(body)?);
+        }
+        if path.is_empty() {
+            return Err(self.expected("the name of a block"));
+        }
+        self.advance();
+        Ok((path, self.expect_executions()?))
+    }
+
+    /// `entry -> body: 40`
+    fn edge_entry(&mut self, body: &Body<'a>) -> Result<(Block, Block, u64)> {
+        let from = self.expect_block(body)?;
+        if self.peek().kind != TokenKind::Arrow {
+            return Err(self.expected("`->`"));
+        }
+        self.advance();
+        let to = self.expect_block(body)?;
+        self.expect_punct(b':', "`:` and how often")?;
+        Ok((from, to, self.expect_executions()?))
+    }
+
+    fn expect_executions(&mut self) -> Result<u64> {
+        self.expect_count("a number of executions", u64::MAX)
+    }
+
+    /// `body.r#1: 0.25`
+    fn zero_entry(&mut self, body: &Body<'a>) -> Result<ZeroEntry> {
+        let token = self.peek();
+        let (block_name, reg_name) = match (token.kind, self.text(token).split_once('.')) {
+            (TokenKind::Word, Some((block, reg))) if !reg.contains(['.', ':']) => (block, reg),
+            _ => return Err(self.expected("`block.register`")),
+        };
+        self.advance();
+        let middle = token.span.start + block_name.len() as u32;
+        let block = self.block_named(body, block_name, Span { end: middle, ..token.span })?;
+        let reg_span = Span { start: middle + 1, ..token.span };
+        let reg = match body.names.get(reg_name) {
+            Some(&Name::Reg(reg)) => reg,
+            _ => return Err(self.unknown_name(body, reg_name, reg_span, "register")),
+        };
+        let occurrence =
+            if self.eat_punct(b'#') { self.expect_count("the number of a write", 1 << 24)? as u32 } else { 0 };
+        self.expect_punct(b':', "`:` and a probability")?;
+        let probability = self.expect_probability()?;
+        Ok(ZeroEntry { block, reg, occurrence, probability })
+    }
+
+    /// Reports a name that nothing defines.
+    pub(super) fn unknown_name(&mut self, body: &Body<'a>, name: &str, span: Span, what: &str) -> super::Reported {
+        let mut diagnostic = Diagnostic::error("unknown-name", span, format!("unknown {what} {}", quoted(name)));
+        if !self.diagnostics.is_full() {
+            let regs = body.func.regs.values().map(|reg| reg.name.as_str());
+            let arrays = body.func.arrays.values().map(|array| array.name.as_str());
+            let globals = self.module.globals.values().map(|global| global.name.as_str());
+            let params = body.func.params.iter().map(|param| param.name.as_str());
+            let meant = nearest(name, regs.chain(arrays).chain(params).chain(globals));
+            if meant.is_none() && Op::ALL.iter().any(|op| op.name() == name) {
+                diagnostic = diagnostic.with_hint("an opcode stands first in its line, or behind `=`");
+            }
+            diagnostic = diagnostic.with_suggestion(span, meant);
+        }
+        self.report(diagnostic)
+    }
+}

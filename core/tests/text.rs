@@ -1,0 +1,67 @@
+//! The text: what is printed, parsed and reported.
+
+use warpscope_core::text::{parse, print};
+
+const SAXPY: &str = "\
+// y = a*x + y, guarded
+kernel saxpy(n: u32, a: f32, x: ptr.global, y: ptr.global) {
+entry:
+    i = mad.u32 %ctaid, %ntid, %tid
+    p = setp.lt.u32 i, n
+    br p, body, done
+body:
+    xi = ld.global.f32 x[i]
+    yi = ld.global.f32 y[i]
+    r = fma.f32 a, xi, yi
+    st.global.f32 y[i], r
+    br done
+done:
+    ret
+}
+
+launch saxpy {
+    grid 4
+    block 64
+    n = 250
+    a = 2.0
+    x = buffer f32[256] random(-1, 1) zero 0.5 coherence 0.9
+    y = buffer f32[256] iota
+}
+";
+
+/// Every construct of the language, in canonical form.
+const EVERYTHING: &str = include_str!("text/everything.wir");
+
+#[track_caller]
+fn canonical(source: &str) -> String {
+    let parsed = parse(source);
+    assert!(parsed.diagnostics.is_empty(), "{}", rendered(source));
+    print(&parsed.module)
+}
+
+fn rendered(source: &str) -> String {
+    parse(source).diagnostics.iter().map(|diagnostic| diagnostic.render("t.wir", source)).collect()
+}
+
+#[track_caller]
+fn assert_fixed_point(source: &str) {
+    similar(&canonical(source), source);
+}
+
+#[track_caller]
+fn similar(found: &str, expected: &str) {
+    for (number, (found, expected)) in found.lines().zip(expected.lines()).enumerate() {
+        assert_eq!(found, expected, "line {}", number + 1);
+    }
+    assert_eq!(found.len(), expected.len(), "one text goes on:\n{found}");
+}
+
+#[test]
+fn saxpy_is_a_fixed_point() {
+    assert_fixed_point(SAXPY);
+}
+
+#[test]
+fn every_construct_is_a_fixed_point() {
+    assert_fixed_point(EVERYTHING);
+}
