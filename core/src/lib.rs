@@ -35,16 +35,6 @@ pub mod pass;
 pub mod link;
 pub mod session;
 #[allow(missing_docs)]
-pub mod text {
-    // Stands in until the text room lands: replace by `pub mod text;`.
-    pub fn instruction_text(_: &crate::ir::Function, _: crate::ir::Inst) -> alloc::string::String {
-        alloc::string::String::new()
-    }
-    pub fn nearest<'a>(_: &str, _: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-        None
-    }
-}
-#[allow(missing_docs)]
 pub mod sim {
     // Stands in until the simulator lands: replace by `pub mod sim;`.
     pub fn evaluate(_: crate::ir::Opcode, _: &[u64]) -> Option<u64> {

@@ -16,5 +16,5 @@ pub use diagnostic::{Diagnostic, Diagnostics, Label, LineIndex, MAX_REPORTED, Po
 pub use inference::inferred_types;
 pub use limits::*;
 pub use parser::{Parsed, parse};
-pub use printer::{LineMap, LineOwner, Printed, print, print_function, print_with_lines};
+pub use printer::{LineMap, LineOwner, Printed, instruction_text, print, print_function, print_with_lines};
 pub use suggestion::{edit_distance, nearest};
