@@ -75,7 +75,7 @@ fn propagate_into<S: Listener>(view: &mut View<'_, S>, copies: &AvailableCopies,
     let mut done = Vec::new();
     let mut refused = Vec::new();
     let mut propagation = Propagation { func, copies, guard: data.guard, done: &mut done, refused: &mut refused };
-    propagation.into_instruction(&mut changed);
+    propagation.replace_in_instruction(&mut changed);
     let before = if S::LISTENS { instruction_text(func, inst) } else { String::new() };
     for Replacement { copy, source } in refused {
         view.miss(|func| {
@@ -133,7 +133,7 @@ struct Propagation<'a> {
 }
 
 impl Propagation<'_> {
-    fn into_instruction(&mut self, data: &mut InstData) {
+    fn replace_in_instruction(&mut self, data: &mut InstData) {
         let signature = match data.args.first() {
             Some(Operand::List(parts)) => data.opcode.packing_signature(parts.len(), true),
             _ if data.dsts.len() > 1 => data.opcode.packing_signature(data.dsts.len(), false),
@@ -142,7 +142,7 @@ impl Propagation<'_> {
         .unwrap_or_else(|| data.opcode.signature());
         for (index, operand) in data.args.iter_mut().enumerate() {
             if let Some(kind) = signature.arg(index) {
-                self.into_operand(operand, kind);
+                self.replace_in_operand(operand, kind);
             }
         }
         if let Some(guard) = &mut data.guard {
@@ -151,7 +151,7 @@ impl Propagation<'_> {
         }
     }
 
-    fn into_operand(&mut self, operand: &mut Operand, kind: ArgKind) {
+    fn replace_in_operand(&mut self, operand: &mut Operand, kind: ArgKind) {
         match operand {
             Operand::Reg(reg) => {
                 let reg = *reg;
@@ -167,10 +167,10 @@ impl Propagation<'_> {
                 }
             }
             Operand::NotReg(reg) => *reg = self.register(*reg, |_, _| true),
-            Operand::Address(address) => self.into_address(address),
+            Operand::Address(address) => self.replace_in_address(address),
             Operand::List(elements) => {
                 if let ArgKind::Elements(ty, _) = kind {
-                    elements.iter_mut().for_each(|element| self.into_operand(element, ArgKind::LowBits(ty)));
+                    elements.iter_mut().for_each(|element| self.replace_in_operand(element, ArgKind::LowBits(ty)));
                 }
             }
             Operand::Const(_) | Operand::Special(_) | Operand::Symbol(_) | Operand::Input(_) => {}
@@ -178,7 +178,7 @@ impl Propagation<'_> {
     }
 
     /// A constant index goes into the offset; a register index keeps its extension to 64 bits.
-    fn into_address(&mut self, address: &mut Address) {
+    fn replace_in_address(&mut self, address: &mut Address) {
         if let AddressBase::Reg(base) = &mut address.base {
             *base = self.register(*base, |from, to| from.ty.bits() == to.ty.bits());
         }

@@ -8,6 +8,7 @@ mod const_fold;
 mod copy_prop;
 mod dce;
 mod general_optimize;
+mod infer_space;
 mod knob;
 mod pipeline;
 mod simplify_cfg;
@@ -105,6 +106,7 @@ macro_rules! passes {
 }
 
 passes![
+    infer_space::InferSpace,
     copy_prop::CopyProp,
     const_fold::ConstFold,
     dce::Dce,

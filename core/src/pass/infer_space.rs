@@ -1,0 +1,312 @@
+//! Inference of memory spaces: a generic access whose address comes from one memory names that memory.
+//!
+//! ```text
+//! kernel k(x: ptr) {                              kernel k(x: ptr) {
+//!     q = add.u64 x, 16                               q = add.u64 x, 16
+//!     v = ld.f32 [q]                  ──▶             v = ld.global.f32 [q]
+//!     s = cvta.shared.u64 tile                        s = cvta.shared.u64 tile
+//!     st.f32 [s + 4], v                               t1 = cvta.to.shared.u64 s
+//!                                                     st.shared.f32 [t1 + 4], v
+//! ```
+//!
+//! Every register gets an origin: the join over its definitions of where the pointer in it comes from. A sum points where
+//! its pointer points; a difference of two pointers is a number. What a kernel is given points into global memory, because
+//! a launch can bind nothing else; what is loaded, called for or passed to a function may point anywhere, and the
+//! access stays generic. An address of global memory is the same number in both forms; for the other spaces a `cvta.to`
+//! is put before the access, since on hardware a generic address is another number.
+//!
+//! Sound under the rule of C that PTX inherits from its source: an address is computed from one pointer and numbers, and
+//! stays inside the memory of that pointer. The analysis ignores order; each register rises through five values, so the
+//! worklist is linear. Running the pass again finds nothing more.
+//!
+//! Source: LLVM's InferAddressSpaces pass, whose idea this is.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use cranelift_entity::SecondaryMap;
+
+use super::{Pass, PassError, PassInfo, Settings};
+use crate::edit::{Fact, Remark};
+use crate::ir::{
+    Address, AddressBase, Flags, FuncKind, Function, Inst, InstData, Module, Op, Opcode, Operand, ParamType, Reg,
+    Space, Symbol, Type,
+};
+use crate::text::instruction_text;
+use crate::view::{Listener, View};
+
+/// See the file's head.
+pub struct InferSpace;
+
+impl Pass for InferSpace {
+    const INFO: PassInfo = PassInfo {
+        name: "infer-space",
+        paper: "LLVM, InferAddressSpaces",
+        summary: "Names the memory of generic loads, stores and atomics whose address comes from one memory.",
+        knobs: &[],
+        needs_fast_math: false,
+    };
+
+    fn run<S: Listener>(view: &mut View<'_, S>, _: &Settings) -> Result<(), PassError> {
+        let accesses: Vec<Inst> = view
+            .func()
+            .block_order()
+            .flat_map(|block| view.func().block_insts(block))
+            .filter(|&inst| is_generic_access(&view.func().insts[inst]))
+            .collect();
+        if accesses.is_empty() {
+            return Ok(());
+        }
+        let origins = Origins::of(view.module(), view.func());
+        for inst in accesses {
+            name_space(view, &origins, inst);
+        }
+        Ok(())
+    }
+}
+
+fn is_generic_access(data: &InstData) -> bool {
+    matches!(data.opcode.op, Op::Ld | Op::St | Op::Atom | Op::Red) && data.opcode.space.is_none()
+}
+
+/// Names the space of one access, or says why not.
+fn name_space<S: Listener>(view: &mut View<'_, S>, origins: &Origins, inst: Inst) {
+    let func = view.func();
+    let data = &func.insts[inst];
+    let (Some(address), Some(block)) = (data.address(), func.inst_block(inst)) else { return };
+    let (origin, cause) = origins.of_address(view.module(), func, address);
+    let space = match origin {
+        Origin::In(space) => space,
+        Origin::Number => Space::Global,
+        Origin::None | Origin::Unknown | Origin::Mixed => {
+            let why = match origin {
+                Origin::Mixed => "its address may come from several memories",
+                _ => "nothing tells which memory its address points into",
+            };
+            view.miss(|func| {
+                Remark::missed("generic", block, format!("`{}` stays generic: {why}", instruction_text(func, inst)))
+                    .at(inst)
+            });
+            return;
+        }
+    };
+    if space.is_read_only() && data.opcode.op != Op::Ld {
+        return;
+    }
+    let base = match address.base {
+        AddressBase::Reg(reg) if space != Space::Global => Some(reg),
+        _ => None,
+    };
+    let mut rewrite = view.rewrite(|func| {
+        let text = instruction_text(func, inst);
+        let because = cause.map_or_else(String::new, |cause| format!(": its address comes from {cause}"));
+        Remark::applied("space", block, format!("`{text}` goes to {space} memory{because}"))
+            .at(inst)
+            .with("space", Fact::Text(space.name().to_string()))
+    });
+    let mut changed = rewrite.func().insts[inst].clone();
+    changed.opcode.space = Some(space);
+    if let Some(base) = base {
+        let ty = if rewrite.func().regs[base].ty.bits() == 32 { Type::U32 } else { Type::U64 };
+        let mut convert = Opcode::new(Op::Cvta, ty);
+        (convert.space, convert.flags) = (Some(space), Flags::TO);
+        let converted = rewrite.create_temporary(ty);
+        let conversion = InstData::new(convert, [converted], [Operand::Reg(base)]).guarded(changed.guard);
+        rewrite.insert_before(inst, conversion);
+        for operand in &mut changed.args {
+            if let Operand::Address(address) = operand {
+                let mut moved: Address = (**address).clone();
+                moved.base = AddressBase::Reg(converted);
+                *operand = Operand::Address(Box::new(moved));
+            }
+        }
+    }
+    rewrite.replace(inst, changed);
+}
+
+/// Where the pointer in a register comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Origin {
+    /// No pointer: numbers only.
+    #[default]
+    None,
+    /// A 64-bit kernel parameter that may be a number or a buffer.
+    Number,
+    /// One memory.
+    In(Space),
+    /// A pointer of unknown origin, or a number.
+    Unknown,
+    /// Several memories.
+    Mixed,
+}
+
+impl Origin {
+    /// One or the other.
+    fn join(self, other: Origin) -> Origin {
+        match (self, other) {
+            (a, b) if a == b => a,
+            (Origin::None, one) | (one, Origin::None) => one,
+            (Origin::Number, Origin::In(Space::Global)) | (Origin::In(Space::Global), Origin::Number) => {
+                Origin::In(Space::Global)
+            }
+            _ => Origin::Mixed,
+        }
+    }
+
+    /// The sum: whichever is the pointer.
+    fn plus(self, other: Origin) -> Origin {
+        match (self, other) {
+            (Origin::In(a), Origin::In(b)) if a != b => Origin::Mixed,
+            (Origin::In(space), _) | (_, Origin::In(space)) => Origin::In(space),
+            (Origin::Mixed, _) | (_, Origin::Mixed) => Origin::Mixed,
+            (Origin::Unknown, _) | (_, Origin::Unknown) => Origin::Unknown,
+            (Origin::Number, _) | (_, Origin::Number) => Origin::Number,
+            (Origin::None, Origin::None) => Origin::None,
+        }
+    }
+
+    /// The difference: of two pointers it is a number.
+    fn minus(self, other: Origin) -> Origin {
+        if matches!((self, other), (Origin::In(_), Origin::In(_))) { Origin::None } else { self.plus(other) }
+    }
+}
+
+/// The origins of all registers, with the parameter or symbol each came from first.
+struct Origins {
+    of_reg: SecondaryMap<Reg, Origin>,
+    cause: SecondaryMap<Reg, Option<Cause>>,
+}
+
+/// What first gave a register its origin.
+#[derive(Clone, Copy)]
+enum Cause {
+    Param(Reg),
+    Symbol(Symbol),
+    Conversion(Space),
+}
+
+impl Cause {
+    fn text(self, module: &Module, func: &Function) -> String {
+        match self {
+            Cause::Param(reg) => format!("the parameter `{}`", func.regs[reg].name),
+            Cause::Symbol(symbol) => format!("`{}`", symbol_name(module, func, symbol)),
+            Cause::Conversion(space) => format!("a `cvta` of {space} memory"),
+        }
+    }
+}
+
+impl Origins {
+    fn of(module: &Module, func: &Function) -> Origins {
+        let mut origins = Origins {
+            of_reg: SecondaryMap::with_capacity(func.regs.len()),
+            cause: SecondaryMap::with_capacity(func.regs.len()),
+        };
+        for param in &func.params {
+            let Some(reg) = param.reg else { continue };
+            let origin = match (param.ty, func.kind) {
+                (ParamType::Pointer { space: Some(space), .. }, _) => Origin::In(space),
+                (ParamType::Pointer { space: None, .. }, FuncKind::Kernel) => Origin::In(Space::Global),
+                (ParamType::Scalar(ty), FuncKind::Kernel) if ty.bits() == 64 && !ty.is_float() => Origin::Number,
+                (ParamType::Scalar(ty), _) if ty.bits() < 64 || ty.is_float() => Origin::None,
+                (ParamType::Texture | ParamType::Array(..), _) => Origin::None,
+                _ => Origin::Unknown,
+            };
+            origins.of_reg[reg] = origin;
+            origins.cause[reg] = Some(Cause::Param(reg));
+        }
+        // An instruction is looked at again when an origin that it reads rises; each rises at most three times.
+        let mut readers: SecondaryMap<Reg, Vec<Inst>> = SecondaryMap::with_capacity(func.regs.len());
+        let mut worklist = Vec::new();
+        for block in func.block_order() {
+            for inst in func.block_insts(block) {
+                let data = &func.insts[inst];
+                if let &[dst] = data.dsts.as_slice()
+                    && func.regs[dst].ty.bits() >= 32
+                {
+                    data.args.iter().for_each(|arg| arg.for_each_reg(&mut |reg| readers[reg].push(inst)));
+                    worklist.push(inst);
+                }
+            }
+        }
+        worklist.reverse();
+        while let Some(inst) = worklist.pop() {
+            let data = &func.insts[inst];
+            let dst = data.dsts[0];
+            let (origin, cause) = origins.of_result(module, func, data);
+            let joined = origins.of_reg[dst].join(origin);
+            if joined != origins.of_reg[dst] {
+                origins.of_reg[dst] = joined;
+                origins.cause[dst] = origins.cause[dst].or(cause);
+                worklist.extend(readers[dst].iter().copied());
+            }
+        }
+        origins
+    }
+
+    /// Where an instruction's result points, from what its operands are now.
+    fn of_result(&self, module: &Module, func: &Function, data: &InstData) -> (Origin, Option<Cause>) {
+        let wide = func.regs[data.dsts[0]].ty.bits() == 64;
+        let arg =
+            |index: usize| data.args.get(index).map_or((Origin::None, None), |arg| self.of_operand(module, func, arg));
+        let both = |(a, cause_a): (Origin, Option<Cause>), (b, cause_b), combine: fn(Origin, Origin) -> Origin| {
+            let from_a = matches!(a, Origin::In(_)) || b == Origin::None;
+            (combine(a, b), if from_a { cause_a } else { cause_b })
+        };
+        match data.opcode.op {
+            Op::Mov | Op::Cvt => arg(0),
+            Op::Cvta => match data.opcode.space {
+                Some(space) => (Origin::In(space), arg(0).1.or(Some(Cause::Conversion(space)))),
+                None => arg(0),
+            },
+            Op::Add | Op::Or | Op::And | Op::Xor => both(arg(0), arg(1), Origin::plus),
+            Op::Sub => both(arg(0), arg(1), Origin::minus),
+            Op::Mad | Op::MadWide => arg(2),
+            Op::Selp | Op::Min | Op::Max => both(arg(0), arg(1), Origin::join),
+            Op::Ld | Op::Atom | Op::Call | Op::CallTo | Op::In if wide => (Origin::Unknown, None),
+            op if op.is_convergent() && wide => (Origin::Unknown, None),
+            _ => (Origin::None, None),
+        }
+    }
+
+    fn of_operand(&self, module: &Module, func: &Function, operand: &Operand) -> (Origin, Option<Cause>) {
+        match operand {
+            Operand::Reg(reg) => (self.of_reg[*reg], self.cause[*reg]),
+            Operand::Symbol(symbol) => (Origin::In(symbol_space(module, func, *symbol)), Some(Cause::Symbol(*symbol))),
+            _ => (Origin::None, None),
+        }
+    }
+
+    /// Where an address points, and in words where it comes from.
+    fn of_address(&self, module: &Module, func: &Function, address: &Address) -> (Origin, Option<String>) {
+        let base = match address.base {
+            AddressBase::Reg(reg) => Operand::Reg(reg),
+            AddressBase::Symbol(symbol) => Operand::Symbol(symbol),
+            AddressBase::Absolute => Operand::Const(0),
+        };
+        let (mut origin, mut cause) = self.of_operand(module, func, &base);
+        for &(index, _) in &address.terms {
+            if !matches!(origin, Origin::In(_)) && matches!(self.of_reg[index], Origin::In(_)) {
+                cause = self.cause[index];
+            }
+            origin = origin.plus(self.of_reg[index]);
+        }
+        (origin, cause.map(|cause| cause.text(module, func)))
+    }
+}
+
+fn symbol_space(module: &Module, func: &Function, symbol: Symbol) -> Space {
+    match symbol {
+        Symbol::Global(global) => module.globals[global].space,
+        Symbol::Array(array) => func.arrays[array].space,
+        Symbol::Param(_) => Space::Param,
+    }
+}
+
+fn symbol_name<'a>(module: &'a Module, func: &'a Function, symbol: Symbol) -> &'a str {
+    match symbol {
+        Symbol::Global(global) => &module.globals[global].name,
+        Symbol::Array(array) => &func.arrays[array].name,
+        Symbol::Param(index) => &func.params[index as usize].name,
+    }
+}
