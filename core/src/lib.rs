@@ -22,6 +22,7 @@ extern crate alloc;
 pub mod ir;
 
 pub mod text;
+pub mod ptx;
 
 pub mod graph;
 

@@ -1,0 +1,368 @@
+//! One function as PTX: its head, its declarations, and its blocks in the order of the text.
+
+use super::carry::{self, FlagState};
+use super::forms::{Form, forms};
+use super::{ExportProblem, memory_type, param_type, symbol};
+use crate::ir::{
+    Block, Func, FuncKind, Function, Inst, InstData, Module, Op, Operand, ParamType, Reg, Space, Special, Type,
+};
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt::Write;
+use cranelift_entity::SecondaryMap;
+
+/// A function's text without its head.
+pub(super) struct Body {
+    pub declarations: String,
+    pub text: String,
+    pub problems: Vec<ExportProblem>,
+    pub callees: BTreeSet<Func>,
+}
+
+/// PTX cannot say it; reported.
+pub(super) struct Inexpressible;
+pub(super) type Written<T> = Result<T, Inexpressible>;
+
+/// The line up to the opening brace.
+pub(super) fn head(func: &Function) -> String {
+    let params: Vec<String> = func.params.iter().map(|param| param_declaration(func, &param.name, param.ty)).collect();
+    let list = if params.is_empty() { String::new() } else { format!("\n\t{}\n", params.join(",\n\t")) };
+    match func.kind {
+        FuncKind::Kernel => format!(".visible .entry {}({list})", symbol(&func.name)),
+        FuncKind::Func => {
+            let result = func.returns.map(|ty| format!("(.param .{} func_retval0) ", param_type(ty)));
+            format!(".func {}{}({list})", result.unwrap_or_default(), symbol(&func.name))
+        }
+    }
+}
+
+fn param_declaration(func: &Function, name: &str, ty: ParamType) -> String {
+    let kernel = func.kind == FuncKind::Kernel;
+    let name = symbol(name);
+    match ty {
+        ParamType::Scalar(ty) if kernel && ty != Type::Pred => format!(".param .{} {name}", memory_type(ty)),
+        ParamType::Scalar(ty) => format!(".param .{} {name}", param_type(ty)),
+        ParamType::Array(ty, len) => format!(".param .align 8 .b8 {name}[{}]", u64::from(ty.bytes()) * u64::from(len)),
+        ParamType::Pointer { space: Some(space @ (Space::Global | Space::Shared | Space::Const)), .. } if kernel => {
+            format!(".param .u64 .ptr .{space} .align 1 {name}")
+        }
+        ParamType::Pointer { .. } | ParamType::Texture if kernel => format!(".param .u64 {name}"),
+        ParamType::Pointer { .. } | ParamType::Texture => format!(".param .b64 {name}"),
+    }
+}
+
+/// The declarations and statements of a function.
+pub(super) fn body(module: &Module, id: Func) -> Body {
+    let func = &module.funcs[id];
+    let mut writer = Writer::new(module, func);
+    if let Some(param) = super::unsupported_param(func) {
+        writer.problem(None, &format!("the parameter `{param}` is an array by value, which only kernels have in PTX"));
+    }
+    if func.entry_blocks().len() > 1 {
+        writer.problem(None, "PTX functions have one entry");
+    }
+    writer.load_params();
+    let blocks: Vec<Block> = func.block_order().collect();
+    let entry = func.entry_block();
+    if entry.is_some() && entry != blocks.first().copied() {
+        let label = entry.map(|entry| writer.label(entry)).unwrap_or_default();
+        writer.line(&format!("bra.uni {label};"));
+    }
+    for (index, &block) in blocks.iter().enumerate() {
+        let label = writer.label(block);
+        let _ = writeln!(writer.text, "{label}:");
+        writer.lines += 1;
+        writer.flag = None;
+        for inst in func.block_insts(block) {
+            writer.inst = Some(inst);
+            let data = &func.insts[inst];
+            if data.is_terminator() {
+                let _ = writer.terminator(data, blocks.get(index + 1).copied());
+            } else {
+                let _ = writer.instruction(data);
+            }
+            writer.flag = carry::after(data, writer.flag);
+        }
+    }
+    writer.finish()
+}
+
+/// A function being written.
+pub(super) struct Writer<'m> {
+    pub module: &'m Module,
+    pub func: &'m Function,
+    pub forms: SecondaryMap<Reg, Form>,
+    /// Carry registers with a use that the flag cannot serve.
+    pub kept_carries: BTreeSet<Reg>,
+    pub flag: Option<FlagState>,
+    pub callees: BTreeSet<Func>,
+    names: SecondaryMap<Reg, String>,
+    /// Parameters that are loaded where they are copied.
+    pub copied_params: BTreeSet<Reg>,
+    temporaries: Vec<(String, Type)>,
+    temporary_prefix: String,
+    label_prefix: String,
+    labels: u32,
+    text: String,
+    lines: u32,
+    inst: Option<Inst>,
+    problems: Vec<ExportProblem>,
+}
+
+impl<'m> Writer<'m> {
+    fn new(module: &'m Module, func: &'m Function) -> Writer<'m> {
+        let mut names = SecondaryMap::new();
+        for (reg, data) in func.regs.iter() {
+            let mut name = data.name.clone();
+            // PTX has the names of its special registers for itself.
+            if is_reserved_register(&name) {
+                name.push('_');
+                while func.reg_name_is_taken(&name) {
+                    name.push('_');
+                }
+            }
+            names[reg] = format!("%{name}");
+        }
+        let mut temporary_prefix = String::from("_t");
+        while func.regs.values().any(|data| data.name.starts_with(&temporary_prefix)) {
+            temporary_prefix.insert(0, '_');
+        }
+        let mut label_prefix = String::from("_l");
+        while func.blocks.values().any(|data| data.name.starts_with(&label_prefix)) {
+            label_prefix.insert(0, '_');
+        }
+        Writer {
+            module,
+            func,
+            forms: forms(module, func),
+            kept_carries: carry::kept(func),
+            flag: None,
+            callees: BTreeSet::new(),
+            names,
+            copied_params: copied_params(func),
+            temporaries: Vec::new(),
+            temporary_prefix,
+            label_prefix,
+            labels: 0,
+            text: String::new(),
+            lines: 0,
+            inst: None,
+            problems: Vec::new(),
+        }
+    }
+
+    fn finish(self) -> Body {
+        let mut declarations = String::new();
+        for array in self.func.arrays.values() {
+            let space = if array.space == Space::Shared { "shared" } else { "local" };
+            if let Some(len) = array.len {
+                let bytes = (u64::from(len) * u64::from(array.ty.bytes())).max(1);
+                let _ = writeln!(declarations, "\t.{space} .align 16 .b8 {}[{bytes}];", symbol(&array.name));
+            }
+        }
+        // A parameter that is only copied never has a register.
+        let registers = self.func.regs.iter().filter(|(reg, _)| !self.copied_params.contains(reg));
+        let registers = registers.map(|(reg, data)| (self.names[reg].as_str(), data.ty));
+        let temporaries = self.temporaries.iter().map(|(name, ty)| (name.as_str(), *ty));
+        let all: Vec<(&str, Type)> = registers.chain(temporaries).collect();
+        for class in [Type::Pred, Type::B16, Type::B32, Type::B64] {
+            let names: Vec<&str> =
+                all.iter().filter(|(_, ty)| register_class(*ty) == class).map(|(name, _)| *name).collect();
+            for line in names.chunks(12) {
+                let _ = writeln!(declarations, "\t.reg .{class} {};", line.join(", "));
+            }
+        }
+        Body { declarations, text: self.text, problems: self.problems, callees: self.callees }
+    }
+
+    /// Loads every parameter into its register, unless copies take it from where it is.
+    fn load_params(&mut self) {
+        for param in &self.func.params {
+            let Some(reg) = param.reg.filter(|reg| !self.copied_params.contains(reg)) else { continue };
+            let (ty, name) = (self.func.regs[reg].ty, symbol(&param.name));
+            let register = self.reg(reg);
+            if ty == Type::Pred {
+                let number = self.temporary(Type::B32);
+                self.line(&format!("ld.param.b32 {number}, [{name}];"));
+                self.line(&format!("setp.ne.u32 {register}, {number}, 0;"));
+            } else {
+                self.line(&format!("ld.param.{} {register}, [{name}];", param_type(ty)));
+            }
+        }
+    }
+
+    /// Ends a block; a branch to the block that follows in the text is left out.
+    fn terminator(&mut self, inst: &InstData, next: Option<Block>) -> Written<()> {
+        match inst.opcode.op {
+            Op::Br => {
+                if Some(inst.targets[0]) != next {
+                    let label = self.label(inst.targets[0]);
+                    self.line(&format!("bra.uni {label};"));
+                }
+            }
+            Op::BrIf => {
+                let (reg, mut negated) = match inst.args.first() {
+                    Some(Operand::NotReg(reg)) => (*reg, true),
+                    Some(Operand::Reg(reg)) => (*reg, false),
+                    _ => return Err(self.problem(None, "a branch on a constant; run `simplify-cfg` first")),
+                };
+                let (mut taken, mut other) = (inst.targets[0], inst.targets[1]);
+                if Some(taken) == next {
+                    (taken, other, negated) = (other, taken, !negated);
+                }
+                let (label, bang) = (self.label(taken), if negated { "!" } else { "" });
+                let condition = self.reg(reg);
+                self.line(&format!("@{bang}{condition} bra {label};"));
+                if Some(other) != next {
+                    let label = self.label(other);
+                    self.line(&format!("bra.uni {label};"));
+                }
+            }
+            Op::Switch => {
+                let index = self.value(&inst.args[0], Type::U32)?;
+                let (clamped, table) = (self.temporary(Type::B32), self.fresh_label());
+                let last = inst.targets.len().saturating_sub(1);
+                self.line(&format!("min.u32 {clamped}, {index}, {last};"));
+                let labels: Vec<String> = inst.targets.iter().map(|&target| self.label(target)).collect();
+                self.line(&format!("{table}: .branchtargets {};", labels.join(", ")));
+                self.line(&format!("brx.idx {clamped}, {table};"));
+            }
+            Op::Ret if inst.exit != 0 => {
+                return Err(self.problem(None, "PTX functions have one exit"));
+            }
+            Op::Ret => {
+                if let (Some(value), Some(ty)) = (inst.args.first(), self.func.returns) {
+                    let value = self.passed(value, ty)?;
+                    self.line(&format!("st.param.{} [func_retval0], {value};", param_type(ty)));
+                }
+                self.line("ret;");
+            }
+            Op::Exit => self.line("exit;"),
+            _ => return Err(self.problem(None, "PTX functions have one exit")),
+        }
+        Ok(())
+    }
+
+    // Names
+
+    /// A register's name in PTX.
+    pub fn reg(&self, reg: Reg) -> String {
+        self.names[reg].clone()
+    }
+
+    /// A block's label in PTX.
+    pub fn label(&self, block: Block) -> String {
+        format!("${}", self.func.blocks[block].name)
+    }
+
+    /// A label for a place inside a block.
+    pub fn fresh_label(&mut self) -> String {
+        self.labels += 1;
+        format!("${}{}", self.label_prefix, self.labels)
+    }
+
+    /// A new register.
+    pub fn temporary(&mut self, ty: Type) -> String {
+        let name = format!("%{}{}", self.temporary_prefix, self.temporaries.len() + 1);
+        self.temporaries.push((name.clone(), ty));
+        name
+    }
+
+    // Lines
+
+    /// Writes one statement.
+    pub fn line(&mut self, statement: &str) {
+        let _ = writeln!(self.text, "\t{statement}");
+        self.lines += 1;
+    }
+
+    /// Reports what PTX cannot say; `line` is the warning's place in the body.
+    pub fn problem(&mut self, line: Option<u32>, message: &str) -> Inexpressible {
+        self.problems.push(ExportProblem {
+            warning: line.is_some(),
+            function: self.func.name.clone(),
+            span: self.inst.map_or(self.func.span, |inst| self.func.inst_spans[inst]),
+            line,
+            message: message.into(),
+        });
+        Inexpressible
+    }
+
+    /// Warns about the statement written last.
+    pub fn warn(&mut self, message: &str) {
+        self.problem(Some(self.lines), message);
+    }
+}
+
+/// Parameters that nothing but plain copies reads, and nothing writes.
+fn copied_params(func: &Function) -> BTreeSet<Reg> {
+    let mut params: BTreeSet<Reg> = func.params.iter().filter_map(|param| param.reg).collect();
+    for inst in func.block_order().flat_map(|block| func.block_insts(block)).map(|inst| &func.insts[inst]) {
+        inst.dsts.iter().for_each(|dst| {
+            params.remove(dst);
+        });
+        if !is_plain_copy(func, inst) {
+            inst.for_each_use(|reg| {
+                params.remove(&reg);
+            });
+        } else if let Some(guard) = inst.guard {
+            params.remove(&guard.reg);
+        }
+    }
+    params
+}
+
+/// One register to another of the same width, not a predicate.
+fn is_plain_copy(func: &Function, inst: &InstData) -> bool {
+    let [Operand::Reg(source)] = inst.args[..] else { return false };
+    let source = func.regs[source].ty;
+    let [dst] = inst.dsts[..] else { return false };
+    inst.opcode.op == Op::Mov && source != Type::Pred && func.regs[dst].ty.bits() == source.bits()
+}
+
+fn register_class(ty: Type) -> Type {
+    match ty.bits() {
+        1 => Type::Pred,
+        8 | 16 => Type::B16,
+        32 => Type::B32,
+        _ => Type::B64,
+    }
+}
+
+fn is_reserved_register(name: &str) -> bool {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    Special::ALL.iter().any(|special| special.name() == name)
+        || matches!(stem, "pm" | "envreg" | "clock")
+        || matches!(
+            name,
+            "nwarpid"
+                | "smid"
+                | "nsmid"
+                | "gridid"
+                | "clock_hi"
+                | "globaltimer"
+                | "globaltimer_lo"
+                | "globaltimer_hi"
+                | "total_smem_size"
+                | "dynamic_smem_size"
+                | "aggr_smem_size"
+        )
+        || name.ends_with("clusterid")
+        || name.starts_with("cluster_")
+        || name.starts_with("is_explicit_cluster")
+}
+
+/// A special register's name in PTX.
+pub(super) fn special_name(special: Special) -> String {
+    match special {
+        Special::Warpsize => "WARP_SZ".to_string(),
+        Special::Tid(_) | Special::Ntid(_) | Special::Ctaid(_) | Special::Nctaid(_)
+            if !special.name().contains('.') =>
+        {
+            format!("%{}.x", special.name())
+        }
+        other => format!("%{}", other.name()),
+    }
+}

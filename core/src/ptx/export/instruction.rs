@@ -1,0 +1,300 @@
+//! One instruction as PTX: mostly its spelling and operands, and for some a short sequence.
+
+use super::carry::{self, FlagState};
+use super::forms::Form;
+use super::function::{Writer, Written, special_name};
+use super::spelling::spelling;
+use super::{memory_type, param_type, symbol};
+use crate::ir::{ArgKind, Flags, InstData, Op, Opcode, Operand, ParamType, Signature, Space, Type};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+impl Writer<'_> {
+    /// Writes an instruction that is no terminator.
+    pub fn instruction(&mut self, inst: &InstData) -> Written<()> {
+        match inst.opcode.op {
+            Op::In => Err(self.problem(None, "`in` draws from outside the program, which PTX cannot say")),
+            Op::Work => Err(self.problem(None, "`work` stands for code that is not there, which PTX cannot say")),
+            Op::Mov => self.mov(inst),
+            Op::Cvta => self.cvta(inst),
+            Op::Ld | Op::St | Op::Atom | Op::Red => self.memory(inst),
+            Op::Tex2d => self.texture(inst),
+            Op::Addc | Op::Subc | Op::Madc => self.with_carry_in(inst),
+            Op::Call => self.call(inst),
+            Op::Selp => self.selp(inst),
+            Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot | Op::MatchAny | Op::MatchAll => {
+                self.collective(inst, &[])
+            }
+            Op::ShflIdx | Op::ShflDown | Op::ShflBfly => self.collective(inst, &["31"]),
+            Op::ShflUp => self.collective(inst, &["0"]),
+            Op::BarSync => {
+                let args = self.arguments(inst, &inst.opcode.signature())?;
+                let list = if args.is_empty() { "0".to_string() } else { args.join(", ") };
+                self.statement(inst, &format!("bar.sync {list};"));
+                Ok(())
+            }
+            Op::BarWarp => {
+                let args = self.arguments(inst, &inst.opcode.signature())?;
+                let mask = args.first().map_or("0xffffffff", String::as_str);
+                self.statement(inst, &format!("bar.warp.sync {mask};"));
+                Ok(())
+            }
+            _ => {
+                let signature = inst.opcode.signature();
+                let args = self.arguments(inst, &signature)?;
+                self.plain(inst, &args);
+                self.keep_carry(inst);
+                Ok(())
+            }
+        }
+    }
+
+    /// `spelling dsts, args;` under the guard.
+    fn plain(&mut self, inst: &InstData, args: &[String]) {
+        let opcode = spelling(inst.opcode);
+        let dsts = self.destinations(inst);
+        let operands: Vec<&str> = dsts.iter().map(String::as_str).chain(args.iter().map(String::as_str)).collect();
+        self.statement(inst, format!("{opcode} {};", operands.join(", ")).replace(" ;", ";").as_str());
+    }
+
+    /// The destinations as one operand, if there are any.
+    fn destinations(&self, inst: &InstData) -> Option<String> {
+        let mut regs: Vec<String> = inst.dsts.iter().map(|&reg| self.reg(reg)).collect();
+        if inst.opcode.has(Flags::CC) {
+            regs.truncate(1);
+        }
+        match (inst.opcode.op, regs.len()) {
+            (_, 0) => None,
+            (Op::Ld | Op::Mov | Op::Tex2d, 2..) => Some(format!("{{{}}}", regs.join(", "))),
+            _ => Some(regs.join("|")),
+        }
+    }
+
+    fn arguments(&mut self, inst: &InstData, signature: &Signature) -> Written<Vec<String>> {
+        let kinds = inst.args.iter().enumerate();
+        kinds
+            .map(|(index, arg)| self.argument(arg, signature.arg(index).unwrap_or(ArgKind::Any(inst.opcode.ty))))
+            .collect()
+    }
+
+    /// Writes one statement under the instruction's guard.
+    fn statement(&mut self, inst: &InstData, text: &str) {
+        match inst.guard {
+            Some(guard) => {
+                let (bang, reg) = (if guard.negated { "!" } else { "" }, self.reg(guard.reg));
+                self.line(&format!("@{bang}{reg} {text}"));
+            }
+            None => self.line(text),
+        }
+    }
+
+    fn mov(&mut self, inst: &InstData) -> Written<()> {
+        let opcode = spelling(inst.opcode);
+        let dsts = self.destinations(inst).unwrap_or_default();
+        let source = match &inst.args[..] {
+            [Operand::Reg(reg)] if self.copied_params.contains(reg) => {
+                let name = self.func.param_of(*reg).map(|param| symbol(&param.name)).unwrap_or_default();
+                let ty = memory_type(inst.opcode.ty);
+                self.statement(inst, &format!("ld.param.{ty} {dsts}, [{name}];"));
+                return Ok(());
+            }
+            [Operand::Special(special)] => special_name(*special),
+            [Operand::Symbol(own)] => self.symbol_name(*own),
+            [list @ Operand::List(parts)] => {
+                let part = inst.opcode.packing_signature(parts.len(), true).and_then(|signature| signature.arg(0));
+                let Some(kind) = part else { return Err(self.problem(None, "PTX packs 2 or 4 registers")) };
+                self.argument(list, kind)?
+            }
+            [operand] => self.value(operand, inst.opcode.ty)?,
+            _ => return Err(self.problem(None, "`mov` takes one operand")),
+        };
+        self.statement(inst, &format!("{opcode} {dsts}, {source};"));
+        Ok(())
+    }
+
+    /// A conversion between address forms, unless passes already made the operand what the result should be.
+    fn cvta(&mut self, inst: &InstData) -> Written<()> {
+        let value = self.value(&inst.args[0], inst.opcode.ty)?;
+        let form = super::forms::operand_form(self.module, self.func, &self.forms, &inst.args[0]);
+        let to = inst.opcode.has(Flags::TO);
+        let done = match (inst.opcode.space, form) {
+            (Some(Space::Global), _) => false,
+            (Some(space), Form::Window(own)) if to => own == space,
+            (Some(_), Form::Generic) => !to,
+            _ => false,
+        };
+        let dst = self.destinations(inst).unwrap_or_default();
+        if done {
+            self.statement(inst, &format!("mov.b{} {dst}, {value};", inst.opcode.ty.bits()));
+        } else {
+            self.statement(inst, &format!("{} {dst}, {value};", spelling(inst.opcode)));
+        }
+        Ok(())
+    }
+
+    fn memory(&mut self, inst: &InstData) -> Written<()> {
+        let Some(address) = inst.address() else { return Err(self.problem(None, "the access has no address")) };
+        let (address, space) = self.address(address, inst.opcode.space)?;
+        let signature = inst.opcode.signature();
+        let mut operands: Vec<String> = self.destinations(inst).into_iter().collect();
+        operands.push(address);
+        for (index, arg) in inst.args.iter().enumerate().skip(1) {
+            let kind = signature.arg(index).unwrap_or(ArgKind::Any(inst.opcode.ty));
+            operands.push(match kind {
+                // What is stored may be read back anywhere, so an address is stored in generic form.
+                ArgKind::LowBits(ty) | ArgKind::Value(ty) if ty.bits() == 64 && !ty.is_float() => {
+                    self.generic(arg, ty)?
+                }
+                kind => self.argument(arg, kind)?,
+            });
+        }
+        let opcode = spelling(Opcode { space, ..inst.opcode });
+        self.statement(inst, &format!("{opcode} {};", operands.join(", ")));
+        if inst.opcode.has(Flags::SPEC) {
+            self.warn(&format!("`{opcode}` stands for a load that must not fault, which PTX has not"));
+        }
+        Ok(())
+    }
+
+    fn texture(&mut self, inst: &InstData) -> Written<()> {
+        let args = self.arguments(inst, &inst.opcode.signature())?;
+        let (opcode, dsts) = (spelling(inst.opcode), self.destinations(inst).unwrap_or_default());
+        let [texture, x, y] = &args[..] else { return Err(self.problem(None, "a texture takes two coordinates")) };
+        self.statement(inst, &format!("{opcode} {dsts}, [{texture}, {{{x}, {y}}}];"));
+        Ok(())
+    }
+
+    /// `selp` takes a plain predicate: a negated one swaps the choices.
+    fn selp(&mut self, inst: &InstData) -> Written<()> {
+        let args = self.arguments(inst, &inst.opcode.signature())?;
+        let [yes, no, predicate] = &args[..] else { return Err(self.problem(None, "`selp` takes three operands")) };
+        let args = match predicate.strip_prefix('!') {
+            Some(plain) => [no.clone(), yes.clone(), plain.to_string()],
+            None => [yes.clone(), no.clone(), predicate.clone()],
+        };
+        self.plain(inst, &args);
+        Ok(())
+    }
+
+    /// Votes, shuffles and matches. `defaults` are the operands that may be missing before the member mask; without
+    /// a mask it is the lanes that are active here, which is what the text IR means.
+    fn collective(&mut self, inst: &InstData, defaults: &[&str]) -> Written<()> {
+        let mut args = self.arguments(inst, &inst.opcode.signature())?;
+        let fixed = inst.opcode.signature().required_args;
+        for (index, default) in defaults.iter().enumerate() {
+            if args.len() <= fixed + index {
+                args.push((*default).to_string());
+            }
+        }
+        if args.len() == fixed + defaults.len() {
+            let mask = self.temporary(Type::B32);
+            self.statement(inst, &format!("activemask.b32 {mask};"));
+            args.push(mask);
+        }
+        self.plain(inst, &args);
+        Ok(())
+    }
+
+    // Carries
+
+    fn with_carry_in(&mut self, inst: &InstData) -> Written<()> {
+        let signature = inst.opcode.signature();
+        let Some((carry, sources)) = inst.args.split_last() else {
+            return Err(self.problem(None, "the carry is missing"));
+        };
+        let mut args = Vec::new();
+        for (index, source) in sources.iter().enumerate() {
+            args.push(self.argument(source, signature.args[index])?);
+        }
+        let subtraction = carry::is_subtraction(inst.opcode.op);
+        let direct = carry::carry_in(inst).is_some_and(|reg| self.flag == Some(FlagState { reg, subtraction }));
+        if !direct {
+            // 1 + 0xffffffff carries, 0 - 1 borrows: the flag becomes the predicate.
+            let predicate = self.predicate(carry)?;
+            let (number, sum) = (self.temporary(Type::B32), self.temporary(Type::B32));
+            let (plain, yes, no) = match predicate.strip_prefix('!') {
+                Some(plain) => (plain, 0, 1),
+                None => (predicate.as_str(), 1, 0),
+            };
+            self.line(&format!("selp.b32 {number}, {yes}, {no}, {plain};"));
+            match subtraction {
+                true => self.line(&format!("sub.cc.u32 {sum}, 0, {number};")),
+                false => self.line(&format!("add.cc.u32 {sum}, {number}, 0xffffffff;")),
+            }
+        }
+        self.plain(inst, &args);
+        self.keep_carry(inst);
+        Ok(())
+    }
+
+    /// Copies the flag into the predicate register where something wants it there.
+    fn keep_carry(&mut self, inst: &InstData) {
+        let Some(reg) = carry::carry_out(inst).filter(|reg| self.kept_carries.contains(reg)) else { return };
+        let number = self.temporary(Type::B32);
+        let name = self.reg(reg);
+        // `addc` and `subc` without `.cc` leave the flag as it is.
+        let opcode = if carry::is_subtraction(inst.opcode.op) { "subc" } else { "addc" };
+        self.line(&format!("{opcode}.u32 {number}, 0, 0;"));
+        self.statement(inst, &format!("setp.ne.u32 {name}, {number}, 0;"));
+    }
+
+    // Calls
+
+    /// The parameters around a call must stand beside it, so a guarded one is jumped over.
+    fn call(&mut self, inst: &InstData) -> Written<()> {
+        let Some(callee) = inst.callee.filter(|callee| callee.entry == 0) else {
+            return Err(self.problem(None, "PTX functions have one entry"));
+        };
+        self.callees.insert(callee.func);
+        let target = &self.module.funcs[callee.func];
+        let mut args = Vec::new();
+        for (param, arg) in target.params.iter().zip(&inst.args) {
+            let ty = match param.ty {
+                ParamType::Scalar(ty) => ty,
+                ParamType::Pointer { .. } | ParamType::Texture => Type::B64,
+                ParamType::Array(..) => return Err(self.problem(None, "arrays by value are passed to kernels only")),
+            };
+            let value = match param.ty {
+                ParamType::Pointer { space: Some(space), .. } => self.windowed(arg, space)?,
+                _ => self.passed(arg, ty)?,
+            };
+            args.push((param_type(ty), value));
+        }
+        let around = inst.guard.map(|guard| {
+            let (bang, reg, label) = (if guard.negated { "" } else { "!" }, self.reg(guard.reg), self.fresh_label());
+            self.line(&format!("@{bang}{reg} bra {label};"));
+            label
+        });
+        self.line("{");
+        for (index, (ty, value)) in args.iter().enumerate() {
+            self.line(&format!(".param .{ty} param{index};"));
+            self.line(&format!("st.param.{ty} [param{index}], {value};"));
+        }
+        let names: Vec<String> = (0..args.len()).map(|index| format!("param{index}")).collect();
+        let (name, names) = (symbol(&target.name), names.join(", "));
+        match target.returns {
+            Some(ty) => {
+                let bits = param_type(ty);
+                self.line(&format!(".param .{bits} retval0;"));
+                self.line(&format!("call.uni (retval0), {name}, ({names});"));
+                if let Some(dst) = inst.dst() {
+                    let dst = self.reg(dst);
+                    if ty == Type::Pred {
+                        let number = self.temporary(Type::B32);
+                        self.line(&format!("ld.param.b32 {number}, [retval0];"));
+                        self.line(&format!("setp.ne.u32 {dst}, {number}, 0;"));
+                    } else {
+                        self.line(&format!("ld.param.{bits} {dst}, [retval0];"));
+                    }
+                }
+            }
+            None => self.line(&format!("call.uni {name}, ({names});")),
+        }
+        self.line("}");
+        if let Some(label) = around {
+            self.line(&format!("{label}:"));
+        }
+        Ok(())
+    }
+}

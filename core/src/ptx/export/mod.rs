@@ -1,0 +1,232 @@
+//! Writes a module as PTX that `ptxas` assembles.
+//!
+//! ```text
+//! kernel saxpy(n: u32, x: ptr.global) {          .visible .entry saxpy(.param .u32 saxpy_param_0, …)
+//! entry:                                         {
+//!     i = mad.u32 %ctaid, %ntid, %tid       →      ld.param.u32 %n, [saxpy_param_0];
+//!     xi = ld.global.f32 x[i]                      mov.u32 %_t1, %ctaid.x; …
+//!                                                  mad.wide.u32 %_t4, %i, 4, %x;
+//!                                                  ld.global.f32 %xi, [%_t4];
+//! ```
+//!
+//! What PTX has no room for is computed into temporaries in front of the instruction: scaled indices, special
+//! registers as operands, a carry that is used far from its definition ([`carry`]), addresses in another form than an
+//! access wants ([`forms`]). Registers are declared with `b` types, which agree with every instruction. Parameters
+//! are loaded into their registers at the top, or where the only use is one `mov`, there.
+//!
+//! Not expressible, and reported where they stand: `in`, `work`, functions with several entries or exits, arrays by
+//! value of functions. A function with such an instruction is left out. A load that must not fault (`.spec`) is
+//! printed as an ordinary one, with a warning that names the line.
+//!
+//! Linear in the module.
+//!
+//! Source: PTX ISA 7.0 (the first for sm_80); checked against `ptxas` by the tests.
+
+mod address;
+mod carry;
+mod forms;
+mod function;
+mod instruction;
+mod spelling;
+
+use crate::ir::{Func, FuncKind, Function, GlobalData, Item, Module, ParamType, Space, Span, Type};
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt::Write;
+
+/// PTX, and what it could not say.
+#[derive(Clone, Debug, Default)]
+pub struct Export {
+    /// The text. Functions with an error are missing.
+    pub text: String,
+    /// Errors and warnings in the order of the module.
+    pub problems: Vec<ExportProblem>,
+}
+
+/// One thing that PTX cannot say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExportProblem {
+    /// The PTX is usable, but means slightly less.
+    pub warning: bool,
+    /// The function it stands in.
+    pub function: String,
+    /// Where the instruction stood in the source that was read; the default span for one that a pass made.
+    pub span: Span,
+    /// The line of the PTX, from 1, for a warning.
+    pub line: Option<u32>,
+    /// What is meant.
+    pub message: String,
+}
+
+/// Writes a module as PTX for sm_80.
+pub fn export(module: &Module) -> Export {
+    let mut export = Export::default();
+    export.text.push_str(".version 7.0\n.target sm_80\n.address_size 64\n");
+    let mut bodies = Vec::new();
+    for item in &module.items {
+        let &Item::Func(id) = item else { continue };
+        bodies.push((id, function::body(module, id)));
+    }
+    // Who calls a function that cannot be written cannot be written either.
+    let mut callers: BTreeMap<Func, Vec<usize>> = BTreeMap::new();
+    let mut missing: BTreeSet<Func> = BTreeSet::new();
+    for (index, (id, body)) in bodies.iter().enumerate() {
+        body.callees.iter().for_each(|&callee| callers.entry(callee).or_default().push(index));
+        if body.problems.iter().any(|problem| !problem.warning) {
+            missing.insert(*id);
+        }
+    }
+    let mut work: Vec<Func> = missing.iter().copied().collect();
+    while let Some(callee) = work.pop() {
+        for &index in callers.get(&callee).into_iter().flatten() {
+            let (id, body) = &mut bodies[index];
+            if missing.insert(*id) {
+                let func = &module.funcs[*id];
+                let message = format!("calls `{}`, which PTX cannot express", module.funcs[callee].name);
+                let (function, span) = (func.name.clone(), func.span);
+                body.problems.push(ExportProblem { warning: false, function, span, line: None, message });
+                work.push(*id);
+            }
+        }
+    }
+    for global in module.items.iter().filter_map(|item| match item {
+        Item::Global(global) => Some(&module.globals[*global]),
+        _ => None,
+    }) {
+        write_global(&mut export.text, global);
+    }
+    for name in dynamic_arrays(module) {
+        let _ = writeln!(export.text, "\n.extern .shared .align 16 .b8 {name}[];");
+    }
+    // Functions may call what stands below them, so each is declared first.
+    for (id, _) in bodies.iter().filter(|(id, _)| !missing.contains(id)) {
+        let func = &module.funcs[*id];
+        if func.kind == FuncKind::Func {
+            let _ = writeln!(export.text, "\n{};", function::head(func));
+        }
+    }
+    let mut lines = export.text.lines().count() as u32;
+    for (id, mut body) in bodies {
+        if !missing.contains(&id) {
+            let head = format!("\n{}\n{{\n{}", function::head(&module.funcs[id]), body.declarations);
+            lines += head.lines().count() as u32;
+            for problem in &mut body.problems {
+                if let Some(line) = &mut problem.line {
+                    *line += lines;
+                    problem.message = format!("line {line}: {}", problem.message);
+                }
+            }
+            let _ = writeln!(export.text, "{head}{}}}", body.text);
+            lines += body.text.lines().count() as u32 + 1;
+        }
+        export.problems.extend(body.problems);
+    }
+    export
+}
+
+/// Shared arrays that the launch sizes stand at module scope in PTX; all of them are one memory.
+fn dynamic_arrays(module: &Module) -> BTreeSet<String> {
+    let arrays = module.funcs.values().flat_map(|func| func.arrays.values());
+    arrays.filter(|array| array.len.is_none()).map(|array| dynamic_name(module, &array.name)).collect()
+}
+
+/// The name of such an array, which in the text IR belongs to its kernel.
+fn dynamic_name(module: &Module, name: &str) -> String {
+    let mut name = symbol(name);
+    while module.func_by_name(&name).is_some() || module.global_by_name(&name).is_some() {
+        name.push('_');
+    }
+    name
+}
+
+fn write_global(text: &mut String, global: &GlobalData) {
+    let space = if global.space == Space::Const { "const" } else { "global" };
+    let ty = memory_type(global.ty);
+    let _ = write!(text, "\n.visible .{space} .align 16 .{ty} {}[{}]", symbol(&global.name), global.len.max(1));
+    if let Some(init) = &global.init {
+        let elements: Vec<String> = init.iter().map(|&bits| literal(bits, global.ty)).collect();
+        let _ = write!(text, " = {{{}}}", elements.join(", "));
+    }
+    text.push_str(";\n");
+}
+
+/// The type of an element in memory; PTX has no `f16` there.
+fn memory_type(ty: Type) -> Type {
+    if ty == Type::F16 { Type::B16 } else { ty }
+}
+
+/// A constant of that type as PTX writes it.
+fn literal(bits: u64, ty: Type) -> String {
+    let bits = bits & ty.mask();
+    match ty {
+        Type::F32 => format!("0f{bits:08X}"),
+        Type::F64 => format!("0d{bits:016X}"),
+        Type::F16 => format!("0x{bits:04X}"),
+        _ if ty.is_signed() => {
+            let shift = 64 - ty.bits();
+            (((bits << shift) as i64) >> shift).to_string()
+        }
+        _ => bits.to_string(),
+    }
+}
+
+/// A module's name in PTX: opcodes and directives are reserved there.
+fn symbol(name: &str) -> String {
+    let reserved = crate::ir::Op::ALL.iter().any(|op| op.name().split(['.', ' ']).next() == Some(name));
+    let other = matches!(
+        name,
+        "bra"
+            | "brx"
+            | "bar"
+            | "barrier"
+            | "cp"
+            | "mma"
+            | "wmma"
+            | "set"
+            | "slct"
+            | "tex"
+            | "suld"
+            | "sust"
+            | "trap"
+            | "vote"
+            | "shfl"
+            | "match"
+            | "shf"
+            | "sad"
+            | "lop3"
+            | "bfind"
+            | "prefetch"
+            | "prefetchu"
+            | "isspacep"
+            | "fence"
+            | "pmevent"
+            | "nanosleep"
+            | "mul24"
+            | "mad24"
+            | "cnot"
+            | "testp"
+            | "dp4a"
+            | "dp2a"
+            | "brkpt"
+            | "txq"
+            | "tld4"
+            | "ldu"
+            | "_"
+            | "WARP_SZ"
+    );
+    if reserved || other { format!("{name}_0") } else { name.to_string() }
+}
+
+/// The bits of a parameter or result of that type: PTX passes predicates as numbers.
+fn param_type(ty: Type) -> Type {
+    if ty == Type::Pred { Type::B32 } else { memory_type(ty).as_bits() }
+}
+
+fn unsupported_param(func: &Function) -> Option<&str> {
+    let mut params = func.params.iter();
+    params
+        .find(|param| func.kind == FuncKind::Func && matches!(param.ty, ParamType::Array(..)))
+        .map(|param| param.name.as_str())
+}

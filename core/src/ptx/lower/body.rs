@@ -1,0 +1,494 @@
+//! One function: declarations, scopes and statements in order.
+
+use super::call::CallParam;
+use super::names::{clean, fallthrough};
+use super::{Context, FuncResult, is_aggregate};
+use crate::ir::{
+    Array, ArrayData, Block, Func, FuncKind, Function, Global, Guard, Inst as InstId, InstData, Opcode, Operand,
+    ParamType, Reg, Space, Span, Special, Type,
+};
+use crate::ptx::problem::Problem;
+use crate::ptx::syntax::{Function as Source, Name, OperandKind, Statement, Variable};
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// How deep braces may nest in a body.
+const SCOPES: usize = 64;
+
+/// The problem is already reported; the statement is left out.
+pub(super) struct Reported;
+pub(super) type Lowered<T> = Result<T, Reported>;
+
+/// What a name stands for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Entity {
+    /// A register, a scalar parameter included.
+    Reg(Reg),
+    /// An aggregate parameter or a shared variable behind a pointer.
+    Pointer(Reg),
+    Special(Special),
+    Array(Array),
+    Global(Global),
+    /// A kernel's array by value.
+    ParamArray(u32),
+    /// A `.param` variable of a call, an index into [`Lowering::call_params`].
+    CallParam(usize),
+    /// The scalar result of this function.
+    Result,
+    Func(Func),
+}
+
+/// Names that hold between two braces.
+#[derive(Default)]
+pub(super) struct Scope<'a> {
+    parent: usize,
+    names: BTreeMap<&'a str, Entity>,
+    /// `%r<6>`: registers come into being when one is named.
+    ranges: Vec<(&'a str, u64, Type)>,
+    pub(super) labels: BTreeMap<&'a str, Block>,
+    pub(super) tables: BTreeMap<&'a str, Vec<Name<'a>>>,
+    /// Arrays of aggregates around calls, free again when the scope ends.
+    pub(super) call_arrays: Vec<(ArrayKey, Array)>,
+}
+
+/// The name, length and type of an array that calls may share.
+pub(super) type ArrayKey = (String, u64, Type);
+
+/// A function on its way into the text IR.
+pub(super) struct Lowering<'a, 'c> {
+    pub(super) context: &'c Context<'a>,
+    /// Which of the context's functions it is.
+    pub(super) index: usize,
+    pub(super) func: Function,
+    scopes: Vec<Scope<'a>>,
+    scope: usize,
+    /// Where instructions go; none after a terminator.
+    pub(super) current: Option<Block>,
+    /// The block that stands last.
+    pub(super) last: Option<Block>,
+    /// A label in LLVM's numbering, if there is one.
+    pub(super) llvm_label: Option<String>,
+    /// The statement being lowered.
+    pub(super) span: Span,
+    pub(super) guard: Option<Guard>,
+    pub(super) call_params: Vec<CallParam<'a>>,
+    pub(super) free_arrays: BTreeMap<ArrayKey, Vec<Array>>,
+    /// Values stored to the `.param` variables of a call that has not come yet.
+    pub(super) pending: Vec<usize>,
+    /// The value stored to the scalar result just before a `ret`.
+    pub(super) pending_result: Option<Operand>,
+    pub(super) result: Option<Reg>,
+    pub(super) carry: Option<Reg>,
+    pub(super) problems: Vec<Problem>,
+}
+
+/// Lowers the function that is number `index` of the context.
+pub(super) fn lower<'a>(context: &Context<'a>, index: usize, source: &Source<'a>) -> (Function, Vec<Problem>) {
+    let kind = if source.entry { FuncKind::Kernel } else { FuncKind::Func };
+    let mut lowering = Lowering {
+        context,
+        index,
+        func: Function::new(clean(source.name.text), kind),
+        scopes: Vec::from([Scope::default()]),
+        scope: 0,
+        current: None,
+        last: None,
+        llvm_label: None,
+        span: source.name.span,
+        guard: None,
+        call_params: Vec::new(),
+        free_arrays: BTreeMap::new(),
+        pending: Vec::new(),
+        pending_result: None,
+        result: None,
+        carry: None,
+        problems: Vec::new(),
+    };
+    lowering.func.span = source.name.span;
+    let statements = source.body.as_deref().unwrap_or_default();
+    if lowering.find_labels(statements).is_ok() && lowering.declare_params(source, statements).is_ok() {
+        lowering.statements(statements, source.end);
+    }
+    super::types::settle(&mut lowering.func, &context.types);
+    (lowering.func, lowering.problems)
+}
+
+impl<'a> Lowering<'a, '_> {
+    // Scopes
+
+    /// Gives every label a block before the first branch needs one. Scopes are numbered in the order in which they
+    /// open, here and in [`Lowering::statements`].
+    fn find_labels(&mut self, statements: &[Statement<'a>]) -> Lowered<()> {
+        let (mut scope, mut depth) = (0, 0);
+        for statement in statements {
+            match statement {
+                Statement::Open => {
+                    self.scopes.push(Scope { parent: scope, ..Scope::default() });
+                    scope = self.scopes.len() - 1;
+                    depth += 1;
+                    if depth > SCOPES {
+                        return Err(self.error("ptx-limit", &format!("scopes nest at most {SCOPES} deep"), None));
+                    }
+                }
+                Statement::Close => {
+                    scope = self.scopes[scope].parent;
+                    depth -= 1;
+                }
+                Statement::Label(label) => {
+                    let name = self.func.fresh_block_name(&clean(label.text));
+                    if self.llvm_label.is_none() && fallthrough("", &name).is_some() {
+                        self.llvm_label = Some(name.clone());
+                    }
+                    let block = self.func.build_detached_block(name, None);
+                    self.func.block_spans[block] = label.span;
+                    if self.scopes[scope].labels.insert(label.text, block).is_some() {
+                        self.span = label.span;
+                        self.error("ptx-duplicate", &format!("the label `{}` stands twice", label.text), None);
+                    }
+                }
+                Statement::Targets(name, labels) => {
+                    self.scopes[scope].tables.insert(name.text, labels.clone());
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn statements(&mut self, statements: &[Statement<'a>], end: Span) {
+        let mut opened = 0;
+        let mut skip_next = false;
+        if !matches!(statements.iter().find(|s| !matches!(s, Statement::Variable(_))), Some(Statement::Label(_))) {
+            self.block();
+        }
+        for (index, statement) in statements.iter().enumerate() {
+            if core::mem::take(&mut skip_next) {
+                continue;
+            }
+            self.guard = None;
+            match statement {
+                Statement::Open => {
+                    opened += 1;
+                    self.scope = opened;
+                }
+                Statement::Close => {
+                    for (key, array) in core::mem::take(&mut self.scopes[self.scope].call_arrays) {
+                        self.free_arrays.entry(key).or_default().push(array);
+                    }
+                    self.scope = self.scopes[self.scope].parent;
+                }
+                Statement::Label(label) => {
+                    self.span = label.span;
+                    self.start_labelled(label.text);
+                }
+                Statement::Variable(variable) => {
+                    self.span = variable.name.span;
+                    let _ = self.declare(variable);
+                }
+                Statement::Targets(..) => {}
+                Statement::Inst(inst) => {
+                    self.span = inst.span;
+                    // A reported problem leaves the instruction out; the next line is lowered all the same.
+                    skip_next = self.inst(inst, &statements[index + 1..]).unwrap_or(false);
+                }
+            }
+        }
+        self.guard = None;
+        self.span = end;
+        if self.current.is_some() {
+            let _ = self.finish();
+        }
+    }
+
+    pub(super) fn current_scope(&mut self) -> &mut Scope<'a> {
+        &mut self.scopes[self.scope]
+    }
+
+    pub(super) fn scope_chain(&self) -> impl Iterator<Item = &Scope<'a>> {
+        let mut next = Some(self.scope);
+        core::iter::from_fn(move || {
+            let scope = next?;
+            next = (scope != 0).then(|| self.scopes[scope].parent);
+            Some(&self.scopes[scope])
+        })
+    }
+
+    /// What a name stands for here. A register of a declared span comes into being with its first use.
+    pub(super) fn resolve(&mut self, name: &'a str) -> Lowered<Entity> {
+        let mut scope = self.scope;
+        loop {
+            if let Some(&entity) = self.scopes[scope].names.get(name) {
+                return Ok(entity);
+            }
+            let in_range = self.scopes[scope].ranges.iter().find(|(prefix, count, _)| {
+                let number = name.strip_prefix(prefix).filter(|digits| !digits.starts_with('+'));
+                number.and_then(|digits| digits.parse::<u64>().ok()).is_some_and(|number| number < *count)
+            });
+            if let Some(&(_, _, ty)) = in_range {
+                let reg = self.new_reg(name, ty);
+                self.scopes[scope].names.insert(name, Entity::Reg(reg));
+                return Ok(Entity::Reg(reg));
+            }
+            if scope == 0 {
+                break;
+            }
+            scope = self.scopes[scope].parent;
+        }
+        if let Some(&global) = self.context.globals.get(name) {
+            return Ok(Entity::Global(global));
+        }
+        if let Some(&func) = self.context.funcs.get(name) {
+            return Ok(Entity::Func(func));
+        }
+        if name == "WARP_SZ" {
+            return Ok(Entity::Special(Special::Warpsize));
+        }
+        if let Some(special) = name.strip_prefix('%') {
+            if let Some(special) = Special::from_name(special) {
+                return Ok(Entity::Special(special));
+            }
+            if is_special_register(special) {
+                return Err(self.unsupported(&format!("the special register `{name}` is not supported")));
+            }
+        }
+        Err(self.error("ptx-unknown-name", &format!("`{name}` is declared nowhere in this file"), None))
+    }
+
+    // Declarations
+
+    fn declare_params(&mut self, source: &Source<'a>, statements: &[Statement<'a>]) -> Lowered<()> {
+        let local = ParamType::Pointer { space: Some(Space::Local), restrict: false };
+        let addressed = addressed_names(statements);
+        let mut entities = Vec::new();
+        if source.returns.len() > 1 {
+            self.span = source.returns[1].name.span;
+            return Err(self.unsupported("functions with several results are not supported"));
+        }
+        if let Some(result) = source.returns.first() {
+            match self.context.types[self.index].result {
+                FuncResult::Aggregate => {
+                    let name = self.fresh(result.name.text);
+                    let reg = self.func.build_param(name, local);
+                    entities.push((result.name.text, reg.map(Entity::Pointer)));
+                }
+                _ => {
+                    let ty = self.scalar_type(result)?;
+                    self.func.returns = Some(ty);
+                    if result.space == "reg" {
+                        let reg = self.new_reg(result.name.text, ty);
+                        self.result = Some(reg);
+                        entities.push((result.name.text, Some(Entity::Reg(reg))));
+                    } else {
+                        entities.push((result.name.text, Some(Entity::Result)));
+                    }
+                }
+            }
+        }
+        for param in &source.params {
+            self.span = param.name.span;
+            let name = self.fresh(param.name.text);
+            let ty = self.scalar_type(param)?;
+            let by_address = source.entry && !is_aggregate(param) && addressed.contains(param.name.text);
+            let entity = if is_aggregate(param) && !source.entry {
+                self.func.build_param(name, local).map(Entity::Pointer)
+            } else if is_aggregate(param) || by_address {
+                let len = param.elements.unwrap_or(1).saturating_mul(u64::from(param.lanes));
+                // The parameter space of a kernel holds 4 KiB, or 32 KiB since sm_70.
+                let Some(len) = u32::try_from(len).ok().filter(|&len| len <= 32_768) else {
+                    return Err(self.error("ptx-limit", "a parameter holds at most 32 KiB", None));
+                };
+                self.func.build_param(name, ParamType::Array(ty, len));
+                Some(Entity::ParamArray(self.func.params.len() as u32 - 1))
+            } else {
+                let ty = match param.pointer {
+                    Some(space) if ty.bits() == 64 => {
+                        ParamType::Pointer { space: space.and_then(Space::from_name), restrict: false }
+                    }
+                    _ => ParamType::Scalar(ty),
+                };
+                self.func.build_param(name, ty).map(Entity::Reg)
+            };
+            entities.push((param.name.text, entity));
+        }
+        for &name in &self.context.reached[self.index] {
+            let entity = if source.entry {
+                Some(Entity::Array(self.declare_array(self.context.shared[name])?))
+            } else {
+                let pointer = ParamType::Pointer { space: Some(Space::Shared), restrict: false };
+                let own = self.fresh(name);
+                self.func.build_param(own, pointer).map(Entity::Pointer)
+            };
+            entities.push((name, entity));
+        }
+        for (name, entity) in entities {
+            if let Some(entity) = entity {
+                self.scopes[0].names.insert(name, entity);
+            }
+        }
+        Ok(())
+    }
+
+    fn declare(&mut self, variable: &Variable<'a>) -> Lowered<()> {
+        let name = variable.name.text;
+        let entity = match variable.space {
+            "reg" => {
+                let ty = self.scalar_type(variable)?;
+                if variable.lanes > 1 {
+                    return Err(self.unsupported("vector registers are not supported"));
+                }
+                if let Some(count) = variable.count {
+                    self.scopes[self.scope].ranges.push((name, count, ty));
+                    return Ok(());
+                }
+                // nvcc declares this one around every call and never uses it.
+                if name == "temp_param_reg" {
+                    self.scopes[self.scope].ranges.push((name, 0, ty));
+                    return Ok(());
+                }
+                Entity::Reg(self.new_reg(name, ty))
+            }
+            "local" | "shared" => Entity::Array(self.declare_array(variable)?),
+            "param" => {
+                let param = self.call_param(variable)?;
+                self.call_params.push(param);
+                Entity::CallParam(self.call_params.len() - 1)
+            }
+            other => return Err(self.unsupported(&format!("`.{other}` variables belong to module scope"))),
+        };
+        self.scopes[self.scope].names.insert(name, entity);
+        Ok(())
+    }
+
+    pub(super) fn declare_array(&mut self, variable: &Variable<'a>) -> Lowered<Array> {
+        let ty = self.scalar_type(variable)?;
+        let len = variable.elements.unwrap_or(1).saturating_mul(u64::from(variable.lanes));
+        let fits = u32::try_from(len).ok().filter(|len| len.checked_mul(ty.bytes()).is_some());
+        let Some(len) = fits else { return Err(self.error("ptx-limit", "the array is larger than 4 GiB", None)) };
+        let space = if variable.space == "shared" { Space::Shared } else { Space::Local };
+        let sized = !(variable.external || space == Space::Shared && len == 0);
+        let name = self.fresh(variable.name.text);
+        Ok(self.func.build_array(ArrayData { name, space, ty, len: sized.then_some(len) }))
+    }
+
+    pub(super) fn scalar_type(&mut self, variable: &Variable<'a>) -> Lowered<Type> {
+        match Type::from_name(variable.scalar.text) {
+            Some(Type::Pred) if variable.space != "reg" => Err(self.unsupported("predicates exist in registers only")),
+            Some(ty) => Ok(ty),
+            None => {
+                self.span = variable.scalar.span;
+                Err(self.unsupported(&format!("the type `.{}` is not supported", variable.scalar.text)))
+            }
+        }
+    }
+
+    /// A register under a name of the source.
+    pub(super) fn new_reg(&mut self, name: &str, ty: Type) -> Reg {
+        let name = self.fresh(name);
+        self.func.build_reg(name, ty)
+    }
+
+    /// A register for a value that the source does not name.
+    pub(super) fn temporary(&mut self, ty: Type) -> Reg {
+        let mut name = self.func.fresh_temporary_name();
+        if self.context.reserved.contains(&name) {
+            name = self.fresh("tmp");
+        }
+        self.func.build_reg(name, ty)
+    }
+
+    /// The name in the text IR's characters, numbered where a register or a global has it already.
+    pub(super) fn fresh(&self, name: &str) -> String {
+        let mut stem = clean(name);
+        while self.context.reserved.contains(&stem) {
+            stem.push('_');
+        }
+        self.func.fresh_reg_name(&stem)
+    }
+
+    // Building
+
+    /// Adds an instruction under the statement's guard.
+    pub(super) fn emit(&mut self, data: InstData) -> InstId {
+        let guard = self.guard;
+        self.emit_unguarded(data.guarded(guard))
+    }
+
+    /// Adds an instruction as it is: what fills a temporary needs no guard.
+    pub(super) fn emit_unguarded(&mut self, data: InstData) -> InstId {
+        let block = self.block();
+        let inst = self.func.build_inst(block, data);
+        self.func.inst_spans[inst] = self.span;
+        inst
+    }
+
+    /// `dst = opcode args`, unguarded, into a new temporary.
+    pub(super) fn compute(&mut self, opcode: Opcode, ty: Type, args: impl IntoIterator<Item = Operand>) -> Operand {
+        let dst = self.temporary(ty);
+        self.emit_unguarded(InstData::new(opcode, [dst], args));
+        Operand::Reg(dst)
+    }
+
+    // Problems
+
+    pub(super) fn error(&mut self, code: &'static str, message: &str, hint: Option<&str>) -> Reported {
+        self.problems.push(Problem::error(code, self.span, message, hint));
+        Reported
+    }
+
+    pub(super) fn warn(&mut self, message: &str) {
+        let problem = Problem::error("ptx-ignored", self.span, message, None);
+        self.problems.push(Problem { warning: true, ..problem });
+    }
+
+    pub(super) fn unsupported(&mut self, message: &str) -> Reported {
+        self.error("ptx-unsupported", message, None)
+    }
+}
+
+/// Names that stand as plain operands rather than in brackets: where one is a parameter, its address is taken.
+fn addressed_names<'a>(statements: &[Statement<'a>]) -> BTreeSet<&'a str> {
+    let insts = statements.iter().filter_map(|statement| match statement {
+        Statement::Inst(inst) => Some(inst),
+        _ => None,
+    });
+    let operands = insts.flat_map(|inst| &inst.operands);
+    operands
+        .filter_map(|operand| match operand.kind {
+            OperandKind::Name(name) | OperandKind::Offset(name, _) => Some(name),
+            _ => None,
+        })
+        .collect()
+}
+
+fn is_special_register(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or(name).trim_end_matches(|c: char| c.is_ascii_digit());
+    matches!(
+        stem,
+        "nwarpid"
+            | "smid"
+            | "nsmid"
+            | "gridid"
+            | "clock"
+            | "clock_hi"
+            | "clock64"
+            | "pm"
+            | "envreg"
+            | "globaltimer"
+            | "globaltimer_lo"
+            | "globaltimer_hi"
+            | "total_smem_size"
+            | "dynamic_smem_size"
+            | "aggr_smem_size"
+            | "clusterid"
+            | "nclusterid"
+            | "cluster_ctaid"
+            | "cluster_nctaid"
+            | "cluster_ctarank"
+            | "cluster_nctarank"
+            | "is_explicit_cluster"
+            | "current_graph_exec"
+            | "reserved_smem_offset_begin"
+    )
+}

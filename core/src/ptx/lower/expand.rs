@@ -1,0 +1,403 @@
+//! Opcodes of PTX that the text IR has not: each becomes a short sequence, or nothing.
+//!
+//! ```text
+//! bfind.u32 %r2, %r1;     →   t1 = clz.b32 r1
+//!                             r2 = sub.s32 31, t1
+//! ```
+//!
+//! Sound because each sequence computes what the PTX ISA defines for every input. Steps into temporaries are
+//! unguarded, being pure; the last one, which writes the named register, carries the guard.
+//!
+//! Source: PTX ISA, the section of each instruction.
+
+use super::body::{Lowered, Lowering};
+use super::number_bits;
+use crate::ir::{Cmp, Combine, Flags, InstData, Op, Opcode, Operand, Reg, Type};
+use crate::ptx::syntax::{Inst, Number, Operand as Source, OperandKind};
+use alloc::format;
+use smallvec::smallvec;
+
+impl<'a> Lowering<'a, '_> {
+    /// Lowers an instruction that has no opcode here; false where it has one.
+    pub(super) fn expand(&mut self, inst: &Inst<'a>) -> Lowered<bool> {
+        match inst.opcode.text {
+            "prefetch" | "prefetchu" | "nanosleep" | "pmevent" | "discard" => {
+                self.warn(&format!("`{}` does nothing here", inst.opcode.text));
+            }
+            "fence" => self.fence(inst)?,
+            "brkpt" => self.warn("`brkpt` does nothing here"),
+            "set" => self.set(inst)?,
+            "slct" => self.slct(inst)?,
+            "mul24" | "mad24" => self.mul24(inst)?,
+            "sad" => self.sad(inst)?,
+            "bfind" => self.bfind(inst)?,
+            "cnot" => self.cnot(inst)?,
+            "lop3" => self.lop3(inst)?,
+            "dp4a" => self.dp4a(inst)?,
+            "testp" => self.testp(inst)?,
+            "tex" => self.tex(inst)?,
+            "atom" if is_sink(inst.operands.first()) => self.reduce(inst)?,
+            "bar" | "barrier" if inst.modifiers.first() == Some(&"cta") => {
+                let mut plain = inst.clone();
+                plain.modifiers.remove(0);
+                plain.opcode.text = "bar";
+                let opcode = self.opcode(&plain)?;
+                self.generic(&plain, opcode)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// `fence.sc.gpu` orders at least as much as `membar.gl`, and here both order everything.
+    fn fence(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        let scope = match inst.modifiers.last() {
+            Some(&"cta") => Flags::CTA,
+            Some(&"gpu") => Flags::GL,
+            Some(&"sys") => Flags::SYS,
+            _ => return Err(self.unsupported("only fences of scope `.cta`, `.gpu` and `.sys` are supported")),
+        };
+        let mut opcode = Opcode::untyped(Op::Membar);
+        opcode.flags = scope;
+        self.emit(InstData::new(opcode, [], []));
+        Ok(())
+    }
+
+    /// `set.CMP.D.S d, a, b[, c]`: all ones or 1.0 where the comparison holds.
+    fn set(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        let [words @ .., result, compared] = &inst.modifiers[..] else {
+            return Err(self.unsupported("`set` needs two types"));
+        };
+        let (result, compared) = (self.type_named(result)?, self.type_named(compared)?);
+        let mut opcode = Opcode::new(Op::Setp, compared);
+        for word in words {
+            match (Cmp::from_name(word), Combine::from_name(word)) {
+                (Some(cmp), _) => opcode.cmp = Some(cmp),
+                (_, Some(combine)) => opcode.combine = Some(combine),
+                _ if *word == "ftz" => opcode.flags |= Flags::FTZ,
+                _ => return Err(self.unsupported(&format!("`.{word}` of `set` is not supported"))),
+            }
+        }
+        if opcode.cmp.is_none() {
+            return Err(self.unsupported("`set` needs a comparison"));
+        }
+        let [dst, a, b, rest @ ..] = &inst.operands[..] else { return Err(self.count_error(inst, 2)) };
+        let (a, b) = (self.value(a, compared)?, self.value(b, compared)?);
+        let holds = match (opcode.combine, rest) {
+            (None, []) => self.compute(opcode, Type::Pred, [a, b]),
+            (Some(_), [c]) => {
+                let c = self.predicate(c)?;
+                self.compute(opcode, Type::Pred, [a, b, c])
+            }
+            _ => return Err(self.count_error(inst, 2)),
+        };
+        let yes = if result.is_float() { number_bits(Number::Int(1), result) } else { result.mask() };
+        let dst = self.named(dst, result)?;
+        self.select(dst, result, Operand::Const(yes), Operand::Const(0), holds);
+        Ok(())
+    }
+
+    /// `slct.D.C d, a, b, c`: a where c ≥ 0, else b (also where c is NaN).
+    fn slct(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        let [.., result, compared] = &inst.modifiers[..] else {
+            return Err(self.unsupported("`slct` needs two types"));
+        };
+        let (result, compared) = (self.type_named(result)?, self.type_named(compared)?);
+        let [dst, a, b, c] = &inst.operands[..] else { return Err(self.count_error(inst, 3)) };
+        let (a, b, c) = (self.value(a, result)?, self.value(b, result)?, self.value(c, compared)?);
+        let mut opcode = Opcode::setp(Cmp::Ge, compared);
+        if inst.modifiers.contains(&"ftz") {
+            opcode.flags |= Flags::FTZ;
+        }
+        let holds = self.compute(opcode, Type::Pred, [c, Operand::Const(0)]);
+        let dst = self.named(dst, result)?;
+        self.select(dst, result, a, b, holds);
+        Ok(())
+    }
+
+    /// `mul24.lo`, `mul24.hi`, `mad24.lo`: products of the low 24 bits; `.hi` gives bits 47 to 16.
+    fn mul24(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        let (high, ty) = match &inst.modifiers[..] {
+            ["lo", ty] => (false, self.type_named(ty)?),
+            ["hi", ty] if inst.opcode.text == "mul24" => (true, self.type_named(ty)?),
+            _ => return Err(self.unsupported("only `mul24.lo`, `mul24.hi` and `mad24.lo` are supported")),
+        };
+        if !matches!(ty, Type::S32 | Type::U32) {
+            return Err(self.unsupported("24-bit products are of 32-bit types"));
+        }
+        let [dst, a, b, rest @ ..] = &inst.operands[..] else { return Err(self.count_error(inst, 2)) };
+        let (a, b) = (self.low_24(a, ty)?, self.low_24(b, ty)?);
+        let dst = self.named(dst, ty)?;
+        match (inst.opcode.text, rest) {
+            ("mul24", []) if high => {
+                let wide = Type::U64.with_bits(64).unwrap_or(ty);
+                let wide = if ty.is_signed() { Type::S64 } else { wide };
+                let product = self.compute(Opcode::new(Op::MulWide, ty), wide, [a, b]);
+                let shifted = self.compute(Opcode::new(Op::Shr, wide), wide, [product, Operand::Const(16)]);
+                self.emit(InstData::new(Opcode::cvt(ty, wide), [dst], [shifted]));
+            }
+            ("mul24", []) => {
+                self.emit(InstData::new(Opcode::new(Op::Mul, ty), [dst], [a, b]));
+            }
+            ("mad24", [c]) => {
+                let c = self.value(c, ty)?;
+                self.emit(InstData::new(Opcode::new(Op::Mad, ty), [dst], [a, b, c]));
+            }
+            _ => return Err(self.count_error(inst, 2)),
+        }
+        Ok(())
+    }
+
+    fn low_24(&mut self, source: &Source<'a>, ty: Type) -> Lowered<Operand> {
+        let value = self.value(source, ty)?;
+        let opcode = Opcode::new(Op::Bfe, ty);
+        Ok(self.compute(opcode, ty, [value, Operand::Const(0), Operand::Const(24)]))
+    }
+
+    /// `sad.T d, a, b, c`: c + |a - b|, the difference taken in the type's order.
+    fn sad(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        let ty = self.last_type(inst)?;
+        let [dst, a, b, c] = &inst.operands[..] else { return Err(self.count_error(inst, 3)) };
+        let (a, b, c) = (self.value(a, ty)?, self.value(b, ty)?, self.value(c, ty)?);
+        let larger = self.compute(Opcode::new(Op::Max, ty), ty, [a.clone(), b.clone()]);
+        let smaller = self.compute(Opcode::new(Op::Min, ty), ty, [a, b]);
+        let distance = self.compute(Opcode::new(Op::Sub, ty), ty, [larger, smaller]);
+        let dst = self.named(dst, ty)?;
+        self.emit(InstData::new(Opcode::new(Op::Add, ty), [dst], [c, distance]));
+        Ok(())
+    }
+
+    /// `bfind[.shiftamt].T d, a`: the place of the highest bit that differs from the sign (from 0 for unsigned), or
+    /// how far it is from the top; all ones where there is none.
+    fn bfind(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        let ty = self.last_type(inst)?;
+        let [dst, a] = &inst.operands[..] else { return Err(self.count_error(inst, 1)) };
+        let (bits, top) = (ty.as_bits(), u64::from(ty.bits()) - 1);
+        let mut value = self.value(a, ty)?;
+        if ty.is_signed() {
+            let sign = self.compute(Opcode::new(Op::Shr, ty), ty, [value.clone(), Operand::Const(top)]);
+            value = self.compute(Opcode::new(Op::Xor, bits), bits, [value, sign]);
+        }
+        let zeros = self.compute(Opcode::new(Op::Clz, bits), Type::U32, [value]);
+        let dst = self.named(dst, Type::U32)?;
+        if inst.modifiers.contains(&"shiftamt") {
+            let opcode = Opcode::setp(Cmp::Gt, Type::U32);
+            let none = self.compute(opcode, Type::Pred, [zeros.clone(), Operand::Const(top)]);
+            self.select(dst, Type::U32, Operand::Const(0xffff_ffff), zeros, none);
+        } else {
+            self.emit(InstData::new(Opcode::new(Op::Sub, Type::U32), [dst], [Operand::Const(top), zeros]));
+        }
+        Ok(())
+    }
+
+    /// `cnot.T d, a`: 1 where a is 0, else 0.
+    fn cnot(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        let ty = self.last_type(inst)?;
+        let [dst, a] = &inst.operands[..] else { return Err(self.count_error(inst, 1)) };
+        let a = self.value(a, ty)?;
+        let zero = self.compute(Opcode::setp(Cmp::Eq, ty), Type::Pred, [a, Operand::Const(0)]);
+        let dst = self.named(dst, ty)?;
+        self.select(dst, ty, Operand::Const(1), Operand::Const(0), zero);
+        Ok(())
+    }
+
+    /// `lop3.b32 d, a, b, c, table`: bit k of the table is the result where (a, b, c) are the bits of k. The function
+    /// is split by a: `(a and f1(b, c)) or (not a and f0(b, c))`.
+    fn lop3(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        let [dst, a, b, c, table] = &inst.operands[..] else { return Err(self.count_error(inst, 4)) };
+        let (ty, OperandKind::Number(Number::Int(table))) = (Type::B32, &table.kind) else {
+            return Err(self.unsupported("the table of `lop3` is a number"));
+        };
+        let (a, b, c) = (self.value(a, ty)?, self.value(b, ty)?, self.value(c, ty)?);
+        let table = *table as u8;
+        let dst = self.named(dst, ty)?;
+        // By far the most common tables are plain operations.
+        let common = match table {
+            0x80 => Some((Op::And, Op::And)),
+            0xfe => Some((Op::Or, Op::Or)),
+            0x96 => Some((Op::Xor, Op::Xor)),
+            0xea => Some((Op::And, Op::Or)),
+            0x6a => Some((Op::And, Op::Xor)),
+            0xa8 => Some((Op::Or, Op::And)),
+            0x28 => Some((Op::Xor, Op::And)),
+            0xbe => Some((Op::Xor, Op::Or)),
+            0x56 => Some((Op::Or, Op::Xor)),
+            _ => None,
+        };
+        let result = match common {
+            Some((first, second)) => {
+                let inner = self.compute(Opcode::new(first, ty), ty, [a, b]);
+                InstData::new(Opcode::new(second, ty), [dst], [inner, c])
+            }
+            None => {
+                let when_set = self.lop2(table >> 4, &b, &c);
+                let when_clear = self.lop2(table & 15, &b, &c);
+                let set = self.compute(Opcode::new(Op::And, ty), ty, [a.clone(), when_set]);
+                let not_a = self.compute(Opcode::new(Op::Not, ty), ty, [a]);
+                let clear = self.compute(Opcode::new(Op::And, ty), ty, [not_a, when_clear]);
+                InstData::new(Opcode::new(Op::Or, ty), [dst], [set, clear])
+            }
+        };
+        self.emit(result);
+        Ok(())
+    }
+
+    /// The function of two words whose table has bit k where (b, c) are the bits of k.
+    fn lop2(&mut self, table: u8, b: &Operand, c: &Operand) -> Operand {
+        let ty = Type::B32;
+        let both = |this: &mut Self, op: Op| this.compute(Opcode::new(op, ty), ty, [b.clone(), c.clone()]);
+        let not = |this: &mut Self, value: Operand| this.compute(Opcode::new(Op::Not, ty), ty, [value]);
+        match table & 15 {
+            0b0000 => Operand::Const(0),
+            0b1111 => Operand::Const(0xffff_ffff),
+            0b1100 => b.clone(),
+            0b1010 => c.clone(),
+            0b1000 => both(self, Op::And),
+            0b1110 => both(self, Op::Or),
+            0b0110 => both(self, Op::Xor),
+            // b and not c, not b and c: both differ, and the wanted one is set.
+            0b0100 => {
+                let inverted = not(self, c.clone());
+                self.compute(Opcode::new(Op::And, ty), ty, [b.clone(), inverted])
+            }
+            0b0010 => {
+                let inverted = not(self, b.clone());
+                self.compute(Opcode::new(Op::And, ty), ty, [inverted, c.clone()])
+            }
+            inverted => {
+                let value = self.lop2(!inverted, b, c);
+                not(self, value)
+            }
+        }
+    }
+
+    /// `dp4a.T.U d, a, b, c`: c plus the sum of the four products of bytes.
+    fn dp4a(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        let [first, second] = &inst.modifiers[..] else { return Err(self.unsupported("`dp4a` needs two types")) };
+        let (first, second) = (self.type_named(first)?, self.type_named(second)?);
+        if first.bits() != 32 || second.bits() != 32 || !first.is_integer() || !second.is_integer() {
+            return Err(self.unsupported("`dp4a` is of 32-bit integers"));
+        }
+        let [dst, a, b, c] = &inst.operands[..] else { return Err(self.count_error(inst, 3)) };
+        let (a, b, mut sum) = (self.value(a, first)?, self.value(b, second)?, self.value(c, Type::S32)?);
+        let dst = self.named(dst, Type::S32)?;
+        for byte in 0..4u64 {
+            let place = [Operand::Const(8 * byte), Operand::Const(8)];
+            let [at, width] = place.clone();
+            let x = self.compute(Opcode::new(Op::Bfe, first), first, [a.clone(), at, width]);
+            let [at, width] = place;
+            let y = self.compute(Opcode::new(Op::Bfe, second), second, [b.clone(), at, width]);
+            let opcode = Opcode::new(Op::Mad, Type::S32);
+            if byte == 3 {
+                self.emit(InstData::new(opcode, [dst], [x, y, sum]));
+                break;
+            }
+            sum = self.compute(opcode, Type::S32, [x, y, sum]);
+        }
+        Ok(())
+    }
+
+    /// `testp.finite`, `.infinite`, `.number`, `.notanumber`.
+    fn testp(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        let [what, _] = &inst.modifiers[..] else {
+            return Err(self.unsupported("`testp` needs a property and a type"));
+        };
+        let ty = self.last_type(inst)?;
+        let [dst, a] = &inst.operands[..] else { return Err(self.count_error(inst, 1)) };
+        let a = self.value(a, ty)?;
+        let OperandKind::Name(dst) = dst.kind else { return Err(self.count_error(inst, 1)) };
+        let dst = self.destination(dst, Type::Pred, false)?;
+        let infinity = Operand::Const(number_bits(Number::Double(f64::INFINITY.to_bits()), ty));
+        let (cmp, of_size) = match *what {
+            "finite" => (Cmp::Lt, true),
+            "infinite" => (Cmp::Eq, true),
+            "number" => (Cmp::Num, false),
+            "notanumber" => (Cmp::Nan, false),
+            _ => return Err(self.unsupported(&format!("`testp.{what}` is not supported"))),
+        };
+        let args = if of_size { [self.compute(Opcode::new(Op::Abs, ty), ty, [a]), infinity] } else { [a.clone(), a] };
+        self.emit(InstData::new(Opcode::setp(cmp, ty), [dst], args));
+        Ok(())
+    }
+
+    /// `tex.2d.v4.T.C {…}, [texture, {x, y}]`. A 1-D texture is read as row 0 of a 2-D one.
+    fn tex(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        let [geometry, "v4", result, coordinate] = &inst.modifiers[..] else {
+            return Err(self.unsupported("only `tex.1d.v4` and `tex.2d.v4` are supported"));
+        };
+        let dimensions = match *geometry {
+            "1d" => 1,
+            "2d" => 2,
+            other => return Err(self.unsupported(&format!("`tex.{other}` is not supported"))),
+        };
+        let (result, coordinate) = (self.type_named(result)?, self.type_named(coordinate)?);
+        if result.bits() != 32 || !matches!(coordinate, Type::F32 | Type::S32) {
+            return Err(self.unsupported("textures give 32-bit elements at `f32` or `s32` coordinates"));
+        }
+        let (Some(first), Some(OperandKind::Texture(texture, place))) =
+            (inst.operands.first(), inst.operands.get(1).map(|operand| &operand.kind))
+        else {
+            return Err(self.error("ptx-operands", "`tex` takes four registers and `[texture, {x, y}]`", None));
+        };
+        if place.len() < dimensions {
+            return Err(self.error("ptx-operands", &format!("`tex.{geometry}` takes {dimensions} coordinates"), None));
+        }
+        let mut opcode = Opcode::new(Op::Tex2d, result);
+        opcode.src_ty = coordinate;
+        opcode.vector = 4;
+        let texture = Source { kind: OperandKind::Name(texture), span: inst.span };
+        let texture = self.value(&texture, Type::B64)?;
+        if texture.as_reg().is_none() {
+            return Err(self.unsupported("only texture objects, in 64-bit registers, are supported"));
+        }
+        let x = self.value(&place[0], coordinate)?;
+        let y = match dimensions {
+            1 => Operand::Const(0),
+            _ => self.value(&place[1], coordinate)?,
+        };
+        let dsts = self.destinations(first, &opcode.signature())?;
+        self.emit(InstData::new(opcode, dsts, [texture, x, y]));
+        Ok(())
+    }
+
+    /// An atomic whose old value nobody wants is `red`. (An exchange is not: `red` has none.)
+    fn reduce(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        let mut plain = inst.clone();
+        if plain.modifiers.iter().any(|word| matches!(*word, "cas" | "exch")) {
+            let opcode = self.opcode(inst)?;
+            return self.generic(inst, opcode);
+        }
+        plain.opcode.text = "red";
+        plain.operands.remove(0);
+        let opcode = self.opcode(&plain)?;
+        self.generic(&plain, opcode)
+    }
+
+    fn select(&mut self, dst: Reg, ty: Type, yes: Operand, no: Operand, holds: Operand) {
+        let mut data = InstData::new(Opcode::new(Op::Selp, ty), [dst], []);
+        data.args = smallvec![yes, no, holds];
+        self.emit(data);
+    }
+
+    fn named(&mut self, dst: &Source<'a>, ty: Type) -> Lowered<Reg> {
+        match dst.kind {
+            OperandKind::Name(name) => self.destination(name, ty, false),
+            _ => Err(self.error("ptx-operands", "expected a register to write", None)),
+        }
+    }
+
+    fn type_named(&mut self, word: &str) -> Lowered<Type> {
+        match Type::from_name(word).filter(|&ty| ty != Type::Pred) {
+            Some(ty) => Ok(ty),
+            None => Err(self.unsupported(&format!("the type `.{word}` is not supported"))),
+        }
+    }
+
+    fn last_type(&mut self, inst: &Inst<'a>) -> Lowered<Type> {
+        self.type_named(inst.modifiers.last().copied().unwrap_or("none"))
+    }
+}
+
+fn is_sink(operand: Option<&Source<'_>>) -> bool {
+    matches!(operand.map(|operand| &operand.kind), Some(OperandKind::Name("_")))
+}

@@ -1,0 +1,233 @@
+//! One instruction of PTX: what it is called here, and its operands in place.
+
+use super::body::{Lowered, Lowering};
+use crate::ir::{Flags, Guard, InstData, Op, Opcode, Operand, Reg, Signature, SpellingError, Type};
+use crate::ptx::syntax::{Inst, Operand as Source, OperandKind, Statement};
+use alloc::format;
+use alloc::string::String;
+use smallvec::SmallVec;
+
+impl<'a> Lowering<'a, '_> {
+    /// Lowers an instruction. True where the statement behind it was taken along.
+    pub(super) fn inst(&mut self, inst: &Inst<'a>, rest: &[Statement<'a>]) -> Lowered<bool> {
+        self.guard = match inst.guard {
+            Some(guard) => Some(Guard { reg: self.predicate_register(guard.register.text)?, negated: guard.negated }),
+            None => None,
+        };
+        let first = inst.modifiers.first().copied().unwrap_or_default();
+        match inst.opcode.text {
+            "bra" => {
+                self.flush();
+                return self.branch(inst, rest);
+            }
+            "brx" => {
+                self.flush();
+                self.switch(inst, rest)?;
+            }
+            "ret" => self.leave(Op::Ret, rest),
+            "exit" => {
+                self.flush();
+                self.leave(Op::Exit, rest);
+            }
+            "trap" => {
+                self.flush();
+                self.warn("`trap` only ends the thread here");
+                self.leave(Op::Exit, rest);
+            }
+            "call" => return self.call(inst, rest),
+            "st" | "ld" if first.split("::").next() == Some("param") => {
+                let opcode = self.opcode(inst)?;
+                match inst.opcode.text {
+                    "st" => self.store_param(inst, opcode)?,
+                    _ => self.load_param(inst, opcode)?,
+                }
+            }
+            _ => {
+                self.flush();
+                if !self.expand(inst)? {
+                    let opcode = self.opcode(inst)?;
+                    self.generic(inst, opcode)?;
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// The opcode that is spelled like the instruction, apart from words that mean nothing to a simulator.
+    pub(super) fn opcode(&mut self, inst: &Inst<'a>) -> Lowered<Opcode> {
+        let mut spelling = String::from(match inst.opcode.text {
+            "ldu" => "ld",
+            other => other,
+        });
+        for word in &inst.modifiers {
+            // Hints to caches and to the assembler, and defaults that have a name.
+            let is_hint =
+                matches!(*word, "aligned" | "weak" | "noftz") || word.starts_with("L1::") || word.starts_with("L2::");
+            if matches!(*word, "shared::cluster" | "cluster" | "unified" | "mmio") {
+                return Err(self.unsupported(&format!("`.{word}` is not supported")));
+            }
+            if !is_hint {
+                spelling.push('.');
+                spelling.push_str(word);
+            }
+        }
+        let problem = match Opcode::from_spelling(&spelling) {
+            Ok(opcode) if !matches!(opcode.op, Op::In | Op::Work | Op::BrIf | Op::CallTo | Op::Switch) => {
+                return Ok(opcode);
+            }
+            Ok(_) | Err(SpellingError::UnknownRoot(_)) => {
+                let root = inst.opcode.text;
+                return Err(match unsupported_family(root) {
+                    Some(what) => self.unsupported(&format!("`{root}` is not supported: {what}")),
+                    None => self.error("ptx-unknown-opcode", &format!("unknown opcode `{root}`"), None),
+                });
+            }
+            Err(SpellingError::UnknownSuffix(op, word)) => format!("`.{word}` of `{}` is not supported", op.name()),
+            Err(SpellingError::MissingType(op)) => format!("`{}` needs a type", op.name()),
+            Err(SpellingError::WrongType(op, ty)) => format!("`{}` of type `.{ty}` is not supported", op.name()),
+            Err(SpellingError::Missing(op, what)) => format!("`{}` needs {what}", op.name()),
+            Err(SpellingError::Repeated(op, word)) => format!("`.{word}` stands twice in `{}`", op.name()),
+        };
+        Err(self.unsupported(&problem))
+    }
+
+    /// An instruction whose operands stand as its opcode's signature says.
+    pub(super) fn generic(&mut self, inst: &Inst<'a>, opcode: Opcode) -> Lowered<()> {
+        let (signature, operands) = self.shape(inst, opcode)?;
+        let (dsts, sources) = match operands {
+            [first, rest @ ..] if !signature.dsts.is_empty() => (self.destinations(first, &signature)?, rest),
+            operands => (SmallVec::new(), operands),
+        };
+        let mut data = InstData::new(opcode, dsts, []);
+        // PTX's carry flag is a register here: one destination more, or one operand more.
+        if opcode.has(Flags::CC) {
+            let carry = self.carry();
+            data.dsts.push(carry);
+        }
+        let takes_carry = matches!(opcode.op, Op::Addc | Op::Subc | Op::Madc);
+        let taken = signature.args.len() - usize::from(takes_carry);
+        for (index, source) in sources.iter().enumerate() {
+            if index >= taken {
+                return Err(self.count_error(inst, taken));
+            }
+            data.args.push(self.argument(source, signature.args[index])?);
+        }
+        if takes_carry {
+            let carry = self.carry();
+            data.args.push(Operand::Reg(carry));
+        }
+        if data.args.len() < signature.required_args {
+            return Err(self.count_error(inst, taken));
+        }
+        if opcode.op == Op::BarSync && data.args[..] == [Operand::Const(0)] {
+            data.args.clear();
+        }
+        self.emit(data);
+        Ok(())
+    }
+
+    /// A load or store whose address is already known.
+    pub(super) fn memory(&mut self, inst: &Inst<'a>, opcode: Opcode, address: Operand) -> Lowered<()> {
+        let signature = opcode.signature();
+        let (Some(first), Some(second)) = (inst.operands.first(), inst.operands.get(1)) else {
+            return Err(self.count_error(inst, 2));
+        };
+        let data = if opcode.op == Op::St {
+            let value = self.argument(second, signature.args[1])?;
+            InstData::new(opcode, [], [address, value])
+        } else {
+            InstData::new(opcode, self.destinations(first, &signature)?, [address])
+        };
+        self.emit(data);
+        Ok(())
+    }
+
+    /// The signature, which for a packing `mov` depends on the operands, and the operands, which for `st` start
+    /// with the address.
+    fn shape<'i>(&mut self, inst: &'i Inst<'a>, opcode: Opcode) -> Lowered<(Signature, &'i [Source<'a>])> {
+        let parts = |index: usize| match inst.operands.get(index).map(|operand| &operand.kind) {
+            Some(OperandKind::Vector(parts)) => Some(parts.len()),
+            _ => None,
+        };
+        let packing = match (opcode.op, parts(0), parts(1)) {
+            (Op::Mov, Some(parts), _) => Some((parts, false)),
+            (Op::Mov, _, Some(parts)) => Some((parts, true)),
+            _ => None,
+        };
+        let signature = match packing {
+            None => opcode.signature(),
+            Some((parts, packs)) => match opcode.packing_signature(parts, packs) {
+                Some(signature) => signature,
+                None => return Err(self.unsupported(&format!("`mov.{}` of {parts} parts is not supported", opcode.ty))),
+            },
+        };
+        Ok((signature, &inst.operands))
+    }
+
+    pub(super) fn destinations(&mut self, first: &Source<'a>, signature: &Signature) -> Lowered<SmallVec<[Reg; 1]>> {
+        let names: SmallVec<[&'a str; 4]> = match &first.kind {
+            OperandKind::Name(name) => SmallVec::from_slice(&[*name]),
+            OperandKind::Pair(first, second) if *second == "_" => SmallVec::from_slice(&[*first]),
+            OperandKind::Pair(first, second) => SmallVec::from_slice(&[*first, *second]),
+            OperandKind::Vector(parts) => {
+                let names = parts.iter().map(|part| match part.kind {
+                    OperandKind::Name(name) => Ok(name),
+                    _ => Err(self.error("ptx-operands", "expected registers in braces", None)),
+                });
+                names.collect::<Lowered<_>>()?
+            }
+            _ => return Err(self.error("ptx-operands", "expected a register to write", None)),
+        };
+        if names.len() < signature.required_dsts.min(4) && !(signature.required_dsts == 2 && names.len() == 1)
+            || names.len() > signature.dsts.len()
+        {
+            let message = format!("expected {} registers to write", signature.required_dsts);
+            return Err(self.error("ptx-operands", &message, None));
+        }
+        let dsts = signature.dsts.clone();
+        names.into_iter().zip(dsts).map(|(name, dst)| self.destination(name, dst.ty, dst.may_be_wider)).collect()
+    }
+
+    fn carry(&mut self) -> Reg {
+        if let Some(carry) = self.carry {
+            return carry;
+        }
+        let carry = self.new_reg("carry", Type::Pred);
+        self.carry = Some(carry);
+        carry
+    }
+
+    pub(super) fn count_error(&mut self, inst: &Inst<'a>, wanted: usize) -> super::body::Reported {
+        let message = format!("`{}` takes {wanted} operands beside what it writes", inst.opcode.text);
+        self.error("ptx-operands", &message, None)
+    }
+}
+
+/// What a family of instructions is, where none of it is supported.
+fn unsupported_family(root: &str) -> Option<&'static str> {
+    Some(match root {
+        "wmma" | "mma" | "wgmma" | "ldmatrix" | "stmatrix" | "movmatrix" | "tcgen05" => "matrices in tensor cores",
+        "cp"
+        | "mbarrier"
+        | "setmaxnreg"
+        | "griddepcontrol"
+        | "tensormap"
+        | "multimem"
+        | "st_async"
+        | "red_async"
+        | "mapa"
+        | "getctarank"
+        | "clusterlaunchcontrol"
+        | "elect" => "asynchronous copies, their barriers and clusters",
+        "suld" | "sust" | "sured" | "suq" | "istypep" => "surfaces",
+        "txq" | "tld4" => "only `tex.1d` and `tex.2d` read textures",
+        "redux" => "reductions over a warp; write them with `shfl`",
+        "bar" | "barrier" => "only `bar.sync` and `bar.warp.sync` are",
+        "vabsdiff" | "vadd" | "vsub" | "vmad" | "vmax" | "vmin" | "vset" | "vshl" | "vshr" | "vadd2" | "vadd4"
+        | "vsub2" | "vsub4" | "vavrg2" | "vavrg4" | "vabsdiff2" | "vabsdiff4" | "vmax2" | "vmax4" | "vmin2"
+        | "vmin4" | "vset2" | "vset4" | "dp2a" => "video instructions",
+        "tanh" | "isspacep" | "fns" | "createpolicy" | "alloca" | "stacksave" | "stackrestore" | "szext" | "bmsk"
+        | "match" | "vote" | "shfl" | "applypriority" => "no equivalent here",
+        _ => return None,
+    })
+}

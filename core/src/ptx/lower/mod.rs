@@ -1,0 +1,341 @@
+//! Lowers the syntax tree of a PTX file to a module of the text IR.
+//!
+//! ```text
+//! .visible .entry k(.param .u32 k_param_0)      kernel k(k_param_0: u32) {
+//! {                                             entry:
+//!   ld.param.u32 %r1, [k_param_0];          →       r1 = mov.u32 k_param_0
+//!   @%p1 bra $L__BB0_2;                             br p1, L__BB0_2, L__BB0_1
+//! ```
+//!
+//! The lowering is syntactic: one instruction becomes one, registers stay registers that may be written many times,
+//! and generic accesses stay generic. What the text IR says differently is rewritten on the way:
+//!
+//! - a guarded `bra`, `ret` or `exit` ends its block; what falls through gets a block;
+//! - a scalar parameter is a register, so `ld.param` of it is a `mov`;
+//! - the `.param` variables around a call disappear: their values become operands and the result of the call. An
+//!   aggregate passes by the address of a local array, which nobody else can reach;
+//! - a `.shared` variable of the module is declared in every kernel that reaches it and passed to functions as a
+//!   pointer, because shared arrays belong to kernels here;
+//! - the carry flag is a predicate register;
+//! - a few opcodes become short sequences ([`expand`]).
+//!
+//! A function with an error is left out, and so is whoever calls it, each with a diagnostic; the others load.
+//!
+//! Bounds: linear in the file times a logarithm, except that finding who reaches a module's shared variables takes
+//! variables × calls; a file with more than [`SHARED_VARIABLES`] of them is refused.
+//!
+//! Source: PTX ISA, "Instruction Set" and "Abstracting the ABI".
+
+mod body;
+mod call;
+mod control;
+mod expand;
+mod instruction;
+mod names;
+mod operand;
+mod types;
+
+use super::problem::Problem;
+use super::syntax::{File, Function as Source, Initial, Inst, Number, OperandKind, Statement, Variable};
+use crate::ir::{
+    Func, FuncKind, Function, Global, GlobalData, Item, Module, Op, Operand, ParamType, Reg, Space, Span, Type,
+};
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Module-scope shared variables a file may have.
+const SHARED_VARIABLES: usize = 256;
+
+/// The module that a file says, and what could not be lowered.
+pub(super) fn lower(file: &File<'_>) -> (Module, Vec<Problem>) {
+    let mut problems = Vec::new();
+    let mut module = Module::default();
+    let mut positions = Vec::new();
+    let mut context = Context::default();
+    for variable in &file.variables {
+        if variable.space == "shared" && context.shared.len() >= SHARED_VARIABLES {
+            let message = format!("a module has at most {SHARED_VARIABLES} shared variables");
+            problems.push(Problem::error("ptx-limit", variable.name.span, &message, None));
+        } else if variable.space == "shared" {
+            context.shared.insert(variable.name.text, variable);
+        } else {
+            match global(variable) {
+                Ok(data) => {
+                    let global = module.globals.push(data);
+                    context.globals.insert(variable.name.text, global);
+                    context.reserved.insert(names::clean(variable.name.text));
+                    positions.push((variable.name.span.start, Item::Global(global)));
+                }
+                Err(problem) => problems.push(problem),
+            }
+        }
+    }
+    let sources: Vec<&Source> = file.functions.iter().filter(|function| function.body.is_some()).collect();
+    for source in &sources {
+        let id = Func::from_u32(context.funcs.len() as u32);
+        if context.funcs.insert(source.name.text, id).is_some() {
+            let message = format!("`{}` is defined twice", source.name.text);
+            problems.push(Problem::error("ptx-duplicate", source.name.span, &message, None));
+            return (module, problems);
+        }
+    }
+    context.reach_shared(&sources);
+    for (index, source) in sources.iter().enumerate() {
+        let ty = FuncType::of(source, context.reached[index].len());
+        context.types.push(ty);
+    }
+    let mut lowered = Vec::new();
+    for (index, source) in sources.iter().enumerate() {
+        let (function, errors) = body::lower(&context, index, source);
+        let sound = !source.broken && errors.iter().all(|problem| problem.warning);
+        problems.extend(errors);
+        lowered.push((source, sound.then_some(function)));
+    }
+    drop_callers(&mut lowered, &context, &mut problems);
+
+    // Ids are dense, so what is left is numbered again.
+    let mut ids: Vec<Option<Func>> = vec![None; lowered.len()];
+    for (index, (source, function)) in lowered.into_iter().enumerate() {
+        if let Some(function) = function {
+            let id = module.funcs.push(function);
+            ids[index] = Some(id);
+            positions.push((source.name.span.start, Item::Func(id)));
+        }
+    }
+    for function in module.funcs.values_mut() {
+        for inst in function.insts.values_mut() {
+            if let Some(callee) = &mut inst.callee
+                && let Some(id) = ids[callee.func.as_u32() as usize]
+            {
+                callee.func = id;
+            }
+        }
+    }
+    mark_textures(&mut module);
+    positions.sort_by_key(|&(start, _)| start);
+    module.items = positions.into_iter().map(|(_, item)| item).collect();
+    (module, problems)
+}
+
+/// What every function of the file may name.
+#[derive(Default)]
+struct Context<'a> {
+    globals: BTreeMap<&'a str, Global>,
+    /// Names of globals in the text IR, which no register may take.
+    reserved: BTreeSet<String>,
+    /// Functions with a body, numbered in the order of the text.
+    funcs: BTreeMap<&'a str, Func>,
+    types: Vec<FuncType>,
+    /// Module-scope shared variables.
+    shared: BTreeMap<&'a str, &'a Variable<'a>>,
+    /// For each function, the module's shared variables that it or a callee names.
+    reached: Vec<Vec<&'a str>>,
+}
+
+/// How a function is called.
+struct FuncType {
+    /// Parameters, the hidden ones included: first the aggregate result, last the shared variables.
+    params: Vec<ParamType>,
+    result: FuncResult,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FuncResult {
+    None,
+    Scalar(Type),
+    /// Written through the first parameter.
+    Aggregate,
+}
+
+impl FuncType {
+    fn of(source: &Source<'_>, shared: usize) -> FuncType {
+        let local = ParamType::Pointer { space: Some(Space::Local), restrict: false };
+        let result = match source.returns.first() {
+            None => FuncResult::None,
+            Some(result) if is_aggregate(result) => FuncResult::Aggregate,
+            Some(result) => Type::from_name(result.scalar.text).map_or(FuncResult::None, FuncResult::Scalar),
+        };
+        let hidden = (result == FuncResult::Aggregate).then_some(local);
+        let params = source.params.iter().map(|param| match Type::from_name(param.scalar.text) {
+            Some(ty) if !is_aggregate(param) => ParamType::Scalar(ty),
+            _ => local,
+        });
+        let pointer = ParamType::Pointer { space: Some(Space::Shared), restrict: false };
+        let shared = core::iter::repeat_n(pointer, if source.entry { 0 } else { shared });
+        FuncType { params: hidden.into_iter().chain(params).chain(shared).collect(), result }
+    }
+}
+
+fn is_aggregate(variable: &Variable<'_>) -> bool {
+    variable.elements.is_some() || variable.lanes > 1
+}
+
+impl<'a> Context<'a> {
+    /// Finds which functions reach which of the module's shared variables, by themselves and through calls: a search
+    /// from the users of each variable to their callers.
+    fn reach_shared(&mut self, sources: &[&Source<'a>]) {
+        let mut reached: Vec<BTreeSet<&'a str>> = vec![BTreeSet::new(); sources.len()];
+        if !self.shared.is_empty() {
+            let mut callers: Vec<Vec<usize>> = vec![Vec::new(); sources.len()];
+            let mut work = Vec::new();
+            for (index, source) in sources.iter().enumerate() {
+                for_each_name(source, &mut |name| {
+                    if let Some((&name, _)) = self.shared.get_key_value(name) {
+                        work.push((index, name));
+                    }
+                    if let Some(func) = self.funcs.get(name) {
+                        callers[func.as_u32() as usize].push(index);
+                    }
+                });
+            }
+            while let Some((index, name)) = work.pop() {
+                if reached[index].insert(name) {
+                    work.extend(callers[index].iter().map(|&caller| (caller, name)));
+                }
+            }
+        }
+        self.reached = reached.into_iter().map(|names| names.into_iter().collect()).collect();
+    }
+}
+
+fn for_each_name(source: &Source<'_>, visit: &mut impl FnMut(&str)) {
+    for statement in source.body.iter().flatten() {
+        let Statement::Inst(Inst { operands, .. }) = statement else { continue };
+        for operand in operands {
+            match &operand.kind {
+                OperandKind::Name(name) | OperandKind::Offset(name, _) | OperandKind::Address(Some(name), _) => {
+                    visit(name);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn global(variable: &Variable<'_>) -> Result<GlobalData, Problem> {
+    let error = |message: &str| Err(Problem::error("ptx-unsupported", variable.name.span, message, None));
+    let name = variable.name.text;
+    let space = match variable.space {
+        "global" => Space::Global,
+        "const" => Space::Const,
+        other => return error(&format!("`.{other}` variables are not supported at module scope")),
+    };
+    if variable.external {
+        return error(&format!("`{name}` is defined in another file"));
+    }
+    let Some(ty) = Type::from_name(variable.scalar.text).filter(|&ty| ty != Type::Pred) else {
+        return error(&format!("variables of type `.{}` are not supported", variable.scalar.text));
+    };
+    let len = variable.elements.unwrap_or(1).saturating_mul(u64::from(variable.lanes));
+    let len = len.max(variable.init.len() as u64);
+    let Some(len) = u32::try_from(len).ok().filter(|len| len.checked_mul(ty.bytes()).is_some()) else {
+        return error(&format!("`{name}` is larger than 4 GiB"));
+    };
+    let mut init = Vec::new();
+    for element in &variable.init {
+        match element {
+            Initial::Number(number) => init.push(number_bits(*number, ty)),
+            Initial::Address(target) => {
+                let message = format!("`{name}` starts with the address of `{}`, which is not supported", target.text);
+                return Err(Problem::error("ptx-unsupported", target.span, &message, None));
+            }
+        }
+    }
+    Ok(GlobalData {
+        name: names::clean(name),
+        space,
+        ty,
+        len,
+        init: (!init.is_empty()).then_some(init),
+        comments: Default::default(),
+        span: variable.name.span,
+    })
+}
+
+/// The bits of a literal where a value of type `ty` stands. PTX converts between its float widths, and writes
+/// integers for bits.
+fn number_bits(number: Number, ty: Type) -> u64 {
+    let bits = match (number, ty) {
+        (Number::Int(value), Type::Pred) => u64::from(value != 0),
+        (Number::Int(value), Type::F32) => u64::from((value as i64 as f32).to_bits()),
+        (Number::Int(value), Type::F64) => (value as i64 as f64).to_bits(),
+        (Number::Int(value), _) => value,
+        (Number::Single(bits), Type::F64) => f64::from(f32::from_bits(bits)).to_bits(),
+        (Number::Single(bits), _) => u64::from(bits),
+        (Number::Double(bits), Type::F32) => u64::from((f64::from_bits(bits) as f32).to_bits()),
+        (Number::Double(bits), _) => bits,
+    };
+    bits & ty.mask()
+}
+
+/// Leaves out every function that calls one that was left out, directly or not.
+fn drop_callers(lowered: &mut [(&&Source<'_>, Option<Function>)], context: &Context<'_>, problems: &mut Vec<Problem>) {
+    let mut call_sites: Vec<Vec<(usize, Span)>> = vec![Vec::new(); lowered.len()];
+    for (index, (_, function)) in lowered.iter().enumerate() {
+        let Some(caller) = function else { continue };
+        for inst in caller.block_order().flat_map(|block| caller.block_insts(block)) {
+            if let Some(callee) = caller.insts[inst].callee {
+                call_sites[callee.func.as_u32() as usize].push((index, caller.inst_spans[inst]));
+            }
+        }
+    }
+    let mut work: Vec<usize> = (0..lowered.len()).filter(|&index| lowered[index].1.is_none()).collect();
+    while let Some(missing) = work.pop() {
+        let name = context.funcs.iter().find(|(_, id)| id.as_u32() as usize == missing).map_or("", |(name, _)| name);
+        for &(caller, span) in &call_sites[missing] {
+            if let Some(function) = lowered[caller].1.take() {
+                let message = format!("`{}` calls `{name}`, which could not be loaded", function.name);
+                problems.push(Problem::error("ptx-callee", span, &message, None));
+                work.push(caller);
+            }
+        }
+    }
+}
+
+/// Makes a 64-bit kernel parameter a texture where its value reaches a texture load, through copies and calls: a
+/// search backwards from the loads.
+fn mark_textures(module: &mut Module) {
+    let mut sources: BTreeMap<(Func, Reg), Vec<(Func, Reg)>> = BTreeMap::new();
+    let mut work = Vec::new();
+    for (id, func) in module.funcs.iter() {
+        for inst in func.insts.values() {
+            match (inst.opcode.op, inst.callee) {
+                (Op::Tex2d, _) => work.extend(inst.args.first().and_then(Operand::as_reg).map(|reg| (id, reg))),
+                (Op::Mov, _) => {
+                    if let (Some(dst), Some(source)) = (inst.dst(), inst.args.first().and_then(Operand::as_reg)) {
+                        sources.entry((id, dst)).or_default().push((id, source));
+                    }
+                }
+                (_, Some(callee)) => {
+                    for (param, arg) in module.funcs[callee.func].params.iter().zip(&inst.args) {
+                        if let (Some(param), Some(arg)) = (param.reg, arg.as_reg()) {
+                            sources.entry((callee.func, param)).or_default().push((id, arg));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    if work.is_empty() {
+        return;
+    }
+    let mut textures = BTreeSet::new();
+    while let Some(place) = work.pop() {
+        if textures.insert(place) {
+            work.extend(sources.get(&place).into_iter().flatten().copied());
+        }
+    }
+    for (id, func) in module.funcs.iter_mut().filter(|(_, func)| func.kind == FuncKind::Kernel) {
+        for param in &mut func.params {
+            let Some(reg) = param.reg.filter(|&reg| textures.contains(&(id, reg))) else { continue };
+            if matches!(param.ty, ParamType::Scalar(ty) if ty.bits() == 64) {
+                param.ty = ParamType::Texture;
+                func.regs[reg].ty = Type::B64;
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Operands: names, literals, addresses and brace lists, each for the place where it stands.
+
+use super::body::{Entity, Lowered, Lowering};
+use super::number_bits;
+use crate::ir::{Address, AddressBase, ArgKind, InstData, Op, Opcode, Operand, Reg, Special, Symbol, Type};
+use crate::ptx::syntax::{Operand as Source, OperandKind};
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::vec::Vec;
+use smallvec::SmallVec;
+
+impl<'a> Lowering<'a, '_> {
+    /// The operand for a position of that kind. What is wrong with it is reported at the operand.
+    pub(super) fn argument(&mut self, source: &Source<'a>, kind: ArgKind) -> Lowered<Operand> {
+        let known = self.problems.len();
+        let operand = self.argument_of(source, kind);
+        for problem in &mut self.problems[known..] {
+            problem.span = source.span;
+        }
+        operand
+    }
+
+    fn argument_of(&mut self, source: &Source<'a>, kind: ArgKind) -> Lowered<Operand> {
+        match kind {
+            ArgKind::Value(ty) | ArgKind::Any(ty) => self.value(source, ty),
+            ArgKind::LowBits(ty) => self.low_bits(source, ty),
+            ArgKind::Predicate => self.predicate(source),
+            ArgKind::Address => match source.kind {
+                OperandKind::Address(base, offset) => self.address(base, offset),
+                _ => Err(self.error("ptx-operands", "expected an address in brackets", None)),
+            },
+            ArgKind::Elements(ty, count) => {
+                let OperandKind::Vector(elements) = &source.kind else {
+                    return Err(self.error("ptx-operands", &format!("expected {count} elements in braces"), None));
+                };
+                if elements.len() != usize::from(count) {
+                    return Err(self.error("ptx-operands", &format!("expected {count} elements in braces"), None));
+                }
+                let parts = elements.iter().map(|element| self.low_bits(element, ty)).collect::<Lowered<Vec<_>>>()?;
+                Ok(Operand::List(parts.into()))
+            }
+            ArgKind::Texture | ArgKind::Input | ArgKind::Cycles => {
+                Err(self.error("ptx-operands", "unexpected operand", None))
+            }
+        }
+    }
+
+    /// A value of exactly the type's width.
+    pub(super) fn value(&mut self, source: &Source<'a>, ty: Type) -> Lowered<Operand> {
+        let operand = self.low_bits(source, ty)?;
+        match operand {
+            Operand::Reg(reg) => self.check_width(reg, ty).map(|()| operand),
+            _ => Ok(operand),
+        }
+    }
+
+    /// A value at least as wide as the type.
+    fn low_bits(&mut self, source: &Source<'a>, ty: Type) -> Lowered<Operand> {
+        match source.kind {
+            OperandKind::Number(number) => Ok(Operand::Const(number_bits(number, ty))),
+            OperandKind::Name(name) => {
+                let entity = self.resolve(name)?;
+                self.entity_value(entity, name, ty)
+            }
+            OperandKind::Offset(name, offset) => {
+                let entity = self.resolve(name)?;
+                let address = Type::U64.with_bits(ty.bits()).filter(|ty| ty.bits() >= 32);
+                let Some(address) = address else { return Err(self.width_error(name, 64, ty)) };
+                let base = self.entity_value(entity, name, address)?;
+                let offset = Operand::Const(offset as u64 & address.mask());
+                Ok(self.compute(Opcode::new(Op::Add, address), address, [base, offset]))
+            }
+            _ => Err(self.error("ptx-operands", "expected a register or a number", None)),
+        }
+    }
+
+    fn entity_value(&mut self, entity: Entity, name: &str, ty: Type) -> Lowered<Operand> {
+        let symbol = match entity {
+            Entity::Reg(reg) | Entity::Pointer(reg) => {
+                let width = self.func.regs[reg].ty.bits();
+                if width < ty.bits() {
+                    return Err(self.width_error(name, width, ty));
+                }
+                return Ok(Operand::Reg(reg));
+            }
+            Entity::Special(special) => return Ok(self.special(special, ty)),
+            Entity::Array(array) => Symbol::Array(array),
+            Entity::Global(global) => Symbol::Global(global),
+            Entity::ParamArray(index) => Symbol::Param(index),
+            Entity::CallParam(_) | Entity::Result => {
+                return Err(self.unsupported(&format!("the address of the parameter `{name}` is not supported")));
+            }
+            Entity::Func(_) => {
+                return Err(self.unsupported(&format!("the address of the function `{name}` is not supported")));
+            }
+        };
+        match ty.bits() {
+            32 | 64 => Ok(Operand::Symbol(symbol)),
+            _ => Err(self.width_error(name, 64, ty)),
+        }
+    }
+
+    /// Special registers are 32 bits wide; old code reads them as 16 and new code as 64.
+    fn special(&mut self, special: Special, ty: Type) -> Operand {
+        if ty.bits() == 32 {
+            return Operand::Special(special);
+        }
+        let whole = self.compute(Opcode::mov(Type::U32), Type::U32, [Operand::Special(special)]);
+        let own = Type::U32.with_bits(ty.bits()).unwrap_or(Type::U32);
+        self.compute(Opcode::cvt(own, Type::U32), own, [whole])
+    }
+
+    /// A predicate register, plain or negated. A literal goes through a temporary.
+    pub(super) fn predicate(&mut self, source: &Source<'a>) -> Lowered<Operand> {
+        match source.kind {
+            OperandKind::Not(name) => Ok(Operand::NotReg(self.predicate_register(name)?)),
+            OperandKind::Name(name) => Ok(Operand::Reg(self.predicate_register(name)?)),
+            OperandKind::Number(number) => {
+                let bit = Operand::Const(number_bits(number, Type::Pred));
+                Ok(self.compute(Opcode::mov(Type::Pred), Type::Pred, [bit]))
+            }
+            _ => Err(self.error("ptx-operands", "expected a predicate register", None)),
+        }
+    }
+
+    pub(super) fn predicate_register(&mut self, name: &'a str) -> Lowered<Reg> {
+        match self.resolve(name)? {
+            Entity::Reg(reg) if self.func.regs[reg].ty == Type::Pred => Ok(reg),
+            _ => Err(self.error("ptx-type", &format!("`{name}` is not a predicate register"), None)),
+        }
+    }
+
+    pub(super) fn address(&mut self, base: Option<&'a str>, offset: i64) -> Lowered<Operand> {
+        let base = match base {
+            None => AddressBase::Absolute,
+            Some(name) => match self.resolve(name)? {
+                Entity::Reg(reg) | Entity::Pointer(reg) => {
+                    if self.func.regs[reg].ty.bits() < 32 {
+                        return Err(self.error("ptx-type", &format!("`{name}` is too narrow for an address"), None));
+                    }
+                    AddressBase::Reg(reg)
+                }
+                Entity::Array(array) => AddressBase::Symbol(Symbol::Array(array)),
+                Entity::Global(global) => AddressBase::Symbol(Symbol::Global(global)),
+                Entity::ParamArray(index) => AddressBase::Symbol(Symbol::Param(index)),
+                _ => return Err(self.error("ptx-operands", &format!("`{name}` has no address here"), None)),
+            },
+        };
+        Ok(Operand::Address(Box::new(Address { base, terms: SmallVec::new(), offset })))
+    }
+
+    /// The register that a destination names; `_` gets a temporary.
+    pub(super) fn destination(&mut self, name: &'a str, ty: Type, may_be_wider: bool) -> Lowered<Reg> {
+        if name == "_" {
+            return Ok(self.temporary(ty));
+        }
+        let Entity::Reg(reg) = self.resolve(name)? else {
+            return Err(self.error("ptx-operands", &format!("`{name}` cannot be written"), None));
+        };
+        let width = self.func.regs[reg].ty.bits();
+        let fits = if may_be_wider && ty != Type::Pred { width >= ty.bits() } else { width == ty.bits() };
+        if !fits {
+            return Err(self.width_error(name, width, ty));
+        }
+        Ok(reg)
+    }
+
+    pub(super) fn check_width(&mut self, reg: Reg, ty: Type) -> Lowered<()> {
+        let data = &self.func.regs[reg];
+        if data.ty.bits() == ty.bits() {
+            return Ok(());
+        }
+        let (name, width) = (data.name.clone(), data.ty.bits());
+        Err(self.width_error(&name, width, ty))
+    }
+
+    fn width_error(&mut self, name: &str, width: u32, ty: Type) -> super::body::Reported {
+        let have = if width == 1 { "a predicate".into() } else { format!("{width} bits wide") };
+        self.error("ptx-type", &format!("`{name}` is {have}, where a value of type `{ty}` stands"), None)
+    }
+
+    /// `dst = mov.ty value` under the statement's guard.
+    pub(super) fn copy(&mut self, dst: Reg, ty: Type, value: Operand) {
+        self.emit(InstData::new(Opcode::mov(ty), [dst], [value]));
+    }
+}

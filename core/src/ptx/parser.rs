@@ -1,0 +1,718 @@
+//! Parses PTX into its syntax tree.
+//!
+//! The grammar is small: directives at module scope, functions, and statements that end in `;`. What carries no
+//! meaning for a simulator is skipped (`.loc`, `.file`, `.section`, `.pragma`, register-allocation hints). Opcodes
+//! are not looked up here: `wmma.load.a.sync` parses, and the lowering says that it is not supported.
+//!
+//! Recovery: an error inside a statement skips to its `;` (or to the next line where a `;` is missing) and marks the
+//! function as broken; an error at module scope skips to the next directive that starts a line. So one pass over a
+//! file reports errors on many lines.
+//!
+//! Bounds: linear in the tokens, no recursion. At most [`ERRORS`] errors are kept.
+//!
+//! Source: PTX ISA, "Syntax", "State Spaces, Types, and Variables", "Kernel and Function Directives".
+
+use super::lexer::{Kind, Token, join, tokens};
+use super::problem::Problem;
+use super::syntax::*;
+use crate::ir::Span;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// Errors kept; later ones are dropped, the file is broken anyway.
+pub const ERRORS: usize = 200;
+
+/// The tree of `source` and what is wrong with it.
+pub fn parse(source: &str) -> (File<'_>, Vec<Problem>) {
+    let mut parser = Parser { source, tokens: tokens(source), at: 0, problems: Vec::new() };
+    let file = parser.file();
+    (file, parser.problems)
+}
+
+struct Parser<'a> {
+    source: &'a str,
+    tokens: Vec<Token>,
+    at: usize,
+    problems: Vec<Problem>,
+}
+
+/// The error is already reported; the caller recovers.
+struct Reported;
+type Parsed<T> = Result<T, Reported>;
+
+impl<'a> Parser<'a> {
+    fn file(&mut self) -> File<'a> {
+        let mut file = File::default();
+        loop {
+            let start = self.at;
+            if self.token().kind == Kind::End {
+                return file;
+            }
+            if self.module_item(&mut file).is_err() {
+                self.skip_to_module_item(start);
+            }
+        }
+    }
+
+    fn module_item(&mut self, file: &mut File<'a>) -> Parsed<()> {
+        let mut external = false;
+        loop {
+            let token = self.token();
+            match self.text(token) {
+                ".visible" | ".weak" | ".common" => self.at += 1,
+                ".extern" => {
+                    external = true;
+                    self.at += 1;
+                }
+                ".entry" | ".func" => {
+                    let function = self.function()?;
+                    file.functions.push(function);
+                    return Ok(());
+                }
+                ".global" | ".const" | ".shared" | ".local" => {
+                    self.variables(external, &mut file.variables)?;
+                    return Ok(());
+                }
+                ".version" | ".target" | ".address_size" | ".file" | ".loc" | "@@DWARF" => {
+                    self.skip_line();
+                    return Ok(());
+                }
+                ".section" => {
+                    self.skip_section();
+                    return Ok(());
+                }
+                ".pragma" | ".alias" => {
+                    self.skip_past_semicolon();
+                    return Ok(());
+                }
+                ";" => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                _ => return Err(self.expected("a directive such as `.visible .entry` or `.global`")),
+            }
+        }
+    }
+
+    // Functions
+
+    fn function(&mut self) -> Parsed<Function<'a>> {
+        let entry = self.take_text() == ".entry";
+        let mut broken = false;
+        self.skip_attributes();
+        let returns = if !entry && self.is_mark(b'(') { self.params()? } else { Vec::new() };
+        let name = self.word("the function's name")?;
+        let params = if self.is_mark(b'(') { self.params()? } else { Vec::new() };
+        // Performance hints stand between the parameters and the body.
+        while matches!(self.token().kind, Kind::Dotted) {
+            match self.text(self.token()) {
+                ".pragma" => self.skip_past_semicolon(),
+                ".noreturn" | ".blocksareclusters" => self.at += 1,
+                ".maxntid" | ".reqntid" | ".minnctapersm" | ".maxnctapersm" | ".maxnreg" | ".maxclusterrank"
+                | ".reqnctapercluster" | ".explicitcluster" => {
+                    self.at += 1;
+                    while matches!(self.token().kind, Kind::Int(_) | Kind::Mark(b',')) {
+                        self.at += 1;
+                    }
+                }
+                _ => return Err(self.expected("`{` or `;` after the parameters")),
+            }
+        }
+        let mut end = self.token().span;
+        let body = if self.take_mark(b'{') {
+            let (body, is_broken, close) = self.body();
+            broken |= is_broken;
+            end = close;
+            Some(body)
+        } else if self.take_mark(b';') {
+            None
+        } else {
+            return Err(self.expected("`{` or `;` after the parameters"));
+        };
+        Ok(Function { name, entry, returns, params, body, end, broken })
+    }
+
+    fn params(&mut self) -> Parsed<Vec<Variable<'a>>> {
+        self.expect_mark(b'(')?;
+        let mut params = Vec::new();
+        while !self.is_mark(b')') {
+            params.push(self.variable(false)?);
+            if !self.take_mark(b',') {
+                break;
+            }
+        }
+        self.expect_mark(b')')?;
+        Ok(params)
+    }
+
+    /// Statements up to the closing brace, whether one of them was wrong, and the brace.
+    fn body(&mut self) -> (Vec<Statement<'a>>, bool, Span) {
+        let mut statements = Vec::new();
+        let mut broken = false;
+        let mut depth = 0usize;
+        loop {
+            let token = self.token();
+            match token.kind {
+                Kind::End => {
+                    self.error(token.span, "expected `}`, the body ends with the file", None);
+                    return (statements, true, token.span);
+                }
+                Kind::Mark(b'}') => {
+                    self.at += 1;
+                    if depth == 0 {
+                        return (statements, broken, token.span);
+                    }
+                    depth -= 1;
+                    statements.push(Statement::Close);
+                }
+                Kind::Mark(b'{') => {
+                    self.at += 1;
+                    depth += 1;
+                    statements.push(Statement::Open);
+                }
+                Kind::Mark(b';') => self.at += 1,
+                // A new function before the closing brace: the brace is what is missing.
+                Kind::Dotted if matches!(self.text(token), ".entry" | ".func" | ".visible" | ".version") => {
+                    self.error(token.span, "expected `}` before the next function", None);
+                    return (statements, true, token.span);
+                }
+                _ => {
+                    let start = self.at;
+                    if self.statement(&mut statements).is_err() {
+                        broken = true;
+                        self.skip_statement(start);
+                    }
+                }
+            }
+        }
+    }
+
+    fn statement(&mut self, statements: &mut Vec<Statement<'a>>) -> Parsed<()> {
+        let token = self.token();
+        let next_is_colon = self.tokens.get(self.at + 1).is_some_and(|next| next.kind == Kind::Mark(b':'));
+        match (token.kind, self.text(token)) {
+            (Kind::Word | Kind::Int(_), text) if next_is_colon => {
+                self.at += 2;
+                let name = Name { text, span: token.span };
+                match self.text(self.token()) {
+                    ".branchtargets" => {
+                        self.at += 1;
+                        let mut labels = Vec::new();
+                        loop {
+                            labels.push(self.label()?);
+                            if !self.take_mark(b',') {
+                                break;
+                            }
+                        }
+                        self.end_statement()?;
+                        statements.push(Statement::Targets(name, labels));
+                    }
+                    // A prototype only serves indirect calls, which the lowering refuses where they stand.
+                    ".callprototype" | ".calltargets" => self.skip_past_semicolon(),
+                    _ => statements.push(Statement::Label(name)),
+                }
+                Ok(())
+            }
+            (Kind::Dotted, ".loc" | ".file") => {
+                self.skip_line();
+                Ok(())
+            }
+            (Kind::Dotted, ".section") => {
+                self.skip_section();
+                Ok(())
+            }
+            (Kind::Dotted, ".pragma") => {
+                self.skip_past_semicolon();
+                Ok(())
+            }
+            (Kind::Dotted, _) => {
+                let mut variables = Vec::new();
+                let external = self.text(token) == ".extern";
+                self.at += usize::from(external);
+                self.variables(external, &mut variables)?;
+                statements.extend(variables.into_iter().map(Statement::Variable));
+                Ok(())
+            }
+            (Kind::Word | Kind::Mark(b'@'), _) => {
+                let inst = self.inst()?;
+                statements.push(Statement::Inst(inst));
+                Ok(())
+            }
+            _ => Err(self.expected("an instruction, a label or a directive")),
+        }
+    }
+
+    fn label(&mut self) -> Parsed<Name<'a>> {
+        let token = self.token();
+        match token.kind {
+            Kind::Word | Kind::Int(_) => {
+                self.at += 1;
+                Ok(Name { text: self.text(token), span: token.span })
+            }
+            _ => Err(self.expected("a label")),
+        }
+    }
+
+    // Variables
+
+    /// `.space .type a, b<4>, c[2] = {…};`
+    fn variables(&mut self, external: bool, variables: &mut Vec<Variable<'a>>) -> Parsed<()> {
+        let mut first = self.variable(external)?;
+        self.initialiser(&mut first)?;
+        while self.take_mark(b',') {
+            let name = self.word("a name")?;
+            let mut next = Variable { name, count: None, elements: None, init: Vec::new(), ..first.clone() };
+            self.extent(&mut next)?;
+            self.initialiser(&mut next)?;
+            variables.push(core::mem::replace(&mut first, next));
+        }
+        variables.push(first);
+        self.end_statement()
+    }
+
+    fn variable(&mut self, external: bool) -> Parsed<Variable<'a>> {
+        let (mut space, mut scalar, mut lanes, mut pointer) = ("", None, 1, None);
+        while let Token { kind: Kind::Dotted, span, .. } = self.token() {
+            let word = &self.text(self.token())[1..];
+            match word {
+                "align" => {
+                    self.at += 1;
+                    match self.token().kind {
+                        // Arrays are aligned for every access here, so the number does not matter.
+                        Kind::Int(bytes) if bytes.is_power_of_two() => {}
+                        _ => return Err(self.expected("an alignment in bytes, a power of two")),
+                    }
+                }
+                "reg" | "param" | "global" | "shared" | "local" | "const" if pointer.is_some() => {
+                    pointer = Some(Some(word));
+                }
+                "reg" | "param" | "global" | "shared" | "local" | "const" => space = word,
+                "ptr" => pointer = Some(None),
+                "v2" => lanes = 2,
+                "v4" => lanes = 4,
+                "sreg" | "tex" | "surfref" | "samplerref" | "texref" => {
+                    let hint = "texture objects (`.u64` handles) are supported";
+                    self.error(span, &format!("`.{word}` variables are not supported"), Some(hint));
+                    return Err(Reported);
+                }
+                _ => scalar = Some(Name { text: word, span }),
+            }
+            self.at += 1;
+        }
+        if space.is_empty() {
+            return Err(self.expected("a state space such as `.reg` or `.param`"));
+        }
+        let Some(scalar) = scalar else { return Err(self.expected("a type such as `.u32`")) };
+        let name = self.word("a name")?;
+        let mut variable =
+            Variable { name, space, scalar, lanes, count: None, elements: None, init: Vec::new(), pointer, external };
+        self.extent(&mut variable)?;
+        Ok(variable)
+    }
+
+    /// `<4>` after a register prefix, `[2][3]` after a memory variable.
+    fn extent(&mut self, variable: &mut Variable<'a>) -> Parsed<()> {
+        if self.take_mark(b'<') {
+            variable.count = Some(self.int("the number of registers")?);
+            self.expect_mark(b'>')?;
+        }
+        while self.take_mark(b'[') {
+            let size = if self.is_mark(b']') { 0 } else { self.int("the number of elements")? };
+            self.expect_mark(b']')?;
+            let elements = variable.elements.unwrap_or(1).saturating_mul(size);
+            variable.elements = Some(elements);
+        }
+        Ok(())
+    }
+
+    fn initialiser(&mut self, variable: &mut Variable<'a>) -> Parsed<()> {
+        if !self.take_mark(b'=') {
+            return Ok(());
+        }
+        // Nested braces only group the rows of an array, so a counter is enough.
+        let mut depth = 0usize;
+        loop {
+            if self.take_mark(b'{') {
+                depth += 1;
+                continue;
+            }
+            if self.is_mark(b'}') && depth > 0 {
+                self.at += 1;
+                depth -= 1;
+            } else {
+                let element = self.initial()?;
+                variable.init.push(element);
+            }
+            while depth > 0 && self.take_mark(b'}') {
+                depth -= 1;
+            }
+            if depth == 0 {
+                return Ok(());
+            }
+            self.expect_mark(b',')?;
+        }
+    }
+
+    fn initial(&mut self) -> Parsed<Initial<'a>> {
+        let token = self.token();
+        if token.kind == Kind::Word {
+            self.at += 1;
+            let mut name = Name { text: self.text(token), span: token.span };
+            if self.take_mark(b'(') {
+                name = self.word("a variable's name")?;
+                self.expect_mark(b')')?;
+            }
+            while matches!(self.token().kind, Kind::Mark(b'+' | b'-') | Kind::Int(_)) {
+                self.at += 1;
+            }
+            return Ok(Initial::Address(name));
+        }
+        Ok(Initial::Number(self.number()?))
+    }
+
+    // Instructions
+
+    fn inst(&mut self) -> Parsed<Inst<'a>> {
+        let first = self.token().span;
+        let guard = if self.take_mark(b'@') {
+            let negated = self.take_mark(b'!');
+            Some(Guard { negated, register: self.word("a predicate register")? })
+        } else {
+            None
+        };
+        let opcode = self.word("an opcode")?;
+        let mut modifiers = Vec::new();
+        while self.token().kind == Kind::Dotted && !self.token().starts_line {
+            modifiers.push(&self.take_text()[1..]);
+        }
+        let mut operands = Vec::new();
+        if opcode.text == "bra" {
+            // A label may be a number, which is no operand anywhere else.
+            let label = self.label()?;
+            operands.push(Operand { kind: OperandKind::Name(label.text), span: label.span });
+        } else if !self.ends_statement() {
+            loop {
+                operands.push(self.operand()?);
+                // `call (results), f, (arguments)`: nvcc always writes the commas.
+                if !self.take_mark(b',') {
+                    break;
+                }
+            }
+        }
+        let span = join(first, self.previous().span);
+        self.end_statement()?;
+        Ok(Inst { span, guard, opcode, modifiers, operands })
+    }
+
+    fn operand(&mut self) -> Parsed<Operand<'a>> {
+        let first = self.token();
+        let kind = match first.kind {
+            Kind::Mark(b'{') => OperandKind::Vector(self.operands_until(b'{', b'}')?),
+            Kind::Mark(b'(') => OperandKind::List(self.operands_until(b'(', b')')?),
+            Kind::Mark(b'[') => self.address()?,
+            Kind::Mark(b'!') => {
+                self.at += 1;
+                OperandKind::Not(self.register()?)
+            }
+            _ => self.simple_operand()?,
+        };
+        Ok(Operand { kind, span: join(first.span, self.previous().span) })
+    }
+
+    fn operands_until(&mut self, open: u8, close: u8) -> Parsed<Vec<Operand<'a>>> {
+        self.expect_mark(open)?;
+        let mut operands = Vec::new();
+        while !self.is_mark(close) {
+            let first = self.token();
+            let kind = self.simple_operand()?;
+            operands.push(Operand { kind, span: join(first.span, self.previous().span) });
+            if !self.take_mark(b',') {
+                break;
+            }
+        }
+        self.expect_mark(close)?;
+        Ok(operands)
+    }
+
+    /// A name, a pair, a name with an offset, or a number: what may stand inside braces.
+    fn simple_operand(&mut self) -> Parsed<OperandKind<'a>> {
+        if self.token().kind != Kind::Word {
+            return Ok(OperandKind::Number(self.number()?));
+        }
+        let name = self.register()?;
+        Ok(match self.token().kind {
+            Kind::Mark(b'|') => {
+                self.at += 1;
+                OperandKind::Pair(name, self.register()?)
+            }
+            Kind::Mark(b'+' | b'-') => OperandKind::Offset(name, self.offset()?),
+            _ => OperandKind::Name(name),
+        })
+    }
+
+    /// A word with its component, `%tid.x`.
+    fn register(&mut self) -> Parsed<&'a str> {
+        let name = self.word("an operand")?;
+        let next = self.token();
+        let touches = next.span.start == name.span.end;
+        if next.kind == Kind::Dotted && touches && name.text.starts_with('%') {
+            self.at += 1;
+            return Ok(&self.source[name.span.start as usize..next.span.end as usize]);
+        }
+        Ok(name.text)
+    }
+
+    fn address(&mut self) -> Parsed<OperandKind<'a>> {
+        self.expect_mark(b'[')?;
+        if self.token().kind != Kind::Word {
+            let Number::Int(offset) = self.number()? else { return Err(self.expected("an integer address")) };
+            self.expect_mark(b']')?;
+            return Ok(OperandKind::Address(None, offset as i64));
+        }
+        let base = self.register()?;
+        if self.take_mark(b',') {
+            let coordinates = match self.token().kind {
+                Kind::Mark(b'{') => self.operands_until(b'{', b'}')?,
+                _ => Vec::from([self.operand()?]),
+            };
+            // A separate sampler may follow: `[tex, sampler, {x, y}]`.
+            if self.take_mark(b',') {
+                return Err(self.expected("`]`: separate samplers are not supported"));
+            }
+            self.expect_mark(b']')?;
+            return Ok(OperandKind::Texture(base, coordinates));
+        }
+        let offset = self.offset()?;
+        self.expect_mark(b']')?;
+        Ok(OperandKind::Address(Some(base), offset))
+    }
+
+    /// Zero or more `+4`, `-4`, `+-4`.
+    fn offset(&mut self) -> Parsed<i64> {
+        let mut sum = 0i64;
+        while let Kind::Mark(sign @ (b'+' | b'-')) = self.token().kind {
+            self.at += 1;
+            let Number::Int(value) = self.number()? else { return Err(self.expected("an offset in bytes")) };
+            let value = value as i64;
+            sum = sum.wrapping_add(if sign == b'-' { value.wrapping_neg() } else { value });
+        }
+        Ok(sum)
+    }
+
+    fn number(&mut self) -> Parsed<Number> {
+        let mut negative = false;
+        while self.take_mark(b'-') {
+            negative = !negative;
+        }
+        let token = self.token();
+        let number = match token.kind {
+            Kind::Int(value) if negative => Number::Int(value.wrapping_neg()),
+            Kind::Int(value) => Number::Int(value),
+            Kind::Single(bits) => Number::Single(bits ^ (u32::from(negative) << 31)),
+            Kind::Double(bits) => Number::Double(bits ^ (u64::from(negative) << 63)),
+            Kind::BadNumber => {
+                self.error(
+                    token.span,
+                    "not a PTX number",
+                    Some("write 42, 0x2a, 1.5, 0f3FC00000 or 0d3FF8000000000000"),
+                );
+                return Err(Reported);
+            }
+            _ => return Err(self.expected("an operand")),
+        };
+        self.at += 1;
+        Ok(number)
+    }
+
+    // Tokens
+
+    fn token(&self) -> Token {
+        // The last token is `End` and is never passed.
+        self.tokens[self.at.min(self.tokens.len() - 1)]
+    }
+
+    fn previous(&self) -> Token {
+        self.tokens[self.at.saturating_sub(1).min(self.tokens.len() - 1)]
+    }
+
+    fn text(&self, token: Token) -> &'a str {
+        &self.source[token.span.start as usize..token.span.end as usize]
+    }
+
+    fn take_text(&mut self) -> &'a str {
+        let text = self.text(self.token());
+        self.at += 1;
+        text
+    }
+
+    fn is_mark(&self, mark: u8) -> bool {
+        self.token().kind == Kind::Mark(mark)
+    }
+
+    fn take_mark(&mut self, mark: u8) -> bool {
+        let is = self.is_mark(mark);
+        self.at += usize::from(is);
+        is
+    }
+
+    fn expect_mark(&mut self, mark: u8) -> Parsed<()> {
+        match self.take_mark(mark) {
+            true => Ok(()),
+            false => Err(self.expected(&format!("`{}`", mark as char))),
+        }
+    }
+
+    fn word(&mut self, what: &str) -> Parsed<Name<'a>> {
+        let token = self.token();
+        match token.kind {
+            Kind::Word => {
+                self.at += 1;
+                Ok(Name { text: self.text(token), span: token.span })
+            }
+            _ => Err(self.expected(what)),
+        }
+    }
+
+    fn int(&mut self, what: &str) -> Parsed<u64> {
+        match self.token().kind {
+            Kind::Int(value) => {
+                self.at += 1;
+                Ok(value)
+            }
+            _ => Err(self.expected(what)),
+        }
+    }
+
+    fn ends_statement(&self) -> bool {
+        matches!(self.token().kind, Kind::Mark(b';' | b'}') | Kind::End)
+    }
+
+    /// The semicolon. Where it is missing at the end of a line the statement still counts as whole, so that the
+    /// next line is read as what it is.
+    fn end_statement(&mut self) -> Parsed<()> {
+        if self.take_mark(b';') {
+            return Ok(());
+        }
+        let token = self.token();
+        if token.starts_line || token.kind == Kind::End {
+            let end = self.previous().span.end;
+            self.error(Span { start: end.saturating_sub(1), end }, "expected `;` at the end of the statement", None);
+            return Err(Reported);
+        }
+        Err(self.expected("`;` or `,`"))
+    }
+
+    // Skipping
+
+    fn skip_line(&mut self) {
+        self.at += 1;
+        while self.token().kind != Kind::End && !self.token().starts_line {
+            self.at += 1;
+        }
+    }
+
+    fn skip_past_semicolon(&mut self) {
+        while !matches!(self.token().kind, Kind::End | Kind::Mark(b'}')) && !self.take_mark(b';') {
+            self.at += 1;
+        }
+    }
+
+    /// `.section name { … }`, whose braces do not nest.
+    fn skip_section(&mut self) {
+        while !matches!(self.token().kind, Kind::End) && !self.take_mark(b'}') {
+            self.at += 1;
+        }
+    }
+
+    fn skip_attributes(&mut self) {
+        if self.text(self.token()) == ".attribute" {
+            while self.token().kind != Kind::End && !self.take_mark(b')') {
+                self.at += 1;
+            }
+        }
+    }
+
+    /// After an error in the statement that began at token `start`: past its semicolon if that stands before the
+    /// end of the line on which parsing stopped, otherwise to the next line.
+    fn skip_statement(&mut self, start: usize) {
+        if self.at == start {
+            self.at += 1;
+        }
+        while !self.token().starts_line && self.token().kind != Kind::End {
+            if self.take_mark(b';') || self.is_closing_brace() {
+                return;
+            }
+            self.at += 1;
+        }
+    }
+
+    /// A brace that ends a scope: one that ends a vector has `,`, `;` or `]` after it.
+    fn is_closing_brace(&self) -> bool {
+        let next = self.tokens.get(self.at + 1).map(|next| next.kind);
+        self.is_mark(b'}') && !matches!(next, Some(Kind::Mark(b',' | b';' | b']')))
+    }
+
+    fn skip_to_module_item(&mut self, start: usize) {
+        if self.at == start {
+            self.at += 1;
+        }
+        while self.token().kind != Kind::End {
+            let token = self.token();
+            let begins = matches!(
+                self.text(token),
+                ".visible" | ".weak" | ".extern" | ".entry" | ".func" | ".global" | ".const" | ".shared"
+            );
+            if token.starts_line && begins {
+                return;
+            }
+            self.at += 1;
+        }
+    }
+
+    // Problems
+
+    fn expected(&mut self, what: &str) -> Reported {
+        let token = self.token();
+        let found = match token.kind {
+            Kind::End => String::from("the end of the file"),
+            _ => format!("`{}`", self.text(token).chars().take(40).collect::<String>()),
+        };
+        self.error(token.span, &format!("expected {what}, found {found}"), None);
+        Reported
+    }
+
+    fn error(&mut self, span: Span, message: &str, hint: Option<&str>) {
+        if self.problems.len() < ERRORS {
+            self.problems.push(Problem::error("ptx-syntax", span, message, hint));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn messages(source: &str) -> Vec<String> {
+        parse(source).1.into_iter().map(|problem| problem.message).collect()
+    }
+
+    #[test]
+    fn errors_are_reported_line_by_line() {
+        let source = ".visible .entry k()\n{\n  add.u32 %r1 %r2;\n  sub.u32 %r1, %r2\n  mul.lo.u32 %r1, ;\n  ?;\n ret;\n}\nbogus\n.func f() { ret; }\n";
+        assert_eq!(
+            messages(source),
+            [
+                "expected `;` or `,`, found `%r2`",
+                "expected `;` at the end of the statement",
+                "expected an operand, found `;`",
+                "expected an instruction, a label or a directive, found `?`",
+                "expected a directive such as `.visible .entry` or `.global`, found `bogus`",
+            ]
+        );
+        let (file, _) = parse(source);
+        assert_eq!(file.functions.len(), 2);
+        assert!(file.functions[0].broken && !file.functions[1].broken);
+        assert_eq!(file.functions[0].body.as_ref().map(Vec::len), Some(1));
+    }
+}
