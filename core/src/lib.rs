@@ -26,6 +26,8 @@ pub mod ptx;
 
 pub mod graph;
 
+pub mod flow;
+
 pub mod edit;
 pub mod journal;
 pub mod view;

@@ -4,11 +4,14 @@
 //! a -> b, a -> c, b -> d, c -> d        the frontier of b is { d }; iterated, from { a, b }, it is { d } too
 //! ```
 //!
-//! Frontiers are not stored: together they can be quadratic in the graph. One frontier takes a walk over the block's
-//! subtree. The iterated frontier of a set visits each block and edge at most once, deepest sources first, because an
-//! edge out of a subtree matters only where it goes no deeper than the subtree's root.
+//! All frontiers together are mostly about as large as the graph, but quadratic for a deep nest of loops. An
+//! [`IteratedFrontier`] stores them while they stay within [`IteratedFrontier::STORED_PER_BLOCK`] entries a block, so
+//! that a set costs what its answer is large. Beyond that it walks the tree for each set: every block and edge at
+//! most once, deepest sources first, because an edge out of a subtree matters only where it goes no deeper than the
+//! subtree's root.
 //!
-//! Source: V. Sreedhar and G. Gao, A linear time algorithm for placing phi-nodes, POPL 1995.
+//! Source: R. Cytron and others, Efficiently computing static single assignment form and the control dependence graph,
+//! TOPLAS 1991; V. Sreedhar and G. Gao, A linear time algorithm for placing phi-nodes, POPL 1995.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec;
@@ -37,6 +40,7 @@ pub fn dominance_frontier(cfg: &Cfg, dominators: &Dominators, block: Block) -> V
 pub struct IteratedFrontier<'a> {
     cfg: &'a Cfg,
     dominators: &'a Dominators,
+    stored: Option<StoredFrontiers>,
     /// The last set for which the block was found to be in the frontier, or its subtree walked.
     found: Vec<u32>,
     walked: Vec<u32>,
@@ -44,20 +48,59 @@ pub struct IteratedFrontier<'a> {
 }
 
 impl<'a> IteratedFrontier<'a> {
+    /// Frontiers are stored while they have at most this many entries a block on average.
+    pub const STORED_PER_BLOCK: usize = 16;
+
     /// Tables for a graph.
     pub fn new(cfg: &'a Cfg, dominators: &'a Dominators) -> IteratedFrontier<'a> {
-        let blocks = cfg.block_count();
-        IteratedFrontier { cfg, dominators, found: vec![0; blocks], walked: vec![0; blocks], current: 0 }
+        let limit = IteratedFrontier::STORED_PER_BLOCK * cfg.block_count();
+        IteratedFrontier { stored: StoredFrontiers::compute(cfg, dominators, limit), ..Self::walking(cfg, dominators) }
     }
 
-    /// The least set that holds the frontiers of `definitions` and of its own members, among the blocks where
-    /// `is_live_in` holds; in reverse postorder.
-    ///
-    /// The walk stops at blocks where `is_live_in` does not hold. That loses nothing when it is the liveness on entry
-    /// of the variable that the set defines, since a definition that reaches an edge lives in every block that lies
-    /// between them in the tree. Pass `|_| true` for the frontier itself.
-    pub fn of(&mut self, definitions: &[Block], is_live_in: impl Fn(Block) -> bool) -> Vec<Block> {
+    /// The same without stored frontiers: the choice for a single set.
+    pub fn walking(cfg: &'a Cfg, dominators: &'a Dominators) -> IteratedFrontier<'a> {
+        let blocks = cfg.block_count();
+        IteratedFrontier { cfg, dominators, stored: None, found: vec![0; blocks], walked: vec![0; blocks], current: 0 }
+    }
+
+    /// The least set that holds the frontiers of `definitions` and of its own members, in reverse postorder. An
+    /// unreachable definition has no frontier.
+    pub fn of(&mut self, definitions: &[Block]) -> Vec<Block> {
         self.current += 1;
+        let mut frontier = match self.stored.take() {
+            Some(stored) => {
+                let frontier = self.look_up(&stored, definitions);
+                self.stored = Some(stored);
+                frontier
+            }
+            None => self.walk(definitions),
+        };
+        frontier.sort_unstable_by_key(|&block| self.cfg.position(block));
+        frontier
+    }
+
+    fn look_up(&mut self, stored: &StoredFrontiers, definitions: &[Block]) -> Vec<Block> {
+        let mut frontier: Vec<Block> = Vec::new();
+        let mut seen = 0;
+        let mut starts = definitions.iter().copied();
+        loop {
+            let source = match starts.next() {
+                Some(start) => start,
+                None if seen < frontier.len() => {
+                    seen += 1;
+                    frontier[seen - 1]
+                }
+                None => return frontier,
+            };
+            for &next in stored.of(source) {
+                if core::mem::replace(&mut self.found[next.index()], self.current) != self.current {
+                    frontier.push(next);
+                }
+            }
+        }
+    }
+
+    fn walk(&mut self, definitions: &[Block]) -> Vec<Block> {
         let (cfg, dominators) = (self.cfg, self.dominators);
         let key = |block: Block| (dominators.depth(block), dominators.preorder_number(block));
         let reachable = definitions.iter().filter(|&&block| cfg.is_reachable(block));
@@ -72,22 +115,66 @@ impl<'a> IteratedFrontier<'a> {
             while let Some(block) = stack.pop() {
                 for &next in cfg.successors(block) {
                     let leaves = dominators.parent(next) != Some(block) && dominators.depth(next) <= depth;
-                    if !leaves || self.found[next.index()] == self.current || !is_live_in(next) {
-                        continue;
+                    if leaves && core::mem::replace(&mut self.found[next.index()], self.current) != self.current {
+                        frontier.push(next);
+                        sources.push((key(next), next));
                     }
-                    self.found[next.index()] = self.current;
-                    frontier.push(next);
-                    sources.push((key(next), next));
                 }
                 for child in dominators.children(block) {
-                    if self.walked[child.index()] != self.current && is_live_in(child) {
-                        self.walked[child.index()] = self.current;
+                    if core::mem::replace(&mut self.walked[child.index()], self.current) != self.current {
                         stack.push(child);
                     }
                 }
             }
         }
-        frontier.sort_unstable_by_key(|&block| cfg.position(block));
         frontier
+    }
+}
+
+/// The frontier of every block `b`, `joins[first[b]..first[b + 1]]`.
+struct StoredFrontiers {
+    first: Vec<u32>,
+    joins: Vec<Block>,
+}
+
+impl StoredFrontiers {
+    /// None where there are more than `limit` entries.
+    fn compute(cfg: &Cfg, dominators: &Dominators, limit: usize) -> Option<StoredFrontiers> {
+        // A join is in the frontiers of its predecessors and of the blocks above them, up to what dominates the join.
+        let mut pairs: Vec<(Block, Block)> = Vec::new();
+        let mut last_join = vec![None; cfg.block_count()];
+        for &join in cfg.reverse_postorder() {
+            let end = dominators.parent(join);
+            for &predecessor in cfg.predecessors(join) {
+                let mut above = Some(predecessor).filter(|&block| cfg.is_reachable(block));
+                while let Some(block) = above.filter(|&block| Some(block) != end) {
+                    if last_join[block.index()].replace(join) == Some(join) {
+                        break;
+                    }
+                    pairs.push((block, join));
+                    above = dominators.parent(block);
+                }
+            }
+            if pairs.len() > limit {
+                return None;
+            }
+        }
+        let mut first = vec![0; cfg.block_count() + 1];
+        pairs.iter().for_each(|(block, _)| first[block.index()] += 1);
+        let mut end = 0;
+        for count in &mut first {
+            end += *count;
+            *count = end;
+        }
+        let mut joins = vec![Block::new(0); pairs.len()];
+        for (block, join) in pairs.into_iter().rev() {
+            first[block.index()] -= 1;
+            joins[first[block.index()] as usize] = join;
+        }
+        Some(StoredFrontiers { first, joins })
+    }
+
+    fn of(&self, block: Block) -> &[Block] {
+        &self.joins[self.first[block.index()] as usize..self.first[block.index() + 1] as usize]
     }
 }

@@ -16,6 +16,7 @@ mod dominator_tree;
 mod dominators;
 mod frontier;
 mod loops;
+mod path_numbering;
 mod post_dominators;
 
 pub use cfg::{Cfg, Edge};
@@ -24,4 +25,5 @@ pub use dominator_tree::DominatorTree;
 pub use dominators::Dominators;
 pub use frontier::{IteratedFrontier, dominance_frontier};
 pub use loops::{Loop, LoopData, Loops};
+pub use path_numbering::{PathNumbering, PathStep};
 pub use post_dominators::PostDominators;

@@ -1,4 +1,5 @@
 //! The analyses against definitions: on small random graphs and programs every answer is computed a second time, by
 //! brute force from the definition, and compared.
 
+mod flow;
 mod graph;

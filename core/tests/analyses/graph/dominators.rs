@@ -122,8 +122,10 @@ proptest! {
             found.sort_unstable();
             prop_assert_eq!(found, frontier(block));
         }
-        let mut walker = IteratedFrontier::new(&cfg, &dominators);
-        for _ in 0..2 {
+        for mut iterated in
+            [IteratedFrontier::new(&cfg, &dominators), IteratedFrontier::walking(&cfg, &dominators)]
+        {
+            iterated.of(&[Block::new(0)]);
             let start: Vec<Block> = picks.iter().map(|pick| Block::new(pick % graph.len())).collect();
             let mut expected: Vec<Block> = Vec::new();
             loop {
@@ -133,7 +135,7 @@ proptest! {
                 expected.push(next);
             }
             expected.sort_unstable();
-            let mut found = walker.of(&start, |_| true);
+            let mut found = iterated.of(&start);
             prop_assert!(found.is_sorted_by_key(|&block| cfg.position(block)));
             found.sort_unstable();
             prop_assert_eq!(found, expected);

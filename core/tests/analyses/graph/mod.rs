@@ -4,4 +4,5 @@ mod control_dependence;
 mod dominators;
 mod loops;
 mod orders;
-mod random_graph;
+mod path_numbering;
+pub mod random_graph;

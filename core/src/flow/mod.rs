@@ -1,0 +1,22 @@
+//! What flows through a function: one dataflow solver, and the problems that everybody needs.
+//!
+//! ```text
+//! Values          which definition each use sees, joins included: the SSA lens
+//!  ├─▶ ValueUses            the other way round
+//!  ├─▶ ReachingDefinitions  the set of definitions behind a value
+//!  ├─▶ Predicates           which guards are the same, opposite, or known where
+//!  └─▶ Divergence           which values and branches differ between the lanes of a warp, and why
+//! Liveness        which registers are read later
+//! ```
+
+mod liveness;
+mod reaching;
+mod solver;
+mod uses;
+mod values;
+
+pub use liveness::{LiveSet, Liveness};
+pub use reaching::{ReachingDefinition, ReachingDefinitions};
+pub use solver::{Direction, FactSink, Problem, Silent, Solution, solve};
+pub use uses::{ValueUse, ValueUses};
+pub use values::{Definition, JoinArg, Value, Values};

@@ -1,0 +1,293 @@
+//! Value names: the static single assignment lens over registers that are assigned many times.
+//!
+//! ```text
+//! a: i = 0        i is v1                       register  value   definition
+//!    br h                                       i         v0      join at h of v1 (from a), v3 (from b)
+//! h: br p, b, c   i is v0, a join of v1 and v3            v1      a's mov
+//! b: @q i = 7     i is v2, if q, else v0                  v2      the guarded mov, old value v0
+//!    i = i + 1    reads v2; i is v3                       v3      the add, reads v2
+//!    br h
+//! ```
+//!
+//! Every use sees exactly one value: what the function was given, what one instruction wrote, what a guarded
+//! instruction wrote or else left, or a join of values at the start of a block. As long as control is where a value's
+//! definition dominates, the name stands for one number a lane: two uses with the same name read the same number, and
+//! "the register still holds this value" is a comparison of names ([`Values::before`]).
+//!
+//! The function is not changed and nothing needs to be rebuilt. Joins are placed by iterated dominance frontiers
+//! (minimal), and only for registers that some block reads before it writes them and that have several definitions or
+//! one that does not dominate a read (semi-pruned); a read that a path reaches without any definition sees the
+//! register's value on entry. Then one walk over the dominator tree names everything.
+//!
+//! Time and space: linear in instructions and blocks, plus the joins with their arguments. Instructions are read once,
+//! into one flat array that holds first registers and then their values.
+//!
+//! Source: R. Cytron and others, Efficiently computing static single assignment form and the control dependence graph,
+//! TOPLAS 1991; P. Briggs and others, Practical improvements to the construction and destruction of static single
+//! assignment form, SPE 1998 (semi-pruned).
+
+mod naming;
+
+use alloc::vec::Vec;
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntityRef, PrimaryMap, entity_impl};
+
+use crate::graph::{Cfg, Dominators, Edge};
+use crate::ir::{Block, Function, Inst, Reg};
+use naming::Naming;
+
+/// A value name of one [`Values`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Value(u32);
+entity_impl!(Value, "v");
+
+/// Where a value comes from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Definition {
+    /// What the register holds when control comes in: an argument, or nothing assigned yet (which reads as 0).
+    Entry,
+    /// What an unguarded instruction writes.
+    Inst {
+        /// The instruction.
+        inst: Inst,
+        /// Which of its destinations.
+        index: u32,
+    },
+    /// What a guarded instruction writes where its guard holds, and the old value elsewhere.
+    Guarded {
+        /// The instruction.
+        inst: Inst,
+        /// Which of its destinations.
+        index: u32,
+        /// What the register held before.
+        old: Value,
+    },
+    /// The value that comes along with control at the start of a block; see [`Values::join_args`].
+    Join {
+        /// The block.
+        block: Block,
+    },
+}
+
+impl Definition {
+    /// The instruction that writes it, guarded or not.
+    pub fn inst(self) -> Option<Inst> {
+        match self {
+            Definition::Inst { inst, .. } | Definition::Guarded { inst, .. } => Some(inst),
+            Definition::Entry | Definition::Join { .. } => None,
+        }
+    }
+}
+
+/// What a join gets along one edge.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct JoinArg {
+    /// The edge; none for control that comes from outside.
+    pub edge: PackedOption<Edge>,
+    /// The value.
+    pub value: Value,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct ValueData {
+    reg: Reg,
+    definition: Definition,
+}
+
+/// An instruction's part of the flat array: uses are `slots[start..middle]`, definitions `slots[middle..end]`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Record {
+    inst: Inst,
+    start: u32,
+    middle: u32,
+    end: u32,
+    is_guarded: bool,
+}
+
+/// From `point` on, as far as the defining block dominates (before `scope_end`), the register holds the value, unless a
+/// later event says otherwise.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Event {
+    point: u32,
+    scope_end: u32,
+    value: Value,
+    /// The nearest earlier event of the register whose scope reaches here.
+    outer: u32,
+}
+
+/// What is known of a register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum RegKind {
+    /// Never written: its entry value, if anything reads it.
+    Constant(PackedOption<Value>),
+    /// Written once, and everything that reads it is dominated by that.
+    Single,
+    /// Joins are placed: its value is known everywhere.
+    Joined,
+    /// Written several times, read only in the block that wrote it before: known from there to that block's end.
+    Local,
+}
+
+/// The value names of a function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Values {
+    values: PrimaryMap<Value, ValueData>,
+    /// By visit; blocks in preorder of the dominator tree, then the unreachable ones.
+    records: Vec<Record>,
+    /// Instruction to its record, `NONE` where it has none.
+    record_of: Vec<u32>,
+    /// Uses and definitions of all instructions; a block has a slot of its own at its start and one at its end, so
+    /// that all points are distinct.
+    slots: Vec<Value>,
+    /// A reachable block's first slot and its last, (`NONE`, `NONE`) for others.
+    block_slots: Vec<(u32, u32)>,
+    /// Joins are the first values; the arguments of `v` are `args[first_arg[v]..first_arg[v + 1]]`.
+    first_arg: Vec<u32>,
+    args: Vec<JoinArg>,
+    /// The joins of a block, as a range of values.
+    block_joins: Vec<(u32, u32)>,
+    kinds: Vec<RegKind>,
+    /// Events of register `r` are `events[first_event[r]..first_event[r + 1]]`, in order of their points.
+    first_event: Vec<u32>,
+    events: Vec<Event>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Values {
+    /// Names the values of a function.
+    pub fn compute(func: &Function, cfg: &Cfg, dominators: &Dominators) -> Values {
+        Naming::new(func, cfg, dominators).run()
+    }
+
+    /// How many values there are; their numbers are dense.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// All values: joins first, then in the order of the dominator tree.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Value> + ExactSizeIterator + use<> {
+        (0..self.values.len()).map(Value::new)
+    }
+
+    /// Where a value comes from.
+    pub fn definition(&self, value: Value) -> Definition {
+        self.values[value].definition
+    }
+
+    /// The register that a value is or was in.
+    pub fn reg(&self, value: Value) -> Reg {
+        self.values[value].reg
+    }
+
+    /// The block where a value is defined. None for an entry value.
+    pub fn block(&self, func: &Function, value: Value) -> Option<Block> {
+        match self.definition(value) {
+            Definition::Entry => None,
+            Definition::Inst { inst, .. } | Definition::Guarded { inst, .. } => func.inst_block(inst),
+            Definition::Join { block } => Some(block),
+        }
+    }
+
+    /// The values that an instruction reads, parallel to [`crate::ir::InstData::uses`]: the guard first, then the
+    /// operands, repetitions kept. Empty for an instruction that did not stand in the function.
+    pub fn used(&self, inst: Inst) -> &[Value] {
+        self.record(inst).map_or(&[], |record| &self.slots[record.start as usize..record.middle as usize])
+    }
+
+    /// The values that an instruction's destinations hold after it, in their order.
+    pub fn defined(&self, inst: Inst) -> &[Value] {
+        self.record(inst).map_or(&[], |record| &self.slots[record.middle as usize..record.end as usize])
+    }
+
+    /// The value of an instruction's guard, if it has one.
+    pub fn guard(&self, inst: Inst) -> Option<Value> {
+        self.record(inst).filter(|record| record.is_guarded).map(|record| self.slots[record.start as usize])
+    }
+
+    /// The values of an instruction's operands without its guard.
+    pub fn operands(&self, inst: Inst) -> &[Value] {
+        &self.used(inst)[usize::from(self.guard(inst).is_some())..]
+    }
+
+    /// What a join gets: one argument for each edge from a reachable block, parallel to those of [`Cfg::in_edges`],
+    /// then one for control from outside if the block is an entry. Empty for other values.
+    pub fn join_args(&self, value: Value) -> &[JoinArg] {
+        match self.first_arg.get(value.index()..value.index() + 2) {
+            Some(&[start, end]) => &self.args[start as usize..end as usize],
+            _ => &[],
+        }
+    }
+
+    /// The joins at the start of a block, by rising register.
+    pub fn joins(&self, block: Block) -> impl ExactSizeIterator<Item = Value> + use<> {
+        let (start, end) = self.block_joins[block.index()];
+        (start as usize..end as usize).map(Value::new)
+    }
+
+    /// Calls `visit` with every value that this one is directly made of: a join's arguments; for an instruction's
+    /// result what it reads, and the old value of a guarded one.
+    pub fn for_each_source(&self, value: Value, mut visit: impl FnMut(Value)) {
+        match self.definition(value) {
+            Definition::Entry => {}
+            Definition::Inst { inst, .. } => self.used(inst).iter().for_each(|&used| visit(used)),
+            Definition::Guarded { inst, old, .. } => {
+                self.used(inst).iter().for_each(|&used| visit(used));
+                visit(old);
+            }
+            Definition::Join { .. } => self.join_args(value).iter().for_each(|arg| visit(arg.value)),
+        }
+    }
+
+    /// The value of a register before an instruction. None where it has no name: what is there was never read from
+    /// there and may be one of several values. Time: logarithmic in the register's definitions.
+    pub fn before(&self, func: &Function, inst: Inst, reg: Reg) -> Option<Value> {
+        self.at_point(func.inst_block(inst)?, self.record(inst)?.start, reg)
+    }
+
+    /// The value of a register after an instruction; see [`Values::before`].
+    pub fn after(&self, func: &Function, inst: Inst, reg: Reg) -> Option<Value> {
+        self.at_point(func.inst_block(inst)?, self.record(inst)?.end, reg)
+    }
+
+    /// The value of a register before a block's first instruction; see [`Values::before`].
+    pub fn at_start(&self, block: Block, reg: Reg) -> Option<Value> {
+        self.at_point(block, self.block_slots[block.index()].0, reg)
+    }
+
+    /// The value of a register after a block's terminator; see [`Values::before`].
+    pub fn at_end(&self, block: Block, reg: Reg) -> Option<Value> {
+        self.at_point(block, self.block_slots[block.index()].1, reg)
+    }
+
+    fn at_point(&self, block: Block, point: u32, reg: Reg) -> Option<Value> {
+        let (block_start, _) = self.block_slots[block.index()];
+        if block_start == NONE {
+            return None;
+        }
+        if let RegKind::Constant(value) = self.kinds[reg.index()] {
+            return value.expand();
+        }
+        let (start, end) = (self.first_event[reg.index()], self.first_event[reg.index() + 1]);
+        let events = &self.events[start as usize..end as usize];
+        let mut index = events.partition_point(|event| event.point <= point).checked_sub(1)? as u32;
+        while events[index as usize].scope_end <= point {
+            index = events[index as usize].outer;
+            if index == NONE {
+                return None;
+            }
+        }
+        let event = events[index as usize];
+        let is_local = self.kinds[reg.index()] == RegKind::Local;
+        (!is_local || event.point > block_start).then_some(event.value)
+    }
+
+    fn record(&self, inst: Inst) -> Option<&Record> {
+        self.records.get(*self.record_of.get(inst.index())? as usize)
+    }
+}

@@ -1,0 +1,420 @@
+//! The construction of [`Values`], in three steps: read the instructions, place the joins, name everything.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntityRef, PrimaryMap};
+
+use super::{Definition, Event, JoinArg, NONE, Record, RegKind, Value, ValueData, Values};
+use crate::graph::{Cfg, Dominators, IteratedFrontier};
+use crate::ir::{Block, Function, Reg};
+
+pub(super) struct Naming<'a> {
+    func: &'a Function,
+    cfg: &'a Cfg,
+    dominators: &'a Dominators,
+    /// Blocks in the order of the visit: preorder of the dominator tree, then the unreachable ones.
+    order: Vec<Block>,
+    /// By place in `order`, and one past it: the first slot.
+    place_slots: Vec<u32>,
+    /// By place in `order`, and one past it: the first record.
+    place_records: Vec<u32>,
+    regs: Vec<RegFacts>,
+    /// What each register holds at the point of the walk; `NONE` for the entry value.
+    current: Vec<u32>,
+    entry_values: Vec<PackedOption<Value>>,
+    /// Events of all registers in the order of their points.
+    events: Vec<(Reg, Event)>,
+    result: Values,
+}
+
+/// What reading the instructions tells of a register.
+#[derive(Clone, Copy, Default)]
+struct RegFacts {
+    definitions: u32,
+    /// One more than the place in the order of the block that wrote it last.
+    written_in: u32,
+    is_param: bool,
+    /// Read in a block before it is written there.
+    is_exposed: bool,
+    /// Read where no definition dominates.
+    is_undominated: bool,
+}
+
+impl RegFacts {
+    fn needs_joins(self) -> bool {
+        self.definitions > 0 && self.is_exposed && (self.definitions > 1 || self.is_param || self.is_undominated)
+    }
+}
+
+impl<'a> Naming<'a> {
+    pub(super) fn new(func: &'a Function, cfg: &'a Cfg, dominators: &'a Dominators) -> Naming<'a> {
+        let mut order = dominators.preorder().to_vec();
+        order.extend(func.block_order().filter(|&block| !cfg.is_reachable(block)));
+        let mut regs = vec![RegFacts::default(); func.regs.len()];
+        for reg in func.params.iter().filter_map(|param| param.reg) {
+            regs[reg.index()].is_param = true;
+        }
+        // A good guess for the size of what follows: most instructions write one register and read two.
+        let insts = func.insts.len();
+        let result = Values {
+            values: PrimaryMap::with_capacity(insts + func.params.len()),
+            records: Vec::with_capacity(insts),
+            record_of: vec![NONE; insts],
+            slots: Vec::with_capacity(3 * insts + 2 * order.len()),
+            block_slots: vec![(NONE, NONE); cfg.block_count()],
+            first_arg: Vec::new(),
+            args: Vec::new(),
+            block_joins: vec![(0, 0); cfg.block_count()],
+            kinds: Vec::new(),
+            first_event: Vec::new(),
+            events: Vec::new(),
+        };
+        Naming {
+            func,
+            cfg,
+            dominators,
+            place_slots: Vec::with_capacity(order.len() + 1),
+            place_records: Vec::with_capacity(order.len() + 1),
+            order,
+            regs,
+            current: vec![NONE; func.regs.len()],
+            entry_values: vec![None.into(); func.regs.len()],
+            events: Vec::with_capacity(insts),
+            result,
+        }
+    }
+
+    pub(super) fn run(mut self) -> Values {
+        self.read_instructions();
+        self.place_joins();
+        for reg in self.func.params.iter().filter_map(|param| param.reg) {
+            self.entry_value(reg);
+        }
+        self.name_reachable();
+        self.name_unreachable();
+        self.sort_events();
+        self.result
+    }
+
+    // --- reading -----------------------------------------------------------------------------------------------
+
+    /// Fills records and slots; a slot holds the number of its register for now.
+    fn read_instructions(&mut self) {
+        let reachable = self.dominators.preorder().len();
+        for place in 0..self.order.len() {
+            let block = self.order[place];
+            let first_slot = self.result.slots.len() as u32;
+            self.place_slots.push(first_slot);
+            self.place_records.push(self.result.records.len() as u32);
+            self.result.slots.push(Value::new(0));
+            if place < reachable {
+                self.read_block(
+                    block,
+                    |naming, reg| naming.note_read(block, place, reg),
+                    |naming, reg| {
+                        let facts = &mut naming.regs[reg.index()];
+                        facts.definitions += 1;
+                        facts.written_in = place as u32 + 1;
+                    },
+                );
+                self.result.block_slots[block.index()] = (first_slot, self.result.slots.len() as u32);
+            } else {
+                self.read_block(block, |_, _| {}, |_, _| {});
+            }
+            self.result.slots.push(Value::new(0));
+        }
+        self.place_slots.push(self.result.slots.len() as u32);
+        self.place_records.push(self.result.records.len() as u32);
+    }
+
+    fn read_block(
+        &mut self,
+        block: Block,
+        mut read: impl FnMut(&mut Self, Reg),
+        mut write: impl FnMut(&mut Self, Reg),
+    ) {
+        let func = self.func;
+        for inst in func.block_insts(block) {
+            let data = &func.insts[inst];
+            let start = self.result.slots.len() as u32;
+            data.for_each_use(|reg| {
+                self.result.slots.push(Value::from_u32(reg.as_u32()));
+                read(self, reg);
+            });
+            let middle = self.result.slots.len() as u32;
+            for &reg in &data.dsts {
+                self.result.slots.push(Value::from_u32(reg.as_u32()));
+                if data.guard.is_some() {
+                    read(self, reg);
+                }
+                write(self, reg);
+            }
+            let end = self.result.slots.len() as u32;
+            self.result.record_of[inst.index()] = self.result.records.len() as u32;
+            self.result.records.push(Record { inst, start, middle, end, is_guarded: data.guard.is_some() });
+        }
+    }
+
+    fn note_read(&mut self, block: Block, place: usize, reg: Reg) {
+        let facts = &mut self.regs[reg.index()];
+        if facts.written_in == place as u32 + 1 {
+            return;
+        }
+        facts.is_exposed = true;
+        // The tree's preorder brings a dominating definition before this read.
+        facts.is_undominated |=
+            facts.written_in == 0 || !self.dominators.dominates(self.order[facts.written_in as usize - 1], block);
+    }
+
+    // --- joins -------------------------------------------------------------------------------------------------
+
+    fn place_joins(&mut self) {
+        let reachable = self.dominators.preorder().len();
+        let pairs = self.find_joins();
+        // By block in the order of the visit; within a block registers rise already.
+        let mut first = vec![0u32; reachable + 1];
+        for (place, _) in &pairs {
+            first[*place as usize] += 1;
+        }
+        let mut end = 0;
+        for count in &mut first {
+            end += *count;
+            *count = end;
+        }
+        let mut joins = vec![(Block::new(0), Reg::new(0)); pairs.len()];
+        for &(place, reg) in pairs.iter().rev() {
+            first[place as usize] -= 1;
+            joins[first[place as usize] as usize] = (self.order[place as usize], reg);
+        }
+        for place in 0..reachable {
+            self.result.block_joins[self.order[place].index()] = (first[place], first[place + 1]);
+        }
+        let is_reachable = |block: &&Block| self.cfg.is_reachable(**block);
+        for (block, reg) in joins {
+            let value = self.result.values.push(ValueData { reg, definition: Definition::Join { block } });
+            self.result.first_arg.push(self.result.args.len() as u32);
+            let args = self.cfg.predecessors(block).iter().filter(is_reachable).count()
+                + usize::from(self.cfg.is_entry(block));
+            let unset = JoinArg { edge: None.into(), value };
+            self.result.args.extend(core::iter::repeat_n(unset, args));
+        }
+        self.result.first_arg.push(self.result.args.len() as u32);
+    }
+
+    /// Place of the block and register of each join, registers rising.
+    fn find_joins(&self) -> Vec<(u32, Reg)> {
+        if !self.regs.iter().any(|facts| facts.needs_joins()) {
+            return Vec::new();
+        }
+        // The blocks that define each register, as compressed rows.
+        let mut first = vec![0u32; self.regs.len() + 1];
+        let mut end = 0;
+        for (count, facts) in first.iter_mut().zip(&self.regs) {
+            *count = end;
+            end += if facts.needs_joins() { facts.definitions } else { 0 };
+        }
+        first[self.regs.len()] = end;
+        let mut free = first.clone();
+        let mut blocks = vec![Block::new(0); end as usize];
+        for place in 0..self.dominators.preorder().len() {
+            for record in &self.result.records[self.record_range(place)] {
+                for slot in record.middle..record.end {
+                    let reg = self.result.slots[slot as usize].index();
+                    if self.regs[reg].needs_joins() {
+                        blocks[free[reg] as usize] = self.order[place];
+                        free[reg] += 1;
+                    }
+                }
+            }
+        }
+        let mut frontier = IteratedFrontier::new(self.cfg, self.dominators);
+        let mut pairs = Vec::new();
+        let mut definitions = Vec::new();
+        for reg in (0..self.regs.len()).filter(|&reg| self.regs[reg].needs_joins()) {
+            definitions.clear();
+            definitions.extend_from_slice(self.cfg.entries());
+            definitions.extend_from_slice(&blocks[first[reg] as usize..first[reg + 1] as usize]);
+            definitions.dedup();
+            let joins = frontier.of(&definitions);
+            pairs.extend(joins.into_iter().map(|block| (self.dominators.preorder_number(block), Reg::new(reg))));
+        }
+        pairs
+    }
+
+    // --- naming ------------------------------------------------------------------------------------------------
+
+    fn name_reachable(&mut self) {
+        let (cfg, dominators) = (self.cfg, self.dominators);
+        let ordinals = self.edge_ordinals();
+        // What to put back when the walk leaves a subtree; only for registers that have joins, since nothing reads the
+        // others where their definitions do not dominate.
+        let mut undo: Vec<(Reg, u32)> = Vec::new();
+        let mut open: Vec<(usize, usize)> = Vec::new();
+        for place in 0..dominators.preorder().len() {
+            while let Some(&(end, depth)) = open.last()
+                && end <= place
+            {
+                for (reg, value) in undo.drain(depth..).rev() {
+                    self.current[reg.index()] = value;
+                }
+                open.pop();
+            }
+            let block = self.order[place];
+            let subtree_end = place + dominators.subtree(block).len();
+            open.push((subtree_end, undo.len()));
+            let scope_end = self.place_slots[subtree_end];
+
+            for join in self.result.joins(block) {
+                let reg = self.result.values[join].reg;
+                self.set(reg, join, &mut undo);
+                self.events.push((reg, Event { point: self.place_slots[place], scope_end, value: join, outer: NONE }));
+                if cfg.is_entry(block) {
+                    let value = self.entry_value(reg);
+                    let last = self.result.first_arg[join.index() + 1] as usize - 1;
+                    self.result.args[last] = JoinArg { edge: None.into(), value };
+                }
+            }
+            for record in self.record_range(place) {
+                self.name_record(record, |naming, reg, value, slot| {
+                    naming.set(reg, value, &mut undo);
+                    naming.events.push((reg, Event { point: slot + 1, scope_end, value, outer: NONE }));
+                });
+            }
+            for edge in cfg.out_edges(block) {
+                for join in self.result.joins(cfg.target(edge)) {
+                    let value = self.read(self.result.values[join].reg);
+                    let place = self.result.first_arg[join.index()] + ordinals[edge.index()];
+                    self.result.args[place as usize] = JoinArg { edge: edge.into(), value };
+                }
+            }
+        }
+    }
+
+    /// In unreachable blocks a read sees the block's own definitions and otherwise the entry value. Nothing runs there;
+    /// the names only have to exist.
+    fn name_unreachable(&mut self) {
+        let reachable = self.dominators.preorder().len();
+        if reachable == self.order.len() {
+            return;
+        }
+        self.current.fill(NONE);
+        let mut written = Vec::new();
+        for place in reachable..self.order.len() {
+            for record in self.record_range(place) {
+                self.name_record(record, |naming, reg, value, _| {
+                    naming.current[reg.index()] = value.as_u32();
+                    written.push(reg);
+                });
+            }
+            for reg in written.drain(..) {
+                self.current[reg.index()] = NONE;
+            }
+        }
+    }
+
+    /// Replaces registers by values in an instruction's slots. All uses are read before anything is written.
+    fn name_record(&mut self, record: usize, mut write: impl FnMut(&mut Self, Reg, Value, u32)) {
+        let Record { inst, start, middle, end, is_guarded } = self.result.records[record];
+        for slot in start..middle {
+            let reg = Reg::from_u32(self.result.slots[slot as usize].as_u32());
+            self.result.slots[slot as usize] = self.read(reg);
+        }
+        for slot in middle..end {
+            let reg = Reg::from_u32(self.result.slots[slot as usize].as_u32());
+            let index = slot - middle;
+            let definition = if is_guarded {
+                Definition::Guarded { inst, index, old: self.read(reg) }
+            } else {
+                Definition::Inst { inst, index }
+            };
+            let value = self.result.values.push(ValueData { reg, definition });
+            self.result.slots[slot as usize] = value;
+            write(self, reg, value, slot);
+        }
+    }
+
+    fn read(&mut self, reg: Reg) -> Value {
+        match self.current[reg.index()] {
+            NONE => self.entry_value(reg),
+            value => Value::from_u32(value),
+        }
+    }
+
+    fn set(&mut self, reg: Reg, value: Value, undo: &mut Vec<(Reg, u32)>) {
+        let old = core::mem::replace(&mut self.current[reg.index()], value.as_u32());
+        if self.regs[reg.index()].needs_joins() {
+            undo.push((reg, old));
+        }
+    }
+
+    fn entry_value(&mut self, reg: Reg) -> Value {
+        if let Some(value) = self.entry_values[reg.index()].expand() {
+            return value;
+        }
+        let value = self.result.values.push(ValueData { reg, definition: Definition::Entry });
+        self.entry_values[reg.index()] = value.into();
+        value
+    }
+
+    /// For each edge from a reachable block its place among those into its target.
+    fn edge_ordinals(&self) -> Vec<u32> {
+        let mut ordinals = vec![0; self.cfg.edge_count()];
+        if self.result.args.is_empty() {
+            return ordinals;
+        }
+        for &block in self.cfg.reverse_postorder() {
+            let edges = self.cfg.in_edges(block).iter().filter(|&&edge| self.cfg.is_reachable(self.cfg.source(edge)));
+            edges.enumerate().for_each(|(ordinal, edge)| ordinals[edge.index()] = ordinal as u32);
+        }
+        ordinals
+    }
+
+    fn record_range(&self, place: usize) -> core::ops::Range<usize> {
+        self.place_records[place] as usize..self.place_records[place + 1] as usize
+    }
+
+    // --- events ------------------------------------------------------------------------------------------------
+
+    /// Sorts the events by register, keeps their order, and links each to the one it stands inside.
+    fn sort_events(&mut self) {
+        let kinds = self.regs.iter().enumerate().map(|(reg, facts)| match facts {
+            _ if facts.definitions == 0 => RegKind::Constant(self.entry_values[reg]),
+            _ if facts.needs_joins() => RegKind::Joined,
+            _ if facts.definitions == 1 && !facts.is_param => RegKind::Single,
+            _ => RegKind::Local,
+        });
+        self.result.kinds = kinds.collect();
+
+        let count = self.regs.len();
+        let mut first = vec![0u32; count + 1];
+        self.events.iter().for_each(|(reg, _)| first[reg.index()] += 1);
+        let mut end = 0;
+        for (reg, place) in first.iter_mut().enumerate() {
+            // A register with joins has its entry value wherever nothing else reaches.
+            let events = *place + u32::from(reg < count && self.regs[reg].needs_joins());
+            *place = end;
+            end += events;
+        }
+        let unset = Event { point: 0, scope_end: u32::MAX, value: Value::new(0), outer: NONE };
+        let mut events = vec![unset; end as usize];
+        let mut free = first.clone();
+        for reg in 0..count {
+            if self.regs[reg].needs_joins() {
+                events[free[reg] as usize].value = self.entry_value(Reg::new(reg));
+                free[reg] += 1;
+            }
+        }
+        for &(reg, event) in &self.events {
+            let (start, place) = (first[reg.index()], free[reg.index()]);
+            free[reg.index()] += 1;
+            let mut outer = if place > start { place - start - 1 } else { NONE };
+            while outer != NONE && events[(start + outer) as usize].scope_end <= event.point {
+                outer = events[(start + outer) as usize].outer;
+            }
+            events[place as usize] = Event { outer, ..event };
+        }
+        self.result.first_event = first;
+        self.result.events = events;
+    }
+}

@@ -1,0 +1,6 @@
+//! Dataflow problems against their definitions.
+
+mod liveness;
+pub mod random_program;
+mod reaching;
+mod values;

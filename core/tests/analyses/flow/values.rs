@@ -1,0 +1,122 @@
+//! Value names against executions: along random walks, a name must stand for what its register holds.
+
+use cranelift_entity::EntityRef;
+use proptest::prelude::*;
+use std::collections::HashMap;
+use warpscope_core::flow::{Definition, Value, ValueUse, ValueUses, Values};
+use warpscope_core::graph::Edge;
+use warpscope_core::ir::Reg;
+
+use super::random_program::{REGS, analysed, programs};
+
+/// Every write puts a fresh number into its register, so that equal numbers mean the same write.
+#[derive(Default)]
+struct Run {
+    regs: [u32; REGS],
+    named: HashMap<Value, u32>,
+    writes: u32,
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn a_name_stands_for_what_its_register_holds(
+        program in programs(7),
+        choices in prop::collection::vec((0usize..6, any::<u32>()), 1..40),
+        entry in 0usize..2,
+    ) {
+        let (func, cfg, dominators) = analysed(&program);
+        let values = Values::compute(&func, &cfg, &dominators);
+        let mut run = Run::default();
+        run.regs[0] = u32::MAX;
+        for value in values.iter().filter(|&value| values.definition(value) == Definition::Entry) {
+            run.named.insert(value, run.regs[values.reg(value).index()]);
+        }
+        let mut block = cfg.entries()[entry % cfg.entries().len()];
+        let mut along: Option<Edge> = None;
+        for (choice, mut guards) in choices {
+            let arriving: Vec<(Value, u32)> = values
+                .joins(block)
+                .map(|join| {
+                    let args: Vec<_> = values.join_args(join).iter().filter(|arg| arg.edge.expand() == along).collect();
+                    assert_eq!(args.len(), 1);
+                    (join, run.named[&args[0].value])
+                })
+                .collect();
+            run.named.extend(arriving);
+            for reg in (0..REGS).map(Reg::new) {
+                if let Some(value) = values.at_start(block, reg) {
+                    prop_assert_eq!(run.named[&value], run.regs[reg.index()], "{:?} at the start of {:?}", reg, block);
+                }
+            }
+            for inst in func.block_insts(block) {
+                let data = &func.insts[inst];
+                for reg in (0..REGS).map(Reg::new) {
+                    if let Some(value) = values.before(&func, inst, reg) {
+                        prop_assert_eq!(run.named[&value], run.regs[reg.index()], "{:?} before {:?}", reg, inst);
+                    }
+                }
+                prop_assert_eq!(values.used(inst).len(), data.uses().len());
+                for (&reg, &value) in data.uses().iter().zip(values.used(inst)) {
+                    prop_assert_eq!(values.reg(value), reg);
+                    prop_assert_eq!(values.before(&func, inst, reg), Some(value));
+                    prop_assert_eq!(run.named[&value], run.regs[reg.index()]);
+                }
+                let holds = data.guard.is_none() || guards & 1 == 1;
+                guards >>= 1;
+                for (&reg, &value) in data.dsts.iter().zip(values.defined(inst)) {
+                    if holds {
+                        run.writes += 1;
+                        run.regs[reg.index()] = run.writes;
+                        run.named.insert(value, run.writes);
+                    } else {
+                        let Definition::Guarded { old, .. } = values.definition(value) else { panic!() };
+                        run.named.insert(value, run.named[&old]);
+                    }
+                    prop_assert_eq!(values.after(&func, inst, reg), Some(value));
+                    prop_assert_eq!(run.named[&value], run.regs[reg.index()]);
+                }
+            }
+            for reg in (0..REGS).map(Reg::new) {
+                if let Some(value) = values.at_end(block, reg) {
+                    prop_assert_eq!(run.named[&value], run.regs[reg.index()], "{:?} at the end of {:?}", reg, block);
+                }
+            }
+            let outs = cfg.successors(block).len();
+            if outs == 0 {
+                break;
+            }
+            along = cfg.out_edge(block, choice % outs);
+            block = cfg.target(along.unwrap());
+        }
+    }
+
+    #[test]
+    fn uses_are_the_names_turned_round(program in programs(7)) {
+        let (func, cfg, dominators) = analysed(&program);
+        let values = Values::compute(&func, &cfg, &dominators);
+        let uses = ValueUses::compute(&func, &values);
+        let mut readers = 0;
+        for value in values.iter() {
+            for &reader in uses.of(value) {
+                readers += 1;
+                match reader {
+                    ValueUse::Operand { inst, index } => prop_assert_eq!(values.used(inst)[index as usize], value),
+                    ValueUse::Old(made) => {
+                        let Definition::Guarded { old, .. } = values.definition(made) else { panic!() };
+                        prop_assert_eq!(old, value);
+                    }
+                    ValueUse::Argument(join) => {
+                        prop_assert!(values.join_args(join).iter().any(|arg| arg.value == value));
+                    }
+                }
+            }
+        }
+        let operands: usize =
+            func.block_order().flat_map(|block| func.block_insts(block)).map(|inst| values.used(inst).len()).sum();
+        let olds = values.iter().filter(|&v| matches!(values.definition(v), Definition::Guarded { .. })).count();
+        let args: usize = values.iter().map(|value| values.join_args(value).len()).sum();
+        prop_assert_eq!(readers, operands + olds + args);
+    }
+}
