@@ -1,11 +1,28 @@
 // What a newcomer meets.
 
+import assert from "node:assert/strict";
 import test from "node:test";
-import { openPage, screenshot, useBrowser } from "./harness.mjs";
+import { gzipSync } from "node:zlib";
+import { openPage, SITE, screenshot, useBrowser } from "./harness.mjs";
 
 useBrowser();
 
 test("the page opens", async (t) => {
   const page = await openPage(t);
   await screenshot(page, "first-view");
+});
+
+test("what is loaded before anybody clicks is within the budget, and all from here", async (t) => {
+  const loaded = new Map();
+  const page = await openPage(t, {
+    prepare: (page) => page.on("response", (response) => loaded.set(response.url(), response.body())),
+  });
+  await page.waitForLoadState("networkidle");
+  let total = 0;
+  for (const [url, body] of loaded) {
+    assert.ok(url.startsWith(SITE), `${url} is somewhere else`);
+    total += gzipSync(await body, { level: 9 }).length;
+  }
+  assert.ok(loaded.size > 3, "the page, its script, its wasm and its worker at least");
+  assert.ok(total <= 525_000, `${total} bytes compressed`);
 });

@@ -39,7 +39,11 @@ export function useBrowser() {
 
 /// Opens the page as a newcomer's browser would, in a profile of its own, and waits until the laboratory is there.
 /// When the test ends, an error that the page wrote to its console fails it.
-export async function openPage(test, { hash = "", viewport = WIDE, colorScheme = "light", reducedMotion = "reduce" } = {}) {
+/// `prepare` is given the page before anything is loaded.
+export async function openPage(
+  test,
+  { hash = "", viewport = WIDE, colorScheme = "light", reducedMotion = "reduce", prepare = () => {} } = {},
+) {
   const context = await browser.newContext({
     viewport,
     colorScheme,
@@ -55,6 +59,7 @@ export async function openPage(test, { hash = "", viewport = WIDE, colorScheme =
     await context.close();
     assert.deepEqual(problems, [], "the page reported errors");
   });
+  await prepare(page);
   await page.goto(SITE + hash);
   await page.locator("main").waitFor();
   return page;
