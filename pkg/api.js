@@ -2,7 +2,40 @@
 
 import * as engine from "./engine.js";
 
+/** The program or the options were wrong, or a run failed. */
+export class EngineError extends Error {
+  constructor({ message, diagnostics }) {
+    super(message);
+    this.name = "EngineError";
+    this.diagnostics = diagnostics;
+  }
+}
+
 /** The package's version. */
 export function version() {
   return engine.version();
+}
+
+/** Reads a program. What is wrong with it is part of the answer. */
+export function parse(source, options = {}) {
+  return call(engine.parse, source, options);
+}
+
+/** Runs passes over a program. */
+export function optimize(source, options = {}) {
+  return call(engine.optimize, source, options);
+}
+
+/** Runs a program's launch on the simulated multiprocessor. */
+export function simulate(source, options = {}) {
+  return call(engine.simulate, source, options);
+}
+
+/** The engine answers `{ "ok": … }` or `{ "error": { "message", "diagnostics" } }`. */
+function call(entry, source, options) {
+  const answer = JSON.parse(entry(String(source), JSON.stringify(options)));
+  if (answer.error) {
+    throw new EngineError(answer.error);
+  }
+  return answer.ok;
 }

@@ -1,3 +1,6 @@
+/** What a program is written in: the laboratory's own text, or what nvcc prints. */
+export type Language = "wir" | "ptx";
+
 /** The package's version. */
 export function version(): string;
 
@@ -6,3 +9,161 @@ export function version(): string;
  * @param source where the wasm is, if not beside the package's files: its address, a response, its bytes or a compiled module
  */
 export function init(source?: string | URL | Request | Response | Promise<Response> | BufferSource | WebAssembly.Module): Promise<void>;
+
+/** Reads a program. What is wrong with it is part of the answer. */
+export function parse(source: string, options?: ParseOptions): Parsed;
+
+/**
+ * Runs passes over a program; the answer is that of `warpscope opt --json`.
+ * @throws {EngineError} if the program or the options are wrong
+ */
+export function optimize(source: string, options?: OptimizeOptions): Optimized;
+
+/**
+ * Runs a program's launch on the simulated multiprocessor; the answer is that of `warpscope sim --json`.
+ * @throws {EngineError} if the program or the options are wrong, or the run failed
+ */
+export function simulate(source: string, options?: SimulateOptions): Simulated;
+
+export interface ParseOptions {
+  /** Default: `wir`. */
+  from?: Language;
+}
+
+/** One mistake, or something that probably does not mean what was wanted. */
+export interface Diagnostic {
+  /** What kind, for programs: `unknown-opcode`. */
+  code: string;
+  severity: "warning" | "error";
+  /** The line, from 1. */
+  line: number;
+  /** The column, from 1, in characters. */
+  column: number;
+  /** Where it begins, as an index in the source in UTF-16 units, as JavaScript counts. */
+  from: number;
+  /** Where it ends. */
+  to: number;
+  message: string;
+  /** How to repair it, in a sentence. */
+  hint: string | null;
+}
+
+export interface Parsed {
+  diagnostics: Diagnostic[];
+  /** The canonical text in the laboratory's own language; null if there are errors. */
+  text: string | null;
+  kernels: Kernel[];
+}
+
+export interface Kernel {
+  name: string;
+  params: { name: string; type: string }[];
+  blocks: number;
+  /** Terminators included. */
+  instructions: number;
+  /** Whether the source says how to run it. */
+  launch: boolean;
+}
+
+export interface OptimizeOptions extends ParseOptions {
+  /** Passes and pipelines in order, as text or as a list: `"copy-prop,dce"`. Default: none. */
+  passes?: string | string[];
+  /** Only this kernel is changed. Default: all. */
+  kernel?: string;
+  /** Settings of passes: `{ "azp.p_thresh": 0.32 }`. */
+  knobs?: Record<string, string | number | boolean>;
+  /** May floats be treated as real numbers? Default: false. */
+  fastMath?: boolean;
+  /** What the answer's text is written in. Default: `wir`. */
+  emit?: Language;
+}
+
+export interface Optimized {
+  passes: PassReport[];
+  /** The whole module after the last pass, launches included. */
+  text: string;
+}
+
+export interface PassReport {
+  name: string;
+  changed: boolean;
+  /** Time taken, in microseconds. */
+  micros: number;
+  before: Size;
+  after: Size;
+  remarks: Remark[];
+}
+
+export interface Size {
+  blocks: number;
+  /** Terminators included. */
+  instructions: number;
+}
+
+export interface Remark {
+  kind: "applied" | "missed";
+  /** The pass's rule. */
+  rule: string;
+  /** The block or register that it is about. */
+  at: string;
+  message: string;
+  facts: Record<string, unknown>;
+}
+
+/** One, two or three sizes. */
+export type Dimensions = number | [number] | [number, number] | [number, number, number];
+
+export interface SimulateOptions extends ParseOptions {
+  /** A text whose launches replace those of the source. */
+  launch?: string;
+  /** Default: the first kernel with a launch. */
+  kernel?: string;
+  /** The machine model. Default: `ampere`. */
+  machine?: string;
+  seed?: number;
+  /** What the page's sliders set: `{ "input.true": 0.3, "x.zero": 0.5, "l1": "off" }`. */
+  set?: Record<string, string | number>;
+  grid?: Dimensions;
+  block?: Dimensions;
+  /** Lanes a warp: 8, 16 or 32. */
+  warp?: number;
+  /** Warp instructions after which the run is given up. */
+  fuel?: number;
+  /** Whether the answer holds the memory at the end. Default: false. */
+  dump?: boolean;
+}
+
+/** What a run found. Numbers that JSON has not are the strings `nan`, `inf` and `-inf`. */
+export interface Simulated {
+  kernel: string;
+  machine: string;
+  seed: number;
+  warp_size: number;
+  warps: number;
+  /** Time of the whole launch on one multiprocessor. */
+  cycles: number;
+  warp_instructions: number;
+  /** Active lanes, summed over the warp instructions. */
+  thread_instructions: number;
+  /** Share of lanes that were active, 0 to 1. */
+  simt_efficiency: number;
+  /** Executions of branches that split their warp. */
+  divergent_branches: number;
+  global_load_transactions: number;
+  global_store_transactions: number;
+  global_loads: number;
+  global_stores: number;
+  blocks: Record<string, { issues: number; lanes: number }>;
+  instructions: Record<string, unknown>[];
+  /** Of the bytes of all buffers and globals at the end. */
+  result_hash: string;
+  /** Only with `dump`: the elements of each buffer. */
+  memory?: Record<string, (number | string)[]>;
+  [more: string]: unknown;
+}
+
+/** The program or the options were wrong, or a run failed. The message is what the command line would print. */
+export class EngineError extends Error {
+  /** The mistakes in the program, if it was the program. */
+  diagnostics: Diagnostic[];
+}
