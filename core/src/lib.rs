@@ -9,7 +9,7 @@
 //! flow      dataflow: liveness, values, divergence pass     the passes, and the one list of them
 //! symbolic  affine names                          link      permalinks
 //! alias     which accesses may meet               session   program + pipeline + position
-//! verify    the invariants
+//! verify    the invariants                         report    what a session did, as JSON
 //! ```
 //!
 //! A file imports only from rooms above its own, in the order of this list (down the left column, then the right one).
@@ -21,8 +21,8 @@ extern crate alloc;
 
 pub mod ir;
 
-pub mod text;
 pub mod ptx;
+pub mod text;
 
 pub mod graph;
 
@@ -37,6 +37,9 @@ pub mod pass;
 #[cfg(feature = "serde")]
 pub mod link;
 pub mod session;
+
+#[cfg(feature = "serde")]
+pub mod report;
 #[allow(missing_docs)]
 pub mod sim {
     // Stands in until the simulator lands: replace by `pub mod sim;`.
