@@ -11,37 +11,25 @@ mod export;
 mod lexer;
 mod lower;
 mod parser;
-mod problem;
 mod syntax;
 
-use crate::ir::Module;
+use crate::ir::{Module, Span};
+use crate::text::{Diagnostic, Diagnostics, MAX_SOURCE_BYTES, Parsed};
 use alloc::format;
 use alloc::vec::Vec;
-pub use export::{Export, ExportProblem, export};
-pub use problem::Problem;
+pub use export::{Export, export};
 
-/// Bytes that a PTX file may have.
-pub const MAX_SOURCE: usize = 4 << 20;
-
-/// What a PTX file says.
-#[derive(Clone, Default)]
-pub struct Imported {
-    /// The kernels, functions and variables that could be loaded.
-    pub module: Module,
-    /// What is wrong or not supported, in the order of the text.
-    pub problems: Vec<Problem>,
-}
-
-/// Reads PTX. Never fails as a whole: a kernel with an error is left out and the others load.
-pub fn import(source: &str) -> Imported {
-    if source.len() > MAX_SOURCE {
-        let message = format!("the file has {} bytes, at most {MAX_SOURCE} are read", source.len());
-        let problem = Problem::error("ptx-limit", Default::default(), &message, None);
-        return Imported { module: Module::default(), problems: Vec::from([problem]) };
+/// Reads PTX. It never fails as a whole: a kernel with an error is left out, and the others load. Every function of
+/// the result is complete.
+pub fn import(source: &str) -> Parsed {
+    if source.len() > MAX_SOURCE_BYTES {
+        let message = format!("the text has {} bytes, more than the {MAX_SOURCE_BYTES} that are read", source.len());
+        let diagnostics = Vec::from([Diagnostic::error("text-too-long", Span::default(), message)]);
+        return Parsed { module: Module::default(), diagnostics, complete: Vec::new() };
     }
-    let (file, mut problems) = parser::parse(source);
-    let (module, found) = lower::lower(&file);
-    problems.extend(found);
-    problems.sort_by_key(|problem| problem.span.start);
-    Imported { module, problems }
+    let mut diagnostics = Diagnostics::default();
+    let file = parser::parse(source, &mut diagnostics);
+    let module = lower::lower(&file, &mut diagnostics);
+    let complete = module.funcs.keys().collect();
+    Parsed { module, diagnostics: diagnostics.into_sorted(), complete }
 }

@@ -8,40 +8,35 @@
 //! function as broken; an error at module scope skips to the next directive that starts a line. So one pass over a
 //! file reports errors on many lines.
 //!
-//! Bounds: linear in the tokens, no recursion. At most [`ERRORS`] errors are kept.
+//! Bounds: linear in the tokens, no recursion.
 //!
 //! Source: PTX ISA, "Syntax", "State Spaces, Types, and Variables", "Kernel and Function Directives".
 
 use super::lexer::{Kind, Token, join, tokens};
-use super::problem::Problem;
 use super::syntax::*;
 use crate::ir::Span;
+use crate::text::{Diagnostic, Diagnostics};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// Errors kept; later ones are dropped, the file is broken anyway.
-pub const ERRORS: usize = 200;
-
-/// The tree of `source` and what is wrong with it.
-pub fn parse(source: &str) -> (File<'_>, Vec<Problem>) {
-    let mut parser = Parser { source, tokens: tokens(source), at: 0, problems: Vec::new() };
-    let file = parser.file();
-    (file, parser.problems)
+/// The tree of `source`; what is wrong with it goes to `diagnostics`.
+pub fn parse<'a>(source: &'a str, diagnostics: &mut Diagnostics) -> File<'a> {
+    Parser { source, tokens: tokens(source), at: 0, diagnostics }.file()
 }
 
-struct Parser<'a> {
+struct Parser<'a, 'd> {
     source: &'a str,
     tokens: Vec<Token>,
     at: usize,
-    problems: Vec<Problem>,
+    diagnostics: &'d mut Diagnostics,
 }
 
 /// The error is already reported; the caller recovers.
 struct Reported;
 type Parsed<T> = Result<T, Reported>;
 
-impl<'a> Parser<'a> {
+impl<'a> Parser<'a, '_> {
     fn file(&mut self) -> File<'a> {
         let mut file = File::default();
         loop {
@@ -683,9 +678,11 @@ impl<'a> Parser<'a> {
     }
 
     fn error(&mut self, span: Span, message: &str, hint: Option<&str>) {
-        if self.problems.len() < ERRORS {
-            self.problems.push(Problem::error("ptx-syntax", span, message, hint));
-        }
+        let diagnostic = Diagnostic::error("ptx-syntax", span, message);
+        self.diagnostics.push(match hint {
+            Some(hint) => diagnostic.with_hint(hint),
+            None => diagnostic,
+        });
     }
 }
 
@@ -693,15 +690,18 @@ impl<'a> Parser<'a> {
 mod tests {
     use super::*;
 
-    fn messages(source: &str) -> Vec<String> {
-        parse(source).1.into_iter().map(|problem| problem.message).collect()
+    fn parsed(source: &str) -> (File<'_>, Vec<String>) {
+        let mut diagnostics = Diagnostics::default();
+        let file = parse(source, &mut diagnostics);
+        (file, diagnostics.into_sorted().into_iter().map(|diagnostic| diagnostic.message).collect())
     }
 
     #[test]
     fn errors_are_reported_line_by_line() {
         let source = ".visible .entry k()\n{\n  add.u32 %r1 %r2;\n  sub.u32 %r1, %r2\n  mul.lo.u32 %r1, ;\n  ?;\n ret;\n}\nbogus\n.func f() { ret; }\n";
+        let (file, messages) = parsed(source);
         assert_eq!(
-            messages(source),
+            messages,
             [
                 "expected `;` or `,`, found `%r2`",
                 "expected `;` at the end of the statement",
@@ -710,7 +710,6 @@ mod tests {
                 "expected a directive such as `.visible .entry` or `.global`, found `bogus`",
             ]
         );
-        let (file, _) = parse(source);
         assert_eq!(file.functions.len(), 2);
         assert!(file.functions[0].broken && !file.functions[1].broken);
         assert_eq!(file.functions[0].body.as_ref().map(Vec::len), Some(1));

@@ -2,10 +2,11 @@
 
 use super::carry::{self, FlagState};
 use super::forms::{Form, forms};
-use super::{ExportProblem, memory_type, param_type, symbol};
+use super::{Problem, memory_type, param_type, symbol};
 use crate::ir::{
     Block, Func, FuncKind, Function, Inst, InstData, Module, Op, Operand, ParamType, Reg, Space, Special, Type,
 };
+use crate::text::Diagnostic;
 use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -17,7 +18,7 @@ use cranelift_entity::SecondaryMap;
 pub(super) struct Body {
     pub declarations: String,
     pub text: String,
-    pub problems: Vec<ExportProblem>,
+    pub problems: Vec<Problem>,
     pub callees: BTreeSet<Func>,
 }
 
@@ -108,7 +109,7 @@ pub(super) struct Writer<'m> {
     text: String,
     lines: u32,
     inst: Option<Inst>,
-    problems: Vec<ExportProblem>,
+    problems: Vec<Problem>,
 }
 
 impl<'m> Writer<'m> {
@@ -280,13 +281,12 @@ impl<'m> Writer<'m> {
 
     /// Reports what PTX cannot say; `line` is the warning's place in the body.
     pub fn problem(&mut self, line: Option<u32>, message: &str) -> Inexpressible {
-        self.problems.push(ExportProblem {
-            warning: line.is_some(),
-            function: self.func.name.clone(),
-            span: self.inst.map_or(self.func.span, |inst| self.func.inst_spans[inst]),
-            line,
-            message: message.into(),
-        });
+        let span = self.inst.map_or(self.func.span, |inst| self.func.inst_spans[inst]);
+        let diagnostic = match line {
+            Some(_) => Diagnostic::warning("ptx-weaker", span, message),
+            None => Diagnostic::error("ptx-inexpressible", span, format!("`{}`: {message}", self.func.name)),
+        };
+        self.problems.push(Problem { line, diagnostic });
         Inexpressible
     }
 

@@ -29,7 +29,8 @@ mod function;
 mod instruction;
 mod spelling;
 
-use crate::ir::{Func, FuncKind, Function, GlobalData, Item, Module, ParamType, Space, Span, Type};
+use crate::ir::{Func, FuncKind, Function, GlobalData, Item, Module, ParamType, Space, Type};
+use crate::text::Diagnostic;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -41,23 +42,15 @@ use core::fmt::Write;
 pub struct Export {
     /// The text. Functions with an error are missing.
     pub text: String,
-    /// Errors and warnings in the order of the module.
-    pub problems: Vec<ExportProblem>,
+    /// Errors and warnings. Their spans are in the source that the module was read from, and empty for an instruction
+    /// that a pass made.
+    pub diagnostics: Vec<Diagnostic>,
 }
 
-/// One thing that PTX cannot say.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExportProblem {
-    /// The PTX is usable, but means slightly less.
-    pub warning: bool,
-    /// The function it stands in.
-    pub function: String,
-    /// Where the instruction stood in the source that was read; the default span for one that a pass made.
-    pub span: Span,
-    /// The line of the PTX, from 1, for a warning.
-    pub line: Option<u32>,
-    /// What is meant.
-    pub message: String,
+/// A diagnostic on its way; a warning names a line of the PTX, counted from the function's body until that is placed.
+struct Problem {
+    line: Option<u32>,
+    diagnostic: Diagnostic,
 }
 
 /// Writes a module as PTX for sm_80.
@@ -74,7 +67,7 @@ pub fn export(module: &Module) -> Export {
     let mut missing: BTreeSet<Func> = BTreeSet::new();
     for (index, (id, body)) in bodies.iter().enumerate() {
         body.callees.iter().for_each(|&callee| callers.entry(callee).or_default().push(index));
-        if body.problems.iter().any(|problem| !problem.warning) {
+        if body.problems.iter().any(|problem| problem.line.is_none()) {
             missing.insert(*id);
         }
     }
@@ -85,8 +78,9 @@ pub fn export(module: &Module) -> Export {
             if missing.insert(*id) {
                 let func = &module.funcs[*id];
                 let message = format!("calls `{}`, which PTX cannot express", module.funcs[callee].name);
-                let (function, span) = (func.name.clone(), func.span);
-                body.problems.push(ExportProblem { warning: false, function, span, line: None, message });
+                let message = format!("`{}` {message}", func.name);
+                let diagnostic = Diagnostic::error("ptx-inexpressible", func.span, message);
+                body.problems.push(Problem { line: None, diagnostic });
                 work.push(*id);
             }
         }
@@ -113,15 +107,15 @@ pub fn export(module: &Module) -> Export {
             let head = format!("\n{}\n{{\n{}", function::head(&module.funcs[id]), body.declarations);
             lines += head.lines().count() as u32;
             for problem in &mut body.problems {
-                if let Some(line) = &mut problem.line {
-                    *line += lines;
-                    problem.message = format!("line {line}: {}", problem.message);
+                if let Some(line) = problem.line {
+                    let message = &mut problem.diagnostic.message;
+                    *message = format!("line {} of the PTX: {message}", line + lines);
                 }
             }
             let _ = writeln!(export.text, "{head}{}}}", body.text);
             lines += body.text.lines().count() as u32 + 1;
         }
-        export.problems.extend(body.problems);
+        export.diagnostics.extend(body.problems.into_iter().map(|problem| problem.diagnostic));
     }
     export
 }

@@ -2,13 +2,13 @@
 
 use super::call::CallParam;
 use super::names::{clean, fallthrough};
-use super::{Context, FuncResult, is_aggregate};
+use super::{Context, FuncResult, MAX_ARRAY_BYTES, MAX_PARAMS, MAX_SHARED_BYTES, array_length, is_aggregate};
 use crate::ir::{
     Array, ArrayData, Block, Func, FuncKind, Function, Global, Guard, Inst as InstId, InstData, Opcode, Operand,
     ParamType, Reg, Space, Span, Special, Type,
 };
-use crate::ptx::problem::Problem;
 use crate::ptx::syntax::{Function as Source, Name, OperandKind, Statement, Variable};
+use crate::text::Diagnostic;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
@@ -45,12 +45,28 @@ pub(super) enum Entity {
 pub(super) struct Scope<'a> {
     parent: usize,
     names: BTreeMap<&'a str, Entity>,
+    /// Registers declared by themselves, and not used yet.
+    singles: BTreeMap<&'a str, Type>,
     /// `%r<6>`: registers come into being when one is named.
     ranges: Vec<(&'a str, u64, Type)>,
     pub(super) labels: BTreeMap<&'a str, Block>,
     pub(super) tables: BTreeMap<&'a str, Vec<Name<'a>>>,
     /// Arrays of aggregates around calls, free again when the scope ends.
     pub(super) call_arrays: Vec<(ArrayKey, Array)>,
+}
+
+impl Scope<'_> {
+    /// The type of a register that this scope declares, by itself or in a range.
+    fn declared_type(&self, name: &str) -> Option<Type> {
+        if let Some(&ty) = self.singles.get(name) {
+            return Some(ty);
+        }
+        let in_range = self.ranges.iter().find(|(prefix, count, _)| {
+            let number = name.strip_prefix(prefix).filter(|digits| !digits.starts_with('+'));
+            number.and_then(|digits| digits.parse::<u64>().ok()).is_some_and(|number| number < *count)
+        });
+        in_range.map(|&(_, _, ty)| ty)
+    }
 }
 
 /// The name, length and type of an array that calls may share.
@@ -81,11 +97,11 @@ pub(super) struct Lowering<'a, 'c> {
     pub(super) pending_result: Option<Operand>,
     pub(super) result: Option<Reg>,
     pub(super) carry: Option<Reg>,
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: Vec<Diagnostic>,
 }
 
 /// Lowers the function that is number `index` of the context.
-pub(super) fn lower<'a>(context: &Context<'a>, index: usize, source: &Source<'a>) -> (Function, Vec<Problem>) {
+pub(super) fn lower<'a>(context: &Context<'a>, index: usize, source: &Source<'a>) -> (Function, Vec<Diagnostic>) {
     let kind = if source.entry { FuncKind::Kernel } else { FuncKind::Func };
     let mut lowering = Lowering {
         context,
@@ -129,7 +145,7 @@ impl<'a> Lowering<'a, '_> {
                     scope = self.scopes.len() - 1;
                     depth += 1;
                     if depth > SCOPES {
-                        return Err(self.error("ptx-limit", &format!("scopes nest at most {SCOPES} deep"), None));
+                        return Err(self.error("ptx-limit", &format!("scopes nest at most {SCOPES} deep")));
                     }
                 }
                 Statement::Close => {
@@ -145,7 +161,7 @@ impl<'a> Lowering<'a, '_> {
                     self.func.block_spans[block] = label.span;
                     if self.scopes[scope].labels.insert(label.text, block).is_some() {
                         self.span = label.span;
-                        self.error("ptx-duplicate", &format!("the label `{}` stands twice", label.text), None);
+                        self.error("ptx-duplicate", &format!("the label `{}` stands twice", label.text));
                     }
                 }
                 Statement::Targets(name, labels) => {
@@ -222,11 +238,7 @@ impl<'a> Lowering<'a, '_> {
             if let Some(&entity) = self.scopes[scope].names.get(name) {
                 return Ok(entity);
             }
-            let in_range = self.scopes[scope].ranges.iter().find(|(prefix, count, _)| {
-                let number = name.strip_prefix(prefix).filter(|digits| !digits.starts_with('+'));
-                number.and_then(|digits| digits.parse::<u64>().ok()).is_some_and(|number| number < *count)
-            });
-            if let Some(&(_, _, ty)) = in_range {
+            if let Some(ty) = self.scopes[scope].declared_type(name) {
                 let reg = self.new_reg(name, ty);
                 self.scopes[scope].names.insert(name, Entity::Reg(reg));
                 return Ok(Entity::Reg(reg));
@@ -253,7 +265,7 @@ impl<'a> Lowering<'a, '_> {
                 return Err(self.unsupported(&format!("the special register `{name}` is not supported")));
             }
         }
-        Err(self.error("ptx-unknown-name", &format!("`{name}` is declared nowhere in this file"), None))
+        Err(self.error("ptx-unknown-name", &format!("`{name}` is declared nowhere in this file")))
     }
 
     // Declarations
@@ -286,6 +298,9 @@ impl<'a> Lowering<'a, '_> {
                 }
             }
         }
+        if self.context.types[self.index].params.len() > MAX_PARAMS {
+            return Err(self.error("ptx-limit", &format!("a function has at most {MAX_PARAMS} parameters")));
+        }
         for param in &source.params {
             self.span = param.name.span;
             let name = self.fresh(param.name.text);
@@ -297,7 +312,7 @@ impl<'a> Lowering<'a, '_> {
                 let len = param.elements.unwrap_or(1).saturating_mul(u64::from(param.lanes));
                 // The parameter space of a kernel holds 4 KiB, or 32 KiB since sm_70.
                 let Some(len) = u32::try_from(len).ok().filter(|&len| len <= 32_768) else {
-                    return Err(self.error("ptx-limit", "a parameter holds at most 32 KiB", None));
+                    return Err(self.error("ptx-limit", "a parameter holds at most 32 KiB"));
                 };
                 self.func.build_param(name, ParamType::Array(ty, len));
                 Some(Entity::ParamArray(self.func.params.len() as u32 - 1))
@@ -342,12 +357,9 @@ impl<'a> Lowering<'a, '_> {
                     self.scopes[self.scope].ranges.push((name, count, ty));
                     return Ok(());
                 }
-                // nvcc declares this one around every call and never uses it.
-                if name == "temp_param_reg" {
-                    self.scopes[self.scope].ranges.push((name, 0, ty));
-                    return Ok(());
-                }
-                Entity::Reg(self.new_reg(name, ty))
+                // Compilers declare registers that nothing uses, so these wait for their first use too.
+                self.scopes[self.scope].singles.insert(name, ty);
+                return Ok(());
             }
             "local" | "shared" => Entity::Array(self.declare_array(variable)?),
             "param" => {
@@ -364,9 +376,11 @@ impl<'a> Lowering<'a, '_> {
     pub(super) fn declare_array(&mut self, variable: &Variable<'a>) -> Lowered<Array> {
         let ty = self.scalar_type(variable)?;
         let len = variable.elements.unwrap_or(1).saturating_mul(u64::from(variable.lanes));
-        let fits = u32::try_from(len).ok().filter(|len| len.checked_mul(ty.bytes()).is_some());
-        let Some(len) = fits else { return Err(self.error("ptx-limit", "the array is larger than 4 GiB", None)) };
         let space = if variable.space == "shared" { Space::Shared } else { Space::Local };
+        let most = if space == Space::Shared { MAX_SHARED_BYTES } else { MAX_ARRAY_BYTES };
+        let Some(len) = array_length(len, ty, most) else {
+            return Err(self.error("ptx-limit", &format!("the array has more than {most} bytes")));
+        };
         let sized = !(variable.external || space == Space::Shared && len == 0);
         let name = self.fresh(variable.name.text);
         Ok(self.func.build_array(ArrayData { name, space, ty, len: sized.then_some(len) }))
@@ -432,18 +446,21 @@ impl<'a> Lowering<'a, '_> {
 
     // Problems
 
-    pub(super) fn error(&mut self, code: &'static str, message: &str, hint: Option<&str>) -> Reported {
-        self.problems.push(Problem::error(code, self.span, message, hint));
+    pub(super) fn error(&mut self, code: &'static str, message: &str) -> Reported {
+        self.report(Diagnostic::error(code, self.span, message))
+    }
+
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Reported {
+        self.problems.push(diagnostic);
         Reported
     }
 
     pub(super) fn warn(&mut self, message: &str) {
-        let problem = Problem::error("ptx-ignored", self.span, message, None);
-        self.problems.push(Problem { warning: true, ..problem });
+        self.problems.push(Diagnostic::warning("ptx-ignored", self.span, message));
     }
 
     pub(super) fn unsupported(&mut self, message: &str) -> Reported {
-        self.error("ptx-unsupported", message, None)
+        self.error("ptx-unsupported", message)
     }
 }
 

@@ -20,6 +20,7 @@ use crate::ir::{
     Type,
 };
 use crate::ptx::syntax::{Inst, Operand as Source, OperandKind, Statement, Variable};
+use crate::text::Diagnostic;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
@@ -88,10 +89,10 @@ impl<'a> Lowering<'a, '_> {
     /// `st.param.T [name+offset], value`.
     pub(super) fn store_param(&mut self, inst: &Inst<'a>, opcode: Opcode) -> Lowered<()> {
         let [address, value] = &inst.operands[..] else {
-            return Err(self.error("ptx-operands", "`st.param` takes an address and a value", None));
+            return Err(self.error("ptx-operands", "`st.param` takes an address and a value"));
         };
         let OperandKind::Address(Some(name), offset) = address.kind else {
-            return Err(self.error("ptx-operands", "`st.param` takes the name of a parameter", None));
+            return Err(self.error("ptx-operands", "`st.param` takes the name of a parameter"));
         };
         match self.resolve(name)? {
             Entity::CallParam(index) if self.call_params[index].array.is_none() => {
@@ -128,24 +129,24 @@ impl<'a> Lowering<'a, '_> {
                 self.flush();
                 self.local_access(inst, opcode, Some(AddressBase::Reg(reg)), offset)
             }
-            _ => Err(self.error("ptx-operands", &format!("`{name}` is not a parameter that can be written"), None)),
+            _ => Err(self.error("ptx-operands", &format!("`{name}` is not a parameter that can be written"))),
         }
     }
 
     /// `ld.param.T dst, [name+offset]`.
     pub(super) fn load_param(&mut self, inst: &Inst<'a>, opcode: Opcode) -> Lowered<()> {
         let [dst, address] = &inst.operands[..] else {
-            return Err(self.error("ptx-operands", "`ld.param` takes a register and an address", None));
+            return Err(self.error("ptx-operands", "`ld.param` takes a register and an address"));
         };
         let OperandKind::Address(Some(name), offset) = address.kind else {
-            return Err(self.error("ptx-operands", "`ld.param` takes the name of a parameter", None));
+            return Err(self.error("ptx-operands", "`ld.param` takes the name of a parameter"));
         };
         let (source, whole) = match self.resolve(name)? {
             Entity::Reg(reg) if self.func.param_of(reg).is_some() => (reg, self.func.regs[reg].ty),
             Entity::CallParam(index) if self.call_params[index].array.is_none() => {
                 self.flush();
                 let Some(reg) = self.call_params[index].reg else {
-                    return Err(self.error("ptx-operands", &format!("`{name}` has no value yet"), None));
+                    return Err(self.error("ptx-operands", &format!("`{name}` has no value yet")));
                 };
                 (reg, self.call_params[index].ty)
             }
@@ -171,7 +172,7 @@ impl<'a> Lowering<'a, '_> {
         };
         self.check_whole(opcode, offset, whole)?;
         let OperandKind::Name(dst) = dst.kind else {
-            return Err(self.error("ptx-operands", "expected one register", None));
+            return Err(self.error("ptx-operands", "expected one register"));
         };
         let dst = self.destination(dst, opcode.ty, true)?;
         self.extend(dst, opcode.ty, Operand::Reg(source), whole);
@@ -189,14 +190,15 @@ impl<'a> Lowering<'a, '_> {
             _ => &[],
         };
         let Some(OperandKind::Name(name)) = operands.first().map(|operand| &operand.kind) else {
-            return Err(self.error("ptx-operands", "`call` takes the name of a function", None));
+            return Err(self.error("ptx-operands", "`call` takes the name of a function"));
         };
         let Some(&func) = self.context.funcs.get(name) else {
             return Err(if name.starts_with('%') {
                 self.unsupported("calls through a register are not supported")
             } else {
                 let message = format!("the function `{name}` has no body in this file");
-                self.error("ptx-undefined", &message, Some("compile it into the same file"))
+                let diagnostic = Diagnostic::error("ptx-undefined", self.span, message);
+                self.report(diagnostic.with_hint("compile it into the same file"))
             });
         };
         self.flush_result();
@@ -205,14 +207,14 @@ impl<'a> Lowering<'a, '_> {
         let hidden = usize::from(ty.result == FuncResult::Aggregate);
         if arguments.len() + hidden + reached.len() != ty.params.len() {
             let wanted = ty.params.len() - hidden - reached.len();
-            return Err(self.error("ptx-operands", &format!("`{name}` takes {wanted} arguments"), None));
+            return Err(self.error("ptx-operands", &format!("`{name}` takes {wanted} arguments")));
         }
         // Everything that needs instructions of its own comes before the call.
         let mut args: SmallVec<[Operand; 3]> = SmallVec::new();
         if ty.result == FuncResult::Aggregate {
             let result = results.first().map(|result| &result.kind);
             let Some(OperandKind::Name(result)) = result else {
-                return Err(self.error("ptx-operands", &format!("`{name}` returns a value"), None));
+                return Err(self.error("ptx-operands", &format!("`{name}` returns a value")));
             };
             args.push(self.aggregate(result)?);
         }
@@ -222,7 +224,7 @@ impl<'a> Lowering<'a, '_> {
                     self.aggregate(argument)?
                 }
                 (_, ParamType::Scalar(ty)) => self.scalar_argument(argument, *ty)?,
-                _ => return Err(self.error("ptx-operands", "expected a parameter", None)),
+                _ => return Err(self.error("ptx-operands", "expected a parameter")),
             };
             args.push(value);
         }
@@ -263,7 +265,7 @@ impl<'a> Lowering<'a, '_> {
         let index = match self.resolve(name)? {
             Entity::Reg(reg) => return self.check_width(reg, ty).map(|()| (Some(reg), false)),
             Entity::CallParam(index) if self.call_params[index].array.is_none() => index,
-            _ => return Err(self.error("ptx-operands", &format!("`{name}` cannot take the result"), None)),
+            _ => return Err(self.error("ptx-operands", &format!("`{name}` cannot take the result"))),
         };
         if let [Statement::Inst(load), Statement::Close, ..] = rest
             && load.opcode.text == "ld"
@@ -293,7 +295,7 @@ impl<'a> Lowering<'a, '_> {
         {
             let own = self.call_params[index].ty;
             if own.bits() != ty.bits() || self.call_params[index].array.is_some() {
-                return Err(self.error("ptx-type", &format!("`{name}` does not fit a parameter of type `{ty}`"), None));
+                return Err(self.error("ptx-type", &format!("`{name}` does not fit a parameter of type `{ty}`")));
             }
             if let Some((value, guard)) = self.call_params[index].pending.clone()
                 && (guard.is_none() || guard == self.guard)
@@ -304,7 +306,7 @@ impl<'a> Lowering<'a, '_> {
             self.flush();
             return match self.call_params[index].reg {
                 Some(reg) => Ok(Operand::Reg(reg)),
-                None => Err(self.error("ptx-operands", &format!("`{name}` has no value yet"), None)),
+                None => Err(self.error("ptx-operands", &format!("`{name}` has no value yet"))),
             };
         }
         self.value(argument, ty)
@@ -315,10 +317,10 @@ impl<'a> Lowering<'a, '_> {
         match self.resolve(name)? {
             Entity::CallParam(index) => match self.call_params[index].array {
                 Some(array) => Ok(Operand::Symbol(Symbol::Array(array))),
-                None => Err(self.error("ptx-type", &format!("`{name}` is no aggregate"), None)),
+                None => Err(self.error("ptx-type", &format!("`{name}` is no aggregate"))),
             },
             Entity::Pointer(reg) => Ok(Operand::Reg(reg)),
-            _ => Err(self.error("ptx-operands", &format!("`{name}` is not a parameter"), None)),
+            _ => Err(self.error("ptx-operands", &format!("`{name}` is not a parameter"))),
         }
     }
 

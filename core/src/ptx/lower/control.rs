@@ -68,14 +68,14 @@ impl<'a> Lowering<'a, '_> {
     /// `brx.idx index, table`.
     pub(super) fn switch(&mut self, inst: &Inst<'a>, rest: &[Statement<'a>]) -> Lowered<()> {
         let [index, table] = &inst.operands[..] else {
-            return Err(self.error("ptx-operands", "`brx.idx` takes an index and a table", None));
+            return Err(self.error("ptx-operands", "`brx.idx` takes an index and a table"));
         };
         let labels = match table.kind {
             OperandKind::Name(name) => self.scope_chain().find_map(|scope| scope.tables.get(name)).cloned(),
             _ => None,
         };
         let Some(labels) = labels else {
-            return Err(self.error("ptx-unknown-name", "the table of `brx.idx` is declared nowhere", None));
+            return Err(self.error("ptx-unknown-name", "the table of `brx.idx` is declared nowhere"));
         };
         let targets = labels.iter().map(|label| self.label(label.text)).collect::<Lowered<Vec<Block>>>()?;
         self.leave_guarded("dispatch", rest);
@@ -203,7 +203,7 @@ impl<'a> Lowering<'a, '_> {
     fn only_label(&mut self, inst: &Inst<'a>) -> Lowered<Block> {
         match inst.operands.first().map(|operand| &operand.kind) {
             Some(OperandKind::Name(label)) => self.label(label),
-            _ => Err(self.error("ptx-operands", "`bra` takes a label", None)),
+            _ => Err(self.error("ptx-operands", "`bra` takes a label")),
         }
     }
 
@@ -211,7 +211,7 @@ impl<'a> Lowering<'a, '_> {
         let found = self.scope_chain().find_map(|scope| scope.labels.get(label).copied());
         match found {
             Some(block) => Ok(block),
-            None => Err(self.error("ptx-unknown-name", &format!("the label `{label}` stands nowhere here"), None)),
+            None => Err(self.error("ptx-unknown-name", &format!("the label `{label}` stands nowhere here"))),
         }
     }
 }

@@ -337,10 +337,10 @@ impl<'a> Lowering<'a, '_> {
         let (Some(first), Some(OperandKind::Texture(texture, place))) =
             (inst.operands.first(), inst.operands.get(1).map(|operand| &operand.kind))
         else {
-            return Err(self.error("ptx-operands", "`tex` takes four registers and `[texture, {x, y}]`", None));
+            return Err(self.error("ptx-operands", "`tex` takes four registers and `[texture, {x, y}]`"));
         };
         if place.len() < dimensions {
-            return Err(self.error("ptx-operands", &format!("`tex.{geometry}` takes {dimensions} coordinates"), None));
+            return Err(self.error("ptx-operands", &format!("`tex.{geometry}` takes {dimensions} coordinates")));
         }
         let mut opcode = Opcode::new(Op::Tex2d, result);
         opcode.src_ty = coordinate;
@@ -382,7 +382,7 @@ impl<'a> Lowering<'a, '_> {
     fn named(&mut self, dst: &Source<'a>, ty: Type) -> Lowered<Reg> {
         match dst.kind {
             OperandKind::Name(name) => self.destination(name, ty, false),
-            _ => Err(self.error("ptx-operands", "expected a register to write", None)),
+            _ => Err(self.error("ptx-operands", "expected a register to write")),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::body::{Lowered, Lowering};
 use crate::ir::{Flags, Guard, InstData, Op, Opcode, Operand, Reg, Signature, SpellingError, Type};
 use crate::ptx::syntax::{Inst, Operand as Source, OperandKind, Statement};
+use crate::text::{Diagnostic, nearest, quoted};
 use alloc::format;
 use alloc::string::String;
 use smallvec::SmallVec;
@@ -79,7 +80,14 @@ impl<'a> Lowering<'a, '_> {
                 let root = inst.opcode.text;
                 return Err(match unsupported_family(root) {
                     Some(what) => self.unsupported(&format!("`{root}` is not supported: {what}")),
-                    None => self.error("ptx-unknown-opcode", &format!("unknown opcode `{root}`"), None),
+                    None => {
+                        let known = Op::ALL.iter().filter_map(|op| op.name().split(['.', ' ']).next());
+                        let meant =
+                            nearest(root, known.filter(|name| !matches!(*name, "in" | "work" | "br" | "switch")));
+                        let message = format!("unknown opcode {}", quoted(root));
+                        let diagnostic = Diagnostic::error("ptx-unknown-opcode", inst.opcode.span, message);
+                        self.report(diagnostic.with_suggestion(inst.opcode.span, meant))
+                    }
                 });
             }
             Err(SpellingError::UnknownSuffix(op, word)) => format!("`.{word}` of `{}` is not supported", op.name()),
@@ -172,17 +180,17 @@ impl<'a> Lowering<'a, '_> {
             OperandKind::Vector(parts) => {
                 let names = parts.iter().map(|part| match part.kind {
                     OperandKind::Name(name) => Ok(name),
-                    _ => Err(self.error("ptx-operands", "expected registers in braces", None)),
+                    _ => Err(self.error("ptx-operands", "expected registers in braces")),
                 });
                 names.collect::<Lowered<_>>()?
             }
-            _ => return Err(self.error("ptx-operands", "expected a register to write", None)),
+            _ => return Err(self.error("ptx-operands", "expected a register to write")),
         };
         if names.len() < signature.required_dsts.min(4) && !(signature.required_dsts == 2 && names.len() == 1)
             || names.len() > signature.dsts.len()
         {
             let message = format!("expected {} registers to write", signature.required_dsts);
-            return Err(self.error("ptx-operands", &message, None));
+            return Err(self.error("ptx-operands", &message));
         }
         let dsts = signature.dsts.clone();
         names.into_iter().zip(dsts).map(|(name, dst)| self.destination(name, dst.ty, dst.may_be_wider)).collect()
@@ -199,7 +207,7 @@ impl<'a> Lowering<'a, '_> {
 
     pub(super) fn count_error(&mut self, inst: &Inst<'a>, wanted: usize) -> super::body::Reported {
         let message = format!("`{}` takes {wanted} operands beside what it writes", inst.opcode.text);
-        self.error("ptx-operands", &message, None)
+        self.error("ptx-operands", &message)
     }
 }
 

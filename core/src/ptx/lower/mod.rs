@@ -35,11 +35,11 @@ mod names;
 mod operand;
 mod types;
 
-use super::problem::Problem;
 use super::syntax::{File, Function as Source, Initial, Inst, Number, OperandKind, Statement, Variable};
 use crate::ir::{
     Func, FuncKind, Function, Global, GlobalData, Item, Module, Op, Operand, ParamType, Reg, Space, Span, Type,
 };
+use crate::text::{Diagnostic, Diagnostics, MAX_ARRAY_BYTES, MAX_PARAMS, MAX_SHARED_BYTES};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
@@ -49,16 +49,15 @@ use alloc::vec::Vec;
 /// Module-scope shared variables a file may have.
 const SHARED_VARIABLES: usize = 256;
 
-/// The module that a file says, and what could not be lowered.
-pub(super) fn lower(file: &File<'_>) -> (Module, Vec<Problem>) {
-    let mut problems = Vec::new();
+/// The module that a file says; what could not be lowered goes to `problems`.
+pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
     let mut module = Module::default();
     let mut positions = Vec::new();
     let mut context = Context::default();
     for variable in &file.variables {
         if variable.space == "shared" && context.shared.len() >= SHARED_VARIABLES {
             let message = format!("a module has at most {SHARED_VARIABLES} shared variables");
-            problems.push(Problem::error("ptx-limit", variable.name.span, &message, None));
+            problems.push(Diagnostic::error("ptx-limit", variable.name.span, message));
         } else if variable.space == "shared" {
             context.shared.insert(variable.name.text, variable);
         } else {
@@ -78,8 +77,8 @@ pub(super) fn lower(file: &File<'_>) -> (Module, Vec<Problem>) {
         let id = Func::from_u32(context.funcs.len() as u32);
         if context.funcs.insert(source.name.text, id).is_some() {
             let message = format!("`{}` is defined twice", source.name.text);
-            problems.push(Problem::error("ptx-duplicate", source.name.span, &message, None));
-            return (module, problems);
+            problems.push(Diagnostic::error("ptx-duplicate", source.name.span, message));
+            return module;
         }
     }
     context.reach_shared(&sources);
@@ -90,11 +89,11 @@ pub(super) fn lower(file: &File<'_>) -> (Module, Vec<Problem>) {
     let mut lowered = Vec::new();
     for (index, source) in sources.iter().enumerate() {
         let (function, errors) = body::lower(&context, index, source);
-        let sound = !source.broken && errors.iter().all(|problem| problem.warning);
-        problems.extend(errors);
+        let sound = !source.broken && !errors.iter().any(Diagnostic::is_error);
+        errors.into_iter().for_each(|error| problems.push(error));
         lowered.push((source, sound.then_some(function)));
     }
-    drop_callers(&mut lowered, &context, &mut problems);
+    drop_callers(&mut lowered, &context, problems);
 
     // Ids are dense, so what is left is numbered again.
     let mut ids: Vec<Option<Func>> = vec![None; lowered.len()];
@@ -117,7 +116,7 @@ pub(super) fn lower(file: &File<'_>) -> (Module, Vec<Problem>) {
     mark_textures(&mut module);
     positions.sort_by_key(|&(start, _)| start);
     module.items = positions.into_iter().map(|(_, item)| item).collect();
-    (module, problems)
+    module
 }
 
 /// What every function of the file may name.
@@ -215,8 +214,8 @@ fn for_each_name(source: &Source<'_>, visit: &mut impl FnMut(&str)) {
     }
 }
 
-fn global(variable: &Variable<'_>) -> Result<GlobalData, Problem> {
-    let error = |message: &str| Err(Problem::error("ptx-unsupported", variable.name.span, message, None));
+fn global(variable: &Variable<'_>) -> Result<GlobalData, Diagnostic> {
+    let error = |message: &str| Err(Diagnostic::error("ptx-unsupported", variable.name.span, message));
     let name = variable.name.text;
     let space = match variable.space {
         "global" => Space::Global,
@@ -231,8 +230,8 @@ fn global(variable: &Variable<'_>) -> Result<GlobalData, Problem> {
     };
     let len = variable.elements.unwrap_or(1).saturating_mul(u64::from(variable.lanes));
     let len = len.max(variable.init.len() as u64);
-    let Some(len) = u32::try_from(len).ok().filter(|len| len.checked_mul(ty.bytes()).is_some()) else {
-        return error(&format!("`{name}` is larger than 4 GiB"));
+    let Some(len) = array_length(len, ty, MAX_ARRAY_BYTES) else {
+        return error(&format!("`{name}` has more than {MAX_ARRAY_BYTES} bytes"));
     };
     let mut init = Vec::new();
     for element in &variable.init {
@@ -240,7 +239,7 @@ fn global(variable: &Variable<'_>) -> Result<GlobalData, Problem> {
             Initial::Number(number) => init.push(number_bits(*number, ty)),
             Initial::Address(target) => {
                 let message = format!("`{name}` starts with the address of `{}`, which is not supported", target.text);
-                return Err(Problem::error("ptx-unsupported", target.span, &message, None));
+                return Err(Diagnostic::error("ptx-unsupported", target.span, message));
             }
         }
     }
@@ -253,6 +252,12 @@ fn global(variable: &Variable<'_>) -> Result<GlobalData, Problem> {
         comments: Default::default(),
         span: variable.name.span,
     })
+}
+
+/// The number of elements as the text IR counts them, if the array has at most `most` bytes.
+fn array_length(len: u64, ty: Type, most: u64) -> Option<u32> {
+    let bytes = len.checked_mul(u64::from(ty.bytes()))?;
+    u32::try_from(len).ok().filter(|_| bytes <= most)
 }
 
 /// The bits of a literal where a value of type `ty` stands. PTX converts between its float widths, and writes
@@ -272,7 +277,7 @@ fn number_bits(number: Number, ty: Type) -> u64 {
 }
 
 /// Leaves out every function that calls one that was left out, directly or not.
-fn drop_callers(lowered: &mut [(&&Source<'_>, Option<Function>)], context: &Context<'_>, problems: &mut Vec<Problem>) {
+fn drop_callers(lowered: &mut [(&&Source<'_>, Option<Function>)], context: &Context<'_>, problems: &mut Diagnostics) {
     let mut call_sites: Vec<Vec<(usize, Span)>> = vec![Vec::new(); lowered.len()];
     for (index, (_, function)) in lowered.iter().enumerate() {
         let Some(caller) = function else { continue };
@@ -288,7 +293,7 @@ fn drop_callers(lowered: &mut [(&&Source<'_>, Option<Function>)], context: &Cont
         for &(caller, span) in &call_sites[missing] {
             if let Some(function) = lowered[caller].1.take() {
                 let message = format!("`{}` calls `{name}`, which could not be loaded", function.name);
-                problems.push(Problem::error("ptx-callee", span, &message, None));
+                problems.push(Diagnostic::error("ptx-callee", span, message));
                 work.push(caller);
             }
         }

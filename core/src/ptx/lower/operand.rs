@@ -27,20 +27,20 @@ impl<'a> Lowering<'a, '_> {
             ArgKind::Predicate => self.predicate(source),
             ArgKind::Address => match source.kind {
                 OperandKind::Address(base, offset) => self.address(base, offset),
-                _ => Err(self.error("ptx-operands", "expected an address in brackets", None)),
+                _ => Err(self.error("ptx-operands", "expected an address in brackets")),
             },
             ArgKind::Elements(ty, count) => {
                 let OperandKind::Vector(elements) = &source.kind else {
-                    return Err(self.error("ptx-operands", &format!("expected {count} elements in braces"), None));
+                    return Err(self.error("ptx-operands", &format!("expected {count} elements in braces")));
                 };
                 if elements.len() != usize::from(count) {
-                    return Err(self.error("ptx-operands", &format!("expected {count} elements in braces"), None));
+                    return Err(self.error("ptx-operands", &format!("expected {count} elements in braces")));
                 }
                 let parts = elements.iter().map(|element| self.low_bits(element, ty)).collect::<Lowered<Vec<_>>>()?;
                 Ok(Operand::List(parts.into()))
             }
             ArgKind::Texture | ArgKind::Input | ArgKind::Cycles => {
-                Err(self.error("ptx-operands", "unexpected operand", None))
+                Err(self.error("ptx-operands", "unexpected operand"))
             }
         }
     }
@@ -70,7 +70,7 @@ impl<'a> Lowering<'a, '_> {
                 let offset = Operand::Const(offset as u64 & address.mask());
                 Ok(self.compute(Opcode::new(Op::Add, address), address, [base, offset]))
             }
-            _ => Err(self.error("ptx-operands", "expected a register or a number", None)),
+            _ => Err(self.error("ptx-operands", "expected a register or a number")),
         }
     }
 
@@ -119,14 +119,14 @@ impl<'a> Lowering<'a, '_> {
                 let bit = Operand::Const(number_bits(number, Type::Pred));
                 Ok(self.compute(Opcode::mov(Type::Pred), Type::Pred, [bit]))
             }
-            _ => Err(self.error("ptx-operands", "expected a predicate register", None)),
+            _ => Err(self.error("ptx-operands", "expected a predicate register")),
         }
     }
 
     pub(super) fn predicate_register(&mut self, name: &'a str) -> Lowered<Reg> {
         match self.resolve(name)? {
             Entity::Reg(reg) if self.func.regs[reg].ty == Type::Pred => Ok(reg),
-            _ => Err(self.error("ptx-type", &format!("`{name}` is not a predicate register"), None)),
+            _ => Err(self.error("ptx-type", &format!("`{name}` is not a predicate register"))),
         }
     }
 
@@ -136,14 +136,14 @@ impl<'a> Lowering<'a, '_> {
             Some(name) => match self.resolve(name)? {
                 Entity::Reg(reg) | Entity::Pointer(reg) => {
                     if self.func.regs[reg].ty.bits() < 32 {
-                        return Err(self.error("ptx-type", &format!("`{name}` is too narrow for an address"), None));
+                        return Err(self.error("ptx-type", &format!("`{name}` is too narrow for an address")));
                     }
                     AddressBase::Reg(reg)
                 }
                 Entity::Array(array) => AddressBase::Symbol(Symbol::Array(array)),
                 Entity::Global(global) => AddressBase::Symbol(Symbol::Global(global)),
                 Entity::ParamArray(index) => AddressBase::Symbol(Symbol::Param(index)),
-                _ => return Err(self.error("ptx-operands", &format!("`{name}` has no address here"), None)),
+                _ => return Err(self.error("ptx-operands", &format!("`{name}` has no address here"))),
             },
         };
         Ok(Operand::Address(Box::new(Address { base, terms: SmallVec::new(), offset })))
@@ -155,7 +155,7 @@ impl<'a> Lowering<'a, '_> {
             return Ok(self.temporary(ty));
         }
         let Entity::Reg(reg) = self.resolve(name)? else {
-            return Err(self.error("ptx-operands", &format!("`{name}` cannot be written"), None));
+            return Err(self.error("ptx-operands", &format!("`{name}` cannot be written")));
         };
         let width = self.func.regs[reg].ty.bits();
         let fits = if may_be_wider && ty != Type::Pred { width >= ty.bits() } else { width == ty.bits() };
@@ -176,7 +176,7 @@ impl<'a> Lowering<'a, '_> {
 
     fn width_error(&mut self, name: &str, width: u32, ty: Type) -> super::body::Reported {
         let have = if width == 1 { "a predicate".into() } else { format!("{width} bits wide") };
-        self.error("ptx-type", &format!("`{name}` is {have}, where a value of type `{ty}` stands"), None)
+        self.error("ptx-type", &format!("`{name}` is {have}, where a value of type `{ty}` stands"))
     }
 
     /// `dst = mov.ty value` under the statement's guard.
