@@ -28,6 +28,8 @@ pub mod graph;
 
 pub mod flow;
 
+pub mod verify;
+
 pub mod edit;
 pub mod journal;
 pub mod view;

@@ -9,12 +9,14 @@ mod lexer;
 mod limits;
 mod number;
 mod parser;
+mod place;
 mod printer;
 mod suggestion;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Label, LineIndex, MAX_REPORTED, Position, Severity, Suggestion, quoted};
 pub use inference::inferred_types;
 pub use limits::*;
-pub use parser::{Parsed, parse};
+pub use parser::{Parsed, describe_kind as describe_operand_kind, parse};
+pub use place::{Part, part_span};
 pub use printer::{LineMap, LineOwner, Printed, instruction_text, print, print_function, print_with_lines};
 pub use suggestion::{edit_distance, nearest};

@@ -28,6 +28,7 @@ use crate::ir::{CommentAnchor, Comments, Func, Global, Module, Number, Opcode, P
 
 pub(super) use inst::param_value_type;
 pub(super) use launch::SETTINGS;
+pub use operand::describe_kind;
 
 use super::diagnostic::{Diagnostic, Diagnostics, quoted};
 use super::lexer::{CommentToken, Token, TokenKind, tokenize};

@@ -333,7 +333,7 @@ impl<'a> Parser<'a> {
 }
 
 /// What belongs in an operand's place, in words.
-pub(crate) fn describe_kind(kind: ArgKind) -> String {
+pub fn describe_kind(kind: ArgKind) -> String {
     match kind {
         ArgKind::Value(ty) | ArgKind::LowBits(ty) | ArgKind::Any(ty) => format!("a value of type {ty}"),
         ArgKind::Predicate => String::from("a predicate register"),

@@ -1,0 +1,163 @@
+//! Blocks, targets, entries, names and profiles.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::vec::Vec;
+
+use crate::ir::{Block, FuncKind, Function, Inst, Op, Profile, Span};
+use crate::text::{Diagnostic, Part, quoted};
+
+use super::{Verifier, repeated};
+
+impl Verifier<'_> {
+    pub(super) fn structure(&mut self, func: &Function) {
+        if func.layout.first_block().is_none() {
+            let message = format!("{} has no block", quoted(&func.name));
+            let diagnostic = Diagnostic::error("no-block", func.span, message);
+            self.diagnostics.push(diagnostic.with_hint("the smallest body is `entry:` and `ret`"));
+        }
+        self.local_names(func);
+        for block in func.block_order() {
+            self.block(func, block);
+        }
+        self.entries(func);
+        self.profiles(func);
+    }
+
+    fn local_names(&mut self, func: &Function) {
+        let arrays_by_value = func.params.iter().filter(|param| param.reg.is_none()).map(|param| param.name.as_str());
+        let values = func
+            .regs
+            .values()
+            .map(|reg| reg.name.as_str())
+            .chain(func.inputs.values().map(|input| input.name.as_str()))
+            .chain(func.arrays.values().map(|array| array.name.as_str()))
+            .chain(arrays_by_value);
+        let blocks = func.blocks.values().map(|block| block.name.as_str());
+        let twice: Vec<_> = repeated(values.map(|name| (name, func.span)))
+            .into_iter()
+            .chain(repeated(blocks.map(|name| (name, func.span))))
+            .collect();
+        for (name, ..) in twice {
+            let message = format!("the name {} is used twice in {}", quoted(name), quoted(&func.name));
+            self.diagnostics.push(Diagnostic::error("duplicate-name", func.span, message));
+        }
+    }
+
+    fn block(&mut self, func: &Function, block: Block) {
+        let name = quoted(&func.blocks[block].name);
+        let Some(last) = func.layout.last_inst(block) else {
+            let message = format!("block {name} is empty; it needs a terminator such as `br next` or `ret`");
+            self.diagnostics.push(Diagnostic::error("missing-terminator", func.block_spans[block], message));
+            return;
+        };
+        let terminator = func.block_insts(block).find(|&inst| func.insts[inst].is_terminator());
+        match terminator {
+            None => {
+                let message = format!("block {name} does not end with a terminator such as `br next` or `ret`");
+                let diagnostic = self.error(func, last, Part::Whole, "missing-terminator", message);
+                self.diagnostics.push(diagnostic.with_label(func.block_spans[block], "the block begins here"));
+            }
+            Some(terminator) if terminator != last => {
+                let after = func.layout.next_inst(terminator).unwrap_or(last);
+                let message = format!("block {name} has ended; a new block needs a label");
+                let diagnostic = self.error(func, after, Part::Whole, "after-terminator", message);
+                self.diagnostics.push(diagnostic.with_label(func.inst_spans[terminator], "it ended here"));
+            }
+            Some(terminator) => self.targets(func, terminator),
+        }
+    }
+
+    fn targets(&mut self, func: &Function, inst: Inst) {
+        let data = &func.insts[inst];
+        for (index, &target) in data.targets.iter().enumerate() {
+            if !func.blocks.is_valid(target) || !func.layout.has_block(target) {
+                let name = func.blocks.get(target).map_or("?", |block| block.name.as_str());
+                let message = format!("the target {} does not stand in the function", quoted(name));
+                self.report(func, inst, Part::Target(index), "unknown-block", message);
+            }
+        }
+        let wanted = match data.opcode.op {
+            Op::Br => data.targets.len() == 1,
+            Op::BrIf => data.targets.len() == 2,
+            // How many a call needs is for the callee to say.
+            Op::Switch | Op::CallTo => !data.targets.is_empty(),
+            _ => data.targets.is_empty(),
+        };
+        if !wanted {
+            let message = format!("`{}` cannot have {} targets", data.opcode, data.targets.len());
+            self.report(func, inst, Part::Whole, "target-count", message);
+        }
+    }
+
+    fn entries(&mut self, func: &Function) {
+        if func.kind == FuncKind::Kernel && !func.entries.is_empty() {
+            let diagnostic = Diagnostic::error("kernel-entries", func.span, "a kernel has one entry, its first block");
+            self.diagnostics.push(diagnostic.with_hint("take the `entry` line out"));
+        }
+        let mut seen = BTreeSet::new();
+        for &entry in &func.entries {
+            let name = func.blocks.get(entry).map_or("?", |block| block.name.as_str());
+            if !func.blocks.is_valid(entry) || !func.layout.has_block(entry) {
+                let message = format!("the entry {} does not stand in the function", quoted(name));
+                self.diagnostics.push(Diagnostic::error("unknown-block", func.span, message));
+            } else if !seen.insert(entry) {
+                let message = format!("the entry {} is named twice", quoted(name));
+                self.diagnostics.push(Diagnostic::error("duplicate-name", func.block_spans[entry], message));
+            }
+        }
+    }
+
+    // --- profiles ------------------------------------------------------------------------------------------------------
+
+    fn profiles(&mut self, func: &Function) {
+        let mut edges = BTreeSet::new();
+        if !func.profiles.is_empty() {
+            let targets = |block| func.successors(block).iter().map(move |&target| (block, target));
+            edges = func.block_order().flat_map(targets).collect();
+        }
+        for profile in &func.profiles {
+            match profile {
+                Profile::Path(paths) => {
+                    let steps = paths.iter().flat_map(|(path, _)| path.windows(2).map(|step| (step[0], step[1])));
+                    self.counted_edges(func, &edges, steps);
+                }
+                Profile::Edge(counts) => {
+                    self.counted_edges(func, &edges, counts.iter().map(|&(from, to, _)| (from, to)));
+                }
+                Profile::Zero(entries) => {
+                    for entry in entries {
+                        let writes = |inst: &Inst| func.insts[*inst].dsts.contains(&entry.reg);
+                        let wanted = entry.occurrence as usize;
+                        if func.block_insts(entry.block).filter(writes).nth(wanted).is_none() {
+                            let (block, reg) = (&func.blocks[entry.block].name, &func.regs[entry.reg].name);
+                            let message = format!("block {} has no write #{wanted} of {}", quoted(block), quoted(reg));
+                            self.profile_warning(func, entry.block, message);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn counted_edges(
+        &mut self,
+        func: &Function,
+        edges: &BTreeSet<(Block, Block)>,
+        counted: impl Iterator<Item = (Block, Block)>,
+    ) {
+        for (from, to) in counted {
+            if !edges.contains(&(from, to)) {
+                let (source, target) = (&func.blocks[from].name, &func.blocks[to].name);
+                let message = format!("a profile counts {source} -> {target}, but {source} does not go there");
+                self.profile_warning(func, from, message);
+            }
+        }
+    }
+
+    fn profile_warning(&mut self, func: &Function, block: Block, message: alloc::string::String) {
+        let span = func.block_spans[block];
+        let span = if span == Span::default() { func.span } else { span };
+        self.diagnostics.push(Diagnostic::warning("profile", span, message));
+    }
+}
