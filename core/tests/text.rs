@@ -1,6 +1,7 @@
 //! The text: what is printed, parsed and reported.
 
-use warpscope_core::text::{parse, print};
+use warpscope_core::text::print;
+use warpscope_core::verify::check;
 
 const SAXPY: &str = "\
 // y = a*x + y, guarded
@@ -34,13 +35,13 @@ const EVERYTHING: &str = include_str!("text/everything.wir");
 
 #[track_caller]
 fn canonical(source: &str) -> String {
-    let parsed = parse(source);
+    let parsed = check(source);
     assert!(parsed.diagnostics.is_empty(), "{}", rendered(source));
     print(&parsed.module)
 }
 
 fn rendered(source: &str) -> String {
-    parse(source).diagnostics.iter().map(|diagnostic| diagnostic.render("t.wir", source)).collect()
+    check(source).diagnostics.iter().map(|diagnostic| diagnostic.render("t.wir", source)).collect()
 }
 
 #[track_caller]

@@ -80,7 +80,13 @@ impl Verifier<'_> {
             if reported.insert(reg) {
                 let name = quoted(&func.regs[reg].name);
                 let part = part_that_reads(func, inst, reg);
-                self.report(func, inst, part, "unassigned-read", format!("{name} is read, but no path to here assigns it"));
+                self.report(
+                    func,
+                    inst,
+                    part,
+                    "unassigned-read",
+                    format!("{name} is read, but no path to here assigns it"),
+                );
             }
         }
     }

@@ -54,7 +54,8 @@ impl Verifier<'_> {
         {
             let message = format!("expected a predicate, but {} has type {ty}", quoted(&func.regs[reg].name));
             let diagnostic = self.error(func, inst, part, "type-mismatch", message);
-            self.diagnostics.push(diagnostic.with_hint(format!("compare it: `p = setp.ne.{ty} {}, 0`", func.regs[reg].name)));
+            self.diagnostics
+                .push(diagnostic.with_hint(format!("compare it: `p = setp.ne.{ty} {}, 0`", func.regs[reg].name)));
         }
     }
 
@@ -120,7 +121,7 @@ impl Verifier<'_> {
             (Operand::Reg(reg) | Operand::NotReg(reg), ArgKind::Predicate) => {
                 return self.predicate(func, inst, part, *reg);
             }
-            (Operand::Reg(reg), ArgKind::Any(_)) => return drop(self.type_of(func, inst, part, *reg)),
+            (Operand::Reg(reg), ArgKind::Any(_)) => self.type_of(func, inst, part, *reg).is_some(),
             (Operand::Const(bits), ArgKind::Value(ty) | ArgKind::LowBits(ty) | ArgKind::Any(ty)) => {
                 return self.constant(func, inst, part, *bits, ty);
             }
@@ -177,12 +178,23 @@ impl Verifier<'_> {
         };
         let name = quoted(&to.name);
         if to.kind == FuncKind::Kernel {
-            let diagnostic =
-                self.error(func, inst, Part::Whole, "calls-kernel", format!("{name} is a kernel; a call calls a `func`"));
+            let diagnostic = self.error(
+                func,
+                inst,
+                Part::Whole,
+                "calls-kernel",
+                format!("{name} is a kernel; a call calls a `func`"),
+            );
             return self.diagnostics.push(diagnostic.with_label(to.span, "declared here"));
         }
         if callee.entry as usize >= to.entries.len().max(1) {
-            self.report(func, inst, Part::Whole, "unknown-entry", format!("{name} has no entry number {}", callee.entry));
+            self.report(
+                func,
+                inst,
+                Part::Whole,
+                "unknown-entry",
+                format!("{name} has no entry number {}", callee.entry),
+            );
         }
         if data.args.len() != to.params.len() {
             let message = format!("{name} takes {} operands, found {}", to.params.len(), data.args.len());
@@ -219,7 +231,8 @@ impl Verifier<'_> {
         let exits = self.exit_count(callee.func);
         match data.opcode.op {
             Op::CallTo if data.targets.len() != exits as usize => {
-                let message = format!("{name} has {exits} exits, so `to` takes {exits} labels, not {}", data.targets.len());
+                let message =
+                    format!("{name} has {exits} exits, so `to` takes {exits} labels, not {}", data.targets.len());
                 self.report(func, inst, Part::Whole, "target-count", message);
             }
             Op::Call if exits > 1 => {

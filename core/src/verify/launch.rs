@@ -58,8 +58,7 @@ impl Verifier<'_> {
             }
         }
         let unbound_params = kernel.params.iter().zip(&params).filter(|(_, binding)| binding.is_none());
-        let unbound_inputs =
-            kernel.inputs.values().filter(|input| !inputs.iter().any(|(name, _)| *name == input.name));
+        let unbound_inputs = kernel.inputs.values().filter(|input| !inputs.iter().any(|(name, _)| *name == input.name));
         let unbound = unbound_params
             .map(|(param, _)| param.name.as_str())
             .chain(unbound_inputs.map(|input| input.name.as_str()))

@@ -3,9 +3,7 @@
 use alloc::format;
 use alloc::string::String;
 
-use crate::ir::{
-    Address, AddressBase, Function, Inst, InstData, Op, ParamType, Space, Symbol, Type, TypeClass,
-};
+use crate::ir::{Address, AddressBase, Function, Inst, InstData, Op, ParamType, Space, Symbol, Type, TypeClass};
 use crate::text::{Part, quoted};
 
 use super::Verifier;
