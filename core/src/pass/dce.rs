@@ -21,6 +21,7 @@
 //!
 //! Source: Cytron et al., TOPLAS 1991, section 7.1, on use-definition chains in place of SSA.
 
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::vec::Vec;
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -93,8 +94,8 @@ struct Needs<'a> {
     needed: EntitySet<Inst>,
     worklist: Vec<Inst>,
     definitions: Definitions,
-    /// For each register with several definitions: the blocks whose beginning the search has come to.
-    searched: SecondaryMap<Reg, EntitySet<Block>>,
+    /// Registers with several definitions, and blocks from whose end the search has gone up.
+    searched: BTreeSet<(Reg, Block)>,
 }
 
 impl Needs<'_> {
@@ -105,7 +106,7 @@ impl Needs<'_> {
             needed: EntitySet::with_capacity(func.insts.len()),
             worklist: Vec::new(),
             definitions: Definitions::of(func),
-            searched: SecondaryMap::new(),
+            searched: BTreeSet::new(),
         };
         for &block in cfg.reverse_postorder() {
             for inst in func.block_insts(block) {
@@ -124,6 +125,11 @@ impl Needs<'_> {
         // A copy of a register into itself passes the need on to what it reads, and stays out.
         if self.needed.insert(inst) {
             self.worklist.push(inst);
+            for &dst in &self.func.insts[inst].dsts {
+                if let Count::Several(list) = self.definitions.of_reg[dst] {
+                    self.definitions.unneeded[list as usize] -= 1;
+                }
+            }
         }
     }
 
@@ -132,12 +138,17 @@ impl Needs<'_> {
         match self.definitions.of_reg[reg] {
             Count::None => {}
             Count::One(definition) => self.need(definition),
+            // Once all definitions are needed there is nothing left to search for: a register that is only ever written
+            // under guards would otherwise be followed to the entry from each of its reads.
+            Count::Several(list) if self.definitions.unneeded[list as usize] == 0 => {}
             Count::Several(list) => {
                 let Some(block) = self.func.inst_block(reader) else { return };
                 let before = self.definitions.order[reader];
                 let mut blocks = Vec::new();
                 self.search(reg, list, block, before, &mut blocks);
-                while let Some(block) = blocks.pop() {
+                while self.definitions.unneeded[list as usize] > 0
+                    && let Some(block) = blocks.pop()
+                {
                     self.search(reg, list, block, u32::MAX, &mut blocks);
                 }
             }
@@ -160,7 +171,7 @@ impl Needs<'_> {
             }
         }
         for &predecessor in self.cfg.predecessors(block) {
-            if self.searched[reg].insert(predecessor) {
+            if self.searched.insert((reg, predecessor)) {
                 blocks.push(predecessor);
             }
         }
@@ -182,6 +193,8 @@ struct Definitions {
     of_reg: SecondaryMap<Reg, Count>,
     /// Sorted by block, then by order in the block.
     several: Vec<Vec<(Block, u32, Inst)>>,
+    /// How many of each list are not needed yet.
+    unneeded: Vec<usize>,
     /// Counts instructions in text order.
     order: SecondaryMap<Inst, u32>,
 }
@@ -191,6 +204,7 @@ impl Definitions {
         let mut found = Definitions {
             of_reg: SecondaryMap::with_capacity(func.regs.len()),
             several: Vec::new(),
+            unneeded: Vec::new(),
             order: SecondaryMap::with_capacity(func.insts.len()),
         };
         let mut order = 0;
@@ -205,6 +219,8 @@ impl Definitions {
         }
         for list in &mut found.several {
             list.sort_unstable();
+            list.dedup();
+            found.unneeded.push(list.len());
         }
         found
     }
