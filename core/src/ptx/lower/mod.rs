@@ -40,6 +40,7 @@ use crate::ir::{
     Func, FuncKind, Function, Global, GlobalData, Item, Module, Op, Operand, ParamType, Reg, Space, Span, Type,
 };
 use crate::text::{Diagnostic, Diagnostics, MAX_ARRAY_BYTES, MAX_PARAMS, MAX_SHARED_BYTES};
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
@@ -68,7 +69,7 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
                     context.reserved.insert(names::clean(variable.name.text));
                     positions.push((variable.name.span.start, Item::Global(global)));
                 }
-                Err(problem) => problems.push(problem),
+                Err(problem) => problems.push(*problem),
             }
         }
     }
@@ -214,8 +215,8 @@ fn for_each_name(source: &Source<'_>, visit: &mut impl FnMut(&str)) {
     }
 }
 
-fn global(variable: &Variable<'_>) -> Result<GlobalData, Diagnostic> {
-    let error = |message: &str| Err(Diagnostic::error("ptx-unsupported", variable.name.span, message));
+fn global(variable: &Variable<'_>) -> Result<GlobalData, Box<Diagnostic>> {
+    let error = |message: &str| Err(Box::new(Diagnostic::error("ptx-unsupported", variable.name.span, message)));
     let name = variable.name.text;
     let space = match variable.space {
         "global" => Space::Global,
@@ -239,7 +240,7 @@ fn global(variable: &Variable<'_>) -> Result<GlobalData, Diagnostic> {
             Initial::Number(number) => init.push(number_bits(*number, ty)),
             Initial::Address(target) => {
                 let message = format!("`{name}` starts with the address of `{}`, which is not supported", target.text);
-                return Err(Diagnostic::error("ptx-unsupported", target.span, message));
+                return Err(Box::new(Diagnostic::error("ptx-unsupported", target.span, message)));
             }
         }
     }

@@ -62,6 +62,12 @@ impl<'a> Lowering<'a, '_> {
                 let entity = self.resolve(name)?;
                 self.entity_value(entity, name, ty)
             }
+            // Some compilers write one element in braces too.
+            OperandKind::Vector(ref elements) if elements.len() == 1 => self.low_bits(&elements[0], ty),
+            OperandKind::Offset(name, 0) => {
+                let entity = self.resolve(name)?;
+                self.entity_value(entity, name, ty)
+            }
             OperandKind::Offset(name, offset) => {
                 let entity = self.resolve(name)?;
                 let address = Type::U64.with_bits(ty.bits()).filter(|ty| ty.bits() >= 32);
@@ -76,6 +82,10 @@ impl<'a> Lowering<'a, '_> {
 
     fn entity_value(&mut self, entity: Entity, name: &str, ty: Type) -> Lowered<Operand> {
         let symbol = match entity {
+            // Addresses of shared memory fit 32 bits, and `mov.u32` reads them so.
+            Entity::Pointer(reg) if ty.bits() == 32 => {
+                return Ok(self.compute(Opcode::cvt(Type::U32, Type::U64), Type::U32, [Operand::Reg(reg)]));
+            }
             Entity::Reg(reg) | Entity::Pointer(reg) => {
                 let width = self.func.regs[reg].ty.bits();
                 if width < ty.bits() {

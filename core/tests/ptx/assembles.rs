@@ -1,0 +1,166 @@
+//! Whatever loads can be written again so that NVIDIA's assembler accepts it: as it was read, through the text IR,
+//! and after passes. The assembler is `ptxas` of CUDA 13, named by `WARPSCOPE_PTXAS`.
+
+use super::inputs::{self, Input};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::Command;
+use warpscope_core::ir::Module;
+use warpscope_core::pass::parse_pipeline;
+use warpscope_core::ptx::{export, import};
+use warpscope_core::session::{Options, Session};
+use warpscope_core::text;
+use warpscope_core::verify::verify;
+
+/// The assembler, or a visible line that the test did not run.
+fn assembler() -> Option<PathBuf> {
+    let found = std::env::var_os("WARPSCOPE_PTXAS").map(PathBuf::from);
+    if found.is_none() {
+        let _ = writeln!(std::io::stderr(), "SKIPPED: WARPSCOPE_PTXAS does not name NVIDIA's ptxas");
+    }
+    found
+}
+
+fn assemble(ptxas: &PathBuf, name: &str, ptx: &str) {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let (file, object) = (folder.join(format!("{name}.ptx")), folder.join(format!("{name}.cubin")));
+    std::fs::write(&file, ptx).expect("the target folder is writable");
+    let run = Command::new(ptxas).arg("-arch=sm_80").arg(&file).arg("-o").arg(&object).output();
+    let run = run.unwrap_or_else(|error| panic!("{}: {error}", ptxas.display()));
+    let errors = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success(), "{}: ptxas says\n{errors}", file.display());
+}
+
+fn exported(name: &str, module: &Module) -> String {
+    let export = export(module);
+    let errors: Vec<_> = export.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).collect();
+    assert!(errors.is_empty(), "{name}: {errors:?}");
+    export.text
+}
+
+fn imported(input: &Input) -> Module {
+    let parsed = import(&input.source);
+    let errors: Vec<_> = parsed.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).collect();
+    assert!(errors.is_empty(), "{}: {errors:?}", input.name);
+    parsed.module
+}
+
+#[test]
+fn what_loads_prints_as_text_that_reads_the_same() {
+    for input in inputs::all() {
+        let module = imported(&input);
+        let printed = text::print(&module);
+        let again = text::parse(&printed);
+        assert!(again.diagnostics.is_empty(), "{}: {:?}", input.name, again.diagnostics);
+        assert_eq!(text::print(&again.module), printed, "{}", input.name);
+        let (first, second) = (exported(&input.name, &module), exported(&input.name, &again.module));
+        // The order in which registers are declared is that of their numbers, which the text does not keep.
+        let statements =
+            |ptx: &str| ptx.lines().filter(|line| !line.contains(".reg ")).map(String::from).collect::<Vec<_>>();
+        assert!(statements(&first) == statements(&second), "{}:\n{first}\n{second}", input.name);
+    }
+}
+
+#[test]
+fn what_is_written_loads_again() {
+    for input in inputs::all() {
+        let written = exported(&input.name, &imported(&input));
+        let again = import(&written);
+        let errors: Vec<_> = again.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).collect();
+        assert!(errors.is_empty(), "{}: {errors:?}\n{written}", input.name);
+    }
+}
+
+#[test]
+fn what_is_written_assembles() {
+    let Some(ptxas) = assembler() else { return };
+    for input in inputs::all() {
+        assemble(&ptxas, &input.name, &exported(&input.name, &imported(&input)));
+    }
+}
+
+#[test]
+fn what_loads_satisfies_the_verifier() {
+    for input in inputs::all() {
+        let errors: Vec<_> = verify(&imported(&input)).into_iter().filter(|diagnostic| diagnostic.is_error()).collect();
+        assert!(errors.is_empty(), "{}: {errors:?}", input.name);
+    }
+}
+
+#[test]
+fn what_passes_make_of_it_assembles() {
+    let Some(ptxas) = assembler() else { return };
+    for pipeline in ["infer-space", "infer-space,general-optimize"] {
+        let steps = parse_pipeline(pipeline).expect("a pipeline");
+        for input in inputs::all() {
+            let options = Options { steps: steps.clone(), ..Options::default() };
+            let session = Session::open(imported(&input), &options, &mut || 0);
+            let name = format!("{}.{}", pipeline.replace(',', "."), input.name);
+            assemble(&ptxas, &name, &exported(&name, session.module()));
+        }
+    }
+}
+
+/// What only the text IR can say: scaled indices, special registers as operands, defaults, carries far from their
+/// definition, predicates passed to functions, guarded calls, addresses in two forms.
+const EVERYTHING: &str = include_str!("everything.wir");
+
+#[test]
+fn programs_written_by_hand_assemble() {
+    let parsed = text::parse(EVERYTHING);
+    assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
+    let errors: Vec<_> = verify(&parsed.module).into_iter().filter(|diagnostic| diagnostic.is_error()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    let ptx = exported("everything", &parsed.module);
+    assert!(import(&ptx).diagnostics.is_empty());
+    if let Some(ptxas) = assembler() {
+        assemble(&ptxas, "everything", &ptx);
+    }
+}
+
+#[test]
+fn a_load_that_must_not_fault_is_an_ordinary_one_with_a_warning() {
+    let source =
+        "kernel k(x: ptr.global) {\nentry:\n    a = ld.global.spec.f32 x[2]\n    st.global.f32 x[0], a\n    ret\n}\n";
+    let export = export(&text::parse(source).module);
+    let [warning] = &export.diagnostics[..] else { panic!("{:?}", export.diagnostics) };
+    let line = export.text.lines().position(|line| line.contains("ld.global.f32")).expect("the load") + 1;
+    assert!(!warning.is_error());
+    assert_eq!(
+        warning.message,
+        format!("line {line} of the PTX: `ld.global.f32` stands for a load that must not fault, which PTX has not")
+    );
+}
+
+#[test]
+fn what_ptx_cannot_say_is_reported_and_left_out() {
+    let source = "\
+func choice() -> u32 {
+    input x: u32
+entry:
+    a = in.u32 x
+    ret a
+}
+kernel draws(y: ptr.global) {
+entry:
+    a = call choice()
+    st.global.u32 y[0], a
+    ret
+}
+kernel good(y: ptr.global) {
+entry:
+    st.global.u32 y[0], 1
+    ret
+}
+";
+    let export = export(&text::parse(source).module);
+    let messages: Vec<&str> = export.diagnostics.iter().map(|diagnostic| diagnostic.message.as_str()).collect();
+    assert_eq!(
+        messages,
+        [
+            "`choice`: `in` draws from outside the program, which PTX cannot say",
+            "`draws` calls `choice`, which PTX cannot express",
+        ]
+    );
+    assert!(export.text.contains("good") && !export.text.contains("draws"));
+}

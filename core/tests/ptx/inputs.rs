@@ -1,0 +1,39 @@
+//! The PTX files that the tests read: the CUDA examples and the corpus beside this file.
+
+use std::path::{Path, PathBuf};
+
+/// A PTX file.
+pub struct Input {
+    /// Its name for messages.
+    pub name: String,
+    /// Its text.
+    pub source: String,
+}
+
+/// The folder of the CUDA examples.
+pub fn examples_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../www/examples/cuda")
+}
+
+/// Every PTX file of both folders, by name.
+pub fn all() -> Vec<Input> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ptx/corpus");
+    let mut inputs = Vec::new();
+    for folder in [examples_folder(), corpus] {
+        for entry in std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+            let path = entry.expect("a readable folder").path();
+            if path.extension().is_some_and(|extension| extension == "ptx") {
+                let name = path.file_name().expect("a file").to_string_lossy().into_owned();
+                inputs.push(Input { name, source: read(&path) });
+            }
+        }
+    }
+    inputs.sort_by(|a, b| a.name.cmp(&b.name));
+    assert!(inputs.len() >= 26, "only {} PTX files found", inputs.len());
+    inputs
+}
+
+/// A file's text.
+pub fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}

@@ -1,0 +1,5 @@
+//! PTX in and out: everything that compilers print for ordinary kernels loads, and what is written assembles.
+
+mod assembles;
+mod errors;
+mod inputs;
