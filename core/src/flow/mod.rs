@@ -9,12 +9,14 @@
 //! Liveness        which registers are read later
 //! ```
 
+mod divergence;
 mod liveness;
 mod reaching;
 mod solver;
 mod uses;
 mod values;
 
+pub use divergence::{Cause, Divergence, DivergenceInput, Explanation, Source, Subject};
 pub use liveness::{LiveSet, Liveness};
 pub use reaching::{ReachingDefinition, ReachingDefinitions};
 pub use solver::{Direction, FactSink, Problem, Silent, Solution, solve};

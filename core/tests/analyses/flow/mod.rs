@@ -1,5 +1,6 @@
 //! Dataflow problems against their definitions.
 
+mod divergence;
 mod liveness;
 pub mod random_program;
 mod reaching;

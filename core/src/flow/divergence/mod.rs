@@ -1,0 +1,174 @@
+//! Divergence: which values and branches may differ between the lanes of a warp that run together, and why.
+//!
+//! ```text
+//! a: p = setp.lt.u32 %tid, n       p is divergent: it reads %tid
+//!    br p, b, c                    the branch is divergent: it reads p
+//! b: x = 1   br d    c: x = 2   br d
+//! d: … x …                         x is divergent: lanes that part at a's branch meet here with different values
+//! ```
+//!
+//! A value is *uniform* when all lanes that execute an instruction together see the same number there. What is not
+//! proved uniform is divergent, for one of these reasons, which is kept so that it can be told:
+//!
+//! - **source**: what makes it differs by lane ([`Source`]);
+//! - **data**: an instruction reads a divergent value, a join takes one, or a guarded instruction keeps one; a guard is
+//!   read like an operand;
+//! - **sync dependence**: a join gets different values along ways that lanes take apart;
+//! - **temporal divergence**: lanes leave a loop in different iterations. Inside the loop a value is what it is in the
+//!   current iteration, the same for all lanes still there; outside it is what it was when the lane left. So it is a
+//!   *use* that is divergent here ([`Divergence::is_divergent_use`]), not the value.
+//!
+//! Sound for lanes that part at a divergent branch `b` and meet again at its immediate post-dominator `m`. Let the region
+//! be what can be reached from `b` before `m`. At `m` a register holds what it held at `b`, unless the region wrote
+//! it; then either a join at `m` says so, or the value's definition dominates `m` from inside the region. Such a
+//! definition dominates `b` too (otherwise it would post-dominate `b` sooner than `m`), which means a cycle, and
+//! its uses outside the region are the temporal ones. Lanes in the region part no further than other divergent branches
+//! make them. Joins inside the region which two ways from `b` reach are counted as divergent as well, for machines that
+//! let lanes meet earlier.
+//!
+//! Bounds: each value and branch becomes divergent at most once; a divergent branch costs its region and the uses of
+//! what is defined there. That is blocks times the depth of nested divergence in structured programs, and blocks times
+//! divergent branches at worst.
+//!
+//! Source: B. Coutinho, D. Sampaio, F. Pereira, W. Meira, Divergence analysis and optimizations, PACT 2011; the region
+//! walk follows J. Rosemann, S. Moll, S. Hack, An abstract interpretation for SPMD divergence on reducible control flow
+//! graphs, POPL 2021.
+
+mod explanation;
+mod propagation;
+mod region;
+mod sources;
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use cranelift_entity::{EntityRef, SecondaryMap};
+
+use super::uses::ValueUses;
+use super::values::{Value, Values};
+use crate::graph::{Cfg, Dominators, PostDominators};
+use crate::ir::{Block, Function, Inst, Special};
+
+pub use explanation::{Explanation, Subject};
+
+/// What makes a value differ by lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// A special register that differs by lane.
+    Special(Special),
+    /// The argument of a function (not of a kernel): the caller's lanes may pass different ones.
+    Argument,
+    /// What a call returns, or the exit that it takes.
+    Call,
+    /// A draw of an `input` that is not `uniform`, or in a function: callers may have drawn different numbers of times.
+    Input,
+    /// What an atomic operation found.
+    Atomic,
+    /// A lane exchange.
+    Exchange,
+    /// A load from memory of the thread's own, or possibly so: local or generic.
+    ThreadMemory,
+    /// A volatile load: each lane may see another moment.
+    Volatile,
+}
+
+/// Why something is divergent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// It differs by lane from the start.
+    Source(Source),
+    /// It reads, takes or keeps this divergent value.
+    Value(Value),
+    /// Its guard, this value, is divergent.
+    Guard(Value),
+    /// Lanes that part at the end of this block meet with different values.
+    Parted(Block),
+    /// It uses this value outside a loop that lanes leave in different iterations, by the branch at the end of this block.
+    Left(Value, Block),
+    /// It draws from a `uniform` input of which some draw is made by a part of the lanes only, because they parted at the
+    /// end of this block: lanes then stand at different draws.
+    DrawnApart(Block),
+    /// The same, because the draw has this guard.
+    DrawnUnder(Value),
+}
+
+/// The divergence of a function's values and branches.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Divergence {
+    values: SecondaryMap<Value, Option<Cause>>,
+    branches: BTreeMap<Block, Cause>,
+    /// Uses that are divergent although their value is not: instruction, index of the use.
+    temporal_uses: BTreeMap<(Inst, u32), Cause>,
+    /// By block: a divergent branch after which the block may run with a part of the lanes.
+    apart: Vec<Option<Block>>,
+}
+
+/// What the analysis is computed from.
+#[derive(Clone, Copy)]
+pub struct DivergenceInput<'a> {
+    /// The function.
+    pub func: &'a Function,
+    /// Its graph.
+    pub cfg: &'a Cfg,
+    /// Its dominators.
+    pub dominators: &'a Dominators,
+    /// Its post-dominators.
+    pub post_dominators: &'a PostDominators,
+    /// Its value names.
+    pub values: &'a Values,
+    /// Their uses.
+    pub uses: &'a ValueUses,
+}
+
+impl Divergence {
+    /// The divergence of a function.
+    pub fn compute(input: DivergenceInput<'_>) -> Divergence {
+        propagation::Propagation::new(input).run()
+    }
+
+    /// May lanes that run together see different numbers in this value, while it is in its loop?
+    pub fn is_divergent(&self, value: Value) -> bool {
+        self.values[value].is_some()
+    }
+
+    /// May the lanes that run the instruction see different numbers in its `index`-th use, counted as by
+    /// [`crate::ir::InstData::uses`]?
+    pub fn is_divergent_use(&self, values: &Values, inst: Inst, index: usize) -> bool {
+        values.used(inst).get(index).is_none_or(|&value| self.is_divergent(value))
+            || self.temporal_uses.contains_key(&(inst, index as u32))
+    }
+
+    /// May lanes part at the end of this block?
+    pub fn is_divergent_branch(&self, block: Block) -> bool {
+        self.branches.contains_key(&block)
+    }
+
+    /// The blocks at whose end lanes may part, rising.
+    pub fn divergent_branches(&self) -> impl Iterator<Item = Block> + '_ {
+        self.branches.keys().copied()
+    }
+
+    /// A divergent branch because of which a block may run with a part of the lanes that reach it in its function; the
+    /// first that was found.
+    pub fn runs_apart(&self, block: Block) -> Option<Block> {
+        self.apart[block.index()]
+    }
+
+    /// Why a value is divergent. None if it is uniform.
+    pub fn cause(&self, value: Value) -> Option<Cause> {
+        self.values[value]
+    }
+
+    /// Why a branch is divergent. None if it is uniform.
+    pub fn branch_cause(&self, block: Block) -> Option<Cause> {
+        self.branches.get(&block).copied()
+    }
+
+    /// Why a use is divergent. None if it is uniform.
+    pub fn use_cause(&self, values: &Values, inst: Inst, index: usize) -> Option<Cause> {
+        let value = *values.used(inst).get(index)?;
+        match self.cause(value) {
+            Some(_) => Some(Cause::Value(value)),
+            None => self.temporal_uses.get(&(inst, index as u32)).copied(),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! What each opcode does to divergence: differ by itself, pass its operands' divergence on, or even it out.
+
+use super::Source;
+use crate::ir::{FuncKind, Function, InstData, Op, Operand, Space};
+
+/// How an instruction's results depend on its operands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Behaviour {
+    /// Divergent whatever it reads.
+    Differs(Source),
+    /// Divergent if something that it reads is.
+    Follows,
+    /// The same for all lanes that run it, whatever operand 0 is; divergent if another operand is (a member mask).
+    Evens,
+}
+
+/// The behaviour of an instruction's results; guards are not looked at.
+pub(super) fn behaviour(func: &Function, inst: &InstData) -> Behaviour {
+    use crate::ir::Flags;
+    if let Some(special) = inst.args.iter().find_map(divergent_special) {
+        return Behaviour::Differs(special);
+    }
+    match inst.opcode.op {
+        Op::Call | Op::CallTo => Behaviour::Differs(Source::Call),
+        Op::Atom => Behaviour::Differs(Source::Atomic),
+        Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly => Behaviour::Differs(Source::Exchange),
+        Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot | Op::Activemask | Op::MatchAll => Behaviour::Evens,
+        Op::In => match inst.args.first() {
+            Some(Operand::Input(input)) if func.inputs[*input].uniform && func.kind == FuncKind::Kernel => {
+                Behaviour::Follows
+            }
+            _ => Behaviour::Differs(Source::Input),
+        },
+        Op::Ld if inst.opcode.has(Flags::VOLATILE) => Behaviour::Differs(Source::Volatile),
+        Op::Ld => match inst.opcode.space {
+            // One address is one place for the whole warp there, read at one moment.
+            Some(Space::Global | Space::Shared | Space::Const | Space::Param) => Behaviour::Follows,
+            Some(Space::Local) | None => Behaviour::Differs(Source::ThreadMemory),
+        },
+        _ => Behaviour::Follows,
+    }
+}
+
+fn divergent_special(operand: &Operand) -> Option<Source> {
+    match operand {
+        Operand::Special(special) if !special.is_warp_uniform() => Some(Source::Special(*special)),
+        Operand::List(elements) => elements.iter().find_map(divergent_special),
+        _ => None,
+    }
+}
