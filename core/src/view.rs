@@ -7,7 +7,8 @@
 use alloc::rc::Rc;
 
 use crate::edit::{EditSink, Editor, Remark, Rewrite, Silent};
-use crate::graph::{Cfg, Dominators, Loops, PostDominators};
+use crate::flow::{Divergence, DivergenceInput, Liveness, ValueUses, Values};
+use crate::graph::{Cfg, ControlDependence, Dominators, Loops, PostDominators};
 use crate::ir::{Function, Module};
 use crate::journal::Journal;
 
@@ -73,6 +74,31 @@ analyses! {
     post_dominators: PostDominators, shape, |view| PostDominators::compute(&view.cfg());
     /// The loop nest.
     loops: Loops, shape, |view| Loops::compute(&view.cfg());
+    /// Which branches decide whether a block runs.
+    control_dependence: ControlDependence, shape,
+        |view| ControlDependence::compute(&view.cfg(), &view.post_dominators());
+    /// Which registers are read later.
+    liveness: Liveness, values, |view| { let cfg = view.cfg(); Liveness::compute(view.func(), &cfg) };
+    /// The value that each use sees.
+    values: Values, values, |view| {
+        let (cfg, dominators) = (view.cfg(), view.dominators());
+        Values::compute(view.func(), &cfg, &dominators)
+    };
+    /// Who reads each value.
+    value_uses: ValueUses, values, |view| { let values = view.values(); ValueUses::compute(view.func(), &values) };
+    /// Which values and branches differ between the lanes of a warp, and why.
+    divergence: Divergence, values, |view| {
+        let (cfg, dominators, post_dominators) = (view.cfg(), view.dominators(), view.post_dominators());
+        let (values, uses) = (view.values(), view.value_uses());
+        Divergence::compute(DivergenceInput {
+            func: view.func(),
+            cfg: &cfg,
+            dominators: &dominators,
+            post_dominators: &post_dominators,
+            values: &values,
+            uses: &uses,
+        })
+    };
 }
 
 impl<'a, S: Listener> View<'a, S> {
