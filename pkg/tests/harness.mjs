@@ -41,13 +41,8 @@ export async function resultInBrowser(test, folder, page) {
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
   test.after(() => browser.close());
   const tab = await browser.newPage();
-  const problems = [];
-  tab.on("pageerror", (error) => problems.push(String(error)));
+  const problem = new Promise((_, reject) => tab.once("pageerror", reject));
   await tab.route("http://project.test/**", (route) => route.fulfill({ path: path.join(folder, new URL(route.request().url()).pathname) }));
   await tab.goto(`http://project.test/${page}`);
-  try {
-    return await tab.locator("#result:not(:empty)").innerText();
-  } catch (error) {
-    throw new Error(`no result; the page said: ${problems.join("; ")}`, { cause: error });
-  }
+  return Promise.race([problem, tab.locator("#result:not(:empty)").innerText()]);
 }

@@ -7,17 +7,45 @@ import { newProject, require, resultInBrowser, runNode } from "./harness.mjs";
 
 const { version } = require("../pkg/package.json");
 
+const SOURCE = `
+kernel scale(x: ptr.global) {
+entry:
+    i = mov.u32 %tid
+    two = mov.u32 2
+    four = mul.u32 two, two
+    v = ld.global.u32 x[i]
+    r = mul.u32 v, four
+    st.global.u32 x[i], r
+    ret
+}
+`;
+
 /// Uses every function of the package; what it leaves in `answer` is the same everywhere.
 const USE = `
 import * as warpscope from "warpscope";
 await warpscope.init();
-const answer = JSON.stringify({ version: warpscope.version() });
+const source = ${JSON.stringify(SOURCE)};
+let refused = "";
+try {
+  warpscope.optimize("kernel", {});
+} catch (error) {
+  refused = String(error instanceof warpscope.EngineError && error.diagnostics.length > 0);
+}
+const answer = JSON.stringify({
+  version: warpscope.version(),
+  kernels: warpscope.parse(source).kernels.map((kernel) => kernel.name),
+  mistakes: warpscope.parse(source.replace("mul.u32", "mull.u32")).diagnostics.map((found) => found.line),
+  optimized: warpscope.optimize(source, { passes: ["general-optimize"] }).text,
+  ptx: warpscope.optimize(source, { emit: "ptx" }).text.includes(".visible .entry scale"),
+  refused,
+});
 `;
 
-const EXPECTED = { version };
-
-function check(answer) {
-  assert.deepEqual(JSON.parse(answer), EXPECTED);
+function check(text) {
+  const { optimized, ...answer } = JSON.parse(text);
+  assert.deepEqual(answer, { version, kernels: ["scale"], mistakes: [6], ptx: true, refused: "true" });
+  assert.match(optimized, /^kernel scale/);
+  assert.doesNotMatch(optimized, /two/);
 }
 
 const PAGE = (script) => `<!doctype html><meta charset="utf-8" /><link rel="icon" href="data:," /><p id="result"></p>${script}`;

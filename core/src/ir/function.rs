@@ -3,6 +3,7 @@
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 
@@ -48,6 +49,23 @@ pub enum ParamType {
     },
     /// A 2-D texture handle.
     Texture,
+}
+
+impl fmt::Display for ParamType {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            ParamType::Scalar(ty) => write!(out, "{ty}"),
+            ParamType::Array(ty, len) => write!(out, "{ty}[{len}]"),
+            ParamType::Texture => out.write_str("tex2d"),
+            ParamType::Pointer { space, restrict } => {
+                out.write_str("ptr")?;
+                if let Some(space) = space {
+                    write!(out, ".{space}")?;
+                }
+                out.write_str(if restrict { " restrict" } else { "" })
+            }
+        }
+    }
 }
 
 /// A parameter.

@@ -1,5 +1,7 @@
 //! The laboratory behind a message. The page and its worker speak in [`message`]; [`run`] answers.
+//! The npm package speaks in [`api`].
 
+pub mod api;
 pub mod message;
 
 use message::{Request, Response};

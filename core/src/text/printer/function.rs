@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt::Write;
 
-use crate::ir::{CommentAnchor, Func, FuncKind, Function, ParamType, Profile, Reg, Type};
+use crate::ir::{CommentAnchor, Func, FuncKind, Function, Profile, Reg, Type};
 use crate::text::inference::inferred_types;
 
 use super::{LineOwner, Printer};
@@ -49,28 +49,13 @@ impl Printer<'_> {
             }
             self.out.push_str(&param.name);
             self.out.push_str(": ");
-            self.param_type(param.ty);
+            let _ = write!(self.out, "{}", param.ty);
         }
         self.out.push(')');
         if let Some(ty) = func.returns {
             let _ = write!(self.out, " -> {ty}");
         }
         self.out.push_str(" {");
-    }
-
-    fn param_type(&mut self, ty: ParamType) {
-        let _ = match ty {
-            ParamType::Scalar(ty) => write!(self.out, "{ty}"),
-            ParamType::Array(ty, len) => write!(self.out, "{ty}[{len}]"),
-            ParamType::Texture => write!(self.out, "tex2d"),
-            ParamType::Pointer { space, restrict } => {
-                self.out.push_str("ptr");
-                if let Some(space) = space {
-                    let _ = write!(self.out, ".{space}");
-                }
-                write!(self.out, "{}", if restrict { " restrict" } else { "" })
-            }
-        };
     }
 
     // --- declarations --------------------------------------------------------------------------------------------------

@@ -1,6 +1,14 @@
 //! The npm package's engine: functions from strings to strings, so that it needs nothing but a JavaScript engine.
 
+use warpscope_engine::api;
 use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen]
+extern "C" {
+    /// Milliseconds since some moment, in Node and in browsers.
+    #[wasm_bindgen(js_namespace = performance, js_name = now)]
+    fn milliseconds() -> f64;
+}
 
 fn main() {
     console_error_panic_hook::set_once();
@@ -10,4 +18,16 @@ fn main() {
 #[wasm_bindgen]
 pub fn version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
+}
+
+/// See [`api::parse`].
+#[wasm_bindgen]
+pub fn parse(source: &str, options: &str) -> String {
+    api::parse(source, options)
+}
+
+/// See [`api::optimize`].
+#[wasm_bindgen]
+pub fn optimize(source: &str, options: &str) -> String {
+    api::optimize(source, options, &mut || (milliseconds() * 1e3) as u64)
 }

@@ -1,0 +1,281 @@
+//! The npm package's functions: a source and options in, the answer out, both as JSON. The answers are those of the
+//! command line's `--json`; each is wrapped, `{ "ok": … }` or `{ "error": { "message", "diagnostics" } }`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use warpscope_core::ir::{FuncKind, Function, Module};
+use warpscope_core::pass::{Size, apply_knob, parse_pipeline};
+use warpscope_core::report::OptimizeReport;
+use warpscope_core::session::{self, Session};
+use warpscope_core::text::{self, LineIndex};
+use warpscope_core::{ptx, verify};
+
+/// Reads a program: what is wrong with it, its canonical text and its kernels.
+pub fn parse(source: &str, options: &str) -> String {
+    answer(options, |options: ParseOptions| {
+        let parsed = read(source, options.from);
+        let kernels = parsed.module.funcs.values().filter(|func| func.kind == FuncKind::Kernel);
+        Ok(Parsed {
+            diagnostics: describe(&parsed.diagnostics, source),
+            kernels: kernels.map(|func| Kernel::new(func, &parsed.module)).collect(),
+            text: (!parsed.has_errors()).then(|| text::print(&parsed.module)),
+        })
+    })
+}
+
+/// Runs passes over a program. `clock` gives microseconds for the report.
+pub fn optimize(source: &str, options: &str, clock: &mut dyn FnMut() -> u64) -> String {
+    answer(options, |options: OptimizeOptions| {
+        let module = load(source, options.from)?;
+        if let Some(name) = &options.kernel
+            && module.func_by_name(name).is_none()
+        {
+            return Err(Failure::new(format!("the program has no kernel or function `{name}`")));
+        }
+        let mut steps = parse_pipeline(&options.passes.text()).map_err(|error| Failure::new(error.message))?;
+        for (knob, value) in &options.knobs {
+            apply_knob(&mut steps, &format!("{knob}={}", plain(value))).map_err(|error| Failure::new(error.message))?;
+        }
+        let options_of_session = session::Options { steps, fast_math: options.fast_math, only: options.kernel };
+        let session = Session::open(module, &options_of_session, clock);
+        if let Some(error) = session.reports().iter().find_map(|report| report.error.as_ref()) {
+            return Err(Failure::new(error.message.clone()));
+        }
+        let text = match options.emit {
+            Language::Wir => text::print(session.module()),
+            Language::Ptx => ptx::export(session.module()).text,
+        };
+        Ok(OptimizeReport::new(&session, text))
+    })
+}
+
+/// What a program is written in.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Language {
+    #[default]
+    Wir,
+    Ptx,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ParseOptions {
+    #[serde(default)]
+    from: Language,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct OptimizeOptions {
+    #[serde(default)]
+    from: Language,
+    #[serde(default)]
+    passes: Passes,
+    kernel: Option<String>,
+    #[serde(default)]
+    knobs: BTreeMap<String, Value>,
+    #[serde(default)]
+    fast_math: bool,
+    #[serde(default)]
+    emit: Language,
+}
+
+/// A pipeline as one text or as a list of its entries.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Passes {
+    Text(String),
+    List(Vec<String>),
+}
+
+#[derive(Serialize)]
+struct Parsed {
+    diagnostics: Vec<Diagnostic>,
+    text: Option<String>,
+    kernels: Vec<Kernel>,
+}
+
+#[derive(Serialize)]
+struct Diagnostic {
+    code: &'static str,
+    severity: text::Severity,
+    line: u32,
+    column: u32,
+    from: usize,
+    to: usize,
+    message: String,
+    hint: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Kernel {
+    name: String,
+    params: Vec<Param>,
+    #[serde(flatten)]
+    size: Size,
+    launch: bool,
+}
+
+#[derive(Serialize)]
+struct Param {
+    name: String,
+    #[serde(rename = "type")]
+    ty: String,
+}
+
+/// Why there is no answer.
+#[derive(Serialize)]
+struct Failure {
+    message: String,
+    diagnostics: Vec<Diagnostic>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Answer<T> {
+    Ok(T),
+    Error(Failure),
+}
+
+impl Default for Passes {
+    fn default() -> Passes {
+        Passes::List(Vec::new())
+    }
+}
+
+impl Passes {
+    fn text(&self) -> String {
+        match self {
+            Passes::Text(text) => text.clone(),
+            Passes::List(entries) => entries.join(","),
+        }
+    }
+}
+
+impl Kernel {
+    fn new(func: &Function, module: &Module) -> Kernel {
+        let params = func.params.iter().map(|param| Param { name: param.name.clone(), ty: param.ty.to_string() });
+        Kernel {
+            name: func.name.clone(),
+            params: params.collect(),
+            size: Size::of(module, |other| other.name == func.name),
+            launch: module.launches.iter().any(|launch| launch.kernel == func.name),
+        }
+    }
+}
+
+impl Failure {
+    fn new(message: impl Into<String>) -> Failure {
+        Failure { message: message.into(), diagnostics: Vec::new() }
+    }
+}
+
+/// Reads the options, works, and wraps the result.
+fn answer<'a, O: Deserialize<'a>, T: Serialize>(
+    options: &'a str,
+    work: impl FnOnce(O) -> Result<T, Failure>,
+) -> String {
+    let options = serde_json::from_str(options).map_err(|error| Failure::new(format!("the options: {error}")));
+    let answer = match options.and_then(work) {
+        Ok(value) => Answer::Ok(value),
+        Err(failure) => Answer::Error(failure),
+    };
+    // Names and numbers: nothing that JSON cannot write.
+    serde_json::to_string(&answer).unwrap_or_default()
+}
+
+fn read(source: &str, from: Language) -> text::Parsed {
+    match from {
+        Language::Wir => verify::check(source),
+        Language::Ptx => ptx::import(source),
+    }
+}
+
+/// The program, if it can be used. Of PTX the good kernels are enough, as for the command line.
+fn load(source: &str, from: Language) -> Result<Module, Failure> {
+    let parsed = read(source, from);
+    let usable_part = matches!(from, Language::Ptx) && !parsed.module.funcs.is_empty();
+    if !parsed.has_errors() || usable_part {
+        return Ok(parsed.module);
+    }
+    let lines = LineIndex::new(source);
+    let rendered = parsed.diagnostics.iter().map(|diagnostic| diagnostic.render_with("source", source, &lines));
+    Err(Failure { message: rendered.collect(), diagnostics: describe(&parsed.diagnostics, source) })
+}
+
+fn describe(diagnostics: &[text::Diagnostic], source: &str) -> Vec<Diagnostic> {
+    let lines = LineIndex::new(source);
+    let describe = |diagnostic: &text::Diagnostic| {
+        let place = lines.position(source, diagnostic.span.start);
+        Diagnostic {
+            code: diagnostic.code,
+            severity: diagnostic.severity,
+            line: place.line,
+            column: place.column,
+            from: utf16_offset(source, diagnostic.span.start),
+            to: utf16_offset(source, diagnostic.span.end),
+            message: diagnostic.message.clone(),
+            hint: diagnostic.hint.clone(),
+        }
+    };
+    diagnostics.iter().map(describe).collect()
+}
+
+/// The number of UTF-16 units before a byte: what JavaScript counts.
+fn utf16_offset(source: &str, byte: u32) -> usize {
+    let before = source.char_indices().take_while(|(at, _)| *at < byte as usize);
+    before.map(|(_, character)| character.len_utf16()).sum()
+}
+
+/// A knob's value as the command line would write it.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{optimize, parse};
+    use serde_json::{Value, json};
+
+    fn ask(answer: &str) -> Value {
+        serde_json::from_str(answer).expect("answers are JSON")
+    }
+
+    const PROGRAM: &str =
+        "kernel k(x: ptr.global) {\nentry:\n    a = add.u32 1, 2\n    st.global.u32 x[0], a\n    ret\n}\n";
+
+    #[test]
+    fn a_mistake_has_its_place_in_units_of_javascript() {
+        let source = "// 𝄞\nkernel k() {\nentry:\n    a = fam.f32 1.0\n    ret\n}\n";
+        let answer = ask(&parse(source, "{}"));
+        let diagnostic = &answer["ok"]["diagnostics"][0];
+        let from = diagnostic["from"].as_u64().expect("a place") as usize;
+        let units: Vec<u16> = source.encode_utf16().collect();
+        assert_eq!(String::from_utf16_lossy(&units[from..from + 3]), "fam", "{diagnostic}");
+        assert_eq!((&diagnostic["line"], &answer["ok"]["text"]), (&json!(4), &Value::Null));
+    }
+
+    #[test]
+    fn a_program_is_described_and_optimized() {
+        let kernel = &ask(&parse(PROGRAM, "{}"))["ok"]["kernels"][0];
+        assert_eq!(kernel["params"], json!([{ "name": "x", "type": "ptr.global" }]));
+        assert_eq!((&kernel["blocks"], &kernel["instructions"]), (&json!(1), &json!(3)));
+        let answer = ask(&optimize(PROGRAM, r#"{"passes":["const-fold","dce"]}"#, &mut || 0));
+        assert_eq!(answer["ok"]["passes"][0]["name"], "const-fold");
+        assert!(answer["ok"]["text"].as_str().is_some_and(|text| text.starts_with("kernel k")), "{answer}");
+    }
+
+    #[test]
+    fn wrong_options_are_an_error_and_no_panic() {
+        for options in ["", "[]", r#"{"passes":"no-such-pass"}"#, r#"{"passess":""}"#, r#"{"knobs":{"dce":1}}"#] {
+            let answer = ask(&optimize(PROGRAM, options, &mut || 0));
+            assert!(answer["error"]["message"].is_string(), "{options}: {answer}");
+        }
+    }
+}
