@@ -28,6 +28,10 @@ pub mod graph;
 
 pub mod flow;
 
+pub mod symbolic;
+
+pub mod alias;
+
 pub mod verify;
 
 pub mod edit;

@@ -1,0 +1,118 @@
+//! Sums of integer multiples of atoms and a constant, in 64-bit arithmetic.
+//!
+//! ```text
+//! 4*i - 8*j + 12        terms (i, 4) (j, -8), constant 12
+//! ```
+//!
+//! Two equal sums are the same number modulo 2^64, because terms are sorted, appear once and are not zero. A sum has
+//! at most [`Affine::MAX_TERMS`] terms; what would need more is refused.
+
+use core::cmp::Ordering;
+use smallvec::SmallVec;
+
+use super::range::Extension;
+use crate::flow::Value;
+use crate::ir::{Special, Symbol};
+
+/// What a sum is made of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Atom {
+    /// The address of a piece of memory.
+    Symbol(Symbol),
+    /// A special register.
+    Special(Special),
+    /// A value, extended to 64 bits like this where it is narrower.
+    Value(Value, Extension),
+}
+
+/// `Σ coefficient·atom + constant`, modulo 2^64.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Affine {
+    terms: SmallVec<[(Atom, i64); 2]>,
+    constant: i64,
+}
+
+impl Affine {
+    /// No sum has more terms than this.
+    pub const MAX_TERMS: usize = 8;
+
+    /// A number.
+    pub fn constant(constant: i64) -> Affine {
+        Affine { terms: SmallVec::new(), constant }
+    }
+
+    /// One atom.
+    pub fn atom(atom: Atom) -> Affine {
+        Affine { terms: SmallVec::from_iter([(atom, 1)]), constant: 0 }
+    }
+
+    /// Atoms and their coefficients, atoms rising, no coefficient zero.
+    pub fn terms(&self) -> &[(Atom, i64)] {
+        &self.terms
+    }
+
+    /// The part without atoms.
+    pub fn offset(&self) -> i64 {
+        self.constant
+    }
+
+    /// The number, if there are no atoms.
+    pub fn as_constant(&self) -> Option<i64> {
+        self.terms.is_empty().then_some(self.constant)
+    }
+
+    /// The sum of both; none where it has too many terms.
+    pub fn plus(&self, other: &Affine) -> Option<Affine> {
+        let mut terms = SmallVec::new();
+        let (mut left, mut right) = (self.terms.iter().peekable(), other.terms.iter().peekable());
+        loop {
+            let order = match (left.peek(), right.peek()) {
+                (None, None) => break,
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(a), Some(b)) => a.0.cmp(&b.0),
+            };
+            let term = match order {
+                Ordering::Less => left.next().copied(),
+                Ordering::Greater => right.next().copied(),
+                Ordering::Equal => {
+                    let coefficient = right.next().map_or(0, |term| term.1);
+                    left.next().map(|&(atom, own)| (atom, own.wrapping_add(coefficient)))
+                }
+            };
+            terms.extend(term.filter(|term| term.1 != 0));
+        }
+        let constant = self.constant.wrapping_add(other.constant);
+        (terms.len() <= Affine::MAX_TERMS).then_some(Affine { terms, constant })
+    }
+
+    /// The difference; none where it has too many terms.
+    pub fn minus(&self, other: &Affine) -> Option<Affine> {
+        self.plus(&other.times(-1))
+    }
+
+    /// A multiple.
+    pub fn times(&self, factor: i64) -> Affine {
+        let scaled = self.terms.iter().map(|&(atom, own)| (atom, own.wrapping_mul(factor)));
+        Affine { terms: scaled.filter(|term| term.1 != 0).collect(), constant: self.constant.wrapping_mul(factor) }
+    }
+
+    /// The sum without one atom, and that atom's coefficient (0 if it is not there).
+    pub fn without(&self, atom: Atom) -> (Affine, i64) {
+        let mut rest = self.clone();
+        match rest.terms.iter().position(|term| term.0 == atom) {
+            Some(place) => {
+                let (_, coefficient) = rest.terms.remove(place);
+                (rest, coefficient)
+            }
+            None => (rest, 0),
+        }
+    }
+
+    /// The number that the sum is when each atom is the number that `number` gives, modulo 2^64.
+    pub fn evaluate(&self, mut number: impl FnMut(Atom) -> i64) -> i64 {
+        let add =
+            |sum: i64, &(atom, coefficient): &(Atom, i64)| sum.wrapping_add(coefficient.wrapping_mul(number(atom)));
+        self.terms.iter().fold(self.constant, add)
+    }
+}

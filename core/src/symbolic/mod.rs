@@ -1,0 +1,20 @@
+//! Values and addresses as sums: what they are made of, found by substituting definitions backwards.
+//!
+//! ```text
+//! t = mul.wide.s32 i, 4        t     4*i
+//! a = add.s64 x, t             a     x + 4*i
+//! ld.global.f32 [a + 8]        address: base x, offset 4*i + 8
+//! ```
+//!
+//! [`Affine`] is such a sum over atoms, values that are not substituted further; [`AffineNames`] finds it, and the
+//! [`SymbolicAddress`] of a memory access.
+
+mod address;
+mod affine;
+mod names;
+mod range;
+
+pub use address::{Base, SymbolicAddress};
+pub use affine::{Affine, Atom};
+pub use names::{AffineNames, Overflow};
+pub use range::Extension;

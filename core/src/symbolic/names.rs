@@ -1,0 +1,238 @@
+//! Back-substitution: the sum that a value is.
+//!
+//! ```text
+//! i = mad.lo.s32 a, 4, b       i, extended with its sign     4*a + b   (signed arithmetic does not overflow)
+//! j = add.u32 a, 1             j, extended with zeros        j         (nothing says that a is not the largest)
+//! ```
+//!
+//! Substituted are `mov`, `cvta`, `add`, `sub`, `neg`, multiplication by a constant, `shl` by a constant, `mad` with a
+//! constant factor, their wide forms, and `cvt` between integers that loses nothing. 64-bit arithmetic is exact modulo
+//! 2^64. A narrower result is a sum of its extended operands only if the operation does not overflow. That is proved
+//! from the ranges of the atoms, or, for signed 32-bit operations under [`Overflow::Assume`], taken from the language's
+//! rule for arithmetic that feeds addresses. Everything else is an atom: joins, guarded definitions, loads.
+//!
+//! An atom is a value name, so that a sum holds wherever its atoms' definitions dominate; inside a loop all names stand
+//! for the same iteration.
+//!
+//! Bounds: at most [`AffineNames::MAX_STEPS`] definitions are substituted for one answer, to a depth of
+//! [`AffineNames::MAX_DEPTH`], and a sum has at most [`Affine::MAX_TERMS`] terms; what lies beyond stays an atom.
+
+use core::cell::Cell;
+
+use super::affine::{Affine, Atom};
+use super::range::{Extension, Range, special_range, value_range};
+use crate::flow::{Definition, Value, Values};
+use crate::ir::{Flags, Function, Inst, Op, Operand, Type};
+
+/// May signed 32-bit arithmetic that feeds an address be taken not to overflow?
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Overflow {
+    /// Yes: the rule of the language.
+    #[default]
+    Assume,
+    /// No: only what ranges prove.
+    Prove,
+}
+
+/// Finds the sums that values of one function are.
+#[derive(Clone, Copy)]
+pub struct AffineNames<'a> {
+    pub(super) func: &'a Function,
+    pub(super) values: &'a Values,
+    pub(super) overflow: Overflow,
+}
+
+impl<'a> AffineNames<'a> {
+    /// Definitions substituted for one answer.
+    pub const MAX_STEPS: u32 = 64;
+    /// Definitions substituted one into the other.
+    pub const MAX_DEPTH: u32 = 24;
+
+    /// For a function with its value names.
+    pub fn new(func: &'a Function, values: &'a Values, overflow: Overflow) -> AffineNames<'a> {
+        AffineNames { func, values, overflow }
+    }
+
+    /// The sum that a value is when its register's type extends it to 64 bits.
+    pub fn of(self, value: Value) -> Affine {
+        self.extended(value, Extension::of(self.func.regs[self.values.reg(value)].ty))
+    }
+
+    /// The sum that a value is under a given extension.
+    pub fn extended(self, value: Value, extension: Extension) -> Affine {
+        let substitution = Substitution { names: self, steps: Cell::new(AffineNames::MAX_STEPS) };
+        substitution.value(value, extension, AffineNames::MAX_DEPTH)
+    }
+}
+
+struct Substitution<'a> {
+    names: AffineNames<'a>,
+    steps: Cell<u32>,
+}
+
+impl Substitution<'_> {
+    fn value(&self, value: Value, extension: Extension, depth: u32) -> Affine {
+        let AffineNames { func, values, .. } = self.names;
+        let bits = func.regs[values.reg(value)].ty.bits();
+        if depth > 0
+            && self.steps.get() > 0
+            && let Definition::Inst { inst, index: 0 } = values.definition(value)
+        {
+            self.steps.set(self.steps.get() - 1);
+            if let Some(sum) = self.definition(inst, bits, extension, depth - 1) {
+                return sum;
+            }
+        }
+        // A number that both extensions give has one name.
+        let is_never_negative =
+            bits == 64 || Extension::Sign.range(bits).contains(value_range(func, values, value, Extension::Zero));
+        Affine::atom(Atom::Value(value, if is_never_negative { Extension::Zero } else { extension }))
+    }
+
+    /// The sum that an instruction's first destination is; none where it is no sum or may overflow.
+    fn definition(&self, inst: Inst, bits: u32, extension: Extension, depth: u32) -> Option<Affine> {
+        let func = self.names.func;
+        let data = &func.insts[inst];
+        let (opcode, ty) = (data.opcode, data.opcode.ty);
+        if opcode.flags.intersects(Flags::SAT | Flags::CC | Flags::HI) || ty.is_float() || ty == Type::Pred {
+            return None;
+        }
+        let operand = |index: usize, ty: Type, extension| self.operand(inst, index, ty, extension, depth);
+        let product = |ty: Type, extension: Extension| {
+            let (left, right) = (operand(0, ty, extension)?, operand(1, ty, extension)?);
+            match (left.as_constant(), right.as_constant()) {
+                (_, Some(factor)) => Some((left.times(factor), self.range(&left).times(factor))),
+                (Some(factor), _) => Some((right.times(factor), self.range(&right).times(factor))),
+                _ => None,
+            }
+        };
+        let op = opcode.op;
+        match op {
+            Op::Mov | Op::Cvta if ty.bits() == bits => return operand(0, ty, extension),
+            Op::MulWide => {
+                // The whole product: nothing overflows.
+                let narrow = product(ty, Extension::of(ty))?;
+                return self.fits(narrow, opcode.wide_type(), bits, extension, true);
+            }
+            Op::MadWide => {
+                let (narrow, range) = product(ty, Extension::of(ty))?;
+                let wide = opcode.wide_type();
+                let addend = operand(2, wide, extension)?;
+                let range = range.plus(self.range(&addend));
+                return self.fits((narrow.plus(&addend)?, range), wide, bits, extension, false);
+            }
+            Op::Cvt => {
+                let from = opcode.src_ty;
+                if from.is_float() || from.bits() > ty.bits() || ty.bits() > bits {
+                    return None;
+                }
+                let source = operand(0, from, Extension::of(from))?;
+                let range = self.range(&source);
+                // The register may be wider than the result, and then extends it by the result's type.
+                let result = if ty.bits() < bits { Extension::of(ty) } else { extension };
+                let is_kept = ty.bits() == 64 || result.range(ty.bits()).contains(range);
+                return is_kept.then_some(source).filter(|_| bits == 64 || extension.range(bits).contains(range));
+            }
+            _ => {}
+        }
+        if ty.bits() != bits {
+            return None;
+        }
+        let sum = |left: Affine, right: Affine| {
+            let range = self.range(&left).plus(self.range(&right));
+            Some((left.plus(&right)?, range))
+        };
+        let result = match op {
+            Op::Add => sum(operand(0, ty, extension)?, operand(1, ty, extension)?)?,
+            Op::Sub => sum(operand(0, ty, extension)?, operand(1, ty, extension)?.times(-1))?,
+            Op::Neg => {
+                let negated = operand(0, ty, extension)?.times(-1);
+                let range = self.range(&negated);
+                (negated, range)
+            }
+            Op::Mul => product(ty, extension)?,
+            Op::Mad => {
+                let (product, range) = product(ty, extension)?;
+                let addend = operand(2, ty, extension)?;
+                let range = range.plus(self.range(&addend));
+                (product.plus(&addend)?, range)
+            }
+            Op::Shl => {
+                let shifted = operand(0, ty, extension)?;
+                let amount = data.args.get(1)?.as_const().filter(|&amount| amount < u64::from(bits.min(63)))?;
+                let range = self.range(&shifted).times(1 << amount);
+                (shifted.times(1 << amount), range)
+            }
+            _ => return None,
+        };
+        self.fits(result, ty, bits, extension, false)
+    }
+
+    /// The sum, if the operation of type `ty` gives it without overflow under that extension.
+    fn fits(
+        &self,
+        (sum, range): (Affine, Range),
+        ty: Type,
+        bits: u32,
+        extension: Extension,
+        is_exact: bool,
+    ) -> Option<Affine> {
+        if ty.bits() != bits {
+            return None;
+        }
+        let is_assumed = self.names.overflow == Overflow::Assume && ty == Type::S32 && extension == Extension::Sign;
+        let is_signed_product = is_exact && Extension::of(ty) == extension;
+        let is_proved = bits == 64 || extension.range(bits).contains(range);
+        (is_proved || is_assumed || is_signed_product).then_some(sum)
+    }
+
+    /// An operand as a 64-bit number, when its type is `ty` and `extension` extends it.
+    fn operand(&self, inst: Inst, index: usize, ty: Type, extension: Extension, depth: u32) -> Option<Affine> {
+        let func = self.names.func;
+        match func.insts[inst].args.get(index)? {
+            Operand::Const(bits) => Some(Affine::constant(extension.extend(*bits, ty.bits()))),
+            // Special registers have 32 bits; PTX's limits keep all but a few below 2^31.
+            Operand::Special(special) => {
+                let fits = ty.bits() > 32 || extension.range(ty.bits()).contains(special_range(*special));
+                fits.then(|| Affine::atom(Atom::Special(*special)))
+            }
+            Operand::Symbol(symbol) => Some(Affine::atom(Atom::Symbol(*symbol))),
+            Operand::Reg(reg) => {
+                let value = self.names.operand_value(inst, index)?;
+                // A register that is wider than the operation gives its low bits only.
+                let own = func.regs[*reg].ty.bits();
+                (own == ty.bits()).then(|| self.value(value, extension, depth)).or_else(|| {
+                    let whole = self.value(value, extension, depth);
+                    extension.range(ty.bits()).contains(self.range(&whole)).then_some(whole)
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// The numbers that a sum may be before it is reduced modulo 2^64.
+    fn range(&self, sum: &Affine) -> Range {
+        let AffineNames { func, values, .. } = self.names;
+        let constant = Range { low: sum.offset().into(), high: sum.offset().into() };
+        sum.terms().iter().fold(constant, |range, &(atom, coefficient)| {
+            let atom = match atom {
+                // Addresses of shared and local memory are small numbers; those of others have 64 bits.
+                Atom::Symbol(_) => Extension::Zero.range(64),
+                Atom::Special(special) => special_range(special),
+                Atom::Value(value, extension) => value_range(func, values, value, extension),
+            };
+            range.plus(atom.times(coefficient))
+        })
+    }
+}
+
+impl AffineNames<'_> {
+    /// The value of the operand at a position, if it is a plain register.
+    pub(super) fn operand_value(self, inst: Inst, index: usize) -> Option<Value> {
+        let data = &self.func.insts[inst];
+        data.args.get(index)?.as_reg()?;
+        let mut before = 0;
+        data.args[..index].iter().for_each(|arg| arg.for_each_reg(&mut |_| before += 1));
+        self.values.operands(inst).get(before).copied()
+    }
+}
