@@ -3,3 +3,4 @@
 mod assembles;
 mod errors;
 mod inputs;
+mod launches;
