@@ -7,3 +7,4 @@ pub mod emit;
 pub mod hostile;
 mod operations;
 pub mod recipe;
+pub mod sample;

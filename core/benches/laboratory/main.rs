@@ -5,6 +5,7 @@
 //! the machine may be busy with other things.
 
 mod clock;
+mod programs;
 mod report;
 
 fn main() {
@@ -12,4 +13,5 @@ fn main() {
     if report::chosen("clock") {
         report::time("clock", None, "ns/call", 1, None, clock::now);
     }
+    programs::measure();
 }
