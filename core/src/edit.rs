@@ -191,6 +191,16 @@ pub enum RemarkKind {
     Missed,
 }
 
+impl RemarkKind {
+    /// `applied` or `missed`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            RemarkKind::Applied => "applied",
+            RemarkKind::Missed => "missed",
+        }
+    }
+}
+
 /// A typed detail of a remark, for views that want more than the sentence.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Fact {

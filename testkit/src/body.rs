@@ -221,7 +221,7 @@ impl Emitter {
                 let space = if place.index % 4 == 3 { "" } else { ".global" };
                 (space, ty, format!("[{base} + {offset}]"))
             }
-            8 if place.width % 2 == 0 => (".local", "f32", format!("own[{}]", place.offset % 16)),
+            8 if place.width.is_multiple_of(2) => (".local", "f32", format!("own[{}]", place.offset % 16)),
             8 => (".local", "f32", format!("own[{} + {near}]", self.index(place.index, 7))),
             9 => (".global", "f32", format!("x[{} + {}]", self.index(place.index, 31), place.offset % 32)),
             10 => (".const", "f32", format!("table[{}]", self.index(place.index, 7))),
@@ -288,7 +288,7 @@ impl Emitter {
         let counter = self.fresh_counter();
         let [head, inside, latch, after] = [(); 4].map(|()| self.fresh_block());
         let uniform = leave.is_none() && !body.iter().any(Statement::may_leave);
-        let head_tested = trips % 2 == 0;
+        let head_tested = trips.is_multiple_of(2);
         self.line(&format!("{counter} = mov.u32 0"));
         self.branch(if head_tested { &head } else { &inside });
         if head_tested {

@@ -5,6 +5,6 @@
 mod body;
 pub mod emit;
 pub mod hostile;
+pub mod laws;
 mod operations;
 pub mod recipe;
-pub mod sample;

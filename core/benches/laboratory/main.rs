@@ -5,7 +5,6 @@
 //! the machine may be busy with other things.
 
 mod clock;
-mod programs;
 mod report;
 
 fn main() {
@@ -13,5 +12,4 @@ fn main() {
     if report::chosen("clock") {
         report::time("clock", None, "ns/call", 1, None, clock::now);
     }
-    programs::measure();
 }

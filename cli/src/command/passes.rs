@@ -1,0 +1,76 @@
+//! `warpscope passes`: the one list of passes.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+use warpscope_core::pass::{Knob, KnobKind, PASSES, PIPELINES, PassInfo};
+
+use crate::failure::Failure;
+use crate::output;
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(options: &Options) -> Result<(), Failure> {
+    if options.json {
+        let passes: Vec<Value> = PASSES.iter().map(|pass| pass_json(&pass.info)).collect();
+        let pipelines: Vec<Value> =
+            PIPELINES.iter().map(|(name, passes)| json!({ "name": format!("@{name}"), "passes": passes })).collect();
+        return output::json(&json!({ "passes": passes, "pipelines": pipelines }));
+    }
+    let mut text = String::new();
+    for pass in PASSES {
+        let info = &pass.info;
+        let licence = if info.needs_fast_math { " (needs --fast-math)" } else { "" };
+        let _ = writeln!(text, "{:<18} {}{licence}\n{:<18} {}", info.name, info.summary, "", info.paper);
+        for knob in info.knobs {
+            let default = default_text(knob);
+            let _ = writeln!(text, "{:<20} {} = {default}: {}; {}", "", knob.name, knob.help, knob.range());
+        }
+    }
+    for (name, passes) in PIPELINES {
+        let _ = writeln!(text, "{:<18} {passes}", format!("@{name}"));
+    }
+    output::text(&text)
+}
+
+fn pass_json(info: &PassInfo) -> Value {
+    let knobs: Vec<Value> = info.knobs.iter().map(knob_json).collect();
+    json!({
+        "name": info.name,
+        "paper": info.paper,
+        "summary": info.summary,
+        "needs_fast_math": info.needs_fast_math,
+        "knobs": knobs,
+    })
+}
+
+fn knob_json(knob: &Knob) -> Value {
+    let (kind, default) = match knob.kind {
+        KnobKind::Switch { default } => ("switch", json!(default)),
+        KnobKind::Integer { default, .. } => ("integer", json!(default)),
+        KnobKind::Number { default, .. } => ("number", json!(default)),
+        KnobKind::Choice { default, .. } => ("choice", json!(default)),
+    };
+    let mut value = json!({ "name": knob.name, "kind": kind, "default": default, "help": knob.help });
+    match knob.kind {
+        KnobKind::Switch { .. } => {}
+        KnobKind::Integer { min, max, .. } => (value["min"], value["max"]) = (json!(min), json!(max)),
+        KnobKind::Number { min, max, .. } => (value["min"], value["max"]) = (json!(min), json!(max)),
+        KnobKind::Choice { words, .. } => value["words"] = json!(words),
+    }
+    value
+}
+
+fn default_text(knob: &Knob) -> String {
+    match knob.kind {
+        KnobKind::Switch { default } => default.to_string(),
+        KnobKind::Integer { default, .. } => default.to_string(),
+        KnobKind::Number { default, .. } => default.to_string(),
+        KnobKind::Choice { default, .. } => default.to_string(),
+    }
+}

@@ -1,0 +1,117 @@
+//! Programs from files and from standard input.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+
+use clap::ValueEnum;
+use warpscope_core::edit::Silent;
+use warpscope_core::ir::{Func, Module};
+use warpscope_core::pass::{self, Settings};
+use warpscope_core::text::{Diagnostic, LineIndex, Parsed};
+use warpscope_core::{ptx, verify};
+
+use crate::failure::Failure;
+use crate::output;
+
+/// What a program is written in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Dialect {
+    /// The text IR.
+    Wir,
+    /// PTX.
+    Ptx,
+}
+
+/// Which program.
+#[derive(clap::Args)]
+pub struct Input {
+    /// The program: a `.wir` or `.ptx` file, or `-` for standard input.
+    #[arg(value_name = "FILE")]
+    file: String,
+    /// What it is written in, where the file's name does not say.
+    #[arg(long, value_enum, value_name = "DIALECT")]
+    from: Option<Dialect>,
+}
+
+/// A text with its name.
+pub struct Source {
+    /// The file's name, or `<stdin>`.
+    pub name: String,
+    /// What it says.
+    pub text: String,
+    /// What it is written in.
+    pub dialect: Dialect,
+}
+
+impl Input {
+    /// Reads the text.
+    pub fn read(&self) -> Result<Source, Failure> {
+        Source::read(&self.file, self.from)
+    }
+}
+
+impl Source {
+    /// Reads a file, or standard input for `-`.
+    pub fn read(file: &str, from: Option<Dialect>) -> Result<Source, Failure> {
+        let (name, bytes) = if file == "-" {
+            let mut bytes = Vec::new();
+            let read = io::stdin().lock().read_to_end(&mut bytes);
+            ("<stdin>", read.map(|_| bytes))
+        } else {
+            (file, fs::read(file))
+        };
+        let bytes = bytes.map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+        let by_extension = match Path::new(file).extension() {
+            Some(extension) if extension.eq_ignore_ascii_case("ptx") => Dialect::Ptx,
+            _ => Dialect::Wir,
+        };
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = good.split(|&byte| byte == b'\n').count();
+            let column = String::from_utf8_lossy(good.rsplit(|&byte| byte == b'\n').next().unwrap_or_default());
+            let column = column.chars().count() + 1;
+            Failure::Program(format!("{name}:{line}:{column}: error: this is not UTF-8 text\n"))
+        })?;
+        Ok(Source { name: name.to_string(), text, dialect: from.unwrap_or(by_extension) })
+    }
+
+    /// Reads the text as a program, with everything that is wrong with it.
+    pub fn program(&self) -> Parsed {
+        match self.dialect {
+            Dialect::Wir => verify::check(&self.text),
+            Dialect::Ptx => ptx::import(&self.text),
+        }
+    }
+
+    /// Reads the text as a program and reports what is wrong with it. Errors end the command, unless it is PTX some of
+    /// whose kernels are good. Importing PTX is syntactic, so the spaces of its accesses are inferred here.
+    pub fn load(&self) -> Result<Module, Failure> {
+        let mut program = self.program();
+        let has_kernels = program.module.kernels().next().is_some();
+        let report = self.render(&program.diagnostics);
+        if program.has_errors() && !(self.dialect == Dialect::Ptx && has_kernels) {
+            return Err(Failure::Program(report));
+        }
+        output::notice(&report);
+        if self.dialect == Dialect::Ptx {
+            infer_spaces(&mut program.module);
+        }
+        Ok(program.module)
+    }
+
+    /// Diagnostics as a shell shows them.
+    pub fn render(&self, diagnostics: &[Diagnostic]) -> String {
+        let lines = LineIndex::new(&self.text);
+        diagnostics.iter().map(|diagnostic| diagnostic.render_with(&self.name, &self.text, &lines)).collect()
+    }
+}
+
+fn infer_spaces(module: &mut Module) {
+    let Some(pass) = pass::find("infer-space") else { return };
+    let funcs: Vec<Func> = module.funcs.keys().collect();
+    for func in funcs {
+        // It has no way to fail; what it cannot infer stays generic.
+        let _ = pass::run_pass(module, func, pass, &Settings::default(), &mut Silent);
+    }
+}

@@ -1,0 +1,286 @@
+//! The command line as shells and scripts use it: what it prints where, and how it ends.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+const GOOD: &str = "\
+kernel k(n: u32, x: ptr.global) {
+entry:
+    a = mov.u32 n
+    b = add.u32 a, 1
+    st.global.u32 x[0], b
+    ret
+}
+
+launch k {
+    grid 1
+    block 1
+    n = 4
+    x = buffer u32[1] const 0
+}
+";
+
+/// A dead copy after `copy-prop`, and nothing at all after `dce`.
+const OPTIMISED: &str = "    b = add.u32 n, 1\n";
+
+const PTX: &str = "\
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 k_param_0)
+{
+    .reg .b64 %rd<3>;
+    .reg .b32 %r<2>;
+    ld.param.u64 %rd1, [k_param_0];
+    cvta.to.global.u64 %rd2, %rd1;
+    mov.u32 %r1, %tid.x;
+    st.global.u32 [%rd2], %r1;
+    ret;
+}
+";
+
+/// Runs the command with a text on standard input.
+fn warpscope(arguments: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_warpscope"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    // A command that does not read its input closes it.
+    let _ = child.stdin.take().expect("it is piped").write_all(input.as_bytes());
+    child.wait_with_output().expect("the command ends")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("the output is text")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("the errors are text")
+}
+
+/// The output of a command that ends well.
+fn good(arguments: &[&str], input: &str) -> String {
+    let output = warpscope(arguments, input);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
+    stdout(&output)
+}
+
+fn json(arguments: &[&str], input: &str) -> Value {
+    serde_json::from_str(&good(arguments, input)).expect("the output is JSON")
+}
+
+/// A file that only this test uses.
+fn file(name: &str, text: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::write(&path, text).expect("the folder is writable");
+    path
+}
+
+#[test]
+fn check_is_silent_about_a_good_program() {
+    let output = warpscope(&["check", "-"], GOOD);
+    assert_eq!((output.status.code(), stdout(&output), stderr(&output)), (Some(0), String::new(), String::new()));
+}
+
+#[test]
+fn errors_name_file_line_and_column_and_underline_the_place() {
+    let path = file("bad.wir", &GOOD.replace("add.u32", "ad.u32"));
+    let output = warpscope(&["check", path.to_str().expect("a plain path")], "");
+    assert_eq!(output.status.code(), Some(1));
+    let errors = stderr(&output);
+    let lines: Vec<&str> = errors.lines().collect();
+    assert!(lines[0].starts_with(&format!("{}:4:9: error: ", path.display())), "{errors}");
+    assert!(lines[0].contains("`add.u32`"), "it proposes what was meant: {errors}");
+    assert!(lines[1].ends_with("    b = ad.u32 a, 1"), "{errors}");
+    assert_eq!(lines[2].find('^'), lines[1].find("ad.u32"), "{errors}");
+    assert!(lines[2].contains("^^^^^^") && !lines[2].contains("^^^^^^^"), "{errors}");
+}
+
+#[test]
+fn several_errors_are_reported_at_once() {
+    let bad = GOOD.replace("mov.u32 n", "mov.u32 m").replace("add.u32", "ad.u32").replace("grid 1", "grid x");
+    let errors = stderr(&warpscope(&["check", "-"], &bad));
+    assert!(errors.matches(": error: ").count() >= 3, "{errors}");
+}
+
+#[test]
+fn what_is_no_text_is_an_error_with_a_place() {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("binary.wir");
+    fs::write(&path, b"// a\n// \xff\n").expect("the folder is writable");
+    let output = warpscope(&["check", path.to_str().expect("a plain path")], "");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains(":2:4: error: "), "{}", stderr(&output));
+}
+
+#[test]
+fn fmt_is_canonical_and_stable() {
+    let untidy = GOOD.replace("    a =", "a   =").replace("\n    ret", "\n\n\n  ret");
+    assert_eq!(good(&["fmt", "-"], &untidy), GOOD);
+    assert_eq!(good(&["fmt", "-"], GOOD), GOOD);
+}
+
+#[test]
+fn opt_prints_the_whole_module_with_its_launches() {
+    let text = good(&["opt", "-", "--passes", "copy-prop,dce"], GOOD);
+    assert!(text.contains(OPTIMISED) && !text.contains("a = mov"), "{text}");
+    assert!(text.contains("launch k {"), "{text}");
+    assert_eq!(good(&["opt", "-", "--passes", ""], GOOD), GOOD);
+    assert_eq!(good(&["opt", "-"], GOOD), GOOD);
+}
+
+#[test]
+fn opt_reports_passes_and_remarks_as_json() {
+    let report = json(&["opt", "-", "--passes", "copy-prop,dce", "--json"], GOOD);
+    let passes = report["passes"].as_array().expect("a list");
+    assert_eq!(passes.iter().map(|pass| &pass["name"]).collect::<Vec<_>>(), ["copy-prop", "dce"]);
+    for pass in passes {
+        assert_eq!(pass["changed"], true);
+        assert!(pass["micros"].is_u64());
+        let remark = &pass["remarks"][0];
+        assert_eq!((&remark["kind"], &remark["at"]), (&Value::from("applied"), &Value::from("entry")));
+        assert!(remark["rule"].is_string() && remark["message"].is_string() && remark["facts"].is_object());
+    }
+    assert_eq!((&passes[1]["before"]["instructions"], &passes[1]["after"]["instructions"]), (&4.into(), &3.into()));
+    assert_eq!(passes[0]["before"]["blocks"], 1);
+    assert!(report["text"].as_str().expect("a text").contains(OPTIMISED));
+}
+
+#[test]
+fn opt_says_its_reasons_on_standard_error() {
+    let output = warpscope(&["opt", "-", "--passes", "copy-prop", "--remarks"], GOOD);
+    assert!(stderr(&output).starts_with("copy-prop: applied "), "{}", stderr(&output));
+    assert!(stdout(&output).contains(OPTIMISED));
+}
+
+#[test]
+fn opt_keeps_to_the_kernel_that_is_named() {
+    let two = format!("{}\n{}", GOOD, GOOD.replace("k(", "other(").split("launch").next().expect("a first part"));
+    let text = good(&["opt", "-", "--passes", "copy-prop", "--kernel", "other"], &two);
+    assert_eq!((text.matches("add.u32 a, 1").count(), text.matches("add.u32 n, 1").count()), (1, 1), "{text}");
+}
+
+#[test]
+fn ptx_is_read_by_extension_or_by_option_and_written() {
+    let path = file("k.ptx", PTX);
+    let path = path.to_str().expect("a plain path");
+    let by_name = good(&["fmt", path], "");
+    assert!(by_name.contains("kernel k("), "{by_name}");
+    assert_eq!(good(&["fmt", "-", "--from", "ptx"], PTX), by_name);
+    let ptx = good(&["opt", path, "--passes", "dce", "--emit", "ptx"], "");
+    assert!(ptx.contains(".entry k(") && ptx.contains("st.global.u32"), "{ptx}");
+}
+
+#[test]
+fn knobs_are_checked_by_name_and_value() {
+    let with = |knob: &str| warpscope(&["opt", "-", "--passes", "general-optimize", "--knob", knob], GOOD);
+    assert_eq!(with("general-optimize.max_rounds=3").status.code(), Some(0));
+    for wrong in ["general-optimize.max_rounds=many", "general-optimize.rounds=3", "max_rounds=3", "no-pass.x=1"] {
+        let output = with(wrong);
+        assert_eq!(output.status.code(), Some(2), "{wrong}");
+        assert!(stderr(&output).starts_with("error: "), "{wrong}: {}", stderr(&output));
+    }
+    good(&["opt", "-", "--passes", "general-optimize[max_rounds=3],dce"], GOOD);
+    good(&["opt", "-", "--passes", "@basic"], GOOD);
+}
+
+#[test]
+fn a_wrong_command_line_is_status_2() {
+    for wrong in [
+        &["opt", "-", "--passes", "copy-porp"][..],
+        &["opt", "-", "--kernel", "nobody"],
+        &["opt", "-", "--emit", "sass"],
+        &["check", "/no/such/file.wir"],
+        &["frobnicate"],
+        &[],
+    ] {
+        let output = warpscope(wrong, GOOD);
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}");
+        assert!(!stderr(&output).is_empty(), "{wrong:?}");
+    }
+    assert!(stderr(&warpscope(&["opt", "-", "--passes", "copy-porp"], GOOD)).contains("did you mean `copy-prop`?"));
+}
+
+#[test]
+fn passes_are_listed_for_people_and_for_programs() {
+    let text = good(&["passes"], "");
+    let list = json(&["passes", "--json"], "");
+    let passes = list["passes"].as_array().expect("a list");
+    assert!(passes.len() >= 5);
+    for pass in passes {
+        assert!(text.contains(pass["name"].as_str().expect("a name")), "{pass}");
+        assert!(pass["paper"].is_string() && pass["summary"].is_string() && pass["knobs"].is_array());
+    }
+}
+
+#[test]
+fn trace_is_one_json_object_a_line_with_every_field() {
+    let lines = good(&["trace", "-", "--passes", "copy-prop,dce"], GOOD);
+    assert!(lines.lines().count() >= 2);
+    for (seq, line) in lines.lines().enumerate() {
+        let event: Value = serde_json::from_str(line).expect("a line is JSON");
+        assert_eq!(event["seq"], seq);
+        assert_eq!((&event["kind"], &event["at"]), (&Value::from("rewrite"), &Value::from("entry")));
+        for field in ["pass", "query", "root", "expr", "from", "rule", "value"] {
+            assert!(event.get(field).is_some(), "{field} is missing in {line}");
+        }
+    }
+}
+
+#[test]
+fn a_link_holds_a_program_and_its_options() {
+    let link = good(
+        &[
+            "link",
+            "encode",
+            "-",
+            "--passes",
+            "copy-prop,dce",
+            "--seed",
+            "7",
+            "--set",
+            "x.zero=0.5",
+            "--position",
+            "1.2",
+        ],
+        GOOD,
+    );
+    assert!(link.starts_with("#v1.d:"), "{link}");
+    let document = json(&["link", "decode", link.trim()], "");
+    assert_eq!(document["source"], GOOD);
+    assert_eq!(document["pipeline"][1]["pass"], "dce");
+    assert_eq!((&document["run"]["seed"], &document["run"]["set"]["x.zero"]), (&7.into(), &"0.5".into()));
+    assert_eq!((&document["position"]["pass"], &document["position"]["event"]), (&1.into(), &2.into()));
+    assert_eq!(json(&["link", "decode"], &link), document, "from standard input");
+    assert_eq!(good(&["link", "encode"], &document.to_string()), link, "from the document");
+}
+
+#[test]
+fn a_bad_link_is_an_error_that_says_why() {
+    let output = warpscope(&["link", "decode", "#v1.d:!!"], "");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("error: "), "{}", stderr(&output));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_panic() {
+    let long = format!("{GOOD}\n{}", "// and so on\n".repeat(100_000));
+    let path = file("long.wir", &long);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_warpscope"))
+        .args(["fmt".as_ref(), path.as_os_str()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    drop(child.stdout.take());
+    let mut errors = String::new();
+    child.stderr.take().expect("it is piped").read_to_string(&mut errors).expect("the errors are text");
+    assert_eq!(child.wait().expect("the command ends").code(), Some(0));
+    assert_eq!(errors, "");
+}

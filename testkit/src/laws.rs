@@ -1,0 +1,136 @@
+//! What has to hold for every program and every pass.
+//!
+//! Each law is a function that gives what it found broken as a text to read: the golden runner, the tests on generated
+//! programs and the fuzz targets all ask these same questions.
+
+use std::fmt::Write;
+
+use warpscope_core::edit::Silent;
+use warpscope_core::ir::{Func, Module};
+use warpscope_core::pass::{Settings, Step, run_pass};
+use warpscope_core::session::{Options, Session};
+use warpscope_core::text::{Diagnostic, print};
+use warpscope_core::verify::{check, verify};
+
+/// A law holds, or a text says how it is broken.
+pub type Law<T = ()> = Result<T, String>;
+
+/// States whose text is kept to compare going back with going forward; longer sessions are compared at every so many.
+const STATES_COMPARED: usize = 300;
+
+/// Printing a program and parsing that gives the same program: its text does not change any more. Gives the program.
+pub fn print_then_parse_is_identity(source: &str) -> Law<Module> {
+    let module = well_formed(source)?;
+    let once = print(&module);
+    let twice = print(&well_formed(&once).map_err(|errors| format!("{errors}in its own canonical text:\n{once}"))?);
+    same_text("printing what was printed", &once, &twice)?;
+    Ok(module)
+}
+
+/// The program, if neither the parser nor the verifier finds an error.
+pub fn well_formed(source: &str) -> Law<Module> {
+    let parsed = check(source);
+    let errors: String = parsed
+        .diagnostics
+        .iter()
+        .filter(|diagnostic| diagnostic.is_error())
+        .map(|error| error.render("program", source))
+        .collect();
+    if errors.is_empty() { Ok(parsed.module) } else { Err(errors) }
+}
+
+/// Runs a pipeline and checks everything that holds whatever the passes are:
+///
+/// - the verifier finds no error after any rewrite;
+/// - going back gives the texts of going forward, and in the end the start's;
+/// - passes that nobody listens to do the same;
+/// - the result survives being printed and parsed.
+pub fn every_step_is_sound(module: &Module, steps: &[Step], fast_math: bool) -> Law<Session> {
+    let options = Options { steps: steps.to_vec(), fast_math, only: None };
+    let mut session = Session::open(module.clone(), &options, &mut || 0);
+    let start = print(module);
+    let end = print(session.module());
+    let count = session.len();
+    let stride = count / STATES_COMPARED + 1;
+    session.seek(0);
+    same_text("going back to the start", &start, &print(session.module()))?;
+    let mut states = vec![start];
+    while session.step() {
+        if session.done() % stride == 0 || session.done() == count {
+            no_errors(session.module())
+                .map_err(|errors| format!("{errors}after {}\n{}", last_event(&session), print(session.module())))?;
+            states.push(print(session.module()));
+        }
+    }
+    same_text("going forward again", &end, &print(session.module()))?;
+    while session.back() {
+        if session.done() % stride == 0 {
+            let place = format!("going back to event {} of {count}", session.done());
+            same_text(&place, &states[session.done() / stride], &print(session.module()))?;
+        }
+    }
+    session.seek(count);
+    same_text("running without a listener", &end, &print(&run_silently(module, steps, fast_math)))?;
+    print_then_parse_is_identity(&end).map_err(|broken| format!("{broken}in the result:\n{end}"))?;
+    Ok(session)
+}
+
+/// Running any step of a pipeline a second time, right after the first, changes nothing.
+pub fn a_second_run_finds_nothing(module: &Module, steps: &[Step], fast_math: bool) -> Law {
+    let mut current = module.clone();
+    for step in steps.iter().filter(|step| step.enabled) {
+        let once = std::slice::from_ref(step);
+        current = run_silently(&current, once, fast_math);
+        let options = Options { steps: once.to_vec(), fast_math, only: None };
+        let again = Session::open(current.clone(), &options, &mut || 0);
+        if let Some(event) = again.journal().events().iter().find(|event| event.is_rewrite()) {
+            let mut text = format!("a second run of `{}` finds: {}\n", step.pass, event.remark.message);
+            let _ = writeln!(text, "in\n{}", print(&current));
+            return Err(text);
+        }
+    }
+    Ok(())
+}
+
+/// The verifier finds no error.
+pub fn no_errors(module: &Module) -> Law {
+    let errors: Vec<String> =
+        verify(module).into_iter().filter(Diagnostic::is_error).map(|error| error.message + "\n").collect();
+    if errors.is_empty() { Ok(()) } else { Err(errors.concat()) }
+}
+
+/// The passes with nobody listening. A pass that is refused does nothing here, as in a session.
+pub fn run_silently(module: &Module, steps: &[Step], fast_math: bool) -> Module {
+    let mut module = module.clone();
+    let funcs: Vec<Func> = module.funcs.keys().collect();
+    for step in steps.iter().filter(|step| step.enabled) {
+        let entry = step.entry();
+        if entry.info.needs_fast_math && !fast_math {
+            continue;
+        }
+        let settings = Settings { knobs: step.knob_values(), fast_math };
+        for &func in &funcs {
+            let _ = run_pass(&mut module, func, entry, &settings, &mut Silent);
+        }
+    }
+    module
+}
+
+fn last_event(session: &Session) -> String {
+    session.last_event().map_or_else(String::new, |event| format!("{}: {}", event.remark.rule, event.remark.message))
+}
+
+/// Two texts are the same, or the first line in which they differ.
+pub fn same_text(what: &str, expected: &str, found: &str) -> Law {
+    if expected == found {
+        return Ok(());
+    }
+    let line = expected.lines().zip(found.lines()).take_while(|(a, b)| a == b).count();
+    let shown = |text: &str| text.lines().nth(line).unwrap_or("(the end)").to_string();
+    Err(format!(
+        "{what} gives another text from line {} on:\n  expected {}\n  found    {}\n{expected}--- becomes ---\n{found}",
+        line + 1,
+        shown(expected),
+        shown(found)
+    ))
+}
