@@ -2,5 +2,7 @@
 
 mod assembles;
 mod errors;
+mod examples;
 mod inputs;
 mod launches;
+mod oracle;
