@@ -124,8 +124,7 @@ pub fn solve<P: Problem>(cfg: &Cfg, problem: &P, sink: &mut impl FactSink<P::Fac
     pending.insert_range(..);
     let mut visits = 0;
     let mut next = 0;
-    loop {
-        let Some(at) = first_from(&pending, next).or_else(|| first_from(&pending, 0)) else { break };
+    while let Some(at) = first_from(&pending, next).or_else(|| first_from(&pending, 0)) {
         pending.remove(at);
         next = at + 1;
         visits += 1;

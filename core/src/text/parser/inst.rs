@@ -371,7 +371,7 @@ fn range(least: usize, most: usize) -> String {
 /// What is wrong with an opcode's spelling, and what may have been meant.
 pub(crate) fn spelling_diagnostic(text: &str, span: Span, error: &SpellingError<'_>) -> Diagnostic {
     // The last suffix of that spelling is the one that was complained of: earlier ones were accepted.
-    let part = |word: &str| match text.match_indices('.').filter(|(dot, _)| text[dot + 1..].starts_with(word)).last() {
+    let part = |word: &str| match text.match_indices('.').rfind(|(dot, _)| text[dot + 1..].starts_with(word)) {
         Some((dot, _)) => {
             let start = span.start + dot as u32 + 1;
             Span { start, end: start + word.len() as u32 }

@@ -282,7 +282,7 @@ impl<'m> Printer<'m> {
 }
 
 /// The name of an id that may not exist: a printer prints broken programs too.
-fn name_or_id<'m, K: EntityRef + core::fmt::Display>(out: &mut String, name: Option<&'m str>, id: K) {
+fn name_or_id<K: EntityRef + core::fmt::Display>(out: &mut String, name: Option<&str>, id: K) {
     match name {
         Some(name) => out.push_str(name),
         None => {
