@@ -56,7 +56,7 @@ pub fn every_step_is_sound(module: &Module, steps: &[Step], fast_math: bool) -> 
     same_text("going back to the start", &start, &print(session.module()))?;
     let mut states = vec![start];
     while session.step() {
-        if session.done() % stride == 0 || session.done() == count {
+        if session.done().is_multiple_of(stride) || session.done() == count {
             no_errors(session.module())
                 .map_err(|errors| format!("{errors}after {}\n{}", last_event(&session), print(session.module())))?;
             states.push(print(session.module()));
@@ -64,7 +64,7 @@ pub fn every_step_is_sound(module: &Module, steps: &[Step], fast_math: bool) -> 
     }
     same_text("going forward again", &end, &print(session.module()))?;
     while session.back() {
-        if session.done() % stride == 0 {
+        if session.done().is_multiple_of(stride) {
             let place = format!("going back to event {} of {count}", session.done());
             same_text(&place, &states[session.done() / stride], &print(session.module()))?;
         }

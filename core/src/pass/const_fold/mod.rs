@@ -13,7 +13,8 @@
 //! that hold only for real numbers need the fast-math licence. A guard whose value is known on this path is dropped, or
 //! takes its instruction with it.
 //!
-//! One walk over the dominator tree, a constant number of steps an instruction. The pass does not carry constants from
+//! One walk over the dominator tree, a constant number of steps an instruction; another one only after a guard that never
+//! holds took its instruction with it. The pass does not carry constants from
 //! a definition to its uses, that is `copy-prop`'s work; together they are run by `general-optimize`. Running it again
 //! finds nothing more.
 //!
@@ -46,22 +47,32 @@ impl Pass for ConstFold {
     };
 
     fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
-        let (cfg, dominators) = (view.cfg(), view.dominators());
-        let mut copies = AvailableCopies::new(view.func(), cfg, dominators.clone());
-        for &block in dominators.preorder() {
-            copies.enter(view.func(), block);
-            let mut next = view.func().layout.first_inst(block);
-            while let Some(inst) = next {
-                next = view.func().layout.next_inst(inst);
-                settle_guard(view, &copies, block, inst);
-                if view.func().inst_block(inst).is_some() {
-                    fold(view, block, inst, settings.fast_math);
-                    copies.define(&view.func().insts[inst]);
-                }
-            }
-        }
+        // An instruction that goes away may leave its register with one definition, which tells more elsewhere.
+        while walk(view, settings) {}
         Ok(())
     }
+}
+
+/// One walk over the dominator tree. Gives whether an instruction went away.
+fn walk<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> bool {
+    let (cfg, dominators) = (view.cfg(), view.dominators());
+    let mut copies = AvailableCopies::new(view.func(), cfg, dominators.clone());
+    let mut removed = false;
+    for &block in dominators.preorder() {
+        copies.enter(view.func(), block);
+        let mut next = view.func().layout.first_inst(block);
+        while let Some(inst) = next {
+            next = view.func().layout.next_inst(inst);
+            settle_guard(view, &copies, block, inst);
+            if view.func().inst_block(inst).is_some() {
+                fold(view, block, inst, settings.fast_math);
+                copies.define(&view.func().insts[inst]);
+            } else {
+                removed = true;
+            }
+        }
+    }
+    removed
 }
 
 /// A guard that is known to hold is dropped; an instruction whose guard never holds goes away.
