@@ -18,6 +18,8 @@
 //! over it into a [`journal::Journal`] and replays any position; `sim` runs what stands there.
 #![no_std]
 extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
 
 pub mod ir;
 
@@ -25,6 +27,8 @@ pub mod ptx;
 pub mod text;
 
 pub mod graph;
+
+pub mod machine;
 
 pub mod flow;
 
@@ -38,6 +42,8 @@ pub mod edit;
 pub mod journal;
 pub mod view;
 
+pub mod sim;
+
 pub mod pass;
 
 #[cfg(feature = "serde")]
@@ -46,10 +52,3 @@ pub mod session;
 
 #[cfg(feature = "serde")]
 pub mod report;
-#[allow(missing_docs)]
-pub mod sim {
-    // Stands in until the simulator lands: replace by `pub mod sim;`.
-    pub fn evaluate(_: crate::ir::Opcode, _: &[u64]) -> Option<u64> {
-        None
-    }
-}

@@ -1,0 +1,460 @@
+//! Loads, stores, atomics and texture fetches of one warp, and what they cost.
+//!
+//! ```text
+//! lanes' addresses → bounds and alignment, lane by lane → distinct 32-byte sectors → first-level cache → latency
+//!                                                       → passes over the banks   (shared memory)
+//! ```
+//!
+//! Lanes are served in order, so atomics of one warp on one address happen in lane order. A load is as late as its latest
+//! sector. Stores write through: they cost their sectors and nobody waits for them.
+
+use alloc::format;
+use alloc::string::String;
+use smallvec::SmallVec;
+
+use super::cache::Cache;
+use super::decode::{Access, AccessKind, Base, Extension, Index};
+use super::error::ErrorKind;
+use super::lanes::{LaneFile, for_each_lane};
+use super::memory::{Fault, Memory, RegionKind, Target, offset_of, read_number, target_of, write_number};
+use super::together::FrameBase;
+use crate::ir::{AtomicOp, Space, Type, TypeClass};
+use crate::machine;
+
+/// A failed access: what is wrong, of which lane, at which address.
+pub struct AccessFault {
+    /// The kind.
+    pub kind: ErrorKind,
+    /// A sentence.
+    pub message: String,
+    /// The lane.
+    pub lane: usize,
+    /// The address.
+    pub address: u64,
+}
+
+/// What an access cost.
+#[derive(Clone, Copy, Default)]
+pub struct Cost {
+    /// Cycles for which the scheduler is held beyond the first.
+    pub busy: u64,
+    /// Cycles until its destination is ready, where it differs from the class's latency.
+    pub latency: Option<u64>,
+    /// Sectors asked for.
+    pub sectors: u64,
+    /// Sectors that the first level had.
+    pub hits: u64,
+    /// Passes over the banks of shared memory beyond the first.
+    pub conflicts: u64,
+    /// Did it go to shared or local memory?
+    pub elsewhere: bool,
+}
+
+/// Where an access runs.
+pub struct Place<'a> {
+    /// The frame.
+    pub frame: FrameBase,
+    /// Active lanes; at least one.
+    pub mask: u32,
+    /// The slot of the resident block.
+    pub block: usize,
+    /// The slot of the resident warp.
+    pub warp: usize,
+    /// The machine's memory.
+    pub model: &'a machine::Memory,
+    /// Issue cost of a unit machine has no memory costs at all.
+    pub caches: &'a mut Caches,
+}
+
+/// The cache levels.
+pub struct Caches {
+    /// First level.
+    pub l1: Cache,
+    /// Second level.
+    pub l2: Cache,
+}
+
+/// Addresses of the active lanes.
+fn addresses(access: &Access, file: &LaneFile, place: &Place<'_>) -> [u64; 32] {
+    let mut out = [0u64; 32];
+    let frame = place.frame;
+    for_each_lane(place.mask, |lane| {
+        let read = |slot: u32, wide: bool| {
+            let value = if wide { super::decode::Value::Wide(slot) } else { super::decode::Value::Word(slot) };
+            frame.read(file, value, lane)
+        };
+        let mut address = match access.base {
+            Base::None => 0,
+            Base::Wide(slot) => read(slot, true),
+            Base::Word(slot) => read(slot, false),
+        };
+        address = address.wrapping_add(access.offset as u64);
+        for index in &access.indices {
+            let (value, scale) = match *index {
+                Index::Wide(slot, scale) => (read(slot, true), scale),
+                Index::Unsigned(slot, bits, scale) => (read(slot, false) & (u64::MAX >> (64 - bits)), scale),
+                Index::Signed(slot, bits, scale) => {
+                    ((((read(slot, false) << (64 - bits)) as i64) >> (64 - bits)) as u64, scale)
+                }
+            };
+            address = address.wrapping_add(value.wrapping_mul(scale as u64));
+        }
+        out[lane] = address;
+    });
+    out
+}
+
+/// Runs an access.
+pub fn run(
+    access: &Access,
+    file: &mut LaneFile,
+    memory: &mut Memory,
+    mut place: Place<'_>,
+) -> Result<Cost, AccessFault> {
+    if let AccessKind::Texture(coordinates) = access.kind {
+        return fetch_texels(access, coordinates, file, memory, &mut place);
+    }
+    let addresses = addresses(access, file, &place);
+    let size = access.ty.bytes() as usize;
+    let elements = access.values.len().max(1);
+    let bytes = (size * elements) as u64;
+    let speculative = access.kind == AccessKind::Load { speculative: true };
+    let mut targets = [Target::Nowhere; 32];
+    let mut fault = None;
+    for_each_lane(place.mask, |lane| {
+        if fault.is_some() {
+            return;
+        }
+        match locate(access, memory, &place, addresses[lane], bytes) {
+            Ok(target) => targets[lane] = target,
+            Err(Fault::OutOfBounds) if speculative => {}
+            Err(why) => fault = Some((lane, why)),
+        }
+    });
+    if let Some((lane, why)) = fault {
+        return Err(explain(access, memory, why, lane, addresses[lane], bytes));
+    }
+    for_each_lane(place.mask, |lane| {
+        let target = targets[lane];
+        let mut at = offset_of(addresses[lane]) as usize;
+        if target == Target::Local {
+            at += lane * memory.local_bytes as usize;
+        }
+        match access.kind {
+            AccessKind::Load { .. } => {
+                for value in &access.values {
+                    let bits = match target {
+                        Target::Nowhere => 0,
+                        _ => extend(
+                            read_number(memory.bytes(target, place.block, place.warp), at, size),
+                            access.extension,
+                        ),
+                    };
+                    place.frame.write(file, value.value, lane, canonical(value.canonical, bits));
+                    at += size;
+                }
+            }
+            AccessKind::Store => {
+                for value in &access.values {
+                    let bits = canonical(value.canonical, place.frame.read(file, value.value, lane) & access.ty.mask());
+                    write_number(memory.bytes_mut(target, place.block, place.warp), at, size, bits);
+                    at += size;
+                }
+            }
+            AccessKind::Atomic(op) => {
+                let operand =
+                    |index: usize| access.operands.get(index).map_or(0, |&value| place.frame.read(file, value, lane));
+                let (first, second) = (operand(0) & access.ty.mask(), operand(1) & access.ty.mask());
+                let bytes = memory.bytes_mut(target, place.block, place.warp);
+                let old = read_number(bytes, at, size);
+                let new =
+                    canonical(access.ty.is_float().then_some(access.ty), atomic(op, access.ty, old, first, second));
+                write_number(bytes, at, size, new);
+                if let Some(value) = access.values.first() {
+                    place.frame.write(
+                        file,
+                        value.value,
+                        lane,
+                        canonical(value.canonical, extend(old, access.extension)),
+                    );
+                }
+            }
+            AccessKind::Texture(_) => {}
+        }
+    });
+    Ok(cost(access, memory, &mut place, &addresses, &targets, bytes as u32))
+}
+
+/// The piece of memory that holds all bytes of one lane's access, or what is wrong with it.
+fn locate(access: &Access, memory: &Memory, place: &Place<'_>, address: u64, bytes: u64) -> Result<Target, Fault> {
+    let target = target_of(address);
+    let Some(space) = memory.space_of(target) else { return Err(Fault::OutOfBounds) };
+    // A window named by the opcode is the only memory that it reaches; a generic access reaches everything. Constant
+    // data may be read as global, since a generic address of it is one of device memory.
+    if let Some(named) = access.space
+        && named != space
+        && !(named == Space::Global && space == Space::Const)
+    {
+        return Err(Fault::OutOfBounds);
+    }
+    let end = u64::from(offset_of(address)) + bytes;
+    if end > u64::from(memory.len(target, place.block)) {
+        return Err(Fault::OutOfBounds);
+    }
+    if address & (bytes - 1) != 0 {
+        return Err(Fault::Misaligned);
+    }
+    if !matches!(access.kind, AccessKind::Load { .. }) && memory.is_read_only(target) {
+        return Err(Fault::ReadOnly);
+    }
+    Ok(target)
+}
+
+fn explain(access: &Access, memory: &Memory, why: Fault, lane: usize, address: u64, bytes: u64) -> AccessFault {
+    let what = match access.kind {
+        AccessKind::Load { .. } => "load",
+        AccessKind::Store => "store",
+        AccessKind::Atomic(_) => "atomic",
+        AccessKind::Texture(_) => "texture fetch",
+    };
+    let nearest = || match target_of(address) {
+        Target::Region(region) => memory.regions.get(region as usize).map(|region| {
+            let at = i64::from(offset_of(address) as i32);
+            format!(": byte {at} of `{}`, which has {}", region.name, region.bytes.len())
+        }),
+        Target::Shared => Some(format!(": byte {} of shared memory", offset_of(address))),
+        _ => None,
+    };
+    let (kind, message) = match why {
+        Fault::OutOfBounds => (
+            ErrorKind::OutOfBounds,
+            format!("a {what} of {bytes} bytes lies outside every buffer{}", nearest().unwrap_or_default()),
+        ),
+        Fault::Misaligned => {
+            (ErrorKind::Misaligned, format!("the address of a {what} of {bytes} bytes is no multiple of {bytes}"))
+        }
+        Fault::ReadOnly => {
+            (ErrorKind::ReadOnly, format!("a {what} to read-only memory{}", nearest().unwrap_or_default()))
+        }
+    };
+    AccessFault { kind, message, lane, address }
+}
+
+fn extend(bits: u64, extension: Extension) -> u64 {
+    match extension {
+        Extension::Zero | Extension::Sign(64) => bits,
+        Extension::Sign(width) => (((bits << (64 - width)) as i64) >> (64 - width)) as u64,
+    }
+}
+
+/// Makes NaN the one that may be seen.
+pub fn canonical(ty: Option<Type>, bits: u64) -> u64 {
+    let (exponent, all) = match ty {
+        Some(Type::F16) => (0x7C00, 0x7FFF),
+        Some(Type::F32) => (0x7F80_0000, 0x7FFF_FFFF),
+        Some(Type::F64) => (0x7FF0_0000_0000_0000, 0x7FFF_FFFF_FFFF_FFFF),
+        _ => return bits,
+    };
+    if bits & all > exponent { all } else { bits }
+}
+
+/// The new contents of an atomic's place.
+fn atomic(op: AtomicOp, ty: Type, old: u64, first: u64, second: u64) -> u64 {
+    let mask = ty.mask();
+    let shift = 64 - ty.bits();
+    let signed = |bits: u64| ((bits << shift) as i64) >> shift;
+    let less = |a: u64, b: u64| if ty.is_signed() { signed(a) < signed(b) } else { a < b };
+    match (op, ty.class(), ty) {
+        (AtomicOp::Add, TypeClass::Float, Type::F64) => (f64::from_bits(old) + f64::from_bits(first)).to_bits(),
+        (AtomicOp::Add, TypeClass::Float, Type::F32) => {
+            u64::from((f32::from_bits(old as u32) + f32::from_bits(first as u32)).to_bits())
+        }
+        (AtomicOp::Add, TypeClass::Float, _) => half_sum(old, first),
+        (AtomicOp::Min | AtomicOp::Max, TypeClass::Float, _) => float_bound(op, ty, old, first),
+        (AtomicOp::Add, ..) => old.wrapping_add(first) & mask,
+        (AtomicOp::Min, ..) => {
+            if less(first, old) {
+                first
+            } else {
+                old
+            }
+        }
+        (AtomicOp::Max, ..) => {
+            if less(old, first) {
+                first
+            } else {
+                old
+            }
+        }
+        (AtomicOp::And, ..) => old & first,
+        (AtomicOp::Or, ..) => old | first,
+        (AtomicOp::Xor, ..) => old ^ first,
+        (AtomicOp::Inc, ..) => {
+            if old >= first {
+                0
+            } else {
+                old + 1
+            }
+        }
+        (AtomicOp::Dec, ..) => {
+            if old == 0 || old > first {
+                first
+            } else {
+                old - 1
+            }
+        }
+        (AtomicOp::Exch, ..) => first,
+        (AtomicOp::Cas, ..) => {
+            if old == first {
+                second
+            } else {
+                old
+            }
+        }
+    }
+}
+
+fn half_sum(a: u64, b: u64) -> u64 {
+    use super::arith::float::add;
+    use super::arith::half::F16;
+    u64::from(add(F16(a as u16), F16(b as u16), rustc_apfloat::Round::NearestTiesToEven).0)
+}
+
+fn float_bound(op: AtomicOp, ty: Type, old: u64, new: u64) -> u64 {
+    use super::arith::float::{max, min};
+    let pick = |f: fn(f64, f64) -> f64, g: fn(f32, f32) -> f32| match ty {
+        Type::F64 => f(f64::from_bits(old), f64::from_bits(new)).to_bits(),
+        Type::F32 => u64::from(g(f32::from_bits(old as u32), f32::from_bits(new as u32)).to_bits()),
+        _ => old,
+    };
+    if op == AtomicOp::Min { pick(min, min) } else { pick(max, max) }
+}
+
+/// Sectors, bank passes and latency of an access that went well.
+fn cost(
+    access: &Access,
+    memory: &Memory,
+    place: &mut Place<'_>,
+    addresses: &[u64; 32],
+    targets: &[Target; 32],
+    bytes: u32,
+) -> Cost {
+    let mut cost = Cost::default();
+    let mut sectors: SmallVec<[u32; 64]> = SmallVec::new();
+    let mut shared: SmallVec<[u32; 64]> = SmallVec::new();
+    for_each_lane(place.mask, |lane| {
+        let offset = offset_of(addresses[lane]);
+        match targets[lane] {
+            Target::Shared => {
+                cost.elsewhere = true;
+                shared.extend((offset / 4)..=((offset + bytes - 1) / 4));
+            }
+            target @ (Target::Region(_) | Target::Local) => {
+                cost.elsewhere |= target == Target::Local;
+                let first = memory.sector(target, offset, lane, place.warp);
+                let last = memory.sector(target, offset + bytes - 1, lane, place.warp);
+                sectors.extend(first..=last);
+            }
+            Target::Param | Target::Nowhere => {}
+        }
+    });
+    sectors.sort_unstable();
+    sectors.dedup();
+    shared.sort_unstable();
+    shared.dedup();
+    cost.sectors = sectors.len() as u64;
+    let mut latency = 0;
+    if !shared.is_empty() {
+        let banks = place.model.banks.max(1);
+        let mut passes = [0u16; 64];
+        shared.iter().for_each(|word| passes[(word % banks.min(64)) as usize] += 1);
+        cost.conflicts = u64::from(passes.iter().copied().max().unwrap_or(1).saturating_sub(1));
+        cost.busy += cost.conflicts * u64::from(place.model.bank_cycles.value);
+    }
+    cost.busy += cost.sectors.saturating_sub(1) * u64::from(place.model.sector_cycles.value);
+    let reads = matches!(access.kind, AccessKind::Load { .. });
+    for &sector in &sectors {
+        if reads {
+            latency = latency.max(read_latency(place, sector, &mut cost.hits));
+        } else {
+            // Written through: the first level keeps what it has, the second takes the sector in.
+            place.caches.l2.read(sector);
+            if matches!(access.kind, AccessKind::Atomic(_)) {
+                place.caches.l1.invalidate(sector);
+            }
+        }
+    }
+    let constant = matches!(access.space, Some(Space::Const | Space::Param));
+    if reads && !sectors.is_empty() && !constant {
+        cost.latency = Some(latency);
+    }
+    cost
+}
+
+/// Cycles until a sector is there.
+fn read_latency(place: &mut Place<'_>, sector: u32, hits: &mut u64) -> u64 {
+    let model = place.model;
+    let latency = if place.caches.l1.read(sector) {
+        *hits += 1;
+        model.l1_latency
+    } else if place.caches.l2.read(sector) {
+        model.l2_latency
+    } else {
+        model.global_latency
+    };
+    u64::from(latency.value)
+}
+
+/// The texel whose column and row the coordinates fall into, clamped to the edge; coordinates count texels, not parts
+/// of the whole, and nothing is interpolated.
+fn fetch_texels(
+    access: &Access,
+    coordinates: Type,
+    file: &mut LaneFile,
+    memory: &Memory,
+    place: &mut Place<'_>,
+) -> Result<Cost, AccessFault> {
+    let mut addresses = [0u64; 32];
+    let mut targets = [Target::Nowhere; 32];
+    let mut fault = None;
+    let handles = self::addresses(access, file, place);
+    for_each_lane(place.mask, |lane| {
+        let target = target_of(handles[lane]);
+        let size = match target {
+            Target::Region(region) => memory.regions.get(region as usize).and_then(|region| match region.kind {
+                RegionKind::Texture { width, height } => Some((width, height)),
+                _ => None,
+            }),
+            _ => None,
+        };
+        let Some((width, height)) = size else {
+            fault = fault.or(Some(lane));
+            return;
+        };
+        let clamped = |index: usize, end: u32| {
+            let bits = access.operands.get(index).map_or(0, |&value| place.frame.read(file, value, lane)) as u32;
+            let cell = if coordinates == Type::F32 {
+                // A cast clamps to the range and takes NaN to zero.
+                libm::floorf(f32::from_bits(bits)) as i64
+            } else {
+                i64::from(bits as i32)
+            };
+            cell.clamp(0, i64::from(end) - 1) as u64
+        };
+        let (x, y) = (clamped(0, width), clamped(1, height));
+        targets[lane] = target;
+        addresses[lane] = handles[lane] + (y * u64::from(width) + x) * 16;
+        let mut at = offset_of(addresses[lane]) as usize;
+        for value in &access.values {
+            let bits = read_number(memory.bytes(target, place.block, place.warp), at, 4);
+            place.frame.write(file, value.value, lane, canonical(value.canonical, bits));
+            at += 4;
+        }
+    });
+    if let Some(lane) = fault {
+        let message = "the operand of a texture fetch is no texture".into();
+        return Err(AccessFault { kind: ErrorKind::OutOfBounds, message, lane, address: handles[lane] });
+    }
+    let as_load = Access { kind: AccessKind::Load { speculative: false }, ..access.clone() };
+    Ok(cost(&as_load, memory, place, &addresses, &targets, 16))
+}

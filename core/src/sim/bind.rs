@@ -1,0 +1,240 @@
+//! Binding: a launch of the text, under settings, becomes sizes and values for every parameter and input.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::derive::derive_fill;
+use super::error::{ErrorKind, SimError};
+use super::random::{Place, Stream, hash_name, number_bits};
+use super::settings::{Knob, Settings};
+use crate::ir::{Fill, FillKey, FuncKind, Function, Launch, Module, ParamType, Type, ValueSource, Values};
+use crate::machine::Machine;
+
+/// Bytes that one launch may hold in all.
+pub const MEMORY_LIMIT: u64 = 256 << 20;
+/// Threads that one launch may have.
+pub const THREAD_LIMIT: u64 = 1 << 24;
+
+/// A launch whose sizes are checked and whose values are known.
+pub struct Bound {
+    /// Blocks along x, y, z.
+    pub grid: [u32; 3],
+    /// Threads a block along x, y, z.
+    pub block: [u32; 3],
+    /// Lanes a warp.
+    pub warp: u32,
+    /// Bytes for shared arrays without a size.
+    pub shared: u32,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// What each parameter gets.
+    pub params: Vec<Argument>,
+    /// What each input draws, by name; the kernel's and those of the functions it may call.
+    pub inputs: Vec<(String, Values)>,
+}
+
+/// What one parameter gets.
+pub enum Argument {
+    /// A number's bits.
+    Bits(u64),
+    /// The bytes of an array by value.
+    Array(Vec<u8>),
+    /// A buffer in global memory: its element type and contents.
+    Buffer(Type, Vec<u8>),
+    /// A texture of four f32 a texel: width, height, contents.
+    Texture(u32, u32, Vec<u8>),
+}
+
+impl Bound {
+    /// Threads a block.
+    pub fn block_threads(&self) -> u32 {
+        self.block.iter().product()
+    }
+
+    /// Blocks of the grid.
+    pub fn block_count(&self) -> u64 {
+        self.grid.iter().map(|&size| u64::from(size)).product()
+    }
+}
+
+/// Binds a launch to a kernel. A parameter that the launch leaves out gets what [`super::derive_launch`] would give it.
+pub fn bind(
+    module: &Module,
+    kernel: &Function,
+    launch: &Launch,
+    settings: &Settings,
+    machine: Machine,
+) -> Result<Bound, SimError> {
+    let refuse = |message: String| Err(SimError::new(ErrorKind::Launch, message));
+    if kernel.kind != FuncKind::Kernel {
+        return refuse(format!("`{}` is a function; only a kernel can be launched", kernel.name));
+    }
+    let (grid, block) = (settings.grid.unwrap_or(launch.grid), settings.block.unwrap_or(launch.block));
+    let warp = settings.warp.or(launch.warp).unwrap_or(32);
+    if !matches!(warp, 8 | 16 | 32) {
+        return refuse(format!("a warp has 8, 16 or 32 lanes, not {warp}"));
+    }
+    let threads = block.iter().try_fold(1u32, |product, &size| product.checked_mul(size)).unwrap_or(u32::MAX);
+    let most = machine.limits().block_threads;
+    if threads == 0 || grid.contains(&0) {
+        return refuse("a launch has at least one block of one thread".to_string());
+    }
+    if threads > most {
+        return refuse(format!("a block has at most {most} threads, not {threads}"));
+    }
+    let blocks: u128 = grid.iter().map(|&size| u128::from(size)).product();
+    if blocks * u128::from(threads) > u128::from(THREAD_LIMIT) {
+        let message = format!("a launch has at most {THREAD_LIMIT} threads, not {}", blocks * u128::from(threads));
+        return Err(SimError::new(ErrorKind::Limit, message));
+    }
+    for (name, _) in &settings.knobs {
+        let known = kernel.params.iter().any(|param| param.name == *name)
+            || module.funcs.values().any(|func| func.inputs.values().any(|input| input.name == *name));
+        if !known {
+            return refuse(format!("`{}` has no parameter and no input `{name}`", kernel.name));
+        }
+    }
+    let seed = settings.seed.or(launch.seed).unwrap_or(0);
+    let mut bytes = 0u64;
+    let mut params = Vec::with_capacity(kernel.params.len());
+    for (index, param) in kernel.params.iter().enumerate() {
+        let bound = launch.bindings.iter().rev().find(|binding| match &binding.key {
+            FillKey::Name(name) => *name == param.name,
+            FillKey::Index(k) => *k as usize == index,
+        });
+        let mut fill = match bound {
+            Some(binding) => binding.fill.clone(),
+            None => derive_fill(kernel, index),
+        };
+        for (_, knob) in settings.knobs.iter().filter(|(name, _)| *name == param.name) {
+            turn(&mut fill, *knob);
+        }
+        params.push(argument(&fill, param.ty, index, seed, warp, &mut bytes).map_err(|message| {
+            SimError::new(ErrorKind::Launch, format!("parameter `{}` of `{}`: {message}", param.name, kernel.name))
+        })?);
+        if bytes > MEMORY_LIMIT {
+            let message = format!("the buffers of a launch have at most {} MiB in all", MEMORY_LIMIT >> 20);
+            return Err(SimError::new(ErrorKind::Limit, message));
+        }
+    }
+    Ok(Bound {
+        grid,
+        block,
+        warp,
+        shared: settings.shared.or(launch.shared).unwrap_or(0),
+        seed,
+        params,
+        inputs: bind_inputs(module, launch, settings),
+    })
+}
+
+/// The number that tells an input's stream from every other.
+pub fn input_stream(name: &str) -> u64 {
+    hash_name(name)
+}
+
+fn bind_inputs(module: &Module, launch: &Launch, settings: &Settings) -> Vec<(String, Values)> {
+    let mut inputs: Vec<(String, Values)> = Vec::new();
+    for input in module.funcs.values().flat_map(|func| func.inputs.values()) {
+        if inputs.iter().any(|(name, _)| *name == input.name) {
+            continue;
+        }
+        let bound = launch.bindings.iter().rev().find_map(|binding| match (&binding.key, &binding.fill) {
+            (FillKey::Name(name), Fill::Draws(values)) if *name == input.name => Some(values.clone()),
+            (FillKey::Name(name), Fill::Number(number)) if *name == input.name => {
+                Some(Values { source: ValueSource::Const(*number), zero: None, coherence: None })
+            }
+            _ => None,
+        });
+        let mut fill = Fill::Draws(bound.unwrap_or_else(|| super::derive::derive_draws(input.ty)));
+        for (_, knob) in settings.knobs.iter().filter(|(name, _)| *name == input.name) {
+            turn(&mut fill, *knob);
+        }
+        if let Fill::Draws(values) = fill {
+            inputs.push((input.name.clone(), values));
+        }
+    }
+    inputs
+}
+
+/// Applies one knob to what a parameter or input gets.
+fn turn(fill: &mut Fill, knob: Knob) {
+    let values = match fill {
+        Fill::Buffer { values, .. } | Fill::Texture { values, .. } | Fill::Draws(values) => values,
+        Fill::Number(_) | Fill::Numbers(_) => {
+            if let Knob::Value(number) = knob {
+                *fill = Fill::Number(number);
+            }
+            return;
+        }
+    };
+    match knob {
+        Knob::Value(number) => values.source = ValueSource::Const(number),
+        Knob::True(p) => values.source = ValueSource::True(p),
+        Knob::Zero(p) => values.zero = Some(p),
+        Knob::Coherence(p) => values.coherence = Some(p),
+    }
+}
+
+fn argument(
+    fill: &Fill,
+    param: ParamType,
+    index: usize,
+    seed: u64,
+    warp: u32,
+    total: &mut u64,
+) -> Result<Argument, String> {
+    let mut elements = |values: &Values, ty: Type, len: u64| -> Result<Vec<u8>, String> {
+        *total += len * u64::from(ty.bytes());
+        if *total > MEMORY_LIMIT {
+            return Err(format!("the buffers of a launch have at most {} MiB in all", MEMORY_LIMIT >> 20));
+        }
+        let stream = Stream::new(values, ty, seed, index as u64);
+        let mut bytes = Vec::with_capacity((len * u64::from(ty.bytes())) as usize);
+        for element in 0..len {
+            let bits = stream.value(Place::element(element, warp));
+            bytes.extend_from_slice(&bits.to_le_bytes()[..ty.bytes() as usize]);
+        }
+        Ok(bytes)
+    };
+    match (param, fill) {
+        (ParamType::Scalar(ty), Fill::Number(number)) => Ok(Argument::Bits(number_bits(*number, ty))),
+        (ParamType::Array(ty, len), Fill::Numbers(numbers)) => {
+            if numbers.len() > len as usize {
+                return Err(format!("an array of {len} takes at most {len} numbers, not {}", numbers.len()));
+            }
+            let size = ty.bytes() as usize;
+            let mut bytes = vec![0; len as usize * size];
+            for (chunk, number) in bytes.chunks_mut(size).zip(numbers) {
+                chunk.copy_from_slice(&number_bits(*number, ty).to_le_bytes()[..size]);
+            }
+            Ok(Argument::Array(bytes))
+        }
+        (ParamType::Array(ty, len), Fill::Number(number)) => {
+            let bits = number_bits(*number, ty).to_le_bytes();
+            Ok(Argument::Array(bits[..ty.bytes() as usize].repeat(len as usize)))
+        }
+        (ParamType::Scalar(ty), Fill::Numbers(numbers)) if numbers.len() == 1 => {
+            Ok(Argument::Bits(number_bits(numbers[0], ty)))
+        }
+        (ParamType::Pointer { .. }, Fill::Buffer { ty, len, values }) => {
+            Ok(Argument::Buffer(*ty, elements(values, *ty, u64::from(*len))?))
+        }
+        (ParamType::Scalar(Type::U64 | Type::B64 | Type::S64), Fill::Buffer { ty, len, values }) => {
+            Ok(Argument::Buffer(*ty, elements(values, *ty, u64::from(*len))?))
+        }
+        (ParamType::Texture | ParamType::Scalar(Type::U64 | Type::B64), Fill::Texture { width, height, values }) => {
+            let len = u64::from(*width) * u64::from(*height) * 4;
+            if len == 0 {
+                return Err("a texture has at least one texel".to_string());
+            }
+            Ok(Argument::Texture(*width, *height, elements(values, Type::F32, len)?))
+        }
+        (ParamType::Scalar(ty), _) => Err(format!("a `{ty}` takes a number")),
+        (ParamType::Array(..), _) => Err("an array by value takes numbers in braces".to_string()),
+        (ParamType::Pointer { .. }, _) => Err("a pointer takes a buffer".to_string()),
+        (ParamType::Texture, _) => Err("a texture takes `texture f32[width, height]`".to_string()),
+    }
+}

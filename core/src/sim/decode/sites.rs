@@ -1,0 +1,174 @@
+//! What instructions of the rarer kinds know: one record each.
+
+use alloc::vec::Vec;
+use smallvec::SmallVec;
+
+use crate::ir::{AtomicOp, Op, Space, Type, Values};
+
+/// A register or constant of some width.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Value {
+    /// A plane of words.
+    Word(u32),
+    /// Two planes of 64-bit lanes.
+    Wide(u32),
+    /// A predicate; the second word is all ones where it is negated.
+    Predicate(u32, u32),
+}
+
+/// What a load does to a narrower number in a wider register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Extension {
+    /// Fills with zeros.
+    Zero,
+    /// Fills with the sign of a number of so many bits.
+    Sign(u32),
+}
+
+/// A destination or source of an access.
+#[derive(Clone, Copy, Debug)]
+pub struct AccessValue {
+    /// Where.
+    pub value: Value,
+    /// The clock of a destination.
+    pub clock: u32,
+    /// Make NaN of this type canonical on the way.
+    pub canonical: Option<Type>,
+}
+
+/// What an address is counted from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Base {
+    /// Nothing else: the constant part is all.
+    None,
+    /// A 64-bit register or constant.
+    Wide(u32),
+    /// A word, extended with zeros.
+    Word(u32),
+}
+
+/// An index register with its scale.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Index {
+    /// 64 bits.
+    Wide(u32, i64),
+    /// Extended with zeros from so many bits (8, 16 or 32).
+    Unsigned(u32, u32, i64),
+    /// Extended by its sign.
+    Signed(u32, u32, i64),
+}
+
+/// What an access does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AccessKind {
+    /// A load; a speculative one gives 0 where there is no memory.
+    Load {
+        /// `ld.spec`.
+        speculative: bool,
+    },
+    /// A store.
+    Store,
+    /// `atom` and `red`.
+    Atomic(AtomicOp),
+    /// `tex.2d`: coordinates of that type.
+    Texture(Type),
+}
+
+/// A load, store, atomic or texture fetch.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// What it does.
+    pub kind: AccessKind,
+    /// The space it names; none is generic.
+    pub space: Option<Space>,
+    /// The element's type.
+    pub ty: Type,
+    /// How a loaded element fills its register.
+    pub extension: Extension,
+    /// The address's parts. A texture's handle is the base.
+    pub base: Base,
+    /// Scaled indices.
+    pub indices: SmallVec<[Index; 2]>,
+    /// The constant part.
+    pub offset: i64,
+    /// Destinations of a load or atomic, sources of a store.
+    pub values: SmallVec<[AccessValue; 4]>,
+    /// Operands of an atomic; coordinates of a texture.
+    pub operands: SmallVec<[Value; 2]>,
+}
+
+/// A vote, shuffle, match, `activemask` or barrier.
+#[derive(Clone, Copy, Debug)]
+pub struct WarpSite {
+    /// Which.
+    pub op: Op,
+    /// First destination.
+    pub dst: Option<(Value, u32)>,
+    /// Second destination: a predicate.
+    pub predicate: Option<(u32, u32)>,
+    /// Operands in order. A member mask is left out.
+    pub operands: [Option<Value>; 3],
+}
+
+/// `in`.
+#[derive(Clone, Debug)]
+pub struct DrawSite {
+    /// The input's name.
+    pub name: alloc::string::String,
+    /// The type drawn.
+    pub ty: Type,
+    /// One value for all threads.
+    pub uniform: bool,
+    /// Where the number of earlier draws is kept.
+    pub counter: u32,
+    /// The destination.
+    pub dst: Value,
+    /// What is drawn, once the launch is known.
+    pub values: Option<Values>,
+}
+
+/// `work`.
+#[derive(Clone, Debug)]
+pub struct WorkSite {
+    /// The result's type.
+    pub ty: Type,
+    /// The destination.
+    pub dst: Value,
+    /// Operands.
+    pub operands: SmallVec<[Value; 4]>,
+}
+
+/// `switch`.
+#[derive(Clone, Debug)]
+pub struct SwitchSite {
+    /// The selector.
+    pub selector: u32,
+    /// Targets as pcs; the last one is for every value beyond.
+    pub targets: Vec<u32>,
+    /// Where lanes meet.
+    pub join: u32,
+}
+
+/// A call.
+#[derive(Clone, Debug)]
+pub struct CallSite {
+    /// Index into the program's functions.
+    pub callee: usize,
+    /// The entry's pc.
+    pub entry: u32,
+    /// Pairs of the caller's value and the callee's parameter.
+    pub arguments: Vec<(Value, Value)>,
+    /// The result's place in the caller, with its clock.
+    pub dst: Option<(Value, u32)>,
+    /// For `call … to`: where each exit goes on, and where lanes meet.
+    pub exits: Option<(Vec<u32>, u32)>,
+}
+
+/// `ret`.
+#[derive(Clone, Copy, Debug)]
+pub struct RetSite {
+    /// The value returned.
+    pub value: Option<Value>,
+    /// Which exit.
+    pub exit: u32,
+}

@@ -1,0 +1,63 @@
+//! One operation on constants: the simulator's own arithmetic for passes that fold, so that a folded program computes
+//! exactly what the unfolded one would have.
+
+use alloc::vec::Vec;
+
+use super::access::canonical;
+use super::decode::{Kind, Program, SHARED_PREDICATES, TRUE, Value};
+use super::lanes::{LaneFile, Plane};
+use super::together::FrameBase;
+use crate::ir::{ArgKind, FuncKind, Function, InstData, Module, Opcode, Operand, Type};
+use crate::machine::Machine;
+
+/// What an opcode with one destination computes from constants; `None` where it is no pure operation on numbers, or the
+/// constants are not what it takes.
+pub fn evaluate(opcode: Opcode, args: &[u64]) -> Option<u64> {
+    let signature = opcode.signature();
+    let [dst] = signature.dsts.get(..signature.required_dsts)? else { return None };
+    if !opcode.is_pure() || args.len() != signature.required_args {
+        return None;
+    }
+    // A kernel of this one instruction, decoded as any other.
+    let mut func = Function::new("k", FuncKind::Kernel);
+    let block = func.build_block("b");
+    let result = func.build_reg("r", dst.ty);
+    let operands: Option<Vec<Operand>> = args
+        .iter()
+        .enumerate()
+        .map(|(index, &bits)| match signature.arg(index)? {
+            ArgKind::Value(ty) | ArgKind::LowBits(ty) => Some(Operand::Const(bits & ty.mask())),
+            ArgKind::Predicate => Some(Operand::Const(bits & 1)),
+            _ => None,
+        })
+        .collect();
+    func.build_inst(block, InstData::new(opcode, [result], operands?));
+    func.build_inst(block, InstData::new(Opcode::untyped(crate::ir::Op::Exit), [], []));
+    let mut module = Module::default();
+    let kernel = module.funcs.push(func);
+    let program = Program::decode(&module, kernel, Machine::Unit).ok()?;
+    let frame = &program.funcs[0];
+    let shared = program.constants.len().max(SHARED_PREDICATES);
+    let size = shared + frame.planes.max(frame.predicates) as usize;
+    let mut file = LaneFile { planes: program.constants.clone(), predicates: alloc::vec![0; size] };
+    file.planes.resize(size, Plane::default());
+    file.predicates[(TRUE & !super::decode::SHARED) as usize] = !0;
+    let base = FrameBase(shared as u32);
+    let inst = &program.insts[0];
+    match inst.kind {
+        Kind::Lanes => (inst.run)(&mut file, &base.place(&inst.slots), 1),
+        Kind::Steps => {
+            let steps = &program.steps[inst.side as usize];
+            steps.iter().for_each(|step| (step.run)(&mut file, &base.place(&step.slots), 1));
+        }
+        _ => return None,
+    }
+    // The result is the frame's first register: the only one.
+    let result = match dst.ty {
+        Type::Pred => Value::Predicate(0, 0),
+        ty if ty.bits() == 64 => Value::Wide(0),
+        _ => Value::Word(0),
+    };
+    let bits = base.read(&file, result, 0) & dst.ty.mask();
+    Some(canonical(dst.ty.is_float().then_some(dst.ty), bits))
+}

@@ -1,0 +1,303 @@
+//! Where registers live, and how lane types lie in it.
+
+use alloc::vec::Vec;
+
+use crate::sim::arith::half::F16;
+
+/// The 32 lanes of a 32-bit register, or half of the lanes of a 64-bit one. Narrower registers take the low bits of
+/// a lane; what stands above them is not read.
+#[derive(Clone, Copy, Default)]
+#[repr(C, align(64))]
+pub struct Plane(pub [u32; 32]);
+
+/// All registers of all resident warps, and the constants that they share.
+#[derive(Default)]
+pub struct LaneFile {
+    /// Registers that hold numbers.
+    pub planes: Vec<Plane>,
+    /// Predicate registers, a bit for each lane.
+    pub predicates: Vec<u32>,
+}
+
+/// Where one instruction finds its operands: indices into the planes, or into the predicates where the operand is one.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Slots {
+    /// First destination.
+    pub d: u32,
+    /// Second destination: a predicate.
+    pub e: u32,
+    /// Operands.
+    pub a: u32,
+    /// Second operand.
+    pub b: u32,
+    /// Third operand.
+    pub c: u32,
+    /// Fourth operand, or the predicate operand.
+    pub f: u32,
+    /// All ones where the predicate operand is negated.
+    pub flip: u32,
+    /// What a rare opcode has to know besides: a rounding, a mode, a shift.
+    pub modifier: u32,
+}
+
+/// One opcode over the lanes of a mask.
+pub type LaneOp = fn(&mut LaneFile, &Slots, mask: u32);
+
+/// Lanes that are loaded, computed and stored together: two SSE2 or wasm vectors of 32 bits.
+pub(super) const CHUNK: usize = 8;
+
+/// A type that one lane can have.
+pub trait Lane: Copy {
+    /// Loads lanes `8·chunk…8·chunk + 7`.
+    fn load(planes: &[Plane], slot: usize, chunk: usize) -> [Self; CHUNK];
+    /// Stores them.
+    fn store(planes: &mut [Plane], slot: usize, chunk: usize, values: [Self; CHUNK]);
+    /// Stores those whose bit in `mask` (bits 0–7) is set.
+    fn blend(planes: &mut [Plane], slot: usize, chunk: usize, values: [Self; CHUNK], mask: u32);
+    /// Loads one lane.
+    fn get(planes: &[Plane], slot: usize, lane: usize) -> Self;
+    /// Stores one lane.
+    fn set(planes: &mut [Plane], slot: usize, lane: usize, value: Self);
+}
+
+/// The bit of each lane of a chunk. A table, because SSE2 cannot shift lanes by different amounts.
+const BITS: [u32; CHUNK] = [1, 2, 4, 8, 16, 32, 64, 128];
+
+#[inline(always)]
+fn words(planes: &[Plane], slot: usize, chunk: usize) -> [u32; CHUNK] {
+    let plane = &planes[slot].0;
+    let mut out = [0; CHUNK];
+    out.copy_from_slice(&plane[CHUNK * chunk..CHUNK * chunk + CHUNK]);
+    out
+}
+
+#[inline(always)]
+fn set_words(planes: &mut [Plane], slot: usize, chunk: usize, values: [u32; CHUNK]) {
+    planes[slot].0[CHUNK * chunk..CHUNK * chunk + CHUNK].copy_from_slice(&values);
+}
+
+macro_rules! narrow_lane {
+    ($ty:ty, $from:expr, $to:expr) => {
+        impl Lane for $ty {
+            #[inline(always)]
+            fn load(planes: &[Plane], slot: usize, chunk: usize) -> [Self; CHUNK] {
+                words(planes, slot, chunk).map($from)
+            }
+
+            #[inline(always)]
+            fn store(planes: &mut [Plane], slot: usize, chunk: usize, values: [Self; CHUNK]) {
+                set_words(planes, slot, chunk, values.map($to));
+            }
+
+            #[inline(always)]
+            fn blend(planes: &mut [Plane], slot: usize, chunk: usize, values: [Self; CHUNK], mask: u32) {
+                let mut old = words(planes, slot, chunk);
+                let new = values.map($to);
+                for lane in 0..CHUNK {
+                    let keep = if mask & BITS[lane] == 0 { !0 } else { 0u32 };
+                    old[lane] = (old[lane] & keep) | (new[lane] & !keep);
+                }
+                set_words(planes, slot, chunk, old);
+            }
+
+            #[inline(always)]
+            fn get(planes: &[Plane], slot: usize, lane: usize) -> Self {
+                $from(planes[slot].0[lane & 31])
+            }
+
+            #[inline(always)]
+            fn set(planes: &mut [Plane], slot: usize, lane: usize, value: Self) {
+                planes[slot].0[lane & 31] = $to(value);
+            }
+        }
+    };
+}
+
+narrow_lane!(u32, |word: u32| word, |value: u32| value);
+narrow_lane!(i32, |word: u32| word as i32, |value: i32| value as u32);
+narrow_lane!(f32, f32::from_bits, f32::to_bits);
+narrow_lane!(u16, |word: u32| word as u16, |value: u16| u32::from(value));
+narrow_lane!(i16, |word: u32| word as i16, |value: i16| value as u32);
+narrow_lane!(u8, |word: u32| word as u8, |value: u8| u32::from(value));
+narrow_lane!(i8, |word: u32| word as i8, |value: i8| value as u32);
+narrow_lane!(F16, |word: u32| F16(word as u16), |value: F16| u32::from(value.0));
+
+/// Eight 64-bit lanes are one half of a plane.
+#[inline(always)]
+fn wide_words(planes: &[Plane], slot: usize, chunk: usize) -> [u64; CHUNK] {
+    let half = 2 * CHUNK * (chunk & 1);
+    let mut out = [0u32; 2 * CHUNK];
+    out.copy_from_slice(&planes[slot + chunk / 2].0[half..half + 2 * CHUNK]);
+    bytemuck::cast(out)
+}
+
+#[inline(always)]
+fn set_wide_words(planes: &mut [Plane], slot: usize, chunk: usize, values: [u64; CHUNK]) {
+    let half = 2 * CHUNK * (chunk & 1);
+    let words: [u32; 2 * CHUNK] = bytemuck::cast(values);
+    planes[slot + chunk / 2].0[half..half + 2 * CHUNK].copy_from_slice(&words);
+}
+
+macro_rules! wide_lane {
+    ($ty:ty, $from:expr, $to:expr) => {
+        impl Lane for $ty {
+            #[inline(always)]
+            fn load(planes: &[Plane], slot: usize, chunk: usize) -> [Self; CHUNK] {
+                wide_words(planes, slot, chunk).map($from)
+            }
+
+            #[inline(always)]
+            fn store(planes: &mut [Plane], slot: usize, chunk: usize, values: [Self; CHUNK]) {
+                set_wide_words(planes, slot, chunk, values.map($to));
+            }
+
+            #[inline(always)]
+            fn blend(planes: &mut [Plane], slot: usize, chunk: usize, values: [Self; CHUNK], mask: u32) {
+                let mut old = wide_words(planes, slot, chunk);
+                let new = values.map($to);
+                for lane in 0..CHUNK {
+                    let keep = if mask & BITS[lane] == 0 { !0 } else { 0u64 };
+                    old[lane] = (old[lane] & keep) | (new[lane] & !keep);
+                }
+                set_wide_words(planes, slot, chunk, old);
+            }
+
+            #[inline(always)]
+            fn get(planes: &[Plane], slot: usize, lane: usize) -> Self {
+                let plane = &planes[slot + (lane & 31) / 16].0;
+                let low = 2 * (lane & 15);
+                $from(u64::from(plane[low]) | (u64::from(plane[low + 1]) << 32))
+            }
+
+            #[inline(always)]
+            fn set(planes: &mut [Plane], slot: usize, lane: usize, value: Self) {
+                let plane = &mut planes[slot + (lane & 31) / 16].0;
+                let (low, bits): (usize, u64) = (2 * (lane & 15), $to(value));
+                (plane[low], plane[low + 1]) = (bits as u32, (bits >> 32) as u32);
+            }
+        }
+    };
+}
+
+wide_lane!(u64, |word: u64| word, |value: u64| value);
+wide_lane!(i64, |word: u64| word as i64, |value: i64| value as u64);
+wide_lane!(f64, f64::from_bits, f64::to_bits);
+
+/// Calls `visit` with each lane of a mask, lowest first.
+#[inline(always)]
+pub fn for_each_lane(mask: u32, mut visit: impl FnMut(usize)) {
+    let mut rest = mask;
+    while rest != 0 {
+        visit(rest.trailing_zeros() as usize);
+        rest &= rest - 1;
+    }
+}
+
+/// At most two lanes? Then a loop over the lanes is faster than a loop over vectors.
+#[inline(always)]
+fn is_sparse(mask: u32) -> bool {
+    let without_first = mask & mask.wrapping_sub(1);
+    without_first & without_first.wrapping_sub(1) == 0
+}
+
+macro_rules! vector_map {
+    ($(#[$doc:meta])* $name:ident, $($arg:ident: $ty:ident),+) => {
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name<$($ty: Lane,)+ R: Lane>(
+            file: &mut LaneFile,
+            slots: &Slots,
+            mask: u32,
+            op: impl Fn($($ty),+) -> R + Copy,
+        ) {
+            let planes = file.planes.as_mut_slice();
+            let d = slots.d as usize;
+            $(let $arg = slots.$arg as usize;)+
+            if mask == !0 {
+                for chunk in 0..32 / CHUNK {
+                    $(let $arg = $ty::load(planes, $arg, chunk);)+
+                    R::store(planes, d, chunk, core::array::from_fn(|lane| op($($arg[lane]),+)));
+                }
+            } else if is_sparse(mask) {
+                for_each_lane(mask, |lane| {
+                    let value = op($($ty::get(planes, $arg, lane)),+);
+                    R::set(planes, d, lane, value);
+                });
+            } else {
+                for chunk in 0..32 / CHUNK {
+                    let part = (mask >> (CHUNK * chunk)) & 0xFF;
+                    if part != 0 {
+                        $(let $arg = $ty::load(planes, $arg, chunk);)+
+                        R::blend(planes, d, chunk, core::array::from_fn(|lane| op($($arg[lane]),+)), part);
+                    }
+                }
+            }
+        }
+    };
+}
+
+vector_map!(
+    /// `d = op(a)` in the lanes of the mask, as vectors.
+    map1, a: A
+);
+vector_map!(
+    /// `d = op(a, b)` in the lanes of the mask, as vectors.
+    map2, a: A, b: B
+);
+vector_map!(
+    /// `d = op(a, b, c)` in the lanes of the mask, as vectors.
+    map3, a: A, b: B, c: C
+);
+
+macro_rules! scalar_map {
+    ($(#[$doc:meta])* $name:ident, $($arg:ident: $ty:ident),+) => {
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name<$($ty: Lane,)+ R: Lane>(
+            file: &mut LaneFile,
+            slots: &Slots,
+            mask: u32,
+            op: impl Fn($($ty),+) -> R,
+        ) {
+            let planes = file.planes.as_mut_slice();
+            for_each_lane(mask, |lane| {
+                let value = op($($ty::get(planes, slots.$arg as usize, lane)),+);
+                R::set(planes, slots.d as usize, lane, value);
+            });
+        }
+    };
+}
+
+scalar_map!(
+    /// `d = op(a)` lane by lane: small code for operations that gain nothing from SIMD.
+    each1, a: A
+);
+scalar_map!(
+    /// `d = op(a, b)` lane by lane.
+    each2, a: A, b: B
+);
+scalar_map!(
+    /// `d = op(a, b, c)` lane by lane.
+    each3, a: A, b: B, c: C
+);
+scalar_map!(
+    /// `d = op(a, b, c, f)` lane by lane.
+    each4, a: A, b: B, c: C, f: D
+);
+
+/// The lanes, of all 32, for which `test(a, b)` holds.
+#[inline(always)]
+pub fn compare<A: Lane>(file: &LaneFile, slots: &Slots, test: impl Fn(A, A) -> bool + Copy) -> u32 {
+    let planes = file.planes.as_slice();
+    let mut out = 0;
+    for chunk in 0..32 / CHUNK {
+        let a = A::load(planes, slots.a as usize, chunk);
+        let b = A::load(planes, slots.b as usize, chunk);
+        let mut bits = [0u32; CHUNK];
+        for lane in 0..CHUNK {
+            bits[lane] = if test(a[lane], b[lane]) { BITS[lane] } else { 0 };
+        }
+        out |= bits.into_iter().fold(0, |all, bit| all | bit) << (CHUNK * chunk);
+    }
+    out
+}

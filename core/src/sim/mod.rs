@@ -1,0 +1,32 @@
+//! The simulator.
+
+mod access;
+pub mod arith;
+mod bind;
+mod cache;
+mod decode;
+mod derive;
+mod error;
+mod evaluate;
+pub mod lanes;
+mod memory;
+pub mod random;
+mod reconvergence;
+mod result;
+mod run;
+mod settings;
+mod statistics;
+mod together;
+mod watch;
+
+pub use bind::{Argument, Bound, MEMORY_LIMIT, THREAD_LIMIT, bind};
+pub use decode::{CALL_DEPTH_LIMIT, Program};
+pub use derive::derive_launch;
+pub use error::{ErrorKind, ErrorPlace, SimError};
+pub use evaluate::evaluate;
+pub use reconvergence::{Entry, Reconvergence, SimtStack};
+pub use result::{BlockResult, BufferDump, InstResult, RunResult};
+pub use run::{Progress, Simulation, WarpView};
+pub use settings::{DEFAULT_FUEL, Knob, Settings, parse_dim};
+pub use statistics::{Counts, IdleCause, Statistics};
+pub use watch::{Nobody, Watcher};

@@ -1,0 +1,136 @@
+//! What the lanes of a warp do together: votes, shuffles, matches.
+//!
+//! Only active lanes take part. A shuffle that names a lane which is not active, or lies outside the segment, gives the
+//! asking lane its own value, and the second destination is false for the latter, as in PTX; the former is undefined in
+//! PTX and fixed here so that runs are deterministic. Member masks of the `.sync` forms are not looked at.
+//!
+//! Source: PTX ISA, sections on `vote`, `shfl`, `match`, `activemask`.
+
+use super::decode::{Value, WarpSite};
+use super::lanes::{Lane, LaneFile, Slots, for_each_lane};
+use crate::ir::Op;
+
+/// A frame's view of slots: where a slot of a decoded instruction lies in the lane file.
+#[derive(Clone, Copy)]
+pub struct FrameBase(pub u32);
+
+impl FrameBase {
+    /// The index of a slot.
+    #[inline(always)]
+    pub fn at(self, slot: u32) -> u32 {
+        if slot & super::decode::SHARED == 0 { slot + self.0 } else { slot & !super::decode::SHARED }
+    }
+
+    /// An instruction's slots as places in the lane file.
+    #[inline(always)]
+    pub fn place(self, slots: &Slots) -> Slots {
+        Slots {
+            d: self.at(slots.d),
+            e: self.at(slots.e),
+            a: self.at(slots.a),
+            b: self.at(slots.b),
+            c: self.at(slots.c),
+            f: self.at(slots.f),
+            flip: slots.flip,
+            modifier: slots.modifier,
+        }
+    }
+
+    /// A lane of a value, as bits.
+    #[inline]
+    pub fn read(self, file: &LaneFile, value: Value, lane: usize) -> u64 {
+        match value {
+            Value::Word(slot) => u64::from(u32::get(&file.planes, self.at(slot) as usize, lane)),
+            Value::Wide(slot) => u64::get(&file.planes, self.at(slot) as usize, lane),
+            Value::Predicate(slot, flip) => u64::from((file.predicates[self.at(slot) as usize] ^ flip) >> lane & 1),
+        }
+    }
+
+    /// Writes a lane of a value.
+    #[inline]
+    pub fn write(self, file: &mut LaneFile, value: Value, lane: usize, bits: u64) {
+        match value {
+            Value::Word(slot) => u32::set(&mut file.planes, self.at(slot) as usize, lane, bits as u32),
+            Value::Wide(slot) => u64::set(&mut file.planes, self.at(slot) as usize, lane, bits),
+            Value::Predicate(slot, _) => {
+                let predicate = &mut file.predicates[self.at(slot) as usize];
+                *predicate = (*predicate & !(1 << lane)) | ((bits as u32 & 1) << lane);
+            }
+        }
+    }
+}
+
+/// Runs a site for the active lanes of one warp.
+pub fn run(site: &WarpSite, file: &mut LaneFile, frame: FrameBase, mask: u32, warp_size: u32) {
+    let operand = |file: &LaneFile, index: usize, lane: usize| {
+        site.operands[index].map_or(0, |value| frame.read(file, value, lane))
+    };
+    let mut results = [0u64; 32];
+    let mut flags = 0u32;
+    match site.op {
+        Op::Activemask => results = [u64::from(mask); 32],
+        Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot => {
+            let mut ballot = 0u32;
+            for_each_lane(mask, |lane| ballot |= ((operand(file, 0, lane) & 1) as u32) << lane);
+            let result = match site.op {
+                Op::VoteAll => u64::from(ballot == mask),
+                Op::VoteAny => u64::from(ballot != 0),
+                Op::VoteUni => u64::from(ballot == mask || ballot == 0),
+                _ => u64::from(ballot),
+            };
+            results = [result; 32];
+        }
+        Op::MatchAny | Op::MatchAll => {
+            let mut values = [0u64; 32];
+            for_each_lane(mask, |lane| values[lane] = operand(file, 0, lane));
+            for_each_lane(mask, |lane| {
+                for_each_lane(mask, |other| results[lane] |= u64::from(values[other] == values[lane]) << other);
+            });
+            if site.op == Op::MatchAll {
+                let all = results[mask.trailing_zeros() as usize & 31] == u64::from(mask);
+                results = if all { [u64::from(mask); 32] } else { [0; 32] };
+                flags = if all { mask } else { 0 };
+            }
+        }
+        _ => {
+            let default_clamp = if site.op == Op::ShflUp { 0 } else { warp_size - 1 };
+            let mut values = [0u64; 32];
+            for_each_lane(mask, |lane| values[lane] = operand(file, 0, lane));
+            for_each_lane(mask, |lane| {
+                let amount = operand(file, 1, lane) as u32 & 31;
+                let control = if site.operands[2].is_some() { operand(file, 2, lane) as u32 } else { default_clamp };
+                let (from, inside) = shuffle_source(site.op, lane as u32, amount, control, warp_size);
+                let active = mask >> from & 1 == 1;
+                results[lane] = values[if inside && active { from as usize } else { lane }];
+                flags |= u32::from(inside) << lane;
+            });
+        }
+    }
+    if let Some((dst, _)) = site.dst {
+        for_each_lane(mask, |lane| frame.write(file, dst, lane, results[lane]));
+    }
+    if let Some((predicate, _)) = site.predicate {
+        for_each_lane(mask, |lane| frame.write(file, Value::Predicate(predicate, 0), lane, u64::from(flags >> lane)));
+    }
+}
+
+/// The lane that a shuffle reads, and whether it lies in the asking lane's segment. `control` holds the clamp in bits
+/// 0–4 and the segment mask in bits 8–12.
+fn shuffle_source(op: Op, lane: u32, amount: u32, control: u32, warp_size: u32) -> (u32, bool) {
+    let (clamp, segment) = (control & 31, control >> 8 & 31);
+    let first = lane & segment;
+    let last = first | (clamp & !segment);
+    let (from, inside) = match op {
+        Op::ShflUp => {
+            let from = lane.wrapping_sub(amount);
+            (from, amount <= lane && from >= last)
+        }
+        Op::ShflDown => (lane + amount, lane + amount <= last),
+        Op::ShflBfly => (lane ^ amount, (lane ^ amount) <= last),
+        _ => {
+            let from = first | (amount & !segment);
+            (from, from <= last)
+        }
+    };
+    if inside && from < warp_size { (from, true) } else { (lane, false) }
+}

@@ -1,0 +1,27 @@
+//! Who watches a warp: what is told when an instruction issues, lanes part and meet. The watcher of nobody is a zero-sized
+//! type whose methods do nothing, so an unwatched run pays nothing.
+
+use super::decode::Program;
+use super::lanes::LaneFile;
+use super::reconvergence::Entry;
+use super::together::FrameBase;
+
+/// Hears what warps do. Slots name resident warps, program counters decoded instructions, masks active lanes.
+pub trait Watcher {
+    /// An instruction is issued.
+    fn issued(&mut self, _slot: usize, _pc: u32, _mask: u32) {}
+    /// An instruction has written its destinations.
+    fn wrote(&mut self, _program: &Program, _pc: u32, _mask: u32, _file: &LaneFile, _frame: FrameBase) {}
+    /// Lanes go from one block to another.
+    fn moved(&mut self, _slot: usize, _pc: u32, _target: u32, _mask: u32) {}
+    /// Lanes part.
+    fn diverged(&mut self, _slot: usize, _sides: &[(u32, u32)]) {}
+    /// Lanes meet.
+    fn reconverged(&mut self, _slot: usize, _entry: Entry) {}
+}
+
+/// Nobody.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nobody;
+
+impl Watcher for Nobody {}
