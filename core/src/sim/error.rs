@@ -1,5 +1,6 @@
 //! What ends a launch before its time.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;
 
@@ -36,7 +37,7 @@ pub struct SimError {
     /// A sentence without the place.
     pub message: String,
     /// Where, if it is about an instruction.
-    pub place: Option<ErrorPlace>,
+    pub place: Option<Box<ErrorPlace>>,
 }
 
 /// The instruction and thread that failed.

@@ -25,7 +25,7 @@ pub fn fused_to_odd(a: f64, b: f64, c: f64) -> f64 {
     let even = bits & 1 == 0;
     let away = (lost > 0.0) == (sum > 0.0);
     let stepped = if away { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
-    let inexact = lost > 0.0 || lost < 0.0;
+    let inexact = lost.abs() > 0.0;
     f64::from_bits(if inexact & even { stepped } else { bits })
 }
 

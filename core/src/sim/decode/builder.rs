@@ -252,7 +252,7 @@ impl<'a> Builder<'a> {
                 let class = OpClass::of(data.opcode);
                 self.program.locations.push(Location { func, block, inst, class, space: data.opcode.space });
                 let mut decoder = Decoder { builder: self, index, body, frame: &mut frame, join, first_counter };
-                let decoded = decoder.inst(data).map_err(|reason| decoder.refuse(block, inst, &reason))?;
+                let decoded = decoder.inst(data).map_err(|reason| decoder.refuse(block, inst, reason))?;
                 self.program.insts.push(decoded);
             }
         }
@@ -306,7 +306,7 @@ impl Decoder<'_, '_> {
     fn refuse(&self, block: Block, inst: Inst, reason: &str) -> SimError {
         let data = &self.body.insts[inst];
         let mut error = SimError::new(ErrorKind::Program, reason);
-        error.place = Some(crate::sim::error::ErrorPlace {
+        error.place = Some(Box::new(crate::sim::error::ErrorPlace {
             func: self.frame.func,
             inst,
             block,
@@ -316,7 +316,7 @@ impl Decoder<'_, '_> {
             span: self.body.inst_spans[inst],
             thread: None,
             address: None,
-        });
+        }));
         error
     }
 

@@ -284,7 +284,7 @@ impl Program {
         SimError {
             kind,
             message: message.into(),
-            place: Some(ErrorPlace {
+            place: Some(Box::new(ErrorPlace {
                 func: location.func,
                 inst: location.inst,
                 block: location.block,
@@ -294,7 +294,7 @@ impl Program {
                 span,
                 thread: None,
                 address: None,
-            }),
+            })),
         }
     }
 

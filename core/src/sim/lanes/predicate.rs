@@ -1,5 +1,8 @@
 //! Predicates: comparisons, selections, and logic on masks.
 
+// `a < b || a > b` is the ordered `ne`: unlike `a != b` it is false where one of them is NaN.
+#![allow(clippy::double_comparisons)]
+
 use super::plane::{Lane, LaneFile, LaneOp, Slots, compare};
 use crate::ir::{Cmp, Combine, Op, Opcode, Type};
 use crate::sim::arith::float::Real;
