@@ -2,7 +2,7 @@
 //! memory is what a reference written here computes.
 
 use super::{inputs, oracle};
-use warpscope_core::ir::{Launch, Module};
+use warpscope_core::ir::{Fill, Launch, Module, Type};
 use warpscope_core::pass::parse_pipeline;
 use warpscope_core::ptx::{export, import};
 use warpscope_core::session::{Options, Session};
@@ -169,4 +169,64 @@ fn lighting() {
         }
         assert_close(what, &floats(&after[5]), &wanted);
     });
+}
+
+/// The examples and the corpus under the launches that are derived for them: nothing reaches outside its memory, and
+/// what was written and read again computes the same.
+#[test]
+fn derived_launches_run() {
+    let mut ran = 0;
+    for input in inputs::all() {
+        let module = import(&input.source).module;
+        let again = import(&export(&module).text).module;
+        for kernel in module.kernels().map(|kernel| &module.funcs[kernel]) {
+            if oracle::is_refused(&module, kernel) {
+                continue;
+            }
+            let launch = warpscope_core::ptx::derive_launch(&module, kernel);
+            let (_, after) = oracle::run(&module, &launch);
+            assert_eq!(oracle::run(&again, &launch).1, after, "{}: {}", input.name, kernel.name);
+            ran += 1;
+        }
+    }
+    assert!(ran >= 30, "only {ran} kernels ran");
+}
+
+/// Both flavours of every kernel of the corpus leave the same memory, floats up to what fusing and reordering change.
+#[test]
+fn flavours_of_the_corpus_agree() {
+    for name in ["bits", "calls", "floats", "warp"] {
+        let [fast, plain] = ["O3", "O0"].map(|flavour| {
+            let path = inputs::corpus_folder().join(format!("{name}.{flavour}.ptx"));
+            import(&inputs::read(&path)).module
+        });
+        for kernel in fast.kernels().map(|kernel| &fast.funcs[kernel]) {
+            if oracle::is_refused(&fast, kernel) {
+                continue;
+            }
+            let launch = warpscope_core::ptx::derive_launch(&fast, kernel);
+            let (first, second) = (oracle::run(&fast, &launch).1, oracle::run(&plain, &launch).1);
+            for (index, (first, second)) in first.iter().zip(&second).enumerate() {
+                let what = format!("{name}: parameter {index} of {}", kernel.name);
+                let (Some(first), Some(second)) = (first, second) else { continue };
+                match launch.bindings[index].fill {
+                    Fill::Buffer { ty: Type::F32, .. } => assert_alike(&what, &floats(first), &floats(second)),
+                    Fill::Buffer { ty: Type::F64, .. } => {
+                        let doubles = |bytes: &[u8]| -> Vec<f32> {
+                            bytes.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap()) as f32).collect()
+                        };
+                        assert_alike(&what, &doubles(first), &doubles(second));
+                    }
+                    _ => assert!(first == second, "{what}: {first:?}\n{second:?}"),
+                }
+            }
+        }
+    }
+}
+
+fn assert_alike(what: &str, first: &[f32], second: &[f32]) {
+    for (k, (&first, &second)) in first.iter().zip(second).enumerate() {
+        let close = (first - second).abs() <= 1e-4 * second.abs().max(1.0);
+        assert!(close || first.is_nan() && second.is_nan(), "{what}: element {k} is {first} and {second}");
+    }
 }

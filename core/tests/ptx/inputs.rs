@@ -15,11 +15,15 @@ pub fn examples_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../www/examples/cuda")
 }
 
+/// The folder of the other PTX files.
+pub fn corpus_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ptx/corpus")
+}
+
 /// Every PTX file of both folders, by name.
 pub fn all() -> Vec<Input> {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ptx/corpus");
     let mut inputs = Vec::new();
-    for folder in [examples_folder(), corpus] {
+    for folder in [examples_folder(), corpus_folder()] {
         for entry in std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
             let path = entry.expect("a readable folder").path();
             if path.extension().is_some_and(|extension| extension == "ptx") {

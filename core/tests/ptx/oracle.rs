@@ -18,6 +18,31 @@ const GLOBAL: u64 = 0x10_0000_0000;
 /// The bytes of each parameter's buffer after the launch; none for other parameters.
 pub type Memory = Vec<Option<Vec<u8>>>;
 
+/// Does the kernel, or what it calls, use what only a warp has, or arithmetic that the host has not?
+pub fn is_refused(module: &Module, kernel: &Function) -> bool {
+    let mut work = vec![kernel];
+    let mut seen = std::collections::HashSet::new();
+    while let Some(func) = work.pop() {
+        for inst in func.block_order().flat_map(|block| func.block_insts(block)).map(|inst| &func.insts[inst]) {
+            let op = inst.opcode.op;
+            let lanes = [Special::Laneid, Special::Warpid, Special::LanemaskLt];
+            let needs_warp = op.is_convergent() && op != Op::BarSync && op != Op::Call
+                || inst.args.iter().any(|arg| matches!(arg, Operand::Special(special) if lanes.contains(special)));
+            let types = [inst.opcode.ty, inst.opcode.src_ty];
+            let rounds = !matches!(inst.opcode.rounding, None | Some(Rounding::Rn)) && op != Op::Cvt;
+            if needs_warp || rounds || types.contains(&Type::F16) {
+                return true;
+            }
+            if let Some(callee) = inst.callee
+                && seen.insert(callee.func)
+            {
+                work.push(&module.funcs[callee.func]);
+            }
+        }
+    }
+    false
+}
+
 /// Runs a launch and gives the memory in front and behind.
 pub fn run(module: &Module, launch: &Launch) -> (Memory, Memory) {
     let kernel = module.func_by_name(&launch.kernel).expect("the launch's kernel");

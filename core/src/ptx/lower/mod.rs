@@ -201,12 +201,21 @@ impl<'a> Context<'a> {
     }
 }
 
+/// Visits the names of operands that the function does not declare itself.
 fn for_each_name(source: &Source<'_>, visit: &mut impl FnMut(&str)) {
+    let params = source.params.iter().chain(&source.returns);
+    let declared = source.body.iter().flatten().filter_map(|statement| match statement {
+        Statement::Variable(variable) => Some(variable),
+        _ => None,
+    });
+    let own: BTreeSet<&str> = params.chain(declared).map(|variable| variable.name.text).collect();
     for statement in source.body.iter().flatten() {
         let Statement::Inst(Inst { operands, .. }) = statement else { continue };
         for operand in operands {
             match &operand.kind {
-                OperandKind::Name(name) | OperandKind::Offset(name, _) | OperandKind::Address(Some(name), _) => {
+                OperandKind::Name(name) | OperandKind::Offset(name, _) | OperandKind::Address(Some(name), _)
+                    if !own.contains(name) =>
+                {
                     visit(name);
                 }
                 _ => {}
