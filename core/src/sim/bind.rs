@@ -5,12 +5,12 @@ use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::derive::derive_fill;
 use super::error::{ErrorKind, SimError};
 use super::random::{Place, Stream, hash_name, number_bits};
 use super::settings::{Knob, Settings};
 use crate::ir::{Fill, FillKey, FuncKind, Function, Launch, Module, ParamType, Type, ValueSource, Values};
 use crate::machine::Machine;
+use crate::ptx::{derive_draws, derive_launch};
 
 /// Bytes that one launch may hold in all.
 pub const MEMORY_LIMIT: u64 = 256 << 20;
@@ -59,7 +59,7 @@ impl Bound {
     }
 }
 
-/// Binds a launch to a kernel. A parameter that the launch leaves out gets what [`super::derive_launch`] would give it.
+/// Binds a launch to a kernel. A parameter that the launch leaves out gets what [`derive_launch`] would give it.
 pub fn bind(
     module: &Module,
     kernel: &Function,
@@ -98,6 +98,8 @@ pub fn bind(
     }
     let seed = settings.seed.or(launch.seed).unwrap_or(0);
     let mut bytes = 0u64;
+    // One binding for each parameter, in order; made when one is missing.
+    let mut derived = None;
     let mut params = Vec::with_capacity(kernel.params.len());
     for (index, param) in kernel.params.iter().enumerate() {
         let bound = launch.bindings.iter().rev().find(|binding| match &binding.key {
@@ -106,7 +108,7 @@ pub fn bind(
         });
         let mut fill = match bound {
             Some(binding) => binding.fill.clone(),
-            None => derive_fill(kernel, index),
+            None => derived.get_or_insert_with(|| derive_launch(module, kernel)).bindings[index].fill.clone(),
         };
         for (_, knob) in settings.knobs.iter().filter(|(name, _)| *name == param.name) {
             turn(&mut fill, *knob);
@@ -148,7 +150,7 @@ fn bind_inputs(module: &Module, launch: &Launch, settings: &Settings) -> Vec<(St
             }
             _ => None,
         });
-        let mut fill = Fill::Draws(bound.unwrap_or_else(|| super::derive::derive_draws(input.ty)));
+        let mut fill = Fill::Draws(bound.unwrap_or_else(|| derive_draws(input.ty)));
         for (_, knob) in settings.knobs.iter().filter(|(name, _)| *name == input.name) {
             turn(&mut fill, *knob);
         }

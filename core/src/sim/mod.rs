@@ -5,7 +5,6 @@ pub mod arith;
 mod bind;
 mod cache;
 mod decode;
-mod derive;
 mod error;
 mod evaluate;
 pub mod lanes;
@@ -21,7 +20,6 @@ mod watch;
 
 pub use bind::{Argument, Bound, MEMORY_LIMIT, THREAD_LIMIT, bind};
 pub use decode::{CALL_DEPTH_LIMIT, Program};
-pub use derive::derive_launch;
 pub use error::{ErrorKind, ErrorPlace, SimError};
 pub use evaluate::evaluate;
 pub use reconvergence::{Entry, Reconvergence, SimtStack};

@@ -1,11 +1,13 @@
 //! Every CUDA example, in both flavours, as read, after passes and written out and read again: what it leaves in
-//! memory is what a reference written here computes.
+//! memory is what a reference written here computes, in the simulator and in the oracle.
 
 use super::{inputs, oracle};
 use warpscope_core::ir::{Fill, Launch, Module, Type};
+use warpscope_core::machine::Machine;
 use warpscope_core::pass::parse_pipeline;
 use warpscope_core::ptx::{export, import};
 use warpscope_core::session::{Options, Session};
+use warpscope_core::sim::{Progress, Settings, Simulation};
 use warpscope_core::text;
 
 /// A buffer as numbers.
@@ -40,11 +42,33 @@ fn versions(name: &str) -> Vec<(String, Module)> {
 fn for_each_run(name: &str, check: impl Fn(&str, &[Vec<u8>], &[Vec<u8>])) {
     let launch = inputs::read(&inputs::examples_folder().join(format!("{name}.launch.wir")));
     let launch: Launch = text::parse(&launch).module.launches.remove(0);
+    let plain = |memory: oracle::Memory| memory.into_iter().map(Option::unwrap_or_default).collect::<Vec<_>>();
     for (version, module) in versions(name) {
         let (before, after) = oracle::run(&module, &launch);
-        let plain = |memory: oracle::Memory| memory.into_iter().map(Option::unwrap_or_default).collect::<Vec<_>>();
-        check(&format!("{name} {version}"), &plain(before), &plain(after));
+        let before = plain(before);
+        check(&format!("{name} {version}"), &before, &plain(after));
+        check(&format!("{name} {version}, simulated"), &before, &simulated(&module, &launch));
     }
+}
+
+/// The bytes of each parameter's buffer after a run of the simulator from the same memory.
+fn simulated(module: &Module, launch: &Launch) -> Vec<Vec<u8>> {
+    let kernel = module.func_by_name(&launch.kernel).expect("the launch's kernel");
+    let (launch, settings) = (oracle::written_out(launch), Settings::default());
+    let mut run: Simulation =
+        Simulation::new(module, kernel, &launch, &settings, Machine::Ampere).expect("a launch that fits");
+    assert_eq!(run.run(u64::MAX), Ok(Progress::Done), "{}", launch.kernel);
+    let dump = run.dump();
+    let buffer = |name: &str| dump.iter().find(|buffer| buffer.name == name);
+    let params = module.funcs[kernel].params.iter();
+    params
+        .map(|param| {
+            let buffer = buffer(&param.name).map(|buffer| (buffer.ty.bytes() as usize, &buffer.elements));
+            let bytes = buffer
+                .map(|(width, elements)| elements.iter().flat_map(move |bits| bits.to_le_bytes()[..width].to_vec()));
+            bytes.map(Iterator::collect).unwrap_or_default()
+        })
+        .collect()
 }
 
 /// Equal up to a few units in the last place, for results that sums and approximate functions go into.
@@ -180,10 +204,12 @@ fn derived_launches_run() {
         let module = import(&input.source).module;
         let again = import(&export(&module).text).module;
         for kernel in module.kernels().map(|kernel| &module.funcs[kernel]) {
+            let launch = warpscope_core::ptx::derive_launch(&module, kernel);
+            let (first, second) = (simulated(&module, &launch), simulated(&again, &launch));
+            assert!(first == second, "{}: {}", input.name, kernel.name);
             if oracle::is_refused(&module, kernel) {
                 continue;
             }
-            let launch = warpscope_core::ptx::derive_launch(&module, kernel);
             let (_, after) = oracle::run(&module, &launch);
             assert_eq!(oracle::run(&again, &launch).1, after, "{}: {}", input.name, kernel.name);
             ran += 1;

@@ -119,6 +119,31 @@ pub fn run(module: &Module, launch: &Launch) -> (Memory, Memory) {
     (before, after)
 }
 
+/// The same launch with every element of its buffers and textures written out, so that another machine starts from
+/// the same memory.
+pub fn written_out(launch: &Launch) -> Launch {
+    let mut launch = launch.clone();
+    for (index, binding) in launch.bindings.iter_mut().enumerate() {
+        let (ty, len, values) = match &mut binding.fill {
+            Fill::Buffer { ty, len, values } => (*ty, *len, values),
+            Fill::Texture { width, height, values } => (Type::F32, *width * *height * 4, values),
+            _ => continue,
+        };
+        let bytes = contents(ty, len, values, index as u64);
+        let list = bytes.chunks_exact(ty.bytes() as usize).map(|chunk| {
+            let mut bits = [0; 8];
+            bits[..chunk.len()].copy_from_slice(chunk);
+            match ty {
+                Type::F32 => Number::F32Bits(u64::from_le_bytes(bits) as u32),
+                Type::F64 => Number::F64Bits(u64::from_le_bytes(bits)),
+                _ => Number::Int(i128::from(u64::from_le_bytes(bits))),
+            }
+        });
+        *values = Values { source: ValueSource::List(list.collect()), zero: None, coherence: None };
+    }
+    launch
+}
+
 /// The texels that the parameter with that number gets.
 pub fn texels(launch: &Launch, index: u64) -> Vec<f32> {
     let Fill::Texture { width, height, values } = &launch.bindings[index as usize].fill else { panic!("a texture") };

@@ -39,7 +39,7 @@ __device__ __noinline__ int rotate(int i) { return scratch[(i + 1) & 31]; }
 extern "C" __global__ void calls(int *out, float *f, Pair p)
 {
     int i = threadIdx.x;
-    scratch[i & 31] = i;
+    scratch[i & 31] = i & 31;
     __syncthreads();
     out[i] = gcd(out[i], 12 + i) + ackermann(i & 1, 2) + rotate(i);
     Pair q = swapped(p, f[i]);
