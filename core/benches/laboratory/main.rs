@@ -5,11 +5,15 @@
 //! the machine may be busy with other things.
 
 mod clock;
+mod graphs;
 mod report;
 
 fn main() {
     // What the measuring itself costs.
     if report::chosen("clock") {
         report::time("clock", None, "ns/call", 1, None, clock::now);
+    }
+    if report::chosen("graphs") {
+        graphs::measure();
     }
 }

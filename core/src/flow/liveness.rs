@@ -8,14 +8,12 @@
 //! A definition under a guard does not end a life: lanes where the guard is false keep the old value. An instruction
 //! with several destinations defines all of them after it has read its operands.
 //!
-//! A backward problem of the [solver](super::solve). Facts are bit sets over the registers that some block reads before
-//! it writes them, numbered densely: in real programs few are, so that the sets stay small. Time and space are blocks
-//! times those registers over 64, times the depth of loops.
+//! A backward problem of the [solver](super::solve). Facts are sorted lists of registers, since most registers live for
+//! a few blocks only: time and space are about the sum of all lives, counted in blocks, and the depth of loops.
 
 use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
-use fixedbitset::FixedBitSet;
 
 use super::solver::{Direction, FactSink, Problem, Silent, Solution, solve};
 use crate::graph::Cfg;
@@ -24,14 +22,8 @@ use crate::ir::{Block, Function, Inst, Reg};
 /// The live registers of a function at the ends of its reachable blocks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Liveness {
-    /// Registers that some block reads before it writes them, in rising order.
-    exposed: Vec<Reg>,
-    /// A register's place in `exposed`, or `LOCAL`.
-    places: Vec<u32>,
-    solution: Solution<FixedBitSet>,
+    solution: Solution<Vec<Reg>>,
 }
-
-const LOCAL: u32 = u32::MAX;
 
 impl Liveness {
     /// The liveness of a function's registers.
@@ -39,9 +31,9 @@ impl Liveness {
         Liveness::compute_with(func, cfg, &mut Silent)
     }
 
-    /// The same; the sink hears sets of places in [`Liveness::exposed`].
-    pub fn compute_with(func: &Function, cfg: &Cfg, sink: &mut impl FactSink<FixedBitSet>) -> Liveness {
-        // Which block last wrote a register unguarded, and which reads were not preceded by such a write.
+    /// The same; the sink hears the registers live at the end of each block, in rising order.
+    pub fn compute_with(func: &Function, cfg: &Cfg, sink: &mut impl FactSink<Vec<Reg>>) -> Liveness {
+        // Only registers that some block reads before it writes them are ever live between blocks.
         let mut written_in = vec![None; func.regs.len()];
         let mut is_exposed = vec![false; func.regs.len()];
         for &block in cfg.reverse_postorder() {
@@ -53,101 +45,61 @@ impl Liveness {
                 }
             }
         }
-        let exposed: Vec<Reg> = (0..func.regs.len()).filter(|&reg| is_exposed[reg]).map(Reg::new).collect();
-        let mut places = vec![LOCAL; func.regs.len()];
-        exposed.iter().enumerate().for_each(|(place, reg)| places[reg.index()] = place as u32);
-
-        let mut problem = Lives {
-            read: vec![FixedBitSet::new(); cfg.block_count()],
-            written: vec![FixedBitSet::new(); cfg.block_count()],
-            count: exposed.len(),
-        };
+        let mut problem =
+            Lives { read: vec![Vec::new(); cfg.block_count()], written: vec![Vec::new(); cfg.block_count()] };
+        // What the instructions of the block from here on do: the last word is the first instruction's.
+        let mut last_word: Vec<Option<bool>> = vec![None; func.regs.len()];
+        let mut touched = Vec::new();
         for &block in cfg.reverse_postorder() {
-            let mut read = FixedBitSet::with_capacity(exposed.len());
-            let mut written = FixedBitSet::with_capacity(exposed.len());
             for inst in func.block_insts(block).rev() {
-                step_back(func, inst, |reg, live| {
-                    let place = places[reg.index()];
-                    if place != LOCAL {
-                        read.set(place as usize, live);
-                        if !live {
-                            written.insert(place as usize);
-                        }
+                step_back(func, inst, |reg, is_read| {
+                    if is_exposed[reg.index()] && last_word[reg.index()].replace(is_read).is_none() {
+                        touched.push(reg);
                     }
                 });
             }
-            problem.read[block.index()] = read;
-            problem.written[block.index()] = written;
+            touched.sort_unstable();
+            for reg in touched.drain(..) {
+                match last_word[reg.index()].take() {
+                    Some(true) => problem.read[block.index()].push(reg),
+                    _ => problem.written[block.index()].push(reg),
+                }
+            }
         }
-        let solution = solve(cfg, &problem, sink);
-        Liveness { exposed, places, solution }
-    }
-
-    /// The registers that are ever live from one block to another, or read before they are written.
-    pub fn exposed(&self) -> &[Reg] {
-        &self.exposed
+        Liveness { solution: solve(cfg, &problem, sink) }
     }
 
     /// The registers live before a block's first instruction, in rising order.
-    pub fn live_in(&self, block: Block) -> impl Iterator<Item = Reg> + '_ {
-        self.solution.at_start(block).ones().map(|place| self.exposed[place])
+    pub fn live_in(&self, block: Block) -> &[Reg] {
+        self.solution.at_start(block)
     }
 
     /// The registers live after a block's terminator, in rising order.
-    pub fn live_out(&self, block: Block) -> impl Iterator<Item = Reg> + '_ {
-        self.solution.at_end(block).ones().map(|place| self.exposed[place])
+    pub fn live_out(&self, block: Block) -> &[Reg] {
+        self.solution.at_end(block)
     }
 
     /// Is the register live before a block's first instruction?
     pub fn is_live_in(&self, block: Block, reg: Reg) -> bool {
-        self.contains(self.solution.at_start(block), reg)
+        self.live_in(block).binary_search(&reg).is_ok()
     }
 
     /// Is the register live after a block's terminator?
     pub fn is_live_out(&self, block: Block, reg: Reg) -> bool {
-        self.contains(self.solution.at_end(block), reg)
+        self.live_out(block).binary_search(&reg).is_ok()
     }
 
-    /// Walks a block backward and calls `visit` with each instruction and the registers live after it.
-    pub fn for_each_inst_backward(&self, func: &Function, block: Block, mut visit: impl FnMut(Inst, &LiveSet)) {
-        let mut live = LiveSet { set: FixedBitSet::with_capacity(func.regs.len()) };
-        self.live_out(block).for_each(|reg| live.set.insert(reg.index()));
+    /// Walks a block backward and calls `visit` with each instruction and the registers live after it, in rising order.
+    pub fn for_each_inst_backward(&self, func: &Function, block: Block, mut visit: impl FnMut(Inst, &[Reg])) {
+        let mut live = self.live_out(block).to_vec();
         for inst in func.block_insts(block).rev() {
             visit(inst, &live);
-            step_back(func, inst, |reg, is_live| live.set.set(reg.index(), is_live));
+            step_back(func, inst, |reg, is_live| match (live.binary_search(&reg), is_live) {
+                (Ok(place), false) => drop(live.remove(place)),
+                (Err(place), true) => live.insert(place, reg),
+                _ => {}
+            });
         }
-    }
-
-    fn contains(&self, set: &FixedBitSet, reg: Reg) -> bool {
-        let place = self.places[reg.index()];
-        place != LOCAL && set.contains(place as usize)
-    }
-}
-
-/// The registers live at one point, those of the block alone included.
-pub struct LiveSet {
-    set: FixedBitSet,
-}
-
-impl LiveSet {
-    /// Is the register live here?
-    pub fn contains(&self, reg: Reg) -> bool {
-        self.set.contains(reg.index())
-    }
-
-    /// The live registers in rising order.
-    pub fn iter(&self) -> impl Iterator<Item = Reg> + '_ {
-        self.set.ones().map(Reg::new)
-    }
-
-    /// How many are live.
-    pub fn len(&self) -> usize {
-        self.set.count_ones(..)
-    }
-
-    /// Is none?
-    pub fn is_empty(&self) -> bool {
-        self.set.is_clear()
     }
 }
 
@@ -160,37 +112,52 @@ fn step_back(func: &Function, inst: Inst, mut set: impl FnMut(Reg, bool)) {
     data.for_each_use(|reg| set(reg, true));
 }
 
+/// Sorted lists, by block.
 struct Lives {
-    /// By block: what it reads before it writes it.
-    read: Vec<FixedBitSet>,
-    /// By block: what it writes in all lanes.
-    written: Vec<FixedBitSet>,
-    count: usize,
+    /// What it reads before it writes it.
+    read: Vec<Vec<Reg>>,
+    /// What it writes in all lanes before it reads it.
+    written: Vec<Vec<Reg>>,
 }
 
 impl Problem for Lives {
-    type Fact = FixedBitSet;
+    type Fact = Vec<Reg>;
 
     fn direction(&self) -> Direction {
         Direction::Backward
     }
 
-    fn top(&self) -> FixedBitSet {
-        FixedBitSet::with_capacity(self.count)
+    fn top(&self) -> Vec<Reg> {
+        Vec::new()
     }
 
-    fn boundary(&self, _: Block) -> FixedBitSet {
-        self.top()
+    fn boundary(&self, _: Block) -> Vec<Reg> {
+        Vec::new()
     }
 
-    fn meet(&self, fact: &mut FixedBitSet, other: &FixedBitSet) -> bool {
-        let before = fact.count_ones(..);
-        fact.union_with(other);
-        fact.count_ones(..) != before
+    fn meet(&self, fact: &mut Vec<Reg>, other: &Vec<Reg>) -> bool {
+        let before = fact.len();
+        // Mostly nothing is new; that is seen without writing.
+        let mut known = fact.iter().peekable();
+        let is_known = |reg: &Reg| {
+            while known.next_if(|known| *known < reg).is_some() {}
+            known.peek() == Some(&reg)
+        };
+        if !other.iter().all(is_known) {
+            fact.extend_from_slice(other);
+            fact.sort_unstable();
+            fact.dedup();
+        }
+        fact.len() != before
     }
 
-    fn transfer(&self, block: Block, fact: &mut FixedBitSet) {
-        fact.difference_with(&self.written[block.index()]);
-        fact.union_with(&self.read[block.index()]);
+    fn transfer(&self, block: Block, fact: &mut Vec<Reg>) {
+        let mut written = self.written[block.index()].iter().peekable();
+        fact.retain(|reg| {
+            while written.next_if(|written| *written < reg).is_some() {}
+            written.peek() != Some(&reg)
+        });
+        let read = &self.read[block.index()];
+        self.meet(fact, read);
     }
 }

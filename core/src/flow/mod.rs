@@ -17,7 +17,7 @@ mod uses;
 mod values;
 
 pub use divergence::{Cause, Divergence, DivergenceInput, Explanation, Source, Subject};
-pub use liveness::{LiveSet, Liveness};
+pub use liveness::Liveness;
 pub use reaching::{ReachingDefinition, ReachingDefinitions};
 pub use solver::{Direction, FactSink, Problem, Silent, Solution, solve};
 pub use uses::{ValueUse, ValueUses};

@@ -53,19 +53,19 @@ pub struct DominatorTree {
 impl DominatorTree {
     pub(super) fn compute(graph: &impl Digraph) -> DominatorTree {
         let search = Search::run(graph);
-        let idoms = search.immediate_dominators(graph);
+        let Ancestry { idoms, links: mut sizes, best: mut free, semi: mut depths } = search.ancestry(graph);
         let count = idoms.len();
 
         // An immediate dominator's number is smaller than its node's, so one pass up gives the sizes of subtrees and
-        // one pass down gives each subtree its interval.
-        let mut sizes = vec![1u32; count];
+        // one pass down gives each subtree its interval. Tables that have served are used again: on large graphs fresh
+        // memory costs more than the computation.
+        sizes.fill(1);
         for number in (1..count).rev() {
             sizes[idoms[number] as usize] += sizes[number];
         }
         let mut nodes = vec![Node { idom: None.into(), start: 0, end: 0, depth: 0 }; graph.node_count()];
         let mut preorder = vec![Block::new(0); count - 1];
-        let mut free = vec![0u32; count];
-        let mut depths = vec![0u32; count];
+        free[0] = 0;
         for number in 1..count {
             let parent = idoms[number] as usize;
             let start = free[parent];
@@ -73,9 +73,12 @@ impl DominatorTree {
             free[number] = start + 1;
             let block = search.nodes[number];
             preorder[start as usize] = block;
-            let idom = if parent == 0 { None } else { Some(search.nodes[parent]) };
-            depths[number] = if parent == 0 { 0 } else { depths[parent] + 1 };
-            nodes[block.index()] = Node { idom: idom.into(), start, end: start + sizes[number], depth: depths[number] };
+            let (idom, depth) = match parent {
+                0 => (None, 0),
+                _ => (Some(search.nodes[parent]), depths[parent] + 1),
+            };
+            depths[number] = depth;
+            nodes[block.index()] = Node { idom: idom.into(), start, end: start + sizes[number], depth };
         }
         DominatorTree { nodes, preorder }
     }
@@ -196,16 +199,15 @@ impl Search {
         Search { nodes, numbers, parents }
     }
 
-    /// Number to the immediate dominator's number.
-    fn immediate_dominators(&self, graph: &impl Digraph) -> Vec<u32> {
+    fn ancestry(&self, graph: &impl Digraph) -> Ancestry {
         let count = self.nodes.len();
+        let mut idoms = self.parents.clone();
         let mut forest = Forest { links: self.parents.clone(), best: (0..count as u32).collect(), path: Vec::new() };
-        let mut semi = self.parents.clone();
-        for &root in graph.roots() {
-            semi[self.numbers[root.index()] as usize] = 0;
-        }
+        // The virtual root is a predecessor of every root, also of one that the search met on its way from another.
+        let mut semi = vec![u32::MAX; count];
+        graph.roots().iter().for_each(|root| semi[self.numbers[root.index()] as usize] = 0);
         for number in (1..count).rev() {
-            let mut least = semi[number];
+            let mut least = semi[number].min(idoms[number]);
             for &predecessor in graph.predecessors(self.nodes[number]) {
                 let predecessor = self.numbers[predecessor.index()];
                 if predecessor != 0 {
@@ -215,7 +217,6 @@ impl Search {
             semi[number] = least;
             forest.best[number] = least;
         }
-        let mut idoms = self.parents.clone();
         for number in 1..count {
             let mut idom = idoms[number];
             while idom > semi[number] {
@@ -223,8 +224,16 @@ impl Search {
             }
             idoms[number] = idom;
         }
-        idoms
+        Ancestry { idoms, links: forest.links, best: forest.best, semi }
     }
+}
+
+/// Number to the immediate dominator's number, and tables that are free again.
+struct Ancestry {
+    idoms: Vec<u32>,
+    links: Vec<u32>,
+    best: Vec<u32>,
+    semi: Vec<u32>,
 }
 
 /// The part of the search tree whose semidominators are known, with compressed paths.

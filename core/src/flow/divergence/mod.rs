@@ -22,8 +22,8 @@
 //! be what can be reached from `b` before `m`. At `m` a register holds what it held at `b`, unless the region wrote
 //! it; then either a join at `m` says so, or the value's definition dominates `m` from inside the region. Such a
 //! definition dominates `b` too (otherwise it would post-dominate `b` sooner than `m`), which means a cycle, and
-//! its uses outside the region are the temporal ones. Lanes in the region part no further than other divergent branches
-//! make them. Joins inside the region which two ways from `b` reach are counted as divergent as well, for machines that
+//! its uses that are reached from `m` before it runs again are the temporal ones: all outside the region, and in
+//! irreducible graphs some inside. Lanes in the region part no further than other divergent branches make them. Joins inside the region which two ways from `b` reach are counted as divergent as well, for machines that
 //! let lanes meet earlier.
 //!
 //! Bounds: each value and branch becomes divergent at most once; a divergent branch costs its region and the uses of

@@ -1,5 +1,6 @@
 //! The fixpoint: what becomes divergent is queued once and makes its users divergent.
 
+use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
@@ -10,6 +11,7 @@ use super::sources::{Behaviour, behaviour};
 use super::{Cause, Divergence, DivergenceInput, Source};
 use crate::flow::uses::ValueUse;
 use crate::flow::values::{Definition, Value};
+use crate::graph::Loops;
 use crate::ir::{Block, FuncKind, Inst, Op, Operand};
 
 pub(super) struct Propagation<'a> {
@@ -20,6 +22,8 @@ pub(super) struct Propagation<'a> {
     branches: Vec<Block>,
     /// Inputs of which all draws are divergent.
     drawn_apart: FixedBitSet,
+    /// Computed when a branch needs them.
+    loops: Option<Loops>,
 }
 
 impl<'a> Propagation<'a> {
@@ -31,7 +35,7 @@ impl<'a> Propagation<'a> {
             apart: vec![None; input.cfg.block_count()],
         };
         let drawn_apart = FixedBitSet::with_capacity(input.func.inputs.len());
-        Propagation { input, result, values: Vec::new(), branches: Vec::new(), drawn_apart }
+        Propagation { input, result, values: Vec::new(), branches: Vec::new(), drawn_apart, loops: None }
     }
 
     pub(super) fn run(mut self) -> Divergence {
@@ -154,13 +158,30 @@ impl<'a> Propagation<'a> {
             for inst in func.block_insts(block) {
                 self.draw_apart(inst, Cause::DrawnApart(branch));
             }
-            if !dominators.dominates(block, branch) {
-                continue;
-            }
+        }
+        // Values that the region may write again before the lanes meet, while they are still visible behind it.
+        let Some(meeting) = self.input.post_dominators.immediate_post_dominator(branch) else { return };
+        let is_left = |&&block: &&Block| dominators.dominates(block, branch) && dominators.dominates(block, meeting);
+        let writers: Vec<Block> = regions.blocks().iter().filter(is_left).copied().collect();
+        let Some(&top) = writers.iter().min_by_key(|&&block| dominators.depth(block)) else { return };
+        let behind = self.reached_behind(meeting, branch, top);
+        let is_behind = |block: Block| !regions.contains(block) || behind.contains(&block);
+        for &block in &writers {
             let made_here = func.block_insts(block).flat_map(|inst| values.defined(inst)).copied();
             for value in values.joins(block).chain(made_here) {
                 for &reader in uses.of(value) {
-                    if self.reader_block(reader).is_some_and(|at| !regions.contains(at)) {
+                    let is_left = match reader {
+                        ValueUse::Operand { inst, .. } => func.inst_block(inst).is_some_and(is_behind),
+                        ValueUse::Old(made) => values.block(func, made).is_some_and(is_behind),
+                        // A join reads at the ends of the blocks before it, on the way into its own.
+                        ValueUse::Argument(join) => values.join_args(join).iter().any(|arg| {
+                            arg.value == value
+                                && arg.edge.expand().is_some_and(|edge| {
+                                    !regions.contains(cfg.target(edge)) || behind.contains(&cfg.source(edge))
+                                })
+                        }),
+                    };
+                    if is_left {
                         let cause = Cause::Left(value, branch);
                         if let ValueUse::Operand { inst, index } = reader {
                             self.result.temporal_uses.entry((inst, index)).or_insert(cause);
@@ -172,11 +193,23 @@ impl<'a> Propagation<'a> {
         }
     }
 
-    fn reader_block(&self, reader: ValueUse) -> Option<Block> {
-        let DivergenceInput { func, values, .. } = self.input;
-        match reader {
-            ValueUse::Operand { inst, .. } => func.inst_block(inst),
-            ValueUse::Old(made) | ValueUse::Argument(made) => values.block(func, made),
+    /// Blocks of a region that control also reaches behind its meeting point, before `top` runs again. There must be a
+    /// cycle through both; in a reducible graph it is an outer loop, and its way back into the region passes `top`.
+    ///
+    /// Among the blocks that dominate the branch, only the uppermost needs to be avoided: from there, control gets to what
+    /// a lower one dominates through the lower one only.
+    fn reached_behind(&mut self, meeting: Block, branch: Block, top: Block) -> BTreeSet<Block> {
+        let cfg = self.input.cfg;
+        let loops = self.loops.get_or_insert_with(|| Loops::compute(cfg));
+        let outermost = |block| core::iter::successors(loops.innermost(block), |&inner| loops[inner].parent).last();
+        let mut reached = BTreeSet::new();
+        let Some(cycle) = outermost(meeting).filter(|&cycle| loops.contains(cycle, branch)) else { return reached };
+        let mut stack = vec![meeting];
+        while let Some(block) = stack.pop() {
+            if block != top && loops.contains(cycle, block) && reached.insert(block) {
+                stack.extend_from_slice(cfg.successors(block));
+            }
         }
+        reached
     }
 }

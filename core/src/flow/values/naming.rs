@@ -23,8 +23,8 @@ pub(super) struct Naming<'a> {
     /// What each register holds at the point of the walk; `NONE` for the entry value.
     current: Vec<u32>,
     entry_values: Vec<PackedOption<Value>>,
-    /// Events of all registers in the order of their points.
-    events: Vec<(Reg, Event)>,
+    /// By register: where its next event goes.
+    next_event: Vec<u32>,
     result: Values,
 }
 
@@ -80,7 +80,7 @@ impl<'a> Naming<'a> {
             regs,
             current: vec![NONE; func.regs.len()],
             entry_values: vec![None.into(); func.regs.len()],
-            events: Vec::with_capacity(insts),
+            next_event: Vec::new(),
             result,
         }
     }
@@ -88,12 +88,13 @@ impl<'a> Naming<'a> {
     pub(super) fn run(mut self) -> Values {
         self.read_instructions();
         self.place_joins();
+        self.reserve_events();
         for reg in self.func.params.iter().filter_map(|param| param.reg) {
             self.entry_value(reg);
         }
         self.name_reachable();
         self.name_unreachable();
-        self.sort_events();
+        self.set_kinds();
         self.result
     }
 
@@ -268,7 +269,7 @@ impl<'a> Naming<'a> {
             for join in self.result.joins(block) {
                 let reg = self.result.values[join].reg;
                 self.set(reg, join, &mut undo);
-                self.events.push((reg, Event { point: self.place_slots[place], scope_end, value: join, outer: NONE }));
+                self.add_event(reg, self.place_slots[place], scope_end, join);
                 if cfg.is_entry(block) {
                     let value = self.entry_value(reg);
                     let last = self.result.first_arg[join.index() + 1] as usize - 1;
@@ -278,7 +279,7 @@ impl<'a> Naming<'a> {
             for record in self.record_range(place) {
                 self.name_record(record, |naming, reg, value, slot| {
                     naming.set(reg, value, &mut undo);
-                    naming.events.push((reg, Event { point: slot + 1, scope_end, value, outer: NONE }));
+                    naming.add_event(reg, slot + 1, scope_end, value);
                 });
             }
             for edge in cfg.out_edges(block) {
@@ -376,8 +377,46 @@ impl<'a> Naming<'a> {
 
     // --- events ------------------------------------------------------------------------------------------------
 
-    /// Sorts the events by register, keeps their order, and links each to the one it stands inside.
-    fn sort_events(&mut self) {
+    /// Shares the table of events out to the registers: one for each definition and join, and one for the entry value
+    /// of a register with joins, which holds wherever nothing else does.
+    fn reserve_events(&mut self) {
+        let mut first: Vec<u32> =
+            self.regs.iter().map(|facts| facts.definitions + u32::from(facts.needs_joins())).collect();
+        first.push(0);
+        for data in self.result.values.values() {
+            first[data.reg.index()] += 1;
+        }
+        let mut end = 0;
+        for count in &mut first {
+            let start = end;
+            end += *count;
+            *count = start;
+        }
+        self.next_event = first.clone();
+        self.result.first_event = first;
+        let unset = Event { point: 0, scope_end: u32::MAX, value: Value::new(0), outer: NONE };
+        self.result.events = vec![unset; end as usize];
+        for reg in 0..self.regs.len() {
+            if self.regs[reg].needs_joins() {
+                let value = self.entry_value(Reg::new(reg));
+                self.add_event(Reg::new(reg), 0, u32::MAX, value);
+            }
+        }
+    }
+
+    /// Adds an event after the register's others and links it to the one it stands inside.
+    fn add_event(&mut self, reg: Reg, point: u32, scope_end: u32, value: Value) {
+        let place = self.next_event[reg.index()];
+        self.next_event[reg.index()] += 1;
+        let start = self.result.first_event[reg.index()] as usize;
+        let mut outer = (place as usize - start).checked_sub(1).map_or(NONE, |before| before as u32);
+        while outer != NONE && self.result.events[start + outer as usize].scope_end <= point {
+            outer = self.result.events[start + outer as usize].outer;
+        }
+        self.result.events[place as usize] = Event { point, scope_end, value, outer };
+    }
+
+    fn set_kinds(&mut self) {
         let kinds = self.regs.iter().enumerate().map(|(reg, facts)| match facts {
             _ if facts.definitions == 0 => RegKind::Constant(self.entry_values[reg]),
             _ if facts.needs_joins() => RegKind::Joined,
@@ -385,36 +424,5 @@ impl<'a> Naming<'a> {
             _ => RegKind::Local,
         });
         self.result.kinds = kinds.collect();
-
-        let count = self.regs.len();
-        let mut first = vec![0u32; count + 1];
-        self.events.iter().for_each(|(reg, _)| first[reg.index()] += 1);
-        let mut end = 0;
-        for (reg, place) in first.iter_mut().enumerate() {
-            // A register with joins has its entry value wherever nothing else reaches.
-            let events = *place + u32::from(reg < count && self.regs[reg].needs_joins());
-            *place = end;
-            end += events;
-        }
-        let unset = Event { point: 0, scope_end: u32::MAX, value: Value::new(0), outer: NONE };
-        let mut events = vec![unset; end as usize];
-        let mut free = first.clone();
-        for reg in 0..count {
-            if self.regs[reg].needs_joins() {
-                events[free[reg] as usize].value = self.entry_value(Reg::new(reg));
-                free[reg] += 1;
-            }
-        }
-        for &(reg, event) in &self.events {
-            let (start, place) = (first[reg.index()], free[reg.index()]);
-            free[reg.index()] += 1;
-            let mut outer = if place > start { place - start - 1 } else { NONE };
-            while outer != NONE && events[(start + outer) as usize].scope_end <= event.point {
-                outer = events[(start + outer) as usize].outer;
-            }
-            events[place as usize] = Event { outer, ..event };
-        }
-        self.result.first_event = first;
-        self.result.events = events;
     }
 }
