@@ -70,28 +70,28 @@ impl Liveness {
     }
 
     /// The registers live before a block's first instruction, in rising order.
-    pub fn live_in(&self, block: Block) -> &[Reg] {
-        self.solution.at_start(block)
+    pub fn live_in(&self, block: Block) -> impl ExactSizeIterator<Item = Reg> + '_ {
+        self.solution.at_start(block).iter().copied()
     }
 
     /// The registers live after a block's terminator, in rising order.
-    pub fn live_out(&self, block: Block) -> &[Reg] {
-        self.solution.at_end(block)
+    pub fn live_out(&self, block: Block) -> impl ExactSizeIterator<Item = Reg> + '_ {
+        self.solution.at_end(block).iter().copied()
     }
 
     /// Is the register live before a block's first instruction?
     pub fn is_live_in(&self, block: Block, reg: Reg) -> bool {
-        self.live_in(block).binary_search(&reg).is_ok()
+        self.solution.at_start(block).binary_search(&reg).is_ok()
     }
 
     /// Is the register live after a block's terminator?
     pub fn is_live_out(&self, block: Block, reg: Reg) -> bool {
-        self.live_out(block).binary_search(&reg).is_ok()
+        self.solution.at_end(block).binary_search(&reg).is_ok()
     }
 
     /// Walks a block backward and calls `visit` with each instruction and the registers live after it, in rising order.
     pub fn for_each_inst_backward(&self, func: &Function, block: Block, mut visit: impl FnMut(Inst, &[Reg])) {
-        let mut live = self.live_out(block).to_vec();
+        let mut live = self.solution.at_end(block).clone();
         for inst in func.block_insts(block).rev() {
             visit(inst, &live);
             step_back(func, inst, |reg, is_live| match (live.binary_search(&reg), is_live) {

@@ -159,14 +159,19 @@ impl<'a> Propagation<'a> {
                 self.draw_apart(inst, Cause::DrawnApart(branch));
             }
         }
-        // Values that the region may write again before the lanes meet, while they are still visible behind it.
+        // Values that the region may write again before the lanes meet. They are visible behind the meeting point if their
+        // block dominates it, and otherwise as far as a join there takes them.
         let Some(meeting) = self.input.post_dominators.immediate_post_dominator(branch) else { return };
-        let is_left = |&&block: &&Block| dominators.dominates(block, branch) && dominators.dominates(block, meeting);
-        let writers: Vec<Block> = regions.blocks().iter().filter(is_left).copied().collect();
-        let Some(&top) = writers.iter().min_by_key(|&&block| dominators.depth(block)) else { return };
-        let behind = self.reached_behind(meeting, branch, top);
-        let is_behind = |block: Block| !regions.contains(block) || behind.contains(&block);
+        let writes_again = |&&block: &&Block| dominators.dominates(block, branch);
+        let writers: Vec<Block> = regions.blocks().iter().filter(writes_again).copied().collect();
+        let visible = writers.iter().copied().filter(|&block| dominators.dominates(block, meeting));
+        let behind = match visible.min_by_key(|&block| dominators.depth(block)) {
+            Some(top) => self.reached_behind(meeting, branch, top),
+            None => BTreeSet::new(),
+        };
         for &block in &writers {
+            let is_visible = dominators.dominates(block, meeting);
+            let is_behind = |at: Block| is_visible && (!regions.contains(at) || behind.contains(&at));
             let made_here = func.block_insts(block).flat_map(|inst| values.defined(inst)).copied();
             for value in values.joins(block).chain(made_here) {
                 for &reader in uses.of(value) {
@@ -175,10 +180,10 @@ impl<'a> Propagation<'a> {
                         ValueUse::Old(made) => values.block(func, made).is_some_and(is_behind),
                         // A join reads at the ends of the blocks before it, on the way into its own.
                         ValueUse::Argument(join) => values.join_args(join).iter().any(|arg| {
-                            arg.value == value
-                                && arg.edge.expand().is_some_and(|edge| {
-                                    !regions.contains(cfg.target(edge)) || behind.contains(&cfg.source(edge))
-                                })
+                            let edge = arg.edge.expand().filter(|_| arg.value == value);
+                            edge.is_some_and(|edge| {
+                                !regions.contains(cfg.target(edge)) || behind.contains(&cfg.source(edge))
+                            })
                         }),
                     };
                     if is_left {

@@ -45,7 +45,7 @@ proptest! {
         for &block in cfg.reverse_postorder() {
             let first = func.layout.first_inst(block).unwrap();
             let live: Vec<Reg> = (0..REGS).map(Reg::new).filter(|&reg| is_live_before(&func, &cfg, first, reg)).collect();
-            prop_assert_eq!(liveness.live_in(block), &live[..]);
+            prop_assert_eq!(liveness.live_in(block).collect::<Vec<_>>(), live);
             for reg in (0..REGS).map(Reg::new) {
                 let into = |&next: &Block| is_live_before(&func, &cfg, func.layout.first_inst(next).unwrap(), reg);
                 prop_assert_eq!(liveness.is_live_out(block, reg), cfg.successors(block).iter().any(into));
