@@ -1,0 +1,139 @@
+//! What the page asks and what the worker answers, as plain data that crosses the worker's boundary.
+//!
+//! Every request carries all that its answer depends on, so a worker that was just started answers like one that has
+//! run for an hour, and cancelling is ending the worker. What a worker remembers only saves it from computing twice.
+
+mod run;
+mod view;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+pub use run::*;
+pub use view::*;
+
+/// One question of the page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "body")]
+pub enum Request {
+    /// Which passes and machines are there?
+    Catalogue,
+    /// What does the bench look like at this position?
+    Look(Look),
+    /// What do these programs compute, and in how many cycles?
+    Simulate(Simulate),
+    /// Where is every lane when this program has issued so many instructions?
+    Watch(Watch),
+    /// Which link reopens this?
+    Share(Shared),
+    /// What does this link open?
+    Open(String),
+}
+
+/// The worker's answer to one [`Request`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "body")]
+pub enum Response {
+    /// To [`Request::Catalogue`].
+    Catalogue(Catalogue),
+    /// To [`Request::Look`].
+    View(Box<View>),
+    /// To [`Request::Simulate`].
+    Simulated(Box<Simulated>),
+    /// To [`Request::Watch`].
+    Watched(Result<Box<Moment>, String>),
+    /// To [`Request::Share`]: the part of the address after `#`.
+    Link(Result<String, String>),
+    /// To [`Request::Open`].
+    Opened(Result<Box<Shared>, String>),
+}
+
+/// A request or response with the number that pairs them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Numbered<T> {
+    /// Chosen by the page; the answer repeats it.
+    pub id: u32,
+    /// The request or response itself.
+    pub body: T,
+}
+
+/// What the worker posts, as a plain string, as soon as it listens. The page sends nothing before.
+pub const READY: &str = "ready";
+
+/// What a person works on: a program and what shall be done to it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Bench {
+    /// The program, `.wir` or PTX; which one it is shows.
+    pub source: String,
+    /// Launches that replace those of the source. Empty: the source's own, or else derived ones.
+    pub launch: String,
+    /// The kernel looked at; none is the first that has a launch.
+    pub kernel: Option<String>,
+    /// The passes in order.
+    pub pipeline: Vec<Stage>,
+    /// May passes assume what IEEE arithmetic does not promise, such as `x * 0 = 0`?
+    pub fast_math: bool,
+}
+
+/// One entry of the pipeline.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// The pass.
+    pub pass: String,
+    /// Whether it runs.
+    pub on: bool,
+    /// Knobs that differ from their defaults.
+    pub knobs: BTreeMap<String, String>,
+}
+
+/// A point between two changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Position {
+    /// 0 is the source; k is inside or at the end of the k-th stage.
+    pub stage: usize,
+    /// How many of the stage's rewrites are done.
+    pub step: usize,
+}
+
+impl Position {
+    /// Behind everything.
+    pub const END: Position = Position { stage: usize::MAX, step: usize::MAX };
+}
+
+/// What a diff compares with the program at the position.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// The program one rewrite earlier.
+    Rewrite,
+    /// The program before the pass.
+    #[default]
+    Pass,
+    /// The source.
+    Pipeline,
+}
+
+/// Asks for a [`View`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Look {
+    /// The bench.
+    pub bench: Bench,
+    /// The position; clamped to what there is.
+    pub position: Position,
+    /// What the diff compares.
+    pub scope: Scope,
+}
+
+/// Everything that a link holds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Shared {
+    /// Program and passes.
+    pub bench: Bench,
+    /// Where the transport stands.
+    pub position: Position,
+    /// What the diff compares.
+    pub scope: Scope,
+    /// How the simulator runs it.
+    pub settings: Settings,
+}

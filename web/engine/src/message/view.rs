@@ -1,0 +1,264 @@
+//! Everything that the page shows of a bench at a position.
+
+use serde::{Deserialize, Serialize};
+
+use super::Position;
+
+/// What there is to choose from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Catalogue {
+    /// The passes in the core's order.
+    pub passes: Vec<PassInfo>,
+    /// The machine models.
+    pub machines: Vec<MachineInfo>,
+}
+
+/// A pass as the core describes it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PassInfo {
+    /// Its name.
+    pub name: String,
+    /// What it does, in a line.
+    pub summary: String,
+    /// Where it comes from.
+    pub paper: String,
+    /// Whether it is refused without the fast-math licence.
+    pub needs_fast_math: bool,
+    /// What can be set.
+    pub knobs: Vec<KnobInfo>,
+}
+
+/// A knob of a pass.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KnobInfo {
+    /// Its name.
+    pub name: String,
+    /// What it sets.
+    pub summary: String,
+    /// Its value if nobody sets it.
+    pub default: String,
+    /// The allowed values, where they can be listed.
+    pub choices: Vec<String>,
+}
+
+/// A machine model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MachineInfo {
+    /// Its name.
+    pub name: String,
+    /// What it models, and after whom.
+    pub summary: String,
+    /// What each class of operations costs.
+    pub costs: Vec<CostInfo>,
+}
+
+/// What one class of operations costs on a machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CostInfo {
+    /// The class.
+    pub class: String,
+    /// Cycles that the scheduler is busy.
+    pub issue: u32,
+    /// Cycles until the result can be used.
+    pub latency: u32,
+    /// Where the figures come from.
+    pub source: String,
+    /// Whether no source gives the figure for this machine, so that the nearest one's was taken.
+    pub estimated: bool,
+}
+
+/// The two languages that a program may be written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Language {
+    /// Our own text.
+    #[default]
+    Wir,
+    /// What nvcc prints.
+    Ptx,
+}
+
+/// Everything that the page shows of a bench at a position.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct View {
+    /// What the source is written in.
+    pub language: Language,
+    /// What is wrong with source and launch.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The kernels of the source.
+    pub kernels: Vec<String>,
+    /// The kernel that is looked at; empty if there is none.
+    pub kernel: String,
+    /// The launch in use, as text.
+    pub launch: String,
+    /// Whether nobody wrote that launch.
+    pub launch_is_derived: bool,
+    /// What a person may turn for a run.
+    pub sources: Vec<ValueSource>,
+    /// What each entry of the pipeline did.
+    pub stages: Vec<StageResult>,
+    /// The position that the rest of this is about.
+    pub position: Position,
+    /// The change that led here.
+    pub remark: Option<Remark>,
+    /// Changes that the pass at the position considered and refused.
+    pub missed: Vec<Remark>,
+    /// The compared texts, line by line.
+    pub diff: Vec<DiffLine>,
+    /// The program of the source, in canonical text.
+    pub before: String,
+    /// The program at the position, in canonical text.
+    pub after: String,
+    /// The control-flow graph of the kernel at the position.
+    pub graph: Graph,
+    /// For each line of the source (from 1) the block it belongs to; empty where none does.
+    pub source_blocks: Vec<String>,
+}
+
+/// A mistake, with its place.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Diagnostic {
+    /// Whether it is in the launch text rather than in the source.
+    pub in_launch: bool,
+    /// Whether the program can still be used.
+    pub is_warning: bool,
+    /// The core's code for it.
+    pub code: String,
+    /// What is wrong and what was expected.
+    pub message: String,
+    /// What would be right.
+    pub hint: String,
+    /// First character, in UTF-16 units from the start of the text.
+    pub from: usize,
+    /// One past the last.
+    pub to: usize,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column, from 1.
+    pub column: usize,
+}
+
+/// An input or a buffer, whose values a person may make more often zero or less coherent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ValueSource {
+    /// Its name.
+    pub name: String,
+    /// What it is, for people: `input pred`, `buffer f32[256]`.
+    pub what: String,
+    /// The probability of true, if it is an input that gives truth values.
+    pub truth: Option<f64>,
+    /// The probability of zero that the launch says, if it may be set.
+    pub zero: Option<f64>,
+    /// The coherence that the launch says, if it may be set.
+    pub coherence: Option<f64>,
+}
+
+/// What one entry of the pipeline did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StageResult {
+    /// How many rewrites.
+    pub rewrites: usize,
+    /// How many opportunities it refused.
+    pub missed: usize,
+    /// Time taken, in microseconds.
+    pub micros: f64,
+    /// Instructions in the kernel before and after.
+    pub instructions: (usize, usize),
+    /// Blocks in the kernel before and after.
+    pub blocks: (usize, usize),
+    /// Why it did not run.
+    pub refused: Option<String>,
+}
+
+/// A reason.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Remark {
+    /// The pass.
+    pub pass: String,
+    /// Which of its rules.
+    pub rule: String,
+    /// The block where.
+    pub at: String,
+    /// The reason, in a sentence.
+    pub message: String,
+    /// The facts it rests on, by name.
+    pub facts: Vec<(String, String)>,
+}
+
+/// One line of a comparison.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DiffLine {
+    /// Its number in the earlier text, from 1; none if it is new.
+    pub before: Option<usize>,
+    /// Its number in the later text, from 1; none if it is gone.
+    pub after: Option<usize>,
+    /// The line.
+    pub text: String,
+    /// The part of it that differs from its counterpart, in characters; none if all of it or nothing does.
+    pub changed: Option<(usize, usize)>,
+    /// The block that it belongs to; empty outside blocks.
+    pub block: String,
+}
+
+/// A control-flow graph.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Graph {
+    /// The blocks in text order.
+    pub blocks: Vec<GraphBlock>,
+    /// The edges, those of one block in the order of its terminator.
+    pub edges: Vec<GraphEdge>,
+}
+
+/// A block of the graph.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GraphBlock {
+    /// Identity, stable over all positions.
+    pub id: u32,
+    /// Its label.
+    pub name: String,
+    /// Its instructions and terminator, as text.
+    pub lines: Vec<GraphLine>,
+    /// Why its terminator's branch is divergent; none if it is uniform.
+    pub divergent: Option<String>,
+    /// Whether the entry leads here.
+    pub reachable: bool,
+}
+
+/// An instruction in the graph.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GraphLine {
+    /// Its text.
+    pub text: String,
+    /// Its line in the text at the position, from 1.
+    pub line: usize,
+    /// Whether the last change made or altered it.
+    pub changed: bool,
+    /// Why its result differs between lanes; none if it is uniform.
+    pub divergent: Option<String>,
+}
+
+/// What takes an edge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EdgeKind {
+    /// The only way on.
+    #[default]
+    Jump,
+    /// The condition held.
+    True,
+    /// It did not.
+    False,
+    /// The n-th label of a switch or exit of a call.
+    Case(u16),
+}
+
+/// An edge of the graph, by indices of blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GraphEdge {
+    /// Where it leaves.
+    pub from: usize,
+    /// Where it enters.
+    pub to: usize,
+    /// What takes it.
+    pub kind: EdgeKind,
+}

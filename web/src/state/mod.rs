@@ -1,0 +1,389 @@
+//! What the page knows, and how it changes: a value, and a function from value and action to value.
+//!
+//! Every view is a function of a [`Lab`]. Whatever takes time (the engine, the clipboard, a timer) happens in
+//! [`crate::app`] and comes back as an [`Action`], so that this folder can be tested without a browser.
+
+mod pipeline;
+mod share;
+#[cfg(test)]
+mod tests;
+mod timeline;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use warpscope_engine::message::{
+    Bench, Catalogue, Moment, Position, Program, Response, Scope, Settings, Shared, Simulated, View,
+};
+use yew::Reducible;
+
+pub use pipeline::PipelineEdit;
+pub use share::{LINK_LIMITS, link_advice};
+pub use timeline::{Timeline, Travel};
+
+use crate::examples;
+
+/// The laboratory as the page knows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lab {
+    /// Program and passes.
+    pub bench: Bench,
+    /// Where the transport stands, as asked for; the view says where that is.
+    pub position: Position,
+    /// What the diff compares.
+    pub scope: Scope,
+    /// How the simulator runs.
+    pub settings: Settings,
+    /// Counts whenever something other than a person's typing replaces the texts, so that the editors follow.
+    pub text_version: u32,
+    /// What there is to choose from, once the engine has said it.
+    pub catalogue: Option<Rc<Catalogue>>,
+    /// The last answer about bench and position.
+    pub view: Option<Rc<View>>,
+    /// Whether a newer answer is on its way.
+    pub looking: bool,
+    /// The last runs.
+    pub runs: Option<Rc<Simulated>>,
+    /// Whether newer runs are on their way.
+    pub running: bool,
+    /// Whether a person stopped the simulator; it starts again when something changes.
+    pub stopped: bool,
+    /// What the lanes view follows.
+    pub watched: Watched,
+    /// The last answer about it.
+    pub moment: Option<Rc<Result<Box<Moment>, String>>>,
+    /// The block that is selected everywhere, by name.
+    pub selected: Option<Selection>,
+    /// Which text the source pane shows.
+    pub tab: Tab,
+    /// Whether the transport moves by itself.
+    pub playing: bool,
+    /// The open dialog.
+    pub dialog: Option<Dialog>,
+    /// Something that a person should know.
+    pub notice: Option<Notice>,
+    /// Light, dark, or as the system says.
+    pub theme: Theme,
+}
+
+/// A selected block, and who selected it: the other views scroll to it, that one stays where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selection {
+    /// The block's name.
+    pub block: String,
+    /// Where a person pointed.
+    pub by: Pane,
+}
+
+/// The panes that show blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pane {
+    /// The editor.
+    Source,
+    /// The comparison.
+    Change,
+    /// The control-flow graph.
+    Graph,
+    /// The lanes.
+    Lanes,
+}
+
+/// Which run the lanes view follows, and where it stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Watched {
+    /// The program at the position rather than the source.
+    pub after: bool,
+    /// Instructions issued.
+    pub issue: u64,
+    /// Whether it moves by itself.
+    pub playing: bool,
+}
+
+/// The texts of the source pane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tab {
+    /// The program.
+    #[default]
+    Source,
+    /// How it is run.
+    Launch,
+}
+
+/// What can lie over the page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Dialog {
+    /// Programs to start from.
+    Examples,
+    /// Shortcuts and what the marks mean.
+    Help,
+    /// A link to this bench.
+    Share(String),
+}
+
+/// Something that a person should know, shown until it is closed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// What happened.
+    pub text: String,
+    /// Whether something went wrong.
+    pub is_error: bool,
+}
+
+/// The page's colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// As the system says.
+    #[default]
+    System,
+    /// Dark on light.
+    Light,
+    /// Light on dark.
+    Dark,
+}
+
+/// What can happen.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// A person edited the program.
+    EditSource(String),
+    /// A person edited the launch.
+    EditLaunch(String),
+    /// The passes changed.
+    Pipeline(PipelineEdit),
+    /// The fast-math licence was given or taken.
+    FastMath(bool),
+    /// Another kernel is looked at.
+    Kernel(String),
+    /// The transport moves.
+    Travel(Travel),
+    /// The transport starts or stops to move by itself.
+    Play(bool),
+    /// The diff compares something else.
+    Scope(Scope),
+    /// The simulator's settings changed.
+    Settings(Settings),
+    /// A person stopped the simulator.
+    StopRun,
+    /// The lanes view follows something else.
+    Watch(Watched),
+    /// A block was selected, or none.
+    Select(Option<Selection>),
+    /// The source pane shows another text.
+    Tab(Tab),
+    /// A dialog opens or closes.
+    Dialog(Option<Dialog>),
+    /// Something is to be told, or was read.
+    Notice(Option<Notice>),
+    /// The colours change.
+    Theme(Theme),
+    /// An example or a link replaces everything.
+    Load(Box<Shared>),
+    /// A question was sent: about the bench, or for runs.
+    Asked {
+        /// For runs rather than about the bench.
+        run: bool,
+    },
+    /// The engine answered.
+    Answered(Response),
+}
+
+impl Lab {
+    /// What a newcomer meets: the first example.
+    pub fn new() -> Self {
+        let mut lab = Lab {
+            bench: Bench::default(),
+            position: Position::END,
+            scope: Scope::Pass,
+            settings: Settings::default(),
+            text_version: 0,
+            catalogue: None,
+            view: None,
+            looking: false,
+            runs: None,
+            running: false,
+            stopped: false,
+            watched: Watched::default(),
+            moment: None,
+            selected: None,
+            tab: Tab::Source,
+            playing: false,
+            dialog: None,
+            notice: None,
+            theme: Theme::System,
+        };
+        lab.load(examples::first());
+        lab
+    }
+
+    /// Everything that a link holds.
+    pub fn shared(&self) -> Shared {
+        Shared {
+            bench: self.bench.clone(),
+            position: self.view.as_ref().map_or(self.position, |view| view.position),
+            scope: self.scope,
+            settings: self.settings.clone(),
+        }
+    }
+
+    /// The two programs to run: the source and the program at the position; none while there is no valid one.
+    pub fn programs(&self) -> Option<(Program, Program)> {
+        let view = self.view.as_ref().filter(|view| !view.kernel.is_empty() && !view.after.is_empty())?;
+        let program = |text: &str, language| Program {
+            text: text.to_owned(),
+            language,
+            launch: view.launch.clone(),
+            kernel: view.kernel.clone(),
+        };
+        Some((program(&self.bench.source, view.language), program(&view.after, Default::default())))
+    }
+
+    /// The stops of the transport.
+    pub fn timeline(&self) -> Timeline {
+        Timeline::new(&self.bench.pipeline, self.view.as_ref().map_or(&[], |view| &view.stages))
+    }
+
+    /// Whether the selection is this block.
+    pub fn is_selected(&self, block: &str) -> bool {
+        self.selected.as_ref().is_some_and(|selection| selection.block == block)
+    }
+
+    fn load(&mut self, shared: Shared) {
+        self.bench = shared.bench;
+        self.position = shared.position;
+        self.scope = shared.scope;
+        self.settings = shared.settings;
+        self.text_version += 1;
+        self.selected = None;
+        self.tab = Tab::Source;
+        self.forget_runs();
+    }
+
+    /// Results of another program are worse than none.
+    fn forget_runs(&mut self) {
+        self.playing = false;
+        self.stopped = false;
+        self.watched = Watched { after: self.watched.after, ..Watched::default() };
+    }
+
+    fn answered(&mut self, response: Response) {
+        match response {
+            Response::Catalogue(catalogue) => self.catalogue = Some(Rc::new(catalogue)),
+            Response::View(view) => {
+                self.looking = false;
+                self.view = Some(Rc::new(*view));
+            }
+            Response::Simulated(runs) => {
+                self.running = false;
+                self.runs = Some(Rc::new(*runs));
+            }
+            Response::Watched(moment) => {
+                let ended = moment.as_ref().is_ok_and(|moment| moment.ended) || moment.is_err();
+                if let Ok(moment) = &moment {
+                    self.watched.issue = moment.issue;
+                }
+                self.watched.playing &= !ended;
+                self.moment = Some(Rc::new(moment));
+            }
+            Response::Link(Ok(link)) => self.dialog = Some(Dialog::Share(link)),
+            Response::Link(Err(why)) => self.notice = Some(Notice { text: why, is_error: true }),
+            Response::Opened(Ok(shared)) => self.load(*shared),
+            Response::Opened(Err(why)) => {
+                let text = format!("This link could not be opened: {why}. Here is an example instead.");
+                self.notice = Some(Notice { text, is_error: true });
+                self.load(examples::first());
+            }
+        }
+    }
+}
+
+impl Reducible for Lab {
+    type Action = Action;
+
+    fn reduce(self: Rc<Self>, action: Action) -> Rc<Self> {
+        let mut lab = (*self).clone();
+        match action {
+            Action::EditSource(text) => {
+                lab.bench.source = text;
+                lab.position = Position::END;
+                lab.forget_runs();
+            }
+            Action::EditLaunch(text) => {
+                lab.bench.launch = text;
+                lab.forget_runs();
+            }
+            Action::Pipeline(edit) => {
+                lab.position = edit.apply(&mut lab.bench.pipeline, &lab.timeline_position());
+                lab.forget_runs();
+            }
+            Action::FastMath(on) => {
+                lab.bench.fast_math = on;
+                lab.position = Position::END;
+            }
+            Action::Kernel(name) => {
+                lab.bench.kernel = Some(name);
+                lab.position = Position::END;
+                lab.selected = None;
+                lab.forget_runs();
+            }
+            Action::Travel(travel) => {
+                let timeline = lab.timeline();
+                lab.position = timeline.travel(lab.timeline_position(), travel);
+                lab.watched = Watched { after: lab.watched.after, ..Watched::default() };
+                lab.stopped = false;
+                // Playing ends at the last stop.
+                lab.playing &= matches!(travel, Travel::Forward) && lab.position != timeline.last();
+            }
+            Action::Play(on) => {
+                let timeline = lab.timeline();
+                if on && lab.timeline_position() == timeline.last() {
+                    lab.position = timeline.first();
+                }
+                lab.playing = on && timeline.len() > 1;
+            }
+            Action::Scope(scope) => lab.scope = scope,
+            Action::Settings(settings) => {
+                lab.settings = settings;
+                lab.stopped = false;
+                lab.watched = Watched { after: lab.watched.after, ..Watched::default() };
+            }
+            Action::StopRun => {
+                lab.stopped = true;
+                lab.running = false;
+                lab.watched.playing = false;
+            }
+            Action::Watch(watched) => lab.watched = watched,
+            Action::Select(selection) => lab.selected = selection,
+            Action::Tab(tab) => lab.tab = tab,
+            Action::Dialog(dialog) => lab.dialog = dialog,
+            Action::Notice(notice) => lab.notice = notice,
+            Action::Theme(theme) => lab.theme = theme,
+            Action::Load(shared) => {
+                lab.load(*shared);
+                lab.dialog = None;
+                lab.notice = None;
+            }
+            Action::Asked { run: true } => lab.running = true,
+            Action::Asked { run: false } => lab.looking = true,
+            Action::Answered(response) => lab.answered(response),
+        }
+        Rc::new(lab)
+    }
+}
+
+impl Lab {
+    /// The position as the last view clamped it, so that a step from the end starts at the end.
+    fn timeline_position(&self) -> Position {
+        self.timeline().clamp(self.position)
+    }
+}
+
+/// Changes one slider; the launch's own value takes the setting away.
+pub fn set_slider(settings: &Settings, name: &str, value: f64, launch_value: f64) -> Settings {
+    let mut sets: BTreeMap<String, f64> = settings.sets.clone();
+    if (value - launch_value).abs() < 1e-9 {
+        sets.remove(name);
+    } else {
+        sets.insert(name.to_owned(), value);
+    }
+    Settings { sets, ..settings.clone() }
+}

@@ -1,0 +1,14 @@
+//! What to tell a person about the length of a link.
+
+/// Lengths in characters up to which links work: in every chat, in phones' address bars, and in all address bars.
+pub const LINK_LIMITS: [usize; 3] = [2_000, 8_000, 32_000];
+
+/// A warning about a link that is too long for some; none for one that works everywhere.
+pub fn link_advice(length: usize) -> Option<&'static str> {
+    match LINK_LIMITS.iter().position(|&limit| length <= limit) {
+        Some(0) => None,
+        Some(1) => Some("Some chat programs cut links of more than 2,000 characters."),
+        Some(_) => Some("Phones hold only 8,000 characters of an address: better send the file."),
+        None => Some("The link is too long for address bars: send the file instead."),
+    }
+}

@@ -1,0 +1,115 @@
+//! The page's state without a browser.
+
+use super::*;
+use warpscope_engine::message::{Stage, StageResult};
+
+fn pipeline(stages: &[(&str, bool)]) -> Vec<Stage> {
+    stages.iter().map(|&(pass, on)| Stage { pass: pass.to_owned(), on, ..Stage::default() }).collect()
+}
+
+fn results(rewrites: &[usize]) -> Vec<StageResult> {
+    rewrites.iter().map(|&rewrites| StageResult { rewrites, ..StageResult::default() }).collect()
+}
+
+fn at(stage: usize, step: usize) -> Position {
+    Position { stage, step }
+}
+
+fn timeline() -> Timeline {
+    let stages = pipeline(&[("copy-prop", true), ("dce", false), ("const-fold", true), ("dce", true)]);
+    Timeline::new(&stages, &results(&[2, 5, 0, 1]))
+}
+
+#[test]
+fn every_rewrite_of_a_running_pass_is_a_stop() {
+    assert_eq!(timeline().stops(), [at(0, 0), at(1, 1), at(1, 2), at(3, 0), at(4, 1)]);
+    assert_eq!(timeline().ranges(), [(1, 1, 2), (3, 3, 3), (4, 4, 4)]);
+}
+
+#[test]
+fn forward_and_back_visit_the_same_stops() {
+    let timeline = timeline();
+    let mut position = timeline.first();
+    let mut visited = vec![position];
+    while position != timeline.last() {
+        position = timeline.travel(position, Travel::Forward);
+        visited.push(position);
+    }
+    assert_eq!(visited, timeline.stops());
+    assert_eq!(timeline.travel(position, Travel::Forward), position);
+    for stop in visited.iter().rev().skip(1) {
+        position = timeline.travel(position, Travel::Back);
+        assert_eq!(position, *stop);
+    }
+    assert_eq!(timeline.travel(position, Travel::Back), position);
+}
+
+#[test]
+fn passes_are_skipped_as_wholes() {
+    let timeline = timeline();
+    assert_eq!(timeline.travel(at(0, 0), Travel::NextPass), at(1, 2));
+    assert_eq!(timeline.travel(at(1, 1), Travel::NextPass), at(1, 2));
+    assert_eq!(timeline.travel(at(1, 2), Travel::NextPass), at(3, 0));
+    assert_eq!(timeline.travel(at(4, 1), Travel::PreviousPass), at(3, 0));
+    assert_eq!(timeline.travel(at(1, 2), Travel::PreviousPass), at(0, 0));
+    assert_eq!(timeline.travel(at(0, 0), Travel::StageEnd(2)), at(1, 2));
+}
+
+#[test]
+fn the_end_is_wherever_the_last_stop_is() {
+    assert_eq!(timeline().clamp(Position::END), at(4, 1));
+    assert_eq!(timeline().clamp(at(2, 3)), at(1, 2));
+}
+
+#[test]
+fn moving_a_pass_shows_what_it_does_there() {
+    let mut stages = pipeline(&[("a", true), ("b", true), ("c", true)]);
+    let position = PipelineEdit::Move { from: 2, to: 0 }.apply(&mut stages, &Position::END);
+    assert_eq!(stages.iter().map(|stage| stage.pass.as_str()).collect::<Vec<_>>(), ["c", "a", "b"]);
+    assert_eq!(position.stage, 1);
+}
+
+#[test]
+fn edits_outside_the_list_change_nothing() {
+    let mut stages = pipeline(&[("a", true)]);
+    for edit in [PipelineEdit::Remove(1), PipelineEdit::Switch(4, false), PipelineEdit::Move { from: 0, to: 9 }] {
+        assert_eq!(edit.apply(&mut stages, &at(0, 0)), at(0, 0));
+        assert_eq!(stages, pipeline(&[("a", true)]));
+    }
+}
+
+#[test]
+fn a_slider_at_the_launchs_own_value_is_no_setting() {
+    let moved = set_slider(&Settings::default(), "x.zero", 0.5, 0.1);
+    assert_eq!(moved.sets.get("x.zero"), Some(&0.5));
+    assert!(set_slider(&moved, "x.zero", 0.1, 0.1).sets.is_empty());
+}
+
+#[test]
+fn a_bad_link_opens_the_first_example_and_says_so() {
+    let lab = Rc::new(Lab::new()).reduce(Action::EditSource("something".to_owned()));
+    let lab = lab.reduce(Action::Answered(Response::Opened(Err("it is damaged".to_owned()))));
+    assert_eq!(lab.bench, Lab::new().bench);
+    assert!(lab.notice.as_ref().is_some_and(|notice| notice.is_error && notice.text.contains("it is damaged")));
+}
+
+#[test]
+fn playing_starts_again_from_the_source_and_ends_at_the_last_stop() {
+    let mut lab = Lab::new();
+    lab.bench.pipeline = pipeline(&[("dce", true)]);
+    lab.view = Some(Rc::new(View { stages: results(&[2]), ..View::default() }));
+    let lab = Rc::new(lab).reduce(Action::Play(true));
+    assert_eq!((lab.playing, lab.position), (true, at(0, 0)));
+    let lab = lab.reduce(Action::Travel(Travel::Forward));
+    assert_eq!((lab.playing, lab.position), (true, at(1, 1)));
+    let lab = lab.reduce(Action::Travel(Travel::Forward));
+    assert_eq!((lab.playing, lab.position), (false, at(1, 2)));
+}
+
+#[test]
+fn long_links_come_with_advice() {
+    assert_eq!(link_advice(900), None);
+    assert!(link_advice(2_001).is_some_and(|advice| advice.contains("chat")));
+    assert!(link_advice(8_001).is_some_and(|advice| advice.contains("Phones")));
+    assert!(link_advice(40_000).is_some_and(|advice| advice.contains("file")));
+}
