@@ -1,13 +1,264 @@
-//! The root component of the page.
+//! The root component: it holds the state, asks the engine whenever the state asks a new question, and lets time pass.
 
-use yew::{Html, component, html};
+use std::rc::Rc;
+
+use gloo::events::EventListener;
+use gloo::timers::callback::{Interval, Timeout};
+use gloo::utils::{document, window};
+use warpscope_engine::message::{Look, Request, Simulate, Watch};
+use wasm_bindgen::JsCast;
+use web_sys::{Element, KeyboardEvent};
+use yew::{
+    Callback, Html, component, hook, html, use_callback, use_effect_with, use_memo, use_mut_ref, use_reducer,
+};
+
+use crate::dom;
+use crate::state::{Action, Dialog, Lab, Notice, Theme, Travel, Watched};
+use crate::view::{Change, Dialogs, GraphPane, Header, Passes, Simulator, Snapshot, Source, Transport};
+use crate::worker::Engine;
+
+/// Pause between two stops while the transport plays, and between two issues while the lanes run, in milliseconds.
+const STOP_PAUSE_MS: u32 = 1_100;
+const ISSUE_PAUSE_MS: u32 = 160;
+/// How long the state must rest before programs are run, in milliseconds.
+const RUN_PAUSE_MS: u32 = 120;
+
+/// Where the browser keeps the choice of colours.
+const THEME_KEY: &str = "warpscope.theme";
 
 /// The whole laboratory.
 #[component]
 pub fn App() -> Html {
+    let store = use_reducer(Lab::new);
+    let dispatcher = store.dispatcher();
+    let act = use_callback((), move |action: Action, ()| dispatcher.dispatch(action));
+    let lab = Snapshot(Rc::new((*store).clone()));
+    use_bench_engine(&lab, &act);
+    use_run_engine(&lab, &act);
+    use_time(&lab, &act);
+    use_theme(lab.theme, &act);
+    use_shortcuts(lab.playing, &act);
     html! {
-        <main>
-            <h1>{ "warpscope" }</h1>
-        </main>
+        <>
+            <a class="skip" href="#source-panel">{ "Skip to the editor" }</a>
+            <Header lab={lab.clone()} act={act.clone()} />
+            { notice(lab.notice.as_ref(), &act) }
+            <main>
+                <Source lab={lab.clone()} act={act.clone()} />
+                <Passes lab={lab.clone()} act={act.clone()} />
+                <Change lab={lab.clone()} act={act.clone()} />
+                <GraphPane lab={lab.clone()} act={act.clone()} />
+                <Simulator lab={lab.clone()} act={act.clone()} />
+            </main>
+            <Transport lab={lab.clone()} act={act.clone()} />
+            <Dialogs {lab} {act} />
+        </>
+    }
+}
+
+fn notice(notice: Option<&Notice>, act: &Callback<Action>) -> Html {
+    let Some(notice) = notice else { return Html::default() };
+    let close = {
+        let act = act.clone();
+        Callback::from(move |_| act.emit(Action::Notice(None)))
+    };
+    html! {
+        <div class={if notice.is_error { "notice bad" } else { "notice" }} role="alert" data-testid="notice">
+            <p>{ &notice.text }</p>
+            <button type="button" class="plain small" onclick={close}>{ "Close" }</button>
+        </div>
+    }
+}
+
+/// One engine for this component's life. Failures become a notice.
+#[hook]
+fn use_engine(act: &Callback<Action>) -> Rc<Engine> {
+    let act = act.clone();
+    use_memo((), move |()| {
+        let failed = act.reform(|why: String| {
+            let text = format!("The engine failed: {why}. It starts again with your next step.");
+            Action::Notice(Some(Notice { text, is_error: true }))
+        });
+        Engine::new(act.reform(Action::Answered), failed)
+    })
+}
+
+/// Asks about the bench whenever it or the position changes, and makes links.
+#[hook]
+fn use_bench_engine(lab: &Snapshot, act: &Callback<Action>) {
+    let engine = use_engine(act);
+    {
+        let engine = engine.clone();
+        use_effect_with((), move |()| engine.ask(Request::Catalogue));
+    }
+    {
+        let (engine, act) = (engine.clone(), act.clone());
+        let look = Look { bench: lab.bench.clone(), position: lab.position, scope: lab.scope };
+        use_effect_with(look, move |look| {
+            act.emit(Action::Asked { run: false });
+            engine.ask(Request::Look(look.clone()));
+        });
+    }
+    {
+        // An empty link in the dialog is the wish for one.
+        let (engine, lab) = (engine.clone(), lab.clone());
+        let wanted = lab.dialog == Some(Dialog::Share(String::new()));
+        use_effect_with(wanted, move |&wanted| {
+            if wanted {
+                engine.ask(Request::Share(lab.shared()));
+            }
+        });
+    }
+    use_hash(move |hash| engine.ask(Request::Open(hash)));
+}
+
+/// Runs the programs whenever they or the settings change, in a worker of its own: a kernel that never ends must not
+/// keep a person from typing.
+#[hook]
+fn use_run_engine(lab: &Snapshot, act: &Callback<Action>) {
+    let engine = use_engine(act);
+    let programs = if lab.stopped || lab.looking { None } else { lab.programs() };
+    // While the bench is being looked at the last programs stay, so that nothing runs twice.
+    let last = use_mut_ref(|| None);
+    let simulate = match programs {
+        Some((before, after)) => Some(Simulate { before, after, settings: lab.settings.clone() }),
+        None if lab.looking => last.borrow().clone(),
+        None => None,
+    };
+    last.borrow_mut().clone_from(&simulate);
+    {
+        let (engine, act, stopped) = (engine.clone(), act.clone(), lab.stopped);
+        use_effect_with((simulate.clone(), stopped), move |(simulate, stopped)| {
+            if *stopped {
+                engine.cancel();
+            }
+            let timer = simulate.clone().map(|simulate| {
+                Timeout::new(RUN_PAUSE_MS, move || {
+                    act.emit(Action::Asked { run: true });
+                    engine.ask(Request::Simulate(simulate));
+                })
+            });
+            move || drop(timer)
+        });
+    }
+    let watched = Watched { playing: false, ..lab.watched };
+    use_effect_with((simulate, watched), move |(simulate, watched)| {
+        let timer = simulate.clone().map(|simulate| {
+            let program = if watched.after { simulate.after } else { simulate.before };
+            let watch = Watch { program, settings: simulate.settings, issue: watched.issue };
+            Timeout::new(1, move || engine.ask(Request::Watch(watch)))
+        });
+        move || drop(timer)
+    });
+}
+
+/// Moves the transport and the lanes while they play.
+#[hook]
+fn use_time(lab: &Snapshot, act: &Callback<Action>) {
+    {
+        let act = act.clone();
+        use_effect_with(lab.playing, move |&playing| {
+            let timer = playing.then(|| Interval::new(STOP_PAUSE_MS, move || act.emit(Action::Travel(Travel::Forward))));
+            move || drop(timer)
+        });
+    }
+    let act = act.clone();
+    use_effect_with(lab.watched, move |&watched| {
+        let next = Watched { issue: watched.issue + 1, ..watched };
+        let timer = watched.playing.then(|| Timeout::new(ISSUE_PAUSE_MS, move || act.emit(Action::Watch(next))));
+        move || drop(timer)
+    });
+}
+
+/// Calls `open` with the link in the address: when the page opens, and when somebody pastes another one.
+#[hook]
+fn use_hash(open: impl Fn(String) + 'static) {
+    use_effect_with((), move |()| {
+        let read = move || {
+            let hash = window().location().hash().unwrap_or_default();
+            if hash.len() > 1 && hash != "#source-panel" {
+                open(hash);
+            }
+        };
+        read();
+        let listener = EventListener::new(&window(), "hashchange", move |_| read());
+        move || drop(listener)
+    });
+}
+
+/// Keeps the colours as chosen, here and at the next visit.
+#[hook]
+fn use_theme(theme: Theme, act: &Callback<Action>) {
+    {
+        let act = act.clone();
+        use_effect_with((), move |()| match dom::remembered(THEME_KEY).as_deref() {
+            Some("light") => act.emit(Action::Theme(Theme::Light)),
+            Some("dark") => act.emit(Action::Theme(Theme::Dark)),
+            _ => {}
+        });
+    }
+    let is_first = use_mut_ref(|| true);
+    use_effect_with(theme, move |&theme| {
+        let name = match theme {
+            Theme::System => "system",
+            Theme::Light => "light",
+            Theme::Dark => "dark",
+        };
+        if let Some(root) = document().document_element() {
+            // Setting an attribute of this name cannot fail.
+            let _ = root.set_attribute("data-theme", name);
+        }
+        if !is_first.replace(false) {
+            dom::remember(THEME_KEY, name);
+        }
+    });
+}
+
+/// The keys that work everywhere except in texts and fields.
+#[hook]
+fn use_shortcuts(playing: bool, act: &Callback<Action>) {
+    let act = act.clone();
+    use_effect_with(playing, move |&playing| {
+        let listener = EventListener::new(&document(), "keydown", move |event| {
+            let Some(event) = event.dyn_ref::<KeyboardEvent>() else { return };
+            let free = !event.default_prevented() && !event.ctrl_key() && !event.alt_key() && !event.meta_key();
+            if !free || dom::is_typing() || document().query_selector("dialog[open]").is_ok_and(|dialog| dialog.is_some()) {
+                return;
+            }
+            let element = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+            let has_arrows = element.is_some_and(|element| element.closest("input, .canvas, [role=tablist]").is_ok_and(|found| found.is_some()));
+            let action = match event.key().as_str() {
+                "ArrowLeft" if !has_arrows => Action::Travel(Travel::Back),
+                "ArrowRight" if !has_arrows => Action::Travel(Travel::Forward),
+                "Home" if !has_arrows => Action::Travel(Travel::First),
+                "End" if !has_arrows => Action::Travel(Travel::Last),
+                "[" => Action::Travel(Travel::PreviousPass),
+                "]" => Action::Travel(Travel::NextPass),
+                "p" => Action::Play(!playing),
+                "s" => Action::Dialog(Some(Dialog::Share(String::new()))),
+                "?" => Action::Dialog(Some(Dialog::Help)),
+                "e" => return focus_instead(event, ".editor:not([hidden]) .cm-content"),
+                "a" => return focus_instead(event, "#pass-search"),
+                "g" => return focus_instead(event, "#graph-canvas"),
+                "f" => {
+                    if let Ok(Some(button)) = document().query_selector("#graph-fit") {
+                        button.unchecked_ref::<web_sys::HtmlElement>().click();
+                    }
+                    return;
+                }
+                _ => return,
+            };
+            event.prevent_default();
+            act.emit(action);
+        });
+        move || drop(listener)
+    });
+}
+
+fn focus_instead(event: &KeyboardEvent, selector: &str) {
+    event.prevent_default();
+    if let Ok(Some(element)) = document().query_selector(selector) {
+        // An element that cannot take the focus leaves it where it is.
+        let _ = element.unchecked_ref::<web_sys::HtmlElement>().focus();
     }
 }

@@ -1,0 +1,78 @@
+//! Small questions to the document that a view cannot answer from its state.
+
+use gloo::timers::callback::Timeout;
+use gloo::utils::{document, window};
+use wasm_bindgen::JsCast;
+use web_sys::{Element, HtmlElement, HtmlInputElement, HtmlSelectElement};
+use yew::Event;
+
+/// Moves the focus to the element with this id.
+pub fn focus(id: &str) {
+    if let Some(element) = document().get_element_by_id(id).and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
+        // An element that cannot take the focus leaves it where it is.
+        let _ = element.focus();
+    }
+}
+
+/// Moves the focus once the page has drawn what changed.
+pub fn focus_later(id: String) {
+    Timeout::new(30, move || focus(&id)).forget();
+}
+
+/// Whether the check box that the event is about is on.
+pub fn is_checked(event: &Event) -> bool {
+    event.target().and_then(|target| target.dyn_into::<HtmlInputElement>().ok()).is_some_and(|input| input.checked())
+}
+
+/// The value of the field that the event is about.
+pub fn value(event: &web_sys::Event) -> Option<String> {
+    let target = event.target()?;
+    match target.dyn_into::<HtmlInputElement>() {
+        Ok(input) => Some(input.value()),
+        Err(target) => target.dyn_into::<HtmlSelectElement>().ok().map(|select| select.value()),
+    }
+}
+
+/// The index of the pipeline's entry at a point of the window.
+pub fn stage_at(x: f64, y: f64) -> Option<usize> {
+    let under = document().element_from_point(x as f32, y as f32)?;
+    under.closest("[data-stage]").ok()??.get_attribute("data-stage")?.parse().ok()
+}
+
+/// Whether keys go into a text now, so that a letter is no shortcut.
+pub fn is_typing() -> bool {
+    let Some(element) = document().active_element() else { return false };
+    let editable = element.closest("input:not([type=range]):not([type=checkbox]):not([type=radio]), select, textarea, [contenteditable=true], .cm-editor");
+    editable.is_ok_and(|found| found.is_some())
+}
+
+/// Scrolls `element` into its own pane and no further: the page itself stays where it is.
+pub fn reveal(element: &Element) {
+    let Some(pane) = element.closest(".scroll").ok().flatten() else { return };
+    let (inner, outer) = (element.get_bounding_client_rect(), pane.get_bounding_client_rect());
+    let margin = 24.0;
+    if inner.top() < outer.top() + margin {
+        pane.set_scroll_top(pane.scroll_top() + (inner.top() - outer.top() - margin) as i32);
+    } else if inner.bottom() > outer.bottom() - margin {
+        let down = (inner.bottom() - outer.bottom() + margin).min(inner.top() - outer.top() - margin);
+        pane.set_scroll_top(pane.scroll_top() + down as i32);
+    }
+    if inner.left() < outer.left() + margin {
+        pane.set_scroll_left(pane.scroll_left() + (inner.left() - outer.left() - margin) as i32);
+    } else if inner.right() > outer.right() - margin {
+        let right = (inner.right() - outer.right() + margin).min(inner.left() - outer.left() - margin);
+        pane.set_scroll_left(pane.scroll_left() + right as i32);
+    }
+}
+
+/// A value that the browser keeps for this page; none where it keeps nothing.
+pub fn remembered(key: &str) -> Option<String> {
+    window().local_storage().ok()??.get_item(key).ok()?
+}
+
+/// Asks the browser to keep a value. A browser that keeps nothing is no error.
+pub fn remember(key: &str, value: &str) {
+    if let Ok(Some(storage)) = window().local_storage() {
+        let _ = storage.set_item(key, value);
+    }
+}

@@ -1,0 +1,307 @@
+//! The change pane: the reason of the change that led to the position, and the compared texts.
+
+use std::rc::Rc;
+
+use warpscope_engine::message::{DiffLine, Remark, Run, Scope};
+use web_sys::HtmlElement;
+use yew::{Callback, Html, KeyboardEvent, MouseEvent, component, html, use_effect_with, use_memo, use_node_ref, use_state};
+
+use super::source::{heat_level, short_number};
+use super::{PaneProps, count};
+use crate::dom;
+use crate::state::{Action, Pane, Selection};
+
+/// Equal lines around a difference that stay visible.
+const CONTEXT: usize = 4;
+/// Fewer hidden lines than this are shown: a fold would take as much room.
+const SMALLEST_FOLD: usize = 4;
+
+/// The change pane.
+#[component]
+pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
+    let view = lab.view.clone().unwrap_or_default();
+    let scopes = [(Scope::Rewrite, "This change"), (Scope::Pass, "This pass"), (Scope::Pipeline, "All passes")];
+    html! {
+        <section class="pane change" aria-labelledby="change-title" data-testid="change-pane">
+            <div class="pane-head">
+                <h2 id="change-title">{ "Change" }</h2>
+                <fieldset class="segments" data-testid="scope">
+                    <legend class="hidden">{ "What is compared" }</legend>
+                    { for scopes.into_iter().map(|(scope, name)| {
+                        let act = act.clone();
+                        html! {
+                            <label>
+                                <input type="radio" name="scope" checked={lab.scope == scope}
+                                    onchange={move |_| act.emit(Action::Scope(scope))} />
+                                <span>{ name }</span>
+                            </label>
+                        }
+                    }) }
+                </fieldset>
+            </div>
+            { reason(view.remark.as_ref(), view.position.stage) }
+            { refusals(&view.missed) }
+            <Comparison diff={Lines(Rc::new(view.diff.clone()))}
+                selected={lab.selected.clone()}
+                run={lab.runs.as_ref().filter(|_| !lab.running).and_then(|runs| runs.after.as_ref().ok()).map(|run| Heat(Rc::new(run.clone())))}
+                act={act.clone()} />
+        </section>
+    }
+}
+
+/// The sentence that says why.
+fn reason(remark: Option<&Remark>, stage: usize) -> Html {
+    let Some(remark) = remark else {
+        let text = if stage == 0 {
+            "The source, before any pass."
+        } else {
+            "This pass changed nothing here."
+        };
+        return html! { <div class="reason none" data-testid="reason"><p>{ text }</p></div> };
+    };
+    html! {
+        <div class="reason" data-testid="reason">
+            <p>
+                <span class="chip pass">{ &remark.pass }</span>
+                <span class="chip">{ &remark.rule }</span>
+                if !remark.at.is_empty() { <span class="chip block">{ &remark.at }</span> }
+            </p>
+            <p class="sentence">{ with_code(&remark.message) }</p>
+            if !remark.facts.is_empty() {
+                <dl>
+                    { for remark.facts.iter().map(|(name, value)| html! {
+                        <div><dt>{ name }</dt><dd>{ value }</dd></div>
+                    }) }
+                </dl>
+            }
+        </div>
+    }
+}
+
+/// What the pass considered and did not do.
+fn refusals(missed: &[Remark]) -> Html {
+    if missed.is_empty() {
+        return Html::default();
+    }
+    html! {
+        <details class="refusals" data-testid="missed">
+            <summary>{ format!("{} refused", count(missed.len(), "opportunity").replace("opportunitys", "opportunities")) }</summary>
+            <ul>
+                { for missed.iter().map(|remark| html! {
+                    <li><span class="chip">{ &remark.rule }</span>{ " " }{ with_code(&remark.message) }</li>
+                }) }
+            </ul>
+        </details>
+    }
+}
+
+/// Text with its parts between backquotes as code.
+pub fn with_code(text: &str) -> Html {
+    html! {
+        { for text.split('`').enumerate().map(|(index, part)| {
+            if index % 2 == 1 { html! { <code>{ part }</code> } } else { html! { part } }
+        }) }
+    }
+}
+
+/// The lines of a comparison; equal if they are the same.
+#[derive(Clone)]
+struct Lines(Rc<Vec<DiffLine>>);
+
+impl PartialEq for Lines {
+    fn eq(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+    }
+}
+
+/// The run whose heat is shown beside the lines.
+#[derive(Clone, PartialEq)]
+struct Heat(Rc<Run>);
+
+#[derive(PartialEq, yew::Properties)]
+struct ComparisonProps {
+    diff: Lines,
+    selected: Option<Selection>,
+    run: Option<Heat>,
+    act: Callback<Action>,
+}
+
+/// The two texts as one list of lines.
+#[component]
+fn Comparison(ComparisonProps { diff, selected, run, act }: &ComparisonProps) -> Html {
+    let opened = use_state(Vec::<usize>::new);
+    let place = use_node_ref();
+    let heat = use_memo(run.clone(), |run| {
+        let lines = run.as_ref().map(|run| run.0.lines.clone()).unwrap_or_default();
+        let hottest = lines.iter().map(|line| line.issues).max().unwrap_or(0);
+        let entries = lines.into_iter().map(|line| (line.line, (line.issues, heat_level(line.issues, hottest))));
+        entries.collect::<std::collections::BTreeMap<_, _>>()
+    });
+    {
+        let (opened, lines) = (opened.clone(), diff.clone());
+        use_effect_with(lines, move |_| opened.set(Vec::new()));
+    }
+    {
+        // What changed, or what was selected elsewhere, comes into sight.
+        let place = place.clone();
+        use_effect_with((diff.clone(), selected.clone()), move |(_, selected)| {
+            let elsewhere = selected.as_ref().is_some_and(|selection| selection.by != Pane::Change);
+            let wanted = if elsewhere { "tr.selected" } else { "tr.removed, tr.added" };
+            let by_itself = selected.as_ref().is_some_and(|selection| selection.by == Pane::Change);
+            if let Some(element) = place.cast::<HtmlElement>().filter(|_| !by_itself) {
+                if let Ok(Some(line)) = element.query_selector(wanted) {
+                    dom::reveal(&line);
+                }
+            }
+        });
+    }
+    let folds = folds(&diff.0, &opened);
+    let onkeydown = {
+        let (act, lines, selected) = (act.clone(), diff.clone(), selected.clone());
+        Callback::from(move |event: KeyboardEvent| {
+            let step: isize = match event.key().as_str() {
+                "ArrowDown" => 1,
+                "ArrowUp" => -1,
+                _ => return,
+            };
+            event.prevent_default();
+            let mut blocks: Vec<&str> = lines.0.iter().map(|line| line.block.as_str()).filter(|block| !block.is_empty()).collect();
+            blocks.dedup();
+            let at = selected.as_ref().and_then(|selection| blocks.iter().position(|block| *block == selection.block));
+            let next = match at {
+                Some(at) => at.checked_add_signed(step).filter(|&next| next < blocks.len()),
+                None => (!blocks.is_empty()).then_some(0),
+            };
+            if let Some(next) = next {
+                act.emit(Action::Select(Some(Selection { block: blocks[next].to_owned(), by: Pane::Source })));
+            }
+        })
+    };
+    html! {
+        <div class="pane-body scroll comparison" ref={place} tabindex="0" role="region" data-testid="diff"
+            aria-label="Compared programs; arrow keys select blocks" {onkeydown}>
+            <table>
+                <thead class="hidden"><tr><th>{ "Before" }</th><th>{ "After" }</th><th>{ "Heat" }</th><th>{ "Change" }</th><th>{ "Text" }</th></tr></thead>
+                <tbody>
+                    { for folds.into_iter().map(|part| match part {
+                        Part::Line(index) => line_row(&diff.0[index], selected.as_ref(), &heat, act),
+                        Part::Fold(from, to) => {
+                            let opened = opened.clone();
+                            let open = Callback::from(move |_: MouseEvent| {
+                                let mut all = (*opened).clone();
+                                all.push(from);
+                                opened.set(all);
+                            });
+                            html! {
+                                <tr class="fold" key={format!("fold-{from}")}><td colspan="5">
+                                    <button type="button" onclick={open}>{ format!("{} equal lines", to - from) }</button>
+                                </td></tr>
+                            }
+                        }
+                    }) }
+                </tbody>
+            </table>
+            if diff.0.is_empty() { <p class="empty">{ "There is no program to show yet." }</p> }
+        </div>
+    }
+}
+
+fn line_row(line: &DiffLine, selected: Option<&Selection>, heat: &std::collections::BTreeMap<usize, (u64, f64)>, act: &Callback<Action>) -> Html {
+    let (kind, sign, spoken) = match (line.before, line.after) {
+        (Some(_), None) => ("removed", "−", "removed"),
+        (None, Some(_)) => ("added", "+", "added"),
+        _ => ("same", "", ""),
+    };
+    let is_selected = !line.block.is_empty() && selected.is_some_and(|selection| selection.block == line.block);
+    let class = if is_selected { format!("{kind} selected") } else { kind.to_owned() };
+    let onclick = {
+        let (act, block) = (act.clone(), line.block.clone());
+        Callback::from(move |_: MouseEvent| {
+            let selection = (!block.is_empty()).then(|| Selection { block: block.clone(), by: Pane::Change });
+            act.emit(Action::Select(selection));
+        })
+    };
+    let number = |number: Option<usize>| number.map(|number| number.to_string()).unwrap_or_default();
+    let ran = line.after.and_then(|line| heat.get(&line)).filter(|(issues, _)| *issues > 0);
+    html! {
+        <tr {class} {onclick} key={format!("{:?}-{:?}", line.before, line.after)}>
+            <td class="number">{ number(line.before) }</td>
+            <td class="number">{ number(line.after) }</td>
+            <td class="heat" style={ran.map(|(_, level)| format!("--heat:{level}"))}>
+                { ran.map(|(issues, _)| short_number(*issues)).unwrap_or_default() }
+            </td>
+            <td class="sign"><span aria-hidden="true">{ sign }</span><span class="hidden">{ spoken }</span></td>
+            <td class="text"><code>{ marked_text(line) }</code></td>
+        </tr>
+    }
+}
+
+/// The line, the part that differs marked.
+fn marked_text(line: &DiffLine) -> Html {
+    let Some((from, to)) = line.changed else { return html! { &line.text } };
+    let characters: Vec<char> = line.text.chars().collect();
+    let piece = |from: usize, to: usize| characters[from.min(characters.len())..to.min(characters.len())].iter().collect::<String>();
+    html! { <>{ piece(0, from) }<mark>{ piece(from, to) }</mark>{ piece(to, usize::MAX) }</> }
+}
+
+/// A part of the shown list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Line(usize),
+    /// Hidden equal lines, from and to.
+    Fold(usize, usize),
+}
+
+/// Which lines to show: what differs, some lines around it, and what a person opened.
+fn folds(lines: &[DiffLine], opened: &[usize]) -> Vec<Part> {
+    let differs = |line: &DiffLine| line.before.is_none() || line.after.is_none();
+    let mut near = vec![false; lines.len()];
+    for (index, _) in lines.iter().enumerate().filter(|(_, line)| differs(line)) {
+        let to = (index + CONTEXT + 1).min(lines.len());
+        near[index.saturating_sub(CONTEXT)..to].fill(true);
+    }
+    // Without any difference the whole text is what there is to see.
+    if !near.contains(&true) {
+        near.fill(true);
+    }
+    let mut parts = Vec::new();
+    let mut index = 0;
+    while index < lines.len() {
+        let hidden = near[index..].iter().take_while(|near| !**near).count();
+        if hidden >= SMALLEST_FOLD && !opened.contains(&index) {
+            parts.push(Part::Fold(index, index + hidden));
+            index += hidden;
+        } else {
+            let shown = hidden.max(1);
+            parts.extend((index..index + shown).map(Part::Line));
+            index += shown;
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn same(number: usize) -> DiffLine {
+        DiffLine { before: Some(number), after: Some(number), ..DiffLine::default() }
+    }
+
+    #[test]
+    fn equal_lines_far_from_a_difference_are_folded() {
+        let mut lines: Vec<DiffLine> = (1..=30).map(same).collect();
+        lines[15].before = None;
+        let parts = folds(&lines, &[]);
+        assert_eq!(parts[0], Part::Fold(0, 11));
+        assert_eq!(parts[1], Part::Line(11));
+        assert_eq!(*parts.last().unwrap(), Part::Fold(20, 30));
+        assert_eq!(folds(&lines, &[0])[0], Part::Line(0));
+    }
+
+    #[test]
+    fn a_text_without_differences_is_shown_whole() {
+        let lines: Vec<DiffLine> = (1..=30).map(same).collect();
+        assert_eq!(folds(&lines, &[]).len(), 30);
+    }
+}

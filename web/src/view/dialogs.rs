@@ -1,0 +1,234 @@
+//! What lies over the page: the gallery, help, and the link.
+
+use gloo::utils::window;
+use wasm_bindgen::JsCast;
+use web_sys::HtmlElement;
+use yew::{Callback, Html, KeyboardEvent, component, html, use_effect_with, use_node_ref, use_state};
+
+use super::icons::Icon;
+use super::{PaneProps, icon_button, on, thousands};
+use crate::examples::{self, Example};
+use crate::state::{Action, Dialog, Notice, link_advice};
+
+/// The open dialog, if any.
+#[component]
+pub fn Dialogs(PaneProps { lab, act }: &PaneProps) -> Html {
+    let close = on(act, || Action::Dialog(None));
+    let (title, body) = match &lab.dialog {
+        None => return Html::default(),
+        Some(Dialog::Examples) => ("Examples", html! { <Gallery act={act.clone()} /> }),
+        Some(Dialog::Help) => ("Shortcuts and marks", help()),
+        Some(Dialog::Share(link)) => ("Share", html! { <Link link={link.clone()} source={lab.bench.source.clone()} act={act.clone()} /> }),
+    };
+    html! { <Frame {title} {close}>{ body }</Frame> }
+}
+
+#[derive(PartialEq, yew::Properties)]
+struct FrameProps {
+    title: &'static str,
+    close: Callback<()>,
+    children: Html,
+}
+
+/// A modal dialog of the browser's own kind, which keeps the focus inside and gives it back.
+#[component]
+fn Frame(FrameProps { title, close, children }: &FrameProps) -> Html {
+    let place = use_node_ref();
+    {
+        let place = place.clone();
+        use_effect_with((), move |()| {
+            let dialog = place.cast::<web_sys::HtmlDialogElement>();
+            if let Some(dialog) = &dialog
+                && !dialog.open()
+            {
+                // It is in the document, so the browser has no reason to refuse.
+                let _ = dialog.show_modal();
+            }
+            move || {
+                if let Some(dialog) = dialog {
+                    dialog.close();
+                }
+            }
+        });
+    }
+    let onclose = close.reform(|_| ());
+    let onclick = {
+        let (place, close) = (place.clone(), close.clone());
+        Callback::from(move |event: yew::MouseEvent| {
+            // A click beside the contents has the dialog itself as its target.
+            let target = event.target().and_then(|target| target.dyn_into::<HtmlElement>().ok());
+            if target.is_some() && target == place.cast::<HtmlElement>() {
+                close.emit(());
+            }
+        })
+    };
+    let onkeydown = {
+        let close = close.clone();
+        Callback::from(move |event: KeyboardEvent| {
+            if event.key() == "Escape" {
+                event.prevent_default();
+                close.emit(());
+            }
+        })
+    };
+    html! {
+        <dialog ref={place} aria-labelledby="dialog-title" {onclose} {onclick} {onkeydown} data-testid="dialog">
+            <div class="sheet">
+                <div class="pane-head">
+                    <h2 id="dialog-title">{ *title }</h2>
+                    { icon_button(Icon::Close, "Close", false, close.reform(|_| ())) }
+                </div>
+                <div class="sheet-body">{ children.clone() }</div>
+            </div>
+        </dialog>
+    }
+}
+
+#[derive(PartialEq, yew::Properties)]
+struct GalleryProps {
+    act: Callback<Action>,
+}
+
+/// Programs to start from.
+#[component]
+fn Gallery(GalleryProps { act }: &GalleryProps) -> Html {
+    let choose = |example: &'static Example| {
+        let act = act.clone();
+        Callback::from(move |_| {
+            let act = act.clone();
+            wasm_bindgen_futures::spawn_local(async move {
+                act.emit(match fetch_example(example).await {
+                    Ok(shared) => Action::Load(Box::new(shared)),
+                    Err(why) => Action::Notice(Some(Notice { text: why, is_error: true })),
+                });
+            });
+        })
+    };
+    html! {
+        { for examples::GALLERY.iter().map(|(heading, group)| html! {
+            <section class="gallery">
+                <h3>{ *heading }</h3>
+                <ul>
+                    { for group.iter().map(|example| html! {
+                        <li>
+                            <button type="button" onclick={choose(example)} data-testid={format!("example-{}", example.file)}>
+                                <b>{ example.title }</b>
+                                <span>{ example.summary }</span>
+                            </button>
+                        </li>
+                    }) }
+                </ul>
+            </section>
+        }) }
+    }
+}
+
+async fn fetch_example(example: &Example) -> Result<warpscope_engine::message::Shared, String> {
+    let source = fetch_text(example.file).await?;
+    let launch = match example.launch {
+        Some(file) => fetch_text(file).await?,
+        None => String::new(),
+    };
+    Ok(examples::bench(example, source, launch))
+}
+
+async fn fetch_text(file: &str) -> Result<String, String> {
+    let failed = |_| format!("The example {file} could not be loaded.");
+    let address = format!("examples/{file}");
+    let response = wasm_bindgen_futures::JsFuture::from(window().fetch_with_str(&address)).await.map_err(failed)?;
+    let response: web_sys::Response = response.unchecked_into();
+    if !response.ok() {
+        return Err(format!("The example {file} could not be loaded: the server says {}.", response.status()));
+    }
+    let text = wasm_bindgen_futures::JsFuture::from(response.text().map_err(failed)?).await.map_err(failed)?;
+    Ok(text.as_string().unwrap_or_default())
+}
+
+#[derive(PartialEq, yew::Properties)]
+struct LinkProps {
+    link: String,
+    source: String,
+    act: Callback<Action>,
+}
+
+/// The link, already selected, with a button that copies it.
+#[component]
+fn Link(LinkProps { link, source, act }: &LinkProps) -> Html {
+    let copied = use_state(|| false);
+    if link.is_empty() {
+        return html! { <p role="status">{ "Making the link…" }</p> };
+    }
+    let copy = {
+        let (act, copied, link) = (act.clone(), copied.clone(), link.clone());
+        Callback::from(move |_| {
+            let (act, copied, link) = (act.clone(), copied.clone(), link.clone());
+            wasm_bindgen_futures::spawn_local(async move {
+                let written = wasm_bindgen_futures::JsFuture::from(window().navigator().clipboard().write_text(&link)).await;
+                if written.is_ok() {
+                    copied.set(true);
+                } else {
+                    let text = "The browser does not let the page copy. Select the link and copy it yourself.".to_owned();
+                    act.emit(Action::Notice(Some(Notice { text, is_error: true })));
+                }
+            });
+        })
+    };
+    let file = format!("data:text/plain;charset=utf-8,{}", js_sys::encode_uri_component(source));
+    html! {
+        <div class="link">
+            <p>{ "Reopens exactly this: program, passes, position, and how it is run." }</p>
+            <label class="field wide">
+                <span class="hidden">{ "Link" }</span>
+                <input type="text" readonly=true value={link.clone()} data-testid="link" onfocus={|event: yew::FocusEvent| {
+                    if let Some(input) = event.target().and_then(|target| target.dyn_into::<web_sys::HtmlInputElement>().ok()) {
+                        input.select();
+                    }
+                }} />
+            </label>
+            <p class="row">
+                <button type="button" class="plain primary" onclick={copy} data-testid="copy-link">
+                    { if *copied { "Copied" } else { "Copy link" } }
+                </button>
+                <a class="plain" download="program.wir" href={file}>{ "Save the program" }</a>
+                <span class="note" role="status">{ format!("{} characters", thousands(link.len() as u64)) }</span>
+            </p>
+            if let Some(advice) = link_advice(link.len()) { <p class="advice">{ advice }</p> }
+        </div>
+    }
+}
+
+/// Shortcuts, which do not fire while typing, and what the marks mean.
+fn help() -> Html {
+    let keys: [(&[&str], &str); 10] = [
+        (&["←", "→"], "one change back, one forward"),
+        (&["[", "]"], "one pass back, one forward"),
+        (&["Home", "End"], "the source, the end"),
+        (&["p"], "play or pause"),
+        (&["e"], "to the editor; Escape, then Tab, leaves it"),
+        (&["a"], "add a pass"),
+        (&["g"], "to the graph; arrow keys walk along its edges"),
+        (&["f"], "fit the graph into its pane"),
+        (&["s"], "share"),
+        (&["?"], "this list"),
+    ];
+    html! {
+        <div class="help">
+            <dl class="keys">
+                { for keys.into_iter().map(|(keys, meaning)| html! {
+                    <div>
+                        <dt>{ for keys.iter().map(|key| html! { <kbd>{ *key }</kbd> }) }</dt>
+                        <dd>{ meaning }</dd>
+                    </div>
+                }) }
+            </dl>
+            <p class="note">{ "Shortcuts rest while you type in the editor or a field." }</p>
+            <h3>{ "Marks" }</h3>
+            <dl class="marks">
+                <div><dt><span class="swatch divergent" /></dt><dd>{ "divergent: lanes of one warp may disagree" }</dd></div>
+                <div><dt><span class="swatch heat" /></dt><dd>{ "heat: how often it was issued; the number beside it says it exactly" }</dd></div>
+                <div><dt><span class="swatch removed">{ "−" }</span></dt><dd>{ "gone" }</dd></div>
+                <div><dt><span class="swatch added">{ "+" }</span></dt><dd>{ "new" }</dd></div>
+            </dl>
+        </div>
+    }
+}

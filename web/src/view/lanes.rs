@@ -1,0 +1,143 @@
+//! Where every lane is: the masks of the warps at one issue, and the reconvergence stack of the warp that issues next.
+
+use warpscope_engine::message::{Moment, WarpState};
+use yew::{Callback, Event, Html, component, html};
+
+use super::icons::Icon;
+use super::{PaneProps, icon_button, on, thousands};
+use crate::dom;
+use crate::state::{Action, Pane, Selection, Watched};
+
+/// Warps that are drawn; there may be hundreds.
+const MOST_WARPS: usize = 16;
+
+/// The lanes.
+#[component]
+pub fn Lanes(PaneProps { lab, act }: &PaneProps) -> Html {
+    let watched = lab.watched;
+    let moment = lab.moment.as_ref().and_then(|moment| moment.as_ref().as_ref().ok());
+    let failure = lab.moment.as_ref().and_then(|moment| moment.as_ref().as_ref().err());
+    let ended = moment.is_some_and(|moment| moment.ended);
+    let go = |to: Watched| on(act, move || Action::Watch(to));
+    let to = |issue: u64| Watched { issue, playing: false, ..watched };
+    let side = |after: bool, name: &'static str| {
+        let act = act.clone();
+        html! {
+            <label>
+                <input type="radio" name="watched" checked={watched.after == after}
+                    onchange={move |_| act.emit(Action::Watch(Watched { after, issue: 0, playing: false }))} />
+                <span>{ name }</span>
+            </label>
+        }
+    };
+    let typed = {
+        let act = act.clone();
+        Callback::from(move |event: Event| {
+            if let Some(issue) = dom::value(&event).and_then(|value| value.parse().ok()) {
+                act.emit(Action::Watch(Watched { issue, playing: false, ..watched }));
+            }
+        })
+    };
+    let (icon, name) = if watched.playing { (Icon::Pause, "Pause the warps") } else { (Icon::Play, "Run the warps") };
+    html! {
+        <div class="part lanes" role="group" aria-labelledby="lanes-title">
+            <h3 id="lanes-title">
+                { "Lanes" }
+                <fieldset class="segments"><legend class="hidden">{ "Whose lanes" }</legend>{ side(false, "before") }{ side(true, "after") }</fieldset>
+            </h3>
+            <div class="stepper" role="group" aria-label="Issues">
+                { icon_button(Icon::First, "First issue", watched.issue == 0, go(to(0))) }
+                { icon_button(Icon::Back, "Issue back", watched.issue == 0, go(to(watched.issue.saturating_sub(1)))) }
+                { icon_button(icon, name, ended, go(Watched { playing: !watched.playing, ..watched })) }
+                { icon_button(Icon::Forward, "Issue forward", ended, go(to(watched.issue + 1))) }
+                { icon_button(Icon::Last, "Last issue", ended, go(to(u64::from(u32::MAX)))) }
+                <label class="field"><span class="hidden">{ "Issue" }</span>
+                    <input type="number" min="0" class="issue" value={watched.issue.to_string()} onchange={typed} data-testid="issue" />
+                </label>
+                <span class="note" role="status" data-testid="moment">
+                    { moment.map(|moment| format!("cycle {}{}", thousands(moment.cycle), if moment.ended { ", ended" } else { "" })).unwrap_or_default() }
+                </span>
+            </div>
+            <div class="scroll part-body" tabindex="0" role="region" aria-label="Warps">
+                if let Some(why) = failure { <p class="failure">{ why }</p> }
+                { moment.map(|moment| warps(moment, act)).unwrap_or_default() }
+            </div>
+        </div>
+    }
+}
+
+fn warps(moment: &Moment, act: &Callback<Action>) -> Html {
+    // The warp that issues is in sight even where there are more than can be drawn.
+    let next = moment.next.unwrap_or(0);
+    let from = if next < MOST_WARPS { 0 } else { next - MOST_WARPS / 2 };
+    let hidden = moment.warps.len().saturating_sub(MOST_WARPS);
+    html! {
+        <>
+            <ul class="warps" data-testid="warps">
+                { for moment.warps.iter().enumerate().skip(from).take(MOST_WARPS).map(|(index, warp)| {
+                    warp_row(warp, moment.next == Some(index), act)
+                }) }
+            </ul>
+            if hidden > 0 { <p class="note">{ format!("and {hidden} more") }</p> }
+            if let Some(warp) = moment.next.and_then(|next| moment.warps.get(next)) { { stack(warp) } }
+        </>
+    }
+}
+
+fn warp_row(warp: &WarpState, issues: bool, act: &Callback<Action>) -> Html {
+    let onclick = {
+        let (act, block) = (act.clone(), warp.block.clone());
+        Callback::from(move |_| {
+            if !block.is_empty() {
+                act.emit(Action::Select(Some(Selection { block: block.clone(), by: Pane::Lanes })));
+            }
+        })
+    };
+    html! {
+        <li class={if issues { "warp next" } else { "warp" }}>
+            <button type="button" {onclick} aria-current={issues.then_some("step")}>
+                <span class="name">{ &warp.name }</span>
+                { mask(warp.active, warp.ended, warp.size) }
+                <span class="instruction">
+                    if warp.line == 0 {
+                        <em>{ "ended" }</em>
+                    } else {
+                        <code>{ &warp.text }</code>
+                        if !warp.waits.is_empty() { <em>{ &warp.waits }</em> }
+                    }
+                </span>
+            </button>
+        </li>
+    }
+}
+
+/// One cell a lane: filled if it takes part, empty if it waits, a dot if it has ended.
+fn mask(active: u32, ended: u32, size: u32) -> Html {
+    let spoken = format!("{} of {size} lanes active, {} ended", active.count_ones(), ended.count_ones());
+    html! {
+        <span class="mask" role="img" aria-label={spoken}>
+            { for (0..size).map(|lane| {
+                let class = if active >> lane & 1 == 1 { "on" } else if ended >> lane & 1 == 1 { "ended" } else { "off" };
+                html! { <i {class} /> }
+            }) }
+        </span>
+    }
+}
+
+fn stack(warp: &WarpState) -> Html {
+    html! {
+        <table class="stack" data-testid="stack">
+            <caption>{ format!("Reconvergence stack of {}", warp.name) }</caption>
+            <thead><tr><th scope="col">{ "lanes" }</th><th scope="col">{ "go on at" }</th><th scope="col">{ "meet at" }</th></tr></thead>
+            <tbody>
+                { for warp.stack.iter().map(|entry| html! {
+                    <tr>
+                        <td>{ mask(entry.mask, 0, warp.size) }</td>
+                        <td><code>{ &entry.block }</code></td>
+                        <td><code>{ if entry.meets.is_empty() { "–" } else { &entry.meets } }</code></td>
+                    </tr>
+                }) }
+            </tbody>
+        </table>
+    }
+}

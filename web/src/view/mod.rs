@@ -1,0 +1,102 @@
+//! The panes. Each is a function of the laboratory's state; what a person does in it becomes an action.
+
+mod change;
+mod dialogs;
+mod graph;
+mod header;
+mod icons;
+mod lanes;
+mod passes;
+mod results;
+mod simulator;
+mod source;
+mod transport;
+
+use std::ops::Deref;
+use std::rc::Rc;
+
+use yew::{Callback, Html, MouseEvent, html};
+
+use crate::state::{Action, Lab};
+
+pub use change::Change;
+pub use dialogs::Dialogs;
+pub use graph::GraphPane;
+pub use header::Header;
+pub use passes::Passes;
+pub use simulator::Simulator;
+pub use source::Source;
+pub use transport::Transport;
+
+use icons::Icon;
+
+/// The state that a pane draws. Two are equal if they are the same one: comparing programs would cost more than
+/// drawing them.
+#[derive(Clone, Debug)]
+pub struct Snapshot(pub Rc<Lab>);
+
+impl PartialEq for Snapshot {
+    fn eq(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Deref for Snapshot {
+    type Target = Lab;
+
+    fn deref(&self) -> &Lab {
+        &self.0
+    }
+}
+
+/// What every pane gets.
+#[derive(Clone, PartialEq, yew::Properties)]
+pub struct PaneProps {
+    /// What there is to draw.
+    pub lab: Snapshot,
+    /// Where to say what a person did.
+    pub act: Callback<Action>,
+}
+
+/// A button with a pictogram and a name.
+fn icon_button(icon: Icon, name: &str, disabled: bool, onclick: Callback<MouseEvent>) -> Html {
+    html! {
+        <button type="button" class="icon-button" aria-label={name.to_owned()} title={name.to_owned()} {disabled} {onclick}>
+            { icon.html() }
+        </button>
+    }
+}
+
+/// A callback that does one thing whatever the event says.
+fn on<E>(act: &Callback<Action>, action: impl Fn() -> Action + 'static) -> Callback<E> {
+    let act = act.clone();
+    Callback::from(move |_: E| act.emit(action()))
+}
+
+/// `1 rewrite`, `2 rewrites`.
+fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// `1,234,567`.
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `12 µs`, `3.4 ms`, `1.2 s`.
+fn duration(micros: f64) -> String {
+    match micros {
+        m if m < 1.0 => "< 1 µs".to_owned(),
+        m if m < 1_000.0 => format!("{m:.0} µs"),
+        m if m < 1_000_000.0 => format!("{:.1} ms", m / 1_000.0),
+        m => format!("{:.1} s", m / 1_000_000.0),
+    }
+}

@@ -1,0 +1,318 @@
+//! The pass rail: which passes run, in which order, with which knobs, and what each of them did.
+
+use wasm_bindgen::JsCast;
+use web_sys::{HtmlElement, HtmlInputElement, PointerEvent};
+use yew::{Callback, Event, Html, InputEvent, KeyboardEvent, component, html, use_state};
+
+use super::icons::Icon;
+use super::{PaneProps, count, duration, icon_button, on};
+use crate::dom;
+use crate::state::{Action, Lab, PipelineEdit, Travel};
+use warpscope_engine::message::{KnobInfo, PassInfo, Stage, StageResult};
+
+/// The pass rail.
+#[component]
+pub fn Passes(PaneProps { lab, act }: &PaneProps) -> Html {
+    let view = lab.view.clone().unwrap_or_default();
+    let shown = view.position.stage;
+    let edit = act.reform(Action::Pipeline);
+    let licence = {
+        let act = act.clone();
+        Callback::from(move |event: Event| act.emit(Action::FastMath(dom::is_checked(&event))))
+    };
+    html! {
+        <section class="pane passes" aria-labelledby="passes-title" data-testid="passes-pane">
+            <div class="pane-head">
+                <h2 id="passes-title">{ "Passes" }</h2>
+                <label class="switch note" title="Passes may assume x * 0 = 0">
+                    <input type="checkbox" checked={lab.bench.fast_math} onchange={licence} data-testid="fast-math" />
+                    { "fast math" }
+                </label>
+            </div>
+            <div class="pane-body scroll" tabindex="-1">
+                <ol class="stages" data-testid="pipeline">
+                    <li class={if shown == 0 { "stage origin shown" } else { "stage origin" }}>
+                        <button type="button" class="name" aria-current={(shown == 0).then_some("step")}
+                            onclick={on(act, || Action::Travel(Travel::First))}>{ "Source" }</button>
+                        if !view.kernel.is_empty() {
+                            <span class="figures">{ sizes(&view.stages, lab) }</span>
+                        }
+                    </li>
+                    { for lab.bench.pipeline.iter().enumerate().map(|(index, stage)| html! {
+                        <StageCard key={format!("{index}-{}", stage.pass)} {index} stage={stage.clone()}
+                            info={info(lab, &stage.pass)} result={view.stages.get(index).cloned()}
+                            shown={shown == index + 1} last={index + 1 == lab.bench.pipeline.len()}
+                            act={act.clone()} />
+                    }) }
+                </ol>
+                if lab.bench.pipeline.is_empty() {
+                    <p class="empty">{ "No passes yet. Search for one below." }</p>
+                }
+            </div>
+            <Chooser passes={lab.catalogue.as_ref().map(|catalogue| catalogue.passes.clone()).unwrap_or_default()} on_edit={edit} />
+        </section>
+    }
+}
+
+fn info(lab: &Lab, pass: &str) -> Option<PassInfo> {
+    lab.catalogue.as_ref().and_then(|catalogue| catalogue.passes.iter().find(|info| info.name == pass)).cloned()
+}
+
+fn sizes(stages: &[StageResult], lab: &Lab) -> String {
+    let ran = stages.iter().zip(&lab.bench.pipeline).find(|(result, stage)| stage.on && result.refused.is_none());
+    ran.map(|(result, _)| count(result.instructions.0, "instruction")).unwrap_or_default()
+}
+
+#[derive(PartialEq, yew::Properties)]
+struct StageProps {
+    index: usize,
+    stage: Stage,
+    info: Option<PassInfo>,
+    result: Option<StageResult>,
+    shown: bool,
+    last: bool,
+    act: Callback<Action>,
+}
+
+/// One entry of the pipeline.
+#[component]
+fn StageCard(props: &StageProps) -> Html {
+    let StageProps { index, stage, info, result, shown, last, act } = props;
+    let index = *index;
+    let open = use_state(|| false);
+    let edit = |edit: PipelineEdit| on(act, move || Action::Pipeline(edit.clone()));
+    let switch = {
+        let act = act.clone();
+        Callback::from(move |event: Event| {
+            act.emit(Action::Pipeline(PipelineEdit::Switch(index, dom::is_checked(&event))));
+        })
+    };
+    let rewrites = result.as_ref().map_or(0, |result| result.rewrites);
+    let refused = result.as_ref().and_then(|result| result.refused.clone());
+    let changed = stage.on && rewrites > 0;
+    let mut class = "stage".to_owned();
+    for (name, holds) in [("shown", *shown), ("off", !stage.on), ("changed", changed), ("refused", refused.is_some())] {
+        if holds {
+            class.push(' ');
+            class.push_str(name);
+        }
+    }
+    let knobs = info.as_ref().map(|info| info.knobs.clone()).unwrap_or_default();
+    let summary = info.as_ref().map_or(String::new(), |info| info.summary.clone());
+    let name = stage.pass.clone();
+    html! {
+        <li {class} data-stage={index.to_string()} data-testid={format!("stage-{index}")}>
+            { grip(index, &name, *last, act) }
+            <input type="checkbox" checked={stage.on} onchange={switch} aria-label={format!("Run {name}")} />
+            <button type="button" class="name" title={summary} disabled={!stage.on} aria-current={shown.then_some("step")}
+                onclick={on(act, move || Action::Travel(Travel::StageEnd(index + 1)))}>
+                { &name }
+            </button>
+            <span class="tools">
+                if !knobs.is_empty() {
+                    <button type="button" class="icon-button small" aria-expanded={open.to_string()}
+                        aria-label={format!("Knobs of {name}")} title="Knobs"
+                        onclick={let open = open.clone(); Callback::from(move |_| open.set(!*open))}>
+                        { Icon::Knobs.html() }
+                    </button>
+                }
+                { icon_button(Icon::Close, &format!("Remove {name}"), false, edit(PipelineEdit::Remove(index))) }
+            </span>
+            <span class="figures">
+                if let Some(why) = &refused {
+                    <span class="why">{ why }</span>
+                } else if let (true, Some(result)) = (stage.on, result) {
+                    <span class="mark" aria-hidden="true">{ if changed { "●" } else { "○" } }</span>
+                    <span>{ if changed { count(rewrites, "change") } else { "no change".to_owned() } }</span>
+                    if result.instructions.0 != result.instructions.1 {
+                        <span class="delta">{ difference(result.instructions) }</span>
+                    }
+                    if result.missed > 0 { <span>{ format!("{} refused", result.missed) }</span> }
+                    <span class="time">{ duration(result.micros) }</span>
+                } else if !stage.on {
+                    <span>{ "off" }</span>
+                }
+            </span>
+            if *open {
+                <div class="knobs">
+                    { for knobs.iter().map(|knob| knob_field(knob, stage.knobs.get(&knob.name), index, act)) }
+                </div>
+            }
+        </li>
+    }
+}
+
+fn difference((before, after): (usize, usize)) -> String {
+    if after < before { format!("−{} inst", before - after) } else { format!("+{} inst", after - before) }
+}
+
+/// The handle: dragged by a pointer, or moved by the arrow keys.
+fn grip(index: usize, name: &str, last: bool, act: &Callback<Action>) -> Html {
+    let moved = {
+        let act = act.clone();
+        Callback::from(move |(from, to): (usize, usize)| {
+            act.emit(Action::Pipeline(PipelineEdit::Move { from, to }));
+        })
+    };
+    let onkeydown = {
+        let moved = moved.clone();
+        Callback::from(move |event: KeyboardEvent| {
+            let to = match event.key().as_str() {
+                "ArrowUp" if index > 0 => index - 1,
+                "ArrowDown" if !last => index + 1,
+                _ => return,
+            };
+            event.prevent_default();
+            moved.emit((index, to));
+            dom::focus_later(format!("grip-{to}"));
+        })
+    };
+    let onpointerdown = Callback::from(|event: PointerEvent| {
+        if let Some(handle) = event.target().and_then(|target| target.dyn_into::<web_sys::Element>().ok()) {
+            // A pointer that cannot be captured still works while it stays over the list.
+            let _ = handle.set_pointer_capture(event.pointer_id());
+        }
+        if let Some(handle) = event.current_target().and_then(|target| target.dyn_into::<HtmlElement>().ok()) {
+            let _ = handle.dataset().set("dragging", "true");
+        }
+    });
+    let onpointerup = {
+        Callback::from(move |event: PointerEvent| {
+            let handle = event.current_target().and_then(|target| target.dyn_into::<HtmlElement>().ok());
+            let dragging = handle.map(|handle| {
+                let was = handle.dataset().get("dragging").is_some();
+                handle.dataset().delete("dragging");
+                was
+            });
+            let to = dom::stage_at(f64::from(event.client_x()), f64::from(event.client_y()));
+            if let (Some(true), Some(to)) = (dragging, to.filter(|&to| to != index)) {
+                moved.emit((index, to));
+            }
+        })
+    };
+    html! {
+        <button type="button" class="grip" id={format!("grip-{index}")} {onkeydown} {onpointerdown} {onpointerup}
+            aria-label={format!("Move {name}: arrow keys up and down, or drag")} title="Drag, or use the arrow keys">
+            { Icon::Grip.html() }
+        </button>
+    }
+}
+
+fn knob_field(knob: &KnobInfo, value: Option<&String>, stage: usize, act: &Callback<Action>) -> Html {
+    let turned = {
+        let (act, name, default) = (act.clone(), knob.name.clone(), knob.default.clone());
+        Callback::from(move |event: Event| {
+            let value = dom::value(&event).filter(|value| *value != default && !value.is_empty());
+            act.emit(Action::Pipeline(PipelineEdit::Turn { stage, knob: name.clone(), value }));
+        })
+    };
+    let value = value.unwrap_or(&knob.default).clone();
+    html! {
+        <label class="field" title={knob.summary.clone()}>
+            <span>{ &knob.name }</span>
+            if knob.choices.is_empty() {
+                <input type="text" value={value} onchange={turned} spellcheck="false" />
+            } else {
+                <select onchange={turned}>
+                    { for knob.choices.iter().map(|choice| html! {
+                        <option value={choice.clone()} selected={*choice == value}>{ choice }</option>
+                    }) }
+                </select>
+            }
+        </label>
+    }
+}
+
+#[derive(PartialEq, yew::Properties)]
+struct ChooserProps {
+    passes: Vec<PassInfo>,
+    on_edit: Callback<PipelineEdit>,
+}
+
+/// The search field under the list: type a part of a name or of what a pass does, choose, and it is at the end.
+#[component]
+fn Chooser(ChooserProps { passes, on_edit }: &ChooserProps) -> Html {
+    let query = use_state(String::new);
+    let open = use_state(|| false);
+    let active = use_state(|| 0usize);
+    let words: Vec<String> = query.to_lowercase().split_whitespace().map(str::to_owned).collect();
+    let found: Vec<PassInfo> = passes
+        .iter()
+        .filter(|pass| {
+            let text = format!("{} {} {}", pass.name, pass.summary, pass.paper).to_lowercase();
+            words.iter().all(|word| text.contains(word.as_str()))
+        })
+        .cloned()
+        .collect();
+    let at = (*active).min(found.len().saturating_sub(1));
+    let add = {
+        let (on_edit, query, open, active) = (on_edit.clone(), query.clone(), open.clone(), active.clone());
+        Callback::from(move |name: String| {
+            on_edit.emit(PipelineEdit::Add(name));
+            query.set(String::new());
+            active.set(0);
+            open.set(false);
+        })
+    };
+    let oninput = {
+        let (query, open, active) = (query.clone(), open.clone(), active.clone());
+        Callback::from(move |event: InputEvent| {
+            if let Some(input) = event.target().and_then(|target| target.dyn_into::<HtmlInputElement>().ok()) {
+                query.set(input.value());
+                active.set(0);
+                open.set(true);
+            }
+        })
+    };
+    let onkeydown = {
+        let (open, active, add, names) =
+            (open.clone(), active.clone(), add.clone(), found.iter().map(|pass| pass.name.clone()).collect::<Vec<_>>());
+        Callback::from(move |event: KeyboardEvent| {
+            match event.key().as_str() {
+                "ArrowDown" if !*open => open.set(true),
+                "ArrowDown" => active.set((at + 1).min(names.len().saturating_sub(1))),
+                "ArrowUp" => active.set(at.saturating_sub(1)),
+                "Enter" if *open => {
+                    if let Some(name) = names.get(at) {
+                        add.emit(name.clone());
+                    }
+                }
+                "Escape" => open.set(false),
+                _ => return,
+            }
+            event.prevent_default();
+        })
+    };
+    let show = |shown: bool| {
+        let open = open.clone();
+        Callback::from(move |_| open.set(shown))
+    };
+    html! {
+        <div class="chooser">
+            <input type="search" id="pass-search" role="combobox" placeholder="Add a pass…" aria-label="Add a pass"
+                aria-expanded={open.to_string()} aria-controls="pass-options" aria-autocomplete="list" autocomplete="off"
+                aria-activedescendant={(*open && !found.is_empty()).then(|| format!("pass-option-{at}"))}
+                value={(*query).clone()} {oninput} {onkeydown} onfocus={show(true)} onclick={show(true)} onblur={show(false)} />
+            <ul id="pass-options" role="listbox" aria-label="Passes" hidden={!*open}>
+                { for found.iter().enumerate().map(|(index, pass)| {
+                    let (add, name) = (add.clone(), pass.name.clone());
+                    // Before the field loses the focus, which would close the list under the pointer.
+                    let onmousedown = Callback::from(move |event: yew::MouseEvent| {
+                        event.prevent_default();
+                        add.emit(name.clone());
+                    });
+                    html! {
+                        <li role="option" id={format!("pass-option-{index}")} aria-selected={(index == at).to_string()} {onmousedown}>
+                            <span class="name">{ &pass.name }</span>
+                            <span class="summary">{ &pass.summary }</span>
+                            if !pass.paper.is_empty() { <cite>{ &pass.paper }</cite> }
+                        </li>
+                    }
+                }) }
+                if found.is_empty() {
+                    <li role="option" aria-selected="false" aria-disabled="true" class="none">{ "No pass is called like that." }</li>
+                }
+            </ul>
+        </div>
+    }
+}

@@ -1,0 +1,151 @@
+//! The simulator pane: what the values are like, what the runs found, and where every lane is.
+
+use warpscope_engine::message::{Settings, ValueSource};
+use yew::{Callback, Event, Html, InputEvent, component, html};
+
+use super::icons::Icon;
+use super::lanes::Lanes;
+use super::results::Results;
+use super::{PaneProps, on};
+use crate::dom;
+use crate::state::{Action, Lab, set_slider};
+
+/// Lanes a warp that a person may choose.
+const WARP_SIZES: [u32; 3] = [32, 16, 8];
+
+/// The simulator pane.
+#[component]
+pub fn Simulator(PaneProps { lab, act }: &PaneProps) -> Html {
+    let state = match (lab.stopped, lab.running, &lab.runs) {
+        (true, ..) => "stopped",
+        (_, true, _) => "running…",
+        (.., None) => "waiting for a program",
+        _ => "",
+    };
+    html! {
+        <section class="pane simulator" aria-labelledby="simulator-title" data-testid="simulator-pane">
+            <div class="pane-head">
+                <h2 id="simulator-title">{ "Simulator" }</h2>
+                <span class="note" role="status" data-testid="run-state">{ state }</span>
+                if lab.running {
+                    <button type="button" class="plain small" onclick={on(act, || Action::StopRun)} data-testid="stop">
+                        { Icon::Stop.html() }<span>{ "Stop" }</span>
+                    </button>
+                }
+                if lab.stopped {
+                    <button type="button" class="plain small" onclick={let settings = lab.settings.clone(); on(act, move || Action::Settings(settings.clone()))} data-testid="run-again">
+                        { Icon::Play.html() }<span>{ "Run again" }</span>
+                    </button>
+                }
+                <span class="space" />
+                { machine(lab, act) }
+            </div>
+            <div class="pane-body simulation">
+                <Values lab={lab.clone()} act={act.clone()} />
+                <Results lab={lab.clone()} act={act.clone()} />
+                <Lanes lab={lab.clone()} act={act.clone()} />
+            </div>
+        </section>
+    }
+}
+
+/// Machine, warp size and seed.
+fn machine(lab: &Lab, act: &Callback<Action>) -> Html {
+    let machines = lab.catalogue.as_ref().map(|catalogue| catalogue.machines.clone()).unwrap_or_default();
+    let change = |change: fn(&mut Settings, String)| {
+        let (act, settings) = (act.clone(), lab.settings.clone());
+        Callback::from(move |event: Event| {
+            let mut settings = settings.clone();
+            change(&mut settings, dom::value(&event).unwrap_or_default());
+            act.emit(Action::Settings(settings));
+        })
+    };
+    let chosen = if lab.settings.machine.is_empty() { "ampere" } else { &lab.settings.machine };
+    html! {
+        <div class="machine">
+            <label class="field">
+                <span>{ "Machine" }</span>
+                <select onchange={change(|settings, value| settings.machine = value)} data-testid="machine">
+                    { for machines.iter().map(|machine| html! {
+                        <option value={machine.name.clone()} selected={machine.name == chosen} title={machine.summary.clone()}>{ &machine.name }</option>
+                    }) }
+                </select>
+            </label>
+            <label class="field">
+                <span>{ "Warp" }</span>
+                <select onchange={change(|settings, value| settings.warp = value.parse().ok())} data-testid="warp-size">
+                    <option value="" selected={lab.settings.warp.is_none()}>{ "launch" }</option>
+                    { for WARP_SIZES.into_iter().map(|size| html! {
+                        <option value={size.to_string()} selected={lab.settings.warp == Some(size)}>{ size }</option>
+                    }) }
+                </select>
+            </label>
+            <label class="field">
+                <span>{ "Seed" }</span>
+                <input type="number" min="0" step="1" placeholder="launch" class="seed" data-testid="seed"
+                    value={lab.settings.seed.map(|seed| seed.to_string()).unwrap_or_default()}
+                    onchange={change(|settings, value| settings.seed = value.parse().ok())} />
+            </label>
+        </div>
+    }
+}
+
+/// A slider for everything that the launch makes random.
+#[component]
+fn Values(PaneProps { lab, act }: &PaneProps) -> Html {
+    let sources = lab.view.as_ref().map(|view| view.sources.clone()).unwrap_or_default();
+    let is_set = !lab.settings.sets.is_empty();
+    let reset = {
+        let settings = Settings { sets: Default::default(), ..lab.settings.clone() };
+        on(act, move || Action::Settings(settings.clone()))
+    };
+    html! {
+        <div class="part values" role="group" aria-labelledby="values-title">
+            <h3 id="values-title">
+                { "Values" }
+                <button type="button" class="quiet" disabled={!is_set} onclick={reset} data-testid="reset-values">{ "as the launch says" }</button>
+            </h3>
+            <div class="scroll part-body" tabindex={if sources.is_empty() { "-1" } else { "0" }} role="group" aria-label="Sliders">
+                { for sources.iter().map(|source| value_source(source, lab, act)) }
+                if sources.is_empty() {
+                    <p class="empty">{ "This launch has no inputs and no random buffers." }</p>
+                }
+            </div>
+        </div>
+    }
+}
+
+fn value_source(source: &ValueSource, lab: &Lab, act: &Callback<Action>) -> Html {
+    let slider = |what: &'static str, setting: &'static str, launch: Option<f64>, inverted: bool| {
+        let Some(launch) = launch else { return Html::default() };
+        let key = format!("{}.{setting}", source.name);
+        let stored = lab.settings.sets.get(&key).copied().unwrap_or(launch);
+        let shown = if inverted { 1.0 - stored } else { stored };
+        let id = format!("slider-{}-{setting}", source.name);
+        let oninput = {
+            let (act, settings) = (act.clone(), lab.settings.clone());
+            Callback::from(move |event: InputEvent| {
+                let percent: f64 = dom::value(&event).and_then(|value| value.parse().ok()).unwrap_or(0.0);
+                let value = if inverted { 1.0 - percent / 100.0 } else { percent / 100.0 };
+                act.emit(Action::Settings(set_slider(&settings, &key, value, launch)));
+            })
+        };
+        html! {
+            <div class="slider">
+                <label for={id.clone()}>{ what }</label>
+                <input type="range" {id} min="0" max="100" step="1" value={format!("{:.0}", shown * 100.0)} {oninput}
+                    style={format!("--at:{:.0}%", shown * 100.0)}
+                    aria-label={format!("{what} of {}", source.name)} data-testid={format!("slider-{}-{setting}", source.name)} />
+                <output>{ format!("{:.0} %", shown * 100.0) }</output>
+            </div>
+        }
+    };
+    html! {
+        <div class="value-source">
+            <p><code>{ &source.name }</code><span class="note">{ &source.what }</span></p>
+            { slider("True probability", "true", source.truth, false) }
+            { slider("Zero probability", "zero", source.zero, false) }
+            { slider("Divergence", "coherence", source.coherence, true) }
+        </div>
+    }
+}

@@ -1,0 +1,184 @@
+//! The source pane: the program and its launch in two tabs, and the list of mistakes.
+
+use std::rc::Rc;
+
+use warpscope_engine::message::{Diagnostic, Language, Run};
+use yew::{Callback, Html, KeyboardEvent, component, html, use_state};
+
+use super::{PaneProps, count, on, thousands};
+use crate::editor::{EditorBox, LineLevel};
+use crate::state::{Action, Lab, Pane, Selection, Tab};
+
+/// The source pane.
+#[component]
+pub fn Source(PaneProps { lab, act }: &PaneProps) -> Html {
+    let jump = use_state(|| None::<(Tab, usize, u32)>);
+    let view = lab.view.clone().unwrap_or_default();
+    let (in_launch, in_source): (Vec<Diagnostic>, Vec<Diagnostic>) =
+        view.diagnostics.iter().cloned().partition(|diagnostic| diagnostic.in_launch);
+    let jump_in = |tab: Tab| (*jump).filter(|jump| jump.0 == tab).map(|(_, offset, number)| (offset, number));
+    let on_line = {
+        let (act, blocks) = (act.clone(), view.source_blocks.clone());
+        Callback::from(move |line: usize| {
+            let block = blocks.get(line.wrapping_sub(1)).filter(|block| !block.is_empty());
+            act.emit(Action::Select(block.map(|block| Selection { block: block.clone(), by: Pane::Source })));
+        })
+    };
+    let marked = marked_lines(lab);
+    let show_marked = lab.selected.as_ref().is_some_and(|selection| selection.by != Pane::Source);
+    let launch_text = if lab.bench.launch.is_empty() { view.launch.clone() } else { lab.bench.launch.clone() };
+    // A derived launch arrives with the view; the editor takes it over when it is another one.
+    let launch_version = use_state(|| (0u32, String::new()));
+    if launch_version.1 != launch_text && lab.bench.launch.is_empty() {
+        launch_version.set((launch_version.0 + 1, launch_text.clone()));
+    }
+    let on_place = {
+        let (act, jump) = (act.clone(), jump.clone());
+        Callback::from(move |(tab, offset): (Tab, usize)| {
+            act.emit(Action::Tab(tab));
+            jump.set(Some((tab, offset, jump.map_or(0, |jump| jump.2) + 1)));
+        })
+    };
+    let language = if view.language == Language::Ptx { "PTX" } else { "text IR" };
+    html! {
+        <section class="pane source" aria-label="Source" data-testid="source-pane">
+            <div class="pane-head">
+                { tabs(lab.tab, act) }
+                <span class="note">{ if lab.tab == Tab::Source { language } else if view.launch_is_derived { "derived" } else { "" } }</span>
+            </div>
+            <div class="pane-body editors" role="tabpanel" id="source-panel" aria-labelledby={tab_id(lab.tab)}>
+                <EditorBox
+                    label="Program" hint="Write a kernel, or paste the PTX that nvcc printed."
+                    text={lab.bench.source.clone()} version={lab.text_version} language={view.language}
+                    diagnostics={in_source} {marked} {show_marked} heat={source_heat(lab)}
+                    hidden={lab.tab != Tab::Source} jump={jump_in(Tab::Source)}
+                    on_change={act.reform(Action::EditSource)} {on_line}
+                />
+                <EditorBox
+                    label="Launch" hint="How the kernel is run: grid, block, and what its parameters hold."
+                    text={launch_text} version={lab.text_version.wrapping_mul(1 << 16) + launch_version.0} language={Language::Wir}
+                    diagnostics={in_launch} hidden={lab.tab != Tab::Launch} jump={jump_in(Tab::Launch)}
+                    on_change={act.reform(Action::EditLaunch)} on_line={Callback::noop()}
+                />
+            </div>
+            { mistakes(&view.diagnostics, &on_place) }
+        </section>
+    }
+}
+
+fn tab_id(tab: Tab) -> &'static str {
+    match tab {
+        Tab::Source => "tab-source",
+        Tab::Launch => "tab-launch",
+    }
+}
+
+fn tabs(shown: Tab, act: &Callback<Action>) -> Html {
+    let other = if shown == Tab::Source { Tab::Launch } else { Tab::Source };
+    let onkeydown = {
+        let act = act.clone();
+        Callback::from(move |event: KeyboardEvent| {
+            if ["ArrowLeft", "ArrowRight", "Home", "End"].contains(&event.key().as_str()) {
+                event.prevent_default();
+                act.emit(Action::Tab(other));
+                crate::dom::focus(tab_id(other));
+            }
+        })
+    };
+    let tab = |tab: Tab, name: &'static str| {
+        html! {
+            <button type="button" role="tab" id={tab_id(tab)} aria-selected={(shown == tab).to_string()}
+                aria-controls="source-panel" tabindex={if shown == tab { "0" } else { "-1" }}
+                onclick={on(act, move || Action::Tab(tab))}>{ name }</button>
+        }
+    };
+    html! {
+        <div role="tablist" aria-label="Texts" class="tabs" {onkeydown}>
+            { tab(Tab::Source, "Source") }
+            { tab(Tab::Launch, "Launch") }
+        </div>
+    }
+}
+
+/// The list under the editor. It is always there for screen readers, which announce a change of its summary.
+fn mistakes(diagnostics: &[Diagnostic], on_place: &Callback<(Tab, usize)>) -> Html {
+    let errors = diagnostics.iter().filter(|diagnostic| !diagnostic.is_warning).count();
+    let summary = match (errors, diagnostics.len() - errors) {
+        (0, 0) => "No mistakes".to_owned(),
+        (0, warnings) => count(warnings, "warning"),
+        (errors, 0) => count(errors, "error"),
+        (errors, warnings) => format!("{}, {}", count(errors, "error"), count(warnings, "warning")),
+    };
+    html! {
+        <div class="mistakes" data-testid="diagnostics">
+            <p class={if errors > 0 { "summary bad" } else { "summary" }} role="status">{ summary }</p>
+            if !diagnostics.is_empty() {
+                <ul>
+                    { for diagnostics.iter().map(|diagnostic| {
+                        let tab = if diagnostic.in_launch { Tab::Launch } else { Tab::Source };
+                        let from = diagnostic.from;
+                        let onclick = on_place.reform(move |_| (tab, from));
+                        html! {
+                            <li class={if diagnostic.is_warning { "warning" } else { "error" }}>
+                                <button type="button" {onclick}>
+                                    <span class="place">
+                                        { format!("{}{}:{}", if diagnostic.in_launch { "launch " } else { "" }, diagnostic.line, diagnostic.column) }
+                                    </span>
+                                    <span class="message">
+                                        { &diagnostic.message }
+                                        if !diagnostic.hint.is_empty() { <em>{ &diagnostic.hint }</em> }
+                                    </span>
+                                    <code class="code">{ &diagnostic.code }</code>
+                                </button>
+                            </li>
+                        }
+                    }) }
+                </ul>
+            }
+        </div>
+    }
+}
+
+/// The lines of the selected block in the source.
+fn marked_lines(lab: &Lab) -> Vec<u32> {
+    let (Some(view), Some(selection)) = (&lab.view, &lab.selected) else { return Vec::new() };
+    (1..).zip(&view.source_blocks).filter(|(_, block)| **block == selection.block).map(|(line, _)| line).collect()
+}
+
+/// How often the lines of the source ran, while the result belongs to this source.
+fn source_heat(lab: &Lab) -> Rc<Vec<LineLevel>> {
+    let run = lab.runs.as_ref().filter(|_| !lab.running).and_then(|runs| runs.before.as_ref().ok());
+    Rc::new(run.map(line_levels).unwrap_or_default())
+}
+
+/// Issues of each line, relative to the hottest.
+pub fn line_levels(run: &Run) -> Vec<LineLevel> {
+    let hottest = run.lines.iter().map(|line| line.issues).max().unwrap_or(0).max(1);
+    run.lines
+        .iter()
+        .filter(|line| line.issues > 0)
+        .map(|line| LineLevel {
+            line: line.line,
+            level: heat_level(line.issues, hottest),
+            label: short_number(line.issues),
+        })
+        .collect()
+}
+
+/// The square root keeps lines that ran a few times apart from those that never did.
+pub fn heat_level(issues: u64, hottest: u64) -> f64 {
+    let level = (issues as f64 / hottest.max(1) as f64).sqrt();
+    (level * 100.0).round() / 100.0
+}
+
+/// At most four characters: `999`, `12k`, `3.4M`.
+pub fn short_number(number: u64) -> String {
+    match number {
+        0..1_000 => number.to_string(),
+        1_000..10_000 => format!("{:.1}k", number as f64 / 1e3),
+        10_000..1_000_000 => format!("{}k", number / 1_000),
+        1_000_000..10_000_000 => format!("{:.1}M", number as f64 / 1e6),
+        10_000_000..1_000_000_000 => format!("{}M", number / 1_000_000),
+        _ => thousands(number / 1_000_000_000) + "G",
+    }
+}

@@ -1,0 +1,70 @@
+//! The transport: one row of buttons and a scrubber over all changes of all passes.
+
+use yew::{Callback, Html, InputEvent, component, html};
+
+use super::icons::Icon;
+use super::{PaneProps, icon_button, on};
+use crate::dom;
+use crate::state::{Action, Travel};
+
+/// The transport.
+#[component]
+pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
+    let view = lab.view.clone().unwrap_or_default();
+    let timeline = lab.timeline();
+    let at = timeline.index(lab.position);
+    let last = timeline.len() - 1;
+    let pass = |stage: usize| lab.bench.pipeline.get(stage.wrapping_sub(1)).map_or("source", |stage| stage.pass.as_str());
+    let stop = timeline.stops()[at];
+    let rewrites = view.stages.get(stop.stage.wrapping_sub(1)).map_or(0, |result| result.rewrites);
+    let place = match (stop.stage, rewrites) {
+        (0, _) => "Source".to_owned(),
+        (stage, 0) => format!("{}: no change", pass(stage)),
+        (stage, rewrites) => format!("{}: change {} of {rewrites}", pass(stage), stop.step),
+    };
+    let travel = |travel: Travel| on(act, move || Action::Travel(travel));
+    let scrub = {
+        let act = act.clone();
+        Callback::from(move |event: InputEvent| {
+            if let Some(to) = dom::value(&event).and_then(|value| value.parse().ok()) {
+                act.emit(Action::Travel(Travel::To(to)));
+            }
+        })
+    };
+    let playing = lab.playing;
+    let (icon, name) = if playing { (Icon::Pause, "Pause") } else { (Icon::Play, "Play") };
+    let sentence = view.remark.as_ref().filter(|_| stop.stage > 0).map(|remark| remark.message.clone());
+    html! {
+        <footer class="transport" role="region" aria-label="Transport" data-testid="transport">
+            <div class="buttons" role="group" aria-label="Steps">
+                { icon_button(Icon::First, "First", at == 0, travel(Travel::First)) }
+                { icon_button(Icon::Back, "Back", at == 0, travel(Travel::Back)) }
+                <button type="button" class="icon-button play" aria-label={name} title={name} disabled={last == 0}
+                    onclick={on(act, move || Action::Play(!playing))}>{ icon.html() }</button>
+                { icon_button(Icon::Forward, "Forward", at == last, travel(Travel::Forward)) }
+                { icon_button(Icon::Last, "Last", at == last, travel(Travel::Last)) }
+            </div>
+            <div class="scrubber">
+                <div class="track" aria-hidden="true">
+                    { for timeline.ranges().into_iter().map(|(stage, from, to)| {
+                        let mut class = "part".to_owned();
+                        if stop.stage == stage { class.push_str(" shown"); }
+                        if at >= to { class.push_str(" done"); }
+                        html! {
+                            <span {class} style={format!("flex-grow:{}", to - from + 1)} title={pass(stage).to_owned()}>
+                                <i>{ pass(stage) }</i>
+                            </span>
+                        }
+                    }) }
+                </div>
+                <input type="range" min="0" max={last.to_string()} step="1" value={at.to_string()} disabled={last == 0}
+                    aria-label="Position" aria-valuetext={place.clone()} oninput={scrub} data-testid="scrubber" />
+            </div>
+            <p class="place" role="status" data-testid="place">
+                <b>{ format!("{at} / {last}") }</b>
+                <span>{ place }</span>
+                if let Some(sentence) = sentence { <span class="sentence">{ super::change::with_code(&sentence) }</span> }
+            </p>
+        </footer>
+    }
+}
