@@ -312,7 +312,8 @@ impl Reducible for Lab {
                 lab.forget_runs();
             }
             Action::Pipeline(edit) => {
-                lab.position = edit.apply(&mut lab.bench.pipeline, &lab.timeline_position());
+                let position = lab.timeline_position();
+                lab.position = edit.apply(&mut lab.bench.pipeline, &position);
                 lab.forget_runs();
             }
             Action::FastMath(on) => {

@@ -283,16 +283,16 @@ fn Chooser(ChooserProps { passes, on_edit }: &ChooserProps) -> Html {
             event.prevent_default();
         })
     };
-    let show = |shown: bool| {
+    fn show<E>(open: &yew::UseStateHandle<bool>, shown: bool) -> Callback<E> {
         let open = open.clone();
-        Callback::from(move |_| open.set(shown))
-    };
+        Callback::from(move |_: E| open.set(shown))
+    }
     html! {
         <div class="chooser">
             <input type="search" id="pass-search" role="combobox" placeholder="Add a pass…" aria-label="Add a pass"
                 aria-expanded={open.to_string()} aria-controls="pass-options" aria-autocomplete="list" autocomplete="off"
                 aria-activedescendant={(*open && !found.is_empty()).then(|| format!("pass-option-{at}"))}
-                value={(*query).clone()} {oninput} {onkeydown} onfocus={show(true)} onclick={show(true)} onblur={show(false)} />
+                value={(*query).clone()} {oninput} {onkeydown} onfocus={show(&open, true)} onclick={show(&open, true)} onblur={show(&open, false)} />
             <ul id="pass-options" role="listbox" aria-label="Passes" hidden={!*open}>
                 { for found.iter().enumerate().map(|(index, pass)| {
                     let (add, name) = (add.clone(), pass.name.clone());
