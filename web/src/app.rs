@@ -8,9 +8,7 @@ use gloo::utils::{document, window};
 use warpscope_engine::message::{Look, Request, Simulate, Watch};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, KeyboardEvent};
-use yew::{
-    Callback, Html, component, hook, html, use_callback, use_effect_with, use_memo, use_mut_ref, use_reducer,
-};
+use yew::{Callback, Html, component, hook, html, use_callback, use_effect_with, use_memo, use_mut_ref, use_reducer};
 
 use crate::dom;
 use crate::state::{Action, Dialog, Lab, Notice, Theme, Travel, Watched};
@@ -158,7 +156,8 @@ fn use_time(lab: &Snapshot, act: &Callback<Action>) {
     {
         let act = act.clone();
         use_effect_with(lab.playing, move |&playing| {
-            let timer = playing.then(|| Interval::new(STOP_PAUSE_MS, move || act.emit(Action::Travel(Travel::Forward))));
+            let timer =
+                playing.then(|| Interval::new(STOP_PAUSE_MS, move || act.emit(Action::Travel(Travel::Forward))));
             move || drop(timer)
         });
     }
@@ -222,11 +221,16 @@ fn use_shortcuts(playing: bool, act: &Callback<Action>) {
         let listener = EventListener::new(&document(), "keydown", move |event| {
             let Some(event) = event.dyn_ref::<KeyboardEvent>() else { return };
             let free = !event.default_prevented() && !event.ctrl_key() && !event.alt_key() && !event.meta_key();
-            if !free || dom::is_typing() || document().query_selector("dialog[open]").is_ok_and(|dialog| dialog.is_some()) {
+            if !free
+                || dom::is_typing()
+                || document().query_selector("dialog[open]").is_ok_and(|dialog| dialog.is_some())
+            {
                 return;
             }
             let element = event.target().and_then(|target| target.dyn_into::<Element>().ok());
-            let has_arrows = element.is_some_and(|element| element.closest("input, .canvas, [role=tablist]").is_ok_and(|found| found.is_some()));
+            let has_arrows = element.is_some_and(|element| {
+                element.closest("input, .canvas, [role=tablist]").is_ok_and(|found| found.is_some())
+            });
             let action = match event.key().as_str() {
                 "ArrowLeft" if !has_arrows => Action::Travel(Travel::Back),
                 "ArrowRight" if !has_arrows => Action::Travel(Travel::Forward),

@@ -23,15 +23,13 @@ const SMALL_PASSES: &[&str] = &["copy-prop", "const-fold", "dce", "simplify-cfg"
 /// The gallery, grouped under headings.
 pub const GALLERY: &[(&str, &[Example])] = &[(
     "Small programs",
-    &[
-        Example {
-            file: "first-look.wir",
-            launch: None,
-            title: "First look",
-            summary: "A divergent branch, a loop, and something to do for every small pass.",
-            passes: SMALL_PASSES,
-        },
-    ],
+    &[Example {
+        file: "first-look.wir",
+        launch: None,
+        title: "First look",
+        summary: "A divergent branch, a loop, and something to do for every small pass.",
+        passes: SMALL_PASSES,
+    }],
 )];
 
 const FIRST: &str = include_str!("../../www/examples/first-look.wir");

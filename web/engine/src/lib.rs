@@ -1,21 +1,52 @@
-//! The laboratory behind a message. The page and its worker speak in [`message`]; [`run`] answers.
-//! The npm package speaks in [`api`].
+//! The laboratory behind a message. The page and its worker speak in [`message`]; an [`Engine`] answers. The npm package
+//! speaks in [`api`].
 
 pub mod api;
+mod catalogue;
+mod comparison;
+mod drawing;
 pub mod message;
+mod program;
+mod share;
+mod simulation;
+mod view;
 
-use message::{Catalogue, Request, Response, Run, Simulated, View};
+use message::{Bench, Request, Response};
 
-/// Answers one request of the page. Never panics on bad input: what is wrong with a program is part of the answer.
-pub fn run(request: Request) -> Response {
-    match request {
-        Request::Catalogue => Response::Catalogue(Catalogue::default()),
-        Request::Look(_) => Response::View(Box::new(View::default())),
-        Request::Simulate(_) => {
-            Response::Simulated(Box::new(Simulated { before: Ok(Run::default()), after: Ok(Run::default()) }))
+/// Answers requests. What it remembers only saves it from computing twice; every answer depends on its request alone.
+pub struct Engine {
+    clock: fn() -> f64,
+    opened: Option<(Bench, view::Opened)>,
+    watched: simulation::Watcher,
+}
+
+impl Engine {
+    /// An engine that remembers nothing. `clock` gives microseconds since some moment.
+    pub fn new(clock: fn() -> f64) -> Engine {
+        Engine { clock, opened: None, watched: simulation::Watcher::default() }
+    }
+
+    /// Answers one request. Never panics on bad input: what is wrong with a program is part of the answer.
+    pub fn answer(&mut self, request: Request) -> Response {
+        match request {
+            Request::Catalogue => Response::Catalogue(catalogue::catalogue()),
+            Request::Look(look) => {
+                let remembered = self.opened.take().filter(|(bench, _)| *bench == look.bench);
+                let (bench, mut opened) = match remembered {
+                    Some(remembered) => remembered,
+                    None => {
+                        let opened = view::Opened::new(&look.bench, self.clock);
+                        (look.bench, opened)
+                    }
+                };
+                let view = opened.view(look.position, look.scope);
+                self.opened = Some((bench, opened));
+                Response::View(Box::new(view))
+            }
+            Request::Simulate(simulate) => Response::Simulated(Box::new(simulation::simulate(&simulate))),
+            Request::Watch(watch) => Response::Watched(self.watched.moment(&watch).map(Box::new)),
+            Request::Share(shared) => Response::Link(share::link(&shared)),
+            Request::Open(link) => Response::Opened(share::open(&link).map(Box::new)),
         }
-        Request::Watch(_) => Response::Watched(Err("not yet".to_owned())),
-        Request::Share(_) => Response::Link(Err("not yet".to_owned())),
-        Request::Open(_) => Response::Opened(Err("not yet".to_owned())),
     }
 }

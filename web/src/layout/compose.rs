@@ -73,7 +73,8 @@ pub fn cross_borders(graph: &Graph, nest: &Nest) -> Wiring {
 
 /// Puts all regions into one drawing.
 pub fn assemble(graph: &Graph, nest: &Nest, regions: Vec<Option<LaidRegion>>) -> Placement {
-    let regions: Vec<LaidRegion> = regions.into_iter().map(|region| region.expect("every region is laid out")).collect();
+    let regions: Vec<LaidRegion> =
+        regions.into_iter().map(|region| region.expect("every region is laid out")).collect();
     let mut origins = vec![Point { x: 0.0, y: 0.0 }; regions.len()];
     let mut placement = Placement { width: regions[0].width, height: regions[0].height, ..Placement::default() };
     for (index, region) in regions.iter().enumerate() {
@@ -89,14 +90,13 @@ pub fn assemble(graph: &Graph, nest: &Nest, regions: Vec<Option<LaidRegion>>) ->
                 Item::Loop(inner) => origins[inner] = at,
                 Item::Block(block) => {
                     let node = graph.nodes[block];
-                    placement
-                        .blocks
-                        .insert(node.id, Rect { x: at.x, y: at.y, width: node.width, height: node.height });
+                    placement.blocks.insert(node.id, Rect { x: at.x, y: at.y, width: node.width, height: node.height });
                 }
             }
         }
     }
-    placement.routes = (0..graph.edges.len()).map(|edge| string_together(graph, nest, &regions, &origins, edge)).collect();
+    placement.routes =
+        (0..graph.edges.len()).map(|edge| string_together(graph, nest, &regions, &origins, edge)).collect();
     placement
 }
 

@@ -91,7 +91,8 @@ struct Link {
 /// Arranges the items of one region in rows and links them.
 pub fn layer(graph: &Graph, nest: &Nest, wiring: &Wiring, laid: &[Option<LaidRegion>], region: usize) -> Layers {
     let head = nest.regions[region].head;
-    let mut layers = Layers { nodes: Vec::new(), rows: Vec::new(), arcs: Vec::new(), backs: Vec::new(), margins: Vec::new(), head };
+    let mut layers =
+        Layers { nodes: Vec::new(), rows: Vec::new(), arcs: Vec::new(), backs: Vec::new(), margins: Vec::new(), head };
     let mut node_of = BTreeMap::new();
     for &item in &nest.regions[region].items {
         let (spot, width, height) = match item {

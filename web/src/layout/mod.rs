@@ -177,6 +177,7 @@ pub fn lay_out(graph: &Graph, previous: Option<&Placement>) -> Placement {
 
 impl Rect {
     /// Whether the insides of the two boxes have a point in common.
+    #[cfg(test)]
     pub fn overlaps(&self, other: &Rect) -> bool {
         self.x < other.x + other.width
             && other.x < self.x + self.width

@@ -75,8 +75,11 @@ pub fn route(layers: &Layers) -> LaidRegion {
             add(layers.nodes[arc.from.0].row, from_x(arc.from), to, net)
         })
         .collect();
-    let backs: Vec<usize> =
-        layers.backs.iter().map(|wire| add(layers.nodes[wire.from.0].row, from_x(wire.from), lane, Net::Lane)).collect();
+    let backs: Vec<usize> = layers
+        .backs
+        .iter()
+        .map(|wire| add(layers.nodes[wire.from.0].row, from_x(wire.from), lane, Net::Lane))
+        .collect();
     let margins: Vec<(usize, usize)> = (layers.margins.iter())
         .map(|wire| {
             let (out, end) = (margin_lanes[&wire.target], &layers.nodes[wire.to]);
@@ -99,7 +102,13 @@ pub fn route(layers: &Layers) -> LaidRegion {
         let ports = nodes.iter().any(|&node| matches!(layers.nodes[node].role, Role::Port(_)));
         y += match (tracks[row], last) {
             (0, true) if ports => 0.0,
-            (0, true) => if is_loop { PADDING } else { 0.0 },
+            (0, true) => {
+                if is_loop {
+                    PADDING
+                } else {
+                    0.0
+                }
+            }
             (tracks, _) => 2.0 * LEAD + (tracks.max(1) - 1) as f64 * TRACK,
         };
     }
@@ -275,7 +284,8 @@ fn assign_tracks(segments: &mut [Segment], gaps: usize) -> Vec<usize> {
                 .filter(|&&other| meets(&segments[index], &segments[other]))
                 .map(|&other| segments[other].track + 1)
                 .max();
-            let shared = placed.iter().rev().take(EXACT_TRACKS).find(|&&other| segments[other].net == segments[index].net);
+            let shared =
+                placed.iter().rev().take(EXACT_TRACKS).find(|&&other| segments[other].net == segments[index].net);
             let track = match shared {
                 Some(&other) => segments[other].track.max(track.unwrap_or(0)),
                 None => track.unwrap_or(0),

@@ -137,7 +137,9 @@ fn an_irreducible_loop_has_two_ways_in() {
 fn the_others_keep_their_order_when_a_block_goes() {
     let fan = |ids: &[u32]| Graph {
         nodes: ids.iter().map(|&id| Node { id, width: 80.0, height: 30.0 }).collect(),
-        edges: (1..ids.len() as u16).map(|case| Edge { from: 0, to: case.into(), kind: EdgeKind::Case(case - 1) }).collect(),
+        edges: (1..ids.len() as u16)
+            .map(|case| Edge { from: 0, to: case.into(), kind: EdgeKind::Case(case - 1) })
+            .collect(),
     };
     let before = lay_out(&fan(&[0, 5, 3, 9, 7]), None);
     let after = lay_out(&fan(&[0, 5, 9, 7]), Some(&before));

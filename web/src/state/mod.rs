@@ -18,7 +18,7 @@ use warpscope_engine::message::{
 use yew::Reducible;
 
 pub use pipeline::PipelineEdit;
-pub use share::{LINK_LIMITS, link_advice};
+pub use share::link_advice;
 pub use timeline::{Timeline, Travel};
 
 use crate::examples;

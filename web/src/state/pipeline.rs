@@ -27,8 +27,6 @@ pub enum PipelineEdit {
         /// Its value.
         value: Option<String>,
     },
-    /// Takes all entries out.
-    Clear,
 }
 
 impl PipelineEdit {
@@ -59,10 +57,6 @@ impl PipelineEdit {
                     None => pipeline[stage].knobs.remove(&knob),
                 };
                 end(stage)
-            }
-            PipelineEdit::Clear => {
-                pipeline.clear();
-                Position::END
             }
             _ => *position,
         }

@@ -1,7 +1,7 @@
 //! What to tell a person about the length of a link.
 
 /// Lengths in characters up to which links work: in every chat, in phones' address bars, and in all address bars.
-pub const LINK_LIMITS: [usize; 3] = [2_000, 8_000, 32_000];
+const LINK_LIMITS: [usize; 3] = [2_000, 8_000, 32_000];
 
 /// A warning about a link that is too long for some; none for one that works everywhere.
 pub fn link_advice(length: usize) -> Option<&'static str> {

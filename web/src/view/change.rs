@@ -4,7 +4,9 @@ use std::rc::Rc;
 
 use warpscope_engine::message::{DiffLine, Remark, Run, Scope};
 use web_sys::HtmlElement;
-use yew::{Callback, Html, KeyboardEvent, MouseEvent, component, html, use_effect_with, use_memo, use_node_ref, use_state};
+use yew::{
+    Callback, Html, KeyboardEvent, MouseEvent, component, html, use_effect_with, use_memo, use_node_ref, use_state,
+};
 
 use super::source::{heat_level, short_number};
 use super::{PaneProps, count};
@@ -52,11 +54,7 @@ pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
 /// The sentence that says why.
 fn reason(remark: Option<&Remark>, stage: usize) -> Html {
     let Some(remark) = remark else {
-        let text = if stage == 0 {
-            "The source, before any pass."
-        } else {
-            "This pass changed nothing here."
-        };
+        let text = if stage == 0 { "The source, before any pass." } else { "This pass changed nothing here." };
         return html! { <div class="reason none" data-testid="reason"><p>{ text }</p></div> };
     };
     html! {
@@ -165,7 +163,8 @@ fn Comparison(ComparisonProps { diff, selected, run, act }: &ComparisonProps) ->
                 _ => return,
             };
             event.prevent_default();
-            let mut blocks: Vec<&str> = lines.0.iter().map(|line| line.block.as_str()).filter(|block| !block.is_empty()).collect();
+            let mut blocks: Vec<&str> =
+                lines.0.iter().map(|line| line.block.as_str()).filter(|block| !block.is_empty()).collect();
             blocks.dedup();
             let at = selected.as_ref().and_then(|selection| blocks.iter().position(|block| *block == selection.block));
             let next = match at {
@@ -206,7 +205,12 @@ fn Comparison(ComparisonProps { diff, selected, run, act }: &ComparisonProps) ->
     }
 }
 
-fn line_row(line: &DiffLine, selected: Option<&Selection>, heat: &std::collections::BTreeMap<usize, (u64, f64)>, act: &Callback<Action>) -> Html {
+fn line_row(
+    line: &DiffLine,
+    selected: Option<&Selection>,
+    heat: &std::collections::BTreeMap<usize, (u64, f64)>,
+    act: &Callback<Action>,
+) -> Html {
     let (kind, sign, spoken) = match (line.before, line.after) {
         (Some(_), None) => ("removed", "−", "removed"),
         (None, Some(_)) => ("added", "+", "added"),
@@ -240,7 +244,9 @@ fn line_row(line: &DiffLine, selected: Option<&Selection>, heat: &std::collectio
 fn marked_text(line: &DiffLine) -> Html {
     let Some((from, to)) = line.changed else { return html! { &line.text } };
     let characters: Vec<char> = line.text.chars().collect();
-    let piece = |from: usize, to: usize| characters[from.min(characters.len())..to.min(characters.len())].iter().collect::<String>();
+    let piece = |from: usize, to: usize| {
+        characters[from.min(characters.len())..to.min(characters.len())].iter().collect::<String>()
+    };
     html! { <>{ piece(0, from) }<mark>{ piece(from, to) }</mark>{ piece(to, usize::MAX) }</> }
 }
 

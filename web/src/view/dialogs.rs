@@ -18,7 +18,9 @@ pub fn Dialogs(PaneProps { lab, act }: &PaneProps) -> Html {
         None => return Html::default(),
         Some(Dialog::Examples) => ("Examples", html! { <Gallery act={act.clone()} /> }),
         Some(Dialog::Help) => ("Shortcuts and marks", help()),
-        Some(Dialog::Share(link)) => ("Share", html! { <Link link={link.clone()} source={lab.bench.source.clone()} act={act.clone()} /> }),
+        Some(Dialog::Share(link)) => {
+            ("Share", html! { <Link link={link.clone()} source={lab.bench.source.clone()} act={act.clone()} /> })
+        }
     };
     html! { <Frame {title} {close}>{ body }</Frame> }
 }
@@ -163,11 +165,13 @@ fn Link(LinkProps { link, source, act }: &LinkProps) -> Html {
         Callback::from(move |_| {
             let (act, copied, link) = (act.clone(), copied.clone(), link.clone());
             wasm_bindgen_futures::spawn_local(async move {
-                let written = wasm_bindgen_futures::JsFuture::from(window().navigator().clipboard().write_text(&link)).await;
+                let written =
+                    wasm_bindgen_futures::JsFuture::from(window().navigator().clipboard().write_text(&link)).await;
                 if written.is_ok() {
                     copied.set(true);
                 } else {
-                    let text = "The browser does not let the page copy. Select the link and copy it yourself.".to_owned();
+                    let text =
+                        "The browser does not let the page copy. Select the link and copy it yourself.".to_owned();
                     act.emit(Action::Notice(Some(Notice { text, is_error: true })));
                 }
             });

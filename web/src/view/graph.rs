@@ -4,8 +4,8 @@
 use std::rc::Rc;
 
 use gloo::events::{EventListener, EventListenerOptions};
-use wasm_bindgen::JsCast;
 use warpscope_engine::message::{self, GraphBlock, Run};
+use wasm_bindgen::JsCast;
 use web_sys::{HtmlElement, PointerEvent, ResizeObserver, WheelEvent};
 use yew::{Callback, Html, KeyboardEvent, component, html, use_effect_with, use_mut_ref, use_node_ref, use_state};
 
@@ -45,7 +45,8 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
             Some((_, placement)) => placement.clone(),
             None => {
                 let before = previous.take().filter(|(of, _)| of.kernel == view.kernel);
-                let placed = Rc::new(layout::lay_out(&boxes(&view.graph), before.as_ref().map(|(_, placement)| &**placement)));
+                let placed =
+                    Rc::new(layout::lay_out(&boxes(&view.graph), before.as_ref().map(|(_, placement)| &**placement)));
                 if let Some(view) = &lab.view {
                     *previous = Some((view.clone(), placed.clone()));
                 }
@@ -89,13 +90,20 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
                 let pane = element.clone();
                 let options = EventListenerOptions::enable_prevent_default();
                 EventListener::new_with_options(&element, "wheel", options, move |event| {
-                    let Some(event) = event.dyn_ref::<WheelEvent>().filter(|event| event.ctrl_key() || event.meta_key()) else {
+                    let Some(event) =
+                        event.dyn_ref::<WheelEvent>().filter(|event| event.ctrl_key() || event.meta_key())
+                    else {
                         return;
                     };
                     event.prevent_default();
                     let new = zoomed(scale, (-event.delta_y() / 300.0).exp());
                     let corner = pane.get_bounding_client_rect();
-                    keep_point(&pane, f64::from(event.client_x()) - corner.left(), f64::from(event.client_y()) - corner.top(), new / scale);
+                    keep_point(
+                        &pane,
+                        f64::from(event.client_x()) - corner.left(),
+                        f64::from(event.client_y()) - corner.top(),
+                        new / scale,
+                    );
                     chosen_scale.set(Some(new));
                 })
             });
@@ -107,7 +115,8 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
         use_effect_with((lab.selected.clone(), view.position), move |(selected, _)| {
             let elsewhere = selected.as_ref().is_some_and(|selection| selection.by != Pane::Graph);
             if let Some(element) = place.cast::<HtmlElement>()
-                && let Ok(Some(block)) = element.query_selector(if elsewhere { ".block.selected" } else { ".block.changed" })
+                && let Ok(Some(block)) =
+                    element.query_selector(if elsewhere { ".block.selected" } else { ".block.changed" })
             {
                 dom::reveal(&block);
             }
@@ -119,7 +128,12 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
         Callback::from(move |_| {
             let new = zoomed(scale, factor);
             if let Some(pane) = place.cast::<HtmlElement>() {
-                keep_point(&pane, f64::from(pane.client_width()) / 2.0, f64::from(pane.client_height()) / 2.0, new / scale);
+                keep_point(
+                    &pane,
+                    f64::from(pane.client_width()) / 2.0,
+                    f64::from(pane.client_height()) / 2.0,
+                    new / scale,
+                );
             }
             chosen_scale.set(Some(new));
         })
@@ -132,7 +146,11 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
     let onkeydown = walk(lab.selected.clone(), lab.view.clone(), placement.clone(), act.clone());
     let run = lab.runs.as_ref().filter(|_| !lab.running).and_then(|runs| runs.after.as_ref().ok());
     let hottest = run.map_or(0, |run| run.lines.iter().map(|line| line.issues).max().unwrap_or(0));
-    let focusable = lab.selected.as_ref().and_then(|selection| view.graph.blocks.iter().position(|block| block.name == selection.block)).unwrap_or(0);
+    let focusable = lab
+        .selected
+        .as_ref()
+        .and_then(|selection| view.graph.blocks.iter().position(|block| block.name == selection.block))
+        .unwrap_or(0);
     html! {
         <section class="pane graph" aria-labelledby="graph-title" data-testid="graph-pane">
             <div class="pane-head">
@@ -197,9 +215,10 @@ type PointerCallback = Callback<PointerEvent>;
 fn panning(place: &yew::NodeRef) -> (PointerCallback, PointerCallback, PointerCallback) {
     let pane = place.clone();
     let down = Callback::from(move |event: PointerEvent| {
-        let on_block = event.target().and_then(|target| target.dyn_into::<web_sys::Element>().ok()).is_some_and(|element| {
-            element.closest(".block").is_ok_and(|found| found.is_some())
-        });
+        let on_block = event
+            .target()
+            .and_then(|target| target.dyn_into::<web_sys::Element>().ok())
+            .is_some_and(|element| element.closest(".block").is_ok_and(|found| found.is_some()));
         let by_mouse = event.pointer_type() == "mouse" && event.button() == 0;
         if let Some(pane) = pane.cast::<HtmlElement>().filter(|_| by_mouse && !on_block) {
             let _ = pane.dataset().set("panning", "true");
@@ -241,8 +260,11 @@ fn walk(
         }
         event.prevent_default();
         event.stop_propagation();
-        let Some(graph) = view.as_ref().map(|view| &view.graph).filter(|graph| !graph.blocks.is_empty()) else { return };
-        let at = selected.as_ref().and_then(|selection| graph.blocks.iter().position(|block| block.name == selection.block));
+        let Some(graph) = view.as_ref().map(|view| &view.graph).filter(|graph| !graph.blocks.is_empty()) else {
+            return;
+        };
+        let at =
+            selected.as_ref().and_then(|selection| graph.blocks.iter().position(|block| block.name == selection.block));
         let next = match at {
             None => Some(0),
             Some(at) => neighbour(graph, &placement, at, direction),
@@ -272,7 +294,8 @@ fn neighbour(graph: &message::Graph, placement: &Placement, at: usize, (dx, dy):
         let bonus = if dy != 0.0 && connected(index) { 0.2 } else { 1.0 };
         (along > 1.0).then_some((along + 2.0 * aside) * bonus)
     };
-    let found = (0..graph.blocks.len()).filter(|&index| index != at).filter_map(|index| Some((distance(index)?, index)));
+    let found =
+        (0..graph.blocks.len()).filter(|&index| index != at).filter_map(|index| Some((distance(index)?, index)));
     found.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, index)| index)
 }
 
@@ -307,10 +330,12 @@ fn shown_lines(block: &GraphBlock) -> usize {
 
 /// The hatch that says divergent without colour, and the arrow heads.
 fn patterns() -> Html {
-    let arrow = |id: &'static str, class: &'static str| html! {
-        <marker {id} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
-            <path d="M0 0.5 8 4 0 7.5z" {class} />
-        </marker>
+    let arrow = |id: &'static str, class: &'static str| {
+        html! {
+            <marker {id} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+                <path d="M0 0.5 8 4 0 7.5z" {class} />
+            </marker>
+        }
     };
     html! {
         <defs>
@@ -332,9 +357,8 @@ fn edge_line(graph: &message::Graph, route: &layout::Route, selected: Option<&Se
         message::EdgeKind::False => (" false", "arrow-false", "F".to_owned()),
         message::EdgeKind::Case(case) => ("", "arrow", case.to_string()),
     };
-    let touches = selected.is_some_and(|selection| {
-        [edge.from, edge.to].iter().any(|&block| graph.blocks[block].name == selection.block)
-    });
+    let touches = selected
+        .is_some_and(|selection| [edge.from, edge.to].iter().any(|&block| graph.blocks[block].name == selection.block));
     let class = format!("edge{kind}{}{}", if route.back { " back" } else { "" }, if touches { " near" } else { "" });
     let data = Placement::path_data(&route.points, 7.0);
     let start = route.points[0];

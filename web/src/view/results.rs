@@ -107,7 +107,11 @@ fn row(
     let (class, change) = match (before, after) {
         (Some(before), Some(after)) if before != after => {
             let is_better = (after < before) == (better == Better::Less);
-            let text = if before == 0.0 { "new".to_owned() } else { format!("{:+.1} %", (after / before - 1.0) * 100.0).replace('-', "−") };
+            let text = if before == 0.0 {
+                "new".to_owned()
+            } else {
+                format!("{:+.1} %", (after / before - 1.0) * 100.0).replace('-', "−")
+            };
             (if is_better { "change good" } else { "change bad" }, text)
         }
         (Some(_), Some(_)) => ("change", "=".to_owned()),
@@ -126,7 +130,8 @@ fn row(
 
 /// How many issues had so many active lanes, as two rows of bars.
 fn occupancy(before: Option<&Run>, after: Option<&Run>) -> Html {
-    let most = [before, after].into_iter().flatten().flat_map(|run| run.occupancy.iter().skip(1)).copied().max().unwrap_or(0);
+    let most =
+        [before, after].into_iter().flatten().flat_map(|run| run.occupancy.iter().skip(1)).copied().max().unwrap_or(0);
     if most == 0 {
         return Html::default();
     }

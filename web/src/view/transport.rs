@@ -14,7 +14,8 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
     let timeline = lab.timeline();
     let at = timeline.index(lab.position);
     let last = timeline.len() - 1;
-    let pass = |stage: usize| lab.bench.pipeline.get(stage.wrapping_sub(1)).map_or("source", |stage| stage.pass.as_str());
+    let pass =
+        |stage: usize| lab.bench.pipeline.get(stage.wrapping_sub(1)).map_or("source", |stage| stage.pass.as_str());
     let stop = timeline.stops()[at];
     let rewrites = view.stages.get(stop.stage.wrapping_sub(1)).map_or(0, |result| result.rewrites);
     let place = match (stop.stage, rewrites) {

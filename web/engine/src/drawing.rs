@@ -1,0 +1,51 @@
+//! A function as the boxes and arrows of a control-flow graph.
+
+use std::collections::BTreeMap;
+
+use cranelift_entity::EntityRef;
+use warpscope_core::graph::Cfg;
+use warpscope_core::ir::{Func, Module, Op};
+use warpscope_core::text::Printed;
+
+use crate::message::{EdgeKind, Graph, GraphBlock, GraphEdge, GraphLine};
+
+/// Draws `func` of a module that was printed. `is_new` says which lines of the text, from 1, the change made.
+pub fn draw(module: &Module, func: Func, printed: &Printed, is_new: impl Fn(usize) -> bool) -> Graph {
+    let body = &module.funcs[func];
+    let cfg = Cfg::compute(body);
+    let text: Vec<&str> = printed.text.lines().collect();
+    let mut graph = Graph::default();
+    let index: BTreeMap<usize, usize> = body.block_order().enumerate().map(|(at, block)| (block.index(), at)).collect();
+    for (from, block) in body.block_order().enumerate() {
+        let line_of = |inst| {
+            let line = printed.lines.inst_line(func, inst)? as usize;
+            let text = without_comment(text.get(line - 1)?).to_owned();
+            Some(GraphLine { text, line, changed: is_new(line), divergent: None })
+        };
+        graph.blocks.push(GraphBlock {
+            id: block.index() as u32,
+            name: body.blocks[block].name.clone(),
+            lines: body.block_insts(block).filter_map(line_of).collect(),
+            divergent: None,
+            reachable: cfg.is_reachable(block),
+        });
+        let terminator = body.terminator(block).map(|inst| body.insts[inst].opcode.op);
+        for (slot, target) in body.successors(block).iter().enumerate() {
+            let kind = match (terminator, slot) {
+                (Some(Op::BrIf), 0) => EdgeKind::True,
+                (Some(Op::BrIf), _) => EdgeKind::False,
+                (Some(Op::Switch | Op::CallTo), slot) => EdgeKind::Case(u16::try_from(slot).unwrap_or(u16::MAX)),
+                _ => EdgeKind::Jump,
+            };
+            // A target that stands nowhere in the text has no box to lead to.
+            if let Some(&to) = index.get(&target.index()) {
+                graph.edges.push(GraphEdge { from, to, kind });
+            }
+        }
+    }
+    graph
+}
+
+fn without_comment(line: &str) -> &str {
+    line.split_once("//").map_or(line, |(text, _)| text).trim()
+}

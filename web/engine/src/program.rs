@@ -1,0 +1,86 @@
+//! From what a person typed to a program with launches.
+
+use warpscope_core::ir::{Item, Launch, Module, Span};
+use warpscope_core::ptx;
+use warpscope_core::text::{self, LineIndex};
+
+use crate::message::{Diagnostic, Language};
+
+/// A program as far as it could be read.
+pub struct Loaded {
+    /// What the source is written in.
+    pub language: Language,
+    /// The program; parts with mistakes are missing.
+    pub module: Module,
+    /// What is wrong.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Whether the program may be used.
+    pub is_usable: bool,
+    /// Whether nobody wrote the launch.
+    pub launch_is_derived: bool,
+}
+
+/// Reads source and launch. Launches of the second text replace those of the first.
+pub fn load(source: &str, launch: &str) -> Loaded {
+    let language = language_of(source);
+    let parsed = match language {
+        Language::Wir => text::parse(source),
+        Language::Ptx => ptx::import(source),
+    };
+    let mut diagnostics = describe(&parsed.diagnostics, source, false);
+    let mut module = parsed.module;
+    if !launch.trim().is_empty() {
+        let parsed = text::parse(launch);
+        diagnostics.extend(describe(&parsed.diagnostics, launch, true));
+        replace_launches(&mut module, parsed.module.launches);
+    }
+    let is_usable = diagnostics.iter().all(|diagnostic| diagnostic.is_warning);
+    Loaded { language, module, diagnostics, is_usable, launch_is_derived: false }
+}
+
+/// PTX begins with directives; our text has no line that starts with a dot.
+pub fn language_of(source: &str) -> Language {
+    let mut lines = source.lines().map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with("//"));
+    let is_ptx = lines.next().is_some_and(|line| line.starts_with('.') || line.starts_with("/*"));
+    if is_ptx { Language::Ptx } else { Language::Wir }
+}
+
+/// Puts `launches` in the place of the module's own.
+fn replace_launches(module: &mut Module, launches: Vec<Launch>) {
+    module.items.retain(|item| !matches!(item, Item::Launch(_)));
+    module.items.extend((0..launches.len()).map(Item::Launch));
+    module.launches = launches;
+}
+
+/// The text of the launches of a module.
+pub fn launch_text(module: &Module) -> String {
+    let mut only = Module::default();
+    replace_launches(&mut only, module.launches.clone());
+    text::print(&only)
+}
+
+fn describe(diagnostics: &[text::Diagnostic], source: &str, in_launch: bool) -> Vec<Diagnostic> {
+    let lines = LineIndex::new(source);
+    let describe = |diagnostic: &text::Diagnostic| {
+        let Span { start, end } = diagnostic.span;
+        let position = lines.position(source, start);
+        Diagnostic {
+            in_launch,
+            is_warning: !diagnostic.is_error(),
+            code: diagnostic.code.to_owned(),
+            message: diagnostic.message.clone(),
+            hint: diagnostic.hint.clone().unwrap_or_default(),
+            from: utf16_offset(source, start),
+            to: utf16_offset(source, end),
+            line: position.line as usize,
+            column: position.column as usize,
+        }
+    };
+    diagnostics.iter().map(describe).collect()
+}
+
+/// The number of UTF-16 units before a byte: what editors in a browser count.
+fn utf16_offset(source: &str, byte: u32) -> usize {
+    let end = (byte as usize).min(source.len());
+    source.char_indices().take_while(|(at, _)| *at < end).map(|(_, character)| character.len_utf16()).sum()
+}

@@ -1,0 +1,83 @@
+//! Links: between what the page holds and the core's documents.
+
+use warpscope_core::link::{self, Dialect, Document, RunSettings};
+
+use crate::message::{Bench, Language, Position, Scope, Settings, Shared, Stage};
+use crate::program::language_of;
+
+/// The link's part of the address, `#` included, or why there is none.
+pub fn link(shared: &Shared) -> Result<String, String> {
+    link::encode(&document(shared)).map_err(|error| error.to_string())
+}
+
+/// What a link opens, or why it opens nothing.
+pub fn open(text: &str) -> Result<Shared, String> {
+    link::decode(text).map(shared).map_err(|error| error.to_string())
+}
+
+fn document(shared: &Shared) -> Document {
+    let Shared { bench, position, scope, settings } = shared;
+    let mut document = Document {
+        source: bench.source.clone(),
+        dialect: if language_of(&bench.source) == Language::Ptx { Dialect::Ptx } else { Dialect::Wir },
+        launch: bench.launch.clone(),
+        pipeline: bench.pipeline.iter().map(stage_out).collect(),
+        position: Some(link::Position { pass: to_u32(position.stage), event: to_u32(position.step) }),
+        run: RunSettings {
+            kernel: bench.kernel.clone(),
+            machine: Some(settings.machine.clone()).filter(|machine| !machine.is_empty()),
+            seed: settings.seed,
+            warp: settings.warp,
+            set: settings.sets.iter().map(|(name, value)| (name.clone(), value.to_string())).collect(),
+            ..RunSettings::default()
+        },
+        ..Document::default()
+    };
+    let scope = match scope {
+        Scope::Rewrite => "rewrite",
+        Scope::Pass => "pass",
+        Scope::Pipeline => "pipeline",
+    };
+    document.view.insert("scope".to_owned(), scope.to_owned());
+    if bench.fast_math {
+        document.view.insert("fast-math".to_owned(), "on".to_owned());
+    }
+    document
+}
+
+fn shared(document: Document) -> Shared {
+    let stages = document.pipeline.into_iter();
+    let sets = document.run.set.into_iter().filter_map(|(name, value)| Some((name, value.parse().ok()?)));
+    Shared {
+        position: document.position.map_or(Position::END, |position| Position {
+            stage: position.pass as usize,
+            step: position.event as usize,
+        }),
+        scope: match document.view.get("scope").map(String::as_str) {
+            Some("rewrite") => Scope::Rewrite,
+            Some("pipeline") => Scope::Pipeline,
+            _ => Scope::Pass,
+        },
+        settings: Settings {
+            machine: document.run.machine.unwrap_or_default(),
+            seed: document.run.seed,
+            warp: document.run.warp,
+            sets: sets.collect(),
+        },
+        bench: Bench {
+            source: document.source,
+            launch: document.launch,
+            kernel: document.run.kernel,
+            pipeline: stages.map(|stage| Stage { pass: stage.pass, on: !stage.off, knobs: stage.knobs }).collect(),
+            fast_math: document.view.get("fast-math").is_some_and(|value| value == "on"),
+        },
+    }
+}
+
+fn stage_out(stage: &Stage) -> link::Stage {
+    link::Stage { pass: stage.pass.clone(), knobs: stage.knobs.clone(), off: !stage.on }
+}
+
+fn to_u32(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,255 @@
+//! A bench that is open: the program, what the pipeline did to it, and what the page shows of that at a position.
+
+use warpscope_core::edit::{Fact, Remark as CoreRemark, RemarkKind};
+use warpscope_core::ir::{Block, Fill, Func, Function, Launch, Module, Type, ValueSource as CoreSource, Values};
+use warpscope_core::pass::Step;
+use warpscope_core::session::{Options, Session};
+use warpscope_core::text::LineIndex;
+
+use crate::comparison::{Listing, compare};
+use crate::drawing::draw;
+use crate::message::{Bench, Position, Remark, Scope, Stage, StageResult, ValueSource, View};
+use crate::program::{Loaded, launch_text, load};
+
+/// Refused opportunities of one pass that are shown.
+const MOST_MISSED: usize = 200;
+
+/// A bench that is open.
+pub struct Opened {
+    loaded: Loaded,
+    kernel: Option<Func>,
+    source_blocks: Vec<String>,
+    session: Option<Session>,
+    stages: Vec<StageResult>,
+    /// For each stage the session's pass; none for a stage that cannot be one.
+    passes: Vec<Option<usize>>,
+}
+
+impl Opened {
+    /// Reads the program and runs the pipeline.
+    pub fn new(bench: &Bench, clock: fn() -> f64) -> Opened {
+        let mut loaded = load(&bench.source, &bench.launch);
+        let module = std::mem::take(&mut loaded.module);
+        let kernel = choose_kernel(&module, bench.kernel.as_deref());
+        let source_blocks =
+            kernel.map(|kernel| blocks_of_lines(&module.funcs[kernel], &bench.source)).unwrap_or_default();
+        let mut opened =
+            Opened { loaded, kernel, source_blocks, session: None, stages: Vec::new(), passes: Vec::new() };
+        if let Some(kernel) = kernel.filter(|_| opened.loaded.is_usable) {
+            let steps: Vec<Result<Step, String>> = bench.pipeline.iter().map(step).collect();
+            let only = (module.kernels().count() > 1).then(|| module.funcs[kernel].name.clone());
+            let options =
+                Options { steps: steps.iter().flatten().cloned().collect(), fast_math: bench.fast_math, only };
+            let session = Session::open(module, &options, &mut || clock() as u64);
+            let mut pass = 0..;
+            opened.passes = steps.iter().map(|step| step.is_ok().then(|| pass.next()).flatten()).collect();
+            let results = steps.iter().zip(&opened.passes).map(|(step, pass)| stage_result(&session, step, *pass));
+            opened.stages = results.collect();
+            opened.session = Some(session);
+        } else {
+            opened.loaded.module = module;
+        }
+        opened
+    }
+
+    /// What the page shows at `position`.
+    pub fn view(&mut self, position: Position, scope: Scope) -> View {
+        let start = self.session.as_ref().map_or(&self.loaded.module, Session::start);
+        let mut view = View {
+            language: self.loaded.language,
+            diagnostics: self.loaded.diagnostics.clone(),
+            kernels: start.kernels().map(|kernel| start.funcs[kernel].name.clone()).collect(),
+            kernel: self.kernel.map(|kernel| start.funcs[kernel].name.clone()).unwrap_or_default(),
+            launch: launch_text(start),
+            launch_is_derived: self.loaded.launch_is_derived,
+            stages: self.stages.clone(),
+            source_blocks: self.source_blocks.clone(),
+            ..View::default()
+        };
+        if let Some(launch) = start.launch_of(&view.kernel) {
+            view.sources = self.kernel.map(|kernel| value_sources(launch, &start.funcs[kernel])).unwrap_or_default();
+        }
+        let (Some(session), Some(kernel)) = (&mut self.session, self.kernel) else { return view };
+        let stop = Stop::find(session, &self.passes, position);
+        view.position = stop.position;
+        let describe = |session: &Session, event: usize| {
+            let event = &session.journal().events()[event];
+            let pass = stop.pass.map_or("", |pass| session.reports()[pass].name);
+            remark(&session.module().funcs[event.func], pass, &event.remark)
+        };
+        session.seek(stop.done);
+        view.remark = stop.rewrite.map(|event| describe(session, event));
+        if let Some(pass) = stop.pass {
+            let missed = session
+                .events_of(pass)
+                .filter(|&event| session.journal().events()[event].remark.kind == RemarkKind::Missed);
+            view.missed = missed.take(MOST_MISSED).map(|event| describe(session, event)).collect();
+        }
+        let after = Listing::new(session.module(), Some(kernel));
+        session.seek(match scope {
+            Scope::Rewrite => stop.rewrite.unwrap_or(stop.done),
+            Scope::Pass => stop.pass_start,
+            Scope::Pipeline => 0,
+        });
+        let before = Listing::new(session.module(), Some(kernel));
+        session.seek(stop.done);
+        view.diff = compare(&before, &after);
+        let mut is_new = vec![false; after.text().lines().count() + 1];
+        for line in view.diff.iter().filter(|line| line.before.is_none()) {
+            is_new[line.after.unwrap_or(0)] = true;
+        }
+        view.graph = draw(session.module(), kernel, after.printed(), |line| is_new[line]);
+        view.after = after.text().to_owned();
+        view
+    }
+}
+
+/// A position in terms of the journal.
+struct Stop {
+    position: Position,
+    /// The pass that it is in; none at the source.
+    pass: Option<usize>,
+    /// Events done.
+    done: usize,
+    /// The event of the rewrite that led here.
+    rewrite: Option<usize>,
+    /// Events done before the pass.
+    pass_start: usize,
+}
+
+impl Stop {
+    /// The stop at `position`, or the last one before it.
+    fn find(session: &Session, passes: &[Option<usize>], position: Position) -> Stop {
+        let runs = |stage: &usize| passes[*stage].is_some_and(|pass| session.reports()[pass].enabled);
+        let stage = (0..passes.len().min(position.stage)).rev().find(runs);
+        let Some((stage, pass)) = stage.and_then(|stage| Some((stage, passes[stage]?))) else {
+            return Stop { position: Position::default(), pass: None, done: 0, rewrite: None, pass_start: 0 };
+        };
+        let range = session.events_of(pass);
+        let wanted = if stage + 1 == position.stage { position.step } else { usize::MAX };
+        let events = &session.journal().events()[range.clone()];
+        let rewrites: Vec<usize> =
+            (range.clone()).zip(events).filter(|(_, event)| event.is_rewrite()).map(|(at, _)| at).collect();
+        let step = wanted.min(rewrites.len()).max(usize::from(!rewrites.is_empty()));
+        let rewrite = step.checked_sub(1).map(|index| rewrites[index]);
+        let is_last = step == rewrites.len();
+        Stop {
+            position: Position { stage: stage + 1, step },
+            pass: Some(pass),
+            done: if is_last { range.end } else { rewrite.map_or(range.start, |event| event + 1) },
+            rewrite,
+            pass_start: range.start,
+        }
+    }
+}
+
+/// The kernel of that name, else the first that has a launch, else the first.
+fn choose_kernel(module: &Module, name: Option<&str>) -> Option<Func> {
+    let named = |name: &str| module.kernels().find(|&kernel| module.funcs[kernel].name == name);
+    let launched = || module.launches.iter().find_map(|launch| named(&launch.kernel));
+    name.and_then(named).or_else(launched).or_else(|| module.kernels().next())
+}
+
+/// A stage as a step of the core's pipeline; an unknown pass or a knob out of range says why it cannot be one.
+fn step(stage: &Stage) -> Result<Step, String> {
+    let mut step = Step::new(&stage.pass).map_err(|error| error.message)?;
+    for (name, value) in &stage.knobs {
+        step.set(name, value).map_err(|error| error.message)?;
+    }
+    step.enabled = stage.on;
+    Ok(step)
+}
+
+/// What a stage did; one that could not be a step says why.
+fn stage_result(session: &Session, step: &Result<Step, String>, pass: Option<usize>) -> StageResult {
+    let Some(pass) = pass else {
+        return StageResult { refused: step.as_ref().err().cloned(), ..StageResult::default() };
+    };
+    let report = &session.reports()[pass];
+    let events = &session.journal().events()[session.events_of(pass)];
+    let missed = events.iter().filter(|event| event.remark.kind == RemarkKind::Missed).count();
+    StageResult {
+        rewrites: events.len() - missed,
+        missed,
+        micros: report.micros as f64,
+        instructions: (report.before.instructions, report.after.instructions),
+        blocks: (report.before.blocks, report.after.blocks),
+        refused: report.error.as_ref().map(|error| error.message.clone()),
+    }
+}
+
+fn remark(func: &Function, pass: &str, remark: &CoreRemark) -> Remark {
+    let facts = remark.facts.iter().map(|(name, value)| ((*name).to_owned(), fact(func, value)));
+    Remark {
+        pass: pass.to_owned(),
+        rule: remark.rule.to_owned(),
+        at: block_name(func, remark.block),
+        message: format!("{}.", remark.message),
+        facts: facts.collect(),
+    }
+}
+
+fn block_name(func: &Function, block: Block) -> String {
+    func.blocks.get(block).map(|data| data.name.clone()).unwrap_or_default()
+}
+
+fn fact(func: &Function, fact: &Fact) -> String {
+    match fact {
+        Fact::Reg(reg) => func.regs.get(*reg).map(|data| data.name.clone()).unwrap_or_default(),
+        Fact::Block(block) => block_name(func, *block),
+        Fact::Number(number) => number.to_string(),
+        Fact::Count(count) => count.to_string(),
+        Fact::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
+        Fact::Text(text) => text.clone(),
+        Fact::Blocks(blocks) => blocks.iter().map(|&block| block_name(func, block)).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// For each line of the source the block of `func` that it belongs to.
+fn blocks_of_lines(func: &Function, source: &str) -> Vec<String> {
+    let lines = LineIndex::new(source);
+    let mut blocks = vec![String::new(); lines.line_count()];
+    let line = |offset: u32| lines.position(source, offset).line as usize - 1;
+    for block in func.block_order() {
+        let first = line(func.block_spans[block].start);
+        let insts = func.block_insts(block).map(|inst| func.inst_spans[inst]).filter(|span| span.end > span.start);
+        let last = insts.map(|span| line(span.start)).max().unwrap_or(first);
+        if first <= last {
+            blocks[first..=last].fill(func.blocks[block].name.clone());
+        }
+    }
+    blocks
+}
+
+/// What a person may turn: inputs, and buffers and textures with values that are not a plain list.
+fn value_sources(launch: &Launch, func: &Function) -> Vec<ValueSource> {
+    let name = |key: &warpscope_core::ir::FillKey| match key {
+        warpscope_core::ir::FillKey::Name(name) => name.clone(),
+        warpscope_core::ir::FillKey::Index(index) => {
+            func.params.get(*index as usize).map(|param| param.name.clone()).unwrap_or_default()
+        }
+    };
+    let source = |what: String, name: String, values: &Values| ValueSource {
+        name,
+        what,
+        truth: if let CoreSource::True(probability) = values.source { Some(probability) } else { None },
+        zero: Some(values.zero.unwrap_or(0.0)),
+        coherence: Some(values.coherence.unwrap_or(0.0)),
+    };
+    let of_binding = |binding: &warpscope_core::ir::Binding| {
+        let name = name(&binding.key);
+        match &binding.fill {
+            Fill::Buffer { ty, len, values } => Some(source(format!("buffer {}[{len}]", type_name(*ty)), name, values)),
+            Fill::Texture { width, height, values } => {
+                Some(source(format!("texture {width} × {height}"), name, values))
+            }
+            Fill::Draws(values) => Some(source("input".to_owned(), name, values)),
+            Fill::Number(_) | Fill::Numbers(_) => None,
+        }
+    };
+    launch.bindings.iter().filter_map(of_binding).collect()
+}
+
+fn type_name(ty: Type) -> String {
+    format!("{ty:?}").to_lowercase()
+}
