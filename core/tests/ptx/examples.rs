@@ -227,14 +227,14 @@ fn flavours_of_the_corpus_agree() {
             import(&inputs::read(&path)).module
         });
         for kernel in fast.kernels().map(|kernel| &fast.funcs[kernel]) {
-            if oracle::is_refused(&fast, kernel) {
+            // The order of its atomics, and with it what they return, depends on the time that each version takes.
+            if kernel.name == "atomics" {
                 continue;
             }
             let launch = warpscope_core::ptx::derive_launch(&fast, kernel);
-            let (first, second) = (oracle::run(&fast, &launch).1, oracle::run(&plain, &launch).1);
+            let (first, second) = (simulated(&fast, &launch), simulated(&plain, &launch));
             for (index, (first, second)) in first.iter().zip(&second).enumerate() {
                 let what = format!("{name}: parameter {index} of {}", kernel.name);
-                let (Some(first), Some(second)) = (first, second) else { continue };
                 match launch.bindings[index].fill {
                     Fill::Buffer { ty: Type::F32, .. } => assert_alike(&what, &floats(first), &floats(second)),
                     Fill::Buffer { ty: Type::F64, .. } => {

@@ -11,7 +11,7 @@
 //!     st.global.f32 y[i], xi                                      y = buffer f32[256] const 0.0
 //! ```
 //!
-//! - A kernel that asks where it is along y or z gets a grid and blocks with as many axes. Smaller blocks are tried
+//! - A kernel that never asks which block it is in gets one block. One that asks where it is along y or z gets a grid and blocks with as many axes. Smaller blocks are tried
 //!   where the usual one would reach outside a shared array of fixed size.
 //! - An integer that the place of a thread is compared with is a bound: the number of threads along that axis. Other
 //!   integers are 16.
@@ -26,8 +26,8 @@ mod ranges;
 mod transfer;
 
 use crate::ir::{
-    Address, AddressBase, Axis, Binding, Fill, FillKey, Function, InstData, Launch, Module, Number, Op, Operand,
-    ParamType, Reg, Space, Span, Special, Symbol, Type, ValueSource, Values,
+    Address, AddressBase, Axis, Binding, Fill, FillKey, FuncKind, Function, InstData, Launch, Module, Number, Op,
+    Operand, ParamType, Reg, Space, Span, Special, Symbol, Type, ValueSource, Values,
 };
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
@@ -61,7 +61,10 @@ const SHAPES: [&[([u32; 3], [u32; 3])]; 3] = [
 pub fn derive_launch(module: &Module, kernel: &Function) -> Launch {
     let shapes = SHAPES[axes(kernel) - 1];
     let roles = roles(kernel);
+    // Blocks that do not know which they are would all do the same, in each other's way.
+    let is_alone = !knows_block(module, kernel);
     let mut tried = shapes.iter().map(|&(grid, block)| {
+        let grid = if is_alone { [1; 3] } else { grid };
         let trial = Trial { grid, block, numbers: numbers(kernel, &roles, grid, block) };
         let reaches = reaches(module, kernel, &trial);
         (trial, reaches)
@@ -99,6 +102,16 @@ pub fn derive_draws(ty: Type) -> Values {
         _ => ValueSource::Random(Number::Int(0), Number::Int(i128::from(NUMBER - 1))),
     };
     Values { source, zero: None, coherence: None }
+}
+
+/// Does the kernel, or any function it might call, ask for the place of its block?
+fn knows_block(module: &Module, kernel: &Function) -> bool {
+    let callable = module.funcs.values().filter(|func| func.kind == FuncKind::Func);
+    callable
+        .chain([kernel])
+        .flat_map(insts)
+        .flat_map(|inst| &inst.args)
+        .any(|arg| matches!(arg, Operand::Special(Special::Ctaid(_))))
 }
 
 /// How many axes a kernel uses.

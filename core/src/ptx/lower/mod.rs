@@ -94,7 +94,7 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
         errors.into_iter().for_each(|error| problems.push(error));
         lowered.push((source, sound.then_some(function)));
     }
-    drop_callers(&mut lowered, &context, problems);
+    drop_callers(&mut lowered, problems);
 
     // Ids are dense, so what is left is numbered again.
     let mut ids: Vec<Option<Func>> = vec![None; lowered.len()];
@@ -287,7 +287,7 @@ fn number_bits(number: Number, ty: Type) -> u64 {
 }
 
 /// Leaves out every function that calls one that was left out, directly or not.
-fn drop_callers(lowered: &mut [(&&Source<'_>, Option<Function>)], context: &Context<'_>, problems: &mut Diagnostics) {
+fn drop_callers(lowered: &mut [(&&Source<'_>, Option<Function>)], problems: &mut Diagnostics) {
     let mut call_sites: Vec<Vec<(usize, Span)>> = vec![Vec::new(); lowered.len()];
     for (index, (_, function)) in lowered.iter().enumerate() {
         let Some(caller) = function else { continue };
@@ -299,7 +299,7 @@ fn drop_callers(lowered: &mut [(&&Source<'_>, Option<Function>)], context: &Cont
     }
     let mut work: Vec<usize> = (0..lowered.len()).filter(|&index| lowered[index].1.is_none()).collect();
     while let Some(missing) = work.pop() {
-        let name = context.funcs.iter().find(|(_, id)| id.as_u32() as usize == missing).map_or("", |(name, _)| name);
+        let name = lowered[missing].0.name.text;
         for &(caller, span) in &call_sites[missing] {
             if let Some(function) = lowered[caller].1.take() {
                 let message = format!("`{}` calls `{name}`, which could not be loaded", function.name);
