@@ -22,7 +22,7 @@ pub use bind::{Argument, Bound, MEMORY_LIMIT, THREAD_LIMIT, bind};
 pub use decode::{CALL_DEPTH_LIMIT, Program};
 pub use error::{ErrorKind, ErrorPlace, SimError};
 pub use evaluate::evaluate;
-pub use reconvergence::{Entry, Reconvergence, SimtStack};
+pub use reconvergence::{Entry, NOWHERE, Reconvergence, SimtStack};
 pub use result::{BlockResult, BufferDump, InstResult, RunResult};
 pub use run::{Progress, Simulation, WarpView};
 pub use settings::{DEFAULT_FUEL, Knob, Settings, parse_dim};

@@ -1,8 +1,9 @@
 //! What there is to choose from, as the core lists it.
 
+use warpscope_core::machine::{Machine, Source};
 use warpscope_core::pass::{Knob, KnobKind, PASSES};
 
-use crate::message::{Catalogue, KnobInfo, PassInfo};
+use crate::message::{Catalogue, CostInfo, KnobInfo, MachineInfo, PassInfo};
 
 /// Passes and machines.
 pub fn catalogue() -> Catalogue {
@@ -13,7 +14,18 @@ pub fn catalogue() -> Catalogue {
         needs_fast_math: entry.info.needs_fast_math,
         knobs: entry.info.knobs.iter().map(knob).collect(),
     });
-    Catalogue { passes: passes.collect(), machines: Vec::new() }
+    Catalogue { passes: passes.collect(), machines: Machine::ALL.map(machine).to_vec() }
+}
+
+fn machine(machine: Machine) -> MachineInfo {
+    let costs = machine.table().map(|row| CostInfo {
+        class: row.class.name().to_owned(),
+        issue: row.issue.value,
+        latency: row.latency.value,
+        source: row.latency.source.text().to_owned(),
+        estimated: !matches!(row.latency.source, Source::Published(_) | Source::Defined),
+    });
+    MachineInfo { name: machine.name().to_owned(), summary: machine.summary().to_owned(), costs: costs.collect() }
 }
 
 fn knob(knob: &Knob) -> KnobInfo {

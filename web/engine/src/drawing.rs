@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use cranelift_entity::EntityRef;
-use warpscope_core::graph::Cfg;
-use warpscope_core::ir::{Func, Module, Op};
+use warpscope_core::flow::{Divergence, DivergenceInput, Subject, ValueUses, Values};
+use warpscope_core::graph::{Cfg, Dominators, PostDominators};
+use warpscope_core::ir::{Func, Function, Module, Op};
 use warpscope_core::text::Printed;
 
 use crate::message::{EdgeKind, Graph, GraphBlock, GraphEdge, GraphLine};
@@ -13,6 +14,7 @@ use crate::message::{EdgeKind, Graph, GraphBlock, GraphEdge, GraphLine};
 pub fn draw(module: &Module, func: Func, printed: &Printed, is_new: impl Fn(usize) -> bool) -> Graph {
     let body = &module.funcs[func];
     let cfg = Cfg::compute(body);
+    let lanes = Lanes::of(body, &cfg);
     let text: Vec<&str> = printed.text.lines().collect();
     let mut graph = Graph::default();
     let index: BTreeMap<usize, usize> = body.block_order().enumerate().map(|(at, block)| (block.index(), at)).collect();
@@ -20,13 +22,14 @@ pub fn draw(module: &Module, func: Func, printed: &Printed, is_new: impl Fn(usiz
         let line_of = |inst| {
             let line = printed.lines.inst_line(func, inst)? as usize;
             let text = without_comment(text.get(line - 1)?).to_owned();
-            Some(GraphLine { text, line, changed: is_new(line), divergent: None })
+            let divergent = lanes.values.defined(inst).iter().find_map(|&value| lanes.why(body, Subject::Value(value)));
+            Some(GraphLine { text, line, changed: is_new(line), divergent })
         };
         graph.blocks.push(GraphBlock {
             id: block.index() as u32,
             name: body.blocks[block].name.clone(),
             lines: body.block_insts(block).filter_map(line_of).collect(),
-            divergent: None,
+            divergent: lanes.why(body, Subject::Branch(block)),
             reachable: cfg.is_reachable(block),
         });
         let terminator = body.terminator(block).map(|inst| body.insts[inst].opcode.op);
@@ -44,6 +47,38 @@ pub fn draw(module: &Module, func: Func, printed: &Printed, is_new: impl Fn(usiz
         }
     }
     graph
+}
+
+/// What differs between the lanes of a warp.
+struct Lanes {
+    values: Values,
+    divergence: Divergence,
+}
+
+impl Lanes {
+    fn of(func: &Function, cfg: &Cfg) -> Lanes {
+        let dominators = Dominators::compute(cfg);
+        let post_dominators = PostDominators::compute(cfg);
+        let values = Values::compute(func, cfg, &dominators);
+        let uses = ValueUses::compute(func, &values);
+        let divergence = Divergence::compute(DivergenceInput {
+            func,
+            cfg,
+            dominators: &dominators,
+            post_dominators: &post_dominators,
+            values: &values,
+            uses: &uses,
+        });
+        Lanes { values, divergence }
+    }
+
+    /// The chain of causes, in sentences; none for something uniform.
+    fn why(&self, func: &Function, subject: Subject) -> Option<String> {
+        let chain = self.divergence.explain(subject);
+        let sentences: Vec<String> =
+            chain.iter().map(|link| format!("{}.", link.sentence(func, &self.values))).collect();
+        (!sentences.is_empty()).then(|| sentences.join(" "))
+    }
 }
 
 fn without_comment(line: &str) -> &str {

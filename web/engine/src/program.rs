@@ -1,8 +1,8 @@
 //! From what a person typed to a program with launches.
 
 use warpscope_core::ir::{Item, Launch, Module, Span};
-use warpscope_core::ptx;
 use warpscope_core::text::{self, LineIndex};
+use warpscope_core::{ptx, verify};
 
 use crate::message::{Diagnostic, Language};
 
@@ -23,19 +23,25 @@ pub struct Loaded {
 /// Reads source and launch. Launches of the second text replace those of the first.
 pub fn load(source: &str, launch: &str) -> Loaded {
     let language = language_of(source);
-    let parsed = match language {
-        Language::Wir => text::parse(source),
-        Language::Ptx => ptx::import(source),
-    };
+    let parsed = if language == Language::Ptx { ptx::import(source) } else { verify::check(source) };
     let mut diagnostics = describe(&parsed.diagnostics, source, false);
     let mut module = parsed.module;
+    // PTX loads kernel by kernel: one that is not supported is a diagnostic, and the others can be used.
+    let loads_anyway = language == Language::Ptx && module.kernels().next().is_some();
+    let mut is_usable = loads_anyway || diagnostics.iter().all(|diagnostic| diagnostic.is_warning);
     if !launch.trim().is_empty() {
         let parsed = text::parse(launch);
-        diagnostics.extend(describe(&parsed.diagnostics, launch, true));
+        let of_launch = describe(&parsed.diagnostics, launch, true);
+        is_usable &= of_launch.iter().all(|diagnostic| diagnostic.is_warning);
+        diagnostics.extend(of_launch);
         replace_launches(&mut module, parsed.module.launches);
     }
-    let is_usable = diagnostics.iter().all(|diagnostic| diagnostic.is_warning);
-    Loaded { language, module, diagnostics, is_usable, launch_is_derived: false }
+    let launch_is_derived = is_usable && module.launches.is_empty();
+    if launch_is_derived {
+        let launches = module.kernels().map(|kernel| ptx::derive_launch(&module, &module.funcs[kernel])).collect();
+        replace_launches(&mut module, launches);
+    }
+    Loaded { language, module, diagnostics, is_usable, launch_is_derived }
 }
 
 /// PTX begins with directives; our text has no line that starts with a dot.

@@ -1,20 +1,174 @@
 //! Runs of programs on the simulated machine.
 
-use crate::message::{Moment, Simulate, Simulated, Watch};
+use std::collections::BTreeMap;
+
+use warpscope_core::ir::{Func, Inst, Module};
+use warpscope_core::machine::Machine;
+use warpscope_core::sim::{Entry, NOWHERE, Progress, Settings as CoreSettings, SimError, Simulation, WarpView};
+use warpscope_core::text::{LineMap, print_with_lines};
+
+use crate::message::{
+    BlockHeat, LineHeat, Moment, Program, Run, Settings, Simulate, Simulated, StackEntry, WarpState, Watch,
+};
+use crate::program::load;
+
+/// Warps whose lanes are shown at a time.
+const MOST_WARPS: usize = 64;
 
 /// Runs both programs.
-pub fn simulate(_: &Simulate) -> Simulated {
-    let missing = || Err("there is no simulator yet".to_owned());
-    Simulated { before: missing(), after: missing() }
+pub fn simulate(simulate: &Simulate) -> Simulated {
+    let run = |program: &Program| run(program, &simulate.settings);
+    Simulated { before: run(&simulate.before), after: run(&simulate.after) }
 }
 
-/// Follows one run.
+/// A launch of a program that is ready to run, with what is needed to name its lines.
+struct Prepared {
+    module: Module,
+    kernel: Func,
+    lines: LineMap,
+    simulation: Simulation,
+}
+
+fn prepare(program: &Program, settings: &Settings) -> Result<Prepared, String> {
+    let loaded = load(&program.text, &program.launch);
+    if !loaded.is_usable {
+        return Err("the program has mistakes".to_owned());
+    }
+    let module = loaded.module;
+    let kernel =
+        module.func_by_name(&program.kernel).ok_or_else(|| format!("there is no kernel `{}`", program.kernel))?;
+    let launch = match module.launch_of(&program.kernel) {
+        Some(launch) => launch.clone(),
+        None => warpscope_core::ptx::derive_launch(&module, &module.funcs[kernel]),
+    };
+    let machine = Machine::from_name(&settings.machine).unwrap_or_default();
+    let simulation = Simulation::new(&module, kernel, &launch, &core_settings(settings)?, machine).map_err(say)?;
+    let lines = print_with_lines(&module).lines;
+    Ok(Prepared { module, kernel, lines, simulation })
+}
+
+fn core_settings(settings: &Settings) -> Result<CoreSettings, String> {
+    let mut core = CoreSettings { seed: settings.seed, warp: settings.warp, ..CoreSettings::default() };
+    for (name, value) in &settings.sets {
+        core.set(&format!("{name}={value}"))?;
+    }
+    Ok(core)
+}
+
+fn say(error: SimError) -> String {
+    error.to_string()
+}
+
+fn run(program: &Program, settings: &Settings) -> Result<Run, String> {
+    let Prepared { module, kernel, lines, mut simulation } = prepare(program, settings)?;
+    simulation.run(u64::MAX).map_err(say)?;
+    let result = simulation.result();
+    let labels = module.funcs[kernel].block_order().map(|block| module.funcs[kernel].blocks[block].name.clone());
+    let heat = |name: String| {
+        let counts = result.blocks.get(&name).cloned().unwrap_or_default();
+        BlockHeat { name, issues: counts.issues, lanes: counts.lanes }
+    };
+    let mut by_line: BTreeMap<usize, LineHeat> = BTreeMap::new();
+    for inst in &result.instructions {
+        if let Some(line) = lines.inst_line(inst.func, inst.inst) {
+            let line = line as usize;
+            by_line.insert(line, LineHeat { line, issues: inst.issues, lanes: inst.lanes });
+        }
+    }
+    Ok(Run {
+        cycles: result.cycles,
+        warp_instructions: result.warp_instructions,
+        thread_instructions: result.thread_instructions,
+        simt_efficiency: result.simt_efficiency,
+        divergent_branches: result.divergent_branches,
+        global_loads: result.global_loads,
+        global_stores: result.global_stores,
+        load_sectors: result.global_load_transactions,
+        store_sectors: result.global_store_transactions,
+        bank_conflicts: result.shared_bank_conflicts,
+        warps: result.warps,
+        warp_size: result.warp_size,
+        blocks: labels.map(heat).collect(),
+        lines: by_line.into_values().collect(),
+        occupancy: result.occupancy,
+        idle: result.idle_cycles.into_iter().map(|(cause, cycles)| (cause.to_owned(), cycles)).collect(),
+        result_hash: result.result_hash,
+    })
+}
+
+/// Follows one run. Asking for a later issue goes on from where the last answer stood; an earlier one starts again.
 #[derive(Default)]
-pub struct Watcher;
+pub struct Watcher {
+    followed: Option<(Program, Settings, Prepared)>,
+}
 
 impl Watcher {
-    /// The run's state after so many issues.
-    pub fn moment(&mut self, _: &Watch) -> Result<Moment, String> {
-        Err("there is no simulator yet".to_owned())
+    /// The run's state after so many issues, or at its end.
+    pub fn moment(&mut self, watch: &Watch) -> Result<Moment, String> {
+        let follows = |(program, settings, prepared): &(Program, Settings, Prepared)| {
+            *program == watch.program && *settings == watch.settings && prepared.simulation.issued() <= watch.issue
+        };
+        let mut prepared = match self.followed.take().filter(follows) {
+            Some((.., prepared)) => prepared,
+            None => prepare(&watch.program, &watch.settings)?,
+        };
+        let missing = watch.issue - prepared.simulation.issued();
+        let progress = prepared.simulation.run(missing).map_err(say)?;
+        let moment = moment(&mut prepared, progress == Progress::Done);
+        self.followed = Some((watch.program.clone(), watch.settings.clone(), prepared));
+        Ok(moment)
     }
+}
+
+fn moment(prepared: &mut Prepared, ended: bool) -> Moment {
+    let next_slot = prepared.simulation.next_warp();
+    let views = prepared.simulation.resident_warps();
+    // The warp that issues next is always shown.
+    let next = views.iter().position(|view| Some(view.slot) == next_slot);
+    let first = next.map_or(0, |next| next.saturating_sub(MOST_WARPS - 1));
+    let shown = &views[first..views.len().min(first + MOST_WARPS)];
+    Moment {
+        issue: prepared.simulation.issued(),
+        ended,
+        cycle: prepared.simulation.cycle(),
+        warps: shown.iter().map(|view| warp_state(prepared, view)).collect(),
+        next: next.map(|next| next - first),
+    }
+}
+
+fn warp_state(prepared: &Prepared, view: &WarpView) -> WarpState {
+    let program = prepared.simulation.program();
+    let current = view.entries.last().copied();
+    let place = current.filter(|entry| entry.mask != 0).map(|entry| program.locations[entry.pc as usize]);
+    let label =
+        |pc: u32| if (pc as usize) < program.insts.len() { program.label(pc).to_owned() } else { String::new() };
+    let [x, y, z] = view.block;
+    let block = if (y, z) == (0, 0) { x.to_string() } else { format!("{x},{y},{z}") };
+    let now = prepared.simulation.cycle();
+    let waits = match view.ready_at {
+        _ if view.at_barrier => "barrier",
+        Some(ready) if ready > now && view.waits_for_memory => "memory",
+        Some(ready) if ready > now => "operands",
+        _ => "",
+    };
+    WarpState {
+        name: format!("block {block}, warp {}", view.number),
+        size: prepared.simulation.bound().warp,
+        active: current.map_or(0, |entry| entry.mask),
+        ended: view.lanes & !view.alive,
+        block: current.map_or_else(String::new, |entry| label(entry.pc)),
+        line: place.and_then(|at| prepared.lines.inst_line(at.func, at.inst)).unwrap_or(0) as usize,
+        text: place.map_or_else(String::new, |at| inst_text(prepared, at.func, at.inst)),
+        waits: waits.to_owned(),
+        stack: view.entries.iter().rev().map(|entry| stack_entry(*entry, label)).collect(),
+    }
+}
+
+fn inst_text(prepared: &Prepared, func: Func, inst: Inst) -> String {
+    warpscope_core::text::instruction_text(&prepared.module.funcs[func], inst)
+}
+
+fn stack_entry(entry: Entry, label: impl Fn(u32) -> String) -> StackEntry {
+    let meets = if entry.join == NOWHERE { String::new() } else { label(entry.join) };
+    StackEntry { block: label(entry.pc), meets, mask: entry.mask }
 }
