@@ -80,7 +80,11 @@ impl Source {
     pub fn program(&self) -> Parsed {
         match self.dialect {
             Dialect::Wir => verify::check(&self.text),
-            Dialect::Ptx => ptx::import(&self.text),
+            Dialect::Ptx => {
+                let mut imported = ptx::import(&self.text);
+                imported.diagnostics.extend(verify::verify(&imported.module));
+                imported
+            }
         }
     }
 

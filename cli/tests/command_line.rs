@@ -284,3 +284,122 @@ fn a_reader_that_goes_away_is_no_panic() {
     assert_eq!(child.wait().expect("the command ends").code(), Some(0));
     assert_eq!(errors, "");
 }
+
+/// `y = a*x + y`, guarded: 250 of 256 threads.
+const SAXPY: &str = "\
+kernel saxpy(n: u32, a: f32, x: ptr.global, y: ptr.global) {
+entry:
+    i = mad.u32 %ctaid, %ntid, %tid
+    p = setp.lt.u32 i, n
+    br p, body, done
+body:
+    xi = ld.global.f32 x[i]
+    yi = ld.global.f32 y[i]
+    r = fma.f32 a, xi, yi
+    st.global.f32 y[i], r
+    br done
+done:
+    ret
+}
+
+launch saxpy {
+    grid 4
+    block 64
+    n = 250
+    a = 2.0
+    x = buffer f32[256] const 3.0
+    y = buffer f32[256] iota
+}
+";
+
+#[test]
+fn sim_counts_what_the_launch_does() {
+    let result = json(&["sim", "-", "--json", "--dump", "--machine", "unit", "--seed", "5"], SAXPY);
+    assert_eq!((&result["kernel"], &result["machine"]), (&"saxpy".into(), &"unit".into()));
+    assert_eq!((&result["seed"], &result["warp_size"], &result["warps"]), (&5.into(), &32.into(), &8.into()));
+    // Eight warps: three instructions, then five in the body (the last warp with 26 lanes), then one.
+    assert_eq!(result["warp_instructions"], 8 * 9);
+    assert_eq!(result["thread_instructions"], 256 * 4 + 250 * 5);
+    assert_eq!((&result["divergent_branches"], &result["global_loads"]), (&1.into(), &16.into()));
+    assert_eq!((&result["global_stores"], &result["global_store_transactions"]), (&8.into(), &32.into()));
+    assert_eq!(result["blocks"]["body"], serde_json::json!({ "issues": 40, "lanes": 1250 }));
+    assert!(result["instructions"].as_array().is_some_and(|list| list.len() == 9));
+    assert!(result["simt_efficiency"].is_f64() && result["cycles"].is_u64() && result["result_hash"].is_string());
+    let y = result["memory"]["y"].as_array().expect("a list");
+    assert_eq!((y[0].as_f64(), y[249].as_f64(), y[250].as_f64()), (Some(6.0), Some(255.0), Some(250.0)));
+    assert!(json(&["sim", "-", "--json"], SAXPY).get("memory").is_none());
+}
+
+#[test]
+fn sim_takes_settings_over_those_of_the_launch() {
+    let memory = |options: &[&str]| {
+        let arguments = [&["sim", "-", "--json", "--dump"], options].concat();
+        json(&arguments, SAXPY)["memory"].clone()
+    };
+    assert_eq!(memory(&["--set", "x.zero=1"])["y"][3], 3.0);
+    assert_eq!(memory(&["--set", "n=0"])["y"][3], 3.0);
+    assert_eq!(memory(&["--set", "a=inf"])["y"][3], "inf");
+    assert_eq!(memory(&["--grid", "1", "--block", "8,2"])["y"][40], 40.0);
+    let warps = json(&["sim", "-", "--json", "--warp", "8"], SAXPY);
+    assert_eq!((&warps["warp_size"], &warps["warps"]), (&8.into(), &32.into()));
+    for wrong in [["--set", "x.zero=2"], ["--set", "x.luck=1"], ["--machine", "fermi"], ["--kernel", "nobody"]] {
+        assert_eq!(warpscope(&[&["sim", "-"], &wrong[..]].concat(), SAXPY).status.code(), Some(2), "{wrong:?}");
+    }
+}
+
+#[test]
+fn sim_prints_a_table_for_people() {
+    let text = good(&["sim", "-"], SAXPY);
+    for word in ["cycles", "SIMT efficiency", "ampere", "body"] {
+        assert!(text.contains(word), "{word} is missing in\n{text}");
+    }
+}
+
+#[test]
+fn a_run_that_fails_names_the_place() {
+    let output = warpscope(&["sim", "-"], &SAXPY.replace("n = 250", "n = 257").replace("grid 4", "grid 5"));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).starts_with("<stdin>:7:"), "{}", stderr(&output));
+    let endless = SAXPY.replace("    br done\ndone", "    br body\ndone");
+    assert_eq!(warpscope(&["sim", "-", "--fuel", "1000"], &endless).status.code(), Some(1));
+}
+
+#[test]
+fn ptx_runs_with_a_launch_of_its_own_or_with_one_that_is_made() {
+    let path = file("launched.ptx", PTX);
+    let path = path.to_str().expect("a plain path");
+    let launch = file("launched.wir", "launch k {\n    block 4\n    k_param_0 = buffer u32[2] const 9\n}\n");
+    let launch = launch.to_str().expect("a plain path");
+    let result = json(&["sim", path, "--launch", launch, "--json", "--dump"], "");
+    assert_eq!(result["memory"]["k_param_0"], serde_json::json!([3, 9]));
+    assert_eq!(json(&["sim", path, "--json"], "")["kernel"], "k");
+}
+
+#[test]
+fn equiv_finds_a_difference_and_a_small_launch_that_shows_it() {
+    let right = file("right.wir", SAXPY);
+    let wrong = file("wrong.wir", &SAXPY.replace("fma.f32 a, xi, yi", "fma.f32 a, xi, a"));
+    let (right, wrong) = (right.to_str().expect("a plain path"), wrong.to_str().expect("a plain path"));
+    let good = warpscope(&["equiv", right, right, "--json"], "");
+    assert_eq!(good.status.code(), Some(0));
+    let verdict: Value = serde_json::from_str(&stdout(&good)).expect("the output is JSON");
+    assert_eq!(verdict["equivalent"], true);
+    let bad = warpscope(&["equiv", right, wrong, "--json", "--trials", "5"], "");
+    assert_eq!(bad.status.code(), Some(1));
+    let verdict: Value = serde_json::from_str(&stdout(&bad)).expect("the output is JSON");
+    assert_eq!(verdict["equivalent"], false);
+    assert_eq!(verdict["counterexample"]["difference"]["buffer"], "y");
+    assert_eq!(verdict["counterexample"]["difference"]["index"], 0);
+    assert!(verdict["counterexample"]["launch"].as_str().is_some_and(|launch| launch.contains("--block 1,1,1")));
+}
+
+#[test]
+fn machines_are_listed_with_the_sources_of_their_figures() {
+    let text = good(&["machines"], "");
+    let list = json(&["machines", "--json"], "");
+    let machines = list["machines"].as_array().expect("a list");
+    let names: Vec<&str> = machines.iter().filter_map(|machine| machine["name"].as_str()).collect();
+    assert_eq!(names, ["unit", "volta", "turing", "ampere", "hopper"]);
+    assert!(names.iter().all(|name| text.contains(name)));
+    assert!(text.contains("Arafa et al. 2019") && text.contains("filled from"));
+}

@@ -45,6 +45,18 @@ proptest! {
     }
 
     #[test]
+    fn every_pass_leaves_the_memory_that_was_computed(recipe in recipe()) {
+        holds(&recipe, |source| {
+            let module = laws::well_formed(source)?;
+            pipelines().iter().try_for_each(|steps| {
+                let optimised = laws::run_silently(&module, steps, false);
+                laws::memory_is_the_same(&module, &optimised, false)
+                    .map_err(|broken| format!("`{}`: {broken}", steps[0].pass))
+            })
+        })?;
+    }
+
+    #[test]
     fn a_second_run_of_a_pass_finds_nothing(recipe in recipe()) {
         holds(&recipe, |source| {
             let module = laws::well_formed(source)?;

@@ -5,8 +5,26 @@ use std::path::{Path, PathBuf};
 
 /// The rooms, top to bottom, as the crate's front page lists them.
 const ROOMS: &[&str] = &[
-    "ir", "text", "ptx", "graph", "machine", "flow", "symbolic", "alias", "verify", "edit", "journal", "view", "query",
-    "sim", "profile", "pass", "link", "session", "report",
+    "ir",
+    "text",
+    "ptx",
+    "graph",
+    "machine",
+    "flow",
+    "symbolic",
+    "alias",
+    "verify",
+    "edit",
+    "journal",
+    "view",
+    "query",
+    "sim",
+    "profile",
+    "equivalence",
+    "pass",
+    "link",
+    "session",
+    "report",
 ];
 
 fn source_files(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -6,8 +6,10 @@
 use std::fmt::Write;
 
 use warpscope_core::edit::Silent;
+use warpscope_core::equivalence::{Comparison, Verdict, compare};
 use warpscope_core::ir::{Func, Module};
 use warpscope_core::pass::{Settings, Step, run_pass};
+use warpscope_core::ptx::derive_launch;
 use warpscope_core::session::{Options, Session};
 use warpscope_core::text::{Diagnostic, print};
 use warpscope_core::verify::{check, verify};
@@ -87,6 +89,29 @@ pub fn a_second_run_finds_nothing(module: &Module, steps: &[Step], fast_math: bo
             let mut text = format!("a second run of `{}` finds: {}\n", step.pass, event.remark.message);
             let _ = writeln!(text, "in\n{}", print(&current));
             return Err(text);
+        }
+    }
+    Ok(())
+}
+
+/// Launches on which every optimised kernel is compared with what it was.
+const TRIALS: u32 = 12;
+
+/// How far results may be apart where floats may be treated as real numbers.
+const FAST_MATH_TOLERANCE: f64 = 1e-4;
+
+/// Every kernel leaves the same memory behind in both programs, on its launch (or one made for it) and variations of it.
+/// With `fast_math` floats may differ a little.
+pub fn memory_is_the_same(before: &Module, after: &Module, fast_math: bool) -> Law {
+    let tolerance = if fast_math { FAST_MATH_TOLERANCE } else { 0.0 };
+    let comparison = Comparison { trials: TRIALS, tolerance, ..Comparison::default() };
+    for kernel in before.kernels() {
+        let func = &before.funcs[kernel];
+        let launch = before.launch_of(&func.name).cloned().unwrap_or_else(|| derive_launch(before, func));
+        if let Verdict::Different(found) = compare((before, kernel), (after, kernel), &launch, &comparison) {
+            let (options, difference) = (found.options(), found.difference);
+            let texts = format!("{}\n--- becomes ---\n{}", print(before), print(after));
+            return Err(format!("`{}` computes something else under `{options}`: {difference:?}\n{texts}", func.name));
         }
     }
     Ok(())

@@ -1,5 +1,14 @@
 //! How a kernel is run: the options that say it over what the program's launch says.
 
+use warpscope_core::ir::{Func, FuncKind, Launch, Module};
+use warpscope_core::machine::Machine;
+use warpscope_core::ptx::derive_launch;
+use warpscope_core::sim::{Settings, parse_dim};
+use warpscope_core::text;
+
+use crate::failure::Failure;
+use crate::source::{Dialect, Source};
+
 /// Which kernel, on what, with what.
 #[derive(clap::Args)]
 pub struct RunOptions {
@@ -40,15 +49,63 @@ pub fn pair(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// `4`, `4,2` or `4,2,1`; what is left out is 1.
 fn size(text: &str) -> Result<[u32; 3], String> {
-    let mut size = [1; 3];
-    let parts: Vec<&str> = text.split(',').collect();
-    if parts.len() > size.len() {
-        return Err("expected at most three sizes".to_string());
+    parse_dim(text).ok_or_else(|| "expected one to three sizes, as in `4,2`".to_string())
+}
+
+impl RunOptions {
+    /// The machine model.
+    pub fn machine(&self) -> Result<Machine, Failure> {
+        let Some(name) = &self.machine else { return Ok(Machine::default()) };
+        Machine::from_name(name).ok_or_else(|| {
+            let names: Vec<&str> = Machine::ALL.iter().map(|machine| machine.name()).collect();
+            Failure::usage(format!("unknown machine `{name}`: there is {}", names.join(", ")))
+        })
     }
-    for (place, part) in size.iter_mut().zip(parts) {
-        *place = part.trim().parse().map_err(|_| format!("`{part}` is no size"))?;
+
+    /// What is said over the launch.
+    pub fn settings(&self) -> Result<Settings, Failure> {
+        let mut settings = Settings::default();
+        for (name, value) in &self.set {
+            settings.set(&format!("{name}={value}")).map_err(Failure::usage)?;
+        }
+        settings.seed = self.seed.or(settings.seed);
+        settings.grid = self.grid.or(settings.grid);
+        settings.block = self.block.or(settings.block);
+        settings.warp = self.warp.or(settings.warp);
+        settings.fuel = self.fuel.unwrap_or(settings.fuel);
+        Ok(settings)
     }
-    Ok(size)
+
+    /// The kernel and its launch. A kernel without one gets one made from its parameters.
+    pub fn kernel_and_launch(&self, module: &Module) -> Result<(Func, Launch), Failure> {
+        let launches = match &self.launch {
+            Some(file) => launches_of(file)?,
+            None => module.launches.clone(),
+        };
+        let kernel = match &self.kernel {
+            Some(name) => module
+                .func_by_name(name)
+                .filter(|&func| module.funcs[func].kind == FuncKind::Kernel)
+                .ok_or_else(|| Failure::usage(format!("the program has no kernel `{name}`")))?,
+            None => launches
+                .iter()
+                .find_map(|launch| module.func_by_name(&launch.kernel))
+                .or_else(|| module.kernels().next())
+                .ok_or_else(|| Failure::Program("error: the program has no kernel to run\n".to_string()))?,
+        };
+        let func = &module.funcs[kernel];
+        let launch = launches.into_iter().find(|launch| launch.kernel == func.name);
+        Ok((kernel, launch.unwrap_or_else(|| derive_launch(module, func))))
+    }
+}
+
+/// The launches of a file; whatever else stands there is not read.
+fn launches_of(file: &str) -> Result<Vec<Launch>, Failure> {
+    let source = Source::read(file, Some(Dialect::Wir))?;
+    let parsed = text::parse(&source.text);
+    if parsed.has_errors() {
+        return Err(Failure::Program(source.render(&parsed.diagnostics)));
+    }
+    Ok(parsed.module.launches)
 }

@@ -1,11 +1,14 @@
 //! The commands, and the arguments that several of them share.
 
 mod check;
+mod equiv;
 mod fmt;
 mod launch;
 mod link;
+mod machines;
 mod opt;
 mod passes;
+mod sim;
 mod trace;
 
 use clap::{Parser, Subcommand};
@@ -28,8 +31,14 @@ enum Command {
     Fmt(fmt::Options),
     /// Lists the passes, their papers and their knobs.
     Passes(passes::Options),
+    /// Lists the machine models, their figures and where each comes from.
+    Machines(machines::Options),
     /// Optimises a program and prints it.
     Opt(opt::Options),
+    /// Runs a kernel on a simulated multiprocessor.
+    Sim(sim::Options),
+    /// Runs two programs on many generated launches and compares what they leave in memory.
+    Equiv(equiv::Options),
     /// Prints what passes do, event by event, as JSON lines.
     Trace(trace::Options),
     /// Writes and reads permalinks.
@@ -44,7 +53,10 @@ impl Arguments {
             Command::Check(options) => check::run(&options),
             Command::Fmt(options) => fmt::run(&options),
             Command::Passes(options) => passes::run(&options),
+            Command::Machines(options) => machines::run(&options),
             Command::Opt(options) => opt::run(&options),
+            Command::Sim(options) => sim::run(&options),
+            Command::Equiv(options) => equiv::run(&options),
             Command::Trace(options) => trace::run(&options),
             Command::Link(command) => link::run(&command),
         }

@@ -3,30 +3,33 @@
 use std::fmt::Write;
 
 use libtest_mimic::Failed;
+use warpscope_core::alias::{AliasAnalysis, Moment, Relation};
 use warpscope_core::flow::{
     Divergence, DivergenceInput, Liveness, ReachingDefinition, ReachingDefinitions, Subject, ValueUses, Values,
 };
 use warpscope_core::graph::{Cfg, ControlDependence, Dominators, Loops, PostDominators, dominance_frontier};
 use warpscope_core::ir::{Block, Function, Module, Reg};
+use warpscope_core::symbolic::{AffineNames, Overflow};
 use warpscope_core::text::instruction_text;
 
 /// Runs the analysis of that name on each function.
 pub fn run(name: &str, module: &Module) -> Result<String, Failed> {
-    let analyse: fn(&Function) -> String = match name {
-        "orders" => orders,
-        "dominators" => dominators,
-        "post-dominators" => post_dominators,
-        "loops" => loops,
-        "control-dependence" => control_dependence,
-        "liveness" => liveness,
-        "reaching-definitions" => reaching_definitions,
-        "values" => value_names,
-        "divergence" => divergence,
+    let analyse: fn(&Module, &Function) -> String = match name {
+        "orders" => |_, func| orders(func),
+        "dominators" => |_, func| dominators(func),
+        "post-dominators" => |_, func| post_dominators(func),
+        "loops" => |_, func| loops(func),
+        "control-dependence" => |_, func| control_dependence(func),
+        "liveness" => |_, func| liveness(func),
+        "reaching-definitions" => |_, func| reaching_definitions(func),
+        "values" => |_, func| value_names(func),
+        "divergence" => |_, func| divergence(func),
+        "alias" => alias,
         _ => return Err(format!("there is no analysis `{name}`").into()),
     };
     let mut text = String::new();
     for func in module.funcs.values() {
-        let _ = write!(text, "{}:\n{}", func.name, analyse(func));
+        let _ = write!(text, "{}:\n{}", func.name, analyse(module, func));
     }
     Ok(text)
 }
@@ -211,6 +214,30 @@ fn divergence(func: &Function) -> String {
                     if divergence.is_divergent(value) { why(Subject::Value(value)) } else { "uniform".to_string() };
                 let _ = writeln!(text, "        {}: {said}", instruction_text(func, inst));
             }
+        }
+    }
+    text
+}
+
+/// Each pair of accesses that may meet: in one iteration, and in any two.
+fn alias(module: &Module, func: &Function) -> String {
+    let cfg = Cfg::compute(func);
+    let values = Values::compute(func, &cfg, &Dominators::compute(&cfg));
+    let names = AffineNames::new(func, &values, Overflow::Assume);
+    let alias = AliasAnalysis::new(module, func, &values, names);
+    let insts = func.block_order().flat_map(|block| func.block_insts(block));
+    let accesses: Vec<_> = insts.filter_map(|inst| Some((inst, alias.access(inst)?))).collect();
+    let word = |relation: Relation| match relation {
+        Relation::No => "no",
+        Relation::May => "may",
+        Relation::Must => "must",
+    };
+    let mut text = String::new();
+    for (index, (first, a)) in accesses.iter().enumerate() {
+        let _ = writeln!(text, "    {}", instruction_text(func, *first));
+        for (second, b) in &accesses[index + 1..] {
+            let relations = [Moment::Same, Moment::Any].map(|moment| word(alias.relation(a, b, moment)));
+            let _ = writeln!(text, "        {:<6}{:<6}{}", relations[0], relations[1], instruction_text(func, *second));
         }
     }
     text

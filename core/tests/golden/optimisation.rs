@@ -37,6 +37,7 @@ pub fn every_pass_is_sound(module: &Module) -> Result<(), Failed> {
 
 fn checked(module: &Module, steps: &[Step], fast_math: bool, again: bool) -> Result<Session, Failed> {
     let session = laws::every_step_is_sound(module, steps, fast_math)?;
+    laws::memory_is_the_same(module, session.module(), fast_math)?;
     if !again {
         laws::a_second_run_finds_nothing(module, steps, fast_math)?;
     }

@@ -1,0 +1,125 @@
+//! `warpscope equiv`: do two programs leave the same memory behind?
+
+use serde_json::json;
+use warpscope_core::equivalence::{Comparison, Counterexample, Difference, Verdict, compare};
+use warpscope_core::ir::{Func, Launch, Module};
+use warpscope_core::ptx::derive_launch;
+
+use super::sim::number;
+use crate::failure::Failure;
+use crate::output;
+use crate::source::{Dialect, Source};
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// The program that is right: a `.wir` or `.ptx` file, or `-` for standard input.
+    #[arg(value_name = "A")]
+    first: String,
+    /// The program that should do the same.
+    #[arg(value_name = "B")]
+    second: String,
+    /// What both are written in, where the files' names do not say.
+    #[arg(long, value_enum, value_name = "DIALECT")]
+    from: Option<Dialect>,
+    /// The kernel; all that both have if nothing is said.
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<String>,
+    /// Launches tried for each kernel.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    trials: u32,
+    /// How far floats may be apart, relative to the greater one.
+    #[arg(long, value_name = "T", default_value_t = 0.0)]
+    tolerance: f64,
+    /// The answer as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(options: &Options) -> Result<(), Failure> {
+    let first = Source::read(&options.first, options.from)?.load()?;
+    let second = Source::read(&options.second, options.from)?.load()?;
+    let comparison = Comparison { trials: options.trials, tolerance: options.tolerance, ..Comparison::default() };
+    let mut compared_in_all = 0;
+    let mut skipped_in_all = 0;
+    for (name, a, b) in kernels(options, &first, &second)? {
+        let launch = launch_of(&first, &second, &name, a);
+        match compare((&first, a), (&second, b), &launch, &comparison) {
+            Verdict::Different(found) => {
+                different(options, &name, &found)?;
+                return Err(Failure::Negative);
+            }
+            Verdict::Same { compared: 0, failure: Some(error), .. } => {
+                let message = format!("error: `{name}` of {} fails on every launch: {error}\n", options.first);
+                return Err(Failure::Program(message));
+            }
+            Verdict::Same { compared, skipped, .. } => {
+                compared_in_all += compared;
+                skipped_in_all += skipped;
+            }
+        }
+    }
+    if options.json {
+        return output::json(&json!({
+            "equivalent": true,
+            "trials": compared_in_all,
+            "skipped": skipped_in_all,
+            "counterexample": null,
+        }));
+    }
+    output::text(&format!("no difference on {compared_in_all} launches\n"))
+}
+
+/// The kernels that are compared.
+fn kernels(options: &Options, first: &Module, second: &Module) -> Result<Vec<(String, Func, Func)>, Failure> {
+    let names: Vec<String> = match &options.kernel {
+        Some(name) => vec![name.clone()],
+        None => first.kernels().map(|kernel| first.funcs[kernel].name.clone()).collect(),
+    };
+    let find = |module: &Module, file: &str, name: &str| {
+        let kernel = module.kernels().find(|&kernel| module.funcs[kernel].name == name);
+        kernel.ok_or_else(|| Failure::usage(format!("{file} has no kernel `{name}`")))
+    };
+    let pairs: Result<Vec<_>, Failure> = names
+        .into_iter()
+        .map(|name| Ok((name.clone(), find(first, &options.first, &name)?, find(second, &options.second, &name)?)))
+        .collect();
+    let pairs = pairs?;
+    if pairs.is_empty() {
+        return Err(Failure::usage(format!("{} has no kernel", options.first)));
+    }
+    Ok(pairs)
+}
+
+fn launch_of(first: &Module, second: &Module, name: &str, kernel: Func) -> Launch {
+    let stated = first.launch_of(name).or_else(|| second.launch_of(name));
+    stated.cloned().unwrap_or_else(|| derive_launch(first, &first.funcs[kernel]))
+}
+
+fn different(options: &Options, kernel: &str, found: &Counterexample) -> Result<(), Failure> {
+    let launch = found.options();
+    if options.json {
+        let difference = match &found.difference {
+            Difference::Element { buffer, index, ty, first, second } => json!({
+                "buffer": buffer,
+                "index": index,
+                "a": number(*ty, *first),
+                "b": number(*ty, *second),
+            }),
+            Difference::Failure(error) => json!({ "failure": error.to_string() }),
+            Difference::Buffers => json!({ "failure": "the programs do not have the same buffers" }),
+        };
+        return output::json(&json!({
+            "equivalent": false,
+            "counterexample": { "kernel": kernel, "launch": launch, "difference": difference },
+        }));
+    }
+    let difference = match &found.difference {
+        Difference::Element { buffer, index, ty, first, second } => {
+            let (a, b) = (number(*ty, *first), number(*ty, *second));
+            format!("{buffer}[{index}] is {a} after {} and {b} after {}", options.first, options.second)
+        }
+        Difference::Failure(error) => format!("{} fails: {error}", options.second),
+        Difference::Buffers => "the programs do not have the same buffers".to_string(),
+    };
+    output::text(&format!("`{kernel}` differs under `{launch}`: {difference}\n"))
+}

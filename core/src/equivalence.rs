@@ -1,0 +1,295 @@
+//! Do two programs leave the same memory behind? Asked by running both on many generated launches.
+//!
+//! ```text
+//! launch of the text ──▶ other seeds, coherence and zeros of each buffer and input, fewer blocks and threads
+//!                   ──▶ run both, compare every element ──▶ the first difference, on the smallest launch that shows one
+//! ```
+//!
+//! Sound in one direction: a difference is real, and a counterexample shows it; agreement is evidence only. A launch on
+//! which the first program itself fails says nothing and is skipped. NaN is one value wherever its bits are visible, so
+//! elements are compared bit by bit, or within a relative tolerance for passes that may reassociate.
+//!
+//! Cost: two runs a trial, each with its own fuel; making a counterexample smaller at most [`MAX_REDUCTIONS`] runs more.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use crate::ir::{Fill, FillKey, Func, Launch, Module, ParamType, Type};
+use crate::machine::Machine;
+use crate::sim::{BufferDump, Knob, Progress, Settings, SimError, Simulation};
+
+/// Runs that are spent on making a counterexample smaller.
+pub const MAX_REDUCTIONS: u32 = 64;
+
+/// What is compared, and how thoroughly.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Comparison {
+    /// The machine model; memory does not depend on it, unless the program has a race.
+    pub machine: Machine,
+    /// Generated launches.
+    pub trials: u32,
+    /// What every launch begins with: sliders, sizes and the fuel of one run.
+    pub settings: Settings,
+    /// How far two floats may be apart, relative to the greater one; 0 compares bits.
+    pub tolerance: f64,
+}
+
+impl Default for Comparison {
+    fn default() -> Comparison {
+        let settings = Settings { fuel: 10_000_000, ..Settings::default() };
+        Comparison { machine: Machine::Unit, trials: 20, settings, tolerance: 0.0 }
+    }
+}
+
+/// What came out.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Verdict {
+    /// No launch showed a difference.
+    Same {
+        /// Launches on which both ran to their end.
+        compared: u32,
+        /// Launches on which the first program failed, and why the last one did.
+        skipped: u32,
+        /// The failure of the last launch that was skipped.
+        failure: Option<SimError>,
+    },
+    /// They differ.
+    Different(Counterexample),
+}
+
+/// A launch on which two programs differ.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Counterexample {
+    /// What is said over the launch of the text.
+    pub settings: Settings,
+    /// How they differ there.
+    pub difference: Difference,
+}
+
+/// The first difference.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Difference {
+    /// An element of a buffer.
+    Element {
+        /// The buffer, by the first program's name.
+        buffer: String,
+        /// The element, from 0.
+        index: usize,
+        /// The element type.
+        ty: Type,
+        /// Its bits after the first program.
+        first: u64,
+        /// Its bits after the second program.
+        second: u64,
+    },
+    /// The second program fails where the first does not.
+    Failure(SimError),
+    /// The programs do not have the same buffers.
+    Buffers,
+}
+
+/// Compares two kernels under launches made from one.
+pub fn compare(first: (&Module, Func), second: (&Module, Func), launch: &Launch, comparison: &Comparison) -> Verdict {
+    let (mut compared, mut skipped, mut failure) = (0, 0, None);
+    for trial in 0..comparison.trials {
+        let settings = generated(first, launch, &comparison.settings, trial);
+        match difference(first, second, launch, &settings, comparison) {
+            Ok(None) => compared += 1,
+            Ok(Some(difference)) => {
+                let found = Counterexample { settings, difference };
+                return Verdict::Different(smaller(first, second, launch, comparison, found));
+            }
+            Err(error) => {
+                skipped += 1;
+                failure = Some(error);
+            }
+        }
+    }
+    Verdict::Same { compared, skipped, failure }
+}
+
+/// The k-th variation of a launch. The first one is the launch as it stands.
+fn generated((module, kernel): (&Module, Func), launch: &Launch, base: &Settings, trial: u32) -> Settings {
+    let mut settings = base.clone();
+    if trial == 0 {
+        return settings;
+    }
+    settings.seed = Some(base.seed.or(launch.seed).unwrap_or(0).wrapping_add(u64::from(trial)));
+    let kernel = &module.funcs[kernel];
+    // Mixed radix counting: neighbours in the list see other combinations of the same few extremes.
+    let mut digits = trial;
+    let mut digit = |radix: u32| {
+        let digit = digits % radix;
+        digits = digits / radix + trial.wrapping_mul(2_654_435_761) % 97;
+        digit
+    };
+    match digit(4) {
+        1 => settings.grid = Some([1, 1, 1]),
+        2 => settings.block = Some(fewer(settings.block.unwrap_or(launch.block))),
+        _ => {}
+    }
+    let mut turn = |name: &str, is_predicate: bool| {
+        let mut knob = |knob: Knob| settings.knobs.push((name.to_string(), knob));
+        match digit(4) {
+            1 => knob(Knob::Coherence(0.0)),
+            2 => knob(Knob::Coherence(1.0)),
+            3 => knob(Knob::Coherence(0.75)),
+            _ => {}
+        }
+        match (is_predicate, digit(4)) {
+            (true, 1) => knob(Knob::True(0.0)),
+            (true, 2) => knob(Knob::True(1.0)),
+            (true, 3) => knob(Knob::True(0.25)),
+            (false, 1) => knob(Knob::Zero(1.0)),
+            (false, 2) => knob(Knob::Zero(0.5)),
+            _ => {}
+        }
+    };
+    for (index, param) in kernel.params.iter().enumerate() {
+        let bound = launch.bindings.iter().find(|binding| match &binding.key {
+            FillKey::Name(name) => *name == param.name,
+            FillKey::Index(k) => *k as usize == index,
+        });
+        let is_buffer = match bound {
+            Some(binding) => matches!(binding.fill, Fill::Buffer { .. } | Fill::Texture { .. }),
+            None => matches!(param.ty, ParamType::Pointer { .. } | ParamType::Texture),
+        };
+        if is_buffer {
+            turn(&param.name, false);
+        }
+    }
+    for input in kernel.inputs.values() {
+        turn(&input.name, input.ty == Type::Pred);
+    }
+    settings
+}
+
+/// About half as many threads, along the first axis that has several.
+fn fewer(mut size: [u32; 3]) -> [u32; 3] {
+    if let Some(axis) = size.iter_mut().find(|axis| **axis > 1) {
+        *axis = axis.div_ceil(2);
+    }
+    size
+}
+
+/// How the programs differ on one launch, if they do. An error is the first program's.
+fn difference(
+    first: (&Module, Func),
+    second: (&Module, Func),
+    launch: &Launch,
+    settings: &Settings,
+    comparison: &Comparison,
+) -> Result<Option<Difference>, SimError> {
+    let expected = memory_after(first, launch, settings, comparison.machine)?;
+    let found = match memory_after(second, launch, settings, comparison.machine) {
+        Ok(found) => found,
+        Err(error) => return Ok(Some(Difference::Failure(error))),
+    };
+    if expected.len() != found.len() {
+        return Ok(Some(Difference::Buffers));
+    }
+    for (a, b) in expected.iter().zip(&found) {
+        if a.elements.len() != b.elements.len() || a.ty != b.ty {
+            return Ok(Some(Difference::Buffers));
+        }
+        let differs = |(&x, &y): (&u64, &u64)| x != y && !close(a.ty, x, y, comparison.tolerance);
+        if let Some(index) = a.elements.iter().zip(&b.elements).position(differs) {
+            return Ok(Some(Difference::Element {
+                buffer: a.name.clone(),
+                index,
+                ty: a.ty,
+                first: a.elements[index],
+                second: b.elements[index],
+            }));
+        }
+    }
+    Ok(None)
+}
+
+fn memory_after(
+    (module, kernel): (&Module, Func),
+    launch: &Launch,
+    settings: &Settings,
+    machine: Machine,
+) -> Result<Vec<BufferDump>, SimError> {
+    let mut simulation: Simulation = Simulation::new(module, kernel, launch, settings, machine)?;
+    while simulation.run(u64::MAX)? == Progress::Running {}
+    Ok(simulation.dump())
+}
+
+/// Are two floats within the tolerance? Other types have none.
+fn close(ty: Type, first: u64, second: u64, tolerance: f64) -> bool {
+    let (a, b) = match ty {
+        Type::F32 => (f64::from(f32::from_bits(first as u32)), f64::from(f32::from_bits(second as u32))),
+        Type::F64 => (f64::from_bits(first), f64::from_bits(second)),
+        _ => return false,
+    };
+    tolerance > 0.0 && (a == b || (a - b).abs() <= tolerance * a.abs().max(b.abs()).max(1.0))
+}
+
+/// A smaller launch that still shows a difference: fewer blocks, fewer threads, fewer knobs turned.
+fn smaller(
+    first: (&Module, Func),
+    second: (&Module, Func),
+    launch: &Launch,
+    comparison: &Comparison,
+    mut found: Counterexample,
+) -> Counterexample {
+    let mut runs = 0;
+    loop {
+        let better = reductions(&found.settings, launch).into_iter().find_map(|settings| {
+            if runs >= MAX_REDUCTIONS {
+                return None;
+            }
+            runs += 1;
+            let difference = difference(first, second, launch, &settings, comparison).ok().flatten()?;
+            Some(Counterexample { settings, difference })
+        });
+        match better {
+            Some(better) => found = better,
+            None => return found,
+        }
+    }
+}
+
+/// What is one step smaller, smallest first.
+fn reductions(settings: &Settings, launch: &Launch) -> Vec<Settings> {
+    let (grid, block) = (settings.grid.unwrap_or(launch.grid), settings.block.unwrap_or(launch.block));
+    let mut list = Vec::new();
+    if grid != [1; 3] {
+        list.push(Settings { grid: Some([1; 3]), ..settings.clone() });
+        list.push(Settings { grid: Some(fewer(grid)), ..settings.clone() });
+    }
+    if block != [1; 3] {
+        list.push(Settings { block: Some([1; 3]), ..settings.clone() });
+        list.push(Settings { block: Some(fewer(block)), ..settings.clone() });
+    }
+    for index in 0..settings.knobs.len() {
+        let mut without = settings.clone();
+        without.knobs.remove(index);
+        list.push(without);
+    }
+    list
+}
+
+impl Counterexample {
+    /// The settings as `--set`, `--grid` and `--block` options of a shell.
+    pub fn options(&self) -> String {
+        let mut options = Vec::new();
+        let size = |size: [u32; 3]| format!("{},{},{}", size[0], size[1], size[2]);
+        let settings = &self.settings;
+        options.extend(settings.seed.map(|seed| format!("--seed {seed}")));
+        options.extend(settings.grid.map(|grid| format!("--grid {}", size(grid))));
+        options.extend(settings.block.map(|block| format!("--block {}", size(block))));
+        for (name, knob) in &settings.knobs {
+            options.push(match knob {
+                Knob::Value(number) => format!("--set {name}={number:?}"),
+                Knob::True(p) => format!("--set {name}.true={p}"),
+                Knob::Zero(p) => format!("--set {name}.zero={p}"),
+                Knob::Coherence(p) => format!("--set {name}.coherence={p}"),
+            });
+        }
+        options.join(" ")
+    }
+}
