@@ -91,6 +91,8 @@ export interface PassReport {
   micros: number;
   before: Size;
   after: Size;
+  /** Why it stopped early, if it did. */
+  error?: string;
   remarks: Remark[];
 }
 
@@ -104,7 +106,9 @@ export interface Remark {
   kind: "applied" | "missed";
   /** The pass's rule. */
   rule: string;
-  /** The block or register that it is about. */
+  /** The kernel or function. */
+  function: string;
+  /** The label of the block that it is about. */
   at: string;
   message: string;
   facts: Record<string, unknown>;

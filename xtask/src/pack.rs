@@ -37,12 +37,11 @@ pub fn pack() -> Result<PathBuf> {
     })
 }
 
-/// Compiles the command line, with which the package's tests compare the engine, and returns its path.
-pub fn command_line() -> Result<PathBuf> {
-    progress::step("compile the command line", || {
-        // Of the whole workspace, so that the features, and with them the compiled crates, are those of the tests.
-        tools::run(tools::cargo().args(["build", "--quiet", "--locked", "--workspace", "--bin", "warpscope"]))
+/// Compiles the engine for this machine, with which the package's tests compare the one in WebAssembly.
+pub fn native_engine() -> Result<PathBuf> {
+    progress::step("compile the engine for this machine", || {
+        tools::run(tools::cargo().args(["build", "--quiet", "--locked", "--workspace", "--example", "simulate"]))
     })?;
-    let name = if cfg!(windows) { "warpscope.exe" } else { "warpscope" };
-    Ok(workspace::target().join("debug").join(name))
+    let name = if cfg!(windows) { "simulate.exe" } else { "simulate" };
+    Ok(workspace::target().join("debug/examples").join(name))
 }

@@ -148,10 +148,10 @@ fn native(filter: Option<&str>) -> Result<Tally> {
 
 fn package(filter: Option<&str>) -> Result<Tally> {
     let tarball = pack::pack()?;
-    let command_line = pack::command_line()?;
+    let native = pack::native_engine()?;
     let mut node = node_tests("pkg/tests", filter)?;
     node.env("WARPSCOPE_TARBALL", tarball)
-        .env("WARPSCOPE_CLI", command_line)
+        .env("WARPSCOPE_NATIVE", native)
         .env("CHROMIUM", chromium::find_or_install()?);
     progress::step("tests of the npm package", || count_node_tests(&mut node))
 }

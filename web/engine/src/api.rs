@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use warpscope_core::ir::{FuncKind, Function, Module};
+use warpscope_core::ir::{FuncKind, Function, Item, Module};
+use warpscope_core::machine::Machine;
 use warpscope_core::pass::{Size, apply_knob, parse_pipeline};
-use warpscope_core::report::OptimizeReport;
+use warpscope_core::report::{self, OptimizeReport};
 use warpscope_core::session::{self, Session};
 use warpscope_core::text::{self, LineIndex};
-use warpscope_core::{ptx, verify};
+use warpscope_core::{ptx, sim, verify};
 
 /// Reads a program: what is wrong with it, its canonical text and its kernels.
 pub fn parse(source: &str, options: &str) -> String {
@@ -51,6 +52,26 @@ pub fn optimize(source: &str, options: &str, clock: &mut dyn FnMut() -> u64) -> 
     })
 }
 
+/// Runs a program's launch.
+pub fn simulate(source: &str, options: &str) -> String {
+    answer(options, |options: SimulateOptions| {
+        let mut module = load(source, options.from)?;
+        if let Some(launch) = &options.launch {
+            // Only read, not verified: its kernels stand in the other text.
+            let other =
+                text::parse(launch).into_result().map_err(|found| Failure::mistakes("launch", launch, &found))?;
+            replace_launches(&mut module, other);
+        }
+        let settings = options.settings().map_err(Failure::new)?;
+        let machine = match &options.machine {
+            Some(name) => Machine::from_name(name).ok_or_else(|| Failure::new(format!("unknown machine `{name}`")))?,
+            None => Machine::default(),
+        };
+        report::simulate(&module, options.kernel.as_deref(), &settings, machine, options.dump, &mut || true)
+            .map_err(|error| Failure::new(error.to_string()))
+    })
+}
+
 /// What a program is written in.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -81,6 +102,25 @@ struct OptimizeOptions {
     fast_math: bool,
     #[serde(default)]
     emit: Language,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SimulateOptions {
+    #[serde(default)]
+    from: Language,
+    launch: Option<String>,
+    kernel: Option<String>,
+    machine: Option<String>,
+    seed: Option<Value>,
+    #[serde(default)]
+    set: BTreeMap<String, Value>,
+    grid: Option<Value>,
+    block: Option<Value>,
+    warp: Option<Value>,
+    fuel: Option<Value>,
+    #[serde(default)]
+    dump: bool,
 }
 
 /// A pipeline as one text or as a list of its entries.
@@ -155,6 +195,25 @@ impl Passes {
     }
 }
 
+impl SimulateOptions {
+    /// As the command line's options: each is a setting of that name.
+    fn settings(&self) -> Result<sim::Settings, String> {
+        let mut settings = sim::Settings::default();
+        let named = [
+            ("seed", &self.seed),
+            ("grid", &self.grid),
+            ("block", &self.block),
+            ("warp", &self.warp),
+            ("fuel", &self.fuel),
+        ];
+        let named = named.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        for (name, value) in named.chain(self.set.iter().map(|(name, value)| (name.as_str(), value))) {
+            settings.set(&format!("{name}={}", plain(value)))?;
+        }
+        Ok(settings)
+    }
+}
+
 impl Kernel {
     fn new(func: &Function, module: &Module) -> Kernel {
         let params = func.params.iter().map(|param| Param { name: param.name.clone(), ty: param.ty.to_string() });
@@ -170,6 +229,13 @@ impl Kernel {
 impl Failure {
     fn new(message: impl Into<String>) -> Failure {
         Failure { message: message.into(), diagnostics: Vec::new() }
+    }
+
+    /// Mistakes in a text, told as the command line does.
+    fn mistakes(name: &str, source: &str, diagnostics: &[text::Diagnostic]) -> Failure {
+        let lines = LineIndex::new(source);
+        let rendered = diagnostics.iter().map(|diagnostic| diagnostic.render_with(name, source, &lines));
+        Failure { message: rendered.collect(), diagnostics: describe(diagnostics, source) }
     }
 }
 
@@ -201,9 +267,14 @@ fn load(source: &str, from: Language) -> Result<Module, Failure> {
     if !parsed.has_errors() || usable_part {
         return Ok(parsed.module);
     }
-    let lines = LineIndex::new(source);
-    let rendered = parsed.diagnostics.iter().map(|diagnostic| diagnostic.render_with("source", source, &lines));
-    Err(Failure { message: rendered.collect(), diagnostics: describe(&parsed.diagnostics, source) })
+    Err(Failure::mistakes("source", source, &parsed.diagnostics))
+}
+
+/// Puts the launches of `other` in the place of the module's own.
+fn replace_launches(module: &mut Module, other: Module) {
+    module.items.retain(|item| !matches!(item, Item::Launch(_)));
+    module.items.extend((0..other.launches.len()).map(Item::Launch));
+    module.launches = other.launches;
 }
 
 fn describe(diagnostics: &[text::Diagnostic], source: &str) -> Vec<Diagnostic> {
@@ -230,17 +301,18 @@ fn utf16_offset(source: &str, byte: u32) -> usize {
     before.map(|(_, character)| character.len_utf16()).sum()
 }
 
-/// A knob's value as the command line would write it.
+/// A value as the command line would write it.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
+        Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(","),
         other => other.to_string(),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{optimize, parse};
+    use super::{optimize, parse, simulate};
     use serde_json::{Value, json};
 
     fn ask(answer: &str) -> Value {
@@ -269,6 +341,17 @@ mod tests {
         let answer = ask(&optimize(PROGRAM, r#"{"passes":["const-fold","dce"]}"#, &mut || 0));
         assert_eq!(answer["ok"]["passes"][0]["name"], "const-fold");
         assert!(answer["ok"]["text"].as_str().is_some_and(|text| text.starts_with("kernel k")), "{answer}");
+    }
+
+    #[test]
+    fn a_launch_of_its_own_is_run() {
+        let launch = "launch k {\n    grid 1\n    block 32\n    x = buffer u32[4] iota\n}\n";
+        let options = json!({ "launch": launch, "dump": true, "seed": 3, "block": [8] });
+        let run = &ask(&simulate(PROGRAM, &options.to_string()))["ok"];
+        assert_eq!(run["memory"]["x"], json!([3, 1, 2, 3]), "{run}");
+        assert_eq!((&run["warps"], &run["seed"], &run["thread_instructions"]), (&json!(1), &json!(3), &json!(24)));
+        let failed = ask(&simulate(PROGRAM, r#"{"machine":"abacus"}"#));
+        assert!(failed["error"]["message"].is_string(), "{failed}");
     }
 
     #[test]

@@ -31,3 +31,9 @@ pub fn parse(source: &str, options: &str) -> String {
 pub fn optimize(source: &str, options: &str) -> String {
     api::optimize(source, options, &mut || (milliseconds() * 1e3) as u64)
 }
+
+/// See [`api::simulate`].
+#[wasm_bindgen]
+pub fn simulate(source: &str, options: &str) -> String {
+    api::simulate(source, options)
+}
