@@ -24,10 +24,9 @@ use crate::ir::{Func, FuncKind, Function, Launch, Module, Type};
 use crate::journal::Event;
 use crate::machine::Machine;
 use crate::pass::Size;
+use crate::ptx::derive_launch;
 use crate::session::Session;
-use crate::sim::{
-    BufferDump, ErrorKind, Progress, RunResult, Settings, SimError, SimtStack, Simulation, derive_launch,
-};
+use crate::sim::{BufferDump, ErrorKind, Progress, RunResult, Settings, SimError, SimtStack, Simulation};
 
 /// What a pipeline did.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -163,7 +162,7 @@ pub fn simulate(
     let launch: &Launch = match launch {
         Some(launch) => launch,
         None => {
-            derived = derive_launch(func);
+            derived = derive_launch(module, func);
             &derived
         }
     };
