@@ -160,6 +160,9 @@ fn Link(LinkProps { link, source, act }: &LinkProps) -> Html {
     if link.is_empty() {
         return html! { <p role="status">{ "Making the link…" }</p> };
     }
+    // The engine makes the part after `#`; where the page lies only the browser knows.
+    let page = window().location().href().unwrap_or_default();
+    let link = &format!("{}{link}", page.split('#').next().unwrap_or_default());
     let copy = {
         let (act, copied, link) = (act.clone(), copied.clone(), link.clone());
         Callback::from(move |_| {
