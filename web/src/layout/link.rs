@@ -164,7 +164,7 @@ pub fn layer(graph: &Graph, nest: &Nest, wiring: &Wiring, laid: &[Option<LaidReg
             layers.nodes.len() - 1
         });
         let enters = wiring.entries[region].contains(&target);
-        connect(&mut layers, links, target, end, laid, enters, &line, &mut spent);
+        connect(&mut layers, links, target, end, laid, enters, line, &mut spent);
     }
     let rows = layers.nodes.iter().map(|node| node.row + 1).max().unwrap_or(0);
     layers.rows = vec![Vec::new(); rows];
@@ -195,6 +195,7 @@ fn rank(layers: &mut Layers, links: &[Link], head: Option<usize>, destination: i
 }
 
 /// Makes the arcs of all links to one block, through a chain that starts below the highest of them.
+#[allow(clippy::too_many_arguments)] // It is the body of the loop above, given a name.
 fn connect(
     layers: &mut Layers,
     links: Vec<Link>,

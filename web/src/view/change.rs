@@ -146,10 +146,10 @@ fn Comparison(ComparisonProps { diff, selected, run, act }: &ComparisonProps) ->
             let elsewhere = selected.as_ref().is_some_and(|selection| selection.by != Pane::Change);
             let wanted = if elsewhere { "tr.selected" } else { "tr.removed, tr.added" };
             let by_itself = selected.as_ref().is_some_and(|selection| selection.by == Pane::Change);
-            if let Some(element) = place.cast::<HtmlElement>().filter(|_| !by_itself) {
-                if let Ok(Some(line)) = element.query_selector(wanted) {
-                    dom::reveal(&line);
-                }
+            if let Some(element) = place.cast::<HtmlElement>().filter(|_| !by_itself)
+                && let Ok(Some(line)) = element.query_selector(wanted)
+            {
+                dom::reveal(&line);
             }
         });
     }

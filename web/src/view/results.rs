@@ -40,8 +40,11 @@ pub fn Results(PaneProps { lab, .. }: &PaneProps) -> Html {
     }
 }
 
+/// A run, or why it did not end well.
+type Side<'a> = Result<&'a Run, &'a String>;
+
 /// Whether both runs left the same memory.
-fn verdict(sides: Option<(Result<&Run, &String>, Result<&Run, &String>)>) -> Html {
+fn verdict(sides: Option<(Side<'_>, Side<'_>)>) -> Html {
     match sides {
         Some((Ok(before), Ok(after))) if before.result_hash == after.result_hash => {
             html! { <span class="verdict good" data-testid="verdict">{ "✓ same memory" }</span> }
