@@ -66,3 +66,19 @@ fn saxpy_is_a_fixed_point() {
 fn every_construct_is_a_fixed_point() {
     assert_fixed_point(EVERYTHING);
 }
+
+#[test]
+fn imported_kernels_print_and_parse() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../www/examples/cuda");
+    for entry in std::fs::read_dir(folder).expect("the examples are there") {
+        let path = entry.expect("readable").path();
+        if path.extension().is_some_and(|extension| extension == "ptx") {
+            let source = std::fs::read_to_string(&path).expect("readable");
+            let module = warpscope_core::ptx::import(&source).module;
+            let text = print(&module);
+            let checked = check(&text);
+            assert!(!checked.has_errors(), "{}:\n{}", path.display(), rendered(&text));
+            assert_eq!(print(&checked.module), text, "{}", path.display());
+        }
+    }
+}
