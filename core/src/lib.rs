@@ -44,6 +44,8 @@ pub mod view;
 
 pub mod sim;
 
+pub mod profile;
+
 pub mod equivalence;
 
 pub mod pass;

@@ -473,11 +473,11 @@ impl<R: Reconvergence> Simulation<R> {
             }
             Kind::Branch => {
                 self.advance(slot, pc, inst.slots.a, watcher);
-                return self.after_control(slot, busy);
+                return self.after_control(slot, busy, watcher);
             }
             Kind::BranchIf => {
                 self.branch(slot, pc, &inst, frame, mask, watcher);
-                return self.after_control(slot, busy);
+                return self.after_control(slot, busy, watcher);
             }
             Kind::Access | Kind::Texture => {
                 if mask != 0 {
@@ -511,21 +511,21 @@ impl<R: Reconvergence> Simulation<R> {
             Kind::Work => self.work(inst.side, frame, mask),
             Kind::Switch => {
                 self.switch(slot, pc, inst.side, frame, mask, watcher);
-                return self.after_control(slot, busy);
+                return self.after_control(slot, busy, watcher);
             }
             Kind::Call => {
                 self.call(slot, pc, inst.side, frame, mask)?;
-                return self.after_control(slot, busy);
+                return self.after_control(slot, busy, watcher);
             }
             Kind::Ret => {
                 self.ret(slot, inst.side, frame, mask);
-                return self.after_control(slot, busy);
+                return self.after_control(slot, busy, watcher);
             }
             Kind::Exit => {
                 let warp = self.warp_mut(slot);
                 warp.alive &= !mask;
                 warp.stack.exit();
-                return self.after_control(slot, busy);
+                return self.after_control(slot, busy, watcher);
             }
         }
         self.finish(slot, pc, &inst, base, busy, latency, cause);
@@ -564,9 +564,9 @@ impl<R: Reconvergence> Simulation<R> {
     }
 
     /// Ends an instruction that changed who runs where.
-    fn after_control(&mut self, slot: usize, busy: u64) -> Result<(), SimError> {
+    fn after_control(&mut self, slot: usize, busy: u64, watcher: &mut impl Watcher) -> Result<(), SimError> {
         self.pass_time(busy);
-        self.leave_frames(slot);
+        self.leave_frames(slot, watcher);
         if self.warp(slot).stack.current().mask == 0 {
             self.end_warp(slot);
         } else {
@@ -848,7 +848,7 @@ impl<R: Reconvergence> Simulation<R> {
 
     /// Gives back the frames of calls whose last lane has left, and lets the callers of functions with several exits go
     /// on where each lane returned to.
-    fn leave_frames(&mut self, slot: usize) {
+    fn leave_frames(&mut self, slot: usize, watcher: &mut impl Watcher) {
         loop {
             let warp = self.warps[slot].as_mut().expect("a resident warp");
             let top = warp.stack.current();
@@ -861,7 +861,7 @@ impl<R: Reconvergence> Simulation<R> {
                 let site = &self.program.calls[self.program.insts[left.call as usize].side as usize];
                 if let Some((targets, join)) = site.exits.clone() {
                     let lanes_to: Vec<u32> = left.exits.iter().map(|lanes| lanes & top.mask).collect();
-                    self.go_ways(slot, left.call, &targets, &lanes_to, join, &mut Nobody);
+                    self.go_ways(slot, left.call, &targets, &lanes_to, join, watcher);
                 }
             }
         }

@@ -6,6 +6,7 @@ mod control;
 mod cost;
 mod errors;
 mod memory;
+mod profile;
 mod together;
 
 use warpscope_core::machine::Machine;

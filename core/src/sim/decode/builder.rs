@@ -262,6 +262,7 @@ impl<'a> Builder<'a> {
         self.program.funcs.push(DecodedFunc {
             func,
             entries,
+            regs: body.regs.keys().map(|reg| frame.reg(reg)).collect(),
             planes: frame.plane_count(),
             predicates: frame.predicate_count(),
             clocks: frame.clock_count(),

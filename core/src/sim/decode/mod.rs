@@ -159,6 +159,8 @@ pub struct DecodedFunc {
     pub func: Func,
     /// The pc of each entry.
     pub entries: Vec<u32>,
+    /// Where each register lies in a frame.
+    pub regs: Vec<Value>,
     /// Planes of a frame.
     pub planes: u32,
     /// Predicates of a frame.

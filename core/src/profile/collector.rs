@@ -1,0 +1,223 @@
+//! Collects profiles while a launch runs: give a [`Collector`] to [`Simulation::run_watched`](crate::sim::Simulation).
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use cranelift_entity::EntityRef;
+
+use super::{Count, Profile, Write, ZeroCount};
+use crate::graph::{Cfg, PathNumbering, PathStep};
+use crate::ir::{Block, Func, Module, Reg, Type, TypeClass};
+use crate::sim::lanes::LaneFile;
+use crate::sim::{DecodedInst, FrameBase, Kind, Program, Watcher};
+
+/// What an instruction does to paths.
+#[derive(Clone, Copy)]
+enum Effect {
+    /// Nothing, or what [`Watcher::moved`] tells.
+    None,
+    /// Enters a function: its index, and the entry's block.
+    Call(usize, Block),
+    /// Ends its lanes' paths in its function.
+    Return,
+    /// Ends its lanes.
+    Exit,
+}
+
+/// A function's graph and the numbers of its paths.
+struct Graph {
+    func: Func,
+    cfg: Cfg,
+    numbering: PathNumbering,
+}
+
+/// A call that some lanes have not returned from, or the kernel itself.
+struct Frame {
+    graph: usize,
+    numbers: [u64; 32],
+    /// Lanes that have not returned. Not kept for the kernel.
+    lanes: u32,
+}
+
+/// A watcher that collects edge, path and zero-value profiles.
+pub struct Collector {
+    graphs: Vec<Graph>,
+    effects: Vec<Effect>,
+    places: Vec<(usize, Block)>,
+    writes: Vec<Vec<(Write, Type)>>,
+    kernel_start: u64,
+    /// By warp slot.
+    frames: Vec<Vec<Frame>>,
+    edges: BTreeMap<(usize, Block, Block), Count>,
+    paths: BTreeMap<(usize, u64), Count>,
+    zeros: BTreeMap<(usize, Write), ZeroCount>,
+}
+
+impl Collector {
+    /// A collector for a decoded program of that module.
+    pub fn new(module: &Module, program: &Program) -> Collector {
+        let graphs: Vec<Graph> = program
+            .funcs
+            .iter()
+            .map(|decoded| {
+                let cfg = Cfg::compute(&module.funcs[decoded.func]);
+                Graph { func: decoded.func, numbering: PathNumbering::compute(&cfg), cfg }
+            })
+            .collect();
+        let places: Vec<(usize, Block)> =
+            (0..program.insts.len()).map(|pc| (program.func_at(pc as u32), program.locations[pc].block)).collect();
+        let effect = |inst: &DecodedInst| match inst.kind {
+            Kind::Call => {
+                let site = &program.calls[inst.side as usize];
+                Effect::Call(site.callee, places[site.entry as usize].1)
+            }
+            Kind::Ret => Effect::Return,
+            Kind::Exit => Effect::Exit,
+            _ => Effect::None,
+        };
+        let effects = program.insts.iter().map(effect).collect();
+        let mut occurrences: BTreeMap<(Func, Block, Reg), u32> = BTreeMap::new();
+        let mut writes = Vec::with_capacity(places.len());
+        for location in &program.locations {
+            let body = &module.funcs[location.func];
+            let mut here = Vec::new();
+            for &reg in &body.insts[location.inst].dsts {
+                let next = occurrences.entry((location.func, location.block, reg)).or_default();
+                let ty = body.regs[reg].ty;
+                if ty != Type::Pred {
+                    here.push((Write { block: location.block, reg, occurrence: *next }, ty));
+                }
+                *next += 1;
+            }
+            writes.push(here);
+        }
+        let kernel_block = places[program.funcs[0].entries[0] as usize].1;
+        let kernel_start = graphs[0].numbering.start(kernel_block).unwrap_or(0);
+        Collector {
+            graphs,
+            effects,
+            places,
+            writes,
+            kernel_start,
+            frames: Vec::new(),
+            edges: BTreeMap::new(),
+            paths: BTreeMap::new(),
+            zeros: BTreeMap::new(),
+        }
+    }
+
+    /// What has been collected.
+    pub fn profile(&self) -> Profile {
+        let mut profile = Profile::new();
+        for graph in &self.graphs {
+            profile.entry(graph.func).or_default();
+        }
+        for (&(graph, from, to), &count) in &self.edges {
+            profile.entry(self.graphs[graph].func).or_default().edges.insert((from, to), count);
+        }
+        for (&(graph, number), &count) in &self.paths {
+            let Graph { func, cfg, numbering } = &self.graphs[graph];
+            if let Some(path) = numbering.path(cfg, number) {
+                profile.entry(*func).or_default().paths.insert(path, count);
+            }
+        }
+        for (&(graph, write), &count) in &self.zeros {
+            profile.entry(self.graphs[graph].func).or_default().zeros.insert(write, count);
+        }
+        profile
+    }
+
+    fn stack(&mut self, slot: usize) -> &mut Vec<Frame> {
+        if self.frames.len() <= slot {
+            self.frames.resize_with(slot + 1, Vec::new);
+        }
+        let stack = &mut self.frames[slot];
+        if stack.is_empty() {
+            stack.push(Frame { graph: 0, numbers: [self.kernel_start; 32], lanes: !0 });
+        }
+        stack
+    }
+
+    /// The paths of some lanes end; those with one number count as one warp.
+    fn complete(&mut self, graph: usize, numbers: &[u64; 32], mask: u32) {
+        let mut groups: BTreeMap<u64, u32> = BTreeMap::new();
+        for lane in lanes(mask) {
+            *groups.entry(numbers[lane]).or_default() |= 1 << lane;
+        }
+        for (number, group) in groups {
+            self.paths.entry((graph, number)).or_default().add(group);
+        }
+    }
+
+    fn end(&mut self, slot: usize, mask: u32, all_frames: bool) {
+        let start = self.kernel_start;
+        let stack = self.stack(slot);
+        let top = stack.len() - 1;
+        let (graph, numbers) = (stack[top].graph, stack[top].numbers);
+        let frames = if all_frames { 0..top + 1 } else { top..top + 1 };
+        for frame in &mut stack[frames] {
+            frame.lanes &= !mask;
+        }
+        if all_frames || top == 0 {
+            // The slot's next warp begins as this one did.
+            lanes(mask).for_each(|lane| stack[0].numbers[lane] = start);
+        }
+        while stack.len() > 1 && stack[stack.len() - 1].lanes == 0 {
+            stack.pop();
+        }
+        self.complete(graph, &numbers, mask);
+    }
+}
+
+impl Watcher for Collector {
+    fn issued(&mut self, slot: usize, pc: u32, mask: u32) {
+        match self.effects[pc as usize] {
+            _ if mask == 0 => {}
+            Effect::None => {}
+            Effect::Call(graph, block) => {
+                let start = self.graphs[graph].numbering.start(block).unwrap_or(0);
+                self.stack(slot).push(Frame { graph, numbers: [start; 32], lanes: mask });
+            }
+            Effect::Return => self.end(slot, mask, false),
+            Effect::Exit => self.end(slot, mask, true),
+        }
+    }
+
+    fn wrote(&mut self, program: &Program, pc: u32, mask: u32, file: &LaneFile, frame: FrameBase) {
+        let (graph, _) = self.places[pc as usize];
+        for &(write, ty) in &self.writes[pc as usize] {
+            let Some(&value) = program.funcs[graph].regs.get(write.reg.index()) else { continue };
+            let sign = if ty.class() == TypeClass::Float { 1 << (ty.bits() - 1) } else { 0 };
+            let is_zero = |lane: &usize| frame.read(file, value, *lane) & ty.mask() & !sign == 0;
+            let zero = lanes(mask).filter(is_zero).fold(0u32, |zero, lane| zero | 1 << lane);
+            let count = self.zeros.entry((graph, write)).or_default();
+            count.all.add(mask);
+            count.zero.lanes += u64::from(zero.count_ones());
+            count.zero.warps += u64::from(zero == mask);
+        }
+    }
+
+    fn moved(&mut self, slot: usize, pc: u32, target: u32, mask: u32) {
+        let ((graph, from), (_, to)) = (self.places[pc as usize], self.places[target as usize]);
+        self.edges.entry((graph, from, to)).or_default().add(mask);
+        let Graph { cfg, numbering, .. } = &self.graphs[graph];
+        let Some(edge) = cfg.out_edges(from).find(|&edge| cfg.target(edge) == to) else { return };
+        let step = numbering.step(edge);
+        let stack = self.stack(slot);
+        let top = stack.len() - 1;
+        let before = stack[top].numbers;
+        for lane in lanes(mask) {
+            let number = &mut stack[top].numbers[lane];
+            *number = match step {
+                PathStep::Add(increment) => *number + increment,
+                PathStep::Restart(start) => start,
+            };
+        }
+        if matches!(step, PathStep::Restart(_)) {
+            self.complete(graph, &before, mask);
+        }
+    }
+}
+
+fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    (0..32).filter(move |lane| mask >> lane & 1 != 0)
+}

@@ -1,0 +1,88 @@
+//! Profiles: how often edges and acyclic paths ran, and how often a write gave zero.
+//!
+//! ```text
+//! edge   a -> b: 96 lanes in 4 warps         zero   body.x#0: 40 of 128 lanes, 1 of 4 warps with all its lanes
+//! path   a b d: 64 lanes in 2 warps
+//! ```
+//!
+//! A count has two units. *Lanes* are executions by threads. *Warps* are executions by at least one lane of a warp: lanes
+//! that do the same at the same issue count once. A path is Ball and Larus's: [`crate::graph::PathNumbering`] says where
+//! it starts and ends.
+//!
+//! Bounds: a path that an `exit` in a callee cuts short is not counted in the callers. Results of calls are not among the
+//! zero profiles, nor are predicates.
+//!
+//! Source: T. Ball and J. Larus, Efficient path profiling, MICRO 1996.
+
+mod collector;
+
+pub use collector::Collector;
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use crate::ir::{Block, Func, Reg};
+
+/// How often, in both units.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Count {
+    /// Executions by threads.
+    pub lanes: u64,
+    /// Executions by at least one lane of a warp.
+    pub warps: u64,
+}
+
+impl Count {
+    fn add(&mut self, mask: u32) {
+        self.lanes += u64::from(mask.count_ones());
+        self.warps += u64::from(mask != 0);
+    }
+}
+
+/// One write of a register.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Write {
+    /// The block.
+    pub block: Block,
+    /// The register.
+    pub reg: Reg,
+    /// Which of the block's writes of the register, from 0.
+    pub occurrence: u32,
+}
+
+/// How often a write ran and gave zero.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct ZeroCount {
+    /// All executions.
+    pub all: Count,
+    /// Lanes that wrote zero (of either sign), and warps whose active lanes all did.
+    pub zero: Count,
+}
+
+impl ZeroCount {
+    /// Share of lanes that wrote zero, 0–1; 0 where nothing ran.
+    pub fn lane_probability(&self) -> f64 {
+        if self.all.lanes == 0 { 0.0 } else { self.zero.lanes as f64 / self.all.lanes as f64 }
+    }
+
+    /// Share of executions by a warp in which all active lanes wrote zero, 0–1; 0 where nothing ran.
+    pub fn warp_probability(&self) -> f64 {
+        if self.all.warps == 0 { 0.0 } else { self.zero.warps as f64 / self.all.warps as f64 }
+    }
+}
+
+/// The profile of one function.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct FunctionProfile {
+    /// By source and target.
+    pub edges: BTreeMap<(Block, Block), Count>,
+    /// By the path's blocks.
+    pub paths: BTreeMap<Vec<Block>, Count>,
+    /// By write.
+    pub zeros: BTreeMap<Write, ZeroCount>,
+}
+
+/// The profile of a run, by function.
+pub type Profile = BTreeMap<Func, FunctionProfile>;
