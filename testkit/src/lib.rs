@@ -8,3 +8,4 @@ pub mod hostile;
 pub mod laws;
 mod operations;
 pub mod recipe;
+pub mod sample;

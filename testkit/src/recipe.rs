@@ -124,7 +124,8 @@ pub fn recipe() -> impl Strategy<Value = Recipe> {
         .prop_map(|(launch, helper, body, observed, restrict)| Recipe { launch, helper, body, observed, restrict })
 }
 
-fn launch() -> impl Strategy<Value = LaunchRecipe> {
+/// How it is run.
+pub fn launch() -> impl Strategy<Value = LaunchRecipe> {
     (1..=2u8, any::<u8>(), any::<u8>(), any::<u8>(), 0..=10u8, 0..=10u8).prop_map(
         |(grid, block, warp, seed, coherence, zero)| LaunchRecipe { grid, block, warp, seed, coherence, zero },
     )

@@ -6,7 +6,9 @@
 
 mod clock;
 mod graphs;
+mod programs;
 mod report;
+mod simulator;
 
 fn main() {
     // What the measuring itself costs.
@@ -15,5 +17,9 @@ fn main() {
     }
     if report::chosen("graphs") {
         graphs::measure();
+    }
+    programs::measure();
+    if report::chosen("simulator") {
+        simulator::measure();
     }
 }

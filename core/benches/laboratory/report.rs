@@ -11,8 +11,6 @@ use crate::clock;
 pub enum Asked {
     /// The value should not be above this.
     AtMost(f64),
-    /// The value should not be below this.
-    AtLeast(f64),
 }
 
 /// How long one round lasts at least.
@@ -42,11 +40,37 @@ pub fn time<T>(
     nanoseconds
 }
 
-/// Measures `work`, which does `count` things a call, and prints millions of things a second. Returns them.
-pub fn rate<T>(name: &str, unit: &str, count: usize, work: impl FnMut() -> T) -> f64 {
-    let millions = count as f64 / seconds_a_call(work) / 1e6;
-    print(name, None, millions, unit, None);
-    millions
+/// As [`time`], for work that uses up what it is given: each call gets a copy of `original`, made outside the measured
+/// time.
+pub fn time_on_copies<S: Clone, T>(
+    name: &str,
+    size: Option<usize>,
+    unit: &str,
+    count: usize,
+    asked: Option<Asked>,
+    original: &S,
+    mut work: impl FnMut(&mut S) -> T,
+) {
+    let mut best = Duration::MAX;
+    let mut spent = Duration::ZERO;
+    // Work on a small thing is measured often, work on a large one a few times.
+    for call in 0.. {
+        let mut copy = original.clone();
+        let start = clock::now();
+        black_box(work(&mut copy));
+        let taken = clock::now() - start;
+        best = best.min(taken);
+        spent += taken;
+        if call + 1 >= ROUNDS && spent >= ROUND * ROUNDS as u32 {
+            break;
+        }
+    }
+    print(name, size, best.as_secs_f64() * 1e9 / count as f64, unit, asked);
+}
+
+/// Measures `work`, which does `count` things a call, and prints millions of things a second.
+pub fn rate<T>(name: &str, unit: &str, count: usize, work: impl FnMut() -> T) {
+    print(name, None, count as f64 / seconds_a_call(work) / 1e6, unit, None);
 }
 
 /// Prints a figure that was computed from others.
@@ -55,7 +79,6 @@ pub fn print(name: &str, size: Option<usize>, value: f64, unit: &str, asked: Opt
     let asked = match asked {
         None => "-".to_owned(),
         Some(Asked::AtMost(limit)) => format!("<= {limit}"),
-        Some(Asked::AtLeast(limit)) => format!(">= {limit}"),
     };
     println!("{name}\t{size}\t{value}\t{unit}\t{asked}");
 }

@@ -41,7 +41,7 @@ fn a_cycle_with_two_entries() {
          st.global.u32 r[i], n\n    ret\n",
     );
     let reference = |i: u64| {
-        let mut n = u64::from(i % 2 == 0);
+        let mut n = u64::from(i.is_multiple_of(2));
         loop {
             n += 10;
             if n >= i {

@@ -1,0 +1,23 @@
+//! Programs of a wanted size, always the same ones: for measurements.
+
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
+
+use crate::emit;
+use crate::recipe;
+
+/// How deep statements nest.
+const DEPTH: u32 = 3;
+
+/// A program whose kernel has about `instructions` instructions, as `.wir` text.
+pub fn program(instructions: usize) -> String {
+    let mut runner = TestRunner::deterministic();
+    let statements = recipe::statement(DEPTH, false);
+    let launch = draw(&recipe::launch(), &mut runner);
+    emit::long_program(instructions, || draw(&statements, &mut runner), &launch)
+}
+
+fn draw<S: Strategy>(strategy: &S, runner: &mut TestRunner) -> S::Value {
+    let tree = strategy.new_tree(runner);
+    tree.expect("the strategies reject nothing").current()
+}
