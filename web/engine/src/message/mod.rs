@@ -15,7 +15,8 @@ pub use view::*;
 
 /// One question of the page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind", content = "body")]
+// Tagged from outside: serde would read other tags through a copy of every type's code.
+#[serde(rename_all = "kebab-case")]
 pub enum Request {
     /// Which passes and machines are there?
     Catalogue,
@@ -33,7 +34,8 @@ pub enum Request {
 
 /// The worker's answer to one [`Request`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind", content = "body")]
+// Tagged from outside: serde would read other tags through a copy of every type's code.
+#[serde(rename_all = "kebab-case")]
 pub enum Response {
     /// To [`Request::Catalogue`].
     Catalogue(Catalogue),
