@@ -2,6 +2,7 @@
 
 mod control_dependence;
 mod dominators;
+mod frequency;
 mod loops;
 mod orders;
 mod path_numbering;
