@@ -95,3 +95,21 @@ export async function eventually(what, probe) {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
+
+/// What the editor of the tab that is shown holds.
+export function programText(page) {
+  // CodeMirror draws only the lines in view; its own record has all.
+  return page.locator(".cm-content:visible").evaluate((content) => content.cmTile.root.view.state.doc.toString());
+}
+
+/// Replaces all that the editor holds, as a person who pastes over a selection.
+export async function pasteProgram(page, text) {
+  await page.locator(".cm-content:visible").click();
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.insertText(text);
+}
+
+/// Waits until what was typed has been looked at, and the summary of mistakes matches `expected`.
+export async function waitForMistakes(page, expected) {
+  await page.getByTestId("diagnostics").getByRole("status").filter({ hasText: expected }).waitFor();
+}
