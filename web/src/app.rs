@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use gloo::events::EventListener;
+use gloo::events::{EventListener, EventListenerOptions};
 use gloo::timers::callback::{Interval, Timeout};
 use gloo::utils::{document, window};
 use warpscope_engine::message::{Look, Request, Simulate, Watch};
@@ -12,12 +12,13 @@ use yew::{Callback, Html, component, hook, html, use_callback, use_effect_with, 
 
 use crate::dom;
 use crate::state::{Action, Dialog, Lab, Notice, Theme, Travel, Watched};
-use crate::view::{Change, Dialogs, GraphPane, Header, Passes, Simulator, Snapshot, Source, Transport};
+use crate::view::{Change, Dialogs, GraphPane, Header, Passes, Simulator, Snapshot, Source, Splits, Transport};
 use crate::worker::Engine;
 
-/// Pause between two stops while the transport plays, and between two issues while the lanes run, in milliseconds.
-const STOP_PAUSE_MS: u32 = 1_100;
-const ISSUE_PAUSE_MS: u32 = 160;
+/// Pause between two stops while the transport plays, and between two issues while the lanes run, at the usual pace, in
+/// milliseconds.
+const STOP_PAUSE_MS: f64 = 1_100.0;
+const ISSUE_PAUSE_MS: f64 = 160.0;
 /// How long the state must rest before programs are run, in milliseconds.
 const RUN_PAUSE_MS: u32 = 120;
 
@@ -47,6 +48,7 @@ pub fn App() -> Html {
                 <Change lab={lab.clone()} act={act.clone()} />
                 <GraphPane lab={lab.clone()} act={act.clone()} />
                 <Simulator lab={lab.clone()} act={act.clone()} />
+                <Splits />
             </main>
             <Transport lab={lab.clone()} act={act.clone()} />
             <Dialogs {lab} {act} />
@@ -155,16 +157,17 @@ fn use_run_engine(lab: &Snapshot, act: &Callback<Action>) {
 fn use_time(lab: &Snapshot, act: &Callback<Action>) {
     {
         let act = act.clone();
-        use_effect_with(lab.playing, move |&playing| {
-            let timer =
-                playing.then(|| Interval::new(STOP_PAUSE_MS, move || act.emit(Action::Travel(Travel::Forward))));
+        use_effect_with((lab.playing, lab.pace), move |&(playing, pace)| {
+            let pause = (STOP_PAUSE_MS / pace) as u32;
+            let timer = playing.then(|| Interval::new(pause, move || act.emit(Action::Travel(Travel::Forward))));
             move || drop(timer)
         });
     }
     let act = act.clone();
-    use_effect_with(lab.watched, move |&watched| {
+    use_effect_with((lab.watched, lab.pace), move |&(watched, pace)| {
         let next = Watched { issue: watched.issue + 1, ..watched };
-        let timer = watched.playing.then(|| Timeout::new(ISSUE_PAUSE_MS, move || act.emit(Action::Watch(next))));
+        let pause = (ISSUE_PAUSE_MS / pace) as u32;
+        let timer = watched.playing.then(|| Timeout::new(pause, move || act.emit(Action::Watch(next))));
         move || drop(timer)
     });
 }
@@ -218,7 +221,9 @@ fn use_theme(theme: Theme, act: &Callback<Action>) {
 fn use_shortcuts(playing: bool, act: &Callback<Action>) {
     let act = act.clone();
     use_effect_with(playing, move |&playing| {
-        let listener = EventListener::new(&document(), "keydown", move |event| {
+        // A listener that may keep the browser from scrolling has to say so.
+        let options = EventListenerOptions::enable_prevent_default();
+        let listener = EventListener::new_with_options(&document(), "keydown", options, move |event| {
             let Some(event) = event.dyn_ref::<KeyboardEvent>() else { return };
             let free = !event.default_prevented() && !event.ctrl_key() && !event.alt_key() && !event.meta_key();
             if !free

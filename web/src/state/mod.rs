@@ -58,6 +58,8 @@ pub struct Lab {
     pub tab: Tab,
     /// Whether the transport moves by itself.
     pub playing: bool,
+    /// How fast it moves by itself, as a multiple of the usual pace.
+    pub pace: f64,
     /// The open dialog.
     pub dialog: Option<Dialog>,
     /// Something that a person should know.
@@ -158,6 +160,8 @@ pub enum Action {
     Travel(Travel),
     /// The transport starts or stops to move by itself.
     Play(bool),
+    /// It moves faster or slower.
+    Pace(f64),
     /// The diff compares something else.
     Scope(Scope),
     /// The simulator's settings changed.
@@ -207,6 +211,7 @@ impl Lab {
             selected: None,
             tab: Tab::Source,
             playing: false,
+            pace: 1.0,
             dialog: None,
             notice: None,
             theme: Theme::System,
@@ -341,6 +346,7 @@ impl Reducible for Lab {
                 }
                 lab.playing = on && timeline.len() > 1;
             }
+            Action::Pace(pace) => lab.pace = pace.clamp(0.1, 10.0),
             Action::Scope(scope) => lab.scope = scope,
             Action::Settings(settings) => {
                 lab.settings = settings;

@@ -206,7 +206,7 @@ fn Link(LinkProps { link, source, act }: &LinkProps) -> Html {
 
 /// Shortcuts, which do not fire while typing, and what the marks mean.
 fn help() -> Html {
-    let keys: [(&[&str], &str); 10] = [
+    let keys: [(&[&str], &str); 12] = [
         (&["←", "→"], "one change back, one forward"),
         (&["[", "]"], "one pass back, one forward"),
         (&["Home", "End"], "the source, the end"),
@@ -214,7 +214,9 @@ fn help() -> Html {
         (&["e"], "to the editor; Escape, then Tab, leaves it"),
         (&["a"], "add a pass"),
         (&["g"], "to the graph; arrow keys walk along its edges"),
-        (&["f"], "fit the graph into its pane"),
+        (&["f"], "fit the graph into its pane, or make it readable again"),
+        (&["+", "−"], "in the graph: larger, smaller"),
+        (&["Shift", "↓"], "in the graph, with any arrow: move the drawing"),
         (&["s"], "share"),
         (&["?"], "this list"),
     ];

@@ -26,17 +26,31 @@ const MOST_LINES: usize = 14;
 const MOST_CHARACTERS: usize = 44;
 /// Free space around the drawing.
 const MARGIN: f64 = 16.0;
-/// The scales that the buttons reach, and the smallest that fitting chooses: below it nothing is readable.
+/// The scales that the buttons reach.
 const SCALES: std::ops::RangeInclusive<f64> = 0.15..=3.0;
-const SMALLEST_FIT: f64 = 0.45;
+/// The smallest scale at which a graph opens, whole or not: below it nobody reads the text.
+const SMALLEST_READABLE: f64 = 0.8;
+/// What one key press zooms by, and pans by, in pixels.
+const ZOOM_STEP: f64 = 1.25;
+const PAN_STEP: i32 = 80;
+
+/// How large the graph is drawn.
+#[derive(Clone, Copy, PartialEq)]
+enum Zoom {
+    /// As large as the pane allows, but readable.
+    Readable,
+    /// The whole graph in the pane.
+    Fit,
+    /// As a person chose.
+    At(f64),
+}
 
 /// The graph pane.
 #[component]
 pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
     let view = lab.view.clone().unwrap_or_default();
     let place = use_node_ref();
-    // None follows the size of the pane.
-    let chosen_scale = use_state(|| None::<f64>);
+    let chosen_scale = use_state(|| Zoom::Readable);
     let pane_size = use_state(|| (0.0f64, 0.0f64));
     let previous = use_mut_ref(|| None::<(Rc<message::View>, Rc<Placement>)>);
     let placement = {
@@ -55,8 +69,12 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
         }
     };
     let (width, height) = (placement.width + 2.0 * MARGIN, placement.height + 2.0 * MARGIN);
-    let fit = (pane_size.0 / width).min(pane_size.1 / height).clamp(SMALLEST_FIT, 1.0);
-    let scale = chosen_scale.unwrap_or(if pane_size.0 > 0.0 { fit } else { 1.0 });
+    let fit = (pane_size.0 / width).min(pane_size.1 / height).clamp(*SCALES.start(), 1.0);
+    let scale = match *chosen_scale {
+        Zoom::At(scale) => scale,
+        Zoom::Fit if pane_size.0 > 0.0 => fit,
+        _ => fit.max(SMALLEST_READABLE),
+    };
 
     {
         let (place, pane_size) = (place.clone(), pane_size.clone());
@@ -104,7 +122,7 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
                         f64::from(event.client_y()) - corner.top(),
                         new / scale,
                     );
-                    chosen_scale.set(Some(new));
+                    chosen_scale.set(Zoom::At(new));
                 })
             });
             move || drop(listener)
@@ -123,9 +141,9 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
         });
     }
 
-    let zoom = |factor: f64| {
+    let zoom = {
         let (place, chosen_scale) = (place.clone(), chosen_scale.clone());
-        Callback::from(move |_| {
+        Callback::from(move |factor: f64| {
             let new = zoomed(scale, factor);
             if let Some(pane) = place.cast::<HtmlElement>() {
                 keep_point(
@@ -135,15 +153,32 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
                     new / scale,
                 );
             }
-            chosen_scale.set(Some(new));
+            chosen_scale.set(Zoom::At(new));
         })
     };
+    // Once fitted, the same button makes it readable again.
+    let is_fitted = *chosen_scale == Zoom::Fit;
     let fit_all = {
         let chosen_scale = chosen_scale.clone();
-        Callback::from(move |_| chosen_scale.set(None))
+        Callback::from(move |_| chosen_scale.set(if is_fitted { Zoom::Readable } else { Zoom::Fit }))
     };
     let (onpointerdown, onpointermove, onpointerup) = panning(&place);
-    let onkeydown = walk(lab.selected.clone(), lab.view.clone(), placement.clone(), act.clone());
+    let onkeydown = {
+        let walk = walk(lab.selected.clone(), lab.view.clone(), placement.clone(), act.clone());
+        let (place, zoom) = (place.clone(), zoom.clone());
+        Callback::from(move |event: KeyboardEvent| {
+            let factor = match event.key().as_str() {
+                "+" | "=" => ZOOM_STEP,
+                "-" => 1.0 / ZOOM_STEP,
+                _ if event.shift_key() && pan(&place, &event.key()) => 1.0,
+                _ => return walk.emit(event),
+            };
+            event.prevent_default();
+            if factor != 1.0 && !event.ctrl_key() && !event.meta_key() {
+                zoom.emit(factor);
+            }
+        })
+    };
     let run = lab.runs.as_ref().filter(|_| !lab.running).and_then(|runs| runs.after.as_ref().ok());
     let hottest = run.map_or(0, |run| run.lines.iter().map(|line| line.issues).max().unwrap_or(0));
     let focusable = lab
@@ -158,13 +193,13 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
                 <span class="legend" aria-hidden="true"><span class="swatch divergent" />{ "divergent" }</span>
                 <span class="space" />
                 <span class="note scale">{ format!("{:.0} %", scale * 100.0) }</span>
-                { icon_button(Icon::Minus, "Zoom out", scale <= *SCALES.start(), zoom(1.0 / 1.25)) }
-                { icon_button(Icon::Add, "Zoom in", scale >= *SCALES.end(), zoom(1.25)) }
-                <button type="button" class="icon-button" id="graph-fit" aria-label="Fit" title="Fit" aria-pressed={chosen_scale.is_none().to_string()}
+                { icon_button(Icon::Minus, "Zoom out", scale <= *SCALES.start(), zoom.reform(|_| 1.0 / ZOOM_STEP)) }
+                { icon_button(Icon::Add, "Zoom in", scale >= *SCALES.end(), zoom.reform(|_| ZOOM_STEP)) }
+                <button type="button" class="icon-button" id="graph-fit" aria-label="Fit" title="Fit" aria-pressed={is_fitted.to_string()}
                     onclick={fit_all}>{ Icon::Fit.html() }</button>
             </div>
             <div class="pane-body scroll canvas" id="graph-canvas" ref={place} tabindex="0" role="region" data-testid="graph"
-                aria-label="Control-flow graph; arrow keys walk along its edges"
+                aria-label="Control-flow graph; arrow keys walk along its edges, with Shift they pan; plus and minus zoom"
                 {onpointerdown} {onpointermove} onpointerup={onpointerup.clone()} onpointercancel={onpointerup} {onkeydown}>
                 <svg role="group" aria-label={format!("{} blocks", view.graph.blocks.len())}
                     width={format!("{:.0}", width * scale)} height={format!("{:.0}", height * scale)}
@@ -207,6 +242,22 @@ fn keep_point(pane: &HtmlElement, x: f64, y: f64, factor: f64) {
         pane.set_scroll_top(((top + y) * factor - y) as i32);
     })
     .forget();
+}
+
+/// Scrolls the pane by one step if `key` is an arrow.
+fn pan(place: &yew::NodeRef, key: &str) -> bool {
+    let (x, y) = match key {
+        "ArrowLeft" => (-1, 0),
+        "ArrowRight" => (1, 0),
+        "ArrowUp" => (0, -1),
+        "ArrowDown" => (0, 1),
+        _ => return false,
+    };
+    if let Some(pane) = place.cast::<HtmlElement>() {
+        pane.set_scroll_left(pane.scroll_left() + x * PAN_STEP);
+        pane.set_scroll_top(pane.scroll_top() + y * PAN_STEP);
+    }
+    true
 }
 
 type PointerCallback = Callback<PointerEvent>;

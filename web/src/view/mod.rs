@@ -10,6 +10,7 @@ mod passes;
 mod results;
 mod simulator;
 mod source;
+mod splits;
 mod transport;
 
 use std::ops::Deref;
@@ -26,6 +27,7 @@ pub use header::Header;
 pub use passes::Passes;
 pub use simulator::Simulator;
 pub use source::Source;
+pub use splits::Splits;
 pub use transport::Transport;
 
 use icons::Icon;

@@ -1,7 +1,7 @@
 //! The pass rail: which passes run, in which order, with which knobs, and what each of them did.
 
 use wasm_bindgen::JsCast;
-use web_sys::{HtmlElement, HtmlInputElement, PointerEvent};
+use web_sys::{HtmlInputElement, PointerEvent};
 use yew::{Callback, Event, Html, InputEvent, KeyboardEvent, component, html, use_state};
 
 use super::icons::Icon;
@@ -16,6 +16,19 @@ pub fn Passes(PaneProps { lab, act }: &PaneProps) -> Html {
     let view = lab.view.clone().unwrap_or_default();
     let shown = view.position.stage;
     let edit = act.reform(Action::Pipeline);
+    let dragged = use_state(|| None::<Dragged>);
+    let on_drag = {
+        let (act, dragged) = (act.clone(), dragged.clone());
+        Callback::from(move |drag: Drag| match drag {
+            Drag::Over(next) => dragged.set(Some(next)),
+            Drag::Drop(Dragged { from, to }) => {
+                dragged.set(None);
+                if from != to {
+                    act.emit(Action::Pipeline(PipelineEdit::Move { from, to }));
+                }
+            }
+        })
+    };
     let licence = {
         let act = act.clone();
         Callback::from(move |event: Event| act.emit(Action::FastMath(dom::is_checked(&event))))
@@ -42,7 +55,8 @@ pub fn Passes(PaneProps { lab, act }: &PaneProps) -> Html {
                         <StageCard key={format!("{index}-{}", stage.pass)} {index} stage={stage.clone()}
                             info={info(lab, &stage.pass)} result={view.stages.get(index).cloned()}
                             shown={shown == index + 1} last={index + 1 == lab.bench.pipeline.len()}
-                            act={act.clone()} />
+                            dragged={dragged.filter(|dragged| dragged.from == index || dragged.to == index)}
+                            on_drag={on_drag.clone()} act={act.clone()} />
                     }) }
                 </ol>
                 if lab.bench.pipeline.is_empty() {
@@ -63,6 +77,19 @@ fn sizes(stages: &[StageResult], lab: &Lab) -> String {
     ran.map(|(result, _)| count(result.instructions.0, "instruction")).unwrap_or_default()
 }
 
+/// An entry that a pointer holds, and the place where it would be let go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Dragged {
+    from: usize,
+    to: usize,
+}
+
+/// What a pointer does with an entry.
+enum Drag {
+    Over(Dragged),
+    Drop(Dragged),
+}
+
 #[derive(PartialEq, yew::Properties)]
 struct StageProps {
     index: usize,
@@ -71,13 +98,16 @@ struct StageProps {
     result: Option<StageResult>,
     shown: bool,
     last: bool,
+    /// The drag, if it begins or would end here.
+    dragged: Option<Dragged>,
+    on_drag: Callback<Drag>,
     act: Callback<Action>,
 }
 
 /// One entry of the pipeline.
 #[component]
 fn StageCard(props: &StageProps) -> Html {
-    let StageProps { index, stage, info, result, shown, last, act } = props;
+    let StageProps { index, stage, info, result, shown, last, dragged, on_drag, act } = props;
     let index = *index;
     let open = use_state(|| false);
     let edit = |edit: PipelineEdit| on(act, move || Action::Pipeline(edit.clone()));
@@ -91,7 +121,19 @@ fn StageCard(props: &StageProps) -> Html {
     let refused = result.as_ref().and_then(|result| result.refused.clone());
     let changed = stage.on && rewrites > 0;
     let mut class = "stage".to_owned();
-    for (name, holds) in [("shown", *shown), ("off", !stage.on), ("changed", changed), ("refused", refused.is_some())] {
+    let is_goal = |is_before: bool| {
+        dragged.is_some_and(|Dragged { from, to }| from != to && to == index && (to < from) == is_before)
+    };
+    let marks = [
+        ("shown", *shown),
+        ("off", !stage.on),
+        ("changed", changed),
+        ("refused", refused.is_some()),
+        ("held", dragged.is_some_and(|dragged| dragged.from == index)),
+        ("goal-above", is_goal(true)),
+        ("goal-below", is_goal(false)),
+    ];
+    for (name, holds) in marks {
         if holds {
             class.push(' ');
             class.push_str(name);
@@ -102,7 +144,7 @@ fn StageCard(props: &StageProps) -> Html {
     let name = stage.pass.clone();
     html! {
         <li {class} data-stage={index.to_string()} data-testid={format!("stage-{index}")}>
-            { grip(index, &name, *last, act) }
+            { grip(index, &name, *last, *dragged, on_drag, act) }
             <input type="checkbox" checked={stage.on} onchange={switch} aria-label={format!("Run {name}")} />
             <button type="button" class="name" title={summary} disabled={!stage.on} aria-current={shown.then_some("step")}
                 onclick={on(act, move || Action::Travel(Travel::StageEnd(index + 1)))}>
@@ -147,7 +189,15 @@ fn difference((before, after): (usize, usize)) -> String {
 }
 
 /// The handle: dragged by a pointer, or moved by the arrow keys.
-fn grip(index: usize, name: &str, last: bool, act: &Callback<Action>) -> Html {
+fn grip(
+    index: usize,
+    name: &str,
+    last: bool,
+    dragged: Option<Dragged>,
+    on_drag: &Callback<Drag>,
+    act: &Callback<Action>,
+) -> Html {
+    let held = dragged.filter(|dragged| dragged.from == index);
     let moved = {
         let act = act.clone();
         Callback::from(move |(from, to): (usize, usize)| {
@@ -167,31 +217,42 @@ fn grip(index: usize, name: &str, last: bool, act: &Callback<Action>) -> Html {
             dom::focus_later(format!("grip-{to}"));
         })
     };
-    let onpointerdown = Callback::from(|event: PointerEvent| {
-        if let Some(handle) = event.target().and_then(|target| target.dyn_into::<web_sys::Element>().ok()) {
-            // A pointer that cannot be captured still works while it stays over the list.
-            let _ = handle.set_pointer_capture(event.pointer_id());
-        }
-        if let Some(handle) = event.current_target().and_then(|target| target.dyn_into::<HtmlElement>().ok()) {
-            let _ = handle.dataset().set("dragging", "true");
-        }
-    });
-    let onpointerup = {
+    let onpointerdown = {
+        let on_drag = on_drag.clone();
         Callback::from(move |event: PointerEvent| {
-            let handle = event.current_target().and_then(|target| target.dyn_into::<HtmlElement>().ok());
-            let dragging = handle.map(|handle| {
-                let was = handle.dataset().get("dragging").is_some();
-                handle.dataset().delete("dragging");
-                was
-            });
-            let to = dom::stage_at(f64::from(event.client_x()), f64::from(event.client_y()));
-            if let (Some(true), Some(to)) = (dragging, to.filter(|&to| to != index)) {
-                moved.emit((index, to));
+            if let Some(handle) = event.target().and_then(|target| target.dyn_into::<web_sys::Element>().ok()) {
+                // A pointer that cannot be captured still works while it stays over the list.
+                let _ = handle.set_pointer_capture(event.pointer_id());
+            }
+            on_drag.emit(Drag::Over(Dragged { from: index, to: index }));
+        })
+    };
+    let onpointermove = {
+        let on_drag = on_drag.clone();
+        Callback::from(move |event: PointerEvent| {
+            // Between two entries the last place stays.
+            let over = dom::stage_at(f64::from(event.client_x()), f64::from(event.client_y()));
+            if let (Some(held), Some(to)) = (held, over)
+                && held.to != to
+            {
+                on_drag.emit(Drag::Over(Dragged { from: index, to }));
             }
         })
     };
+    let onpointerup = {
+        let on_drag = on_drag.clone();
+        Callback::from(move |_: PointerEvent| {
+            if let Some(held) = held {
+                on_drag.emit(Drag::Drop(held));
+            }
+        })
+    };
+    let onpointercancel = {
+        let on_drag = on_drag.clone();
+        Callback::from(move |_: PointerEvent| on_drag.emit(Drag::Drop(Dragged { from: index, to: index })))
+    };
     html! {
-        <button type="button" class="grip" id={format!("grip-{index}")} {onkeydown} {onpointerdown} {onpointerup}
+        <button type="button" class="grip" id={format!("grip-{index}")} {onkeydown} {onpointerdown} {onpointermove} {onpointerup} {onpointercancel}
             aria-label={format!("Move {name}: arrow keys up and down, or drag")} title="Drag, or use the arrow keys">
             { Icon::Grip.html() }
         </button>

@@ -1,11 +1,14 @@
 //! The transport: one row of buttons and a scrubber over all changes of all passes.
 
-use yew::{Callback, Html, InputEvent, component, html};
+use yew::{Callback, Event, Html, InputEvent, component, html};
 
 use super::icons::Icon;
 use super::{PaneProps, icon_button, on};
 use crate::dom;
 use crate::state::{Action, Travel};
+
+/// How fast the transport and the lanes may move, as multiples of the usual pace.
+const PACES: [(f64, &str); 5] = [(0.25, "¼×"), (0.5, "½×"), (1.0, "1×"), (2.0, "2×"), (4.0, "4×")];
 
 /// The transport.
 #[component]
@@ -32,6 +35,14 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
             }
         })
     };
+    let choose_pace = {
+        let act = act.clone();
+        Callback::from(move |event: Event| {
+            if let Some(pace) = dom::value(&event).and_then(|value| value.parse().ok()) {
+                act.emit(Action::Pace(pace));
+            }
+        })
+    };
     let playing = lab.playing;
     let (icon, name) = if playing { (Icon::Pause, "Pause") } else { (Icon::Play, "Play") };
     let sentence = view.remark.as_ref().filter(|_| stop.stage > 0).map(|remark| remark.message.clone());
@@ -44,6 +55,11 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
                     onclick={on(act, move || Action::Play(!playing))}>{ icon.html() }</button>
                 { icon_button(Icon::Forward, "Forward", at == last, travel(Travel::Forward)) }
                 { icon_button(Icon::Last, "Last", at == last, travel(Travel::Last)) }
+                <select class="pace" aria-label="Speed" title="Speed of playing" onchange={choose_pace} data-testid="pace">
+                    { for PACES.into_iter().map(|(pace, name)| html! {
+                        <option value={pace.to_string()} selected={pace == lab.pace}>{ name }</option>
+                    }) }
+                </select>
             </div>
             <div class="scrubber">
                 <div class="track" aria-hidden="true">
