@@ -30,7 +30,7 @@ extern "C" {
     #[wasm_bindgen(method, js_name = setDiagnostics)]
     fn set_diagnostics(this: &Handle, diagnostics: JsValue);
     #[wasm_bindgen(method, js_name = markLines)]
-    fn mark_lines(this: &Handle, lines: Vec<u32>, show: bool);
+    fn mark_lines(this: &Handle, lines: Vec<u32>, exact: u32, show: bool);
     #[wasm_bindgen(method, js_name = setHeat)]
     fn set_heat(this: &Handle, lines: JsValue);
     #[wasm_bindgen(method, js_name = goTo)]
@@ -80,6 +80,9 @@ pub struct Props {
     /// Lines of the selected block, from 1.
     #[prop_or_default]
     pub marked: Vec<u32>,
+    /// The selected one of them; 0 if none is.
+    #[prop_or_default]
+    pub exact: u32,
     /// Whether to scroll to them.
     #[prop_or_default]
     pub show_marked: bool,
@@ -166,8 +169,8 @@ pub fn EditorBox(props: &Props) -> Html {
     }
     {
         let tell = tell.clone();
-        use_effect_with((props.marked.clone(), props.show_marked), move |(lines, show)| {
-            tell(&|editor| editor.mark_lines(lines.clone(), *show));
+        use_effect_with((props.marked.clone(), props.exact, props.show_marked), move |(lines, exact, show)| {
+            tell(&|editor| editor.mark_lines(lines.clone(), *exact, *show));
         });
     }
     {

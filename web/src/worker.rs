@@ -133,7 +133,8 @@ impl Engine {
         state.number += 1;
         let message = Numbered { id: state.number, body: request.clone() };
         state.current = Some((state.number, request));
-        let encoder = serde_wasm_bindgen::Serializer::json_compatible();
+        // A seed may be larger than what a JavaScript number holds exactly.
+        let encoder = serde_wasm_bindgen::Serializer::json_compatible().serialize_large_number_types_as_bigints(true);
         let sent = serde::Serialize::serialize(&message, &encoder).map_err(JsValue::from).and_then(|value| {
             state.connection.as_ref().map_or(Ok(()), |connection| connection.worker.post_message(&value))
         });

@@ -39,7 +39,8 @@ const markedLines = StateField.define({
   update(marks, transaction) {
     for (const effect of transaction.effects) {
       if (effect.is(markLines)) {
-        return lineDecorations(transaction.state, effect.value, () => ({ class: "cm-marked-line" }));
+        const { lines, exact } = effect.value;
+        return lineDecorations(transaction.state, lines, (line) => ({ class: line === exact ? "cm-marked-line cm-exact-line" : "cm-marked-line" }));
       }
     }
     return marks.map(transaction.changes);
@@ -146,7 +147,7 @@ export class Editor {
           syntaxHighlighting(style),
           this.language.of(wir),
           keymap.of([...closeBracketsKeymap, ...searchKeymap, ...historyKeymap, ...lintKeymap, ...defaultKeymap]),
-          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocorrect: "off", autocapitalize: "off" }),
+          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0", autocorrect: "off", autocapitalize: "off" }),
           EditorView.updateListener.of((update) => this.#updated(update)),
         ],
       }),
@@ -202,11 +203,12 @@ export class Editor {
     this.view.dispatch(setDiagnostics(this.view.state, inside));
   }
 
-  /** Marks these lines, from 1, and shows the first of them if asked. */
-  markLines(lines, show) {
-    const effects = [markLines.of([...lines])];
-    if (show && lines.length > 0 && lines[0] <= this.view.state.doc.lines) {
-      effects.push(EditorView.scrollIntoView(this.view.state.doc.line(lines[0]).from, { y: "nearest", yMargin: 40 }));
+  /** Marks these lines, from 1, one of them more than the others unless `exact` is 0, and shows the first of them, or that one, if asked. */
+  markLines(lines, exact, show) {
+    const effects = [markLines.of({ lines: [...lines], exact })];
+    const shown = exact || lines[0];
+    if (show && shown <= this.view.state.doc.lines) {
+      effects.push(EditorView.scrollIntoView(this.view.state.doc.line(shown).from, { y: "nearest", yMargin: 40 }));
     }
     this.#dispatch({ effects });
   }

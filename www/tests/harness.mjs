@@ -96,6 +96,25 @@ export async function eventually(what, probe) {
   }
 }
 
+/// What `probe` returns when it has returned the same for a moment: the worker answers after a person's act.
+export async function settled(probe) {
+  let before = await probe();
+  return eventually("the page comes to rest", async () => {
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    const now = await probe();
+    const rests = now === before;
+    before = now;
+    return rests && { now };
+  }).then(({ now }) => now);
+}
+
+/// Where the transport stands, and its last stop.
+export async function place(page) {
+  const text = await page.getByTestId("place").locator("b").innerText();
+  const [at, last] = text.split("/").map(Number);
+  return { at, last };
+}
+
 /// What the editor of the tab that is shown holds.
 export function programText(page) {
   // CodeMirror draws only the lines in view; its own record has all.

@@ -2,15 +2,10 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { eventually, openPage, useBrowser, waitForMistakes } from "./harness.mjs";
+import { eventually, openPage, place, settled, useBrowser, waitForMistakes } from "./harness.mjs";
 
 useBrowser();
 
-const place = async (page) => {
-  const text = await page.getByTestId("place").locator("b").innerText();
-  const [at, last] = text.split("/").map(Number);
-  return { at, last };
-};
 const step = (page, name) => page.getByTestId("transport").getByRole("button", { name, exact: true }).click();
 const diff = (page) => page.getByTestId("diff").innerText();
 
@@ -29,7 +24,7 @@ test("stepping to the end and back shows the same programs in reverse", async (t
   const forward = [];
   for (let at = 1; at <= last; at += 1) {
     await go(page, "Forward", at);
-    forward.push(await settled(page));
+    forward.push(await settled(() => diff(page)));
   }
   assert.ok(new Set(forward).size > 1, "the comparison changes from step to step");
   for (let at = last - 1; at >= 1; at -= 1) {
@@ -39,18 +34,44 @@ test("stepping to the end and back shows the same programs in reverse", async (t
   }
 });
 
-/// The comparison, when it has not changed for a moment: the worker answers after the place is shown.
-async function settled(page) {
-  let before = await diff(page);
-  for (;;) {
-    await page.waitForTimeout(120);
-    const now = await diff(page);
-    if (now === before) {
-      return now;
-    }
-    before = now;
-  }
-}
+test("keys move the transport, wherever the focus is outside texts", async (t) => {
+  const page = await openPage(t);
+  await waitForMistakes(page, "No mistakes");
+  const { last } = await place(page);
+  const press = async (key, to) => {
+    await page.keyboard.press(key);
+    await eventually(`${key} leads to ${to}`, async () => (await place(page)).at === to);
+  };
+  await press("Home", 0);
+  await press("ArrowRight", 1);
+  await press("ArrowRight", 2);
+  await press("ArrowLeft", 1);
+  await press("End", last);
+  // A button that its own press makes unusable must not swallow the next key.
+  await page.getByRole("button", { name: "First", exact: true }).focus();
+  await press("Enter", 0);
+  await press("End", last);
+  await press("[", last - 1);
+  await press("]", last);
+  // In the editor the same keys belong to the text.
+  await page.keyboard.press("e");
+  await page.keyboard.press("ControlOrMeta+Home");
+  await page.keyboard.press("Home");
+  await page.keyboard.press("p");
+  assert.equal((await place(page)).at, last);
+  await page.keyboard.press("ControlOrMeta+z");
+});
+
+test("playing walks through the changes, faster if asked, and ends at the end", async (t) => {
+  const page = await openPage(t);
+  await waitForMistakes(page, "No mistakes");
+  const { last } = await place(page);
+  await page.getByTestId("pace").selectOption("4");
+  await page.getByTestId("transport").getByRole("button", { name: "Play" }).click();
+  await eventually("it starts at the source", async () => (await place(page)).at < 3);
+  await eventually("it ends at the end", async () => (await place(page)).at === last);
+  await page.getByTestId("transport").getByRole("button", { name: "Play" }).waitFor();
+});
 
 test("every control of the page is reached with the tab key", async (t) => {
   const page = await openPage(t);

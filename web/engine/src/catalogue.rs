@@ -1,9 +1,9 @@
 //! What there is to choose from, as the core lists it.
 
-use warpscope_core::machine::{Machine, Source};
+use warpscope_core::machine::{Figure as CoreFigure, Machine, Source};
 use warpscope_core::pass::{Knob, KnobKind, PASSES};
 
-use crate::message::{Catalogue, CostInfo, KnobInfo, MachineInfo, PassInfo};
+use crate::message::{Catalogue, CostInfo, Figure, KnobInfo, MachineInfo, PassInfo};
 
 /// Passes and machines.
 pub fn catalogue() -> Catalogue {
@@ -20,12 +20,33 @@ pub fn catalogue() -> Catalogue {
 fn machine(machine: Machine) -> MachineInfo {
     let costs = machine.table().map(|row| CostInfo {
         class: row.class.name().to_owned(),
-        issue: row.issue.value,
-        latency: row.latency.value,
-        source: row.latency.source.text().to_owned(),
-        estimated: !matches!(row.latency.source, Source::Published(_) | Source::Defined),
+        issue: figure(row.issue),
+        latency: figure(row.latency),
     });
-    MachineInfo { name: machine.name().to_owned(), summary: machine.summary().to_owned(), costs: costs.collect() }
+    let memory = machine.memory();
+    let memory = [
+        ("first-level cache, bytes", memory.l1_bytes),
+        ("second-level cache, bytes", memory.l2_bytes),
+        ("first-level hit, cycles", memory.l1_latency),
+        ("second-level hit, cycles", memory.l2_latency),
+        ("global memory, cycles", memory.global_latency),
+        ("each further sector, cycles", memory.sector_cycles),
+        ("each bank conflict, cycles", memory.bank_cycles),
+    ];
+    MachineInfo {
+        name: machine.name().to_owned(),
+        summary: machine.summary().to_owned(),
+        costs: costs.collect(),
+        memory: memory.into_iter().map(|(name, of)| (name.to_owned(), figure(of))).collect(),
+    }
+}
+
+fn figure(figure: CoreFigure) -> Figure {
+    Figure {
+        value: figure.value,
+        source: figure.source.text().to_owned(),
+        is_filled: !matches!(figure.source, Source::Published(_) | Source::Defined),
+    }
 }
 
 fn knob(knob: &Knob) -> KnobInfo {

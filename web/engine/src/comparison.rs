@@ -11,14 +11,15 @@
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use warpscope_core::ir::{Func, Module};
-use warpscope_core::text::{Printed, print_with_lines};
+use warpscope_core::text::{LineOwner, Printed, print_with_lines};
 
 use crate::message::DiffLine;
 
-/// A printed program with the blocks of its lines.
+/// A printed program with the blocks and instructions of its lines.
 pub struct Listing {
     printed: Printed,
     blocks: Vec<String>,
+    insts: Vec<Option<u32>>,
 }
 
 impl Listing {
@@ -29,8 +30,14 @@ impl Listing {
             let (func, block) = printed.lines.block_of_line(module, line as u32 + 1)?;
             (Some(func) == kernel).then(|| module.funcs[func].blocks[block].name.clone())
         };
-        let blocks = (0..printed.text.lines().count()).map(|line| block(line).unwrap_or_default()).collect();
-        Listing { printed, blocks }
+        let inst = |line: usize| match printed.lines.owner(line as u32 + 1)? {
+            LineOwner::Inst(func, inst) if Some(func) == kernel => Some(inst.as_u32()),
+            _ => None,
+        };
+        let count = printed.text.lines().count();
+        let blocks = (0..count).map(|line| block(line).unwrap_or_default()).collect();
+        let insts = (0..count).map(inst).collect();
+        Listing { printed, blocks, insts }
     }
 
     /// The text.
@@ -52,12 +59,14 @@ pub fn compare(before: &Listing, after: &Listing) -> Vec<DiffLine> {
         before: Some(index + 1),
         text: old[index].to_owned(),
         block: before.blocks[index].clone(),
+        inst: before.insts[index],
         ..DiffLine::default()
     };
     let come = |index: usize| DiffLine {
         after: Some(index + 1),
         text: new[index].to_owned(),
         block: after.blocks[index].clone(),
+        inst: after.insts[index],
         ..DiffLine::default()
     };
     let mut lines = Vec::new();
@@ -89,7 +98,8 @@ type Part = (usize, usize);
 /// The parts of two lines that differ, at the ends of whole words.
 fn difference(old: &str, new: &str) -> (Part, Part) {
     let (old, new): (Vec<char>, Vec<char>) = (old.chars().collect(), new.chars().collect());
-    let is_word = |character: char| character.is_alphanumeric() || character == '_';
+    // A point belongs to the word: neither `1.0` nor `add.u32` changes in its half.
+    let is_word = |character: char| character.is_alphanumeric() || character == '_' || character == '.';
     let splits = |line: &[char], at: usize| at > 0 && at < line.len() && is_word(line[at - 1]) && is_word(line[at]);
     let mut start = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
     while splits(&old, start) || splits(&new, start) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cranelift_entity::EntityRef;
 use warpscope_core::flow::{Divergence, DivergenceInput, Subject, ValueUses, Values};
 use warpscope_core::graph::{Cfg, Dominators, PostDominators};
-use warpscope_core::ir::{Func, Function, Module, Op};
+use warpscope_core::ir::{Func, Function, Inst, Module, Op};
 use warpscope_core::text::Printed;
 
 use crate::message::{EdgeKind, Graph, GraphBlock, GraphEdge, GraphLine};
@@ -19,11 +19,11 @@ pub fn draw(module: &Module, func: Func, printed: &Printed, is_new: impl Fn(usiz
     let mut graph = Graph::default();
     let index: BTreeMap<usize, usize> = body.block_order().enumerate().map(|(at, block)| (block.index(), at)).collect();
     for (from, block) in body.block_order().enumerate() {
-        let line_of = |inst| {
+        let line_of = |inst: Inst| {
             let line = printed.lines.inst_line(func, inst)? as usize;
             let text = without_comment(text.get(line - 1)?).to_owned();
             let divergent = lanes.values.defined(inst).iter().find_map(|&value| lanes.why(body, Subject::Value(value)));
-            Some(GraphLine { text, line, changed: is_new(line), divergent })
+            Some(GraphLine { inst: inst.as_u32(), text, line, changed: is_new(line), divergent })
         };
         graph.blocks.push(GraphBlock {
             id: block.index() as u32,

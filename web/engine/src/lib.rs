@@ -43,8 +43,8 @@ impl Engine {
                 self.opened = Some((bench, opened));
                 Response::View(Box::new(view))
             }
-            Request::Simulate(simulate) => Response::Simulated(Box::new(simulation::simulate(&simulate))),
-            Request::Watch(watch) => Response::Watched(self.watched.moment(&watch).map(Box::new)),
+            Request::Simulate(simulate) => Response::Simulated(Box::new(simulation::simulate(&simulate, self.clock))),
+            Request::Watch(watch) => Response::Watched(self.watched.moment(&watch, self.clock).map(Box::new)),
             Request::Share(shared) => Response::Link(share::link(&shared)),
             Request::Open(link) => Response::Opened(share::open(&link).map(Box::new)),
         }

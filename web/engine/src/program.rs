@@ -18,6 +18,8 @@ pub struct Loaded {
     pub is_usable: bool,
     /// Whether nobody wrote the launch.
     pub launch_is_derived: bool,
+    /// Whether somebody wrote launches, but for kernels of another program.
+    pub launch_is_foreign: bool,
 }
 
 /// Reads source and launch. Launches of the second text replace those of the first.
@@ -29,19 +31,35 @@ pub fn load(source: &str, launch: &str) -> Loaded {
     // PTX loads kernel by kernel: one that is not supported is a diagnostic, and the others can be used.
     let loads_anyway = language == Language::Ptx && module.kernels().next().is_some();
     let mut is_usable = loads_anyway || diagnostics.iter().all(|diagnostic| diagnostic.is_warning);
+    let mut launch_is_foreign = false;
     if !launch.trim().is_empty() {
         let parsed = text::parse(launch);
         let of_launch = describe(&parsed.diagnostics, launch, true);
         is_usable &= of_launch.iter().all(|diagnostic| diagnostic.is_warning);
         diagnostics.extend(of_launch);
-        replace_launches(&mut module, parsed.module.launches);
+        let has_kernel = |launch: &Launch| module.kernels().any(|kernel| module.funcs[kernel].name == launch.kernel);
+        let (ours, foreign): (Vec<_>, Vec<_>) = parsed.module.launches.into_iter().partition(has_kernel);
+        launch_is_foreign = ours.is_empty() && !foreign.is_empty() && module.kernels().next().is_some();
+        if let Some(launch) = foreign.first() {
+            let message = format!("the program has no kernel `{}`, so this launch is not used", launch.kernel);
+            diagnostics.push(Diagnostic {
+                in_launch: true,
+                is_warning: true,
+                code: "no-kernel".to_owned(),
+                message,
+                line: 1,
+                column: 1,
+                ..Diagnostic::default()
+            });
+        }
+        replace_launches(&mut module, ours);
     }
     let launch_is_derived = is_usable && module.launches.is_empty();
     if launch_is_derived {
         let launches = module.kernels().map(|kernel| ptx::derive_launch(&module, &module.funcs[kernel])).collect();
         replace_launches(&mut module, launches);
     }
-    Loaded { language, module, diagnostics, is_usable, launch_is_derived }
+    Loaded { language, module, diagnostics, is_usable, launch_is_derived, launch_is_foreign }
 }
 
 /// PTX begins with directives; our text has no line that starts with a dot.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use warpscope_core::ir::{Func, Inst, Module};
 use warpscope_core::machine::Machine;
 use warpscope_core::sim::{Entry, NOWHERE, Progress, Settings as CoreSettings, SimError, Simulation, WarpView};
-use warpscope_core::text::{LineMap, print_with_lines};
+use warpscope_core::text::LineIndex;
 
 use crate::message::{
     BlockHeat, LineHeat, Moment, Program, Run, Settings, Simulate, Simulated, StackEntry, WarpState, Watch,
@@ -15,9 +15,13 @@ use crate::program::load;
 /// Warps whose lanes are shown at a time.
 const MOST_WARPS: usize = 64;
 
-/// Runs both programs.
-pub fn simulate(simulate: &Simulate) -> Simulated {
-    let run = |program: &Program| run(program, &simulate.settings);
+/// How long one run may take, in microseconds, and how many issues pass between two looks at the clock.
+const TIME_LIMIT: f64 = 10e6;
+const ISSUES_A_LOOK: u64 = 200_000;
+
+/// Runs both programs. `clock` gives microseconds since some moment.
+pub fn simulate(simulate: &Simulate, clock: fn() -> f64) -> Simulated {
+    let run = |program: &Program| run(program, &simulate.settings, clock);
     Simulated { before: run(&simulate.before), after: run(&simulate.after) }
 }
 
@@ -25,14 +29,30 @@ pub fn simulate(simulate: &Simulate) -> Simulated {
 struct Prepared {
     module: Module,
     kernel: Func,
-    lines: LineMap,
+    lines: Lines,
     simulation: Simulation,
+}
+
+/// The lines of a program's own text.
+struct Lines {
+    text: String,
+    index: LineIndex,
+}
+
+impl Lines {
+    /// The line where an instruction stands, from 1; 0 for one that was not written.
+    fn of(&self, module: &Module, func: Func, inst: Inst) -> usize {
+        let span = module.funcs[func].inst_spans[inst];
+        if span.end > span.start { self.index.position(&self.text, span.start).line as usize } else { 0 }
+    }
 }
 
 fn prepare(program: &Program, settings: &Settings) -> Result<Prepared, String> {
     let loaded = load(&program.text, &program.launch);
     if !loaded.is_usable {
-        return Err("the program has mistakes".to_owned());
+        let first = loaded.diagnostics.iter().find(|diagnostic| !diagnostic.is_warning);
+        let first = first.map_or_else(String::new, |found| format!(", line {}: {}", found.line, found.message));
+        return Err(format!("the program has mistakes{first}"));
     }
     let module = loaded.module;
     let kernel =
@@ -43,7 +63,7 @@ fn prepare(program: &Program, settings: &Settings) -> Result<Prepared, String> {
     };
     let machine = Machine::from_name(&settings.machine).unwrap_or_default();
     let simulation = Simulation::new(&module, kernel, &launch, &core_settings(settings)?, machine).map_err(say)?;
-    let lines = print_with_lines(&module).lines;
+    let lines = Lines { index: LineIndex::new(&program.text), text: program.text.clone() };
     Ok(Prepared { module, kernel, lines, simulation })
 }
 
@@ -59,9 +79,27 @@ fn say(error: SimError) -> String {
     error.to_string()
 }
 
-fn run(program: &Program, settings: &Settings) -> Result<Run, String> {
+/// Issues up to `budget` instructions, unless that takes too long.
+fn advance(simulation: &mut Simulation, budget: u64, clock: fn() -> f64) -> Result<Progress, String> {
+    let (start, last) = (clock(), simulation.issued().saturating_add(budget));
+    loop {
+        let missing = last - simulation.issued();
+        let progress = simulation.run(missing.min(ISSUES_A_LOOK)).map_err(say)?;
+        if progress == Progress::Done || simulation.issued() >= last {
+            return Ok(progress);
+        }
+        if clock() - start > TIME_LIMIT {
+            let (seconds, issued) = (TIME_LIMIT / 1e6, simulation.issued());
+            return Err(format!(
+                "the run was stopped after {seconds:.0} seconds, when {issued} warp instructions had been issued: a loop may never end, or the launch is too large"
+            ));
+        }
+    }
+}
+
+fn run(program: &Program, settings: &Settings, clock: fn() -> f64) -> Result<Run, String> {
     let Prepared { module, kernel, lines, mut simulation } = prepare(program, settings)?;
-    simulation.run(u64::MAX).map_err(say)?;
+    advance(&mut simulation, u64::MAX, clock)?;
     let result = simulation.result();
     let labels = module.funcs[kernel].block_order().map(|block| module.funcs[kernel].blocks[block].name.clone());
     let heat = |name: String| {
@@ -70,9 +108,12 @@ fn run(program: &Program, settings: &Settings) -> Result<Run, String> {
     };
     let mut by_line: BTreeMap<usize, LineHeat> = BTreeMap::new();
     for inst in &result.instructions {
-        if let Some(line) = lines.inst_line(inst.func, inst.inst) {
-            let line = line as usize;
-            by_line.insert(line, LineHeat { line, issues: inst.issues, lanes: inst.lanes });
+        let line = lines.of(&module, inst.func, inst.inst);
+        if line > 0 {
+            // A line that became several instructions ran as often as the one of them that ran most.
+            let heat = by_line.entry(line).or_insert(LineHeat { line, issues: 0, lanes: 0 });
+            heat.issues = heat.issues.max(inst.issues);
+            heat.lanes = heat.lanes.max(inst.lanes);
         }
     }
     Ok(Run {
@@ -104,7 +145,7 @@ pub struct Watcher {
 
 impl Watcher {
     /// The run's state after so many issues, or at its end.
-    pub fn moment(&mut self, watch: &Watch) -> Result<Moment, String> {
+    pub fn moment(&mut self, watch: &Watch, clock: fn() -> f64) -> Result<Moment, String> {
         let follows = |(program, settings, prepared): &(Program, Settings, Prepared)| {
             *program == watch.program && *settings == watch.settings && prepared.simulation.issued() <= watch.issue
         };
@@ -113,7 +154,7 @@ impl Watcher {
             None => prepare(&watch.program, &watch.settings)?,
         };
         let missing = watch.issue - prepared.simulation.issued();
-        let progress = prepared.simulation.run(missing).map_err(say)?;
+        let progress = advance(&mut prepared.simulation, missing, clock)?;
         let moment = moment(&mut prepared, progress == Progress::Done);
         self.followed = Some((watch.program.clone(), watch.settings.clone(), prepared));
         Ok(moment)
@@ -157,7 +198,7 @@ fn warp_state(prepared: &Prepared, view: &WarpView) -> WarpState {
         active: current.map_or(0, |entry| entry.mask),
         ended: view.lanes & !view.alive,
         block: current.map_or_else(String::new, |entry| label(entry.pc)),
-        line: place.and_then(|at| prepared.lines.inst_line(at.func, at.inst)).unwrap_or(0) as usize,
+        line: place.map_or(0, |at| prepared.lines.of(&prepared.module, at.func, at.inst)),
         text: place.map_or_else(String::new, |at| inst_text(prepared, at.func, at.inst)),
         waits: waits.to_owned(),
         stack: view.entries.iter().rev().map(|entry| stack_entry(*entry, label)).collect(),

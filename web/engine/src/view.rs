@@ -19,6 +19,7 @@ pub struct Opened {
     loaded: Loaded,
     kernel: Option<Func>,
     source_blocks: Vec<String>,
+    source_insts: Vec<Option<u32>>,
     session: Option<Session>,
     stages: Vec<StageResult>,
     /// For each stage the session's pass; none for a stage that cannot be one.
@@ -31,10 +32,10 @@ impl Opened {
         let mut loaded = load(&bench.source, &bench.launch);
         let module = std::mem::take(&mut loaded.module);
         let kernel = choose_kernel(&module, bench.kernel.as_deref());
-        let source_blocks =
-            kernel.map(|kernel| blocks_of_lines(&module.funcs[kernel], &bench.source)).unwrap_or_default();
-        let mut opened =
-            Opened { loaded, kernel, source_blocks, session: None, stages: Vec::new(), passes: Vec::new() };
+        let (source_blocks, source_insts) =
+            kernel.map(|kernel| owners_of_lines(&module.funcs[kernel], &bench.source)).unwrap_or_default();
+        let (session, stages, passes) = (None, Vec::new(), Vec::new());
+        let mut opened = Opened { loaded, kernel, source_blocks, source_insts, session, stages, passes };
         if let Some(kernel) = kernel.filter(|_| opened.loaded.is_usable) {
             let steps: Vec<Result<Step, String>> = bench.pipeline.iter().map(step).collect();
             let only = (module.kernels().count() > 1).then(|| module.funcs[kernel].name.clone());
@@ -62,8 +63,10 @@ impl Opened {
             kernel: self.kernel.map(|kernel| start.funcs[kernel].name.clone()).unwrap_or_default(),
             launch: launch_text(start),
             launch_is_derived: self.loaded.launch_is_derived,
+            launch_is_foreign: self.loaded.launch_is_foreign,
             stages: self.stages.clone(),
             source_blocks: self.source_blocks.clone(),
+            source_insts: self.source_insts.clone(),
             ..View::default()
         };
         if let Some(launch) = start.launch_of(&view.kernel) {
@@ -205,20 +208,26 @@ fn fact(func: &Function, fact: &Fact) -> String {
     }
 }
 
-/// For each line of the source the block of `func` that it belongs to.
-fn blocks_of_lines(func: &Function, source: &str) -> Vec<String> {
+/// For each line of the source the block of `func` that it belongs to, and the instruction on it.
+fn owners_of_lines(func: &Function, source: &str) -> (Vec<String>, Vec<Option<u32>>) {
     let lines = LineIndex::new(source);
     let mut blocks = vec![String::new(); lines.line_count()];
+    let mut insts = vec![None; lines.line_count()];
     let line = |offset: u32| lines.position(source, offset).line as usize - 1;
     for block in func.block_order() {
         let first = line(func.block_spans[block].start);
-        let insts = func.block_insts(block).map(|inst| func.inst_spans[inst]).filter(|span| span.end > span.start);
-        let last = insts.map(|span| line(span.start)).max().unwrap_or(first);
+        let mut last = first;
+        for inst in func.block_insts(block).filter(|&inst| func.inst_spans[inst].end > func.inst_spans[inst].start) {
+            let line = line(func.inst_spans[inst].start);
+            // Where one line became several instructions, the first stands for them.
+            insts[line].get_or_insert(inst.as_u32());
+            last = last.max(line);
+        }
         if first <= last {
             blocks[first..=last].fill(func.blocks[block].name.clone());
         }
     }
-    blocks
+    (blocks, insts)
 }
 
 /// What a person may turn: inputs, and buffers and textures with values that are not a plain list.

@@ -42,6 +42,8 @@ pub struct Lab {
     pub view: Option<Rc<View>>,
     /// Whether a newer answer is on its way.
     pub looking: bool,
+    /// Whether the program was edited after the launch.
+    pub source_leads: bool,
     /// The last runs.
     pub runs: Option<Rc<Simulated>>,
     /// Whether newer runs are on their way.
@@ -52,7 +54,7 @@ pub struct Lab {
     pub watched: Watched,
     /// The last answer about it.
     pub moment: Option<Rc<Result<Box<Moment>, String>>>,
-    /// The block that is selected everywhere, by name.
+    /// The block or line that is selected everywhere.
     pub selected: Option<Selection>,
     /// Which text the source pane shows.
     pub tab: Tab,
@@ -68,11 +70,13 @@ pub struct Lab {
     pub theme: Theme,
 }
 
-/// A selected block, and who selected it: the other views scroll to it, that one stays where it is.
+/// A selected block or instruction, and who selected it: the other views scroll to it, that one stays where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
     /// The block's name.
     pub block: String,
+    /// The instruction's identity, if one is selected.
+    pub inst: Option<u32>,
     /// Where a person pointed.
     pub by: Pane,
 }
@@ -88,6 +92,8 @@ pub enum Pane {
     Graph,
     /// The lanes.
     Lanes,
+    /// None: the keyboard walks, and every pane follows.
+    Everywhere,
 }
 
 /// Which run the lanes view follows, and where it stands.
@@ -118,6 +124,8 @@ pub enum Dialog {
     Examples,
     /// Shortcuts and what the marks mean.
     Help,
+    /// What operations cost on the machine models.
+    Machines,
     /// A link to this bench.
     Share(String),
 }
@@ -203,6 +211,7 @@ impl Lab {
             catalogue: None,
             view: None,
             looking: false,
+            source_leads: false,
             runs: None,
             running: false,
             stopped: false,
@@ -258,6 +267,7 @@ impl Lab {
         self.scope = shared.scope;
         self.settings = shared.settings;
         self.text_version += 1;
+        self.source_leads = false;
         self.selected = None;
         self.tab = Tab::Source;
         self.forget_runs();
@@ -275,6 +285,10 @@ impl Lab {
             Response::Catalogue(catalogue) => self.catalogue = Some(Rc::new(catalogue)),
             Response::View(view) => {
                 self.looking = false;
+                // Whoever pastes another program does not mean its launch to be that of the last one.
+                if view.launch_is_foreign && self.source_leads {
+                    self.bench.launch.clear();
+                }
                 self.view = Some(Rc::new(*view));
             }
             Response::Simulated(runs) => {
@@ -309,11 +323,13 @@ impl Reducible for Lab {
         match action {
             Action::EditSource(text) => {
                 lab.bench.source = text;
+                lab.source_leads = true;
                 lab.position = Position::END;
                 lab.forget_runs();
             }
             Action::EditLaunch(text) => {
                 lab.bench.launch = text;
+                lab.source_leads = false;
                 lab.forget_runs();
             }
             Action::Pipeline(edit) => {

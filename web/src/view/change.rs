@@ -144,10 +144,10 @@ fn Comparison(ComparisonProps { diff, selected, run, act }: &ComparisonProps) ->
         let place = place.clone();
         use_effect_with((diff.clone(), selected.clone()), move |(_, selected)| {
             let elsewhere = selected.as_ref().is_some_and(|selection| selection.by != Pane::Change);
-            let wanted = if elsewhere { "tr.selected" } else { "tr.removed, tr.added" };
             let by_itself = selected.as_ref().is_some_and(|selection| selection.by == Pane::Change);
+            let wanted: &[&str] = if elsewhere { &["tr.exact", "tr.selected"] } else { &["tr.removed, tr.added"] };
             if let Some(element) = place.cast::<HtmlElement>().filter(|_| !by_itself)
-                && let Ok(Some(line)) = element.query_selector(wanted)
+                && let Some(line) = wanted.iter().find_map(|wanted| element.query_selector(wanted).ok().flatten())
             {
                 dom::reveal(&line);
             }
@@ -163,22 +163,30 @@ fn Comparison(ComparisonProps { diff, selected, run, act }: &ComparisonProps) ->
                 _ => return,
             };
             event.prevent_default();
-            let mut blocks: Vec<&str> =
-                lines.0.iter().map(|line| line.block.as_str()).filter(|block| !block.is_empty()).collect();
-            blocks.dedup();
-            let at = selected.as_ref().and_then(|selection| blocks.iter().position(|block| *block == selection.block));
+            // What an altered line was and what it is are one stop.
+            let mut stops: Vec<(&str, Option<u32>)> = Vec::new();
+            for line in lines.0.iter().filter(|line| !line.block.is_empty()) {
+                let stop = (line.block.as_str(), line.inst);
+                if !stops.contains(&stop) {
+                    stops.push(stop);
+                }
+            }
+            let at = selected.as_ref().and_then(|selection| {
+                stops.iter().position(|&(block, inst)| block == selection.block && inst == selection.inst)
+            });
             let next = match at {
-                Some(at) => at.checked_add_signed(step).filter(|&next| next < blocks.len()),
-                None => (!blocks.is_empty()).then_some(0),
+                Some(at) => at.checked_add_signed(step).filter(|&next| next < stops.len()),
+                None => (!stops.is_empty()).then_some(0),
             };
             if let Some(next) = next {
-                act.emit(Action::Select(Some(Selection { block: blocks[next].to_owned(), by: Pane::Source })));
+                let (block, inst) = stops[next];
+                act.emit(Action::Select(Some(Selection { block: block.to_owned(), inst, by: Pane::Everywhere })));
             }
         })
     };
     html! {
         <div class="pane-body scroll comparison" ref={place} tabindex="0" role="region" data-testid="diff"
-            aria-label="Compared programs; arrow keys select blocks" {onkeydown}>
+            aria-label="Compared programs; arrow keys select lines" {onkeydown}>
             <table>
                 <thead class="hidden"><tr><th>{ "Before" }</th><th>{ "After" }</th><th>{ "Heat" }</th><th>{ "Change" }</th><th>{ "Text" }</th></tr></thead>
                 <tbody>
@@ -217,11 +225,19 @@ fn line_row(
         _ => ("same", "", ""),
     };
     let is_selected = !line.block.is_empty() && selected.is_some_and(|selection| selection.block == line.block);
-    let class = if is_selected { format!("{kind} selected") } else { kind.to_owned() };
+    let is_exact = line.inst.is_some() && selected.is_some_and(|selection| selection.inst == line.inst);
+    let mark = if is_exact {
+        " selected exact"
+    } else if is_selected {
+        " selected"
+    } else {
+        ""
+    };
+    let class = format!("{kind}{mark}");
     let onclick = {
-        let (act, block) = (act.clone(), line.block.clone());
+        let (act, block, inst) = (act.clone(), line.block.clone(), line.inst);
         Callback::from(move |_: MouseEvent| {
-            let selection = (!block.is_empty()).then(|| Selection { block: block.clone(), by: Pane::Change });
+            let selection = (!block.is_empty()).then(|| Selection { block: block.clone(), inst, by: Pane::Change });
             act.emit(Action::Select(selection));
         })
     };

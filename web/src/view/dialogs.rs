@@ -6,6 +6,7 @@ use web_sys::HtmlElement;
 use yew::{Callback, Html, KeyboardEvent, component, html, use_effect_with, use_node_ref, use_state};
 
 use super::icons::Icon;
+use super::machines::Machines;
 use super::{PaneProps, icon_button, on, thousands};
 use crate::examples::{self, Example};
 use crate::state::{Action, Dialog, Notice, link_advice};
@@ -18,6 +19,10 @@ pub fn Dialogs(PaneProps { lab, act }: &PaneProps) -> Html {
         None => return Html::default(),
         Some(Dialog::Examples) => ("Examples", html! { <Gallery act={act.clone()} /> }),
         Some(Dialog::Help) => ("Shortcuts and marks", help()),
+        Some(Dialog::Machines) => {
+            let machines = lab.catalogue.as_ref().map(|catalogue| catalogue.machines.clone()).unwrap_or_default();
+            ("Machines", html! { <Machines {machines} chosen={lab.settings.machine().to_owned()} /> })
+        }
         Some(Dialog::Share(link)) => {
             ("Share", html! { <Link link={link.clone()} source={lab.bench.source.clone()} act={act.clone()} /> })
         }
@@ -80,7 +85,7 @@ fn Frame(FrameProps { title, close, children }: &FrameProps) -> Html {
                     <h2 id="dialog-title">{ *title }</h2>
                     { icon_button(Icon::Close, "Close", false, close.reform(|_| ())) }
                 </div>
-                <div class="sheet-body">{ children.clone() }</div>
+                <div class="sheet-body" tabindex="0" role="region" aria-labelledby="dialog-title">{ children.clone() }</div>
             </div>
         </dialog>
     }

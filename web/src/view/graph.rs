@@ -216,10 +216,11 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
                         let heat = run.map(|run| (run, hottest));
                         let act = act.clone();
                         let name = block.name.clone();
-                        let onclick = Callback::from(move |_| {
-                            act.emit(Action::Select(Some(Selection { block: name.clone(), by: Pane::Graph })));
+                        let select = Callback::from(move |inst: Option<u32>| {
+                            act.emit(Action::Select(Some(Selection { block: name.clone(), inst, by: Pane::Graph })));
                         });
-                        block_box(&view.graph, index, block, rect, selected, index == focusable, heat, onclick)
+                        let exact = lab.selected.as_ref().and_then(|selection| selection.inst);
+                        block_box(&view.graph, index, block, rect, (selected, exact), index == focusable, heat, select)
                     }) }
                 </svg>
                 if view.graph.blocks.is_empty() { <p class="empty">{ "There is no kernel to draw yet." }</p> }
@@ -304,6 +305,8 @@ fn walk(
             "ArrowUp" => (0.0, -1.0),
             "ArrowLeft" => (-1.0, 0.0),
             "ArrowRight" => (1.0, 0.0),
+            // Where the keyboard stands without having walked.
+            "Enter" | " " => (0.0, 0.0),
             _ => return,
         };
         if event.ctrl_key() || event.alt_key() || event.meta_key() {
@@ -323,7 +326,7 @@ fn walk(
         if let Some(next) = next {
             let name = graph.blocks[next].name.clone();
             dom::focus_later(format!("block-{}", graph.blocks[next].id));
-            act.emit(Action::Select(Some(Selection { block: name, by: Pane::Graph })));
+            act.emit(Action::Select(Some(Selection { block: name, inst: None, by: Pane::Graph })));
         }
     })
 }
@@ -430,11 +433,12 @@ fn block_box(
     index: usize,
     block: &GraphBlock,
     rect: layout::Rect,
-    selected: bool,
+    (selected, exact): (bool, Option<u32>),
     focusable: bool,
     heat: Option<(&Run, u64)>,
-    onclick: Callback<yew::MouseEvent>,
+    select: Callback<Option<u32>>,
 ) -> Html {
+    let onclick = select.reform(|_: yew::MouseEvent| None);
     let divergent = block.divergent.is_some();
     let mut class = "block".to_owned();
     let marks = [
@@ -466,7 +470,7 @@ fn block_box(
     let hidden = block.lines.len() - shown_lines(block);
     let shown = if hidden > 0 { MOST_LINES - 1 } else { block.lines.len() };
     html! {
-        <g {class} key={block.id} id={format!("block-{}", block.id)} role="button" aria-pressed={selected.to_string()}
+        <g {class} key={block.id} id={format!("block-{}", block.id)} role="group" aria-current={selected.then_some("true")}
             aria-label={name} tabindex={if focusable { "0" } else { "-1" }} {onclick} data-testid={format!("block-{}", block.name)}
             style={format!("transform:translate({:.1}px,{:.1}px);--heat:{level}", rect.x, rect.y)}>
             if let Some(cause) = &block.divergent { <title>{ format!("Divergent: {cause}") }</title> }
@@ -480,12 +484,18 @@ fn block_box(
                 let y = HEAD + row as f64 * LINE;
                 let ran = heat.and_then(|(run, hottest)| Some((run.lines.iter().find(|found| found.line == line.line)?.issues, hottest)));
                 let level = ran.map_or(0.0, |(issues, hottest)| heat_level(issues, hottest));
+                let inst = line.inst;
+                let onclick = select.reform(move |event: yew::MouseEvent| {
+                    event.stop_propagation();
+                    Some(inst)
+                });
                 html! {
-                    <g key={row}>
+                    <g key={row} {onclick}>
                         if level > 0.0 {
                             <rect class="line-heat" x="1" y={format!("{y:.1}")} width={format!("{:.1}", rect.width - 2.0)} height={LINE.to_string()} style={format!("--heat:{level}")} />
                         }
                         if line.changed { <rect class="line-changed" x="1" y={format!("{y:.1}")} width={format!("{:.1}", rect.width - 2.0)} height={LINE.to_string()} /> }
+                        if exact == Some(line.inst) { <rect class="line-selected" x="1" y={format!("{y:.1}")} width={format!("{:.1}", rect.width - 2.0)} height={LINE.to_string()} /> }
                         if let Some(cause) = &line.divergent {
                             <rect class="line-divergent" x="3" y={format!("{:.1}", y + 2.0)} width="4" height={format!("{:.1}", LINE - 4.0)}><title>{ cause }</title></rect>
                         }

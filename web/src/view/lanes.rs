@@ -6,7 +6,7 @@ use yew::{Callback, Event, Html, component, html};
 use super::icons::Icon;
 use super::{PaneProps, icon_button, on, thousands};
 use crate::dom;
-use crate::state::{Action, Pane, Selection, Watched};
+use crate::state::{Action, Lab, Pane, Selection, Watched};
 
 /// Warps that are drawn; there may be hundreds.
 const MOST_WARPS: usize = 16;
@@ -60,13 +60,13 @@ pub fn Lanes(PaneProps { lab, act }: &PaneProps) -> Html {
             </div>
             <div class="scroll part-body" tabindex="0" role="region" aria-label="Warps">
                 if let Some(why) = failure { <p class="failure">{ why }</p> }
-                { moment.map(|moment| warps(moment, act)).unwrap_or_default() }
+                { moment.map(|moment| warps(moment, lab, act)).unwrap_or_default() }
             </div>
         </div>
     }
 }
 
-fn warps(moment: &Moment, act: &Callback<Action>) -> Html {
+fn warps(moment: &Moment, lab: &Lab, act: &Callback<Action>) -> Html {
     // The warp that issues is in sight even where there are more than can be drawn.
     let next = moment.next.unwrap_or(0);
     let from = if next < MOST_WARPS { 0 } else { next - MOST_WARPS / 2 };
@@ -75,7 +75,7 @@ fn warps(moment: &Moment, act: &Callback<Action>) -> Html {
         <>
             <ul class="warps" data-testid="warps">
                 { for moment.warps.iter().enumerate().skip(from).take(MOST_WARPS).map(|(index, warp)| {
-                    warp_row(warp, moment.next == Some(index), act)
+                    warp_row(warp, moment.next == Some(index), lab, act)
                 }) }
             </ul>
             if hidden > 0 { <p class="note">{ format!("and {hidden} more") }</p> }
@@ -84,12 +84,12 @@ fn warps(moment: &Moment, act: &Callback<Action>) -> Html {
     }
 }
 
-fn warp_row(warp: &WarpState, issues: bool, act: &Callback<Action>) -> Html {
+fn warp_row(warp: &WarpState, issues: bool, lab: &Lab, act: &Callback<Action>) -> Html {
     let onclick = {
-        let (act, block) = (act.clone(), warp.block.clone());
+        let (act, block, inst) = (act.clone(), warp.block.clone(), instruction(warp.line, lab));
         Callback::from(move |_| {
             if !block.is_empty() {
-                act.emit(Action::Select(Some(Selection { block: block.clone(), by: Pane::Lanes })));
+                act.emit(Action::Select(Some(Selection { block: block.clone(), inst, by: Pane::Lanes })));
             }
         })
     };
@@ -99,7 +99,7 @@ fn warp_row(warp: &WarpState, issues: bool, act: &Callback<Action>) -> Html {
                 <span class="name">{ &warp.name }</span>
                 { mask(warp.active, warp.ended, warp.size) }
                 <span class="instruction">
-                    if warp.line == 0 {
+                    if warp.text.is_empty() {
                         <em>{ "ended" }</em>
                     } else {
                         <code>{ &warp.text }</code>
@@ -109,6 +109,16 @@ fn warp_row(warp: &WarpState, issues: bool, act: &Callback<Action>) -> Html {
             </button>
         </li>
     }
+}
+
+/// The identity of the instruction on a line of the program whose lanes are shown.
+fn instruction(line: usize, lab: &Lab) -> Option<u32> {
+    let view = lab.view.as_ref()?;
+    if lab.watched.after {
+        let mut lines = view.graph.blocks.iter().flat_map(|block| &block.lines);
+        return lines.find(|found| found.line == line).map(|found| found.inst);
+    }
+    *view.source_insts.get(line.checked_sub(1)?)?
 }
 
 /// One cell a lane: filled if it takes part, empty if it waits, a dot if it has ended.

@@ -6,6 +6,7 @@ mod graph;
 mod header;
 mod icons;
 mod lanes;
+mod machines;
 mod passes;
 mod results;
 mod simulator;

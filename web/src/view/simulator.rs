@@ -8,7 +8,7 @@ use super::lanes::Lanes;
 use super::results::Results;
 use super::{PaneProps, on};
 use crate::dom;
-use crate::state::{Action, Lab, set_slider};
+use crate::state::{Action, Dialog, Lab, set_slider};
 
 /// Lanes a warp that a person may choose.
 const WARP_SIZES: [u32; 3] = [32, 16, 8];
@@ -60,7 +60,7 @@ fn machine(lab: &Lab, act: &Callback<Action>) -> Html {
             act.emit(Action::Settings(settings));
         })
     };
-    let chosen = if lab.settings.machine.is_empty() { "ampere" } else { &lab.settings.machine };
+    let chosen = lab.settings.machine();
     html! {
         <div class="machine">
             <label class="field">
@@ -71,6 +71,7 @@ fn machine(lab: &Lab, act: &Callback<Action>) -> Html {
                     }) }
                 </select>
             </label>
+            <button type="button" class="quiet" onclick={on(act, || Action::Dialog(Some(Dialog::Machines)))} data-testid="open-machines">{ "costs" }</button>
             <label class="field">
                 <span>{ "Warp" }</span>
                 <select onchange={change(|settings, value| settings.warp = value.parse().ok())} data-testid="warp-size">
@@ -103,7 +104,7 @@ fn Values(PaneProps { lab, act }: &PaneProps) -> Html {
         <div class="part values" role="group" aria-labelledby="values-title">
             <h3 id="values-title">
                 { "Values" }
-                <button type="button" class="quiet" disabled={!is_set} onclick={reset} data-testid="reset-values">{ "as the launch says" }</button>
+                <button type="button" class="quiet" title="As the launch says" disabled={!is_set} onclick={reset} data-testid="reset-values">{ "reset" }</button>
             </h3>
             <div class="scroll part-body" tabindex={if sources.is_empty() { "-1" } else { "0" }} role="group" aria-label="Sliders">
                 { for sources.iter().map(|source| value_source(source, lab, act)) }

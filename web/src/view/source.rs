@@ -18,13 +18,15 @@ pub fn Source(PaneProps { lab, act }: &PaneProps) -> Html {
         view.diagnostics.iter().cloned().partition(|diagnostic| diagnostic.in_launch);
     let jump_in = |tab: Tab| (*jump).filter(|jump| jump.0 == tab).map(|(_, offset, number)| (offset, number));
     let on_line = {
-        let (act, blocks) = (act.clone(), view.source_blocks.clone());
+        let (act, view) = (act.clone(), lab.view.clone());
         Callback::from(move |line: usize| {
-            let block = blocks.get(line.wrapping_sub(1)).filter(|block| !block.is_empty());
-            act.emit(Action::Select(block.map(|block| Selection { block: block.clone(), by: Pane::Source })));
+            let Some(view) = &view else { return };
+            let block = view.source_blocks.get(line.wrapping_sub(1)).filter(|block| !block.is_empty());
+            let inst = view.source_insts.get(line.wrapping_sub(1)).copied().flatten();
+            act.emit(Action::Select(block.map(|block| Selection { block: block.clone(), inst, by: Pane::Source })));
         })
     };
-    let marked = marked_lines(lab);
+    let (marked, exact) = marked_lines(lab);
     let show_marked = lab.selected.as_ref().is_some_and(|selection| selection.by != Pane::Source);
     let launch_text = if lab.bench.launch.is_empty() { view.launch.clone() } else { lab.bench.launch.clone() };
     // A derived launch arrives with the view; the editor takes it over when it is another one.
@@ -50,7 +52,7 @@ pub fn Source(PaneProps { lab, act }: &PaneProps) -> Html {
                 <EditorBox
                     label="Program" hint="Write a kernel, or paste the PTX that nvcc printed."
                     text={lab.bench.source.clone()} version={lab.text_version} language={view.language}
-                    diagnostics={in_source} {marked} {show_marked} heat={source_heat(lab)}
+                    diagnostics={in_source} {marked} {exact} {show_marked} heat={source_heat(lab)}
                     hidden={lab.tab != Tab::Source} jump={jump_in(Tab::Source)}
                     on_change={act.reform(Action::EditSource)} {on_line}
                 />
@@ -139,10 +141,18 @@ fn mistakes(diagnostics: &[Diagnostic], on_place: &Callback<(Tab, usize)>) -> Ht
     }
 }
 
-/// The lines of the selected block in the source.
-fn marked_lines(lab: &Lab) -> Vec<u32> {
-    let (Some(view), Some(selection)) = (&lab.view, &lab.selected) else { return Vec::new() };
-    (1..).zip(&view.source_blocks).filter(|(_, block)| **block == selection.block).map(|(line, _)| line).collect()
+/// The lines of the selected block in the source, and that of the selected instruction; 0 if it is not there.
+fn marked_lines(lab: &Lab) -> (Vec<u32>, u32) {
+    let (Some(view), Some(selection)) = (&lab.view, &lab.selected) else { return (Vec::new(), 0) };
+    let of_block = (1..).zip(&view.source_blocks).filter(|(_, block)| **block == selection.block);
+    let exact = (1..).zip(&view.source_insts).find(|(_, inst)| inst.is_some() && **inst == selection.inst);
+    let exact = exact.map_or(0, |(line, _)| line);
+    let mut lines: Vec<u32> = of_block.map(|(line, _)| line).collect();
+    // A pass may have moved the instruction into another block.
+    if exact > 0 && !lines.contains(&exact) {
+        lines.push(exact);
+    }
+    (lines, exact)
 }
 
 /// How often the lines of the source ran, while the result belongs to this source.

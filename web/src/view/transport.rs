@@ -47,7 +47,7 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
     let (icon, name) = if playing { (Icon::Pause, "Pause") } else { (Icon::Play, "Play") };
     let sentence = view.remark.as_ref().filter(|_| stop.stage > 0).map(|remark| remark.message.clone());
     html! {
-        <footer class="transport" role="region" aria-label="Transport" data-testid="transport">
+        <section class="transport" aria-label="Transport" data-testid="transport">
             <div class="buttons" role="group" aria-label="Steps">
                 { icon_button(Icon::First, "First", at == 0, travel(Travel::First)) }
                 { icon_button(Icon::Back, "Back", at == 0, travel(Travel::Back)) }
@@ -82,6 +82,6 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
                 <span>{ place }</span>
                 if let Some(sentence) = sentence { <span class="sentence">{ super::change::with_code(&sentence) }</span> }
             </p>
-        </footer>
+        </section>
     }
 }

@@ -29,7 +29,8 @@ fn answer(engine: &mut Engine, scope: &DedicatedWorkerGlobalScope, event: Messag
         Err(error) => wasm_bindgen::throw_str(&format!("not a request: {error}")),
     };
     let response = Numbered { id: request.id, body: engine.answer(request.body) };
-    let encoder = serde_wasm_bindgen::Serializer::json_compatible();
+    // A seed may be larger than what a JavaScript number holds exactly.
+    let encoder = serde_wasm_bindgen::Serializer::json_compatible().serialize_large_number_types_as_bigints(true);
     match serde::Serialize::serialize(&response, &encoder) {
         Ok(value) => post(scope, &value),
         Err(error) => wasm_bindgen::throw_str(&format!("cannot send the response: {error}")),

@@ -19,6 +19,13 @@ pub struct Settings {
     pub sets: BTreeMap<String, f64>,
 }
 
+impl Settings {
+    /// The machine model's name.
+    pub fn machine(&self) -> &str {
+        if self.machine.is_empty() { "ampere" } else { &self.machine }
+    }
+}
+
 /// A program and its launch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Program {

@@ -50,6 +50,8 @@ pub struct MachineInfo {
     pub summary: String,
     /// What each class of operations costs.
     pub costs: Vec<CostInfo>,
+    /// Sizes and times of its memory, by name.
+    pub memory: Vec<(String, Figure)>,
 }
 
 /// What one class of operations costs on a machine.
@@ -58,13 +60,20 @@ pub struct CostInfo {
     /// The class.
     pub class: String,
     /// Cycles that the scheduler is busy.
-    pub issue: u32,
+    pub issue: Figure,
     /// Cycles until the result can be used.
-    pub latency: u32,
-    /// Where the figures come from.
+    pub latency: Figure,
+}
+
+/// A figure of a machine model, with its source.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// The figure.
+    pub value: u32,
+    /// Where it comes from.
     pub source: String,
-    /// Whether no source gives the figure for this machine, so that the nearest one's was taken.
-    pub estimated: bool,
+    /// Whether nobody published it for this machine, so that a neighbour's or an estimate stands in.
+    pub is_filled: bool,
 }
 
 /// The two languages that a program may be written in.
@@ -93,6 +102,8 @@ pub struct View {
     pub launch: String,
     /// Whether nobody wrote that launch.
     pub launch_is_derived: bool,
+    /// Whether somebody wrote launches, but for kernels of another program.
+    pub launch_is_foreign: bool,
     /// What a person may turn for a run.
     pub sources: Vec<ValueSource>,
     /// What each entry of the pipeline did.
@@ -113,6 +124,8 @@ pub struct View {
     pub graph: Graph,
     /// For each line of the source (from 1) the block it belongs to; empty where none does.
     pub source_blocks: Vec<String>,
+    /// For each line of the source the identity of the instruction that stands there.
+    pub source_insts: Vec<Option<u32>>,
 }
 
 /// A mistake, with its place.
@@ -198,6 +211,8 @@ pub struct DiffLine {
     pub changed: Option<(usize, usize)>,
     /// The block that it belongs to; empty outside blocks.
     pub block: String,
+    /// The identity of the instruction on it, the same in every text of the session.
+    pub inst: Option<u32>,
 }
 
 /// A control-flow graph.
@@ -227,6 +242,8 @@ pub struct GraphBlock {
 /// An instruction in the graph.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GraphLine {
+    /// Identity, stable over all positions.
+    pub inst: u32,
     /// Its text.
     pub text: String,
     /// Its line in the text at the position, from 1.

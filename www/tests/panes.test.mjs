@@ -1,0 +1,114 @@
+// How the panes lie, and what one of them shows the others.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import test from "node:test";
+import { eventually, openPage, pasteProgram, screenshot, useBrowser, waitForMistakes } from "./harness.mjs";
+
+useBrowser();
+
+test("a line selected in one pane is selected in the others", async (t) => {
+  const page = await openPage(t);
+  await waitForMistakes(page, "No mistakes");
+  await page.getByTestId("block-loop").getByText("root = ").click();
+  await eventually("the editor marks it", async () => /root = sqrt/.test(await page.locator(".cm-exact-line").innerText()));
+  assert.match(await page.locator("tr.exact").first().innerText(), /root = sqrt/);
+  await page.locator(".cm-line", { hasText: "lit = setp" }).click();
+  await eventually("the comparison marks it", async () => /lit = setp/.test(await page.locator("tr.exact").first().innerText()));
+  assert.equal(await page.getByTestId("block-load").locator(".line-selected").count(), 1);
+  assert.equal(await page.getByTestId("block-load").getAttribute("aria-current"), "true");
+  await page.getByTestId("diff").focus();
+  await page.keyboard.press("ArrowDown");
+  await eventually("the keyboard goes on to the next", async () => /br lit/.test(await page.locator("tr.exact").innerText()));
+  assert.match(await page.locator(".cm-exact-line").innerText(), /br lit/);
+});
+
+test("the graph is zoomed, moved and fitted without a mouse", async (t) => {
+  const page = await openPage(t);
+  await waitForMistakes(page, "No mistakes");
+  const canvas = page.getByTestId("graph");
+  const scale = async () => Number.parseInt(await page.locator(".scale").innerText(), 10);
+  await canvas.focus();
+  const before = await scale();
+  await page.keyboard.press("+");
+  await page.keyboard.press("+");
+  await eventually("it is larger", async () => (await scale()) > before);
+  await eventually("it moves", async () => {
+    await page.keyboard.press("Shift+ArrowDown");
+    return (await canvas.evaluate((element) => element.scrollTop)) > 0;
+  });
+  await page.keyboard.press("f");
+  await eventually("all of it is in sight", () =>
+    canvas.evaluate((element) => element.scrollHeight <= element.clientHeight && element.scrollWidth <= element.clientWidth),
+  );
+  await page.keyboard.press("ArrowDown");
+  await eventually("the arrows walk", async () => (await page.locator(".block.selected").count()) === 1);
+});
+
+test("passes are moved by dragging, with a preview, and by keys", async (t) => {
+  const page = await openPage(t);
+  await waitForMistakes(page, "No mistakes");
+  const names = () => page.getByTestId("pipeline").locator("[data-stage] .name").allInnerTexts();
+  const before = await names();
+  const from = await page.locator("#grip-3").boundingBox();
+  const to = await page.getByTestId("stage-0").boundingBox();
+  await page.mouse.move(from.x + 8, from.y + 12);
+  await page.mouse.down();
+  await page.mouse.move(to.x + 60, to.y + 12, { steps: 6 });
+  await page.locator(".stage.goal-above[data-stage='0']").waitFor();
+  await page.locator(".stage.held[data-stage='3']").waitFor();
+  await page.mouse.up();
+  await eventually("it is first", async () => (await names())[0] === before[3]);
+  await page.locator("#grip-0").focus();
+  await page.keyboard.press("ArrowDown");
+  await eventually("it is second", async () => (await names())[1] === before[3]);
+  await eventually("the focus went with it", () => page.evaluate(() => document.activeElement.id === "grip-1"));
+});
+
+test("bars give a pane more room, by keys and by pointer, and are remembered", async (t) => {
+  const page = await openPage(t);
+  const width = () => page.getByTestId("source-pane").evaluate((pane) => pane.getBoundingClientRect().width);
+  const before = await width();
+  const bar = page.getByRole("separator", { name: "Between source and passes" });
+  await bar.focus();
+  await page.keyboard.press("ArrowRight");
+  await eventually("it is wider", async () => (await width()) > before + 10);
+  const box = await bar.boundingBox();
+  await page.mouse.move(box.x + 4, box.y + 100);
+  await page.mouse.down();
+  await page.mouse.move(box.x - 60, box.y + 100, { steps: 4 });
+  await page.mouse.up();
+  await eventually("it is narrower", async () => (await width()) < before - 20);
+  const chosen = await width();
+  await page.reload();
+  await page.locator("main").waitFor();
+  await eventually("it is as it was left", async () => Math.abs((await width()) - chosen) < 2);
+  await bar.focus();
+  await page.keyboard.press("Enter");
+  await eventually("it is as it was at first", async () => Math.abs((await width()) - before) < 2);
+});
+
+const WIDTHS = [1440, 1024, 900, 640, 320];
+
+for (const width of WIDTHS) {
+  test(`at ${width} pixels nothing lies beyond the page or over its neighbour`, async (t) => {
+    const page = await openPage(t, { viewport: { width, height: 800 } });
+    await waitForMistakes(page, "No mistakes");
+    await page.getByTestId("verdict").waitFor();
+    for (const example of [null, "cuda/stencil.O3.ptx"]) {
+      if (example) {
+        await pasteProgram(page, await readFile(new URL(`../examples/${example}`, import.meta.url), "utf8"));
+        await page.getByTestId("block-L__BB0_1").waitFor();
+      }
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page scrolls sideways");
+      // Boxes that neither scroll nor cut off must hold what is in them.
+      const tooWide = await page.evaluate(() =>
+        [...document.querySelectorAll("header, .pane-head, .stage, .slider, .warp button, .stack, .figures, .transport, .stepper, .machine")]
+          .filter((box) => box.offsetParent && box.scrollWidth > box.clientWidth + 1)
+          .map((box) => `${box.className}: ${box.scrollWidth} in ${box.clientWidth}`),
+      );
+      assert.deepEqual(tooWide, []);
+      await screenshot(page, `${example ? "ptx" : "first"}-${width}`);
+    }
+  });
+}

@@ -1,0 +1,113 @@
+// The simulator pane: sliders, runs side by side, stopping, lanes, machines.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { eventually, openPage, pasteProgram, settled, useBrowser, waitForMistakes } from "./harness.mjs";
+
+useBrowser();
+
+const figure = (page, name) => page.getByTestId(`figure-${name}`).locator("td").first().innerText();
+
+/// The page, after the example has run.
+async function openAndRun(t, options) {
+  const page = await openPage(t, options);
+  await page.getByTestId("verdict").waitFor();
+  return page;
+}
+
+/// Moves a slider as a hand would, by the keyboard, and returns what a figure was before and is after.
+async function slide(page, slider, key, name) {
+  const before = await figure(page, name);
+  await page.getByTestId(`slider-${slider}`).press(key);
+  const after = await eventually(`${slider} changes ${name}`, async () => {
+    const now = await figure(page, name);
+    return now !== before && now;
+  });
+  return [before, after].map((text) => Number(text.replace(/[^\d.]/g, "")));
+}
+
+test("less divergence makes a run more efficient and shorter", async (t) => {
+  const page = await openAndRun(t);
+  const [low, high] = await slide(page, "x-coherence", "Home", "simt-efficiency");
+  assert.ok(high > low, `${low} % to ${high} %`);
+  const [short, long] = await slide(page, "x-coherence", "End", "cycles");
+  assert.ok(long > short, `${short} to ${long} cycles`);
+  assert.equal(await page.getByTestId("slider-x-coherence").locator("xpath=following-sibling::output").innerText(), "100 %");
+});
+
+test("more zeros change the work, and the launch's own values come back", async (t) => {
+  const page = await openAndRun(t);
+  const at = await figure(page, "cycles");
+  await slide(page, "x-zero", "End", "cycles");
+  await page.getByTestId("reset-values").click();
+  await eventually("the cycles are as they were", async () => (await figure(page, "cycles")) === at);
+});
+
+test("both runs are shown, with the issues by active lanes and idle cycles by cause", async (t) => {
+  const page = await openAndRun(t);
+  assert.match(await page.getByTestId("verdict").innerText(), /same memory/);
+  for (const name of ["cycles", "warp-instructions", "simt-efficiency", "divergent-branches", "global-loads", "bank-conflicts"]) {
+    const cells = await page.getByTestId(`figure-${name}`).locator("td").allInnerTexts();
+    assert.match(cells.slice(0, 2).join(" "), /^\d\S*( %)? \d\S*( %)?$/, `${name}: ${cells}`);
+  }
+  assert.equal(await page.getByTestId("occupancy").locator("svg").count(), 2);
+  assert.match(await page.getByTestId("figures").innerText(), /Idle: memory/);
+});
+
+test("a kernel that never ends is stopped by hand, and by itself after a while", async (t) => {
+  const page = await openAndRun(t);
+  await pasteProgram(page, "kernel spin(x: ptr.global) {\nentry:\n    br entry\n}\n");
+  await page.getByTestId("stop").click();
+  await page.getByTestId("run-state").filter({ hasText: "stopped" }).waitFor();
+  // The page goes on: the next program runs at once.
+  await pasteProgram(page, "kernel done(x: ptr.global) {\nentry:\n    st.global.u32 x[0], 1\n    ret\n}\n");
+  await page.getByTestId("verdict").filter({ hasText: "same memory" }).waitFor();
+  await pasteProgram(page, "kernel spin(x: ptr.global) {\nentry:\n    br entry\n}\n");
+  await page.getByTestId("simulator-pane").getByRole("alert").first().waitFor({ timeout: 60_000 });
+  const why = await page.getByTestId("simulator-pane").getByRole("alert").first().innerText();
+  assert.match(why, /stopped after 10 seconds|allowance of [\d,]+ warp instructions/);
+});
+
+test("lanes step through issues, with masks and the reconvergence stack", async (t) => {
+  const page = await openAndRun(t);
+  await page.getByTestId("stack").waitFor();
+  const lanes = page.getByTestId("warps").getByRole("img");
+  assert.match(await lanes.first().getAttribute("aria-label"), /^32 of 32 lanes active/);
+  await page.getByRole("button", { name: "Issue forward", exact: true }).click();
+  await eventually("one instruction is issued", async () => (await page.getByTestId("issue").inputValue()) === "1");
+  // Somewhere on the way a branch splits a warp, and its lanes wait for one another on the stack.
+  await page.getByRole("button", { name: "Run the warps" }).click();
+  await page.getByTestId("pace").selectOption("4");
+  await eventually("a warp diverges", async () => (await page.getByTestId("stack").locator("tbody tr").count()) > 1);
+  await page.getByRole("button", { name: "Pause the warps" }).click();
+  const active = await lanes.evaluateAll((masks) => masks.map((mask) => mask.getAttribute("aria-label")));
+  assert.ok(active.some((label) => !label.startsWith("32 ")), active.join("; "));
+  await page.getByRole("button", { name: "Last issue" }).click();
+  await page.getByTestId("moment").filter({ hasText: "ended" }).waitFor();
+});
+
+test("the machines are listed with their figures and who measured them", async (t) => {
+  const page = await openAndRun(t);
+  await page.getByTestId("open-machines").click();
+  const table = page.getByTestId("machines");
+  assert.match(await table.innerText(), /Abdelkhalik/);
+  assert.match(await table.innerText(), /filled from volta/);
+  await table.getByRole("radio", { name: "hopper" }).check();
+  await eventually("hopper is shown", async () => /Luo/.test(await table.innerText()));
+  assert.ok((await table.locator(".estimate").count()) > 3, "figures without a source are marked");
+});
+
+test("another machine, warp size or seed is another run", async (t) => {
+  const page = await openAndRun(t);
+  const cycles = await figure(page, "cycles");
+  await page.getByTestId("machine").selectOption("volta");
+  await eventually("the cycles differ", async () => (await figure(page, "cycles")) !== cycles);
+  const instructions = await figure(page, "warp-instructions");
+  await page.getByTestId("warp-size").selectOption("8");
+  await eventually("small warps issue more", async () => (await figure(page, "warp-instructions")) !== instructions);
+  await page.getByTestId("seed").fill("18446744073709551615");
+  await page.getByTestId("seed").blur();
+  await settled(() => figure(page, "cycles"));
+  assert.equal(await page.getByTestId("seed").inputValue(), "18446744073709551615");
+  await waitForMistakes(page, "No mistakes");
+});
