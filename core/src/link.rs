@@ -11,7 +11,9 @@
 //!   "dialect":  "wir" | "ptx",
 //!   "launch":   the text of the launch tab, for a program without launches,
 //!   "pipeline": [ { "pass": "gvn-cse" or "@ptxas", "knobs": { name: value }, "off": true } or just "gvn-cse", … ],
-//!   "position": { "pass": passes done, "event": events done in the next one },
+//!   "fast_math": true if passes may assume what IEEE arithmetic does not promise,
+//!   "position": { "pass": the entry of the pipeline, from 1; 0 is the source,
+//!                 "event": how many rewrites of that entry are done, those that led here included },
 //!   "run":      { "kernel", "machine", "seed", "grid": [x, y, z], "block": [x, y, z], "warp", "fuel",
 //!                 "set": { "input.true": "0.3", … } },
 //!   "view":     { name: value } }
@@ -71,6 +73,9 @@ pub struct Document {
     /// The passes in order, those switched off included.
     #[serde(skip_serializing_if = "is_default")]
     pub pipeline: Vec<Stage>,
+    /// May passes assume what IEEE arithmetic does not promise, such as `x * 0 = 0`?
+    #[serde(skip_serializing_if = "is_default")]
+    pub fast_math: bool,
     /// Where the transport stands; at the end if nothing is said.
     #[serde(skip_serializing_if = "is_default")]
     pub position: Option<Position>,
@@ -107,13 +112,14 @@ pub struct Stage {
     pub off: bool,
 }
 
-/// A place in the journal.
+/// A stop of the transport: behind one rewrite of one entry of the pipeline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Position {
-    /// Passes that are done.
+    /// The entry of the pipeline, from 1, entries that are switched off counted; 0 is the source.
     pub pass: u32,
-    /// Events that are done in the pass that comes next.
+    /// Rewrites of that entry that are done. Whoever steps through an entry that rewrites something meets 1 first; 0 is
+    /// the stop of an entry that rewrites nothing.
     #[serde(skip_serializing_if = "is_default")]
     pub event: u32,
 }
@@ -221,7 +227,13 @@ pub fn to_json(document: &Document) -> Result<String, LinkError> {
 
 /// The document that a JSON text describes.
 pub fn from_json(json: &str) -> Result<Document, LinkError> {
-    serde_json::from_str(json).map_err(|error| LinkError::NotADocument(error.to_string()))
+    let mut document: Document =
+        serde_json::from_str(json).map_err(|error| LinkError::NotADocument(error.to_string()))?;
+    // The first links of the page kept the licence among what it shows.
+    if document.view.remove("fast-math").is_some_and(|value| value == "on") {
+        document.fast_math = true;
+    }
+    Ok(document)
 }
 
 /// A version that we do not know, or no link at all?
@@ -293,6 +305,14 @@ mod tests {
         assert_eq!(document.pipeline.len(), 2);
         assert_eq!(document.run, RunSettings::default());
         assert_eq!(decode(&encode(&Document::default()).unwrap()), Ok(Document::default()));
+    }
+
+    #[test]
+    fn the_licence_is_found_where_the_first_links_kept_it() {
+        let document = from_json(r#"{"view":{"fast-math":"on","scope":"pass"}}"#).unwrap();
+        assert!(document.fast_math);
+        assert_eq!(document.view.len(), 1);
+        assert!(!from_json(r#"{"view":{"scope":"pass"}}"#).unwrap().fast_math);
     }
 
     #[test]

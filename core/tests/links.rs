@@ -33,6 +33,7 @@ fn shapes() -> Vec<(&'static str, Document)> {
                     Stage { knobs: text(&[("p_thresh", "0.32"), ("variant", "B")]), ..stage("azp") },
                     Stage { off: true, ..stage("dce") },
                 ],
+                fast_math: false,
                 position: Some(Position { pass: 3, event: 41 }),
                 run: RunSettings {
                     kernel: Some("k".to_string()),
@@ -45,6 +46,15 @@ fn shapes() -> Vec<(&'static str, Document)> {
                     set: text(&[("input.true", "0.3"), ("x.zero", "0.5"), ("l1", "off")]),
                 },
                 view: text(&[("pane", "graph"), ("theme", "dark")]),
+            },
+        ),
+        (
+            "the fast-math licence",
+            Document {
+                source: source.to_string(),
+                fast_math: true,
+                pipeline: vec![stage("azp")],
+                ..Document::default()
             },
         ),
         (

@@ -31,8 +31,11 @@ pub struct EncodeOptions {
     pipeline: PipelineOptions,
     #[command(flatten)]
     run: RunOptions,
-    /// Where the transport stands: passes done, and events done in the next one.
-    #[arg(long, value_name = "PASS[.EVENT]", value_parser = position)]
+    /// Passes may assume what IEEE arithmetic does not promise, such as `x * 0 = 0`.
+    #[arg(long)]
+    fast_math: bool,
+    /// Where the transport stands: an entry of the pipeline, from 1, and how many of its rewrites are done.
+    #[arg(long, value_name = "PASS[.REWRITES]", value_parser = position)]
     position: Option<Position>,
     /// Something that the page shows.
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
@@ -98,6 +101,7 @@ fn add_options(document: &mut Document, options: &EncodeOptions) -> Result<(), F
         set: std::mem::take(&mut settings.set),
     };
     settings.set.extend(run.set.iter().cloned());
+    document.fast_math |= options.fast_math;
     document.position = options.position.or(document.position);
     document.view.extend(options.view.iter().cloned().collect::<BTreeMap<_, _>>());
     Ok(())

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use warpscope_core::ir::{FuncKind, Function, Item, Module};
+use warpscope_core::ir::{FuncKind, Function, Module};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::{Size, apply_knob, parse_pipeline};
 use warpscope_core::report::{self, OptimizeReport};
 use warpscope_core::session::{self, Session};
 use warpscope_core::text::{self, LineIndex};
 use warpscope_core::{ptx, sim, verify};
+
+use crate::program::{replace_launches, utf16_offset};
 
 /// Reads a program: what is wrong with it, its canonical text and its kernels.
 pub fn parse(source: &str, options: &str) -> String {
@@ -60,7 +62,7 @@ pub fn simulate(source: &str, options: &str) -> String {
             // Only read, not verified: its kernels stand in the other text.
             let other =
                 text::parse(launch).into_result().map_err(|found| Failure::mistakes("launch", launch, &found))?;
-            replace_launches(&mut module, other);
+            replace_launches(&mut module, other.launches);
         }
         let settings = options.settings().map_err(Failure::new)?;
         let machine = match &options.machine {
@@ -270,13 +272,6 @@ fn load(source: &str, from: Language) -> Result<Module, Failure> {
     Err(Failure::mistakes("source", source, &parsed.diagnostics))
 }
 
-/// Puts the launches of `other` in the place of the module's own.
-fn replace_launches(module: &mut Module, other: Module) {
-    module.items.retain(|item| !matches!(item, Item::Launch(_)));
-    module.items.extend((0..other.launches.len()).map(Item::Launch));
-    module.launches = other.launches;
-}
-
 fn describe(diagnostics: &[text::Diagnostic], source: &str) -> Vec<Diagnostic> {
     let lines = LineIndex::new(source);
     let describe = |diagnostic: &text::Diagnostic| {
@@ -293,12 +288,6 @@ fn describe(diagnostics: &[text::Diagnostic], source: &str) -> Vec<Diagnostic> {
         }
     };
     diagnostics.iter().map(describe).collect()
-}
-
-/// The number of UTF-16 units before a byte: what JavaScript counts.
-fn utf16_offset(source: &str, byte: u32) -> usize {
-    let before = source.char_indices().take_while(|(at, _)| *at < byte as usize);
-    before.map(|(_, character)| character.len_utf16()).sum()
 }
 
 /// A value as the command line would write it.

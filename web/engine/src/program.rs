@@ -70,7 +70,7 @@ pub fn language_of(source: &str) -> Language {
 }
 
 /// Puts `launches` in the place of the module's own.
-fn replace_launches(module: &mut Module, launches: Vec<Launch>) {
+pub fn replace_launches(module: &mut Module, launches: Vec<Launch>) {
     module.items.retain(|item| !matches!(item, Item::Launch(_)));
     module.items.extend((0..launches.len()).map(Item::Launch));
     module.launches = launches;
@@ -103,8 +103,8 @@ fn describe(diagnostics: &[text::Diagnostic], source: &str, in_launch: bool) -> 
     diagnostics.iter().map(describe).collect()
 }
 
-/// The number of UTF-16 units before a byte: what editors in a browser count.
-fn utf16_offset(source: &str, byte: u32) -> usize {
+/// The number of UTF-16 units before a byte: what JavaScript counts.
+pub fn utf16_offset(source: &str, byte: u32) -> usize {
     let end = (byte as usize).min(source.len());
     source.char_indices().take_while(|(at, _)| *at < end).map(|(_, character)| character.len_utf16()).sum()
 }

@@ -1,5 +1,7 @@
 //! Links: between what the page holds and the core's documents.
 
+use std::collections::BTreeMap;
+
 use warpscope_core::link::{self, Dialect, Document, RunSettings};
 
 use crate::message::{Bench, Language, Position, Scope, Settings, Shared, Stage};
@@ -17,19 +19,24 @@ pub fn open(text: &str) -> Result<Shared, String> {
 
 fn document(shared: &Shared) -> Document {
     let Shared { bench, position, scope, settings } = shared;
+    let sliders = settings.sets.iter().map(|(name, value)| (name.clone(), value.to_string()));
+    let words = settings.words.iter().map(|(name, value)| (name.clone(), value.clone()));
     let mut document = Document {
         source: bench.source.clone(),
         dialect: if language_of(&bench.source) == Language::Ptx { Dialect::Ptx } else { Dialect::Wir },
         launch: bench.launch.clone(),
         pipeline: bench.pipeline.iter().map(stage_out).collect(),
+        fast_math: bench.fast_math,
         position: Some(link::Position { pass: to_u32(position.stage), event: to_u32(position.step) }),
         run: RunSettings {
             kernel: bench.kernel.clone(),
             machine: Some(settings.machine.clone()).filter(|machine| !machine.is_empty()),
             seed: settings.seed,
             warp: settings.warp,
-            set: settings.sets.iter().map(|(name, value)| (name.clone(), value.to_string())).collect(),
-            ..RunSettings::default()
+            grid: settings.grid,
+            block: settings.block,
+            fuel: settings.fuel,
+            set: sliders.chain(words).collect(),
         },
         ..Document::default()
     };
@@ -39,15 +46,19 @@ fn document(shared: &Shared) -> Document {
         Scope::Pipeline => "pipeline",
     };
     document.view.insert("scope".to_owned(), scope.to_owned());
-    if bench.fast_math {
-        document.view.insert("fast-math".to_owned(), "on".to_owned());
-    }
     document
 }
 
 fn shared(document: Document) -> Shared {
     let stages = document.pipeline.into_iter();
-    let sets = document.run.set.into_iter().filter_map(|(name, value)| Some((name, value.parse().ok()?)));
+    let (mut sets, mut words) = (BTreeMap::new(), BTreeMap::new());
+    for (name, value) in document.run.set {
+        // A slider belongs to something: `x.zero`. Everything else is kept as it was written.
+        match value.parse().ok().filter(|_| name.contains('.')) {
+            Some(number) => drop(sets.insert(name, number)),
+            None => drop(words.insert(name, value)),
+        }
+    }
     Shared {
         position: document.position.map_or(Position::END, |position| Position {
             stage: position.pass as usize,
@@ -62,14 +73,18 @@ fn shared(document: Document) -> Shared {
             machine: document.run.machine.unwrap_or_default(),
             seed: document.run.seed,
             warp: document.run.warp,
-            sets: sets.collect(),
+            grid: document.run.grid,
+            block: document.run.block,
+            fuel: document.run.fuel,
+            sets,
+            words,
         },
         bench: Bench {
             source: document.source,
             launch: document.launch,
             kernel: document.run.kernel,
             pipeline: stages.map(|stage| Stage { pass: stage.pass, on: !stage.off, knobs: stage.knobs }).collect(),
-            fast_math: document.view.get("fast-math").is_some_and(|value| value == "on"),
+            fast_math: document.fast_math,
         },
     }
 }

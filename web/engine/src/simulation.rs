@@ -68,8 +68,13 @@ fn prepare(program: &Program, settings: &Settings) -> Result<Prepared, String> {
 }
 
 fn core_settings(settings: &Settings) -> Result<CoreSettings, String> {
-    let mut core = CoreSettings { seed: settings.seed, warp: settings.warp, ..CoreSettings::default() };
+    let Settings { seed, warp, grid, block, .. } = *settings;
+    let mut core = CoreSettings { seed, warp, grid, block, ..CoreSettings::default() };
+    core.fuel = settings.fuel.unwrap_or(core.fuel);
     for (name, value) in &settings.sets {
+        core.set(&format!("{name}={value}"))?;
+    }
+    for (name, value) in &settings.words {
         core.set(&format!("{name}={value}"))?;
     }
     Ok(core)

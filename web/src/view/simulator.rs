@@ -61,6 +61,12 @@ fn machine(lab: &Lab, act: &Callback<Action>) -> Html {
         })
     };
     let chosen = lab.settings.machine();
+    let has_cache = lab.settings.words.get("l1").is_none_or(|word| word != "off");
+    let switch_cache = change(|settings, _| {
+        if settings.words.remove("l1").is_none_or(|word| word != "off") {
+            settings.words.insert("l1".to_owned(), "off".to_owned());
+        }
+    });
     html! {
         <div class="machine">
             <label class="field">
@@ -81,6 +87,10 @@ fn machine(lab: &Lab, act: &Callback<Action>) -> Html {
                     }) }
                 </select>
             </label>
+            <label class="field" title="The first-level cache">
+                <input type="checkbox" checked={has_cache} onchange={switch_cache} data-testid="l1" />
+                <span>{ "L1" }</span>
+            </label>
             <label class="field">
                 <span>{ "Seed" }</span>
                 <input type="number" min="0" step="1" placeholder="launch" class="seed" data-testid="seed"
@@ -95,9 +105,18 @@ fn machine(lab: &Lab, act: &Callback<Action>) -> Html {
 #[component]
 fn Values(PaneProps { lab, act }: &PaneProps) -> Html {
     let sources = lab.view.as_ref().map(|view| view.sources.clone()).unwrap_or_default();
-    let is_set = !lab.settings.sets.is_empty();
+    let Settings { grid, block, fuel, ref sets, ref words, .. } = lab.settings;
+    let is_set =
+        !sets.is_empty() || words.keys().any(|name| name != "l1") || grid.or(block).is_some() || fuel.is_some();
     let reset = {
-        let settings = Settings { sets: Default::default(), ..lab.settings.clone() };
+        let words = words.iter().filter(|(name, _)| *name == "l1").map(|(name, value)| (name.clone(), value.clone()));
+        let settings = Settings {
+            machine: lab.settings.machine.clone(),
+            seed: lab.settings.seed,
+            warp: lab.settings.warp,
+            words: words.collect(),
+            ..Settings::default()
+        };
         on(act, move || Action::Settings(settings.clone()))
     };
     html! {
@@ -107,12 +126,27 @@ fn Values(PaneProps { lab, act }: &PaneProps) -> Html {
                 <button type="button" class="quiet" title="As the launch says" disabled={!is_set} onclick={reset} data-testid="reset-values">{ "reset" }</button>
             </h3>
             <div class="scroll part-body" tabindex={if sources.is_empty() { "-1" } else { "0" }} role="group" aria-label="Sliders">
+                { overrides(&lab.settings) }
                 { for sources.iter().map(|source| value_source(source, lab, act)) }
                 if sources.is_empty() {
                     <p class="empty">{ "This launch has no inputs and no random buffers." }</p>
                 }
             </div>
         </div>
+    }
+}
+
+/// What a link says over the launch and no slider shows.
+fn overrides(settings: &Settings) -> Html {
+    let dim = |name: &str, dim: Option<[u32; 3]>| dim.map(|[x, y, z]| format!("{name} {x} × {y} × {z}"));
+    let words = settings.words.iter().filter(|(name, _)| *name != "l1").map(|(name, value)| format!("{name} {value}"));
+    let fuel = settings.fuel.map(|fuel| format!("at most {} warp instructions", super::thousands(fuel)));
+    let said: Vec<String> =
+        dim("grid", settings.grid).into_iter().chain(dim("block", settings.block)).chain(fuel).chain(words).collect();
+    if said.is_empty() {
+        Html::default()
+    } else {
+        html! { <p class="note">{ format!("Instead of the launch's: {}.", said.join(", ")) }</p> }
     }
 }
 

@@ -15,8 +15,16 @@ pub struct Settings {
     pub seed: Option<u64>,
     /// Lanes a warp; none is the launch's.
     pub warp: Option<u32>,
+    /// Blocks along x, y, z; none is the launch's.
+    pub grid: Option<[u32; 3]>,
+    /// Threads a block along x, y, z; none is the launch's.
+    pub block: Option<[u32; 3]>,
+    /// Warp instructions after which a run is stopped; none is the core's default.
+    pub fuel: Option<u64>,
     /// What the sliders say, as `name.zero`, `name.coherence` or `name.true`.
     pub sets: BTreeMap<String, f64>,
+    /// What is no slider, in the spelling of the command line's `--set`: `l1` to `off`.
+    pub words: BTreeMap<String, String>,
 }
 
 impl Settings {
