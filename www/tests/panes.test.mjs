@@ -17,6 +17,7 @@ test("a line selected in one pane is selected in the others", async (t) => {
   await eventually("the comparison marks it", async () => /lit = setp/.test(await page.locator("tr.exact").first().innerText()));
   assert.equal(await page.getByTestId("block-load").locator(".line-selected").count(), 1);
   assert.equal(await page.getByTestId("block-load").getAttribute("aria-current"), "true");
+  assert.match(await page.getByTestId("cause").innerText(), /lit/, "it says why the line is divergent");
   await page.getByTestId("diff").focus();
   await page.keyboard.press("ArrowDown");
   await eventually("the keyboard goes on to the next", async () => /br lit/.test(await page.locator("tr.exact").innerText()));
@@ -50,10 +51,11 @@ test("passes are moved by dragging, with a preview, and by keys", async (t) => {
   await waitForMistakes(page, "No mistakes");
   const names = () => page.getByTestId("pipeline").locator("[data-stage] .name").allInnerTexts();
   const before = await names();
-  const from = await page.locator("#grip-3").boundingBox();
-  const to = await page.getByTestId("stage-0").boundingBox();
-  await page.mouse.move(from.x + 8, from.y + 12);
+  // The list is at rest when the programs have run.
+  await page.getByTestId("verdict").waitFor();
+  await page.locator("#grip-3").hover();
   await page.mouse.down();
+  const to = await page.getByTestId("stage-0").boundingBox();
   await page.mouse.move(to.x + 60, to.y + 12, { steps: 6 });
   await page.locator(".stage.goal-above[data-stage='0']").waitFor();
   await page.locator(".stage.held[data-stage='3']").waitFor();
@@ -101,6 +103,11 @@ for (const width of WIDTHS) {
         await page.getByTestId("block-L__BB0_1").waitFor();
       }
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page scrolls sideways");
+      const beyond = await page.evaluate(() => {
+        const end = Math.max(document.querySelector("main").getBoundingClientRect().bottom + scrollY + 140, innerHeight);
+        return document.documentElement.scrollHeight - end;
+      });
+      assert.ok(beyond <= 0, `${beyond} empty pixels below the page`);
       // Boxes that neither scroll nor cut off must hold what is in them.
       const tooWide = await page.evaluate(() =>
         [...document.querySelectorAll("header, .pane-head, .stage, .slider, .warp button, .stack, .figures, .transport, .stepper, .machine")]

@@ -225,7 +225,24 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
                 </svg>
                 if view.graph.blocks.is_empty() { <p class="empty">{ "There is no kernel to draw yet." }</p> }
             </div>
+            { cause(&view.graph, lab.selected.as_ref()) }
         </section>
+    }
+}
+
+/// Why the selected line, or the branch of the selected block, is divergent.
+fn cause(graph: &message::Graph, selected: Option<&Selection>) -> Html {
+    let cause = selected.and_then(|Selection { block, inst, .. }| {
+        let mut lines = graph.blocks.iter().flat_map(|block| &block.lines);
+        match lines.find(|line| Some(line.inst) == *inst) {
+            Some(line) if line.divergent.is_some() => line.divergent.clone(),
+            _ => graph.blocks.iter().find(|found| found.name == *block)?.divergent.clone(),
+        }
+    });
+    html! {
+        <p class="cause" role="status" data-testid="cause">
+            if let Some(cause) = cause { <><span class="swatch divergent" aria-hidden="true" />{ cause }</> }
+        </p>
     }
 }
 
