@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import test from "node:test";
-import { openPage, pasteProgram, programText, useBrowser, waitForMistakes } from "./harness.mjs";
+import { eventually, openPage, pasteProgram, programText, settled, useBrowser, waitForMistakes } from "./harness.mjs";
 
 useBrowser();
 
@@ -23,13 +23,64 @@ test("a mistake is marked where it is typed, and goes when it is repaired", asyn
   assert.equal(await page.locator(".cm-lintRange-error").count(), 0);
 });
 
-test("PTX that nvcc printed is taken as it is", async (t) => {
+test("what is typed key by key is looked at when the hand rests", async (t) => {
+  const page = await openPage(t);
+  await waitForMistakes(page, "No mistakes");
+  await page.locator(".cm-line", { hasText: "root = sqrt" }).click();
+  await page.keyboard.press("End");
+  await page.keyboard.type("\nfault = sqrd.f32 w");
+  await waitForMistakes(page, "1 error");
+  assert.match(await page.getByTestId("diagnostics").innerText(), /sqrt\.f32/, "it suggests what was meant");
+  assert.equal(await page.locator(".cm-lintRange-error").first().innerText(), "sqrd.f32");
+});
+
+test("PTX that nvcc printed runs at once, with a launch that is shown and can be edited", async (t) => {
   const page = await openPage(t);
   await waitForMistakes(page, "No mistakes");
   await pasteProgram(page, await example("cuda/saxpy.O3.ptx"));
-  await page.getByTestId("kernel").or(page.getByTestId("graph-pane")).first().waitFor();
-  await page.locator('[data-testid^="block-"]').first().waitFor();
-  await waitForMistakes(page, /No mistakes|warning/);
+  await page.getByTestId("block-L__BB0_1").waitFor();
+  await waitForMistakes(page, "No mistakes");
+  const cycles = () => page.getByTestId("figure-cycles").locator("td").first().innerText();
+  await page.getByTestId("verdict").filter({ hasText: "same memory" }).waitFor();
+  await page.getByRole("tab", { name: "Launch" }).click();
+  await eventually("the derived launch is shown", async () => /launch saxpy/.test(await programText(page)));
+  const before = await settled(cycles);
+  await pasteProgram(page, (await programText(page)).replace(/grid \d+/, "grid 32"));
+  await eventually("more blocks take longer", async () => (await cycles()) !== before);
+  // Another program makes its own launch: the old one would not fit.
+  await page.getByRole("tab", { name: "Source" }).click();
+  await pasteProgram(page, await example("cuda/collatz.O3.ptx"));
+  await page.getByRole("tab", { name: "Launch" }).click();
+  await eventually("the launch is the new program's", async () => /launch collatz/.test(await programText(page)));
+});
+
+test("of several kernels one that is not supported is named and the others can be chosen", async (t) => {
+  const page = await openPage(t);
+  await waitForMistakes(page, "No mistakes");
+  const body = (name, line) => `.visible .entry ${name}(.param .u64 p)\n{\n\t.reg .b64 %rd<2>;\n\tld.param.u64 %rd1, [p];\n${line}\tret;\n}\n`;
+  const unsupported = body("mine", "\twmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1}, [%rd1];\n");
+  await pasteProgram(page, `.version 9.0\n.target sm_80\n.address_size 64\n${body("one", "")}${unsupported}${body("two", "\tst.global.u64 [%rd1], 7;\n")}`);
+  await waitForMistakes(page, "1 error");
+  assert.match(await page.getByTestId("diagnostics").innerText(), /wmma/);
+  assert.deepEqual(await page.getByTestId("kernel").locator("option").allInnerTexts(), ["one", "two"]);
+  await page.getByTestId("kernel").selectOption("two");
+  await page.getByTestId("block-entry").getByText("st.global.u64").waitFor();
+});
+
+test("every example of the gallery opens, runs, and keeps its memory through the passes", async (t) => {
+  const page = await openPage(t);
+  await page.getByTestId("open-examples").click();
+  const names = await page.locator("[data-testid^='example-']").evaluateAll((all) => all.map((button) => button.dataset.testid));
+  assert.ok(names.length >= 17);
+  await page.keyboard.press("Escape");
+  for (const name of names) {
+    await page.getByTestId("open-examples").click();
+    await page.getByTestId(name).click();
+    await page.getByTestId("dialog").waitFor({ state: "detached" });
+    await waitForMistakes(page, "No mistakes");
+    const verdict = await settled(() => page.getByTestId("verdict").allInnerTexts().then(String));
+    assert.match(verdict, /same memory/, `${name}: ${await page.getByTestId("simulator-pane").innerText()}`);
+  }
 });
 
 test("typing can be undone", async (t) => {
