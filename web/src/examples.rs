@@ -24,13 +24,22 @@ const SMALL_PASSES: &[&str] = &["copy-prop", "const-fold", "dce", "simplify-cfg"
 pub const GALLERY: &[(&str, &[Example])] = &[
     (
         "Small programs",
-        &[Example {
-            file: "first-look.wir",
-            launch: None,
-            title: "First look",
-            summary: "A divergent branch, a loop, and something to do for every small pass.",
-            passes: SMALL_PASSES,
-        }],
+        &[
+            Example {
+                file: "first-look.wir",
+                launch: None,
+                title: "First look",
+                summary: "A divergent branch, a loop, and something to do for every small pass.",
+                passes: SMALL_PASSES,
+            },
+            Example {
+                file: "detour.wir",
+                launch: None,
+                title: "Detour",
+                summary: "Lanes draw whether they take the long way: what divergence costs, under your hand.",
+                passes: SMALL_PASSES,
+            },
+        ],
     ),
     (
         "CUDA, as nvcc -O3 compiles it",

@@ -43,6 +43,20 @@ test("more zeros change the work, and the launch's own values come back", async 
   await eventually("the cycles are as they were", async () => (await figure(page, "cycles")) === at);
 });
 
+test("an input has a slider for how often it is true", async (t) => {
+  const page = await openAndRun(t);
+  await page.getByTestId("open-examples").click();
+  await page.getByTestId("example-detour.wir").click();
+  await page.getByTestId("slider-long-true").waitFor();
+  await page.getByTestId("block-slow").waitFor();
+  await settled(() => figure(page, "cycles"));
+  const [, never] = await slide(page, "long-true", "Home", "cycles");
+  const [, always] = await slide(page, "long-true", "End", "cycles");
+  assert.ok(always > 2 * never, `${never} to ${always} cycles`);
+  // When all take the long way nobody diverges.
+  assert.equal(await figure(page, "divergent-branches"), "0");
+});
+
 test("both runs are shown, with the issues by active lanes and idle cycles by cause", async (t) => {
   const page = await openAndRun(t);
   assert.match(await page.getByTestId("verdict").innerText(), /same memory/);

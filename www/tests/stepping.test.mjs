@@ -76,10 +76,18 @@ test("playing walks through the changes, faster if asked, and ends at the end", 
 test("every control of the page is reached with the tab key", async (t) => {
   const page = await openPage(t);
   await waitForMistakes(page, "No mistakes");
+  // In the middle, where every button of the transport can be used.
+  await page.keyboard.press("ArrowLeft");
+  await page.getByTestId("verdict").waitFor();
+  await settled(() => page.locator("main").innerText());
   const reached = new Set();
+  await page.evaluate(() => (globalThis.met = new Set()));
   await page.locator("body").press("Tab");
   for (let presses = 0; presses < 150; presses += 1) {
-    const pane = await page.evaluate(() => document.activeElement?.closest("[data-testid$=-pane], [data-testid=transport]")?.dataset.testid);
+    const pane = await page.evaluate(() => {
+      globalThis.met.add(document.activeElement);
+      return document.activeElement?.closest("[data-testid$=-pane], [data-testid=transport]")?.dataset.testid;
+    });
     if (pane) {
       reached.add(pane);
     }
@@ -88,4 +96,12 @@ test("every control of the page is reached with the tab key", async (t) => {
     await page.keyboard.press("Tab");
   }
   assert.deepEqual([...reached].sort(), ["change-pane", "graph-pane", "passes-pane", "simulator-pane", "source-pane", "transport"]);
+  // Of the buttons of a group the keyboard meets one; the arrows lead to the others.
+  const missed = await page.evaluate(() =>
+    [...document.querySelectorAll("button, input:not([type=radio]), select, [tabindex='0']")]
+      .filter((control) => !control.disabled && control.tabIndex >= 0 && control.checkVisibility({ visibilityProperty: true }))
+      .filter((control) => !globalThis.met.has(control))
+      .map((control) => control.outerHTML.slice(0, 160)),
+  );
+  assert.deepEqual(missed, []);
 });

@@ -4,12 +4,12 @@
 //! [`crate::app`] and comes back as an [`Action`], so that this folder can be tested without a browser.
 
 mod pipeline;
+mod settings;
 mod share;
 #[cfg(test)]
 mod tests;
 mod timeline;
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use warpscope_engine::message::{
@@ -18,6 +18,7 @@ use warpscope_engine::message::{
 use yew::Reducible;
 
 pub use pipeline::PipelineEdit;
+pub use settings::SettingsEdit;
 pub use share::link_advice;
 pub use timeline::{Timeline, Travel};
 
@@ -173,7 +174,7 @@ pub enum Action {
     /// The diff compares something else.
     Scope(Scope),
     /// The simulator's settings changed.
-    Settings(Settings),
+    Settings(SettingsEdit),
     /// A person stopped the simulator.
     StopRun,
     /// The lanes view follows something else.
@@ -289,6 +290,10 @@ impl Lab {
                 if view.launch_is_foreign && self.source_leads {
                     self.bench.launch.clear();
                 }
+                // A step into a pass whose rewrites were not known yet stands at the first of them.
+                if view.position.stage == self.position.stage && view.position.step > self.position.step {
+                    self.position = view.position;
+                }
                 self.view = Some(Rc::new(*view));
             }
             Response::Simulated(runs) => {
@@ -364,8 +369,8 @@ impl Reducible for Lab {
             }
             Action::Pace(pace) => lab.pace = pace.clamp(0.1, 10.0),
             Action::Scope(scope) => lab.scope = scope,
-            Action::Settings(settings) => {
-                lab.settings = settings;
+            Action::Settings(edit) => {
+                edit.apply(&mut lab.settings);
                 lab.stopped = false;
                 lab.watched = Watched { after: lab.watched.after, ..Watched::default() };
             }
@@ -398,15 +403,4 @@ impl Lab {
     fn timeline_position(&self) -> Position {
         self.timeline().clamp(self.position)
     }
-}
-
-/// Changes one slider; the launch's own value takes the setting away.
-pub fn set_slider(settings: &Settings, name: &str, value: f64, launch_value: f64) -> Settings {
-    let mut sets: BTreeMap<String, f64> = settings.sets.clone();
-    if (value - launch_value).abs() < 1e-9 {
-        sets.remove(name);
-    } else {
-        sets.insert(name.to_owned(), value);
-    }
-    Settings { sets, ..settings.clone() }
 }

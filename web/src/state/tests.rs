@@ -80,9 +80,23 @@ fn edits_outside_the_list_change_nothing() {
 
 #[test]
 fn a_slider_at_the_launchs_own_value_is_no_setting() {
-    let moved = set_slider(&Settings::default(), "x.zero", 0.5, 0.1);
-    assert_eq!(moved.sets.get("x.zero"), Some(&0.5));
-    assert!(set_slider(&moved, "x.zero", 0.1, 0.1).sets.is_empty());
+    let slide = |value| SettingsEdit::Slide { name: "x.zero".to_owned(), value, launch: 0.1 };
+    let mut settings = Settings::default();
+    SettingsEdit::Seed(Some(u64::MAX)).apply(&mut settings);
+    slide(0.5).apply(&mut settings);
+    assert_eq!((settings.sets.get("x.zero"), settings.seed), (Some(&0.5), Some(u64::MAX)));
+    slide(0.1).apply(&mut settings);
+    assert!(settings.sets.is_empty());
+}
+
+#[test]
+fn a_step_into_a_pass_that_is_not_known_yet_stands_at_its_first_rewrite() {
+    let mut lab = Lab::new();
+    lab.bench.pipeline = pipeline(&[("copy-prop", true)]);
+    lab.position = at(1, 0);
+    let view = View { position: at(1, 1), stages: results(&[4]), ..View::default() };
+    let lab = Rc::new(lab).reduce(Action::Answered(Response::View(Box::new(view))));
+    assert_eq!(lab.timeline().index(lab.position), 1);
 }
 
 #[test]

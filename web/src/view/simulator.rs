@@ -8,7 +8,7 @@ use super::lanes::Lanes;
 use super::results::Results;
 use super::{PaneProps, on};
 use crate::dom;
-use crate::state::{Action, Dialog, Lab, set_slider};
+use crate::state::{Action, Dialog, Lab, SettingsEdit};
 
 /// Lanes a warp that a person may choose.
 const WARP_SIZES: [u32; 3] = [32, 16, 8];
@@ -33,7 +33,7 @@ pub fn Simulator(PaneProps { lab, act }: &PaneProps) -> Html {
                     </button>
                 }
                 if lab.stopped {
-                    <button type="button" class="plain small" onclick={let settings = lab.settings.clone(); on(act, move || Action::Settings(settings.clone()))} data-testid="run-again">
+                    <button type="button" class="plain small" onclick={on(act, || Action::Settings(SettingsEdit::Again))} data-testid="run-again">
                         { Icon::Play.html() }<span>{ "Run again" }</span>
                     </button>
                 }
@@ -52,26 +52,17 @@ pub fn Simulator(PaneProps { lab, act }: &PaneProps) -> Html {
 /// Machine, warp size and seed.
 fn machine(lab: &Lab, act: &Callback<Action>) -> Html {
     let machines = lab.catalogue.as_ref().map(|catalogue| catalogue.machines.clone()).unwrap_or_default();
-    let change = |change: fn(&mut Settings, String)| {
-        let (act, settings) = (act.clone(), lab.settings.clone());
-        Callback::from(move |event: Event| {
-            let mut settings = settings.clone();
-            change(&mut settings, dom::value(&event).unwrap_or_default());
-            act.emit(Action::Settings(settings));
-        })
+    let change = |edit: fn(String) -> SettingsEdit| {
+        act.reform(move |event: Event| Action::Settings(edit(dom::value(&event).unwrap_or_default())))
     };
     let chosen = lab.settings.machine();
     let has_cache = lab.settings.words.get("l1").is_none_or(|word| word != "off");
-    let switch_cache = change(|settings, _| {
-        if settings.words.remove("l1").is_none_or(|word| word != "off") {
-            settings.words.insert("l1".to_owned(), "off".to_owned());
-        }
-    });
+    let switch_cache = act.reform(|event: Event| Action::Settings(SettingsEdit::Cache(dom::is_checked(&event))));
     html! {
         <div class="machine">
             <label class="field">
                 <span>{ "Machine" }</span>
-                <select onchange={change(|settings, value| settings.machine = value)} data-testid="machine">
+                <select onchange={change(SettingsEdit::Machine)} data-testid="machine">
                     { for machines.iter().map(|machine| html! {
                         <option value={machine.name.clone()} selected={machine.name == chosen} title={machine.summary.clone()}>{ &machine.name }</option>
                     }) }
@@ -80,7 +71,7 @@ fn machine(lab: &Lab, act: &Callback<Action>) -> Html {
             <button type="button" class="quiet" onclick={on(act, || Action::Dialog(Some(Dialog::Machines)))} data-testid="open-machines">{ "costs" }</button>
             <label class="field">
                 <span>{ "Warp" }</span>
-                <select onchange={change(|settings, value| settings.warp = value.parse().ok())} data-testid="warp-size">
+                <select onchange={change(|value| SettingsEdit::Warp(value.parse().ok()))} data-testid="warp-size">
                     <option value="" selected={lab.settings.warp.is_none()}>{ "launch" }</option>
                     { for WARP_SIZES.into_iter().map(|size| html! {
                         <option value={size.to_string()} selected={lab.settings.warp == Some(size)}>{ size }</option>
@@ -95,7 +86,7 @@ fn machine(lab: &Lab, act: &Callback<Action>) -> Html {
                 <span>{ "Seed" }</span>
                 <input type="number" min="0" step="1" placeholder="launch" class="seed" data-testid="seed"
                     value={lab.settings.seed.map(|seed| seed.to_string()).unwrap_or_default()}
-                    onchange={change(|settings, value| settings.seed = value.parse().ok())} />
+                    onchange={change(|value| SettingsEdit::Seed(value.parse().ok()))} />
             </label>
         </div>
     }
@@ -108,17 +99,7 @@ fn Values(PaneProps { lab, act }: &PaneProps) -> Html {
     let Settings { grid, block, fuel, ref sets, ref words, .. } = lab.settings;
     let is_set =
         !sets.is_empty() || words.keys().any(|name| name != "l1") || grid.or(block).is_some() || fuel.is_some();
-    let reset = {
-        let words = words.iter().filter(|(name, _)| *name == "l1").map(|(name, value)| (name.clone(), value.clone()));
-        let settings = Settings {
-            machine: lab.settings.machine.clone(),
-            seed: lab.settings.seed,
-            warp: lab.settings.warp,
-            words: words.collect(),
-            ..Settings::default()
-        };
-        on(act, move || Action::Settings(settings.clone()))
-    };
+    let reset = on(act, || Action::Settings(SettingsEdit::Reset));
     html! {
         <div class="part values" role="group" aria-labelledby="values-title">
             <h3 id="values-title">
@@ -158,11 +139,11 @@ fn value_source(source: &ValueSource, lab: &Lab, act: &Callback<Action>) -> Html
         let shown = if inverted { 1.0 - stored } else { stored };
         let id = format!("slider-{}-{setting}", source.name);
         let oninput = {
-            let (act, settings) = (act.clone(), lab.settings.clone());
+            let act = act.clone();
             Callback::from(move |event: InputEvent| {
                 let percent: f64 = dom::value(&event).and_then(|value| value.parse().ok()).unwrap_or(0.0);
                 let value = if inverted { 1.0 - percent / 100.0 } else { percent / 100.0 };
-                act.emit(Action::Settings(set_slider(&settings, &key, value, launch)));
+                act.emit(Action::Settings(SettingsEdit::Slide { name: key.clone(), value, launch }));
             })
         };
         html! {

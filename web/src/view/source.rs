@@ -63,7 +63,7 @@ pub fn Source(PaneProps { lab, act }: &PaneProps) -> Html {
                     on_change={act.reform(Action::EditLaunch)} on_line={Callback::noop()}
                 />
             </div>
-            { mistakes(&view.diagnostics, &on_place) }
+            { mistakes(lab.view.is_some(), &view.diagnostics, &on_place) }
         </section>
     }
 }
@@ -103,9 +103,10 @@ fn tabs(shown: Tab, act: &Callback<Action>) -> Html {
 }
 
 /// The list under the editor. It is always there for screen readers, which announce a change of its summary.
-fn mistakes(diagnostics: &[Diagnostic], on_place: &Callback<(Tab, usize)>) -> Html {
+fn mistakes(is_read: bool, diagnostics: &[Diagnostic], on_place: &Callback<(Tab, usize)>) -> Html {
     let errors = diagnostics.iter().filter(|diagnostic| !diagnostic.is_warning).count();
     let summary = match (errors, diagnostics.len() - errors) {
+        (0, 0) if !is_read => "Reading…".to_owned(),
         (0, 0) => "No mistakes".to_owned(),
         (0, warnings) => count(warnings, "warning"),
         (errors, 0) => count(errors, "error"),
