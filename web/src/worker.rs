@@ -4,13 +4,16 @@
 //! A worker answers one question at a time. A newer question of the same kind takes the place of one that still waits.
 //! If the one that is being answered takes longer than [`PATIENCE_MS`] while another waits, the worker is ended and a
 //! new one started: that is all there is to cancelling, because every question carries what it depends on.
+//!
+//! There are two workers: a small one for the first view, and the whole one, loaded when the small one says that a
+//! question is beyond it.
 
 use std::cell::RefCell;
 use std::mem::discriminant;
 use std::rc::Rc;
 
 use gloo::timers::callback::Timeout;
-use warpscope_engine::message::{Numbered, READY, Request, Response};
+use warpscope_engine::message::{Numbered, READY, Request, Response, wire};
 use wasm_bindgen::prelude::*;
 use web_sys::{ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
 use yew::Callback;
@@ -30,6 +33,8 @@ impl PartialEq for Engine {
 
 struct State {
     connection: Option<Connection>,
+    /// Whether the small worker no longer does.
+    whole: bool,
     /// The question that is being answered.
     current: Option<(u32, Request)>,
     waiting: Vec<Request>,
@@ -58,8 +63,8 @@ impl Drop for Connection {
 impl Engine {
     /// An engine that starts with its first question.
     pub fn new(on_answer: Callback<Response>, on_failure: Callback<String>) -> Self {
-        let (current, waiting, patience) = (None, Vec::new(), None);
-        let state = State { connection: None, current, waiting, number: 0, patience, on_answer, on_failure };
+        let (whole, current, waiting, patience) = (false, None, Vec::new(), None);
+        let state = State { connection: None, whole, current, waiting, number: 0, patience, on_answer, on_failure };
         Engine(Rc::new(RefCell::new(state)))
     }
 
@@ -133,25 +138,25 @@ impl Engine {
         state.number += 1;
         let message = Numbered { id: state.number, body: request.clone() };
         state.current = Some((state.number, request));
-        // A seed may be larger than what a JavaScript number holds exactly.
-        let encoder = serde_wasm_bindgen::Serializer::json_compatible().serialize_large_number_types_as_bigints(true);
-        let sent = serde::Serialize::serialize(&message, &encoder).map_err(JsValue::from).and_then(|value| {
-            state.connection.as_ref().map_or(Ok(()), |connection| connection.worker.post_message(&value))
+        let sent = wire::encode(&message).and_then(|bytes| {
+            let Some(connection) = &state.connection else { return Ok(()) };
+            connection.worker.post_message(&bytes).map_err(|error| describe(&error))
         });
         if let Err(error) = sent {
             state.current = None;
-            let (report, text) = (state.on_failure.clone(), format!("{error:?}"));
+            let report = state.on_failure.clone();
             drop(state);
-            report.emit(text);
+            report.emit(error);
         }
     }
 
     fn start(&self) {
         let options = WorkerOptions::new();
         options.set_type(WorkerType::Module);
-        let worker = match Worker::new_with_options("start-worker.js", &options) {
+        let script = if self.0.borrow().whole { "start-worker.js?whole" } else { "start-worker.js" };
+        let worker = match Worker::new_with_options(script, &options) {
             Ok(worker) => worker,
-            Err(error) => return self.0.borrow().on_failure.emit(format!("{error:?}")),
+            Err(error) => return self.0.borrow().on_failure.emit(describe(&error)),
         };
         let on_message = {
             let engine = self.clone();
@@ -174,21 +179,39 @@ impl Engine {
             }
             return self.send_next();
         }
-        match serde_wasm_bindgen::from_value::<Numbered<Response>>(event.data()) {
-            Ok(answer) => {
+        match wire::decode::<Numbered<Option<Response>>>(event.data().unchecked_ref()) {
+            Ok(Numbered { body: None, .. }) => self.go_over_to_the_whole(),
+            Ok(Numbered { id, body: Some(answer) }) => {
                 let on_answer = {
                     let mut state = self.0.borrow_mut();
-                    let expected = state.current.take_if(|(number, _)| *number == answer.id).is_some();
+                    let expected = state.current.take_if(|(number, _)| *number == id).is_some();
                     state.patience = None;
                     expected.then(|| state.on_answer.clone())
                 };
                 if let Some(on_answer) = on_answer {
-                    on_answer.emit(answer.body);
+                    on_answer.emit(answer);
                 }
             }
-            Err(error) => self.0.borrow().on_failure.clone().emit(error.to_string()),
+            Err(error) => self.0.borrow().on_failure.clone().emit(error),
         }
         self.send_next();
+    }
+
+    /// Ends the small worker; the question that it could not answer is the whole one's first.
+    fn go_over_to_the_whole(&self) {
+        let mut state = self.0.borrow_mut();
+        state.whole = true;
+        state.patience = None;
+        if let Some((_, request)) = state.current.take() {
+            let kind = discriminant(&request);
+            // A newer question of its kind stands for it.
+            if !state.waiting.iter().any(|waiting| discriminant(waiting) == kind) {
+                state.waiting.insert(0, request);
+            }
+        }
+        // The closure that runs belongs to the connection, which therefore goes a moment later.
+        let connection = state.connection.take();
+        Timeout::new(0, move || drop(connection)).forget();
     }
 
     /// The engine broke down: that is our fault, and the next question gets a fresh one.
@@ -203,4 +226,9 @@ impl Engine {
         };
         on_failure.emit(event.message());
     }
+}
+
+/// What JavaScript says about a failure.
+fn describe(error: &JsValue) -> String {
+    error.dyn_ref::<js_sys::Error>().map_or_else(|| "the engine does not start".to_owned(), |error| error.message().into())
 }

@@ -1,4 +1,4 @@
-//! Builds the page: the bundled editor, the two wasm binaries with their bindings, shrunk, and the files that
+//! Builds the page: the bundled editor, the wasm binaries with their bindings, shrunk, and the files that
 //! `index.html` names, all into `dist/`.
 //!
 //! `index.html` is written for trunk, which some developers use for its live reload. This builder understands the
@@ -22,8 +22,9 @@ pub struct Options {
 /// Builds the page into `dist/`, and prints the sizes. Over budget is an error, unless it is a draft.
 pub fn build(options: &Options) -> Result<()> {
     setup::setup()?;
-    let wasm = compile(&["page", "worker"], options.draft)?;
-    for name in ["page", "worker"] {
+    let binaries = ["page", "worker", "whole-worker"];
+    let wasm = compile(&binaries, options.draft)?;
+    for name in binaries {
         bind(name, &wasm, &bindings(name), options.draft)?;
     }
     progress::step("assemble dist/", assemble)?;
@@ -33,7 +34,7 @@ pub fn build(options: &Options) -> Result<()> {
 /// Compiles `binaries` of the page and the engine to WebAssembly and returns the folder they lie in.
 pub fn compile(binaries: &[&str], draft: bool) -> Result<PathBuf> {
     let profile = if draft { "wasm-draft" } else { "wasm" };
-    let what = format!("compile {} to WebAssembly", binaries.join(" and "));
+    let what = format!("compile {} to WebAssembly", binaries.join(", "));
     progress::step(&what, || {
         let mut cargo = tools::cargo();
         cargo.args(["build", "--quiet", "--locked", "--target", setup::WASM, "--profile", profile]);

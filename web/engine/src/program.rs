@@ -2,8 +2,9 @@
 
 use warpscope_core::ir::{Item, Launch, Module, Span};
 use warpscope_core::text::{self, LineIndex};
-use warpscope_core::{ptx, verify};
+use warpscope_core::verify;
 
+use crate::exchange::{Beyond, Exchange};
 use crate::message::{Diagnostic, Language};
 
 /// A program as far as it could be read.
@@ -22,10 +23,14 @@ pub struct Loaded {
     pub launch_is_foreign: bool,
 }
 
-/// Reads source and launch. Launches of the second text replace those of the first.
-pub fn load(source: &str, launch: &str) -> Loaded {
+/// Reads source and launch. Launches of the second text replace those of the first. PTX, and a program without a launch,
+/// need an `exchange`.
+pub fn load(source: &str, launch: &str, exchange: Option<Exchange>) -> Result<Loaded, Beyond> {
     let language = language_of(source);
-    let parsed = if language == Language::Ptx { ptx::import(source) } else { verify::check(source) };
+    let parsed = match language {
+        Language::Ptx => (exchange.ok_or(Beyond)?.import)(source),
+        Language::Wir => verify::check(source),
+    };
     let mut diagnostics = describe(&parsed.diagnostics, source, false);
     let mut module = parsed.module;
     // PTX loads kernel by kernel: one that is not supported is a diagnostic, and the others can be used.
@@ -56,10 +61,11 @@ pub fn load(source: &str, launch: &str) -> Loaded {
     }
     let launch_is_derived = is_usable && module.launches.is_empty();
     if launch_is_derived {
-        let launches = module.kernels().map(|kernel| ptx::derive_launch(&module, &module.funcs[kernel])).collect();
+        let derive_launch = exchange.ok_or(Beyond)?.derive_launch;
+        let launches = module.kernels().map(|kernel| derive_launch(&module, &module.funcs[kernel])).collect();
         replace_launches(&mut module, launches);
     }
-    Loaded { language, module, diagnostics, is_usable, launch_is_derived, launch_is_foreign }
+    Ok(Loaded { language, module, diagnostics, is_usable, launch_is_derived, launch_is_foreign })
 }
 
 /// PTX begins with directives; our text has no line that starts with a dot.

@@ -8,6 +8,7 @@ use warpscope_core::text::LineIndex;
 
 use crate::comparison::{Listing, compare};
 use crate::drawing::draw;
+use crate::exchange::{Beyond, Exchange};
 use crate::message::{Bench, Position, Remark, Scope, Stage, StageResult, ValueSource, View};
 use crate::program::{Loaded, launch_text, load};
 
@@ -28,8 +29,8 @@ pub struct Opened {
 
 impl Opened {
     /// Reads the program and runs the pipeline.
-    pub fn new(bench: &Bench, clock: fn() -> f64) -> Opened {
-        let mut loaded = load(&bench.source, &bench.launch);
+    pub fn new(bench: &Bench, clock: fn() -> f64, exchange: Option<Exchange>) -> Result<Opened, Beyond> {
+        let mut loaded = load(&bench.source, &bench.launch, exchange)?;
         let module = std::mem::take(&mut loaded.module);
         let kernel = choose_kernel(&module, bench.kernel.as_deref());
         let (source_blocks, source_insts) =
@@ -50,7 +51,7 @@ impl Opened {
         } else {
             opened.loaded.module = module;
         }
-        opened
+        Ok(opened)
     }
 
     /// What the page shows at `position`.

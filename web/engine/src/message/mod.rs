@@ -5,6 +5,7 @@
 
 mod run;
 mod view;
+pub mod wire;
 
 use std::collections::BTreeMap;
 
@@ -51,7 +52,7 @@ pub enum Response {
     Opened(Result<Box<Shared>, String>),
 }
 
-/// A request or response with the number that pairs them.
+/// A request or response with the number that pairs them. The small worker posts `None` to what is beyond it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Numbered<T> {
     /// Chosen by the page; the answer repeats it.

@@ -1,0 +1,47 @@
+//! A worker of the page: reads a numbered request, posts the numbered response.
+
+use std::cell::RefCell;
+
+use wasm_bindgen::prelude::*;
+use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
+
+use crate::message::{Numbered, READY, Request, wire};
+use crate::{Engine, Exchange};
+
+/// Answers until the page ends the worker.
+pub fn serve(exchange: Option<Exchange>) {
+    console_error_panic_hook::set_once();
+    let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
+    let engine = RefCell::new(Engine::new(now, exchange));
+    let handler = {
+        let scope = scope.clone();
+        Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+            if let Err(error) = answer(&mut engine.borrow_mut(), &scope, &event) {
+                wasm_bindgen::throw_str(&error);
+            }
+        })
+    };
+    scope.set_onmessage(Some(handler.as_ref().unchecked_ref()));
+    // The handler lives as long as the worker does.
+    handler.forget();
+    post(&scope, &JsValue::from_str(READY));
+}
+
+fn answer(engine: &mut Engine, scope: &DedicatedWorkerGlobalScope, event: &MessageEvent) -> Result<(), String> {
+    let request: Numbered<Request> = wire::decode(event.data().unchecked_ref())?;
+    let response = Numbered { id: request.id, body: engine.answer(request.body).ok() };
+    post(scope, wire::encode(&response)?.as_ref());
+    Ok(())
+}
+
+/// Microseconds since the worker started; 0 where there is no clock.
+fn now() -> f64 {
+    let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
+    scope.performance().map_or(0.0, |performance| performance.now() * 1000.0)
+}
+
+fn post(scope: &DedicatedWorkerGlobalScope, value: &JsValue) {
+    if let Err(error) = scope.post_message(value) {
+        wasm_bindgen::throw_val(error);
+    }
+}
