@@ -17,6 +17,7 @@ use alloc::vec::Vec;
 
 use crate::ir::{Fill, FillKey, Func, Launch, Module, ParamType, Type};
 use crate::machine::Machine;
+use crate::ptx::complete_launch;
 use crate::sim::{BufferDump, Knob, Progress, Settings, SimError, Simulation};
 
 /// Runs that are spent on making a counterexample smaller.
@@ -213,7 +214,8 @@ fn memory_after(
     settings: &Settings,
     machine: Machine,
 ) -> Result<Vec<BufferDump>, SimError> {
-    let mut simulation: Simulation = Simulation::new(module, kernel, launch, settings, machine)?;
+    let launch = complete_launch(module, &module.funcs[kernel], launch);
+    let mut simulation: Simulation = Simulation::new(module, kernel, &launch, settings, machine)?;
     while simulation.run(u64::MAX)? == Progress::Running {}
     Ok(simulation.dump())
 }

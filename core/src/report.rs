@@ -20,11 +20,11 @@ use alloc::vec::Vec;
 use serde::Serialize;
 
 use crate::edit::{Fact, RemarkKind};
-use crate::ir::{Func, FuncKind, Function, Launch, Module, Type};
+use crate::ir::{Func, FuncKind, Function, Module, Type};
 use crate::journal::Event;
 use crate::machine::Machine;
 use crate::pass::Size;
-use crate::ptx::derive_launch;
+use crate::ptx::{complete_launch, derive_launch};
 use crate::session::Session;
 use crate::sim::{BufferDump, ErrorKind, Progress, RunResult, Settings, SimError, SimtStack, Simulation};
 
@@ -158,15 +158,8 @@ pub fn simulate(
     let kernel = find_kernel(module, kernel)?;
     let func = &module.funcs[kernel];
     let launch = module.launches.iter().find(|launch| launch.kernel == func.name);
-    let derived;
-    let launch: &Launch = match launch {
-        Some(launch) => launch,
-        None => {
-            derived = derive_launch(module, func);
-            &derived
-        }
-    };
-    let mut simulation = Simulation::<SimtStack>::new(module, kernel, launch, settings, machine)?;
+    let launch = launch.map_or_else(|| derive_launch(module, func), |launch| complete_launch(module, func, launch));
+    let mut simulation = Simulation::<SimtStack>::new(module, kernel, &launch, settings, machine)?;
     while simulation.run(SLICE)? == Progress::Running {
         if !go_on() {
             return Err(SimError::new(ErrorKind::Fuel, "the run takes too long and was given up"));

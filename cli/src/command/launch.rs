@@ -2,7 +2,7 @@
 
 use warpscope_core::ir::{Func, FuncKind, Launch, Module};
 use warpscope_core::machine::Machine;
-use warpscope_core::ptx::derive_launch;
+use warpscope_core::ptx::{complete_launch, derive_launch};
 use warpscope_core::sim::{Settings, parse_dim};
 use warpscope_core::text;
 
@@ -96,7 +96,8 @@ impl RunOptions {
         };
         let func = &module.funcs[kernel];
         let launch = launches.into_iter().find(|launch| launch.kernel == func.name);
-        Ok((kernel, launch.unwrap_or_else(|| derive_launch(module, func))))
+        let launch = launch.map_or_else(|| derive_launch(module, func), |launch| complete_launch(module, func, &launch));
+        Ok((kernel, launch))
     }
 }
 

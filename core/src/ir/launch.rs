@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::comments::Comments;
-use super::function::Span;
+use super::function::{Function, Span};
 use super::types::Type;
 
 /// A number as written: it becomes bits when the type of its place is known.
@@ -132,5 +132,18 @@ impl Launch {
             comments: Comments::default(),
             span: Span::default(),
         }
+    }
+
+    /// What binds a kernel's parameter, the one at `index` and called `name`. The last of several holds.
+    pub fn binding(&self, index: usize, name: &str) -> Option<&Binding> {
+        self.bindings.iter().rev().find(|binding| match &binding.key {
+            FillKey::Name(key) => key == name,
+            FillKey::Index(key) => *key as usize == index,
+        })
+    }
+
+    /// Whether every parameter of the kernel is bound.
+    pub fn is_complete(&self, kernel: &Function) -> bool {
+        kernel.params.iter().enumerate().all(|(index, param)| self.binding(index, &param.name).is_some())
     }
 }

@@ -19,7 +19,7 @@ use crate::text::{Diagnostic, Diagnostics, MAX_SOURCE_BYTES, Parsed};
 use alloc::format;
 use alloc::vec::Vec;
 pub use export::{Export, export};
-pub use launch::{derive_draws, derive_launch};
+pub use launch::{complete_launch, derive_draws, derive_launch};
 
 /// Reads PTX. It never fails as a whole: a kernel with an error is left out, and the others load. Every function of
 /// the result is complete.

@@ -10,7 +10,7 @@ use super::random::{Place, Stream, hash_name, number_bits};
 use super::settings::{Knob, Settings};
 use crate::ir::{Fill, FillKey, FuncKind, Function, Launch, Module, ParamType, Type, ValueSource, Values};
 use crate::machine::Machine;
-use crate::ptx::{derive_draws, derive_launch};
+use crate::ptx::derive_draws;
 
 /// Bytes that one launch may hold in all.
 pub const MEMORY_LIMIT: u64 = 256 << 20;
@@ -59,7 +59,7 @@ impl Bound {
     }
 }
 
-/// Binds a launch to a kernel. A parameter that the launch leaves out gets what [`derive_launch`] would give it.
+/// Binds a launch to a kernel. It has to be complete: [`crate::ptx::complete_launch`] makes it so.
 pub fn bind(
     module: &Module,
     kernel: &Function,
@@ -98,18 +98,12 @@ pub fn bind(
     }
     let seed = settings.seed.or(launch.seed).unwrap_or(0);
     let mut bytes = 0u64;
-    // One binding for each parameter, in order; made when one is missing.
-    let mut derived = None;
     let mut params = Vec::with_capacity(kernel.params.len());
     for (index, param) in kernel.params.iter().enumerate() {
-        let bound = launch.bindings.iter().rev().find(|binding| match &binding.key {
-            FillKey::Name(name) => *name == param.name,
-            FillKey::Index(k) => *k as usize == index,
-        });
-        let mut fill = match bound {
-            Some(binding) => binding.fill.clone(),
-            None => derived.get_or_insert_with(|| derive_launch(module, kernel)).bindings[index].fill.clone(),
+        let Some(binding) = launch.binding(index, &param.name) else {
+            return refuse(format!("the launch of `{}` says nothing about its parameter `{}`", kernel.name, param.name));
         };
+        let mut fill = binding.fill.clone();
         for (_, knob) in settings.knobs.iter().filter(|(name, _)| *name == param.name) {
             turn(&mut fill, *knob);
         }

@@ -18,6 +18,8 @@ pub struct Exchange {
     pub import: fn(&str) -> Parsed,
     /// Guesses a launch for a kernel that has none.
     pub derive_launch: fn(&Module, &Function) -> Launch,
+    /// Guesses what a launch leaves out.
+    pub complete_launch: fn(&Module, &Function, &Launch) -> Launch,
     /// Makes a link.
     pub link: fn(&Shared) -> Result<String, String>,
     /// Reads a link.
@@ -25,8 +27,13 @@ pub struct Exchange {
 }
 
 /// All of it.
-pub const EXCHANGE: Exchange =
-    Exchange { import: ptx::import, derive_launch: ptx::derive_launch, link: share::link, open: share::open };
+pub const EXCHANGE: Exchange = Exchange {
+    import: ptx::import,
+    derive_launch: ptx::derive_launch,
+    complete_launch: ptx::complete_launch,
+    link: share::link,
+    open: share::open,
+};
 
 /// Why an engine without [`Exchange`] gives no answer.
 #[derive(Clone, Copy, Debug)]

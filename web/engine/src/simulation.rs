@@ -59,7 +59,8 @@ fn prepare(program: &Program, settings: &Settings, exchange: Option<Exchange>) -
     let kernel =
         module.func_by_name(&program.kernel).ok_or_else(|| format!("there is no kernel `{}`", program.kernel))?;
     let launch = match module.launch_of(&program.kernel) {
-        Some(launch) => launch.clone(),
+        Some(launch) if launch.is_complete(&module.funcs[kernel]) => launch.clone(),
+        Some(launch) => (exchange.ok_or(Beyond)?.complete_launch)(&module, &module.funcs[kernel], launch),
         None => (exchange.ok_or(Beyond)?.derive_launch)(&module, &module.funcs[kernel]),
     };
     let machine = Machine::from_name(&settings.machine).unwrap_or_default();

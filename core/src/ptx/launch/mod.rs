@@ -94,6 +94,17 @@ pub fn derive_launch(module: &Module, kernel: &Function) -> Launch {
     launch
 }
 
+/// The launch, with what [`derive_launch`] gives to the parameters that it leaves out.
+pub fn complete_launch(module: &Module, kernel: &Function, launch: &Launch) -> Launch {
+    let mut complete = launch.clone();
+    if !launch.is_complete(kernel) {
+        let derived = derive_launch(module, kernel).bindings.into_iter().zip(&kernel.params).enumerate();
+        let missing = derived.filter(|(index, (_, param))| launch.binding(*index, &param.name).is_none());
+        complete.bindings.extend(missing.map(|(_, (binding, _))| binding));
+    }
+    complete
+}
+
 /// What an input draws that nothing is said about: both sides of a predicate equally often, floats from 0 to 1.
 pub fn derive_draws(ty: Type) -> Values {
     let source = match ty {
