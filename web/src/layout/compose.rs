@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::nest::{Item, Nest};
-use super::{Graph, LoopBox, Placement, Point, Rect, Route, Spot};
+use super::{Graph, LoopBox, Placement, Point, Rect, Route, Spot, sort_indices};
 
 /// Where a line begins inside a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,7 +65,7 @@ pub fn cross_borders(graph: &Graph, nest: &Nest) -> Wiring {
         }
     }
     for targets in exits.iter_mut().chain(&mut entries) {
-        targets.sort_unstable();
+        sort_indices(targets, &|target| (target as f64, 0.0));
         targets.dedup();
     }
     Wiring { exits, entries }

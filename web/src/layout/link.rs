@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::compose::{LaidRegion, Source, Wiring};
 use super::nest::{Item, Nest};
-use super::{EdgeKind, Graph, Spot, VIRTUAL_NODES};
+use super::{EdgeKind, Graph, Spot, VIRTUAL_NODES, sort_indices};
 
 /// The width that a line takes among blocks.
 const LINE_WIDTH: f64 = 2.0;
@@ -143,15 +143,17 @@ pub fn layer(graph: &Graph, nest: &Nest, wiring: &Wiring, laid: &[Option<LaidReg
         .map(|link| Wire { from: link.from, to: 0, target: link.target, source: link.source })
         .collect();
 
-    let mut by_target: BTreeMap<usize, Vec<Link>> = BTreeMap::new();
-    links.into_iter().for_each(|link| by_target.entry(link.target).or_default().push(link));
+    let mut by_target: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (index, link) in links.iter().enumerate() {
+        by_target.entry(link.target).or_default().push(index);
+    }
     for &target in &wiring.entries[region] {
         by_target.entry(target).or_default();
     }
     let head_id = head.map(|head| graph.nodes[head].id);
     let line = |target: usize, rows_to_go| Spot::Line { head: head_id, target: graph.nodes[target].id, rows_to_go };
     let mut spent = 0;
-    for (target, links) in by_target {
+    for (target, indices) in by_target {
         let end = destination(target).unwrap_or_else(|| {
             layers.nodes.push(LayerNode {
                 role: Role::Port(target),
@@ -164,7 +166,8 @@ pub fn layer(graph: &Graph, nest: &Nest, wiring: &Wiring, laid: &[Option<LaidReg
             layers.nodes.len() - 1
         });
         let enters = wiring.entries[region].contains(&target);
-        connect(&mut layers, links, target, end, laid, enters, line, &mut spent);
+        let links: Vec<&Link> = indices.into_iter().map(|index| &links[index]).collect();
+        connect(&mut layers, &links, target, end, laid, enters, line, &mut spent);
     }
     let rows = layers.nodes.iter().map(|node| node.row + 1).max().unwrap_or(0);
     layers.rows = vec![Vec::new(); rows];
@@ -173,11 +176,12 @@ pub fn layer(graph: &Graph, nest: &Nest, wiring: &Wiring, laid: &[Option<LaidReg
     }
     if let Some(first) = layers.rows.first_mut() {
         // The entry stands left of blocks that nothing leads to.
-        first.sort_by_key(|&node| match layers.nodes[node].role {
-            Role::Item(Item::Block(block)) => block,
-            Role::Item(Item::Loop(inner)) => nest.regions[inner].head.unwrap_or(0),
-            Role::Chain(_) | Role::Port(_) => usize::MAX,
-        });
+        let block = |node: usize| match layers.nodes[node].role {
+            Role::Item(Item::Block(block)) => block as f64,
+            Role::Item(Item::Loop(inner)) => nest.regions[inner].head.unwrap_or(0) as f64,
+            Role::Chain(_) | Role::Port(_) => f64::INFINITY,
+        };
+        sort_indices(first, &|node| (block(node), 0.0));
     }
     layers
 }
@@ -198,7 +202,7 @@ fn rank(layers: &mut Layers, links: &[Link], head: Option<usize>, destination: i
 #[allow(clippy::too_many_arguments)] // It is the body of the loop above, given a name.
 fn connect(
     layers: &mut Layers,
-    links: Vec<Link>,
+    links: &[&Link],
     target: usize,
     end: usize,
     laid: &[Option<LaidRegion>],

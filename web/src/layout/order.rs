@@ -7,8 +7,8 @@
 //!
 //! Bounds: a fixed number of sweeps, each O(arcs · log nodes).
 
-use super::Placement;
 use super::link::Layers;
+use super::{Placement, sort_indices};
 
 /// Sweeps down and up before the best order is taken.
 const SWEEPS: usize = 8;
@@ -100,11 +100,12 @@ type Wish = fn(&Arrows, &Layers, usize, &[f64]) -> Option<f64>;
 /// Sorts one row by the wish of each node; a node without a wish stays where it is among the others.
 fn sort_row(layers: &mut Layers, position: &mut [f64], row: usize, arrows: &Arrows, wish: Wish) {
     let wishes = layers.rows[row].iter().map(|&node| (wish(arrows, layers, node, position), node));
-    let (slots, mut wished): (Vec<usize>, Vec<(f64, usize)>) =
+    let (slots, wished): (Vec<usize>, Vec<(f64, usize)>) =
         wishes.enumerate().filter_map(|(slot, (wish, node))| Some((slot, (wish?, node)))).unzip();
-    wished.sort_by(|a, b| a.0.total_cmp(&b.0));
-    for (slot, (_, node)) in slots.into_iter().zip(wished) {
-        layers.rows[row][slot] = node;
+    let mut sorted: Vec<usize> = (0..wished.len()).collect();
+    sort_indices(&mut sorted, &|index| (wished[index].0, 0.0));
+    for (slot, index) in slots.into_iter().zip(sorted) {
+        layers.rows[row][slot] = wished[index].1;
     }
     for (place, &node) in layers.rows[row].iter().enumerate() {
         position[node] = place as f64;
@@ -117,7 +118,7 @@ fn restore(layers: &mut Layers, previous: &Placement, position: &mut [f64]) {
         let was = |node: usize| previous.spots.get(&layers.nodes[node].spot).copied();
         let slots: Vec<usize> = (0..row.len()).filter(|&slot| was(row[slot]).is_some()).collect();
         let mut known: Vec<usize> = slots.iter().map(|&slot| row[slot]).collect();
-        known.sort_by(|&a, &b| was(a).unwrap_or(0.0).total_cmp(&was(b).unwrap_or(0.0)));
+        sort_indices(&mut known, &|node| (was(node).unwrap_or(0.0), 0.0));
         for (slot, node) in slots.into_iter().zip(known) {
             row[slot] = node;
         }
@@ -143,18 +144,19 @@ fn crossings(layers: &Layers, position: &[f64]) -> usize {
     for back in &layers.backs {
         gaps[layers.nodes[back.from.0].row].push((port_position(layers, back.from, position), -1.0));
     }
-    gaps.iter_mut().map(|lines| inversions(lines)).sum()
+    gaps.iter().map(|lines| inversions(lines)).sum()
 }
 
 /// Pairs whose ends are in the opposite order of their starts, by a tree of prefix sums over the ends.
-fn inversions(lines: &mut [(f64, f64)]) -> usize {
-    lines.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    let mut ends: Vec<f64> = lines.iter().map(|line| line.1).collect();
-    ends.sort_by(f64::total_cmp);
+fn inversions(lines: &[(f64, f64)]) -> usize {
+    let mut sorted: Vec<usize> = (0..lines.len()).collect();
+    sort_indices(&mut sorted, &|line| (lines[line].1, 0.0));
+    let mut ends: Vec<f64> = sorted.iter().map(|&line| lines[line].1).collect();
     ends.dedup();
+    sort_indices(&mut sorted, &|line| lines[line]);
     let mut tree = vec![0usize; ends.len() + 1];
     let mut crossed = 0;
-    for (seen, line) in lines.iter().enumerate() {
+    for (seen, line) in sorted.into_iter().map(|line| lines[line]).enumerate() {
         let end = ends.partition_point(|&e| e < line.1) + 1;
         let mut before = 0;
         let mut at = end;

@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 
 use super::link::{Arc, Layers, Role};
+use super::sort_indices;
 
 /// Free space between two neighbours, by how many of them are lines.
 const SPACE: [f64; 3] = [30.0, 18.0, 12.0];
@@ -75,7 +76,7 @@ fn straighten(layers: &mut Layers, entering: &[Vec<usize>]) {
         }
     }
     for mut chain in chains.into_values() {
-        chain.sort_by_key(|&node| layers.nodes[node].row);
+        sort_indices(&mut chain, &|node| (layers.nodes[node].row as f64, 0.0));
         let (mut lowest, mut highest) = (f64::NEG_INFINITY, f64::INFINITY);
         for &node in &chain {
             let row = &layers.rows[layers.nodes[node].row];

@@ -13,6 +13,7 @@ use super::Point;
 use super::compose::{LaidRegion, Source, push_corner};
 use super::link::{Layers, Role};
 use super::nest::Item;
+use super::sort_indices;
 
 /// From a block to the first track, and from the last track to the next block.
 const LEAD: f64 = 15.0;
@@ -125,15 +126,15 @@ pub fn route(layers: &Layers) -> LaidRegion {
         }
     };
     // What a line does after it has entered a chain, for every step of every chain, from the last one upwards.
-    let mut tails: BTreeMap<usize, Vec<Point>> = BTreeMap::new();
+    let mut tails: Vec<Vec<Point>> = vec![Vec::new(); layers.nodes.len()];
     let mut chain_arcs: Vec<usize> = (0..layers.arcs.len()).filter(|&arc| layers.arcs[arc].source.is_none()).collect();
-    chain_arcs.sort_by_key(|&arc| std::cmp::Reverse(layers.nodes[layers.arcs[arc].from.0].row));
-    let arrive = |tails: &BTreeMap<usize, Vec<Point>>, points: &mut Vec<Point>, index: usize| {
+    sort_indices(&mut chain_arcs, &|arc| (-(layers.nodes[layers.arcs[arc].from.0].row as f64), 0.0));
+    let arrive = |tails: &[Vec<Point>], points: &mut Vec<Point>, index: usize| {
         let node = layers.arcs[index].to.0;
         let segment = &segments[arcs[index]];
         push_corner(points, Point { x: segment.to_x, y: row_top[layers.nodes[node].row] });
         match layers.nodes[node].role {
-            Role::Chain(_) => tails.get(&node).into_iter().flatten().for_each(|&point| push_corner(points, point)),
+            Role::Chain(_) => tails[node].iter().for_each(|&point| push_corner(points, point)),
             Role::Port(_) => push_corner(points, Point { x: segment.to_x, y: height }),
             Role::Item(_) => {}
         }
@@ -143,7 +144,7 @@ pub fn route(layers: &Layers) -> LaidRegion {
         let mut points = vec![Point { x: from_x(from), y: row_top[layers.nodes[from.0].row] }];
         lead(&mut points, (from.0, from.1), &segments[arcs[index]]);
         arrive(&tails, &mut points, index);
-        tails.insert(from.0, points);
+        tails[from.0] = points;
     }
 
     let mut laid = LaidRegion {
@@ -190,7 +191,7 @@ pub fn route(layers: &Layers) -> LaidRegion {
 }
 
 /// The corners of items, and the ports on both borders.
-fn finish(layers: &Layers, laid: &mut LaidRegion, left: f64, row_top: &[f64], tails: &BTreeMap<usize, Vec<Point>>) {
+fn finish(layers: &Layers, laid: &mut LaidRegion, left: f64, row_top: &[f64], tails: &[Vec<Point>]) {
     for (index, node) in layers.nodes.iter().enumerate() {
         match node.role {
             Role::Item(item) => laid.corners.push((item, Point { x: left + node.x, y: row_top[node.row] })),
@@ -201,7 +202,7 @@ fn finish(layers: &Layers, laid: &mut LaidRegion, left: f64, row_top: &[f64], ta
             Role::Chain(target) if node.row == 0 && layers.head.is_some() => {
                 let x = left + node.x + node.width / 2.0;
                 let mut points = vec![Point { x, y: 0.0 }];
-                tails.get(&index).into_iter().flatten().for_each(|&point| push_corner(&mut points, point));
+                tails[index].iter().for_each(|&point| push_corner(&mut points, point));
                 laid.in_ports.insert(target, x);
                 laid.wires.insert((Source::Entry, target), points);
             }
@@ -223,9 +224,13 @@ fn head_port(layers: &Layers) -> f64 {
 /// A lane in the right margin for every block that lines reach through it.
 fn margin_lanes(layers: &Layers, content: f64) -> BTreeMap<usize, f64> {
     let mut targets: Vec<usize> = layers.margins.iter().map(|wire| wire.target).collect();
-    targets.sort_unstable();
+    sort_indices(&mut targets, &|target| (target as f64, 0.0));
     targets.dedup();
-    targets.into_iter().enumerate().map(|(lane, target)| (target, content + PADDING + lane as f64 * TRACK)).collect()
+    let mut lanes = BTreeMap::new();
+    for (lane, target) in targets.into_iter().enumerate() {
+        lanes.insert(target, content + PADDING + lane as f64 * TRACK);
+    }
+    lanes
 }
 
 /// Where each arc enters its lower node, from that node's left side: apart from one another on a block, in the order
@@ -239,8 +244,8 @@ fn spread_arrivals(layers: &Layers) -> Vec<f64> {
         }
     }
     for (node, mut arcs) in entering {
-        let start = |&arc: &usize| layers.nodes[layers.arcs[arc].from.0].x + layers.arcs[arc].from.1;
-        arcs.sort_by(|a, b| start(a).total_cmp(&start(b)));
+        let start = |arc: usize| layers.nodes[layers.arcs[arc].from.0].x + layers.arcs[arc].from.1;
+        sort_indices(&mut arcs, &|arc| (start(arc), 0.0));
         let block = &layers.nodes[node];
         let port = PORT.min(block.width / (arcs.len() as f64 + 1.0));
         let first = block.width / 2.0 - port * (arcs.len() as f64 - 1.0) / 2.0;
@@ -249,7 +254,7 @@ fn spread_arrivals(layers: &Layers) -> Vec<f64> {
         }
         // From left to right: a port moves under its line if it then still keeps its distance to the ones beside it.
         for (place, arc) in arcs.iter().enumerate() {
-            let straight = start(arc) - block.x;
+            let straight = start(*arc) - block.x;
             let free_from = if place == 0 { 8.0 } else { arrivals[arcs[place - 1]] + port };
             let free_to = arcs.get(place + 1).map_or(block.width - 8.0, |&next| arrivals[next] - port);
             if (straight - arrivals[*arc]).abs() < JOG && (free_from..=free_to).contains(&straight) {
@@ -273,8 +278,8 @@ fn assign_tracks(segments: &mut [Segment], gaps: usize) -> Vec<usize> {
         // Of two lines to the right, the one that starts further right turns first; to the left, the other way round.
         let rightwards = |index: &usize| segments[*index].to_x > segments[*index].from_x;
         let (mut right, mut left): (Vec<usize>, Vec<usize>) = members.iter().copied().partition(rightwards);
-        right.sort_by(|&a, &b| segments[b].from_x.total_cmp(&segments[a].from_x));
-        left.sort_by(|&a, &b| segments[a].from_x.total_cmp(&segments[b].from_x));
+        sort_indices(&mut right, &|index| (-segments[index].from_x, 0.0));
+        sort_indices(&mut left, &|index| (segments[index].from_x, 0.0));
         let mut placed: Vec<usize> = Vec::new();
         for index in left.into_iter().chain(right) {
             let track = placed
