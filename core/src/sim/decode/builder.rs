@@ -21,7 +21,7 @@ use crate::ir::{
 };
 use crate::machine::{Machine, OpClass};
 use crate::sim::error::{ErrorKind, SimError};
-use crate::sim::lanes::{self, Plane, Slots};
+use crate::sim::lanes::{self, Plane, SCRATCH, Slots};
 use crate::sim::memory::{PARAM_WINDOW, SHARED_WINDOW, region_address};
 use crate::sim::reconvergence::NOWHERE;
 
@@ -202,7 +202,7 @@ impl<'a> Builder<'a> {
                 insts: Vec::new(),
                 locations: Vec::new(),
                 funcs: Vec::new(),
-                constants: Vec::new(),
+                constants: vec![Plane::default(); SCRATCH],
                 more_waits: Vec::new(),
                 steps: Vec::new(),
                 accesses: Vec::new(),

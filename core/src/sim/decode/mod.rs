@@ -185,7 +185,7 @@ pub struct Program {
     pub locations: Vec<Location>,
     /// Functions, the kernel first.
     pub funcs: Vec<DecodedFunc>,
-    /// Shared planes.
+    /// Shared planes: the scratch ones, then constants.
     pub constants: Vec<Plane>,
     /// For [`DecodedInst::more_waits`].
     pub more_waits: Vec<u32>,

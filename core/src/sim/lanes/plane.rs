@@ -13,7 +13,7 @@ pub struct Plane(pub [u32; 32]);
 /// All registers of all resident warps, and the constants that they share.
 #[derive(Default)]
 pub struct LaneFile {
-    /// Registers that hold numbers.
+    /// Registers that hold numbers, after [`SCRATCH`] planes for results of which only some lanes count.
     pub planes: Vec<Plane>,
     /// Predicate registers, a bit for each lane.
     pub predicates: Vec<u32>,
@@ -48,12 +48,12 @@ pub(super) const CHUNK: usize = 8;
 
 /// A type that one lane can have.
 pub trait Lane: Copy {
+    /// Planes that 32 lanes take: 1, or 2 for 64 bits.
+    const PLANES: usize;
     /// Loads lanes `8·chunk…8·chunk + 7`.
     fn load(planes: &[Plane], slot: usize, chunk: usize) -> [Self; CHUNK];
     /// Stores them.
     fn store(planes: &mut [Plane], slot: usize, chunk: usize, values: [Self; CHUNK]);
-    /// Stores those whose bit in `mask` (bits 0–7) is set.
-    fn blend(planes: &mut [Plane], slot: usize, chunk: usize, values: [Self; CHUNK], mask: u32);
     /// Loads one lane.
     fn get(planes: &[Plane], slot: usize, lane: usize) -> Self;
     /// Stores one lane.
@@ -79,6 +79,8 @@ fn set_words(planes: &mut [Plane], slot: usize, chunk: usize, values: [u32; CHUN
 macro_rules! narrow_lane {
     ($ty:ty, $from:expr, $to:expr) => {
         impl Lane for $ty {
+            const PLANES: usize = 1;
+
             #[inline(always)]
             fn load(planes: &[Plane], slot: usize, chunk: usize) -> [Self; CHUNK] {
                 words(planes, slot, chunk).map($from)
@@ -87,17 +89,6 @@ macro_rules! narrow_lane {
             #[inline(always)]
             fn store(planes: &mut [Plane], slot: usize, chunk: usize, values: [Self; CHUNK]) {
                 set_words(planes, slot, chunk, values.map($to));
-            }
-
-            #[inline(always)]
-            fn blend(planes: &mut [Plane], slot: usize, chunk: usize, values: [Self; CHUNK], mask: u32) {
-                let mut old = words(planes, slot, chunk);
-                let new = values.map($to);
-                for lane in 0..CHUNK {
-                    let keep = if mask & BITS[lane] == 0 { !0 } else { 0u32 };
-                    old[lane] = (old[lane] & keep) | (new[lane] & !keep);
-                }
-                set_words(planes, slot, chunk, old);
             }
 
             #[inline(always)]
@@ -141,6 +132,8 @@ fn set_wide_words(planes: &mut [Plane], slot: usize, chunk: usize, values: [u64;
 macro_rules! wide_lane {
     ($ty:ty, $from:expr, $to:expr) => {
         impl Lane for $ty {
+            const PLANES: usize = 2;
+
             #[inline(always)]
             fn load(planes: &[Plane], slot: usize, chunk: usize) -> [Self; CHUNK] {
                 wide_words(planes, slot, chunk).map($from)
@@ -149,17 +142,6 @@ macro_rules! wide_lane {
             #[inline(always)]
             fn store(planes: &mut [Plane], slot: usize, chunk: usize, values: [Self; CHUNK]) {
                 set_wide_words(planes, slot, chunk, values.map($to));
-            }
-
-            #[inline(always)]
-            fn blend(planes: &mut [Plane], slot: usize, chunk: usize, values: [Self; CHUNK], mask: u32) {
-                let mut old = wide_words(planes, slot, chunk);
-                let new = values.map($to);
-                for lane in 0..CHUNK {
-                    let keep = if mask & BITS[lane] == 0 { !0 } else { 0u64 };
-                    old[lane] = (old[lane] & keep) | (new[lane] & !keep);
-                }
-                set_wide_words(planes, slot, chunk, old);
             }
 
             #[inline(always)]
@@ -193,11 +175,31 @@ pub fn for_each_lane(mask: u32, mut visit: impl FnMut(usize)) {
     }
 }
 
-/// At most two lanes? Then a loop over the lanes is faster than a loop over vectors.
-#[inline(always)]
-fn is_sparse(mask: u32) -> bool {
-    let without_first = mask & mask.wrapping_sub(1);
-    without_first & without_first.wrapping_sub(1) == 0
+/// Planes that every file begins with.
+pub const SCRATCH: usize = 2;
+
+/// Puts the lanes of a mask of a register of `planes` planes in the place of the destination's, from the scratch planes.
+/// One function for all opcodes: it is small, and a loop that blends in each of them would double the simulator.
+#[inline(never)]
+pub fn commit(file: &mut LaneFile, to: usize, planes: usize, mask: u32) {
+    let (scratch, registers) = file.planes.split_at_mut(SCRATCH);
+    for (plane, from) in scratch.iter().enumerate().take(planes) {
+        let to = &mut registers[to - SCRATCH + plane].0;
+        for chunk in 0..32 / CHUNK {
+            let keep: [u32; CHUNK] = if planes == 1 {
+                let part = mask >> (CHUNK * chunk);
+                core::array::from_fn(|word| if part & BITS[word] == 0 { !0 } else { 0 })
+            } else {
+                // A lane of 64 bits is two words, and a plane half of the lanes.
+                let part = mask >> (16 * plane + CHUNK / 2 * chunk);
+                core::array::from_fn(|word| if part & BITS[word / 2] == 0 { !0 } else { 0 })
+            };
+            let place = CHUNK * chunk;
+            for word in 0..CHUNK {
+                to[place + word] = (to[place + word] & keep[word]) | (from.0[place + word] & !keep[word]);
+            }
+        }
+    }
 }
 
 macro_rules! vector_map {
@@ -211,26 +213,14 @@ macro_rules! vector_map {
             op: impl Fn($($ty),+) -> R + Copy,
         ) {
             let planes = file.planes.as_mut_slice();
-            let d = slots.d as usize;
+            let d = if mask == !0 { slots.d as usize } else { 0 };
             $(let $arg = slots.$arg as usize;)+
-            if mask == !0 {
-                for chunk in 0..32 / CHUNK {
-                    $(let $arg = $ty::load(planes, $arg, chunk);)+
-                    R::store(planes, d, chunk, core::array::from_fn(|lane| op($($arg[lane]),+)));
-                }
-            } else if is_sparse(mask) {
-                for_each_lane(mask, |lane| {
-                    let value = op($($ty::get(planes, $arg, lane)),+);
-                    R::set(planes, d, lane, value);
-                });
-            } else {
-                for chunk in 0..32 / CHUNK {
-                    let part = (mask >> (CHUNK * chunk)) & 0xFF;
-                    if part != 0 {
-                        $(let $arg = $ty::load(planes, $arg, chunk);)+
-                        R::blend(planes, d, chunk, core::array::from_fn(|lane| op($($arg[lane]),+)), part);
-                    }
-                }
+            for chunk in 0..32 / CHUNK {
+                $(let $arg = $ty::load(planes, $arg, chunk);)+
+                R::store(planes, d, chunk, core::array::from_fn(|lane| op($($arg[lane]),+)));
+            }
+            if mask != !0 {
+                commit(file, slots.d as usize, R::PLANES, mask);
             }
         }
     };
@@ -287,12 +277,12 @@ scalar_map!(
 
 /// The lanes, of all 32, for which `test(a, b)` holds.
 #[inline(always)]
-pub fn compare<A: Lane>(file: &LaneFile, slots: &Slots, test: impl Fn(A, A) -> bool + Copy) -> u32 {
+pub fn compare<A: Lane>(file: &LaneFile, a: u32, b: u32, test: impl Fn(A, A) -> bool + Copy) -> u32 {
     let planes = file.planes.as_slice();
     let mut out = 0;
     for chunk in 0..32 / CHUNK {
-        let a = A::load(planes, slots.a as usize, chunk);
-        let b = A::load(planes, slots.b as usize, chunk);
+        let a = A::load(planes, a as usize, chunk);
+        let b = A::load(planes, b as usize, chunk);
         let mut bits = [0u32; CHUNK];
         for lane in 0..CHUNK {
             bits[lane] = if test(a[lane], b[lane]) { BITS[lane] } else { 0 };

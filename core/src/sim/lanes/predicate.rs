@@ -3,7 +3,7 @@
 // `a < b || a > b` is the ordered `ne`: unlike `a != b` it is false where one of them is NaN.
 #![allow(clippy::double_comparisons)]
 
-use super::plane::{Lane, LaneFile, LaneOp, Slots, compare};
+use super::plane::{Lane, LaneFile, LaneOp, Slots, commit, compare};
 use crate::ir::{Cmp, Combine, Op, Opcode, Type};
 use crate::sim::arith::float::Real;
 use crate::sim::arith::half::F16;
@@ -21,60 +21,72 @@ fn condition(file: &LaneFile, slots: &Slots) -> u32 {
     file.predicates[slots.f as usize] ^ slots.flip
 }
 
+/// Bits of [`Slots::modifier`] of a comparison: `a > b` is `b < a`, and an unordered comparison the opposite of an
+/// ordered one. So there are a few functions for each type, and not one for each comparison.
+const SWAPPED: u32 = 1;
+const NEGATED: u32 = 2;
+
 macro_rules! test {
     ($ty:ty, $test:expr) => {{
         fn run(file: &mut LaneFile, slots: &Slots, mask: u32) {
-            let bits = compare::<$ty>(file, slots, $test);
-            write(file, slots.d, mask, bits);
+            let (a, b) = if slots.modifier & SWAPPED == 0 { (slots.a, slots.b) } else { (slots.b, slots.a) };
+            let bits = compare::<$ty>(file, a, b, $test);
+            write(file, slots.d, mask, if slots.modifier & NEGATED == 0 { bits } else { !bits });
         }
         run as LaneOp
     }};
 }
 
-/// Tests a pair of floats under every comparison; the unordered ones are the opposites of ordered ones.
 macro_rules! float_test {
-    ($ty:ty, $cmp:expr) => {
+    ($ty:ty, $cmp:expr) => {{
+        let less = test!($ty, |a, b| a < b);
+        let at_most = test!($ty, |a, b| a <= b);
+        // Unlike `a != b` this is false where one of them is NaN.
+        let differ = test!($ty, |a, b| a < b || a > b);
+        let numbers = test!($ty, |a, b| !Real::is_nan(a) && !Real::is_nan(b));
         match $cmp {
-            Cmp::Eq => test!($ty, |a, b| a == b),
-            Cmp::Ne => test!($ty, |a, b| a < b || a > b),
-            Cmp::Lt => test!($ty, |a, b| a < b),
-            Cmp::Le => test!($ty, |a, b| a <= b),
-            Cmp::Gt => test!($ty, |a, b| a > b),
-            Cmp::Ge => test!($ty, |a, b| a >= b),
-            Cmp::Equ => test!($ty, |a, b| !(a < b || a > b)),
-            Cmp::Neu => test!($ty, |a, b| a != b),
-            Cmp::Ltu => test!($ty, |a, b| !(a >= b)),
-            Cmp::Leu => test!($ty, |a, b| !(a > b)),
-            Cmp::Gtu => test!($ty, |a, b| !(a <= b)),
-            Cmp::Geu => test!($ty, |a, b| !(a < b)),
-            Cmp::Num => test!($ty, |a, b| !Real::is_nan(a) && !Real::is_nan(b)),
-            Cmp::Nan => test!($ty, |a, b| Real::is_nan(a) || Real::is_nan(b)),
+            Cmp::Eq => (test!($ty, |a, b| a == b), 0),
+            Cmp::Neu => (test!($ty, |a, b| a == b), NEGATED),
+            Cmp::Ne => (differ, 0),
+            Cmp::Equ => (differ, NEGATED),
+            Cmp::Lt => (less, 0),
+            Cmp::Geu => (less, NEGATED),
+            Cmp::Gt => (less, SWAPPED),
+            Cmp::Leu => (less, SWAPPED | NEGATED),
+            Cmp::Le => (at_most, 0),
+            Cmp::Gtu => (at_most, NEGATED),
+            Cmp::Ge => (at_most, SWAPPED),
+            Cmp::Ltu => (at_most, SWAPPED | NEGATED),
+            Cmp::Num => (numbers, 0),
+            Cmp::Nan => (numbers, NEGATED),
             Cmp::Lo | Cmp::Ls | Cmp::Hi | Cmp::Hs => return None,
         }
-    };
+    }};
 }
 
 macro_rules! integer_test {
-    ($unsigned:ty, $signed:ty, $cmp:expr, $is_signed:expr) => {
-        match ($cmp, $is_signed) {
-            (Cmp::Eq | Cmp::Equ, _) => test!($unsigned, |a, b| a == b),
-            (Cmp::Ne | Cmp::Neu, _) => test!($unsigned, |a, b| a != b),
-            (Cmp::Lt | Cmp::Ltu, true) => test!($signed, |a, b| a < b),
-            (Cmp::Le | Cmp::Leu, true) => test!($signed, |a, b| a <= b),
-            (Cmp::Gt | Cmp::Gtu, true) => test!($signed, |a, b| a > b),
-            (Cmp::Ge | Cmp::Geu, true) => test!($signed, |a, b| a >= b),
-            (Cmp::Lt | Cmp::Ltu | Cmp::Lo, _) => test!($unsigned, |a, b| a < b),
-            (Cmp::Le | Cmp::Leu | Cmp::Ls, _) => test!($unsigned, |a, b| a <= b),
-            (Cmp::Gt | Cmp::Gtu | Cmp::Hi, _) => test!($unsigned, |a, b| a > b),
-            (Cmp::Ge | Cmp::Geu | Cmp::Hs, _) => test!($unsigned, |a, b| a >= b),
-            (Cmp::Num | Cmp::Nan, _) => return None,
+    ($unsigned:ty, $signed:ty, $cmp:expr, $is_signed:expr) => {{
+        let same = test!($unsigned, |a, b| a == b);
+        let below = test!($unsigned, |a, b| a < b);
+        let less = if $is_signed { test!($signed, |a, b| a < b) } else { below };
+        match $cmp {
+            Cmp::Eq | Cmp::Equ => (same, 0),
+            Cmp::Ne | Cmp::Neu => (same, NEGATED),
+            Cmp::Lt | Cmp::Ltu => (less, 0),
+            Cmp::Ge | Cmp::Geu => (less, NEGATED),
+            Cmp::Gt | Cmp::Gtu => (less, SWAPPED),
+            Cmp::Le | Cmp::Leu => (less, SWAPPED | NEGATED),
+            Cmp::Lo => (below, 0),
+            Cmp::Hs => (below, NEGATED),
+            Cmp::Hi => (below, SWAPPED),
+            Cmp::Ls => (below, SWAPPED | NEGATED),
+            Cmp::Num | Cmp::Nan => return None,
         }
-    };
+    }};
 }
 
-/// The plain comparison of a `setp`, without its third operand and second destination.
-#[allow(clippy::neg_cmp_op_on_partial_ord)]
-pub(super) fn select_setp(opcode: Opcode) -> Option<LaneOp> {
+/// The plain comparison of a `setp`, without its third operand and second destination, and its modifier.
+pub(super) fn select_setp(opcode: Opcode) -> Option<(LaneOp, u32)> {
     let (cmp, signed) = (opcode.cmp?, opcode.ty.is_signed());
     Some(match opcode.ty {
         Type::F32 => float_test!(f32, cmp),
@@ -137,26 +149,14 @@ pub(super) fn select_logic(opcode: Opcode) -> Option<LaneOp> {
 pub(super) fn select_selp(opcode: Opcode) -> Option<LaneOp> {
     fn run<T: Lane>(file: &mut LaneFile, slots: &Slots, mask: u32) {
         let choice = condition(file, slots);
-        let (first, second) = (Slots { b: slots.a, ..*slots }, Slots { b: slots.b, ..*slots });
-        // The destination may be one of the operands: write first the lanes that keep it.
-        if slots.d == slots.a {
-            copy_lanes::<T>(file, &second, mask & !choice);
-        } else if slots.d == slots.b {
-            copy_lanes::<T>(file, &first, mask & choice);
-        } else {
-            copy_lanes::<T>(file, &first, mask & choice);
-            copy_lanes::<T>(file, &second, mask & !choice);
-        }
-    }
-    fn copy_lanes<T: Lane>(file: &mut LaneFile, slots: &Slots, mask: u32) {
-        let planes = file.planes.as_mut_slice();
-        let (from, to) = (slots.b as usize, slots.d as usize);
-        if mask == 0 {
-            return;
-        }
-        for chunk in 0..4 {
-            let values = T::load(planes, from, chunk);
-            T::blend(planes, to, chunk, values, (mask >> (8 * chunk)) & 0xFF);
+        // Where the destination is one of the operands, the lanes that keep it are left alone.
+        for (from, mask) in [(slots.a, mask & choice), (slots.b, mask & !choice)] {
+            if from != slots.d && mask != 0 {
+                for plane in 0..T::PLANES {
+                    file.planes[plane] = file.planes[from as usize + plane];
+                }
+                commit(file, slots.d as usize, T::PLANES, mask);
+            }
         }
     }
     Some(if opcode.ty.bits() == 64 { run::<u64> } else { run::<u32> })
