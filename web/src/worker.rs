@@ -230,5 +230,7 @@ impl Engine {
 
 /// What JavaScript says about a failure.
 fn describe(error: &JsValue) -> String {
-    error.dyn_ref::<js_sys::Error>().map_or_else(|| "the engine does not start".to_owned(), |error| error.message().into())
+    error
+        .dyn_ref::<js_sys::Error>()
+        .map_or_else(|| "the engine does not start".to_owned(), |error| error.message().into())
 }

@@ -13,7 +13,7 @@ test("the page opens", async (t) => {
 });
 
 // The budget is 500,000; until it is met, this is what `xtask/src/budget.rs` holds the build to, and only goes down.
-const REACHED = 1_015_000 * 1.05;
+const REACHED = 665_000 * 1.05;
 
 test("what is loaded before anybody clicks is not more than before, and all from here", async (t) => {
   const loaded = new Map();

@@ -15,7 +15,7 @@ const BUDGET: usize = 500_000;
 
 /// What it weighs today. The budget has been missed since the simulator came in; until it is met, this number may only
 /// go down, and goes away when it reaches the budget.
-const REACHED: usize = 1_015_000;
+const REACHED: usize = 665_000;
 
 /// Over [`REACHED`] by more than this share, the build fails.
 const TOLERANCE: f64 = 0.05;

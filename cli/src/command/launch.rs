@@ -96,7 +96,8 @@ impl RunOptions {
         };
         let func = &module.funcs[kernel];
         let launch = launches.into_iter().find(|launch| launch.kernel == func.name);
-        let launch = launch.map_or_else(|| derive_launch(module, func), |launch| complete_launch(module, func, &launch));
+        let launch =
+            launch.map_or_else(|| derive_launch(module, func), |launch| complete_launch(module, func, &launch));
         Ok((kernel, launch))
     }
 }

@@ -101,7 +101,10 @@ pub fn bind(
     let mut params = Vec::with_capacity(kernel.params.len());
     for (index, param) in kernel.params.iter().enumerate() {
         let Some(binding) = launch.binding(index, &param.name) else {
-            return refuse(format!("the launch of `{}` says nothing about its parameter `{}`", kernel.name, param.name));
+            return refuse(format!(
+                "the launch of `{}` says nothing about its parameter `{}`",
+                kernel.name, param.name
+            ));
         };
         let mut fill = binding.fill.clone();
         for (_, knob) in settings.knobs.iter().filter(|(name, _)| *name == param.name) {

@@ -50,7 +50,9 @@ impl Engine {
                 self.opened = Some((bench, opened));
                 Response::View(Box::new(view))
             }
-            Request::Simulate(simulate) => Response::Simulated(Box::new(simulation::simulate(&simulate, self.clock, exchange)?)),
+            Request::Simulate(simulate) => {
+                Response::Simulated(Box::new(simulation::simulate(&simulate, self.clock, exchange)?))
+            }
             Request::Watch(watch) => {
                 Response::Watched(Trouble::sort(self.watched.moment(&watch, self.clock, exchange))?.map(Box::new))
             }

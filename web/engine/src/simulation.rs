@@ -104,12 +104,7 @@ fn advance(simulation: &mut Simulation, budget: u64, clock: fn() -> f64) -> Resu
     }
 }
 
-fn run(
-    program: &Program,
-    settings: &Settings,
-    clock: fn() -> f64,
-    exchange: Option<Exchange>,
-) -> Result<Run, Trouble> {
+fn run(program: &Program, settings: &Settings, clock: fn() -> f64, exchange: Option<Exchange>) -> Result<Run, Trouble> {
     let Prepared { module, kernel, lines, mut simulation } = prepare(program, settings, exchange)?;
     advance(&mut simulation, u64::MAX, clock)?;
     let result = simulation.result();
@@ -157,12 +152,7 @@ pub struct Watcher {
 
 impl Watcher {
     /// The run's state after so many issues, or at its end.
-    pub fn moment(
-        &mut self,
-        watch: &Watch,
-        clock: fn() -> f64,
-        exchange: Option<Exchange>,
-    ) -> Result<Moment, Trouble> {
+    pub fn moment(&mut self, watch: &Watch, clock: fn() -> f64, exchange: Option<Exchange>) -> Result<Moment, Trouble> {
         let follows = |(program, settings, prepared): &(Program, Settings, Prepared)| {
             *program == watch.program && *settings == watch.settings && prepared.simulation.issued() <= watch.issue
         };
