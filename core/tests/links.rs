@@ -58,6 +58,17 @@ fn shapes() -> Vec<(&'static str, Document)> {
             },
         ),
         (
+            "the page, inside its second pass",
+            Document {
+                source: source.to_string(),
+                pipeline: vec![stage("copy-prop"), stage("dce")],
+                position: Some(Position { pass: 2, event: 1 }),
+                run: RunSettings { set: text(&[("x.coherence", "0.25")]), ..RunSettings::default() },
+                view: text(&[("scope", "rewrite")]),
+                ..Document::default()
+            },
+        ),
+        (
             "letters beyond ASCII",
             Document { source: format!("// größer, 大きい, 🧵\n{source}"), ..Document::default() },
         ),
