@@ -253,7 +253,13 @@ fn value_sources(launch: &Launch, func: &Function) -> Vec<ValueSource> {
             Fill::Texture { width, height, values } => {
                 Some(source(format!("texture {width} × {height}"), name, values))
             }
-            Fill::Draws(values) => Some(source("input".to_owned(), name, values)),
+            Fill::Draws(values) => {
+                // Lanes that all draw the same cannot disagree.
+                let is_uniform = func.inputs.values().any(|input| input.name == name && input.uniform);
+                let mut drawn = source(if is_uniform { "uniform input" } else { "input" }.to_owned(), name, values);
+                drawn.coherence = drawn.coherence.filter(|_| !is_uniform);
+                Some(drawn)
+            }
             Fill::Number(_) | Fill::Numbers(_) => None,
         }
     };

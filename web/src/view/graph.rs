@@ -9,6 +9,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{HtmlElement, PointerEvent, ResizeObserver, WheelEvent};
 use yew::{Callback, Html, KeyboardEvent, component, html, use_effect_with, use_mut_ref, use_node_ref, use_state};
 
+use super::change::with_code;
 use super::icons::Icon;
 use super::source::{heat_level, short_number};
 use super::{PaneProps, icon_button};
@@ -239,10 +240,18 @@ fn cause(graph: &message::Graph, selected: Option<&Selection>) -> Html {
             _ => graph.blocks.iter().find(|found| found.name == *block)?.divergent.clone(),
         }
     });
+    let cause = cause.unwrap_or_default();
+    let (first, rest) = cause.split_once(". ").unwrap_or((&cause, ""));
+    let swatch = html! { <span class="swatch divergent" aria-hidden="true" /> };
     html! {
-        <p class="cause" role="status" data-testid="cause">
-            if let Some(cause) = cause { <><span class="swatch divergent" aria-hidden="true" />{ cause }</> }
-        </p>
+        <div class="cause" role="status" data-testid="cause">
+            // The chain may be long; its first link says the most.
+            if !rest.is_empty() {
+                <details><summary>{ swatch }{ with_code(first) }</summary>{ with_code(rest) }</details>
+            } else if !first.is_empty() {
+                <>{ swatch }{ with_code(first) }</>
+            }
+        </div>
     }
 }
 
