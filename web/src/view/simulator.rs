@@ -56,6 +56,10 @@ fn machine(lab: &Lab, act: &Callback<Action>) -> Html {
         act.reform(move |event: Event| Action::Settings(edit(dom::value(&event).unwrap_or_default())))
     };
     let chosen = lab.settings.machine();
+    // With every key: whatever draws the page anew meanwhile would take away what is only typed.
+    let type_seed = act.reform(|event: InputEvent| {
+        Action::Settings(SettingsEdit::Seed(dom::value(&event).and_then(|value| value.parse().ok())))
+    });
     let has_cache = lab.settings.words.get("l1").is_none_or(|word| word != "off");
     let switch_cache = act.reform(|event: Event| Action::Settings(SettingsEdit::Cache(dom::is_checked(&event))));
     html! {
@@ -86,7 +90,7 @@ fn machine(lab: &Lab, act: &Callback<Action>) -> Html {
                 <span>{ "Seed" }</span>
                 <input type="number" min="0" step="1" placeholder="launch" class="seed" data-testid="seed"
                     value={lab.settings.seed.map(|seed| seed.to_string()).unwrap_or_default()}
-                    onchange={change(|value| SettingsEdit::Seed(value.parse().ok()))} />
+                    oninput={type_seed} />
             </label>
         </div>
     }
