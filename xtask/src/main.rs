@@ -51,3 +51,14 @@ fn main() -> anyhow::Result<()> {
         Command::Pack => pack::pack().map(|tarball| println!("{}", tarball.display())),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    /// Clap looks at a command's definition only when that command is used, so that a mistake in one shows nowhere else.
+    #[test]
+    fn every_command_is_well_defined() {
+        super::Arguments::command().debug_assert();
+    }
+}

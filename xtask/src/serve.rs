@@ -12,6 +12,7 @@ use tiny_http::{Header, Method, Request, Response, Server};
 use crate::{site, workspace};
 
 #[derive(clap::Args)]
+#[group(skip)]
 pub struct Options {
     /// The port; if it is taken, the next free one is used.
     #[arg(long, default_value_t = 8080)]
@@ -22,9 +23,6 @@ pub struct Options {
 
 /// How many ports are tried before the system chooses one.
 const PORTS_TRIED: u16 = 20;
-
-/// A browser opens up to six connections at once.
-const WORKERS: usize = 6;
 
 /// Builds the page and serves it until interrupted. A later `cargo xtask build` is served without a restart.
 pub fn serve(options: &Options) -> Result<()> {
@@ -37,23 +35,22 @@ pub fn serve(options: &Options) -> Result<()> {
     }
 }
 
-/// Serves `folder` from background threads on the first free of `ports` and returns the address to open.
+/// Serves `folder` in the background on the first free of `ports` and returns the address to open. Every request has a
+/// thread of its own: a browser may leave a large file unread for a while, and other requests must not wait for it.
 pub fn start(folder: &Path, ports: impl IntoIterator<Item = u16>) -> Result<String> {
     let mut problem = anyhow!("no port was given");
     for port in ports {
         match Server::http(("127.0.0.1", port)) {
             Ok(server) => {
                 let address = format!("http://{}/", server.server_addr());
-                let server = Arc::new(server);
-                for _ in 0..WORKERS {
-                    let (server, folder) = (server.clone(), folder.to_path_buf());
-                    thread::spawn(move || {
-                        for request in server.incoming_requests() {
-                            // A browser that hung up early is no problem of the server.
-                            let _ = answer(request, &folder);
-                        }
-                    });
-                }
+                let folder: Arc<Path> = folder.into();
+                thread::spawn(move || {
+                    for request in server.incoming_requests() {
+                        let folder = folder.clone();
+                        // A browser that hung up early is no problem of the server.
+                        thread::spawn(move || answer(request, &folder));
+                    }
+                });
                 return Ok(address);
             }
             Err(error) => problem = anyhow!("cannot listen on port {port}: {error}"),

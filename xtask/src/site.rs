@@ -13,6 +13,7 @@ use wasm_bindgen_cli_support::Bindgen;
 use crate::{budget, progress, setup, tools, workspace};
 
 #[derive(clap::Args)]
+#[group(skip)]
 pub struct Options {
     /// Build quickly and leave the wasm as large as it comes: for work on the page, not for its visitors.
     #[arg(long)]
