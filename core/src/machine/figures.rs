@@ -106,7 +106,8 @@ const VOLTA: &str = "Arafa et al. 2019 (V100)";
 const TURING: &str = "Arafa et al. 2019 (Turing)";
 const AMPERE: &str = "Abdelkhalik et al. 2022 (A100)";
 const HOPPER: &str = "Luo et al. 2025 (H800)";
-const THROUGHPUT: &str = "CUDA C++ Programming Guide, arithmetic throughput: 64 results a cycle over the class's";
+const THROUGHPUT: &str =
+    "CUDA C++ Programming Guide, arithmetic throughput: 64, the full rate, over the class's results a cycle";
 const WHITEPAPER: &str = "NVIDIA architecture whitepaper";
 
 /// The four measured machines, in the order of the arrays below.

@@ -190,9 +190,9 @@ impl<R: Reconvergence> Simulation<R> {
             instructions,
             result_hash: format!("{:016x}", self.result_hash()),
             occupancy: statistics.occupancy[..=warp_size as usize].to_vec(),
-            idle_cycles: IdleCause::ALL.iter().map(|&cause| (cause.name(), statistics.idle[cause as usize])).collect(),
-            loads: traffic.loads.iter().map(|(space, (count, _))| (*space, *count)).collect(),
-            stores: traffic.stores.iter().map(|(space, (count, _))| (*space, *count)).collect(),
+            idle_cycles: gather(IdleCause::ALL.iter().map(|&cause| (cause.name(), statistics.idle[cause as usize]))),
+            loads: gather(traffic.loads.iter().map(|(space, (count, _))| (*space, *count))),
+            stores: gather(traffic.stores.iter().map(|(space, (count, _))| (*space, *count))),
             sectors_per_request: share(global_load_transactions, global_loads),
             shared_bank_conflicts: sum(|counts| counts.conflicts),
             l1_hits: sum(|counts| counts.hits),
@@ -280,4 +280,11 @@ struct Traffic {
 /// Labels of the kernel stand as they are, those of functions behind the function's name.
 fn block_key(function: &str, label: &str, is_kernel: bool) -> String {
     if is_kernel { label.to_string() } else { format!("{function}.{label}") }
+}
+
+/// A map from pairs, one by one: collecting would sort them first, by code that is larger than all of this file's.
+fn gather(pairs: impl Iterator<Item = (&'static str, u64)>) -> BTreeMap<&'static str, u64> {
+    let mut map = BTreeMap::new();
+    map.extend(pairs);
+    map
 }

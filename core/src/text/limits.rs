@@ -19,6 +19,8 @@ pub const MAX_OPERANDS: usize = 1024;
 pub const MAX_ADDRESS_TERMS: usize = 16;
 /// Exits of a function.
 pub const MAX_EXITS: u32 = 4096;
+/// Cycles of one `work`: what the simulator counts for one issue.
+pub const MAX_WORK_CYCLES: u64 = 65_535;
 /// Blocks of a grid along x.
 pub const MAX_GRID_X: u64 = (1 << 31) - 1;
 /// Blocks of a grid along y and z.

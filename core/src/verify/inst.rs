@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 
 use crate::ir::{ArgKind, DstKind, FuncKind, Function, Inst, InstData, Op, Operand, ParamType, Reg, Type, TypeClass};
-use crate::text::{Part, describe_operand_kind, quoted};
+use crate::text::{MAX_WORK_CYCLES, Part, describe_operand_kind, quoted};
 
 use super::Verifier;
 
@@ -125,7 +125,13 @@ impl Verifier<'_> {
             (Operand::Const(bits), ArgKind::Value(ty) | ArgKind::LowBits(ty) | ArgKind::Any(ty)) => {
                 return self.constant(func, inst, part, *bits, ty);
             }
-            (Operand::Const(bits), ArgKind::Cycles) => return self.constant(func, inst, part, *bits, Type::U32),
+            (Operand::Const(bits), ArgKind::Cycles) => {
+                if *bits > MAX_WORK_CYCLES {
+                    let message = format!("`work` takes at most {MAX_WORK_CYCLES} cycles, not {bits}");
+                    self.report(func, inst, part, "constant-range", message);
+                }
+                true
+            }
             (Operand::Special(_), ArgKind::Value(ty)) => Type::U32.agrees_with(ty),
             (Operand::Special(_), ArgKind::LowBits(ty)) => Type::U32.agrees_with(ty) || widens(ty, Type::U32),
             (Operand::Special(_), ArgKind::Any(_)) => true,

@@ -1,5 +1,6 @@
 //! The change pane: the reason of the change that led to the position, and the compared texts.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use warpscope_engine::message::{DiffLine, Remark, Run, Scope};
@@ -133,7 +134,9 @@ fn Comparison(ComparisonProps { diff, selected, run, act }: &ComparisonProps) ->
         let lines = run.as_ref().map(|run| run.0.lines.clone()).unwrap_or_default();
         let hottest = lines.iter().map(|line| line.issues).max().unwrap_or(0);
         let entries = lines.into_iter().map(|line| (line.line, (line.issues, heat_level(line.issues, hottest))));
-        entries.collect::<std::collections::BTreeMap<_, _>>()
+        let mut by_line = BTreeMap::new();
+        by_line.extend(entries);
+        by_line
     });
     {
         let (opened, lines) = (opened.clone(), diff.clone());
@@ -216,7 +219,7 @@ fn Comparison(ComparisonProps { diff, selected, run, act }: &ComparisonProps) ->
 fn line_row(
     line: &DiffLine,
     selected: Option<&Selection>,
-    heat: &std::collections::BTreeMap<usize, (u64, f64)>,
+    heat: &BTreeMap<usize, (u64, f64)>,
     act: &Callback<Action>,
 ) -> Html {
     let (kind, sign, spoken) = match (line.before, line.after) {

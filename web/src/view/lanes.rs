@@ -1,7 +1,7 @@
 //! Where every lane is: the masks of the warps at one issue, and the reconvergence stack of the warp that issues next.
 
 use warpscope_engine::message::{Moment, WarpState};
-use yew::{Callback, Event, Html, component, html};
+use yew::{Callback, Html, InputEvent, component, html};
 
 use super::icons::Icon;
 use super::{PaneProps, icon_button, on, thousands};
@@ -32,7 +32,8 @@ pub fn Lanes(PaneProps { lab, act }: &PaneProps) -> Html {
     };
     let typed = {
         let act = act.clone();
-        Callback::from(move |event: Event| {
+        // At each key: a redraw in between would wipe what is half typed.
+        Callback::from(move |event: InputEvent| {
             if let Some(issue) = dom::value(&event).and_then(|value| value.parse().ok()) {
                 act.emit(Action::Watch(Watched { issue, playing: false, ..watched }));
             }
@@ -52,7 +53,7 @@ pub fn Lanes(PaneProps { lab, act }: &PaneProps) -> Html {
                 { icon_button(Icon::Forward, "Issue forward", ended, go(to(watched.issue + 1))) }
                 { icon_button(Icon::Last, "Last issue", ended, go(to(u64::from(u32::MAX)))) }
                 <label class="field"><span class="hidden">{ "Issue" }</span>
-                    <input type="number" min="0" class="issue" value={watched.issue.to_string()} onchange={typed} data-testid="issue" />
+                    <input type="number" min="0" class="issue" value={watched.issue.to_string()} oninput={typed} data-testid="issue" />
                 </label>
                 <span class="note" role="status" data-testid="moment">
                     { moment.map(|moment| format!("cycle {}{}", thousands(moment.cycle), if moment.ended { ", ended" } else { "" })).unwrap_or_default() }

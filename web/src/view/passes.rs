@@ -260,19 +260,25 @@ fn grip(
 }
 
 fn knob_field(knob: &KnobInfo, value: Option<&String>, stage: usize, act: &Callback<Action>) -> Html {
-    let turned = {
+    let turn = {
         let (act, name, default) = (act.clone(), knob.name.clone(), knob.default.clone());
-        Callback::from(move |event: Event| {
-            let value = dom::value(&event).filter(|value| *value != default && !value.is_empty());
+        move |value: Option<String>| {
+            let value = value.filter(|value| *value != default);
             act.emit(Action::Pipeline(PipelineEdit::Turn { stage, knob: name.clone(), value }));
-        })
+        }
     };
+    // At each key, since a redraw in between would wipe what is half typed; a field left empty means the default.
+    let typed = {
+        let turn = turn.clone();
+        Callback::from(move |event: InputEvent| turn(dom::value(&event)))
+    };
+    let turned = Callback::from(move |event: Event| turn(dom::value(&event).filter(|value| !value.is_empty())));
     let value = value.unwrap_or(&knob.default).clone();
     html! {
         <label class="field" title={knob.summary.clone()}>
             <span>{ &knob.name }</span>
             if knob.choices.is_empty() {
-                <input type="text" value={value} onchange={turned} spellcheck="false" />
+                <input type="text" value={value} oninput={typed} onchange={turned} spellcheck="false" />
             } else {
                 <select onchange={turned}>
                     { for knob.choices.iter().map(|choice| html! {

@@ -842,8 +842,8 @@ impl Decoder<'_, '_> {
         let dst = self.dst(reg, ty)?;
         let operands = data.args.iter().skip(1).map(|operand| self.value(operand, ty)).collect::<Result<_, _>>()?;
         decoded.kind = Kind::Work;
-        // Longer than that, and the cycles of a launch could overflow.
-        decoded.issue = cycles.clamp(1, u64::from(u16::MAX)) as u16;
+        // Even no work takes the cycle of its issue; the verifier has seen that it is not too long.
+        decoded.issue = u16::try_from(cycles.max(1)).map_err(|_| "`work` takes too many cycles")?;
         decoded.latency = decoded.issue;
         decoded.side = self.builder.program.works.len() as u32;
         self.builder.program.works.push(WorkSite { ty, dst, operands });
