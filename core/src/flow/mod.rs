@@ -4,7 +4,6 @@
 //! Values          which definition each use sees, joins included: the SSA lens
 //!  ├─▶ ValueUses            the other way round
 //!  ├─▶ ReachingDefinitions  the set of definitions behind a value
-//!  ├─▶ Predicates           which guards are the same, opposite, or known where
 //!  └─▶ Divergence           which values and branches differ between the lanes of a warp, and why
 //! Liveness        which registers are read later
 //! ```

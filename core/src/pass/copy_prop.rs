@@ -76,7 +76,7 @@ fn propagate_into<S: Listener>(view: &mut View<'_, S>, copies: &AvailableCopies,
     let mut refused = Vec::new();
     let mut propagation = Propagation { func, copies, guard: data.guard, done: &mut done, refused: &mut refused };
     propagation.replace_in_instruction(&mut changed);
-    let before = if S::LISTENS { instruction_text(func, inst) } else { String::new() };
+    let before = if S::LISTENS { instruction_text(view.module(), func, inst) } else { String::new() };
     for Replacement { copy, source } in refused {
         view.miss(|func| {
             let (copy_name, source_name) = (&func.regs[copy].name, source_text(func, source));

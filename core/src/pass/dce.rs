@@ -63,8 +63,9 @@ impl Pass for Dce {
 }
 
 fn remove<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst) {
+    let module = view.module();
     let mut rewrite = view.rewrite(|func| {
-        let (text, data) = (instruction_text(func, inst), &func.insts[inst]);
+        let (text, data) = (instruction_text(module, func, inst), &func.insts[inst]);
         let names: Vec<_> = data.dsts.iter().map(|&dst| format!("`{}`", func.regs[dst].name)).collect();
         let (rule, why) = if copies_itself(data) {
             ("self-copy", format!("{} already holds that", names.join(", ")))

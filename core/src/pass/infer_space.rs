@@ -72,10 +72,10 @@ fn is_generic_access(data: &InstData) -> bool {
 
 /// Names the space of one access, or says why not.
 fn name_space<S: Listener>(view: &mut View<'_, S>, origins: &Origins, inst: Inst) {
-    let func = view.func();
+    let (module, func) = (view.module(), view.func());
     let data = &func.insts[inst];
     let (Some(address), Some(block)) = (data.address(), func.inst_block(inst)) else { return };
-    let (origin, cause) = origins.of_address(view.module(), func, address);
+    let (origin, cause) = origins.of_address(module, func, address);
     let space = match origin {
         Origin::In(space) => space,
         Origin::Number => Space::Global,
@@ -85,8 +85,12 @@ fn name_space<S: Listener>(view: &mut View<'_, S>, origins: &Origins, inst: Inst
                 _ => "nothing tells which memory its address points into",
             };
             view.miss(|func| {
-                Remark::missed("generic", block, format!("`{}` stays generic: {why}", instruction_text(func, inst)))
-                    .at(inst)
+                Remark::missed(
+                    "generic",
+                    block,
+                    format!("`{}` stays generic: {why}", instruction_text(module, func, inst)),
+                )
+                .at(inst)
             });
             return;
         }
@@ -99,7 +103,7 @@ fn name_space<S: Listener>(view: &mut View<'_, S>, origins: &Origins, inst: Inst
         _ => None,
     };
     let mut rewrite = view.rewrite(|func| {
-        let text = instruction_text(func, inst);
+        let text = instruction_text(module, func, inst);
         let because = cause.map_or_else(String::new, |cause| format!(": its address comes from {cause}"));
         Remark::applied("space", block, format!("`{text}` goes to {space} memory{because}"))
             .at(inst)

@@ -88,8 +88,9 @@ fn make_constant_branches_plain<S: Listener>(view: &mut View<'_, S>) {
             None if all_one => (targets[0], "all its targets are one"),
             None => continue,
         };
+        let module = view.module();
         let mut rewrite = view.rewrite(|func| {
-            let text = instruction_text(func, inst);
+            let text = instruction_text(module, func, inst);
             Remark::applied(
                 "constant-branch",
                 block,

@@ -165,7 +165,7 @@ impl<'m> Verifier<'m> {
         if span == Span::default() {
             // An instruction that a pass has made stands nowhere in the source.
             let block = func.inst_block(inst).map_or("", |block| &func.blocks[block].name);
-            let text = instruction_text(func, inst);
+            let text = instruction_text(self.module, func, inst);
             let place = format!("{message} (in `{text}`, block {} of {})", quoted(block), quoted(&func.name));
             return Diagnostic::error(code, func.span, place);
         }

@@ -21,9 +21,9 @@ pub fn run(name: &str, module: &Module) -> Result<String, Failed> {
         "loops" => |_, func| loops(func),
         "control-dependence" => |_, func| control_dependence(func),
         "liveness" => |_, func| liveness(func),
-        "reaching-definitions" => |_, func| reaching_definitions(func),
-        "values" => |_, func| value_names(func),
-        "divergence" => |_, func| divergence(func),
+        "reaching-definitions" => reaching_definitions,
+        "values" => value_names,
+        "divergence" => divergence,
         "alias" => alias,
         _ => return Err(format!("there is no analysis `{name}`").into()),
     };
@@ -131,28 +131,32 @@ fn liveness(func: &Function) -> String {
 }
 
 /// One line an instruction that has something to say, under a line a block.
-fn each_inst(func: &Function, mut line: impl FnMut(warpscope_core::ir::Inst) -> Option<String>) -> String {
+fn each_inst(
+    module: &Module,
+    func: &Function,
+    mut line: impl FnMut(warpscope_core::ir::Inst) -> Option<String>,
+) -> String {
     let mut text = String::new();
     for block in func.block_order() {
         let _ = writeln!(text, "    {}:", label(func, block));
         for inst in func.block_insts(block) {
             if let Some(said) = line(inst) {
-                let _ = writeln!(text, "        {}: {said}", instruction_text(func, inst));
+                let _ = writeln!(text, "        {}: {said}", instruction_text(module, func, inst));
             }
         }
     }
     text
 }
 
-fn reaching_definitions(func: &Function) -> String {
+fn reaching_definitions(module: &Module, func: &Function) -> String {
     let cfg = Cfg::compute(func);
     let values = Values::compute(func, &cfg, &Dominators::compute(&cfg));
     let reaching = ReachingDefinitions::new(&values);
     let place = |definition: &ReachingDefinition| match definition {
         ReachingDefinition::Entry => "entry".to_string(),
-        ReachingDefinition::Inst { inst, .. } => format!("`{}`", instruction_text(func, *inst)),
+        ReachingDefinition::Inst { inst, .. } => format!("`{}`", instruction_text(module, func, *inst)),
     };
-    each_inst(func, |inst| {
+    each_inst(module, func, |inst| {
         let uses = func.insts[inst].uses();
         let said: Vec<String> = uses
             .iter()
@@ -166,7 +170,7 @@ fn reaching_definitions(func: &Function) -> String {
     })
 }
 
-fn value_names(func: &Function) -> String {
+fn value_names(module: &Module, func: &Function) -> String {
     let cfg = Cfg::compute(func);
     let values = Values::compute(func, &cfg, &Dominators::compute(&cfg));
     let mut text = String::new();
@@ -180,13 +184,13 @@ fn value_names(func: &Function) -> String {
     let names = |list: &[warpscope_core::flow::Value]| -> String {
         list.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
     };
-    text + &each_inst(func, |inst| {
+    text + &each_inst(module, func, |inst| {
         let (used, defined) = (names(values.used(inst)), names(values.defined(inst)));
         Some(format!("reads [{used}], writes [{defined}]"))
     })
 }
 
-fn divergence(func: &Function) -> String {
+fn divergence(module: &Module, func: &Function) -> String {
     let cfg = Cfg::compute(func);
     let (dominators, post_dominators) = (Dominators::compute(&cfg), PostDominators::compute(&cfg));
     let values = Values::compute(func, &cfg, &dominators);
@@ -212,7 +216,7 @@ fn divergence(func: &Function) -> String {
             for &value in values.defined(inst) {
                 let said =
                     if divergence.is_divergent(value) { why(Subject::Value(value)) } else { "uniform".to_string() };
-                let _ = writeln!(text, "        {}: {said}", instruction_text(func, inst));
+                let _ = writeln!(text, "        {}: {said}", instruction_text(module, func, inst));
             }
         }
     }
@@ -234,10 +238,16 @@ fn alias(module: &Module, func: &Function) -> String {
     };
     let mut text = String::new();
     for (index, (first, a)) in accesses.iter().enumerate() {
-        let _ = writeln!(text, "    {}", instruction_text(func, *first));
+        let _ = writeln!(text, "    {}", instruction_text(module, func, *first));
         for (second, b) in &accesses[index + 1..] {
             let relations = [Moment::Same, Moment::Any].map(|moment| word(alias.relation(a, b, moment)));
-            let _ = writeln!(text, "        {:<6}{:<6}{}", relations[0], relations[1], instruction_text(func, *second));
+            let _ = writeln!(
+                text,
+                "        {:<6}{:<6}{}",
+                relations[0],
+                relations[1],
+                instruction_text(module, func, *second)
+            );
         }
     }
     text

@@ -213,7 +213,7 @@ fn warp_state(prepared: &Prepared, view: &WarpView) -> WarpState {
 }
 
 fn inst_text(prepared: &Prepared, func: Func, inst: Inst) -> String {
-    warpscope_core::text::instruction_text(&prepared.module.funcs[func], inst)
+    warpscope_core::text::instruction_text(&prepared.module, &prepared.module.funcs[func], inst)
 }
 
 fn stack_entry(entry: Entry, label: impl Fn(u32) -> String) -> StackEntry {

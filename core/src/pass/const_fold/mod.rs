@@ -83,8 +83,9 @@ fn settle_guard<S: Listener>(view: &mut View<'_, S>, copies: &AvailableCopies, b
     let holds = value != guard.negated;
     // A register that is written nowhere else keeps a definition, of the value that unwritten registers have.
     let sole = data.dsts.iter().find(|&&dst| copies.is_defined_once(dst)).copied();
+    let module = view.module();
     let mut rewrite = view.rewrite(|func| {
-        let (text, name) = (instruction_text(func, inst), &func.regs[guard.reg].name);
+        let (text, name) = (instruction_text(module, func, inst), &func.regs[guard.reg].name);
         let word = if value { "true" } else { "false" };
         let (rule, outcome) = match (holds, sole) {
             (true, _) => ("guard-true", "its guard always holds"),
@@ -121,8 +122,9 @@ fn fold<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst, fast_math
         if simpler == *data {
             break;
         }
+        let module = view.module();
         let mut rewrite = view.rewrite(|func| {
-            let text = instruction_text(func, inst);
+            let text = instruction_text(module, func, inst);
             Remark::applied(finding.rule, block, format!("`{text}` becomes simpler: {}", finding.why)).at(inst)
         });
         rewrite.replace(inst, simpler);
@@ -130,8 +132,9 @@ fn fold<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst, fast_math
     if !fast_math {
         let found = identities::find(&view.func().insts[inst], true);
         if let Some(finding) = found {
+            let module = view.module();
             view.miss(|func| {
-                let text = instruction_text(func, inst);
+                let text = instruction_text(module, func, inst);
                 let message = format!("`{text}` stays: {} only for real numbers (--fast-math)", finding.why);
                 Remark::missed(finding.rule, block, message).at(inst)
             });

@@ -136,11 +136,9 @@ pub fn print_function(module: &Module, id: Func, func: &Function) -> String {
     printer.out
 }
 
-/// The text of one instruction, as remarks quote it. Without the module at hand, functions and globals are printed as
-/// their ids.
-pub fn instruction_text(func: &Function, inst: Inst) -> String {
-    let module = Module::default();
-    let mut printer = Printer::new(&module);
+/// The text of one instruction, as remarks quote it.
+pub fn instruction_text(module: &Module, func: &Function, inst: Inst) -> String {
+    let mut printer = Printer::new(module);
     printer.inst(func, &func.insts[inst]);
     printer.out
 }
