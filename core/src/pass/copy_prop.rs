@@ -24,7 +24,7 @@ use super::available_copies::{AvailableCopies, Lookup, Source};
 use super::{Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
 use crate::ir::{Address, AddressBase, ArgKind, Block, Function, Guard, Inst, InstData, Operand, Reg};
-use crate::text::instruction_text;
+use crate::text::{constant_text, instruction_text};
 use crate::view::{Listener, View};
 
 /// See the file's head.
@@ -79,10 +79,14 @@ fn propagate_into<S: Listener>(view: &mut View<'_, S>, copies: &AvailableCopies,
     let before = if S::LISTENS { instruction_text(view.module(), func, inst) } else { String::new() };
     for Replacement { copy, source } in refused {
         view.miss(|func| {
-            let (copy_name, source_name) = (&func.regs[copy].name, source_text(func, source));
+            let (copy_name, source_name) = (&func.regs[copy].name, source_text(func, copy, source));
+            let overwritten = copies.lookup(copy, func.insts[inst].guard) == Lookup::Overwritten(source);
             let why = match source {
-                Source::Reg(reg) if copies.lookup(copy, func.insts[inst].guard) == Lookup::Overwritten(source) => {
+                Source::Reg(reg) if overwritten => {
                     format!("`{}` may be overwritten between the copy and this use", func.regs[reg].name)
+                }
+                Source::Const(_) if overwritten => {
+                    format!("`{copy_name}` may be overwritten between the copy and this use")
                 }
                 Source::Reg(reg) => format!("`{source_name}` has type {}, which does not fit here", func.regs[reg].ty),
                 Source::Const(_) => "a constant cannot stand there".into(),
@@ -103,7 +107,9 @@ fn propagate_into<S: Listener>(view: &mut View<'_, S>, copies: &AvailableCopies,
 fn explain(func: &Function, block: Block, inst: Inst, before: &str, done: &[Replacement]) -> Remark {
     let parts: Vec<String> = done
         .iter()
-        .map(|one| format!("`{}` instead of its copy `{}`", source_text(func, one.source), func.regs[one.copy].name))
+        .map(|one| {
+            format!("`{}` instead of its copy `{}`", source_text(func, one.copy, one.source), func.regs[one.copy].name)
+        })
         .collect();
     let rule = match done[0].source {
         Source::Reg(_) => "copy",
@@ -111,15 +117,18 @@ fn explain(func: &Function, block: Block, inst: Inst, before: &str, done: &[Repl
     };
     let mut remark = Remark::applied(rule, block, format!("`{before}` reads {}", parts.join(" and "))).at(inst);
     for one in done {
-        remark = remark.with("copy", Fact::Reg(one.copy)).with("source", Fact::Text(source_text(func, one.source)));
+        remark = remark
+            .with("copy", Fact::Reg(one.copy))
+            .with("source", Fact::Text(source_text(func, one.copy, one.source)));
     }
     remark
 }
 
-fn source_text(func: &Function, source: Source) -> String {
+/// The source as the text would write it; a constant has the type of its copy.
+fn source_text(func: &Function, copy: Reg, source: Source) -> String {
     match source {
         Source::Reg(reg) => func.regs[reg].name.clone(),
-        Source::Const(bits) => format!("{bits}"),
+        Source::Const(bits) => constant_text(bits, func.regs[copy].ty),
     }
 }
 

@@ -16,6 +16,7 @@ mod suggestion;
 pub use diagnostic::{Diagnostic, Diagnostics, Label, LineIndex, MAX_REPORTED, Position, Severity, Suggestion, quoted};
 pub use inference::inferred_types;
 pub use limits::*;
+pub use number::constant_text;
 pub use parser::{Parsed, describe_kind as describe_operand_kind, parse};
 pub use place::{Part, part_span};
 pub use printer::{LineMap, LineOwner, Printed, instruction_text, print, print_function, print_with_lines};

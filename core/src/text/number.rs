@@ -194,6 +194,13 @@ impl Number {
     }
 }
 
+/// A constant as an operand of that type is written.
+pub fn constant_text(bits: u64, ty: Type) -> String {
+    let mut text = String::new();
+    write_constant(&mut text, bits, ty, false);
+    text
+}
+
 /// Writes a constant of a type. `plain_names` says that `inf` and `nan` mean numbers, because no register has that
 /// name.
 pub(crate) fn write_constant(out: &mut String, bits: u64, ty: Type, plain_names: bool) {
