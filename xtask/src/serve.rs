@@ -1,13 +1,14 @@
 //! A static file server for `dist/`, on this machine only.
 
-use std::fs;
-use std::io::Cursor;
-use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::net::TcpListener;
+use std::path::Path;
 use std::thread;
 
 use anyhow::{Result, anyhow};
-use tiny_http::{Header, Method, Request, Response, Server};
+use axum::Router;
+use axum::http::header::{self, HeaderName, HeaderValue};
+use tower_http::services::ServeDir;
+use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::{site, workspace};
 
@@ -35,96 +36,100 @@ pub fn serve(options: &Options) -> Result<()> {
     }
 }
 
-/// Serves `folder` in the background on the first free of `ports` and returns the address to open. Every request has a
-/// thread of its own: a browser may leave a large file unread for a while, and other requests must not wait for it.
+/// Serves `folder` in the background on the first free of `ports` and returns the address to open.
 pub fn start(folder: &Path, ports: impl IntoIterator<Item = u16>) -> Result<String> {
+    let listener = first_free(ports)?;
+    let address = format!("http://{}/", listener.local_addr()?);
+    listener.set_nonblocking(true)?;
+    let files = files_of(folder);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    thread::spawn(move || {
+        let served = runtime.block_on(async {
+            let listener = tokio::net::TcpListener::from_std(listener)?;
+            axum::serve(listener, files).await
+        });
+        if let Err(error) = served {
+            eprintln!("the server ended: {error}");
+        }
+    });
+    Ok(address)
+}
+
+fn first_free(ports: impl IntoIterator<Item = u16>) -> Result<TcpListener> {
     let mut problem = anyhow!("no port was given");
     for port in ports {
-        match Server::http(("127.0.0.1", port)) {
-            Ok(server) => {
-                let address = format!("http://{}/", server.server_addr());
-                let folder: Arc<Path> = folder.into();
-                thread::spawn(move || {
-                    for request in server.incoming_requests() {
-                        let folder = folder.clone();
-                        // A browser that hung up early is no problem of the server.
-                        thread::spawn(move || answer(request, &folder));
-                    }
-                });
-                return Ok(address);
-            }
+        match TcpListener::bind(("127.0.0.1", port)) {
+            Ok(listener) => return Ok(listener),
             Err(error) => problem = anyhow!("cannot listen on port {port}: {error}"),
         }
     }
     Err(problem)
 }
 
-fn answer(request: Request, folder: &Path) -> std::io::Result<()> {
-    if !matches!(request.method(), Method::Get | Method::Head) {
-        return request.respond(plain(405, "only GET and HEAD are answered here"));
-    }
-    let found = file_for(request.url(), folder).and_then(|file| Some((fs::read(&file).ok()?, file)));
-    match found {
-        Some((contents, file)) => {
-            let response = Response::from_data(contents)
-                .with_header(header("Content-Type", mime_type(&file)))
-                // A rebuilt page shows at the next reload.
-                .with_header(header("Cache-Control", "no-cache"))
-                .with_header(header("X-Content-Type-Options", "nosniff"));
-            request.respond(response)
-        }
-        None => request.respond(plain(404, "not here")),
-    }
+/// Answers GET and HEAD with the files of `folder`, and never with one outside it.
+fn files_of(folder: &Path) -> Router {
+    Router::new()
+        .fallback_service(ServeDir::new(folder))
+        // A rebuilt page shows at the next reload.
+        .layer(always(header::CACHE_CONTROL, "no-cache"))
+        .layer(always(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
 }
 
-/// The file of `folder` that `url` names; none for what would lead out of it.
-fn file_for(url: &str, folder: &Path) -> Option<PathBuf> {
-    let path = url.split(['?', '#']).next()?;
-    let relative = Path::new(path.trim_start_matches('/'));
-    let inside = relative.components().all(|part| matches!(part, Component::Normal(_)));
-    if !inside {
-        return None;
-    }
-    let file = folder.join(relative);
-    Some(if file.is_dir() { file.join("index.html") } else { file })
-}
-
-fn mime_type(file: &Path) -> &'static str {
-    match file.extension().and_then(|extension| extension.to_str()) {
-        Some("html") => "text/html; charset=utf-8",
-        Some("js" | "mjs") => "text/javascript; charset=utf-8",
-        Some("css") => "text/css; charset=utf-8",
-        Some("json" | "map") => "application/json",
-        Some("wasm") => "application/wasm",
-        Some("svg") => "image/svg+xml",
-        Some("png") => "image/png",
-        Some("ico") => "image/x-icon",
-        Some("woff2") => "font/woff2",
-        Some("wir" | "ptx" | "cu" | "txt" | "md") => "text/plain; charset=utf-8",
-        _ => "application/octet-stream",
-    }
-}
-
-fn header(name: &str, value: &str) -> Header {
-    Header::from_bytes(name, value).expect("our headers are ASCII")
-}
-
-fn plain(status: u16, text: &str) -> Response<Cursor<Vec<u8>>> {
-    Response::from_string(text).with_status_code(status)
+fn always(name: HeaderName, value: &'static str) -> SetResponseHeaderLayer<HeaderValue> {
+    SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{file_for, start};
-    use std::net::TcpListener;
+    use std::fs;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
     use std::path::Path;
+    use std::time::Duration;
+
+    use super::start;
+
+    /// The answer to a request for `path`, the connection left open as browsers leave it.
+    fn ask(connection: &mut TcpStream, path: &str) -> String {
+        write!(connection, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("a request can be sent");
+        let mut answer = [0; 1024];
+        let length = connection.read(&mut answer).expect("an answer comes in time");
+        String::from_utf8_lossy(&answer[..length]).into_owned()
+    }
+
+    fn connect(address: &str) -> TcpStream {
+        let host = address.trim_start_matches("http://").trim_end_matches('/');
+        let connection = TcpStream::connect(host).expect("the server listens");
+        connection.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout can be set");
+        connection
+    }
 
     #[test]
-    fn nothing_outside_the_folder_is_served() {
-        let folder = Path::new("site");
-        assert_eq!(file_for("/../secret", folder), None);
-        assert_eq!(file_for("/a/../../secret", folder), None);
-        assert_eq!(file_for("/page.js?v=1", folder), Some(folder.join("page.js")));
+    fn files_have_their_types_and_nothing_outside_is_served() {
+        let folder = std::env::temp_dir().join(format!("warpscope-serve-{}", std::process::id()));
+        fs::create_dir_all(folder.join("inside")).expect("a temporary folder");
+        fs::write(folder.join("secret.txt"), "secret").expect("a file");
+        fs::write(folder.join("inside/index.html"), "<p>page</p>").expect("a file");
+        fs::write(folder.join("inside/page.wasm"), "wasm").expect("a file");
+        let address = start(&folder.join("inside"), [0]).expect("a free port");
+        let page = ask(&mut connect(&address), "/");
+        assert!(page.contains("200 OK") && page.contains("text/html") && page.contains("no-cache"), "{page}");
+        let wasm = ask(&mut connect(&address), "/page.wasm?v=1");
+        assert!(wasm.contains("200 OK") && wasm.contains("application/wasm"), "{wasm}");
+        for outside in ["/../secret.txt", "/a/../../secret.txt", "/%2e%2e/secret.txt"] {
+            let answer = ask(&mut connect(&address), outside);
+            assert!(answer.contains("404") && !answer.contains("200 OK"), "{outside}: {answer}");
+        }
+        fs::remove_dir_all(folder).expect("the temporary folder goes");
+    }
+
+    #[test]
+    fn connections_that_stay_open_keep_nobody_waiting() {
+        let address = start(Path::new("site"), [0]).expect("a free port");
+        let mut connections: Vec<_> = (0..64).map(|_| connect(&address)).collect();
+        for connection in &mut connections {
+            assert!(ask(connection, "/nothing").contains("404"));
+        }
     }
 
     #[test]
