@@ -1,212 +1,484 @@
-//! Every arithmetic opcode against plain Rust, on random operands that favour the edges of their types.
-// `a < b || a > b` is the ordered `ne`: unlike `a != b` it is false where one of them is NaN.
-#![allow(clippy::double_comparisons)]
+//! Every opcode that computes in each lane by itself, for every type that it takes: integers against 128-bit integers,
+//! floats against the exact arithmetic of [`super::exact`].
 
-use super::run;
-use proptest::prelude::*;
-use std::fmt::Write;
+use super::exact::{self, DIRECTIONS, Direction, F32, F64, Format};
+use super::operands::{check, check_on, computed, width};
+use std::collections::BTreeSet;
+use warpscope_core::ir::{Op, Opcode, Type};
 
-type Reference = fn(u64, u64, u64) -> u64;
+const INTEGERS: [&str; 6] = ["u16", "s16", "u32", "s32", "u64", "s64"];
+const FLOATS: [&str; 3] = ["f16", "f32", "f64"];
 
-/// What visible NaN is.
-fn f32_bits(value: f32) -> u64 {
-    if value.is_nan() { 0x7FFF_FFFF } else { u64::from(value.to_bits()) }
+/// An integer's value.
+fn value(bits: u64, ty: &str) -> i128 {
+    let width = width(ty);
+    let extended = if ty.starts_with('s') { (bits << (64 - width)) as i64 >> (64 - width) } else { 0 };
+    if ty.starts_with('s') { extended.into() } else { bits.into() }
 }
 
-fn f64_bits(value: f64) -> u64 {
-    if value.is_nan() { 0x7FFF_FFFF_FFFF_FFFF } else { value.to_bits() }
+/// The low bits.
+fn low(value: i128, width: u32) -> u64 {
+    value as u64 & (u64::MAX >> (64 - width))
 }
 
-fn f(bits: u64) -> f32 {
-    f32::from_bits(bits as u32)
+/// The whole product as a two's complement number of 128 bits.
+fn product(a: u64, b: u64, ty: &str) -> i128 {
+    value(a, ty).wrapping_mul(value(b, ty))
 }
 
-fn d(bits: u64) -> f64 {
-    f64::from_bits(bits)
+/// The high half of a product.
+fn high(a: u64, b: u64, ty: &str) -> u64 {
+    let bits = width(ty);
+    let wide = product(a, b, ty);
+    if ty.starts_with('s') { low(wide >> bits, bits) } else { low((wide as u128 >> bits) as i128, bits) }
 }
 
-fn s(bits: u64) -> i32 {
-    bits as i32
+/// The type of twice the width.
+fn twice(ty: &str) -> String {
+    format!("{}{}", &ty[..1], 2 * width(ty))
 }
 
-fn word(value: i32) -> u64 {
-    u64::from(value as u32)
-}
-
-fn w(bits: u64) -> i64 {
-    bits as i64
-}
-
-/// PTX's `prmt` without a mode.
-fn prmt(a: u64, b: u64, selector: u64) -> u64 {
-    let bytes = (a & 0xFFFF_FFFF) | b << 32;
-    (0..4).fold(0, |result, at| {
-        let choice = selector >> (4 * at) & 0xF;
-        let byte = bytes >> (8 * (choice & 7)) & 0xFF;
-        let byte = if choice & 8 == 0 {
-            byte
-        } else if byte & 0x80 == 0 {
-            0
-        } else {
-            0xFF
+#[test]
+fn integers_wrap() {
+    for ty in INTEGERS {
+        let bits = width(ty);
+        let is = |bits: u64| value(bits, ty);
+        let all_ones = low(-1, bits);
+        let two = |name: &str, reference: &dyn Fn(i128, i128) -> i128| {
+            check(&format!("$ = {name}.{ty} a, b"), &[ty, ty], ty, |x| low(reference(is(x[0]), is(x[1])), bits));
         };
-        result | byte << (8 * at)
-    })
-}
-
-/// PTX's `bfe`, whose field may reach beyond the top; the sign bit is then the number's own.
-fn bfe(a: u64, position: u64, length: u64, signed: bool) -> u64 {
-    let (position, length) = (position & 0xFF, length & 0xFF);
-    let bit = |at: u64| if at < 32 { a >> at & 1 } else { 0 };
-    let sign = if signed && length > 0 { bit((position + length - 1).min(31)) } else { 0 };
-    let fill = |at: u64| if at < length && position + at < 32 { bit(position + at) } else { sign };
-    (0..32).fold(0, |result, at| result | fill(at) << at)
-}
-
-/// PTX's `bfi`: `length` bits of `a` into `b`.
-fn bfi(a: u64, b: u64, position: u64, length: u64) -> u64 {
-    let inside = |at: u64| at >= position && at < position + length;
-    (0..32).fold(0, |result, at| result | (if inside(at) { a >> (at - position) & 1 } else { b >> at & 1 }) << at)
-}
-
-/// The opcode with its operands, the type of `a b c`, the type of the result, and what it is.
-const OPERATIONS: &[(&str, &str, &str, Reference)] = &[
-    ("add.u32 a, b", "u32", "u32", |a, b, _| a.wrapping_add(b) & 0xFFFF_FFFF),
-    ("sub.u32 a, b", "u32", "u32", |a, b, _| a.wrapping_sub(b) & 0xFFFF_FFFF),
-    ("mul.u32 a, b", "u32", "u32", |a, b, _| a.wrapping_mul(b) & 0xFFFF_FFFF),
-    ("mul.hi.u32 a, b", "u32", "u32", |a, b, _| (a * b) >> 32),
-    ("mul.hi.s32 a, b", "s32", "u32", |a, b, _| ((i64::from(s(a)) * i64::from(s(b))) >> 32) as u64 & 0xFFFF_FFFF),
-    ("mul.wide.u32 a, b", "u32", "u64", |a, b, _| a * b),
-    ("mul.wide.s32 a, b", "s32", "u64", |a, b, _| (i64::from(s(a)) * i64::from(s(b))) as u64),
-    ("mad.u32 a, b, c", "u32", "u32", |a, b, c| a.wrapping_mul(b).wrapping_add(c) & 0xFFFF_FFFF),
-    ("div.u32 a, b", "u32", "u32", |a, b, _| a.checked_div(b).unwrap_or(0xFFFF_FFFF)),
-    ("div.s32 a, b", "s32", "u32", |a, b, _| if b == 0 { 0xFFFF_FFFF } else { word(s(a).wrapping_div(s(b))) }),
-    ("neg.s32 a", "s32", "u32", |a, _, _| word(s(a).wrapping_neg())),
-    ("abs.s32 a", "s32", "u32", |a, _, _| word(s(a).wrapping_abs())),
-    ("min.u32 a, b", "u32", "u32", |a, b, _| a.min(b)),
-    ("max.u32 a, b", "u32", "u32", |a, b, _| a.max(b)),
-    ("min.s32 a, b", "s32", "u32", |a, b, _| word(s(a).min(s(b)))),
-    ("max.s32 a, b", "s32", "u32", |a, b, _| word(s(a).max(s(b)))),
-    ("and.b32 a, b", "b32", "u32", |a, b, _| a & b),
-    ("or.b32 a, b", "b32", "u32", |a, b, _| a | b),
-    ("xor.b32 a, b", "b32", "u32", |a, b, _| a ^ b),
-    ("not.b32 a", "b32", "u32", |a, _, _| !a & 0xFFFF_FFFF),
-    ("shl.b32 a, b", "b32", "u32", |a, b, _| if b > 31 { 0 } else { a << b & 0xFFFF_FFFF }),
-    ("shr.u32 a, b", "u32", "u32", |a, b, _| if b > 31 { 0 } else { a >> b }),
-    ("shr.s32 a, b", "s32", "u32", |a, b, _| word(s(a) >> b.min(31))),
-    ("bfe.u32 a, b, c", "u32", "u32", |a, b, c| bfe(a, b, c, false)),
-    ("bfe.s32 a, b, c", "s32", "u32", |a, b, c| bfe(a, b, c, true)),
-    ("bfi.b32 a, b, 5, 11", "b32", "u32", |a, b, _| bfi(a, b, 5, 11)),
-    ("bfi.b32 a, b, 25, 11", "b32", "u32", |a, b, _| bfi(a, b, 25, 11)),
-    ("popc.b32 a", "b32", "u32", |a, _, _| u64::from(a.count_ones())),
-    ("clz.b32 a", "b32", "u32", |a, _, _| u64::from((a as u32).leading_zeros())),
-    ("brev.b32 a", "b32", "u32", |a, _, _| u64::from((a as u32).reverse_bits())),
-    ("prmt.b32 a, b, c", "b32", "u32", prmt),
-    ("add.u64 a, b", "u64", "u64", |a, b, _| a.wrapping_add(b)),
-    ("mul.u64 a, b", "u64", "u64", |a, b, _| a.wrapping_mul(b)),
-    ("mul.hi.u64 a, b", "u64", "u64", |a, b, _| ((u128::from(a) * u128::from(b)) >> 64) as u64),
-    ("mul.hi.s64 a, b", "s64", "u64", |a, b, _| ((i128::from(w(a)) * i128::from(w(b))) >> 64) as u64),
-    ("div.s64 a, b", "s64", "u64", |a, b, _| if b == 0 { !0 } else { w(a).wrapping_div(w(b)) as u64 }),
-    ("div.u64 a, b", "u64", "u64", |a, b, _| a.checked_div(b).unwrap_or(!0)),
-    ("min.s64 a, b", "s64", "u64", |a, b, _| w(a).min(w(b)) as u64),
-    ("clz.b64 a", "b64", "u32", |a, _, _| u64::from(a.leading_zeros())),
-    ("popc.b64 a", "b64", "u32", |a, _, _| u64::from(a.count_ones())),
-    ("brev.b64 a", "b64", "u64", |a, _, _| a.reverse_bits()),
-    ("add.f32 a, b", "f32", "f32", |a, b, _| f32_bits(f(a) + f(b))),
-    ("sub.f32 a, b", "f32", "f32", |a, b, _| f32_bits(f(a) - f(b))),
-    ("mul.f32 a, b", "f32", "f32", |a, b, _| f32_bits(f(a) * f(b))),
-    ("fma.f32 a, b, c", "f32", "f32", |a, b, c| f32_bits(f(a).mul_add(f(b), f(c)))),
-    ("div.rn.f32 a, b", "f32", "f32", |a, b, _| f32_bits(f(a) / f(b))),
-    ("sqrt.rn.f32 a", "f32", "f32", |a, _, _| f32_bits(f(a).sqrt())),
-    ("rcp.rn.f32 a", "f32", "f32", |a, _, _| f32_bits(1.0 / f(a))),
-    ("neg.f32 a", "f32", "f32", |a, _, _| f32_bits(-f(a))),
-    ("abs.f32 a", "f32", "f32", |a, _, _| f32_bits(f(a).abs())),
-    ("add.sat.f32 a, b", "f32", "f32", |a, b, _| {
-        let sum = f(a) + f(b);
-        if sum.is_nan() || sum <= 0.0 { 0 } else { f32_bits(sum.min(1.0)) }
-    }),
-    ("add.f64 a, b", "f64", "f64", |a, b, _| f64_bits(d(a) + d(b))),
-    ("mul.f64 a, b", "f64", "f64", |a, b, _| f64_bits(d(a) * d(b))),
-    ("fma.f64 a, b, c", "f64", "f64", |a, b, c| f64_bits(d(a).mul_add(d(b), d(c)))),
-    ("div.f64 a, b", "f64", "f64", |a, b, _| f64_bits(d(a) / d(b))),
-    ("sqrt.f64 a", "f64", "f64", |a, _, _| f64_bits(d(a).sqrt())),
-    ("cvt.rn.f32.s32 a", "s32", "f32", |a, _, _| f32_bits(s(a) as f32)),
-    ("cvt.rn.f32.u64 a", "u64", "f32", |a, _, _| f32_bits(a as f32)),
-    ("cvt.rn.f64.s64 a", "s64", "f64", |a, _, _| f64_bits(w(a) as f64)),
-    ("cvt.rn.f32.f64 a", "f64", "f32", |a, _, _| f32_bits(d(a) as f32)),
-    ("cvt.f64.f32 a", "f32", "f64", |a, _, _| f64_bits(f64::from(f(a)))),
-    ("cvt.s64.s32 a", "s32", "u64", |a, _, _| i64::from(s(a)) as u64),
-    ("cvt.u32.u64 a", "u64", "u32", |a, _, _| a & 0xFFFF_FFFF),
-];
-
-/// The result of an operation for each triple of operands.
-fn computed(operation: &str, from: &str, to: &str, operands: &[[u64; 3]]) -> Vec<u64> {
-    let memory = from.replace(['s', 'u', 'f'], "b");
-    let mut source = format!(
-        "kernel k(x: ptr.global, y: ptr.global, z: ptr.global, r: ptr.global) {{\nentry:\n    i = mov.u32 %tid\n    \
-         a = ld.global.{from} x[i]\n    b = ld.global.{from} y[i]\n    c = ld.global.{from} z[i]\n    \
-         v = {operation}\n    st.global.{to} r[i], v\n    exit\n}}\nlaunch k {{\n    block {}\n",
-        operands.len()
-    );
-    for (at, name) in ["x", "y", "z"].into_iter().enumerate() {
-        let elements: Vec<String> = operands.iter().map(|triple| format!("{:#x}", triple[at])).collect();
-        let _ = writeln!(source, "    {name} = buffer {memory}[{}] {{ {} }}", operands.len(), elements.join(", "));
-    }
-    let _ = writeln!(source, "    r = buffer {}[{}] const 0\n}}", to.replace(['s', 'u', 'f'], "b"), operands.len());
-    run(&source).buffer("r").to_vec()
-}
-
-/// Bits of 64: edges of every type as often as anything else.
-fn bits() -> impl Strategy<Value = u64> {
-    prop_oneof![
-        any::<u64>(),
-        any::<f32>().prop_map(|value| u64::from(value.to_bits())),
-        any::<f64>().prop_map(f64::to_bits),
-        0u64..40,
-        (0u32..64).prop_map(|shift| 1 << shift),
-        (0u32..64).prop_map(|shift| u64::MAX >> shift),
-        prop::sample::select(vec![0x7F80_0000, 0xFF80_0000, 0x8000_0000, 1, 0x7FC0_0000, 0x3F80_0000, 0x007F_FFFF]),
-        prop::sample::select(vec![f64::INFINITY, -0.0, 1.0, f64::MIN_POSITIVE, f64::MAX]).prop_map(f64::to_bits),
-    ]
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(12) })]
-
-    #[test]
-    fn every_operation_is_what_rust_computes(triples in prop::collection::vec([bits(), bits(), bits()], 32)) {
-        for &(operation, from, to, reference) in OPERATIONS {
-            let mask = if from.ends_with("64") { u64::MAX } else { 0xFFFF_FFFF };
-            let operands: Vec<[u64; 3]> = triples.iter().map(|triple| triple.map(|bits| bits & mask)).collect();
-            for (operands, found) in operands.iter().zip(computed(operation, from, to, &operands)) {
-                let [a, b, c] = *operands;
-                let expected = reference(a, b, c);
-                prop_assert_eq!(found, expected, "{} of {:#x}, {:#x}, {:#x}", operation, a, b, c);
-            }
+        two("add", &|a, b| a + b);
+        two("sub", &|a, b| a - b);
+        two("mul", &|a, b| a.wrapping_mul(b));
+        two("mul.lo", &|a, b| a.wrapping_mul(b));
+        two("min", &|a, b| a.min(b));
+        two("max", &|a, b| a.max(b));
+        // Division by zero gives all ones; the one overflow, of the least number by -1, wraps.
+        two("div", &|a, b| if b == 0 { all_ones.into() } else { a / b });
+        two("rem", &|a, b| if b == 0 { all_ones.into() } else { a % b });
+        check(&format!("$ = mul.hi.{ty} a, b"), &[ty, ty], ty, |x| high(x[0], x[1], ty));
+        check(&format!("$ = mad.{ty} a, b, c"), &[ty, ty, ty], ty, |x| {
+            low(product(x[0], x[1], ty).wrapping_add(is(x[2])), bits)
+        });
+        check(&format!("$ = mad.hi.{ty} a, b, c"), &[ty, ty, ty], ty, |x| {
+            low(i128::from(high(x[0], x[1], ty)) + is(x[2]), bits)
+        });
+        if bits < 64 {
+            let wide = twice(ty);
+            check(&format!("$ = mul.wide.{ty} a, b"), &[ty, ty], &wide, |x| low(product(x[0], x[1], ty), 2 * bits));
+            check(&format!("$ = mad.wide.{ty} a, b, c"), &[ty, ty, &wide], &wide, |x| {
+                low(product(x[0], x[1], ty) + value(x[2], &wide), 2 * bits)
+            });
+        }
+        if ty.starts_with('s') {
+            check(&format!("$ = neg.{ty} a"), &[ty], ty, |x| low(-is(x[0]), bits));
+            check(&format!("$ = abs.{ty} a"), &[ty], ty, |x| low(is(x[0]).abs(), bits));
         }
     }
+}
 
-    #[test]
-    fn comparisons_are_ieee(triples in prop::collection::vec([bits(), bits(), bits()], 32)) {
-        type Compare = fn(f32, f32) -> bool;
-        let comparisons: [(&str, Compare); 8] = [
-            ("eq", |a, b| a == b),
-            ("ne", |a, b| a < b || a > b),
-            ("lt", |a, b| a < b),
-            ("ge", |a, b| a >= b),
-            ("ltu", |a, b| a < b || a.is_nan() || b.is_nan()),
-            ("neu", |a, b| a != b),
-            ("num", |a, b| !a.is_nan() && !b.is_nan()),
-            ("nan", |a, b| a.is_nan() || b.is_nan()),
-        ];
-        let operands: Vec<[u64; 3]> = triples.iter().map(|triple| triple.map(|bits| bits & 0xFFFF_FFFF)).collect();
-        for (name, compare) in comparisons {
-            // The first line is there because `computed` writes `v = ` before the text.
-            let operation = format!("mov.u32 0\n    p = setp.{name}.f32 a, b\n    v = selp.u32 1, 0, p");
-            let found = computed(&operation, "f32", "u32", &operands);
-            for (&[a, b, _], found) in operands.iter().zip(found) {
-                prop_assert_eq!(found, u64::from(compare(f(a), f(b))), "{} of {:#x}, {:#x}", name, a, b);
+#[test]
+fn saturating_integers_stay_in_their_range() {
+    let clamp = |value: i128| low(value.clamp(i32::MIN.into(), i32::MAX.into()), 32);
+    let is = |bits: u64| value(bits, "s32");
+    check("$ = add.sat.s32 a, b", &["s32"; 2], "s32", |x| clamp(is(x[0]) + is(x[1])));
+    check("$ = sub.sat.s32 a, b", &["s32"; 2], "s32", |x| clamp(is(x[0]) - is(x[1])));
+    check("$ = mad.hi.sat.s32 a, b, c", &["s32"; 3], "s32", |x| clamp(((is(x[0]) * is(x[1])) >> 32) + is(x[2])));
+}
+
+#[test]
+fn bits_by_bits() {
+    for bits in [16u32, 32, 64] {
+        let ty = format!("b{bits}");
+        let ty = ty.as_str();
+        let mask = u64::MAX >> (64 - bits);
+        check(&format!("$ = and.{ty} a, b"), &[ty, ty], ty, |x| x[0] & x[1]);
+        check(&format!("$ = or.{ty} a, b"), &[ty, ty], ty, |x| x[0] | x[1]);
+        check(&format!("$ = xor.{ty} a, b"), &[ty, ty], ty, |x| x[0] ^ x[1]);
+        check(&format!("$ = not.{ty} a"), &[ty], ty, |x| !x[0] & mask);
+        // A shift by the width or more leaves nothing, or the sign.
+        let shift = |value: i128, amount: u64| value >> amount.min(127);
+        check(&format!("$ = shl.{ty} a, b"), &[ty, "u32"], ty, |x| {
+            if x[1] < u64::from(bits) { x[0] << x[1] & mask } else { 0 }
+        });
+        check(&format!("$ = shr.{ty} a, b"), &[ty, "u32"], ty, |x| low(shift(x[0].into(), x[1]), bits));
+        for ty in [format!("u{bits}"), format!("s{bits}")] {
+            check(&format!("$ = shr.{ty} a, b"), &[&ty, "u32"], &ty, |x| low(shift(value(x[0], &ty), x[1]), bits));
+        }
+    }
+}
+
+#[test]
+fn fields_and_counts() {
+    for bits in [32u32, 64] {
+        let ty = format!("b{bits}");
+        let ty = ty.as_str();
+        let bit = |word: u64, at: u64| word >> at & 1;
+        let width = u64::from(bits);
+        check(&format!("$ = popc.{ty} a"), &[ty], "u32", |x| (0..width).map(|at| bit(x[0], at)).sum());
+        check(&format!("$ = clz.{ty} a"), &[ty], "u32", |x| {
+            (0..width).rev().take_while(|&at| bit(x[0], at) == 0).count() as u64
+        });
+        check(&format!("$ = brev.{ty} a"), &[ty], ty, |x| {
+            (0..width).fold(0, |word, at| word | bit(x[0], at) << (width - 1 - at))
+        });
+        // The manual's loops, word for word; positions and lengths count modulo 256.
+        check(&format!("$ = bfi.{ty} a, b, c, d"), &[ty, ty, "u32", "u32"], ty, |x| {
+            let (position, length) = (x[2] & 0xFF, x[3] & 0xFF);
+            (0..length)
+                .filter(|at| position + at < width)
+                .fold(x[1], |word, at| word & !(1 << (position + at)) | bit(x[0], at) << (position + at))
+        });
+        for ty in [format!("u{bits}"), format!("s{bits}")] {
+            check(&format!("$ = bfe.{ty} a, b, c"), &[&ty, "u32", "u32"], &ty, |x| {
+                let (position, length) = (x[1] & 0xFF, x[2] & 0xFF);
+                let is_unsigned = ty.starts_with('u');
+                let sign =
+                    if is_unsigned || length == 0 { 0 } else { bit(x[0], (position + length - 1).min(width - 1)) };
+                let inside = |at: u64| at < length && position + at < width;
+                (0..width).fold(0, |word, at| word | if inside(at) { bit(x[0], position + at) } else { sign } << at)
+            });
+        }
+    }
+}
+
+#[test]
+fn funnel_shifts() {
+    for (clamps, name) in [(false, "wrap"), (true, "clamp")] {
+        let amount = |bits: u64| if clamps { bits.min(32) } else { bits & 31 };
+        let both = |x: &[u64]| u128::from(x[1] << 32 | x[0]);
+        check(&format!("$ = shf.l.{name}.b32 a, b, c"), &["b32", "b32", "u32"], "b32", |x| {
+            (both(x) << amount(x[2]) >> 32) as u64 & 0xFFFF_FFFF
+        });
+        check(&format!("$ = shf.r.{name}.b32 a, b, c"), &["b32", "b32", "u32"], "b32", |x| {
+            (both(x) >> amount(x[2])) as u64 & 0xFFFF_FFFF
+        });
+    }
+}
+
+#[test]
+fn byte_permutations() {
+    let byte = |x: &[u64], index: u64| (x[1] << 32 | x[0]) >> (8 * index) & 0xFF;
+    check("$ = prmt.b32 a, b, c", &["b32"; 3], "b32", |x| {
+        (0..4).fold(0, |word, at| {
+            let selector = x[2] >> (4 * at) & 0xF;
+            let picked = byte(x, selector & 7);
+            word | if selector < 8 { picked } else { (picked >> 7) * 0xFF } << (8 * at)
+        })
+    });
+    // The manual's tables, highest byte first, by the selector's low two bits.
+    let modes = [
+        ("f4e", [[3, 2, 1, 0], [4, 3, 2, 1], [5, 4, 3, 2], [6, 5, 4, 3]]),
+        ("b4e", [[5, 6, 7, 0], [6, 7, 0, 1], [7, 0, 1, 2], [0, 1, 2, 3]]),
+        ("rc8", [[0, 0, 0, 0], [1, 1, 1, 1], [2, 2, 2, 2], [3, 3, 3, 3]]),
+        ("ecl", [[3, 2, 1, 0], [3, 2, 1, 1], [3, 2, 2, 2], [3, 3, 3, 3]]),
+        ("ecr", [[0, 0, 0, 0], [1, 1, 1, 0], [2, 2, 1, 0], [3, 2, 1, 0]]),
+        ("rc16", [[1, 0, 1, 0], [3, 2, 3, 2], [1, 0, 1, 0], [3, 2, 3, 2]]),
+    ];
+    for (mode, table) in modes {
+        check(&format!("$ = prmt.b32.{mode} a, b, c"), &["b32"; 3], "b32", |x| {
+            table[(x[2] & 3) as usize].iter().fold(0, |word, &index| word << 8 | byte(x, index))
+        });
+    }
+}
+
+#[test]
+fn carries_go_out_and_come_in() {
+    for ty in ["u32", "s32", "u64", "s64"] {
+        let bits = width(ty);
+        // As a number that carries: the low half, then the carry.
+        let check_both = |text: &str, types: &[&str], reference: &dyn Fn(&[u64]) -> i128| {
+            let has_carry = text.contains(".cc");
+            let result = if has_carry { "{$, o}" } else { "$" };
+            check(&format!("{result} = {text}"), types, ty, |x| low(reference(x), bits));
+            if has_carry {
+                check(&format!("{{t, o}} = {text}\n$ = selp.u32 1, 0, o"), types, "u32", |x| {
+                    (reference(x) >> bits) as u64 & 1
+                });
             }
+        };
+        let unsigned = |bits: u64| i128::from(bits);
+        let low_product = |x: &[u64]| unsigned(low(product(x[0], x[1], ty), bits));
+        let high_product = |x: &[u64]| unsigned(high(x[0], x[1], ty));
+        check_both(&format!("add.cc.{ty} a, b"), &[ty, ty], &|x| unsigned(x[0]) + unsigned(x[1]));
+        check_both(&format!("sub.cc.{ty} a, b"), &[ty, ty], &|x| unsigned(x[0]) - unsigned(x[1]));
+        check_both(&format!("mad.cc.{ty} a, b, c"), &[ty; 3], &|x| low_product(x) + unsigned(x[2]));
+        check_both(&format!("mad.hi.cc.{ty} a, b, c"), &[ty; 3], &|x| high_product(x) + unsigned(x[2]));
+        for cc in ["", ".cc"] {
+            let three = [ty, ty, "pred"];
+            check_both(&format!("addc{cc}.{ty} a, b, c"), &three, &|x| {
+                unsigned(x[0]) + unsigned(x[1]) + unsigned(x[2])
+            });
+            check_both(&format!("subc{cc}.{ty} a, b, c"), &three, &|x| {
+                unsigned(x[0]) - unsigned(x[1]) - unsigned(x[2])
+            });
+            let four = [ty, ty, ty, "pred"];
+            check_both(&format!("madc{cc}.{ty} a, b, c, d"), &four, &|x| {
+                low_product(x) + unsigned(x[2]) + unsigned(x[3])
+            });
+            check_both(&format!("madc.hi{cc}.{ty} a, b, c, d"), &four, &|x| {
+                high_product(x) + unsigned(x[2]) + unsigned(x[3])
+            });
+            // The carry in may be negated.
+            check_both(&format!("addc{cc}.{ty} a, b, !c"), &three, &|x| {
+                unsigned(x[0]) + unsigned(x[1]) + 1 - unsigned(x[2])
+            });
+        }
+    }
+}
+
+#[test]
+fn a_sum_of_256_bits_by_a_chain_of_carries() {
+    let text = "{s0, o} = add.cc.u64 a, b\n{s1, o} = addc.cc.u64 c, d, o\n{s2, o} = addc.cc.u64 a, c, o\n\
+                $ = addc.u64 b, d, o";
+    check(text, &["u64"; 4], "u64", |x| {
+        let part = |at: usize, other: usize, carry: u128| u128::from(x[at]) + u128::from(x[other]) + carry;
+        let first = part(0, 1, 0);
+        let second = part(2, 3, first >> 64);
+        let third = part(0, 2, second >> 64);
+        part(1, 3, third >> 64) as u64
+    });
+}
+
+#[test]
+fn floats_round_once_in_every_direction() {
+    type Binary = fn(Format, u64, u64, Direction) -> u64;
+    let operations: [(&str, Binary); 4] =
+        [("add", exact::add), ("sub", exact::sub), ("mul", exact::mul), ("div", exact::div)];
+    for ty in FLOATS {
+        let format = Format::of(ty);
+        for (name, direction) in DIRECTIONS {
+            for (operation, reference) in operations {
+                if operation == "div" && ty == "f16" {
+                    continue;
+                }
+                check(&format!("$ = {operation}.{name}.{ty} a, b"), &[ty, ty], ty, |x| {
+                    reference(format, x[0], x[1], direction)
+                });
+            }
+            let fused = |x: &[u64]| exact::fma(format, x[0], x[1], x[2], direction);
+            check(&format!("$ = fma.{name}.{ty} a, b, c"), &[ty; 3], ty, fused);
+            if ty != "f16" {
+                check(&format!("$ = mad.{name}.{ty} a, b, c"), &[ty; 3], ty, fused);
+                check(&format!("$ = sqrt.{name}.{ty} a"), &[ty], ty, |x| exact::sqrt(format, x[0], direction));
+                check(&format!("$ = rcp.{name}.{ty} a"), &[ty], ty, |x| {
+                    exact::div(format, format.one(), x[0], direction)
+                });
+            }
+        }
+        // Rounding left out is to nearest.
+        check(&format!("$ = add.{ty} a, b"), &[ty, ty], ty, |x| exact::add(format, x[0], x[1], Direction::Nearest));
+        check(&format!("$ = fma.{ty} a, b, c"), &[ty; 3], ty, |x| {
+            exact::fma(format, x[0], x[1], x[2], Direction::Nearest)
+        });
+    }
+}
+
+/// Sums and products that fall on ties, or just beside them, where a second rounding would show.
+#[test]
+fn fused_products_that_a_second_rounding_would_spoil() {
+    for ty in FLOATS {
+        let format = Format::of(ty);
+        let (one, step) = (format.one(), 1u64 << format.fraction);
+        let sign = 1u64 << (format.exponent + format.fraction);
+        let mut operands = Vec::new();
+        for (a, b) in [(1, 1), (1, 3), (2, 5), (step / 2, 1), (step - 1, step - 1), (step / 2 + 1, step / 2)] {
+            for tiny in [0, 1, 1 << format.fraction, one - (step * u64::from(format.fraction + 2))] {
+                for sign in [0, sign] {
+                    operands.push(vec![one + a, one + b, tiny | sign]);
+                    operands.push(vec![one + a, (one + b) | sign, one - step * u64::from(format.fraction) + tiny % 7]);
+                }
+            }
+        }
+        for (name, direction) in DIRECTIONS {
+            check_on(&format!("$ = fma.{name}.{ty} a, b, c"), &[ty; 3], ty, &operands, |x| {
+                exact::fma(format, x[0], x[1], x[2], direction)
+            });
+        }
+    }
+}
+
+#[test]
+fn signs_minima_and_maxima_of_floats() {
+    for ty in FLOATS {
+        let format = Format::of(ty);
+        let sign = format.nan() + 1;
+        check(&format!("$ = neg.{ty} a"), &[ty], ty, |x| format.canonical(x[0] ^ sign));
+        check(&format!("$ = abs.{ty} a"), &[ty], ty, |x| format.canonical(x[0] & !sign));
+        check(&format!("$ = min.{ty} a, b"), &[ty, ty], ty, |x| exact::min(format, x[0], x[1]));
+        check(&format!("$ = max.{ty} a, b"), &[ty, ty], ty, |x| exact::max(format, x[0], x[1]));
+        if ty != "f16" {
+            // The second operand with the sign of the first. The one NaN is positive.
+            check(&format!("$ = copysign.{ty} a, b"), &[ty, ty], ty, |x| {
+                let negative = format.negative(x[0]) && !format.is_nan(x[0]);
+                format.canonical(format.magnitude(x[1]) | if negative { sign } else { 0 })
+            });
+        }
+    }
+}
+
+#[test]
+fn flushed_and_saturated_floats() {
+    for (ty, formats) in [("f32", F32), ("f16", exact::F16)] {
+        let format = formats;
+        let flush = |bits: u64| format.flush(bits);
+        let nearest = Direction::Nearest;
+        for (suffix, flushes, saturates) in [(".ftz", true, false), (".sat", false, true), (".ftz.sat", true, true)] {
+            let before = |bits: u64| if flushes { flush(bits) } else { bits };
+            let behind = |bits: u64| {
+                let bits = if flushes { flush(bits) } else { bits };
+                if saturates { format.saturate(bits) } else { bits }
+            };
+            type Binary = fn(Format, u64, u64, Direction) -> u64;
+            for (name, reference) in
+                [("add", exact::add as Binary), ("sub", exact::sub as Binary), ("mul", exact::mul as Binary)]
+            {
+                check(&format!("$ = {name}{suffix}.{ty} a, b"), &[ty, ty], ty, |x| {
+                    behind(reference(format, before(x[0]), before(x[1]), nearest))
+                });
+            }
+            check(&format!("$ = fma{suffix}.{ty} a, b, c"), &[ty; 3], ty, |x| {
+                behind(exact::fma(format, before(x[0]), before(x[1]), before(x[2]), nearest))
+            });
+        }
+        for (name, reference) in
+            [("min", exact::min as fn(Format, u64, u64) -> u64), ("max", exact::max as fn(Format, u64, u64) -> u64)]
+        {
+            check(&format!("$ = {name}.ftz.{ty} a, b"), &[ty, ty], ty, |x| {
+                flush(reference(format, flush(x[0]), flush(x[1])))
+            });
+        }
+        let sign = format.nan() + 1;
+        check(&format!("$ = neg.ftz.{ty} a"), &[ty], ty, |x| format.canonical(flush(x[0]) ^ sign));
+        check(&format!("$ = abs.ftz.{ty} a"), &[ty], ty, |x| format.canonical(flush(x[0]) & !sign));
+    }
+    let flush = |bits: u64| F32.flush(bits);
+    for (name, direction) in DIRECTIONS {
+        check(&format!("$ = div.{name}.ftz.f32 a, b"), &["f32"; 2], "f32", |x| {
+            flush(exact::div(F32, flush(x[0]), flush(x[1]), direction))
+        });
+        check(&format!("$ = sqrt.{name}.ftz.f32 a"), &["f32"], "f32", |x| {
+            flush(exact::sqrt(F32, flush(x[0]), direction))
+        });
+        check(&format!("$ = rcp.{name}.ftz.f32 a"), &["f32"], "f32", |x| {
+            flush(exact::div(F32, F32.one(), flush(x[0]), direction))
+        });
+        check(&format!("$ = mul.{name}.sat.f32 a, b"), &["f32"; 2], "f32", |x| {
+            F32.saturate(exact::mul(F32, x[0], x[1], direction))
+        });
+    }
+    check("$ = add.sat.f64 a, b", &["f64"; 2], "f64", |x| {
+        F64.saturate(exact::add(F64, x[0], x[1], Direction::Nearest))
+    });
+}
+
+/// The definition: `rcp`, `sqrt` and `div` are correctly rounded in their approximate forms too.
+#[test]
+fn approximate_forms_of_exact_functions_are_rounded_to_nearest() {
+    let nearest = Direction::Nearest;
+    for (suffix, flushes) in [("", false), (".ftz", true)] {
+        let flush = |bits: u64| if flushes { F32.flush(bits) } else { bits };
+        for form in ["approx", "full"] {
+            check(&format!("$ = div.{form}{suffix}.f32 a, b"), &["f32"; 2], "f32", |x| {
+                flush(exact::div(F32, flush(x[0]), flush(x[1]), nearest))
+            });
+        }
+        check(&format!("$ = sqrt.approx{suffix}.f32 a"), &["f32"], "f32", |x| {
+            flush(exact::sqrt(F32, flush(x[0]), nearest))
+        });
+        check(&format!("$ = rcp.approx{suffix}.f32 a"), &["f32"], "f32", |x| {
+            flush(exact::div(F32, F32.one(), flush(x[0]), nearest))
+        });
+    }
+}
+
+/// The definition: the double-precision function of `libm`, rounded once to single precision. The host's own functions
+/// say that it is also within one unit in the last place of the truth.
+#[test]
+fn approximate_functions_are_libms_rounded_once() {
+    type Function = fn(f64) -> f64;
+    let functions: [(&str, Function, Function); 5] = [
+        ("sin", libm::sin, f64::sin),
+        ("cos", libm::cos, f64::cos),
+        ("ex2", libm::exp2, f64::exp2),
+        ("lg2", libm::log2, f64::log2),
+        ("rsqrt", |x| 1.0 / libm::sqrt(x), |x| 1.0 / x.sqrt()),
+    ];
+    for (name, definition, host) in functions {
+        for (suffix, flushes) in [("", false), (".approx", false), (".approx.ftz", true)] {
+            let flush = |bits: u64| if flushes { F32.flush(bits) } else { bits };
+            check(&format!("$ = {name}{suffix}.f32 a"), &["f32"], "f32", |x| {
+                let operand = f64::from(f32::from_bits(flush(x[0]) as u32));
+                let defined = F32.canonical((definition(operand) as f32).to_bits().into());
+                let truth = F32.canonical((host(operand) as f32).to_bits().into());
+                let steps = (defined as i64 - truth as i64).abs();
+                assert!(steps <= 1, "{name} of {operand:e} is {steps} steps away");
+                flush(defined)
+            });
+        }
+    }
+    check("$ = rsqrt.approx.f64 a", &["f64"], "f64", |x| F64.canonical((1.0 / f64::from_bits(x[0]).sqrt()).to_bits()));
+}
+
+#[test]
+fn moves_and_packing() {
+    for ty in ["b16", "b32", "b64", "u16", "s32", "u64"] {
+        check(&format!("$ = mov.{ty} a"), &[ty], ty, |x| x[0]);
+    }
+    for ty in FLOATS {
+        check(&format!("$ = mov.{ty} a"), &[ty], ty, |x| Format::of(ty).canonical(x[0]));
+    }
+    check("$ = mov.b32 {a, b}", &["b16", "b16"], "b32", |x| x[0] | x[1] << 16);
+    check("$ = mov.b64 {a, b}", &["b32", "b32"], "b64", |x| x[0] | x[1] << 32);
+    check("$ = mov.b64 {a, b, c, d}", &["b16"; 4], "b64", |x| x[0] | x[1] << 16 | x[2] << 32 | x[3] << 48);
+    check("$ = mov.b16 {a, b}", &["b8"; 2], "b16", |x| x[0] | x[1] << 8);
+    check("$ = mov.b32 {a, b, c, d}", &["b8"; 4], "b32", |x| x[0] | x[1] << 8 | x[2] << 16 | x[3] << 24);
+    check("{t, $} = mov.b64 a", &["b64"], "b32", |x| x[0] >> 32);
+    check("{$, t} = mov.b32 a", &["b32"], "b16", |x| x[0] & 0xFFFF);
+    check("{s, t, u, $} = mov.b64 a", &["b64"], "b16", |x| x[0] >> 48);
+    check("{s, t, $, u} = mov.b32 a", &["b32"], "b8", |x| x[0] >> 16 & 0xFF);
+}
+
+#[test]
+fn selections() {
+    for ty in ["b16", "b32", "b64", "u16", "s16", "u32", "s32", "u64", "s64", "f16", "f32", "f64"] {
+        let visible = |bits: u64| if ty.starts_with('f') { Format::of(ty).canonical(bits) } else { bits };
+        check(&format!("$ = selp.{ty} a, b, c"), &[ty, ty, "pred"], ty, |x| visible(x[usize::from(x[2] == 0)]));
+        check(&format!("$ = selp.{ty} a, b, !c"), &[ty, ty, "pred"], ty, |x| visible(x[usize::from(x[2] != 0)]));
+    }
+}
+
+/// Whatever the operands, `work` is the same function of them; and a float lies in [1, 2).
+#[test]
+fn work_is_a_function_of_its_operands() {
+    let operands: Vec<Vec<u64>> = (0..64).map(|at| vec![at % 8, at / 8]).collect();
+    for ty in ["u16", "s32", "b64"] {
+        let results = computed(&format!("$ = work.{ty} 5, a, b"), &[ty, ty], ty, &operands);
+        let distinct: BTreeSet<u64> = results.iter().copied().collect();
+        assert_eq!(distinct.len(), 64, "operands in another order are other operands");
+        assert_eq!(
+            results,
+            computed(&format!("$ = work.{ty} 9, a, b"), &[ty, ty], ty, &operands),
+            "the time is no operand"
+        );
+    }
+    for ty in FLOATS {
+        let format = Format::of(ty);
+        for result in computed(&format!("$ = work.{ty} 5, a, b"), &[ty, ty], ty, &operands) {
+            assert!((format.one()..2 * (format.one() + (1 << format.fraction)) - format.one()).contains(&result));
+            assert_eq!(result >> format.fraction, format.one() >> format.fraction, "{ty}: {result:#x}");
+        }
+    }
+}
+
+/// Every root that computes in each lane by itself, with every type that it takes, can be decoded.
+#[test]
+fn no_opcode_is_without_an_operation() {
+    use warpscope_core::sim::lanes::select;
+    let shaped = [Op::In, Op::Work, Op::Setp, Op::Cvt, Op::ShfL, Op::ShfR];
+    for &op in Op::ALL.iter().filter(|op| op.is_pure() && !shaped.contains(op)) {
+        for ty in Type::ALL.into_iter().filter(|&ty| op.allows(ty) && ty.bits() > 8) {
+            assert!(select(Opcode::new(op, ty)).is_some(), "{}.{ty}", op.name());
         }
     }
 }

@@ -2,10 +2,14 @@
 //! together, outside values, errors, and time on the machine whose every instruction takes one cycle.
 
 mod arithmetic;
+mod comparisons;
 mod control;
+mod conversions;
 mod cost;
 mod errors;
+mod exact;
 mod memory;
+mod operands;
 mod profile;
 mod together;
 

@@ -168,7 +168,14 @@ pub fn extend(ty: Type) -> LaneOp {
 
 /// The step of `.ftz`, if the type has one.
 pub fn flush(ty: Type) -> Option<LaneOp> {
-    (ty == Type::F32).then_some(op1!(f32 => f32, Real::flush))
+    fn half(file: &mut LaneFile, slots: &Slots, mask: u32) {
+        each1(file, slots, mask, F16::flush);
+    }
+    match ty {
+        Type::F16 => Some(half),
+        Type::F32 => Some(op1!(f32 => f32, Real::flush)),
+        _ => None,
+    }
 }
 
 /// The step of a float's `.sat`.
