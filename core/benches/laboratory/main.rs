@@ -6,6 +6,7 @@
 
 mod clock;
 mod graphs;
+mod inputs;
 mod programs;
 mod report;
 mod simulator;
@@ -15,9 +16,7 @@ fn main() {
     if report::chosen("clock") {
         report::time("clock", None, "ns/call", 1, None, clock::now);
     }
-    if report::chosen("graphs") {
-        graphs::measure();
-    }
+    graphs::measure();
     programs::measure();
     if report::chosen("simulator") {
         simulator::measure();
