@@ -135,6 +135,23 @@ export interface SimulateOptions extends ParseOptions {
   fuel?: number;
   /** Whether the answer holds the memory at the end. Default: false. */
   dump?: boolean;
+  /** Whether the answer says what ran how often. Default: false. */
+  profile?: boolean;
+}
+
+/** Executions by threads, and by at least one lane of a warp. */
+export interface Count {
+  lanes: number;
+  warps: number;
+}
+
+/** What ran how often in a function. */
+export interface Profile {
+  edges: ({ from: string; to: string } & Count)[];
+  /** Acyclic paths as Ball and Larus define them. */
+  paths: ({ blocks: string[] } & Count)[];
+  /** Writes, `write` being which one of its block and register; `zero_…` are those that gave zero. */
+  zeros: ({ block: string; register: string; write: number; zero_lanes: number; zero_warps: number } & Count)[];
 }
 
 /** What a run found. Numbers that JSON has not are the strings `nan`, `inf` and `-inf`. */
@@ -163,6 +180,8 @@ export interface Simulated {
   result_hash: string;
   /** Only with `dump`: the elements of each buffer. */
   memory?: Record<string, (number | string)[]>;
+  /** Only with `profile`: by function. */
+  profile?: Record<string, Profile>;
   [more: string]: unknown;
 }
 

@@ -44,6 +44,42 @@ pub struct Source {
     pub dialect: Dialect,
 }
 
+/// A program that can be worked with.
+pub struct Program {
+    /// What could be read.
+    pub module: Module,
+    /// Has it kernels or functions that could not be read? Their errors have been reported.
+    pub lacks_kernels: bool,
+}
+
+impl Program {
+    /// The kernel of that name, for whoever cannot do without it.
+    pub fn kernel(&self, name: &str) -> Result<Func, Failure> {
+        self.module
+            .kernels()
+            .find(|&kernel| self.module.funcs[kernel].name == name)
+            .ok_or_else(|| self.lacks("kernel", name))
+    }
+
+    /// The kernel or function of that name, for whoever cannot do without it.
+    pub fn function(&self, name: &str) -> Result<Func, Failure> {
+        self.module.func_by_name(name).ok_or_else(|| self.lacks("kernel or function", name))
+    }
+
+    /// A slip of the command line, unless the program may have it in what could not be read.
+    fn lacks(&self, what: &str, name: &str) -> Failure {
+        if self.lacks_kernels {
+            return Failure::Program(format!("error: no {what} `{name}` among those that could be read\n"));
+        }
+        Failure::usage(format!("the program has no {what} `{name}`"))
+    }
+
+    /// Ends a command that was to work on all of the program: badly, if it was not all there.
+    pub fn worked_on_all(&self) -> Result<(), Failure> {
+        if self.lacks_kernels { Err(Failure::Negative) } else { Ok(()) }
+    }
+}
+
 impl Input {
     /// Reads the text.
     pub fn read(&self) -> Result<Source, Failure> {
@@ -90,18 +126,18 @@ impl Source {
 
     /// Reads the text as a program and reports what is wrong with it. Errors end the command, unless it is PTX some of
     /// whose kernels are good. Importing PTX is syntactic, so the spaces of its accesses are inferred here.
-    pub fn load(&self) -> Result<Module, Failure> {
-        let mut program = self.program();
-        let has_kernels = program.module.kernels().next().is_some();
-        let report = self.render(&program.diagnostics);
-        if program.has_errors() && !(self.dialect == Dialect::Ptx && has_kernels) {
+    pub fn load(&self) -> Result<Program, Failure> {
+        let Parsed { mut module, diagnostics, .. } = self.program();
+        let lacks_kernels = diagnostics.iter().any(Diagnostic::is_error);
+        let report = self.render(&diagnostics);
+        if lacks_kernels && !(self.dialect == Dialect::Ptx && module.kernels().next().is_some()) {
             return Err(Failure::Program(report));
         }
         output::notice(&report);
         if self.dialect == Dialect::Ptx {
-            infer_spaces(&mut program.module);
+            infer_spaces(&mut module);
         }
-        Ok(program.module)
+        Ok(Program { module, lacks_kernels })
     }
 
     /// Diagnostics as a shell shows them.

@@ -4,14 +4,8 @@ use crate::failure::Failure;
 use crate::output;
 use crate::source::Input;
 
-#[derive(clap::Args)]
-pub struct Options {
-    #[command(flatten)]
-    input: Input,
-}
-
-pub fn run(options: &Options) -> Result<(), Failure> {
-    let source = options.input.read()?;
+pub fn run(input: &Input) -> Result<(), Failure> {
+    let source = input.read()?;
     let program = source.program();
     let report = source.render(&program.diagnostics);
     if program.has_errors() {

@@ -4,11 +4,11 @@ use serde_json::json;
 use warpscope_core::equivalence::{Comparison, Counterexample, Difference, Verdict, compare};
 use warpscope_core::ir::{Func, Launch, Module};
 use warpscope_core::ptx::derive_launch;
+use warpscope_core::report::Element;
 
-use super::sim::number;
 use crate::failure::Failure;
 use crate::output;
-use crate::source::{Dialect, Source};
+use crate::source::{Dialect, Program, Source};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -41,9 +41,14 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let comparison = Comparison { trials: options.trials, tolerance: options.tolerance, ..Comparison::default() };
     let mut compared_in_all = 0;
     let mut skipped_in_all = 0;
-    for (name, a, b) in kernels(options, &first, &second)? {
-        let launch = launch_of(&first, &second, &name, a);
-        match compare((&first, a), (&second, b), &launch, &comparison) {
+    if options.kernel.is_none() {
+        first.worked_on_all().and_then(|()| second.worked_on_all())?;
+    }
+    let pairs = kernels(options, &first, &second)?;
+    let (first, second) = (&first.module, &second.module);
+    for (name, a, b) in pairs {
+        let launch = launch_of(first, second, &name, a);
+        match compare((first, a), (second, b), &launch, &comparison) {
             Verdict::Different(found) => {
                 different(options, &name, &found)?;
                 return Err(Failure::Negative);
@@ -70,24 +75,16 @@ pub fn run(options: &Options) -> Result<(), Failure> {
 }
 
 /// The kernels that are compared.
-fn kernels(options: &Options, first: &Module, second: &Module) -> Result<Vec<(String, Func, Func)>, Failure> {
+fn kernels(options: &Options, first: &Program, second: &Program) -> Result<Vec<(String, Func, Func)>, Failure> {
+    let name_of = |kernel: Func| first.module.funcs[kernel].name.clone();
     let names: Vec<String> = match &options.kernel {
         Some(name) => vec![name.clone()],
-        None => first.kernels().map(|kernel| first.funcs[kernel].name.clone()).collect(),
+        None => first.module.kernels().map(name_of).collect(),
     };
-    let find = |module: &Module, file: &str, name: &str| {
-        let kernel = module.kernels().find(|&kernel| module.funcs[kernel].name == name);
-        kernel.ok_or_else(|| Failure::usage(format!("{file} has no kernel `{name}`")))
-    };
-    let pairs: Result<Vec<_>, Failure> = names
-        .into_iter()
-        .map(|name| Ok((name.clone(), find(first, &options.first, &name)?, find(second, &options.second, &name)?)))
-        .collect();
-    let pairs = pairs?;
-    if pairs.is_empty() {
+    if names.is_empty() {
         return Err(Failure::usage(format!("{} has no kernel", options.first)));
     }
-    Ok(pairs)
+    names.into_iter().map(|name| Ok((name.clone(), first.kernel(&name)?, second.kernel(&name)?))).collect()
 }
 
 fn launch_of(first: &Module, second: &Module, name: &str, kernel: Func) -> Launch {
@@ -102,8 +99,8 @@ fn different(options: &Options, kernel: &str, found: &Counterexample) -> Result<
             Difference::Element { buffer, index, ty, first, second } => json!({
                 "buffer": buffer,
                 "index": index,
-                "a": number(*ty, *first),
-                "b": number(*ty, *second),
+                "a": Element::new(*ty, *first),
+                "b": Element::new(*ty, *second),
             }),
             Difference::Failure(error) => json!({ "failure": error.to_string() }),
             Difference::Buffers => json!({ "failure": "the programs do not have the same buffers" }),
@@ -115,7 +112,7 @@ fn different(options: &Options, kernel: &str, found: &Counterexample) -> Result<
     }
     let difference = match &found.difference {
         Difference::Element { buffer, index, ty, first, second } => {
-            let (a, b) = (number(*ty, *first), number(*ty, *second));
+            let (a, b) = (Element::new(*ty, *first), Element::new(*ty, *second));
             format!("{buffer}[{index}] is {a} after {} and {b} after {}", options.first, options.second)
         }
         Difference::Failure(error) => format!("{} fails: {error}", options.second),

@@ -6,16 +6,10 @@ use crate::failure::Failure;
 use crate::output;
 use crate::source::{Dialect, Input};
 
-#[derive(clap::Args)]
-pub struct Options {
-    #[command(flatten)]
-    input: Input,
-}
-
-pub fn run(options: &Options) -> Result<(), Failure> {
-    let source = options.input.read()?;
-    // Formatting needs a text that can be read, not a program that is right.
-    let module = match source.dialect {
+pub fn run(input: &Input) -> Result<(), Failure> {
+    let source = input.read()?;
+    match source.dialect {
+        // Formatting needs a text that can be read, not a program that is right.
         Dialect::Wir => {
             let parsed = text::parse(&source.text);
             let report = source.render(&parsed.diagnostics);
@@ -23,9 +17,12 @@ pub fn run(options: &Options) -> Result<(), Failure> {
                 return Err(Failure::Program(report));
             }
             output::notice(&report);
-            parsed.module
+            output::text(&text::print(&parsed.module))
         }
-        Dialect::Ptx => source.load()?,
-    };
-    output::text(&text::print(&module))
+        Dialect::Ptx => {
+            let program = source.load()?;
+            output::text(&text::print(&program.module))?;
+            program.worked_on_all()
+        }
+    }
 }

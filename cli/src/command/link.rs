@@ -5,8 +5,8 @@ use std::fs;
 
 use warpscope_core::link::{self, Document, Position, RunSettings, Stage};
 
-use super::launch::{RunOptions, pair};
 use super::opt::PipelineOptions;
+use super::run::{RunOptions, pair};
 use crate::failure::Failure;
 use crate::output;
 use crate::source::{Dialect, Source};
@@ -29,6 +29,9 @@ pub struct EncodeOptions {
     from: Option<Dialect>,
     #[command(flatten)]
     pipeline: PipelineOptions,
+    /// The kernel that is run.
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<String>,
     #[command(flatten)]
     run: RunOptions,
     /// Passes may assume what IEEE arithmetic does not promise, such as `x * 0 = 0`.
@@ -91,7 +94,7 @@ fn add_options(document: &mut Document, options: &EncodeOptions) -> Result<(), F
     }
     let settings = &mut document.run;
     *settings = RunSettings {
-        kernel: run.kernel.clone().or(settings.kernel.take()),
+        kernel: options.kernel.clone().or(settings.kernel.take()),
         machine: run.machine.clone().or(settings.machine.take()),
         seed: run.seed.or(settings.seed),
         grid: run.grid.or(settings.grid),

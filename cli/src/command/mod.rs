@@ -3,17 +3,18 @@
 mod check;
 mod equiv;
 mod fmt;
-mod launch;
 mod link;
 mod machines;
 mod opt;
 mod passes;
+mod run;
 mod sim;
 mod trace;
 
 use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
+use crate::source::Input;
 
 /// A laboratory for path-sensitive value-flow optimisation of GPU programs.
 #[derive(Parser)]
@@ -26,21 +27,21 @@ pub struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Reports what is wrong with a program.
-    Check(check::Options),
+    Check(Input),
     /// Prints a program in its canonical form.
-    Fmt(fmt::Options),
+    Fmt(Input),
     /// Lists the passes, their papers and their knobs.
     Passes(passes::Options),
     /// Lists the machine models, their figures and where each comes from.
     Machines(machines::Options),
     /// Optimises a program and prints it.
-    Opt(opt::Options),
+    Opt(Box<opt::Options>),
     /// Runs a kernel on a simulated multiprocessor.
-    Sim(sim::Options),
+    Sim(Box<sim::Options>),
     /// Runs two programs on many generated launches and compares what they leave in memory.
     Equiv(equiv::Options),
     /// Prints what passes do, event by event, as JSON lines.
-    Trace(trace::Options),
+    Trace(Box<trace::Options>),
     /// Writes and reads permalinks.
     #[command(subcommand)]
     Link(link::Command),
@@ -50,8 +51,8 @@ impl Arguments {
     /// Does what the command line asks for.
     pub fn run(self) -> Result<(), Failure> {
         match self.command {
-            Command::Check(options) => check::run(&options),
-            Command::Fmt(options) => fmt::run(&options),
+            Command::Check(input) => check::run(&input),
+            Command::Fmt(input) => fmt::run(&input),
             Command::Passes(options) => passes::run(&options),
             Command::Machines(options) => machines::run(&options),
             Command::Opt(options) => opt::run(&options),

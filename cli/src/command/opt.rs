@@ -4,13 +4,16 @@ use std::fmt::Write;
 use std::time::Instant;
 
 use clap::ValueEnum;
-use warpscope_core::ir::Module;
+use warpscope_core::ir::{Func, Module};
+use warpscope_core::machine::Machine;
 use warpscope_core::pass::{Step, apply_knob, parse_pipeline};
+use warpscope_core::profile::{self, Profile};
 use warpscope_core::ptx::{self, Export};
-use warpscope_core::report::OptimizeReport;
+use warpscope_core::report::{self, OptimizeReport};
 use warpscope_core::session::{self, Session};
 use warpscope_core::text::{self, Diagnostic};
 
+use super::run::{RunOptions, in_time};
 use crate::failure::Failure;
 use crate::output;
 use crate::source::{Input, Source};
@@ -18,18 +21,7 @@ use crate::source::{Input, Source};
 #[derive(clap::Args)]
 pub struct Options {
     #[command(flatten)]
-    input: Input,
-    #[command(flatten)]
-    pipeline: PipelineOptions,
-    /// Only this kernel or function; all of them if nothing is said.
-    #[arg(long, value_name = "NAME")]
-    kernel: Option<String>,
-    /// Where profile-driven passes get their frequencies from.
-    #[arg(long, value_enum, default_value_t = ProfileSource::Declared)]
-    profile: ProfileSource,
-    /// Floats may be treated as real numbers.
-    #[arg(long)]
-    fast_math: bool,
+    work: Work,
     /// What to print the program as.
     #[arg(long, value_enum, default_value_t = Emit::Wir)]
     emit: Emit,
@@ -41,10 +33,30 @@ pub struct Options {
     json: bool,
 }
 
+/// A program and what is to be done to it.
+#[derive(clap::Args)]
+pub struct Work {
+    #[command(flatten)]
+    input: Input,
+    #[command(flatten)]
+    pipeline: PipelineOptions,
+    /// Only this kernel or function; all of them if nothing is said.
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<String>,
+    /// Where profile-driven passes get their frequencies from.
+    #[arg(long, value_enum, default_value_t = ProfileSource::Declared)]
+    profile: ProfileSource,
+    #[command(flatten)]
+    run: RunOptions,
+    /// Floats may be treated as real numbers.
+    #[arg(long)]
+    fast_math: bool,
+}
+
 /// Which passes, how.
 #[derive(clap::Args)]
 pub struct PipelineOptions {
-    /// Passes and pipelines in order, separated by commas: `copy-prop,general-optimize[variant=B],@ptxas`.
+    /// Passes and pipelines in order, separated by commas: `copy-prop,general-optimize[max_rounds=3],@basic`.
     #[arg(long, value_name = "LIST")]
     passes: Option<String>,
     /// Sets a knob in every entry of that pass.
@@ -65,45 +77,84 @@ impl PipelineOptions {
 }
 
 pub fn run(options: &Options) -> Result<(), Failure> {
-    let steps = options.pipeline.steps()?;
-    let source = options.input.read()?;
-    if options.profile == ProfileSource::Simulate {
-        return Err(Failure::usage("`--profile simulate` needs the simulator, which this build does not have"));
-    }
-    let module = source.load()?;
-    let session = open_session(module, steps, options.kernel.as_deref(), options.fast_math)?;
+    let bench = options.work.open()?;
     let text = match options.emit {
-        Emit::Wir => text::print(session.module()),
-        Emit::Ptx => emit_ptx(&source, session.module())?,
+        Emit::Wir => text::print(bench.session.module()),
+        Emit::Ptx => emit_ptx(&bench.source, bench.session.module())?,
     };
     if options.remarks && !options.json {
-        output::notice(&remarks_text(&session));
+        output::notice(&remarks_text(&bench.session));
     }
     if options.json {
-        output::json(&OptimizeReport::new(&session, text))?;
+        output::json(&OptimizeReport::new(&bench.session, text))?;
     } else {
         output::text(&text)?;
     }
-    let refusals: String = session
-        .reports()
-        .iter()
-        .filter_map(|report| report.error.as_ref())
-        .map(|error| format!("{}: error: {}\n", source.name, error.message))
-        .collect();
-    if refusals.is_empty() { Ok(()) } else { Err(Failure::Program(refusals)) }
+    bench.verdict()
 }
 
-/// Runs passes over a program.
-pub fn open_session(module: Module, steps: Vec<Step>, only: Option<&str>, fast_math: bool) -> Result<Session, Failure> {
-    if let Some(name) = only
-        && module.func_by_name(name).is_none()
-    {
-        return Err(Failure::usage(format!("the program has no kernel or function `{name}`")));
+/// A program that passes have worked on.
+pub struct Bench {
+    source: Source,
+    /// What they did.
+    pub session: Session,
+    /// Has everything been worked on that was asked for?
+    complete: Result<(), Failure>,
+}
+
+impl Bench {
+    /// How the command ends when the results have been printed: badly, if a pass was refused or a kernel left out.
+    pub fn verdict(self) -> Result<(), Failure> {
+        let refusals: String = self
+            .session
+            .reports()
+            .iter()
+            .filter_map(|report| report.error.as_ref())
+            .map(|error| format!("{}: error: {}\n", self.source.name, error.message))
+            .collect();
+        if refusals.is_empty() { self.complete } else { Err(Failure::Program(refusals)) }
     }
-    let start = Instant::now();
-    let mut clock = || u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
-    let options = session::Options { steps, fast_math, only: only.map(str::to_string) };
-    Ok(Session::open(module, &options, &mut clock))
+}
+
+impl Work {
+    /// Runs the passes over the program.
+    pub fn open(&self) -> Result<Bench, Failure> {
+        let steps = self.pipeline.steps()?;
+        let machine = self.run.machine()?;
+        let source = self.input.read()?;
+        let mut program = source.load()?;
+        let mut complete = program.worked_on_all();
+        if let Some(name) = &self.kernel {
+            program.function(name)?;
+            complete = Ok(());
+        }
+        if self.profile == ProfileSource::Simulate {
+            let measured = self.measure(&source, &program.module, machine)?;
+            profile::declare(&mut program.module, &measured);
+        }
+        let start = Instant::now();
+        let mut clock = || u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let options = session::Options { steps, fast_math: self.fast_math, only: self.kernel.clone() };
+        let session = Session::open(program.module, &options, &mut clock);
+        Ok(Bench { source, session, complete })
+    }
+
+    /// The profile of all kernels together, or of the one that is named. A function is measured through its callers.
+    fn measure(&self, source: &Source, module: &Module, machine: Machine) -> Result<Profile, Failure> {
+        let mut launched = module.clone();
+        self.run.replace_launches(&mut launched)?;
+        let named = |&kernel: &Func| self.kernel.as_ref().is_some_and(|name| module.funcs[kernel].name == *name);
+        let kernels = match module.kernels().find(named) {
+            Some(kernel) => vec![kernel],
+            None => module.kernels().collect(),
+        };
+        let mut sum = Profile::new();
+        for (&kernel, settings) in kernels.iter().zip(self.run.settings_of(module, &kernels)?) {
+            let run = |go_on: &mut dyn FnMut() -> bool| report::measure(&launched, kernel, &settings, machine, go_on);
+            profile::add(&mut sum, &in_time(source, run)?);
+        }
+        Ok(sum)
+    }
 }
 
 /// The program as PTX. What PTX cannot say exactly is told on standard error, by the line of the PTX.
@@ -134,7 +185,7 @@ fn remarks_text(session: &Session) -> String {
 enum ProfileSource {
     /// From the program's `profile` blocks.
     Declared,
-    /// Measured by running its launches first.
+    /// Measured by running its kernels first; the options of a run say how.
     Simulate,
 }
 

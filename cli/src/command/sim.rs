@@ -1,29 +1,22 @@
 //! `warpscope sim`: a kernel on a simulated multiprocessor.
 
 use std::fmt::Write;
-use std::time::{Duration, Instant};
 
-use serde::Serialize;
-use serde_json::{Map, Value, json};
-use warpscope_core::ir::Type;
-use warpscope_core::sim::{BufferDump, Progress, RunResult, SimError, Simulation};
-use warpscope_core::text::Diagnostic;
+use warpscope_core::report::{self, ProfileReport, Wanted};
+use warpscope_core::sim::RunResult;
 
-use super::launch::RunOptions;
+use super::run::{RunOptions, in_time};
 use crate::failure::Failure;
 use crate::output;
-use crate::source::{Input, Source};
-
-/// How long a run may take.
-const TIME_LIMIT: Duration = Duration::from_secs(10);
-
-/// Warp instructions between two looks at the clock.
-const BUDGET: u64 = 1 << 18;
+use crate::source::Input;
 
 #[derive(clap::Args)]
 pub struct Options {
     #[command(flatten)]
     input: Input,
+    /// The kernel; that of the first launch if nothing is said.
+    #[arg(long, value_name = "NAME")]
+    kernel: Option<String>,
     #[command(flatten)]
     run: RunOptions,
     /// Everything as one JSON document.
@@ -32,76 +25,62 @@ pub struct Options {
     /// The contents of all buffers and globals as well.
     #[arg(long)]
     dump: bool,
-}
-
-#[derive(Serialize)]
-struct Report {
-    #[serde(flatten)]
-    result: RunResult,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    memory: Option<Map<String, Value>>,
+    /// How often each edge and path ran as well, and how often each write gave zero.
+    #[arg(long)]
+    profile: bool,
 }
 
 pub fn run(options: &Options) -> Result<(), Failure> {
     let machine = options.run.machine()?;
-    let settings = options.run.settings()?;
     let source = options.input.read()?;
-    let module = source.load()?;
-    let (kernel, launch) = options.run.kernel_and_launch(&module)?;
-    let failed = |error: SimError| failure(&source, &error);
-    let mut simulation: Simulation = Simulation::new(&module, kernel, &launch, &settings, machine).map_err(failed)?;
-    let start = Instant::now();
-    while simulation.run(BUDGET).map_err(failed)? == Progress::Running {
-        if start.elapsed() > TIME_LIMIT {
-            let message = format!("the run takes longer than {} seconds", TIME_LIMIT.as_secs());
-            return Err(Failure::Program(format!("{}: error: {message}\n", source.name)));
-        }
-    }
-    let memory = options.dump.then(|| simulation.dump());
+    let mut program = source.load()?;
+    let named = options.kernel.as_ref().map(|name| program.kernel(name)).transpose()?;
+    options.run.replace_launches(&mut program.module)?;
+    let module = &program.module;
+    let kernel = match named {
+        Some(kernel) => kernel,
+        None => report::find_kernel(module, None).map_err(|error| Failure::Program(format!("error: {error}\n")))?,
+    };
+    let settings = options.run.settings_of(module, &[kernel])?.remove(0);
+    let wanted = Wanted { dump: options.dump, profile: options.profile };
+    let found = in_time(&source, |go_on| report::simulate(module, kernel, &settings, machine, wanted, go_on))?;
     if options.json {
-        let memory =
-            memory.map(|buffers| buffers.iter().map(|buffer| (buffer.name.clone(), elements(buffer))).collect());
-        return output::json(&Report { result: simulation.result(), memory });
+        return output::json(&found);
     }
-    let mut text = table(&simulation.result());
-    for buffer in memory.iter().flatten() {
-        let _ = writeln!(text, "{}: {}", buffer.name, elements(buffer));
+    let mut text = table(&found.result);
+    for (name, elements) in found.memory.iter().flatten() {
+        let elements: Vec<String> = elements.iter().map(ToString::to_string).collect();
+        let _ = writeln!(text, "\n{name}: [{}]", elements.join(", "));
+    }
+    for (name, profile) in found.profile.iter().flatten() {
+        text.push_str(&profile_table(name, profile));
     }
     output::text(&text)
 }
 
-/// A failed run, at its place in the source where it has one.
-pub fn failure(source: &Source, error: &SimError) -> Failure {
-    let span = error.span().unwrap_or_default();
-    Failure::Program(source.render(&[Diagnostic::error("run-failed", span, error.to_string())]))
-}
-
-fn elements(buffer: &BufferDump) -> Value {
-    buffer.elements.iter().map(|&bits| number(buffer.ty, bits)).collect()
-}
-
-/// An element as JSON; what JSON has no number for becomes a string.
-pub fn number(ty: Type, bits: u64) -> Value {
-    match ty {
-        Type::F16 => float(f64::from(half::f16::from_bits(bits as u16))),
-        Type::F32 => float(f64::from(f32::from_bits(bits as u32))),
-        Type::F64 => float(f64::from_bits(bits)),
-        _ if ty.is_signed() => {
-            let unused = 64 - ty.bits();
-            json!((bits << unused).cast_signed() >> unused)
-        }
-        _ => json!(bits),
+/// A profile in the words of the text IR, each count with both its units.
+fn profile_table(function: &str, profile: &ProfileReport) -> String {
+    let mut text = format!("\nprofile of {function}\n");
+    for edge in &profile.edges {
+        let _ = writeln!(
+            text,
+            "edge  {} -> {}: {} lanes in {} warps",
+            edge.from, edge.to, edge.count.lanes, edge.count.warps
+        );
     }
-}
-
-fn float(value: f64) -> Value {
-    if value.is_nan() {
-        json!("nan")
-    } else if value.is_infinite() {
-        json!(if value > 0.0 { "inf" } else { "-inf" })
-    } else {
-        json!(value)
+    for path in &profile.paths {
+        let _ =
+            writeln!(text, "path  {}: {} lanes in {} warps", path.blocks.join(" "), path.count.lanes, path.count.warps);
     }
+    for zero in &profile.zeros {
+        let occurrence = if zero.write > 0 { format!("#{}", zero.write) } else { String::new() };
+        let _ = writeln!(
+            text,
+            "zero  {}.{}{occurrence}: {} of {} lanes, {} of {} warps",
+            zero.block, zero.register, zero.zero_lanes, zero.count.lanes, zero.zero_warps, zero.count.warps
+        );
+    }
+    text
 }
 
 /// The result as people read it: the launch as a whole, then block by block.

@@ -6,35 +6,25 @@ use serde_json::{Value, json};
 use warpscope_core::edit::RemarkKind;
 use warpscope_core::session::Session;
 
-use super::opt::{PipelineOptions, open_session};
+use super::opt::Work;
 use crate::failure::Failure;
 use crate::output;
-use crate::source::Input;
 
 #[derive(clap::Args)]
 pub struct Options {
     #[command(flatten)]
-    input: Input,
-    #[command(flatten)]
-    pipeline: PipelineOptions,
-    /// Only this kernel or function; all of them if nothing is said.
-    #[arg(long, value_name = "NAME")]
-    kernel: Option<String>,
-    /// Floats may be treated as real numbers.
-    #[arg(long)]
-    fast_math: bool,
+    work: Work,
 }
 
 pub fn run(options: &Options) -> Result<(), Failure> {
-    let steps = options.pipeline.steps()?;
-    let source = options.input.read()?;
-    let session = open_session(source.load()?, steps, options.kernel.as_deref(), options.fast_math)?;
+    let bench = options.work.open()?;
     let mut lines = String::new();
-    for (seq, line) in events(&session).enumerate() {
+    for (seq, line) in events(&bench.session).enumerate() {
         lines.push_str(&with_sequence_number(line, seq).to_string());
         lines.push('\n');
     }
-    output::text(&lines)
+    output::text(&lines)?;
+    bench.verdict()
 }
 
 fn events(session: &Session) -> impl Iterator<Item = Value> {

@@ -59,6 +59,11 @@ impl Comments {
         self.entries.entry(anchor).or_default()
     }
 
+    /// Keeps the comments of some lines only.
+    pub fn retain(&mut self, keeps: impl Fn(CommentAnchor) -> bool) {
+        self.entries.retain(|anchor, _| keeps(*anchor));
+    }
+
     /// Is there none at all?
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()

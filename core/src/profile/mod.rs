@@ -15,11 +15,14 @@
 //! Source: T. Ball and J. Larus, Efficient path profiling, MICRO 1996.
 
 mod collector;
+mod declaration;
 
 pub use collector::Collector;
+pub use declaration::declare;
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::ops::AddAssign;
 
 use crate::ir::{Block, Func, Reg};
 
@@ -37,6 +40,13 @@ impl Count {
     fn add(&mut self, mask: u32) {
         self.lanes += u64::from(mask.count_ones());
         self.warps += u64::from(mask != 0);
+    }
+}
+
+impl AddAssign for Count {
+    fn add_assign(&mut self, other: Count) {
+        self.lanes += other.lanes;
+        self.warps += other.warps;
     }
 }
 
@@ -86,3 +96,21 @@ pub struct FunctionProfile {
 
 /// The profile of a run, by function.
 pub type Profile = BTreeMap<Func, FunctionProfile>;
+
+/// Adds the counts of another run of the same module.
+pub fn add(profile: &mut Profile, other: &Profile) {
+    for (&func, counts) in other {
+        let sum = profile.entry(func).or_default();
+        for (&edge, &count) in &counts.edges {
+            *sum.edges.entry(edge).or_default() += count;
+        }
+        for (path, &count) in &counts.paths {
+            *sum.paths.entry(path.clone()).or_default() += count;
+        }
+        for (&write, count) in &counts.zeros {
+            let sum = sum.zeros.entry(write).or_default();
+            sum.all += count.all;
+            sum.zero += count.zero;
+        }
+    }
+}

@@ -89,12 +89,8 @@ pub fn bind(
         let message = format!("a launch has at most {THREAD_LIMIT} threads, not {}", blocks * u128::from(threads));
         return Err(SimError::new(ErrorKind::Limit, message));
     }
-    for (name, _) in &settings.knobs {
-        let known = kernel.params.iter().any(|param| param.name == *name)
-            || module.funcs.values().any(|func| func.inputs.values().any(|input| input.name == *name));
-        if !known {
-            return refuse(format!("`{}` has no parameter and no input `{name}`", kernel.name));
-        }
+    if let Some((name, _)) = settings.knobs.iter().find(|(name, _)| !has_knob(module, kernel, name)) {
+        return refuse(format!("`{}` has no parameter and no input `{name}`", kernel.name));
     }
     let seed = settings.seed.or(launch.seed).unwrap_or(0);
     let mut bytes = 0u64;
@@ -127,6 +123,12 @@ pub fn bind(
         params,
         inputs: bind_inputs(module, launch, settings),
     })
+}
+
+/// Is there something of that name to turn in a launch: a parameter of the kernel, or an input?
+pub fn has_knob(module: &Module, kernel: &Function, name: &str) -> bool {
+    let is_input = |func: &Function| func.inputs.values().any(|input| input.name == name);
+    kernel.params.iter().any(|param| param.name == name) || module.funcs.values().any(is_input)
 }
 
 /// The number that tells an input's stream from every other.

@@ -76,9 +76,9 @@ impl Settings {
             "seed" => self.seed = Some(value.parse().map_err(|_| bad("an integer"))?),
             "fuel" => self.fuel = value.parse().map_err(|_| bad("an integer"))?,
             "shared" => self.shared = Some(value.parse().map_err(|_| bad("a number of bytes"))?),
-            "warp" => self.warp = Some(value.parse().map_err(|_| bad("8, 16 or 32"))?),
-            "grid" => self.grid = Some(parse_dim(value).ok_or_else(|| bad("one to three sizes"))?),
-            "block" => self.block = Some(parse_dim(value).ok_or_else(|| bad("one to three sizes"))?),
+            "warp" => self.warp = Some(parse_warp(value).ok_or_else(|| bad("8, 16 or 32"))?),
+            "grid" => self.grid = Some(parse_dim(value).ok_or_else(|| bad("one to three sizes from 1"))?),
+            "block" => self.block = Some(parse_dim(value).ok_or_else(|| bad("one to three sizes from 1"))?),
             _ => {
                 let knob = parse_knob(name, value)?;
                 self.knobs.push(knob);
@@ -88,12 +88,17 @@ impl Settings {
     }
 }
 
+/// Reads a number of lanes: 8, 16 or 32.
+pub fn parse_warp(text: &str) -> Option<u32> {
+    text.trim().parse().ok().filter(|lanes| matches!(lanes, 8 | 16 | 32))
+}
+
 /// Reads `4`, `4,2` or `4,2,1`; sizes left out are 1.
 pub fn parse_dim(text: &str) -> Option<[u32; 3]> {
     let mut dim = [1; 3];
     let mut count = 0;
     for part in text.split(',') {
-        *dim.get_mut(count)? = part.trim().parse().ok()?;
+        *dim.get_mut(count)? = part.trim().parse().ok().filter(|&size| size > 0)?;
         count += 1;
     }
     (count > 0).then_some(dim)

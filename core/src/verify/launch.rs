@@ -33,8 +33,8 @@ impl Verifier<'_> {
             return self.diagnostics.push(diagnostic.with_suggestion(launch.span, meant));
         };
         if kernel.kind != FuncKind::Kernel {
-            let diagnostic = Diagnostic::error("unknown-kernel", launch.span, format!("{name} is no kernel"));
-            return self.diagnostics.push(diagnostic.with_label(kernel.span, "declared here"));
+            let message = format!("{name} is a `func`: only a `kernel` can be launched");
+            return self.diagnostics.push(Diagnostic::error("unknown-kernel", launch.span, message));
         }
         let mut params: Vec<Option<&Binding>> = alloc::vec![None; kernel.params.len()];
         let mut inputs: Vec<(&str, &Binding)> = Vec::new();

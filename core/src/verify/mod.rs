@@ -27,8 +27,8 @@
 //! - draws from an input of its own type.
 //!
 //! A launch is of a kernel and gives values to parameters and inputs that this has, once each, of the right kind. A
-//! parameter or input without a value is a warning: options or the page may still give one, and a run without one is
-//! refused.
+//! parameter or input without a value is a warning: options or the page may still give one, and a run without one makes
+//! one up.
 //!
 //! Bounds: linear in the program but for one search: a read that no assignment reaches along the depth-first tree costs
 //! a search of the blocks, shared by 64 such registers.
@@ -72,6 +72,13 @@ pub fn verify_function(module: &Module, func: Func) -> Vec<Diagnostic> {
 pub fn verify_version(module: &Module, func: &Function) -> Vec<Diagnostic> {
     let mut verifier = Verifier::new(module, None);
     verifier.function(func);
+    verifier.diagnostics.into_sorted()
+}
+
+/// What is wrong with the launches of a module, which may come from another text than its functions.
+pub fn verify_launches(module: &Module) -> Vec<Diagnostic> {
+    let mut verifier = Verifier::new(module, None);
+    verifier.launches();
     verifier.diagnostics.into_sorted()
 }
 

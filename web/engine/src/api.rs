@@ -8,7 +8,7 @@ use serde_json::Value;
 use warpscope_core::ir::{FuncKind, Function, Module};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::{Size, apply_knob, parse_pipeline};
-use warpscope_core::report::{self, OptimizeReport};
+use warpscope_core::report::{self, OptimizeReport, Wanted};
 use warpscope_core::session::{self, Session};
 use warpscope_core::text::{self, LineIndex};
 use warpscope_core::{ptx, sim, verify};
@@ -69,7 +69,9 @@ pub fn simulate(source: &str, options: &str) -> String {
             Some(name) => Machine::from_name(name).ok_or_else(|| Failure::new(format!("unknown machine `{name}`")))?,
             None => Machine::default(),
         };
-        report::simulate(&module, options.kernel.as_deref(), &settings, machine, options.dump, &mut || true)
+        let wanted = Wanted { dump: options.dump, profile: options.profile };
+        report::find_kernel(&module, options.kernel.as_deref())
+            .and_then(|kernel| report::simulate(&module, kernel, &settings, machine, wanted, &mut || true))
             .map_err(|error| Failure::new(error.to_string()))
     })
 }
@@ -123,6 +125,8 @@ struct SimulateOptions {
     fuel: Option<Value>,
     #[serde(default)]
     dump: bool,
+    #[serde(default)]
+    profile: bool,
 }
 
 /// A pipeline as one text or as a list of its entries.

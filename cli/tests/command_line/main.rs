@@ -1,5 +1,8 @@
 //! The command line as shells and scripts use it: what it prints where, and how it ends.
 
+mod partial;
+mod profile;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -342,7 +345,17 @@ fn sim_takes_settings_over_those_of_the_launch() {
     assert_eq!(memory(&["--grid", "1", "--block", "8,2"])["y"][40], 40.0);
     let warps = json(&["sim", "-", "--json", "--warp", "8"], SAXPY);
     assert_eq!((&warps["warp_size"], &warps["warps"]), (&8.into(), &32.into()));
-    for wrong in [["--set", "x.zero=2"], ["--set", "x.luck=1"], ["--machine", "fermi"], ["--kernel", "nobody"]] {
+    for wrong in [
+        ["--set", "x.zero=2"],
+        ["--set", "x.luck=1"],
+        ["--set", "z.zero=1"],
+        ["--set", "warp=7"],
+        ["--warp", "7"],
+        ["--grid", "0"],
+        ["--block", "1,2,3,4"],
+        ["--machine", "fermi"],
+        ["--kernel", "nobody"],
+    ] {
         assert_eq!(warpscope(&[&["sim", "-"], &wrong[..]].concat(), SAXPY).status.code(), Some(2), "{wrong:?}");
     }
 }
@@ -373,6 +386,25 @@ fn ptx_runs_with_a_launch_of_its_own_or_with_one_that_is_made() {
     let result = json(&["sim", path, "--launch", launch, "--json", "--dump"], "");
     assert_eq!(result["memory"]["k_param_0"], serde_json::json!([3, 9]));
     assert_eq!(json(&["sim", path, "--json"], "")["kernel"], "k");
+}
+
+#[test]
+fn launches_beside_a_program_are_checked_in_their_own_text() {
+    let wrong = [
+        ("launch saxpi {\n}\n", ":1:8: error: unknown kernel `saxpi`: did you mean `saxpy`?"),
+        ("launch saxpy {\n    m = 1\n}\n", ":2:5: error: `saxpy` has no parameter or input `m`"),
+        ("launch saxpy {\n    x = 1.5\n}\n", ":2:5: error: "),
+    ];
+    for (text, message) in wrong {
+        let path = file("wrong-launch.wir", text);
+        let output = warpscope(&["sim", "-", "--launch", path.to_str().expect("a plain path")], SAXPY);
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(stderr(&output).contains(&format!("{}{message}", path.display())), "{}", stderr(&output));
+    }
+    // One file may serve several programs.
+    let path = file("two-launches.wir", "launch other {\n}\n\nlaunch saxpy {\n    grid 1\n    block 8\n}\n");
+    let path = path.to_str().expect("a plain path");
+    assert_eq!(json(&["sim", "-", "--json", "--launch", path], SAXPY)["warps"], 1);
 }
 
 #[test]

@@ -1,0 +1,145 @@
+//! How a kernel is run: the options that say it over what the program's launch says.
+
+use std::time::{Duration, Instant};
+
+use warpscope_core::ir::{Func, Launch, Module};
+use warpscope_core::machine::Machine;
+use warpscope_core::sim::{Settings, SimError, has_knob, parse_dim, parse_warp};
+use warpscope_core::text::{self, Diagnostic};
+use warpscope_core::verify;
+
+use crate::failure::Failure;
+use crate::output;
+use crate::source::{Dialect, Source};
+
+/// The heading of the options of a run.
+const RUN: &str = "Run";
+
+/// How long a run may take.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
+
+/// On what a kernel is run, with what. Each option stands under a heading of its own in the help.
+#[derive(clap::Args)]
+pub struct RunOptions {
+    /// Launches that stand beside the program, as a PTX file needs them; only these are read.
+    #[arg(long, help_heading = RUN, value_name = "FILE.wir")]
+    pub launch: Option<String>,
+    /// The machine model; `warpscope machines` lists them.
+    #[arg(long, help_heading = RUN, value_name = "NAME")]
+    pub machine: Option<String>,
+    /// Seed of everything random.
+    #[arg(long, help_heading = RUN, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Turns a knob of the launch: `input.true=0.3`, `x.zero=0.5`, `x.coherence=1`, `n=250`, `l1=off`.
+    #[arg(long, help_heading = RUN, value_name = "NAME=VALUE", value_parser = pair)]
+    pub set: Vec<(String, String)>,
+    /// Blocks along x, y and z.
+    #[arg(long, help_heading = RUN, value_name = "X[,Y[,Z]]", value_parser = size)]
+    pub grid: Option<[u32; 3]>,
+    /// Threads a block along x, y and z.
+    #[arg(long, help_heading = RUN, value_name = "X[,Y[,Z]]", value_parser = size)]
+    pub block: Option<[u32; 3]>,
+    /// Lanes a warp: 8, 16 or 32.
+    #[arg(long, help_heading = RUN, value_name = "LANES", value_parser = lanes)]
+    pub warp: Option<u32>,
+    /// Warp instructions after which the run is stopped.
+    #[arg(long, help_heading = RUN, value_name = "N")]
+    pub fuel: Option<u64>,
+}
+
+/// `name=value`.
+pub fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_string(), value.trim().to_string())),
+        _ => Err("expected `name=value`".to_string()),
+    }
+}
+
+fn size(text: &str) -> Result<[u32; 3], String> {
+    parse_dim(text).ok_or_else(|| "expected one to three sizes from 1, as in `4,2`".to_string())
+}
+
+fn lanes(text: &str) -> Result<u32, String> {
+    parse_warp(text).ok_or_else(|| "expected 8, 16 or 32".to_string())
+}
+
+impl RunOptions {
+    /// The machine model.
+    pub fn machine(&self) -> Result<Machine, Failure> {
+        let Some(name) = &self.machine else { return Ok(Machine::default()) };
+        Machine::from_name(name).ok_or_else(|| {
+            let names: Vec<&str> = Machine::ALL.iter().map(|machine| machine.name()).collect();
+            Failure::usage(format!("unknown machine `{name}`: there is {}", names.join(", ")))
+        })
+    }
+
+    fn settings(&self) -> Result<Settings, Failure> {
+        let mut settings = Settings::default();
+        for (name, value) in &self.set {
+            settings.set(&format!("{name}={value}")).map_err(Failure::usage)?;
+        }
+        settings.seed = self.seed.or(settings.seed);
+        settings.grid = self.grid.or(settings.grid);
+        settings.block = self.block.or(settings.block);
+        settings.warp = self.warp.or(settings.warp);
+        settings.fuel = self.fuel.unwrap_or(settings.fuel);
+        Ok(settings)
+    }
+
+    /// What is said over the launches of some kernels, for each of them: settings of parameters that others have are left
+    /// out.
+    pub fn settings_of(&self, module: &Module, kernels: &[Func]) -> Result<Vec<Settings>, Failure> {
+        let all = self.settings()?;
+        let has = |kernel: Func, name: &str| has_knob(module, &module.funcs[kernel], name);
+        if let Some((name, _)) = all.knobs.iter().find(|(name, _)| !kernels.iter().any(|&kernel| has(kernel, name))) {
+            let names: Vec<_> = kernels.iter().map(|&kernel| format!("`{}`", module.funcs[kernel].name)).collect();
+            return Err(Failure::usage(format!("there is no parameter or input `{name}` in {}", names.join(", "))));
+        }
+        let of_kernel = |&kernel: &Func| {
+            let knobs = all.knobs.iter().filter(|(name, _)| has(kernel, name)).cloned().collect();
+            Settings { knobs, ..all.clone() }
+        };
+        Ok(kernels.iter().map(of_kernel).collect())
+    }
+
+    /// Lets the program have the launches that stand beside it, in place of its own.
+    pub fn replace_launches(&self, module: &mut Module) -> Result<(), Failure> {
+        let Some(file) = &self.launch else { return Ok(()) };
+        let source = Source::read(file, Some(Dialect::Wir))?;
+        let parsed = text::parse(&source.text);
+        if parsed.has_errors() {
+            return Err(Failure::Program(source.render(&parsed.diagnostics)));
+        }
+        let is_here = |launch: &Launch| module.func_by_name(&launch.kernel).is_some();
+        let (here, elsewhere): (Vec<_>, Vec<_>) = parsed.module.launches.into_iter().partition(is_here);
+        // One file may serve several programs, but a slip in the only name must not go unnoticed.
+        module.launches = if here.is_empty() { elsewhere } else { here };
+        let mistakes = verify::verify_launches(module);
+        if mistakes.iter().any(Diagnostic::is_error) {
+            return Err(Failure::Program(source.render(&mistakes)));
+        }
+        output::notice(&source.render(&mistakes));
+        Ok(())
+    }
+}
+
+/// Runs a launch in the time that a run may take. `run` asks now and then whether to go on.
+pub fn in_time<T>(
+    source: &Source,
+    run: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T, SimError>,
+) -> Result<T, Failure> {
+    let start = Instant::now();
+    let mut late = false;
+    let found = run(&mut || {
+        late = start.elapsed() > TIME_LIMIT;
+        !late
+    });
+    found.map_err(|error| {
+        if late {
+            let message = format!("the run takes longer than {} seconds", TIME_LIMIT.as_secs());
+            return Failure::Program(format!("{}: error: {message}\n", source.name));
+        }
+        let span = error.span().unwrap_or_default();
+        Failure::Program(source.render(&[Diagnostic::error("run-failed", span, error.to_string())]))
+    })
+}

@@ -1,0 +1,73 @@
+//! PTX files some of whose kernels cannot be read: what is printed, and how each command ends.
+
+use super::{file, json, stderr, stdout, warpscope};
+
+const TWO_KERNELS: &str = "\
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry good(.param .u64 good_param_0)
+{
+    .reg .b64 %rd<3>;
+    .reg .b32 %r<2>;
+    ld.param.u64 %rd1, [good_param_0];
+    cvta.to.global.u64 %rd2, %rd1;
+    mov.u32 %r1, %tid.x;
+    st.global.u32 [%rd2], %r1;
+    ret;
+}
+.visible .entry bad()
+{
+    .reg .b32 %r<2>;
+    wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1}, [%rd1];
+    ret;
+}
+";
+
+/// How a command ends, what it prints, and whether it says what is wrong with the bad kernel.
+fn ends(arguments: &[&str]) -> (Option<i32>, String, bool) {
+    let path = file("two-kernels.ptx", TWO_KERNELS);
+    let arguments: Vec<&str> = arguments
+        .iter()
+        .map(|&word| if word == "FILE" { path.to_str().expect("a plain path") } else { word })
+        .collect();
+    let output = warpscope(&arguments, "");
+    let tells = stderr(&output).contains("two-kernels.ptx:17:5: error: `wmma`");
+    (output.status.code(), stdout(&output), tells)
+}
+
+#[test]
+fn what_was_to_work_on_all_of_the_file_prints_the_rest_and_ends_badly() {
+    assert_eq!(ends(&["check", "FILE"]), (Some(1), String::new(), true));
+    for arguments in [&["fmt", "FILE"][..], &["opt", "FILE", "--passes", "dce"]] {
+        let (status, text, tells) = ends(arguments);
+        assert_eq!((status, tells), (Some(1), true), "{arguments:?}");
+        assert!(text.contains("kernel good(") && !text.contains("bad"), "{text}");
+    }
+    let (status, lines, tells) = ends(&["trace", "FILE", "--passes", "copy-prop"]);
+    assert_eq!((status, tells, lines.lines().count() > 0), (Some(1), true, true));
+    assert_eq!(ends(&["equiv", "FILE", "FILE"]), (Some(1), String::new(), true));
+}
+
+#[test]
+fn what_keeps_to_a_good_kernel_ends_well() {
+    for arguments in [
+        &["sim", "FILE"][..],
+        &["sim", "FILE", "--kernel", "good"],
+        &["opt", "FILE", "--passes", "dce", "--kernel", "good"],
+        &["trace", "FILE", "--passes", "dce", "--kernel", "good"],
+        &["equiv", "FILE", "FILE", "--kernel", "good"],
+    ] {
+        let (status, _, tells) = ends(arguments);
+        assert_eq!((status, tells), (Some(0), true), "{arguments:?}");
+    }
+    let path = file("two-kernels.ptx", TWO_KERNELS);
+    assert_eq!(json(&["sim", path.to_str().expect("a plain path"), "--json"], "")["kernel"], "good");
+}
+
+#[test]
+fn asking_for_the_bad_kernel_is_no_slip_of_the_command_line() {
+    for command in ["sim", "opt", "trace"] {
+        assert_eq!(ends(&[command, "FILE", "--kernel", "bad"]), (Some(1), String::new(), true), "{command}");
+    }
+}

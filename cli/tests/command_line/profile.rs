@@ -1,0 +1,101 @@
+//! Profiles: measured for passes, and shown.
+
+use serde_json::json;
+
+use super::{SAXPY, file, good, json, stderr, warpscope};
+
+const MEASURED: &str = "
+    ret
+    profile path {
+        entry body done: 250
+        entry done: 6
+    }
+    profile edge {
+        entry -> body: 250
+        entry -> done: 6
+        body -> done: 250
+    }
+    profile zero {
+        entry.i: 0.0
+        body.xi: 0.0
+        body.yi: 1.0
+        body.r: 0.0
+    }
+}
+";
+
+/// All of `y` is zero.
+fn program() -> String {
+    SAXPY.replace("iota", "const 0")
+}
+
+#[test]
+fn passes_get_a_measured_profile_as_if_it_were_declared() {
+    let text = good(&["opt", "-", "--profile", "simulate"], &program());
+    assert!(text.contains(MEASURED), "{text}");
+    good(&["check", "-"], &text);
+    assert_eq!(good(&["opt", "-", "--profile", "declared"], &text), text);
+    assert_eq!(good(&["opt", "-"], &program()), program(), "nothing is measured unasked");
+}
+
+#[test]
+fn a_measured_profile_replaces_the_declared_one_with_its_comments() {
+    let declared = "    ret\n    // guessed\n    profile edge {\n        entry -> body: 7\n    }\n}\n\nlaunch";
+    let text = program().replace("    ret\n}\n\nlaunch", declared);
+    assert!(good(&["fmt", "-"], &text).contains("// guessed"));
+    assert_eq!(good(&["opt", "-", "--profile", "simulate"], &text), program().replace("\n    ret\n}\n", MEASURED));
+}
+
+#[test]
+fn the_options_of_a_run_say_what_is_measured() {
+    let text = good(&["opt", "-", "--profile", "simulate", "--grid", "1", "--set", "n=16"], &program());
+    assert!(text.contains("entry -> body: 16\n") && text.contains("entry -> done: 48\n"), "{text}");
+    let launch = file("profiled.wir", "launch saxpy {\n    block 8\n    n = 3\n}\n");
+    let launch = launch.to_str().expect("a plain path");
+    let text = good(&["opt", "-", "--profile", "simulate", "--launch", launch], &program());
+    assert!(text.contains("entry -> body: 3\n") && text.contains("grid 4"), "the program keeps its launch: {text}");
+    let report = json(&["opt", "-", "--profile", "simulate", "--passes", "dce", "--json"], &program());
+    assert!(report["text"].as_str().is_some_and(|text| text.contains("profile edge")));
+}
+
+#[test]
+fn every_kernel_is_measured_with_its_own_launch_and_what_they_call_in_sum() {
+    let program = "func f() {\nentry:\n    ret\n}\n\nkernel a() {\nentry:\n    call f()\n    br out\nout:\n    \
+                   ret\n}\n\nkernel b(n: u32) {\nentry:\n    call f()\n    ret\n}\n\nlaunch a {\n    block 5\n}\n\n\
+                   launch b {\n    block 3\n    n = 1\n}\n";
+    let text = good(&["opt", "-", "--profile", "simulate", "--set", "n=2"], program);
+    let counts: Vec<&str> = text.lines().filter(|line| line.contains(": ")).map(str::trim).collect();
+    assert_eq!(counts, ["entry: 8", "entry out: 5", "entry -> out: 5", "kernel b(n: u32) {", "entry: 3"]);
+    let one = good(&["opt", "-", "--profile", "simulate", "--kernel", "b"], program);
+    assert!(one.contains("entry: 3\n") && !one.contains("entry -> out"), "{one}");
+}
+
+#[test]
+fn a_run_that_fails_ends_the_command() {
+    let broken = SAXPY.replace("n = 250", "n = 257").replace("grid 4", "grid 5");
+    let output = warpscope(&["opt", "-", "--profile", "simulate"], &broken);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
+    assert!(stderr(&output).starts_with("<stdin>:7:"), "{}", stderr(&output));
+    assert_eq!(warpscope(&["opt", "-", "--profile", "simulate", "--set", "z=1"], SAXPY).status.code(), Some(2));
+}
+
+#[test]
+fn sim_shows_both_units() {
+    let profile = &json(&["sim", "-", "--json", "--profile"], &program())["profile"]["saxpy"];
+    assert_eq!(profile["edges"][1], json!({ "from": "entry", "to": "done", "lanes": 6, "warps": 1 }));
+    assert_eq!(profile["paths"][0], json!({ "blocks": ["entry", "body", "done"], "lanes": 250, "warps": 8 }));
+    let zero = json!({
+        "block": "entry", "register": "i", "write": 0, "lanes": 256, "warps": 8, "zero_lanes": 1, "zero_warps": 0,
+    });
+    assert_eq!(profile["zeros"][0], zero);
+    let table = good(&["sim", "-", "--profile"], &program());
+    for line in [
+        "profile of saxpy",
+        "edge  entry -> done: 6 lanes in 1 warps",
+        "path  entry body done: 250 lanes in 8 warps",
+        "zero  body.yi: 250 of 250 lanes, 8 of 8 warps",
+    ] {
+        assert!(table.lines().any(|found| found == line), "{line} is missing in\n{table}");
+    }
+    assert!(json(&["sim", "-", "--json"], SAXPY).get("profile").is_none());
+}

@@ -1,0 +1,60 @@
+//! Measured profiles as the text declares them, so that passes and readers meet one kind of profile.
+//!
+//! ```text
+//! measured   a -> b: 96 lanes in 4 warps        declared   profile edge {
+//!                                                              a -> b: 96
+//!                                                          }
+//! ```
+//!
+//! Edges and paths are declared in lanes, because only these add up: what enters a block leaves it, and an edge is taken
+//! as often as the paths that hold it. A warp whose lanes part would be counted on both sides. Zero values are declared
+//! warp-wide, as the language has them: code for zero is skipped only where no lane needs it.
+//!
+//! A write that was measured and never gave zero is declared with 0; what never ran is left out.
+
+use alloc::vec::Vec;
+use cranelift_entity::SecondaryMap;
+
+use super::{FunctionProfile, Profile, Write, ZeroCount};
+use crate::ir::{self, Block, CommentAnchor, Function, Module, ZeroEntry};
+
+/// Lets each function that was measured declare its measured profile, in place of what it declared.
+pub fn declare(module: &mut Module, profile: &Profile) {
+    for (&func, measured) in profile {
+        let body = &mut module.funcs[func];
+        body.comments.retain(|anchor| !matches!(anchor, CommentAnchor::Profile(..)));
+        body.profiles = declared(body, measured);
+    }
+}
+
+fn declared(func: &Function, measured: &FunctionProfile) -> Vec<ir::Profile> {
+    // Blocks in the order of the text, which ids need not be in.
+    let mut ranks: SecondaryMap<Block, usize> = SecondaryMap::new();
+    func.block_order().enumerate().for_each(|(rank, block)| ranks[block] = rank);
+
+    let mut paths: Vec<_> = measured.paths.iter().map(|(path, count)| (path.clone(), count.lanes)).collect();
+    paths.sort_by(|(a, _), (b, _)| a.iter().map(|&block| ranks[block]).cmp(b.iter().map(|&block| ranks[block])));
+    let mut edges: Vec<_> = measured.edges.iter().map(|(&(from, to), count)| (from, to, count.lanes)).collect();
+    edges.sort_by_key(|&(from, to, _)| (ranks[from], ranks[to]));
+    let ran = measured.zeros.iter().filter(|(_, count)| count.all.warps > 0);
+    let zero_entry = |(write, count): (&Write, &ZeroCount)| ZeroEntry {
+        block: write.block,
+        reg: write.reg,
+        occurrence: write.occurrence,
+        probability: count.warp_probability(),
+    };
+    let mut zeros: Vec<_> = ran.map(zero_entry).collect();
+    zeros.sort_by_key(|entry| (ranks[entry.block], entry.reg, entry.occurrence));
+
+    let mut profiles = Vec::new();
+    if !paths.is_empty() {
+        profiles.push(ir::Profile::Path(paths));
+    }
+    if !edges.is_empty() {
+        profiles.push(ir::Profile::Edge(edges));
+    }
+    if !zeros.is_empty() {
+        profiles.push(ir::Profile::Zero(zeros));
+    }
+    profiles
+}

@@ -1,0 +1,28 @@
+//! What a session or a run found, as data that the command line prints with `--json` and the npm package returns.
+//!
+//! Of `warpscope opt`:
+//!
+//! ```text
+//! { "passes": [ { "name", "changed", "micros", "before": { "blocks", "instructions" }, "after": { … }, "error"?,
+//!                 "remarks": [ { "kind": "applied" | "missed", "rule", "at", "message", "facts": { … } } ] } ],
+//!   "text": the whole module after the last pass }
+//! ```
+//!
+//! `warpscope sim` prints a [`RunResult`](crate::sim::RunResult), with `"memory": { name: [elements] }` where a dump is asked for, and with
+//!
+//! ```text
+//! "profile": { function: { "edges": [ { "from", "to", "lanes", "warps" } ], "paths": [ { "blocks": [], "lanes", "warps" } ],
+//!              "zeros": [ { "block", "register", "write", "lanes", "warps", "zero_lanes", "zero_warps" } ] } }
+//! ```
+//!
+//! where the profile is: `lanes` are executions by threads, `warps` executions by at least one lane of a warp.
+//!
+//! Ids become names here, so a report outlives its session. JSON has no infinities and no NaN: they are strings.
+
+mod optimize;
+mod simulate;
+
+pub use optimize::{FactReport, OptimizeReport, PassReport, RemarkReport};
+pub use simulate::{
+    EdgeReport, Element, PathReport, ProfileReport, SimulateReport, Wanted, ZeroReport, find_kernel, measure, simulate,
+};

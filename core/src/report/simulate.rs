@@ -1,0 +1,251 @@
+//! What a run found: its counts, the memory that it left, and its profile.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde::Serialize;
+
+use crate::ir::{Block, Func, FuncKind, Function, Module, Type};
+use crate::machine::Machine;
+use crate::profile::{Collector, Count, FunctionProfile, Profile, Write, ZeroCount};
+use crate::ptx::{complete_launch, derive_launch};
+use crate::sim::{
+    BufferDump, ErrorKind, Nobody, Progress, RunResult, Settings, SimError, SimtStack, Simulation, Watcher,
+};
+
+/// What a run found.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct SimulateReport {
+    /// Counts and the hash of the memory.
+    #[serde(flatten)]
+    pub result: RunResult,
+    /// The elements of each buffer and global at the end, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<BTreeMap<String, Vec<Element>>>,
+    /// What ran how often, by function, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<BTreeMap<String, ProfileReport>>,
+}
+
+/// An element of memory.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Element {
+    /// An unsigned integer, or bits.
+    Unsigned(u64),
+    /// A signed integer.
+    Signed(i64),
+    /// A finite float.
+    Float(f64),
+    /// `nan`, `inf` or `-inf`.
+    Special(&'static str),
+}
+
+/// What ran how often in one function.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ProfileReport {
+    /// Edges, in no promised order.
+    pub edges: Vec<EdgeReport>,
+    /// Acyclic paths.
+    pub paths: Vec<PathReport>,
+    /// Writes, and how many of them gave zero.
+    pub zeros: Vec<ZeroReport>,
+}
+
+/// How often an edge was taken.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct EdgeReport {
+    /// The label of its source.
+    pub from: String,
+    /// The label of its target.
+    pub to: String,
+    /// How often.
+    #[serde(flatten)]
+    pub count: Count,
+}
+
+/// How often a path was taken.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct PathReport {
+    /// Its labels.
+    pub blocks: Vec<String>,
+    /// How often.
+    #[serde(flatten)]
+    pub count: Count,
+}
+
+/// How often a write gave zero.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ZeroReport {
+    /// The label of its block.
+    pub block: String,
+    /// The register.
+    pub register: String,
+    /// Which of the block's writes of the register, from 0.
+    pub write: u32,
+    /// How often it ran.
+    #[serde(flatten)]
+    pub count: Count,
+    /// Lanes that wrote zero.
+    pub zero_lanes: u64,
+    /// Warps all of whose active lanes wrote zero.
+    pub zero_warps: u64,
+}
+
+/// What a run is asked for besides its counts.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Wanted {
+    /// The memory at the end.
+    pub dump: bool,
+    /// What ran how often.
+    pub profile: bool,
+}
+
+/// Warp instructions between two looks at the clock.
+const SLICE: u64 = 1 << 16;
+
+/// Runs a kernel to its end; without a launch one is derived. After every [`SLICE`] warp instructions `go_on` is asked; once it says no, the run is out of fuel.
+///
+/// The simulator's loop is instantiated here, in the crate that is always compiled for speed.
+pub fn simulate(
+    module: &Module,
+    kernel: Func,
+    settings: &Settings,
+    machine: Machine,
+    wanted: Wanted,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<SimulateReport, SimError> {
+    let mut simulation = launch(module, kernel, settings, machine)?;
+    let mut profile = None;
+    if wanted.profile {
+        let mut collector = Collector::new(module, simulation.program());
+        run_to_end(&mut simulation, &mut collector, go_on)?;
+        let by_name = |(func, profile): (&Func, &FunctionProfile)| {
+            let func = &module.funcs[*func];
+            (func.name.clone(), ProfileReport::new(func, profile))
+        };
+        profile = Some(collector.profile().iter().map(by_name).collect());
+    } else {
+        run_to_end(&mut simulation, &mut Nobody, go_on)?;
+    }
+    let memory = wanted.dump.then(|| simulation.dump().into_iter().map(elements).collect());
+    Ok(SimulateReport { result: simulation.result(), memory, profile })
+}
+
+/// Runs a kernel to its end for its profile alone; otherwise as [`simulate`].
+pub fn measure(
+    module: &Module,
+    kernel: Func,
+    settings: &Settings,
+    machine: Machine,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Profile, SimError> {
+    let mut simulation = launch(module, kernel, settings, machine)?;
+    let mut collector = Collector::new(module, simulation.program());
+    run_to_end(&mut simulation, &mut collector, go_on)?;
+    Ok(collector.profile())
+}
+
+fn launch(module: &Module, kernel: Func, settings: &Settings, machine: Machine) -> Result<Simulation, SimError> {
+    let func = &module.funcs[kernel];
+    let launch = module.launches.iter().find(|launch| launch.kernel == func.name);
+    let launch = launch.map_or_else(|| derive_launch(module, func), |launch| complete_launch(module, func, launch));
+    Simulation::<SimtStack>::new(module, kernel, &launch, settings, machine)
+}
+
+fn run_to_end(
+    simulation: &mut Simulation,
+    watcher: &mut impl Watcher,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<(), SimError> {
+    while simulation.run_watched(SLICE, watcher)? == Progress::Running {
+        if !go_on() {
+            return Err(SimError::new(ErrorKind::Fuel, "the run takes too long and was given up"));
+        }
+    }
+    Ok(())
+}
+
+/// The kernel of that name; without a name the first launch's, or the first one of the text.
+pub fn find_kernel(module: &Module, name: Option<&str>) -> Result<Func, SimError> {
+    let is_kernel = |func: &Func| module.funcs[*func].kind == FuncKind::Kernel;
+    let launched = || module.launches.iter().find_map(|launch| module.func_by_name(&launch.kernel));
+    let found = match name {
+        Some(name) => module.func_by_name(name),
+        None => launched().or_else(|| module.funcs.keys().find(is_kernel)),
+    };
+    found.filter(is_kernel).ok_or_else(|| {
+        let message =
+            name.map_or_else(|| "the program has no kernel".into(), |name| format!("there is no kernel `{name}`"));
+        SimError::new(ErrorKind::Program, message)
+    })
+}
+
+fn elements(buffer: BufferDump) -> (String, Vec<Element>) {
+    let elements = buffer.elements.iter().map(|&bits| Element::new(buffer.ty, bits)).collect();
+    (buffer.name, elements)
+}
+
+impl Element {
+    /// The element of that type with those bits.
+    pub fn new(ty: Type, bits: u64) -> Element {
+        match ty {
+            Type::F64 => Element::float(f64::from_bits(bits)),
+            Type::F32 => Element::float(f64::from(f32::from_bits(bits as u32))),
+            Type::F16 => Element::float(half::f16::from_bits(bits as u16).to_f64()),
+            _ if ty.is_signed() => {
+                let unused = 64 - ty.bits();
+                Element::Signed((bits << unused).cast_signed() >> unused)
+            }
+            _ => Element::Unsigned(bits),
+        }
+    }
+
+    fn float(value: f64) -> Element {
+        match value {
+            value if value.is_finite() => Element::Float(value),
+            value if value.is_nan() => Element::Special("nan"),
+            value if value > 0.0 => Element::Special("inf"),
+            _ => Element::Special("-inf"),
+        }
+    }
+}
+
+impl fmt::Display for Element {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Element::Unsigned(value) => write!(out, "{value}"),
+            Element::Signed(value) => write!(out, "{value}"),
+            Element::Float(value) => write!(out, "{value:?}"),
+            Element::Special(word) => out.write_str(word),
+        }
+    }
+}
+
+impl ProfileReport {
+    fn new(func: &Function, profile: &FunctionProfile) -> ProfileReport {
+        let label = |block: Block| func.blocks[block].name.clone();
+        let edge =
+            |(&(from, to), &count): (&(Block, Block), &Count)| EdgeReport { from: label(from), to: label(to), count };
+        let path = |(path, &count): (&Vec<Block>, &Count)| PathReport {
+            blocks: path.iter().map(|&block| label(block)).collect(),
+            count,
+        };
+        let zero = |(write, count): (&Write, &ZeroCount)| ZeroReport {
+            block: label(write.block),
+            register: func.regs[write.reg].name.clone(),
+            write: write.occurrence,
+            count: count.all,
+            zero_lanes: count.zero.lanes,
+            zero_warps: count.zero.warps,
+        };
+        ProfileReport {
+            edges: profile.edges.iter().map(edge).collect(),
+            paths: profile.paths.iter().map(path).collect(),
+            zeros: profile.zeros.iter().map(zero).collect(),
+        }
+    }
+}
