@@ -5,12 +5,13 @@ use std::rc::Rc;
 use gloo::events::{EventListener, EventListenerOptions};
 use gloo::timers::callback::{Interval, Timeout};
 use gloo::utils::{document, window};
-use warpscope_engine::message::{Look, Request, Simulate, Watch};
+use warpscope_engine::message::Request;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, KeyboardEvent};
 use yew::{Callback, Html, component, hook, html, use_callback, use_effect_with, use_memo, use_mut_ref, use_reducer};
 
 use crate::dom;
+use crate::first_view::Record;
 use crate::state::{Action, Dialog, Lab, Notice, Theme, Travel, Watched};
 use crate::view::{Change, Dialogs, GraphPane, Header, Passes, Simulator, Snapshot, Source, Splits, Transport};
 use crate::worker::Engine;
@@ -22,18 +23,28 @@ const ISSUE_PAUSE_MS: f64 = 160.0;
 /// How long the state must rest before programs are run, in milliseconds.
 const RUN_PAUSE_MS: u32 = 120;
 
+/// What tells that somebody is about to do something.
+const SIGNS_OF_A_HAND: [&str; 5] = ["pointermove", "pointerdown", "keydown", "wheel", "focusin"];
+
 /// Where the browser keeps the choice of colours.
 const THEME_KEY: &str = "warpscope.theme";
 
+/// What the page is opened with.
+#[derive(yew::Properties, PartialEq)]
+pub struct Properties {
+    /// Answers to the first questions.
+    pub record: Rc<Record>,
+}
+
 /// The whole laboratory.
 #[component]
-pub fn App() -> Html {
+pub fn App(properties: &Properties) -> Html {
     let store = use_reducer(Lab::new);
     let dispatcher = store.dispatcher();
     let act = use_callback((), move |action: Action, ()| dispatcher.dispatch(action));
     let lab = Snapshot(Rc::new((*store).clone()));
-    use_bench_engine(&lab, &act);
-    use_run_engine(&lab, &act);
+    use_bench_engine(&lab, &act, &properties.record);
+    use_run_engine(&lab, &act, &properties.record);
     use_time(&lab, &act);
     use_theme(lab.theme, &act);
     use_shortcuts(lab.playing, &act);
@@ -70,31 +81,44 @@ fn notice(notice: Option<&Notice>, act: &Callback<Action>) -> Html {
     }
 }
 
-/// One engine for this component's life. Failures become a notice.
+/// One engine for this component's life, loaded when somebody moves a hand or asks what is not in the record. Failures
+/// become a notice.
 #[hook]
-fn use_engine(act: &Callback<Action>) -> Rc<Engine> {
-    let act = act.clone();
-    use_memo((), move |()| {
+fn use_engine(act: &Callback<Action>, record: &Rc<Record>) -> Rc<Engine> {
+    let (act, record) = (act.clone(), record.clone());
+    let engine = use_memo((), move |()| {
         let failed = act.reform(|why: String| {
             let text = format!("The engine failed: {why}. It starts again with your next step.");
             Action::Notice(Some(Notice { text, is_error: true }))
         });
-        Engine::new(act.reform(Action::Answered), failed)
-    })
+        let answered = act.reform(|(request, response)| Action::Answered(Box::new(request), response));
+        Engine::new(record, answered, failed)
+    });
+    {
+        let engine = engine.clone();
+        use_effect_with((), move |()| {
+            let listen = |event: &'static str| {
+                let engine = engine.clone();
+                EventListener::once(&window(), event, move |_| engine.wake())
+            };
+            let listeners = SIGNS_OF_A_HAND.map(listen);
+            move || drop(listeners)
+        });
+    }
+    engine
 }
 
 /// Asks about the bench whenever it or the position changes, and makes links.
 #[hook]
-fn use_bench_engine(lab: &Snapshot, act: &Callback<Action>) {
-    let engine = use_engine(act);
+fn use_bench_engine(lab: &Snapshot, act: &Callback<Action>, record: &Rc<Record>) {
+    let engine = use_engine(act, record);
     {
         let engine = engine.clone();
         use_effect_with((), move |()| engine.ask(Request::Catalogue));
     }
     {
         let (engine, act) = (engine.clone(), act.clone());
-        let look = Look { bench: lab.bench.clone(), position: lab.position, scope: lab.scope };
-        use_effect_with(look, move |look| {
+        use_effect_with(lab.look(), move |look| {
             act.emit(Action::Asked { run: false });
             engine.ask(Request::Look(look.clone()));
         });
@@ -115,15 +139,16 @@ fn use_bench_engine(lab: &Snapshot, act: &Callback<Action>) {
 /// Runs the programs whenever they or the settings change, in a worker of its own: a kernel that never ends must not
 /// keep a person from typing.
 #[hook]
-fn use_run_engine(lab: &Snapshot, act: &Callback<Action>) {
-    let engine = use_engine(act);
-    let programs = if lab.stopped || lab.looking { None } else { lab.programs() };
+fn use_run_engine(lab: &Snapshot, act: &Callback<Action>, record: &Rc<Record>) {
+    let engine = use_engine(act, record);
     // While the bench is being looked at the last programs stay, so that nothing runs twice.
     let last = use_mut_ref(|| None);
-    let simulate = match programs {
-        Some((before, after)) => Some(Simulate { before, after, settings: lab.settings.clone() }),
-        None if lab.looking => last.borrow().clone(),
-        None => None,
+    let simulate = if lab.looking {
+        last.borrow().clone()
+    } else if lab.stopped {
+        None
+    } else {
+        lab.simulate()
     };
     last.borrow_mut().clone_from(&simulate);
     {
@@ -144,8 +169,7 @@ fn use_run_engine(lab: &Snapshot, act: &Callback<Action>) {
     let watched = Watched { playing: false, ..lab.watched };
     use_effect_with((simulate, watched), move |(simulate, watched)| {
         let timer = simulate.clone().map(|simulate| {
-            let program = if watched.after { simulate.after } else { simulate.before };
-            let watch = Watch { program, settings: simulate.settings, issue: watched.issue };
+            let watch = watched.question(&simulate);
             Timeout::new(1, move || engine.ask(Request::Watch(watch)))
         });
         move || drop(timer)

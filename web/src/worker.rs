@@ -5,18 +5,20 @@
 //! If the one that is being answered takes longer than [`PATIENCE_MS`] while another waits, the worker is ended and a
 //! new one started: that is all there is to cancelling, because every question carries what it depends on.
 //!
-//! There are two workers: a small one for the first view, and the whole one, loaded when the small one says that a
-//! question is beyond it.
+//! The first view needs no worker: until one is started, questions with an answer in the [`Record`] have that one.
 
 use std::cell::RefCell;
 use std::mem::discriminant;
 use std::rc::Rc;
 
 use gloo::timers::callback::Timeout;
+use js_sys::Uint8Array;
 use warpscope_engine::message::{Numbered, READY, Request, Response, wire};
 use wasm_bindgen::prelude::*;
 use web_sys::{ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
 use yew::Callback;
+
+use crate::first_view::Record;
 
 /// How long a waiting question lets the current one take, in milliseconds.
 const PATIENCE_MS: u32 = 250;
@@ -33,14 +35,14 @@ impl PartialEq for Engine {
 
 struct State {
     connection: Option<Connection>,
-    /// Whether the small worker no longer does.
-    whole: bool,
+    /// Answers to the first questions, until there is a worker.
+    record: Rc<Record>,
     /// The question that is being answered.
     current: Option<(u32, Request)>,
     waiting: Vec<Request>,
     number: u32,
     patience: Option<Timeout>,
-    on_answer: Callback<Response>,
+    on_answer: Callback<(Request, Response)>,
     on_failure: Callback<String>,
 }
 
@@ -61,11 +63,19 @@ impl Drop for Connection {
 }
 
 impl Engine {
-    /// An engine that starts with its first question.
-    pub fn new(on_answer: Callback<Response>, on_failure: Callback<String>) -> Self {
-        let (whole, current, waiting, patience) = (false, None, Vec::new(), None);
-        let state = State { connection: None, whole, current, waiting, number: 0, patience, on_answer, on_failure };
+    /// An engine that starts with its first question that has no answer in `record`.
+    pub fn new(record: Rc<Record>, on_answer: Callback<(Request, Response)>, on_failure: Callback<String>) -> Self {
+        let (current, waiting, patience) = (None, Vec::new(), None);
+        let state = State { connection: None, record, current, waiting, number: 0, patience, on_answer, on_failure };
         Engine(Rc::new(RefCell::new(state)))
+    }
+
+    /// Starts the worker: a question may come soon.
+    pub fn wake(&self) {
+        let asleep = self.0.borrow().connection.is_none();
+        if asleep {
+            self.start();
+        }
     }
 
     /// Asks a question; its answer arrives later, unless a newer question of its kind comes first.
@@ -125,10 +135,11 @@ impl Engine {
     }
 
     fn send_next(&self) {
-        let started = self.0.borrow().connection.is_some();
-        if !started {
-            self.start();
+        let nothing_waits = self.0.borrow().waiting.is_empty();
+        if nothing_waits || self.answer_from_record() {
+            return;
         }
+        self.wake();
         let mut state = self.0.borrow_mut();
         let ready = state.connection.as_ref().is_some_and(|connection| connection.ready);
         if !ready || state.current.is_some() || state.waiting.is_empty() {
@@ -140,7 +151,7 @@ impl Engine {
         state.current = Some((state.number, request));
         let sent = wire::encode(&message).and_then(|bytes| {
             let Some(connection) = &state.connection else { return Ok(()) };
-            connection.worker.post_message(&bytes).map_err(|error| describe(&error))
+            connection.worker.post_message(&Uint8Array::from(bytes.as_slice())).map_err(|error| describe(&error))
         });
         if let Err(error) = sent {
             state.current = None;
@@ -150,11 +161,27 @@ impl Engine {
         }
     }
 
+    /// Whether the next question has an answer without a worker, which then arrives like one from there: a moment later.
+    fn answer_from_record(&self) -> bool {
+        let mut state = self.0.borrow_mut();
+        if state.connection.is_some() || state.current.is_some() {
+            return false;
+        }
+        let Some(request) = state.waiting.first() else { return false };
+        let Some(answer) = state.record.answer(request).cloned() else { return false };
+        state.number += 1;
+        let number = state.number;
+        let request = state.waiting.remove(0);
+        state.current = Some((number, request));
+        let engine = self.clone();
+        Timeout::new(0, move || engine.deliver(number, answer)).forget();
+        true
+    }
+
     fn start(&self) {
         let options = WorkerOptions::new();
         options.set_type(WorkerType::Module);
-        let script = if self.0.borrow().whole { "start-worker.js?whole" } else { "start-worker.js" };
-        let worker = match Worker::new_with_options(script, &options) {
+        let worker = match Worker::new_with_options("start-worker.js", &options) {
             Ok(worker) => worker,
             Err(error) => return self.0.borrow().on_failure.emit(describe(&error)),
         };
@@ -179,39 +206,28 @@ impl Engine {
             }
             return self.send_next();
         }
-        match wire::decode::<Numbered<Option<Response>>>(event.data().unchecked_ref()) {
-            Ok(Numbered { body: None, .. }) => self.go_over_to_the_whole(),
-            Ok(Numbered { id, body: Some(answer) }) => {
-                let on_answer = {
-                    let mut state = self.0.borrow_mut();
-                    let expected = state.current.take_if(|(number, _)| *number == id).is_some();
-                    state.patience = None;
-                    expected.then(|| state.on_answer.clone())
-                };
-                if let Some(on_answer) = on_answer {
-                    on_answer.emit(answer);
-                }
+        let bytes: Uint8Array = event.data().unchecked_into();
+        match wire::decode::<Numbered<Response>>(&bytes.to_vec()) {
+            Ok(Numbered { id, body }) => self.deliver(id, body),
+            Err(error) => {
+                self.0.borrow().on_failure.clone().emit(error);
+                self.send_next();
             }
-            Err(error) => self.0.borrow().on_failure.clone().emit(error),
         }
-        self.send_next();
     }
 
-    /// Ends the small worker; the question that it could not answer is the whole one's first.
-    fn go_over_to_the_whole(&self) {
-        let mut state = self.0.borrow_mut();
-        state.whole = true;
-        state.patience = None;
-        if let Some((_, request)) = state.current.take() {
-            let kind = discriminant(&request);
-            // A newer question of its kind stands for it.
-            if !state.waiting.iter().any(|waiting| discriminant(waiting) == kind) {
-                state.waiting.insert(0, request);
-            }
+    /// Passes an answer on, if it is still waited for, and asks what waits next.
+    fn deliver(&self, number: u32, answer: Response) {
+        let expected = {
+            let mut state = self.0.borrow_mut();
+            state.patience = None;
+            let expected = state.current.take_if(|(current, _)| *current == number);
+            expected.map(|(_, request)| (request, state.on_answer.clone()))
+        };
+        if let Some((request, on_answer)) = expected {
+            on_answer.emit((request, answer));
         }
-        // The closure that runs belongs to the connection, which therefore goes a moment later.
-        let connection = state.connection.take();
-        Timeout::new(0, move || drop(connection)).forget();
+        self.send_next();
     }
 
     /// The engine broke down: that is our fault, and the next question gets a fresh one.

@@ -1,4 +1,5 @@
-//! What a fresh checkout lacks: the compilation target, the npm packages and the bundled editor.
+//! What a fresh checkout lacks: the compilation target, the npm packages, the bundled editor, and the engine's answers
+//! to what the page asks first.
 
 use anyhow::{Context, Result, bail};
 
@@ -18,7 +19,8 @@ pub fn setup() -> Result<()> {
     compilation_target(WASM)?;
     node_is_recent()?;
     npm_packages()?;
-    bundle_editor()
+    bundle_editor()?;
+    record_first_view()
 }
 
 /// Adds `target` to the toolchain if it is missing.
@@ -67,4 +69,16 @@ fn bundle_editor() -> Result<()> {
         std::slice::from_ref(&output),
         || tools::run(tools::npm(&www).args(["run", "--silent", "bundle"])),
     )
+}
+
+/// Cargo knows when nothing has changed.
+fn record_first_view() -> Result<()> {
+    progress::step("compute what the page shows first", || {
+        let mut cargo = tools::cargo();
+        // All packages for one's binary: with their features the compiled crates stay those of the tests.
+        cargo.args(["build", "--quiet", "--locked", "--workspace", "--bin", "first-view"]);
+        tools::run(&mut cargo)?;
+        let program = workspace::target().join("debug").join(format!("first-view{}", std::env::consts::EXE_SUFFIX));
+        tools::run(std::process::Command::new(program).arg(workspace::www().join("build/first-view.bin")))
+    })
 }

@@ -23,7 +23,7 @@ pub struct Options {
 /// Builds the page into `dist/`, and prints the sizes. Over budget is an error, unless it is a draft.
 pub fn build(options: &Options) -> Result<()> {
     setup::setup()?;
-    let binaries = ["page", "whole-worker"];
+    let binaries = ["page", "worker"];
     let wasm = compile(&binaries, options.draft)?;
     for name in binaries {
         bind(name, &wasm, &bindings(name), options.draft)?;

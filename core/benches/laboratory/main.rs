@@ -4,6 +4,7 @@
 //! Each measurement is one line of [`report`]; times are CPU time of this thread, the best of several rounds, because
 //! the machine may be busy with other things.
 
+mod ceiling;
 mod clock;
 mod graphs;
 mod inputs;

@@ -11,6 +11,8 @@ use crate::clock;
 pub enum Asked {
     /// The value should not be above this.
     AtMost(f64),
+    /// The value should not be below this.
+    AtLeast(f64),
 }
 
 /// How long one round lasts at least.
@@ -68,9 +70,11 @@ pub fn time_on_copies<S: Clone, T>(
     print(name, size, best.as_secs_f64() * 1e9 / count as f64, unit, asked);
 }
 
-/// Measures `work`, which does `count` things a call, and prints millions of things a second.
-pub fn rate<T>(name: &str, unit: &str, count: usize, work: impl FnMut() -> T) {
-    print(name, None, count as f64 / seconds_a_call(work) / 1e6, unit, None);
+/// Measures `work`, which does `count` things a call, and prints millions of things a second. Returns them.
+pub fn rate<T>(name: &str, unit: &str, count: usize, work: impl FnMut() -> T) -> f64 {
+    let millions = count as f64 / seconds_a_call(work) / 1e6;
+    print(name, None, millions, unit, None);
+    millions
 }
 
 /// Prints a figure that was computed from others.
@@ -79,6 +83,7 @@ pub fn print(name: &str, size: Option<usize>, value: f64, unit: &str, asked: Opt
     let asked = match asked {
         None => "-".to_owned(),
         Some(Asked::AtMost(limit)) => format!("<= {limit}"),
+        Some(Asked::AtLeast(limit)) => format!(">= {limit}"),
     };
     println!("{name}\t{size}\t{value}\t{unit}\t{asked}");
 }

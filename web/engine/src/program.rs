@@ -1,10 +1,10 @@
 //! From what a person typed to a program with launches.
 
 use warpscope_core::ir::{Item, Launch, Module, Span};
+use warpscope_core::ptx;
 use warpscope_core::text::{self, LineIndex};
 use warpscope_core::verify;
 
-use crate::exchange::{Beyond, Exchange};
 use crate::message::{Diagnostic, Language};
 
 /// A program as far as it could be read.
@@ -23,12 +23,11 @@ pub struct Loaded {
     pub launch_is_foreign: bool,
 }
 
-/// Reads source and launch. Launches of the second text replace those of the first. PTX, and a program without a launch,
-/// need an `exchange`.
-pub fn load(source: &str, launch: &str, exchange: Option<Exchange>) -> Result<Loaded, Beyond> {
+/// Reads source and launch. Launches of the second text replace those of the first.
+pub fn load(source: &str, launch: &str) -> Loaded {
     let language = language_of(source);
     let parsed = match language {
-        Language::Ptx => (exchange.ok_or(Beyond)?.import)(source),
+        Language::Ptx => ptx::import(source),
         Language::Wir => verify::check(source),
     };
     let mut diagnostics = describe(&parsed.diagnostics, source, false);
@@ -61,11 +60,10 @@ pub fn load(source: &str, launch: &str, exchange: Option<Exchange>) -> Result<Lo
     }
     let launch_is_derived = is_usable && module.launches.is_empty();
     if launch_is_derived {
-        let derive_launch = exchange.ok_or(Beyond)?.derive_launch;
-        let launches = module.kernels().map(|kernel| derive_launch(&module, &module.funcs[kernel])).collect();
+        let launches = module.kernels().map(|kernel| ptx::derive_launch(&module, &module.funcs[kernel])).collect();
         replace_launches(&mut module, launches);
     }
-    Ok(Loaded { language, module, diagnostics, is_usable, launch_is_derived, launch_is_foreign })
+    Loaded { language, module, diagnostics, is_usable, launch_is_derived, launch_is_foreign }
 }
 
 /// PTX begins with directives; our text has no line that starts with a dot.

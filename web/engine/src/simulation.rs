@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use warpscope_core::ir::{Func, Inst, Module};
 use warpscope_core::machine::Machine;
+use warpscope_core::ptx;
 use warpscope_core::sim::{Entry, NOWHERE, Progress, Settings as CoreSettings, SimError, Simulation, WarpView};
 use warpscope_core::text::LineIndex;
 
-use crate::exchange::{Beyond, Exchange, Trouble};
 use crate::message::{
     BlockHeat, LineHeat, Moment, Program, Run, Settings, Simulate, Simulated, StackEntry, WarpState, Watch,
 };
@@ -21,9 +21,9 @@ const TIME_LIMIT: f64 = 10e6;
 const ISSUES_A_LOOK: u64 = 200_000;
 
 /// Runs both programs. `clock` gives microseconds since some moment.
-pub fn simulate(simulate: &Simulate, clock: fn() -> f64, exchange: Option<Exchange>) -> Result<Simulated, Beyond> {
-    let run = |program: &Program| Trouble::sort(run(program, &simulate.settings, clock, exchange));
-    Ok(Simulated { before: run(&simulate.before)?, after: run(&simulate.after)? })
+pub fn simulate(simulate: &Simulate, clock: fn() -> f64) -> Simulated {
+    let run = |program: &Program| run(program, &simulate.settings, clock);
+    Simulated { before: run(&simulate.before), after: run(&simulate.after) }
 }
 
 /// A launch of a program that is ready to run, with what is needed to name its lines.
@@ -48,20 +48,20 @@ impl Lines {
     }
 }
 
-fn prepare(program: &Program, settings: &Settings, exchange: Option<Exchange>) -> Result<Prepared, Trouble> {
-    let loaded = load(&program.text, &program.launch, exchange)?;
+fn prepare(program: &Program, settings: &Settings) -> Result<Prepared, String> {
+    let loaded = load(&program.text, &program.launch);
     if !loaded.is_usable {
         let first = loaded.diagnostics.iter().find(|diagnostic| !diagnostic.is_warning);
         let first = first.map_or_else(String::new, |found| format!(", line {}: {}", found.line, found.message));
-        return Err(format!("the program has mistakes{first}").into());
+        return Err(format!("the program has mistakes{first}"));
     }
     let module = loaded.module;
     let kernel =
         module.func_by_name(&program.kernel).ok_or_else(|| format!("there is no kernel `{}`", program.kernel))?;
     let launch = match module.launch_of(&program.kernel) {
         Some(launch) if launch.is_complete(&module.funcs[kernel]) => launch.clone(),
-        Some(launch) => (exchange.ok_or(Beyond)?.complete_launch)(&module, &module.funcs[kernel], launch),
-        None => (exchange.ok_or(Beyond)?.derive_launch)(&module, &module.funcs[kernel]),
+        Some(launch) => ptx::complete_launch(&module, &module.funcs[kernel], launch),
+        None => ptx::derive_launch(&module, &module.funcs[kernel]),
     };
     let machine = Machine::from_name(&settings.machine).unwrap_or_default();
     let simulation = Simulation::new(&module, kernel, &launch, &core_settings(settings)?, machine).map_err(say)?;
@@ -104,8 +104,8 @@ fn advance(simulation: &mut Simulation, budget: u64, clock: fn() -> f64) -> Resu
     }
 }
 
-fn run(program: &Program, settings: &Settings, clock: fn() -> f64, exchange: Option<Exchange>) -> Result<Run, Trouble> {
-    let Prepared { module, kernel, lines, mut simulation } = prepare(program, settings, exchange)?;
+fn run(program: &Program, settings: &Settings, clock: fn() -> f64) -> Result<Run, String> {
+    let Prepared { module, kernel, lines, mut simulation } = prepare(program, settings)?;
     advance(&mut simulation, u64::MAX, clock)?;
     let result = simulation.result();
     let labels = module.funcs[kernel].block_order().map(|block| module.funcs[kernel].blocks[block].name.clone());
@@ -152,13 +152,13 @@ pub struct Watcher {
 
 impl Watcher {
     /// The run's state after so many issues, or at its end.
-    pub fn moment(&mut self, watch: &Watch, clock: fn() -> f64, exchange: Option<Exchange>) -> Result<Moment, Trouble> {
+    pub fn moment(&mut self, watch: &Watch, clock: fn() -> f64) -> Result<Moment, String> {
         let follows = |(program, settings, prepared): &(Program, Settings, Prepared)| {
             *program == watch.program && *settings == watch.settings && prepared.simulation.issued() <= watch.issue
         };
         let mut prepared = match self.followed.take().filter(follows) {
             Some((.., prepared)) => prepared,
-            None => prepare(&watch.program, &watch.settings, exchange)?,
+            None => prepare(&watch.program, &watch.settings)?,
         };
         let missing = watch.issue - prepared.simulation.issued();
         let progress = advance(&mut prepared.simulation, missing, clock)?;

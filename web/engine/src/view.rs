@@ -8,7 +8,6 @@ use warpscope_core::text::LineIndex;
 
 use crate::comparison::{Listing, compare};
 use crate::drawing::draw;
-use crate::exchange::{Beyond, Exchange};
 use crate::message::{Bench, Position, Remark, Scope, Stage, StageResult, ValueSource, View};
 use crate::program::{Loaded, launch_text, load};
 
@@ -29,8 +28,8 @@ pub struct Opened {
 
 impl Opened {
     /// Reads the program and runs the pipeline.
-    pub fn new(bench: &Bench, clock: fn() -> f64, exchange: Option<Exchange>) -> Result<Opened, Beyond> {
-        let mut loaded = load(&bench.source, &bench.launch, exchange)?;
+    pub fn new(bench: &Bench, clock: fn() -> f64) -> Opened {
+        let mut loaded = load(&bench.source, &bench.launch);
         let module = std::mem::take(&mut loaded.module);
         let kernel = choose_kernel(&module, bench.kernel.as_deref());
         let (source_blocks, source_insts) =
@@ -51,7 +50,7 @@ impl Opened {
         } else {
             opened.loaded.module = module;
         }
-        Ok(opened)
+        opened
     }
 
     /// What the page shows at `position`.
@@ -175,7 +174,7 @@ fn stage_result(session: &Session, step: &Result<Step, String>, pass: Option<usi
     StageResult {
         rewrites: events.len() - missed,
         missed,
-        micros: report.micros as f64,
+        micros: Some(report.micros as f64),
         instructions: (report.before.instructions, report.after.instructions),
         blocks: (report.before.blocks, report.after.blocks),
         refused: report.error.as_ref().map(|error| error.message.clone()),

@@ -2,17 +2,18 @@
 
 use std::cell::RefCell;
 
+use js_sys::Uint8Array;
 use wasm_bindgen::prelude::*;
 use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
 
+use crate::Engine;
 use crate::message::{Numbered, READY, Request, wire};
-use crate::{Engine, Exchange};
 
 /// Answers until the page ends the worker.
-pub fn serve(exchange: Option<Exchange>) {
+pub fn serve() {
     console_error_panic_hook::set_once();
     let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
-    let engine = RefCell::new(Engine::new(now, exchange));
+    let engine = RefCell::new(Engine::new(now));
     let handler = {
         let scope = scope.clone();
         Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
@@ -28,9 +29,9 @@ pub fn serve(exchange: Option<Exchange>) {
 }
 
 fn answer(engine: &mut Engine, scope: &DedicatedWorkerGlobalScope, event: &MessageEvent) -> Result<(), String> {
-    let request: Numbered<Request> = wire::decode(event.data().unchecked_ref())?;
-    let response = Numbered { id: request.id, body: engine.answer(request.body).ok() };
-    post(scope, wire::encode(&response)?.as_ref());
+    let request: Numbered<Request> = wire::decode(&event.data().unchecked_into::<Uint8Array>().to_vec())?;
+    let response = Numbered { id: request.id, body: engine.answer(request.body) };
+    post(scope, &Uint8Array::from(wire::encode(&response)?.as_slice()));
     Ok(())
 }
 

@@ -13,7 +13,8 @@ mod timeline;
 use std::rc::Rc;
 
 use warpscope_engine::message::{
-    Bench, Catalogue, Moment, Position, Program, Response, Scope, Settings, Shared, Simulated, View,
+    Bench, Catalogue, Look, Moment, Position, Program, Request, Response, Scope, Settings, Shared, Simulate, Simulated,
+    View, Watch,
 };
 use yew::Reducible;
 
@@ -108,6 +109,15 @@ pub struct Watched {
     pub playing: bool,
 }
 
+impl Watched {
+    /// The question about one of the two programs that are run.
+    pub fn question(self, simulate: &Simulate) -> Watch {
+        let Simulate { before, after, settings } = simulate;
+        let program = if self.after { after } else { before };
+        Watch { program: program.clone(), settings: settings.clone(), issue: self.issue }
+    }
+}
+
 /// The texts of the source pane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tab {
@@ -196,8 +206,8 @@ pub enum Action {
         /// For runs rather than about the bench.
         run: bool,
     },
-    /// The engine answered.
-    Answered(Response),
+    /// The engine answered a question, perhaps one that is no longer the last of its kind.
+    Answered(Box<Request>, Response),
 }
 
 impl Lab {
@@ -252,6 +262,27 @@ impl Lab {
         Some((program(&self.bench.source, view.language), program(&view.after, Default::default())))
     }
 
+    /// The question about the bench.
+    pub fn look(&self) -> Look {
+        Look { bench: self.bench.clone(), position: self.position, scope: self.scope }
+    }
+
+    /// The question for runs; none while there is no valid program.
+    pub fn simulate(&self) -> Option<Simulate> {
+        let (before, after) = self.programs()?;
+        Some(Simulate { before, after, settings: self.settings.clone() })
+    }
+
+    /// All questions that the page has now.
+    pub fn questions(&self) -> Vec<Request> {
+        let mut questions = vec![Request::Catalogue, Request::Look(self.look())];
+        if let Some(simulate) = self.simulate() {
+            let watch = self.watched.question(&simulate);
+            questions.extend([Request::Simulate(simulate), Request::Watch(watch)]);
+        }
+        questions
+    }
+
     /// The stops of the transport.
     pub fn timeline(&self) -> Timeline {
         Timeline::new(&self.bench.pipeline, self.view.as_ref().map_or(&[], |view| &view.stages))
@@ -281,17 +312,18 @@ impl Lab {
         self.watched = Watched { after: self.watched.after, ..Watched::default() };
     }
 
-    fn answered(&mut self, response: Response) {
+    fn answered(&mut self, request: &Request, response: Response) {
         match response {
             Response::Catalogue(catalogue) => self.catalogue = Some(Rc::new(catalogue)),
             Response::View(view) => {
-                self.looking = false;
+                let is_last = matches!(request, Request::Look(look) if *look == self.look());
+                self.looking &= !is_last;
                 // Whoever pastes another program does not mean its launch to be that of the last one.
                 if view.launch_is_foreign && self.source_leads {
                     self.bench.launch.clear();
                 }
                 // A step into a pass whose rewrites were not known yet stands at the first of them.
-                if view.position.stage == self.position.stage && view.position.step > self.position.step {
+                if is_last && view.position.stage == self.position.stage && view.position.step > self.position.step {
                     self.position = view.position;
                 }
                 self.view = Some(Rc::new(*view));
@@ -392,7 +424,7 @@ impl Reducible for Lab {
             }
             Action::Asked { run: true } => lab.running = true,
             Action::Asked { run: false } => lab.looking = true,
-            Action::Answered(response) => lab.answered(response),
+            Action::Answered(request, response) => lab.answered(&request, response),
         }
         Rc::new(lab)
     }

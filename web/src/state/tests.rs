@@ -95,14 +95,33 @@ fn a_step_into_a_pass_that_is_not_known_yet_stands_at_its_first_rewrite() {
     lab.bench.pipeline = pipeline(&[("copy-prop", true)]);
     lab.position = at(1, 0);
     let view = View { position: at(1, 1), stages: results(&[4]), ..View::default() };
-    let lab = Rc::new(lab).reduce(Action::Answered(Response::View(Box::new(view))));
+    let question = Request::Look(lab.look());
+    let lab = Rc::new(lab).reduce(Action::Answered(Box::new(question), Response::View(Box::new(view))));
     assert_eq!(lab.timeline().index(lab.position), 1);
+}
+
+#[test]
+fn an_answer_that_comes_late_does_not_move_the_transport() {
+    let mut lab = Lab::new();
+    lab.bench.pipeline = pipeline(&[("copy-prop", true)]);
+    lab.view = Some(Rc::new(View { stages: results(&[4]), ..View::default() }));
+    lab.position = at(1, 2);
+    lab.looking = true;
+    let asked_first = Request::Look(lab.look());
+    lab.position = at(1, 1);
+    let view = View { position: at(1, 2), stages: results(&[4]), ..View::default() };
+    let lab = Rc::new(lab).reduce(Action::Answered(Box::new(asked_first), Response::View(Box::new(view))));
+    assert_eq!(lab.position, at(1, 1));
+    assert!(lab.looking, "the last question still waits for its answer");
 }
 
 #[test]
 fn a_bad_link_opens_the_first_example_and_says_so() {
     let lab = Rc::new(Lab::new()).reduce(Action::EditSource("something".to_owned()));
-    let lab = lab.reduce(Action::Answered(Response::Opened(Err("it is damaged".to_owned()))));
+    let lab = lab.reduce(Action::Answered(
+        Box::new(Request::Open("#v1.d:damaged".to_owned())),
+        Response::Opened(Err("it is damaged".to_owned())),
+    ));
     assert_eq!(lab.bench, Lab::new().bench);
     assert!(lab.notice.as_ref().is_some_and(|notice| notice.is_error && notice.text.contains("it is damaged")));
 }

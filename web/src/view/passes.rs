@@ -170,7 +170,7 @@ fn StageCard(props: &StageProps) -> Html {
                         <span class="delta">{ difference(result.instructions) }</span>
                     }
                     if result.missed > 0 { <span>{ format!("{} refused", result.missed) }</span> }
-                    <span class="time">{ duration(result.micros) }</span>
+                    <span class="time">{ result.micros.map(duration) }</span>
                 } else if !stage.on {
                     <span>{ "off" }</span>
                 }

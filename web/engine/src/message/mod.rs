@@ -52,7 +52,7 @@ pub enum Response {
     Opened(Result<Box<Shared>, String>),
 }
 
-/// A request or response with the number that pairs them. The small worker posts `None` to what is beyond it.
+/// A request or response with the number that pairs them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Numbered<T> {
     /// Chosen by the page; the answer repeats it.
@@ -100,8 +100,8 @@ pub struct Position {
 }
 
 impl Position {
-    /// Behind everything.
-    pub const END: Position = Position { stage: usize::MAX, step: usize::MAX };
+    /// Behind everything: the same number on the machine that builds the page and in the browser, whose `usize` is smaller.
+    pub const END: Position = Position { stage: u32::MAX as usize, step: u32::MAX as usize };
 }
 
 /// What a diff compares with the program at the position.

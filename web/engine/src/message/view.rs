@@ -173,8 +173,8 @@ pub struct StageResult {
     pub rewrites: usize,
     /// How many opportunities it refused.
     pub missed: usize,
-    /// Time taken, in microseconds.
-    pub micros: f64,
+    /// Time taken, in microseconds; none if the answer was computed before the page was opened.
+    pub micros: Option<f64>,
     /// Instructions in the kernel before and after.
     pub instructions: (usize, usize),
     /// Blocks in the kernel before and after.

@@ -1,0 +1,28 @@
+//! The page: a yew application that draws what the engine in its worker answers.
+
+mod app;
+mod dom;
+mod editor;
+mod examples;
+pub mod first_view;
+mod layout;
+mod state;
+mod view;
+mod worker;
+
+use std::rc::Rc;
+
+use first_view::Record;
+
+/// Mounts the application, with the answers to its first questions if they are there.
+pub fn start() {
+    console_error_panic_hook::set_once();
+    wasm_bindgen_futures::spawn_local(async {
+        let record = Record::fetch().await.unwrap_or_else(|why| {
+            gloo::console::warn!(format!("no answers for the first view, the engine computes them: {why}"));
+            Record::default()
+        });
+        let record = Rc::new(record);
+        yew::Renderer::<app::App>::with_props(app::Properties { record }).render();
+    });
+}
