@@ -24,12 +24,11 @@ use warpscope_testkit::sample;
 /// Blocks of a graph, or instructions of a program.
 pub const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 
-/// The successors of each block.
-pub type Lists = Vec<Vec<Block>>;
+/// Makes a graph of so many blocks: the successors of each.
+pub type MakeGraph = fn(usize) -> Vec<Vec<Block>>;
 
 /// Graphs by kind: each block's successors.
-pub const GRAPHS: [(&str, fn(usize) -> Lists); 3] =
-    [("structured", structured), ("deep", deep), ("irreducible", irreducible)];
+pub const GRAPHS: [(&str, MakeGraph); 3] = [("structured", structured), ("deep", deep), ("irreducible", irreducible)];
 
 /// Kinds of programs.
 pub const PROGRAMS: [&str; 5] = ["structured", "deep", "irreducible", "straight", "generated"];
