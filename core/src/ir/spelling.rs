@@ -21,6 +21,8 @@ pub enum SpellingError<'a> {
     WrongType(Op, Type),
     /// `setp` without a comparison, `atom` without an operation, and the like; the text says what.
     Missing(Op, &'static str),
+    /// The root has the suffix, but not for this type.
+    SuffixForType(Op, &'static str, Type),
     /// The same kind of suffix stands there twice.
     Repeated(Op, &'a str),
 }
@@ -92,8 +94,9 @@ impl Op {
             .union(Flags::GPU)
             .union(Flags::SYS);
         match self {
-            Op::Add | Op::Sub | Op::Mul | Op::Fma => Flags::FTZ.union(Flags::SAT).union(Flags::CC),
-            Op::Mad | Op::MadHi => Flags::FTZ.union(Flags::SAT).union(Flags::CC),
+            Op::Add | Op::Sub | Op::Mad => Flags::FTZ.union(Flags::SAT).union(Flags::CC),
+            Op::MadHi => Flags::SAT.union(Flags::CC),
+            Op::Mul | Op::Fma => Flags::FTZ.union(Flags::SAT),
             Op::Addc | Op::Subc => Flags::CC,
             Op::Madc => Flags::CC.union(Flags::HI),
             Op::Cvt => Flags::FTZ.union(Flags::SAT),
@@ -301,15 +304,51 @@ fn complete<'a>(mut opcode: Opcode, types: u32) -> Result<Opcode, SpellingError<
         }
         _ => {}
     }
+    match suffix_for_another_type(opcode) {
+        Some(suffix) => Err(SpellingError::SuffixForType(op, suffix, opcode.ty)),
+        None => Ok(opcode),
+    }
+}
+
+/// A suffix of the opcode that is defined for other types than its own.
+fn suffix_for_another_type(opcode: Opcode) -> Option<&'static str> {
+    let (op, ty) = (opcode.op, opcode.ty);
     if let Some(rounding) = opcode.rounding
-        && !op.allows_rounding(opcode.ty, rounding)
+        && !op.allows_rounding(ty, rounding)
     {
-        return Err(SpellingError::UnknownSuffix(op, rounding.name()));
+        return Some(rounding.name());
     }
-    if opcode.has(Flags::CC) && !opcode.ty.is_integer() {
-        return Err(SpellingError::WrongType(op, opcode.ty));
+    let flushes = match op {
+        Op::Cvt => ty == Type::F32 || opcode.src_ty == Type::F32,
+        Op::Rcp | Op::Rsqrt => true,
+        _ => matches!(ty, Type::F16 | Type::F32),
+    };
+    // Integers that clamp are PTX's three.
+    let saturates = ty.is_float() || op == Op::Cvt || (ty == Type::S32 && matches!(op, Op::Add | Op::Sub | Op::MadHi));
+    let fits = |flag: Flags| match flag {
+        Flags::FTZ => flushes,
+        Flags::SAT => saturates,
+        Flags::APPROX | Flags::FULL => ty.is_float(),
+        Flags::CC => ty.is_integer() && ty.bits() >= 32,
+        _ => true,
+    };
+    if let Some((_, name)) = FLAG_NAMES.iter().find(|(flag, _)| opcode.has(*flag) && !fits(*flag)) {
+        return Some(name);
     }
-    Ok(opcode)
+    let compares = |cmp: &Cmp| match cmp {
+        Cmp::Num | Cmp::Nan => ty.is_float(),
+        Cmp::Lo | Cmp::Ls | Cmp::Hi | Cmp::Hs => !ty.is_float(),
+        _ => true,
+    };
+    if let Some(cmp) = opcode.cmp.filter(|cmp| !compares(cmp)) {
+        return Some(cmp.name());
+    }
+    let applies = |atomic: &AtomicOp| match atomic {
+        AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => !ty.is_float(),
+        AtomicOp::Inc | AtomicOp::Dec => !ty.is_float() && !ty.is_signed(),
+        _ => true,
+    };
+    opcode.atomic.filter(|atomic| !applies(atomic)).map(AtomicOp::name)
 }
 
 impl fmt::Display for Opcode {

@@ -101,6 +101,21 @@ classes! {
 }
 
 impl OpClass {
+    /// Does it go through the load-store unit?
+    pub const fn is_memory(self) -> bool {
+        matches!(
+            self,
+            OpClass::LoadGlobal
+                | OpClass::LoadShared
+                | OpClass::LoadConst
+                | OpClass::LoadLocal
+                | OpClass::Texture
+                | OpClass::Store
+                | OpClass::Atomic
+                | OpClass::AtomicShared
+        )
+    }
+
     /// The class of an opcode.
     pub fn of(opcode: Opcode) -> OpClass {
         let wide = opcode.ty.bits() == 64 || opcode.src_ty.bits() == 64;

@@ -108,6 +108,9 @@ const AMPERE: &str = "Abdelkhalik et al. 2022 (A100)";
 const HOPPER: &str = "Luo et al. 2025 (H800)";
 const THROUGHPUT: &str =
     "CUDA C++ Programming Guide, arithmetic throughput: 64, the full rate, over the class's results a cycle";
+const PPT: &str = "Arafa et al., PPT-GPU";
+/// Who measured memory.
+const MEMORY: [&str; 4] = [PPT, PPT, AMPERE, HOPPER];
 const WHITEPAPER: &str = "NVIDIA architecture whitepaper";
 
 /// The four measured machines, in the order of the arrays below.
@@ -217,17 +220,14 @@ pub(super) fn cost(machine: Machine, class: OpClass) -> Cost {
         }
         Some(index) => {
             let (issue, latency) = rows(class);
-            Cost {
-                issue: figure(issue, index, [THROUGHPUT; 4]),
-                latency: figure(latency, index, [VOLTA, TURING, AMPERE, HOPPER]),
-            }
+            let sources = if class.is_memory() { MEMORY } else { [VOLTA, TURING, AMPERE, HOPPER] };
+            Cost { issue: figure(issue, index, [THROUGHPUT; 4]), latency: figure(latency, index, sources) }
         }
     }
 }
 
 /// The memory of a machine.
 pub(super) fn memory(machine: Machine) -> Memory {
-    const PPT: &str = "Arafa et al., PPT-GPU";
     const KIB: u32 = 1024;
     const MIB: u32 = 1024 * 1024;
     let Some(index) = measured_index(machine) else {
@@ -243,7 +243,7 @@ pub(super) fn memory(machine: Machine) -> Memory {
             banks: 32,
         };
     };
-    let latency = |values| figure(Published(values), index, [PPT, PPT, AMPERE, HOPPER]);
+    let latency = |values| figure(Published(values), index, MEMORY);
     let size = |values| figure(Published(values), index, [WHITEPAPER; 4]);
     let estimate = |value| Figure { value, source: Source::Estimated };
     Memory {

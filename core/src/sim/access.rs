@@ -16,7 +16,9 @@ use super::cache::Cache;
 use super::decode::{Access, AccessKind, Base, Extension, Index};
 use super::error::ErrorKind;
 use super::lanes::{LaneFile, for_each_lane};
-use super::memory::{Fault, Memory, RegionKind, Target, offset_of, read_number, target_of, write_number};
+use super::memory::{
+    Fault, Memory, RegionKind, Target, nearest_region, offset_of, read_number, target_of, write_number,
+};
 use super::together::FrameBase;
 use crate::ir::{AtomicOp, Space, Type, TypeClass};
 use crate::machine;
@@ -127,7 +129,7 @@ pub fn run(
         }
         match locate(access, memory, &place, addresses[lane], bytes) {
             Ok(target) => targets[lane] = target,
-            Err(Fault::OutOfBounds) if speculative => {}
+            Err(_) if speculative => {}
             Err(why) => fault = Some((lane, why)),
         }
     });
@@ -218,12 +220,13 @@ fn explain(access: &Access, memory: &Memory, why: Fault, lane: usize, address: u
         AccessKind::Texture(_) => "texture fetch",
     };
     let nearest = || match target_of(address) {
-        Target::Region(region) => memory.regions.get(region as usize).map(|region| {
-            let at = i64::from(offset_of(address) as i32);
-            format!(": byte {at} of `{}`, which has {}", region.name, region.bytes.len())
-        }),
         Target::Shared => Some(format!(": byte {} of shared memory", offset_of(address))),
-        _ => None,
+        Target::Region(_) | Target::Nowhere => {
+            let (region, at) = nearest_region(address)?;
+            let region = memory.regions.get(region)?;
+            Some(format!(": byte {at} of `{}`, which has {}", region.name, region.bytes.len()))
+        }
+        Target::Local | Target::Param => None,
     };
     let (kind, message) = match why {
         Fault::OutOfBounds => (
@@ -322,12 +325,22 @@ fn half_sum(a: u64, b: u64) -> u64 {
 
 fn float_bound(op: AtomicOp, ty: Type, old: u64, new: u64) -> u64 {
     use super::arith::float::{max, min};
-    let pick = |f: fn(f64, f64) -> f64, g: fn(f32, f32) -> f32| match ty {
-        Type::F64 => f(f64::from_bits(old), f64::from_bits(new)).to_bits(),
-        Type::F32 => u64::from(g(f32::from_bits(old as u32), f32::from_bits(new as u32)).to_bits()),
-        _ => old,
-    };
-    if op == AtomicOp::Min { pick(min, min) } else { pick(max, max) }
+    use super::arith::half::F16;
+    let is_min = op == AtomicOp::Min;
+    match ty {
+        Type::F64 => {
+            let (a, b) = (f64::from_bits(old), f64::from_bits(new));
+            if is_min { min(a, b) } else { max(a, b) }.to_bits()
+        }
+        Type::F32 => {
+            let (a, b) = (f32::from_bits(old as u32), f32::from_bits(new as u32));
+            u64::from(if is_min { min(a, b) } else { max(a, b) }.to_bits())
+        }
+        _ => {
+            let (a, b) = (F16(old as u16), F16(new as u16));
+            u64::from(if is_min { min(a, b) } else { max(a, b) }.0)
+        }
+    }
 }
 
 /// Sectors, bank passes and latency of an access that went well.
@@ -349,11 +362,16 @@ fn cost(
                 cost.elsewhere = true;
                 shared.extend((offset / 4)..=((offset + bytes - 1) / 4));
             }
-            target @ (Target::Region(_) | Target::Local) => {
-                cost.elsewhere |= target == Target::Local;
+            target @ Target::Region(_) => {
                 let first = memory.sector(target, offset, lane, place.warp);
                 let last = memory.sector(target, offset + bytes - 1, lane, place.warp);
                 sectors.extend(first..=last);
+            }
+            // Words that follow each other in one lane lie a line apart.
+            target @ Target::Local => {
+                cost.elsewhere = true;
+                let words = (offset / 4)..=((offset + bytes - 1) / 4);
+                sectors.extend(words.map(|word| memory.sector(target, 4 * word, lane, place.warp)));
             }
             Target::Param | Target::Nowhere => {}
         }

@@ -104,7 +104,7 @@ pub fn bind(
         };
         let mut fill = binding.fill.clone();
         for (_, knob) in settings.knobs.iter().filter(|(name, _)| *name == param.name) {
-            turn(&mut fill, *knob);
+            turn(&mut fill, *knob, &param.name)?;
         }
         params.push(argument(&fill, param.ty, index, seed, warp, &mut bytes).map_err(|message| {
             SimError::new(ErrorKind::Launch, format!("parameter `{}` of `{}`: {message}", param.name, kernel.name))
@@ -121,7 +121,7 @@ pub fn bind(
         shared: settings.shared.or(launch.shared).unwrap_or(0),
         seed,
         params,
-        inputs: bind_inputs(module, launch, settings),
+        inputs: bind_inputs(module, launch, settings)?,
     })
 }
 
@@ -136,7 +136,7 @@ pub fn input_stream(name: &str) -> u64 {
     hash_name(name)
 }
 
-fn bind_inputs(module: &Module, launch: &Launch, settings: &Settings) -> Vec<(String, Values)> {
+fn bind_inputs(module: &Module, launch: &Launch, settings: &Settings) -> Result<Vec<(String, Values)>, SimError> {
     let mut inputs: Vec<(String, Values)> = Vec::new();
     for input in module.funcs.values().flat_map(|func| func.inputs.values()) {
         if inputs.iter().any(|(name, _)| *name == input.name) {
@@ -151,24 +151,26 @@ fn bind_inputs(module: &Module, launch: &Launch, settings: &Settings) -> Vec<(St
         });
         let mut fill = Fill::Draws(bound.unwrap_or_else(|| derive_draws(input.ty)));
         for (_, knob) in settings.knobs.iter().filter(|(name, _)| *name == input.name) {
-            turn(&mut fill, *knob);
+            turn(&mut fill, *knob, &input.name)?;
         }
         if let Fill::Draws(values) = fill {
             inputs.push((input.name.clone(), values));
         }
     }
-    inputs
+    Ok(inputs)
 }
 
-/// Applies one knob to what a parameter or input gets.
-fn turn(fill: &mut Fill, knob: Knob) {
+/// Applies one knob to what the parameter or input of that name gets.
+fn turn(fill: &mut Fill, knob: Knob, name: &str) -> Result<(), SimError> {
     let values = match fill {
         Fill::Buffer { values, .. } | Fill::Texture { values, .. } | Fill::Draws(values) => values,
         Fill::Number(_) | Fill::Numbers(_) => {
-            if let Knob::Value(number) = knob {
-                *fill = Fill::Number(number);
-            }
-            return;
+            let Knob::Value(number) = knob else {
+                let message = format!("`{name}` is a number: it takes a value and no probabilities");
+                return Err(SimError::new(ErrorKind::Launch, message));
+            };
+            *fill = Fill::Number(number);
+            return Ok(());
         }
     };
     match knob {
@@ -177,6 +179,7 @@ fn turn(fill: &mut Fill, knob: Knob) {
         Knob::Zero(p) => values.zero = Some(p),
         Knob::Coherence(p) => values.coherence = Some(p),
     }
+    Ok(())
 }
 
 fn argument(
@@ -220,6 +223,8 @@ fn argument(
         (ParamType::Scalar(ty), Fill::Numbers(numbers)) if numbers.len() == 1 => {
             Ok(Argument::Bits(number_bits(numbers[0], ty)))
         }
+        // A null pointer, or an address that the program makes sense of.
+        (ParamType::Pointer { .. }, Fill::Number(number)) => Ok(Argument::Bits(number_bits(*number, Type::B64))),
         (ParamType::Pointer { .. }, Fill::Buffer { ty, len, values }) => {
             Ok(Argument::Buffer(*ty, elements(values, *ty, u64::from(*len))?))
         }

@@ -4,11 +4,12 @@
 //! 0x0000_0000_0100_0000   shared window   the block's own
 //! 0x0000_0000_0200_0000   local window    the thread's own
 //! 0x0000_0000_0300_0000   param window    arrays by value
-//! 0x0000_000k_0000_0000   region k        globals first, then buffers and textures in parameter order
+//! 0x0000_0k00_0000_0000   region k        globals first, then buffers and textures in parameter order
 //! ```
 //!
 //! Addresses of windows fit in 32 bits, and a generic address is the address in the window, so `cvta` copies. Regions lie
-//! 4 GiB apart: an index that leaves one lands in nothing, on either side, and is found. Lookup is a shift.
+//! 1 TiB apart: a 32-bit index of elements up to 128 bytes that leaves one lands in nothing, on either side, and is found.
+//! Lookup is a shift.
 
 use alloc::string::String;
 use alloc::vec;
@@ -23,8 +24,10 @@ pub const SHARED_WINDOW: u64 = 0x0100_0000;
 pub const LOCAL_WINDOW: u64 = 0x0200_0000;
 /// First address of the param window.
 pub const PARAM_WINDOW: u64 = 0x0300_0000;
-/// Bytes of a window.
+/// Bytes of a window, as a power of two.
 const WINDOW_SHIFT: u32 = 24;
+/// Bytes from one region to the next, as a power of two.
+const REGION_SHIFT: u32 = 40;
 
 /// What a region is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,7 +61,7 @@ pub struct Region {
 
 /// All memory of a launch.
 pub struct Memory {
-    /// Device memory; region `k` begins at `(k + 1) << 32`.
+    /// Device memory; see [`region_address`].
     pub regions: Vec<Region>,
     /// The param window.
     pub params: Vec<u8>,
@@ -99,7 +102,14 @@ pub enum Fault {
 
 /// The address of a region.
 pub fn region_address(region: usize) -> u64 {
-    (region as u64 + 1) << 32
+    (region as u64 + 1) << REGION_SHIFT
+}
+
+/// The region that an address outside all regions is nearest to, and how many bytes it lies behind that one's start.
+pub fn nearest_region(address: u64) -> Option<(usize, i64)> {
+    let number = address.checked_add(1 << (REGION_SHIFT - 1))? >> REGION_SHIFT;
+    let region = usize::try_from(number).ok()?.checked_sub(1)?;
+    Some((region, address.wrapping_sub(region_address(region)) as i64))
 }
 
 /// Which piece of memory an address names.
@@ -112,7 +122,9 @@ pub fn target_of(address: u64) -> Target {
             3 => Target::Param,
             _ => Target::Nowhere,
         },
-        high => u32::try_from(high - 1).map_or(Target::Nowhere, Target::Region),
+        // What lies behind the first 4 GiB of a region is nobody's.
+        high if high & ((1 << (REGION_SHIFT - 32)) - 1) == 0 => Target::Region((address >> REGION_SHIFT) as u32 - 1),
+        _ => Target::Nowhere,
     }
 }
 

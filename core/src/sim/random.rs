@@ -18,6 +18,7 @@
 use rustc_apfloat::Round;
 
 use super::arith::convert::float_to_float;
+use super::arith::float::Real;
 use crate::ir::{Number, Type, TypeClass, ValueSource, Values};
 
 /// The golden ratio in 64 bits.
@@ -114,7 +115,11 @@ impl<'a> Stream<'a> {
 
 /// Rounding to the type may reach the upper end, which is excluded: then the lower end it is.
 fn random_float(low: f64, high: f64, unit: f64, ty: Type) -> u64 {
-    let bits = float_bits(low + (high - low) * unit, ty);
+    let span = high - low;
+    // Ends whose distance no double can hold.
+    let wide = span.is_infinite() && low.is_finite() && high.is_finite();
+    let value = if wide { low * (1.0 - unit) + high * unit } else { low + span * unit };
+    let bits = float_bits(value, ty);
     let value = match ty {
         Type::F32 => f64::from(f32::from_bits(bits as u32)),
         Type::F64 => f64::from_bits(bits),
@@ -123,14 +128,15 @@ fn random_float(low: f64, high: f64, unit: f64, ty: Type) -> u64 {
     if low < high && value >= high { float_bits(low, ty) } else { bits }
 }
 
-/// A number as written, as the bits of a type. Floats that become integers are truncated and clamped to 64 bits.
+/// A number as written, as the bits of a type. Floats that become integers are truncated and clamped to 64 bits; NaN is
+/// the one that may be seen.
 pub fn number_bits(number: Number, ty: Type) -> u64 {
     if ty == Type::Pred {
         return u64::from(number_value(number) != 0.0);
     }
     match (ty.class(), ty, number) {
-        (TypeClass::Float, Type::F32, Number::F32Bits(bits)) => u64::from(bits),
-        (TypeClass::Float, Type::F64, Number::F64Bits(bits)) => bits,
+        (TypeClass::Float, Type::F32, Number::F32Bits(bits)) => u64::from(f32::from_bits(bits).canonical().to_bits()),
+        (TypeClass::Float, Type::F64, Number::F64Bits(bits)) => f64::from_bits(bits).canonical().to_bits(),
         (TypeClass::Bits, _, Number::F32Bits(bits)) => u64::from(bits) & ty.mask(),
         (TypeClass::Bits, _, Number::F64Bits(bits)) => bits & ty.mask(),
         (TypeClass::Float, ..) => float_bits(number_value(number), ty),

@@ -9,6 +9,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use super::decode::Location;
 use super::memory::{Region, RegionKind, read_number};
 use super::reconvergence::Reconvergence;
 use super::run::Simulation;
@@ -70,7 +71,7 @@ pub struct RunResult {
     pub l1_hits: u64,
 }
 
-/// Counts of a block.
+/// Counts of a block: of all its instructions together.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct BlockResult {
@@ -78,6 +79,25 @@ pub struct BlockResult {
     pub issues: u64,
     /// Active lanes, summed over them.
     pub lanes: u64,
+    /// Cycles that the scheduler spent on them: a cycle for each issue, and those idle before and during it. All blocks
+    /// together have the launch's.
+    pub cycles: u64,
+    /// Of these, cycles without an issue, by cause.
+    pub idle_cycles: BTreeMap<&'static str, u64>,
+    /// Issues by number of active lanes, from 0 to the warp size.
+    pub occupancy: Vec<u64>,
+    /// Executions of its branch whose lanes parted.
+    pub divergent: u64,
+    /// Warp-level loads by space.
+    pub loads: BTreeMap<&'static str, u64>,
+    /// Warp-level stores by space.
+    pub stores: BTreeMap<&'static str, u64>,
+    /// Sectors that its accesses asked for.
+    pub sectors: u64,
+    /// Sectors that the first-level cache had.
+    pub l1_hits: u64,
+    /// Passes over the banks of shared memory beyond the first of each request.
+    pub bank_conflicts: u64,
 }
 
 /// Counts of an instruction.
@@ -105,8 +125,16 @@ pub struct InstResult {
     pub issues: u64,
     /// Active lanes, summed over issues.
     pub lanes: u64,
+    /// Cycles that the scheduler spent on it: a cycle for each issue, and those idle before and during it.
+    pub cycles: u64,
+    /// Of these, cycles without an issue, by cause.
+    pub idle_cycles: BTreeMap<&'static str, u64>,
+    /// Issues by number of active lanes, from 0 to the warp size.
+    pub occupancy: Vec<u64>,
     /// For a branch: executions whose lanes parted.
     pub divergent: u64,
+    /// For an access: issues with at least one active lane.
+    pub requests: u64,
     /// For an access: sectors asked for.
     pub sectors: u64,
     /// For an access: sectors that the first-level cache had.
@@ -130,22 +158,22 @@ impl<R: Reconvergence> Simulation<R> {
     /// What the run has found so far; meant for its end.
     pub fn result(&self) -> RunResult {
         let (program, statistics) = (self.program(), self.statistics());
+        let warp_size = self.bound().warp;
         let mut instructions: Vec<InstResult> = Vec::with_capacity(program.insts.len());
-        let mut blocks: BTreeMap<String, BlockResult> = BTreeMap::new();
+        let mut parts: BTreeMap<String, Part> = BTreeMap::new();
         let kernel = program.funcs[0].func;
         for func in &program.funcs {
             for (_, label) in program.blocks(func.func) {
-                blocks.entry(block_key(program.func_name(func.func), label, func.func == kernel)).or_default();
+                parts.entry(block_key(program.func_name(func.func), label, func.func == kernel)).or_default();
             }
         }
-        let (mut index, mut last) = (0, None);
+        let (mut index, mut last, mut whole) = (0, None, Part::default());
         for (pc, (counts, location)) in statistics.insts.iter().zip(&program.locations).enumerate() {
             let (function, label) = (program.func_name(location.func), program.label(pc as u32));
             index = if last == Some((location.func, location.block)) { index + 1 } else { 0 };
             last = Some((location.func, location.block));
-            let block = blocks.entry(block_key(function, label, location.func == kernel)).or_default();
-            block.issues += counts.issues;
-            block.lanes += counts.lanes;
+            whole.add(counts, location);
+            parts.entry(block_key(function, label, location.func == kernel)).or_default().add(counts, location);
             instructions.push(InstResult {
                 func: location.func,
                 inst: location.inst,
@@ -154,23 +182,26 @@ impl<R: Reconvergence> Simulation<R> {
                 block: label.to_string(),
                 index,
                 opcode: program.text(pc as u32).0.to_string(),
-                issues: counts.issues,
-                lanes: counts.lanes,
+                issues: counts.issues(),
+                lanes: counts.lanes(),
+                cycles: counts.cycles(),
+                idle_cycles: by_cause(counts),
+                occupancy: counts.occupancy[..=warp_size as usize].to_vec(),
                 divergent: counts.divergences,
+                requests: if location.class.is_memory() { counts.active_issues() } else { 0 },
                 sectors: counts.sectors,
                 l1_hits: counts.hits,
                 bank_conflicts: counts.conflicts,
             });
         }
-        let sum = |value: fn(&Counts) -> u64| statistics.insts.iter().map(value).sum::<u64>();
-        let traffic = self.traffic();
         let of =
-            |map: &BTreeMap<&'static str, (u64, u64)>, space: Space| map.get(space.name()).copied().unwrap_or((0, 0));
-        let (global_loads, global_load_transactions) = of(&traffic.loads, Space::Global);
-        let (global_stores, global_store_transactions) = of(&traffic.stores, Space::Global);
-        let (warp_instructions, thread_instructions) = (sum(|counts| counts.issues), sum(|counts| counts.lanes));
-        let warp_size = self.bound().warp;
+            |map: &BTreeMap<&'static str, Traffic>, space: Space| map.get(space.name()).copied().unwrap_or_default();
+        let (loads, stores) = (of(&whole.loads, Space::Global), of(&whole.stores, Space::Global));
+        let (warp_instructions, thread_instructions) = (whole.counts.issues(), whole.counts.lanes());
         let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+        let mut blocks = BTreeMap::new();
+        blocks.extend(parts.into_iter().map(|(label, part)| (label, part.result(warp_size))));
+        let whole = whole.result(warp_size);
         RunResult {
             kernel: program.func_name(kernel).to_string(),
             machine: self.machine().name(),
@@ -181,55 +212,22 @@ impl<R: Reconvergence> Simulation<R> {
             warp_instructions,
             thread_instructions,
             simt_efficiency: share(thread_instructions, warp_instructions * u64::from(warp_size)),
-            divergent_branches: sum(|counts| counts.divergences),
-            global_load_transactions,
-            global_store_transactions,
-            global_loads,
-            global_stores,
+            divergent_branches: whole.divergent,
+            global_load_transactions: loads.sectors,
+            global_store_transactions: stores.sectors,
+            global_loads: loads.requests,
+            global_stores: stores.requests,
             blocks,
             instructions,
             result_hash: format!("{:016x}", self.result_hash()),
-            occupancy: statistics.occupancy[..=warp_size as usize].to_vec(),
-            idle_cycles: gather(IdleCause::ALL.iter().map(|&cause| (cause.name(), statistics.idle[cause as usize]))),
-            loads: gather(traffic.loads.iter().map(|(space, (count, _))| (*space, *count))),
-            stores: gather(traffic.stores.iter().map(|(space, (count, _))| (*space, *count))),
-            sectors_per_request: share(global_load_transactions, global_loads),
-            shared_bank_conflicts: sum(|counts| counts.conflicts),
-            l1_hits: sum(|counts| counts.hits),
+            occupancy: whole.occupancy,
+            idle_cycles: whole.idle_cycles,
+            loads: whole.loads,
+            stores: whole.stores,
+            sectors_per_request: share(loads.sectors, loads.requests),
+            shared_bank_conflicts: whole.bank_conflicts,
+            l1_hits: whole.l1_hits,
         }
-    }
-
-    /// Requests and sectors by space. A generic access counts as global, except where it went elsewhere.
-    fn traffic(&self) -> Traffic {
-        let mut traffic = Traffic::default();
-        for (counts, location) in self.statistics().insts.iter().zip(&self.program().locations) {
-            let maps: &mut [&mut BTreeMap<_, _>] = match location.class {
-                OpClass::LoadGlobal | OpClass::LoadLocal | OpClass::LoadShared | OpClass::LoadConst => {
-                    &mut [&mut traffic.loads]
-                }
-                OpClass::Store => &mut [&mut traffic.stores],
-                OpClass::Atomic | OpClass::AtomicShared => &mut [&mut traffic.atomics],
-                OpClass::Texture => &mut [&mut traffic.textures],
-                _ => continue,
-            };
-            for map in maps {
-                let mut add = |space: &'static str, requests: u64, sectors: u64| {
-                    let (all_requests, all_sectors) = map.entry(space).or_insert((0, 0));
-                    *all_requests += requests;
-                    *all_sectors += sectors;
-                };
-                match location.space {
-                    Some(space) => add(space.name(), counts.active_issues, counts.sectors),
-                    None => {
-                        add(Space::Global.name(), counts.active_issues - counts.elsewhere, counts.sectors);
-                        if counts.elsewhere > 0 {
-                            add("generic", counts.elsewhere, 0);
-                        }
-                    }
-                }
-            }
-        }
-        traffic
     }
 
     /// The buffers in parameter order, then the globals. Textures and constants cannot change and are left out.
@@ -268,13 +266,76 @@ impl<R: Reconvergence> Simulation<R> {
     }
 }
 
-/// Requests and sectors by space.
-#[derive(Default)]
+/// Counts of some instructions together.
+struct Part {
+    counts: Counts,
+    loads: BTreeMap<&'static str, Traffic>,
+    stores: BTreeMap<&'static str, Traffic>,
+}
+
+/// Warp-level accesses of one space, and the sectors that they asked for.
+#[derive(Clone, Copy, Default)]
 struct Traffic {
-    loads: BTreeMap<&'static str, (u64, u64)>,
-    stores: BTreeMap<&'static str, (u64, u64)>,
-    atomics: BTreeMap<&'static str, (u64, u64)>,
-    textures: BTreeMap<&'static str, (u64, u64)>,
+    requests: u64,
+    sectors: u64,
+}
+
+impl Default for Part {
+    fn default() -> Part {
+        Part { counts: Counts::NONE, loads: BTreeMap::new(), stores: BTreeMap::new() }
+    }
+}
+
+impl Part {
+    /// Counts an instruction in. A generic access counts as global, except where it went elsewhere.
+    fn add(&mut self, counts: &Counts, location: &Location) {
+        self.counts.add(counts);
+        let map = match location.class {
+            OpClass::LoadGlobal | OpClass::LoadLocal | OpClass::LoadShared | OpClass::LoadConst => &mut self.loads,
+            OpClass::Store => &mut self.stores,
+            _ => return,
+        };
+        let mut add = |space: &'static str, requests: u64, sectors: u64| {
+            let traffic = map.entry(space).or_default();
+            traffic.requests += requests;
+            traffic.sectors += sectors;
+        };
+        let requests = counts.active_issues();
+        match location.space {
+            Some(space) => add(space.name(), requests, counts.sectors),
+            None => {
+                add(Space::Global.name(), requests - counts.elsewhere, counts.sectors);
+                if counts.elsewhere > 0 {
+                    add("generic", counts.elsewhere, 0);
+                }
+            }
+        }
+    }
+
+    fn result(self, warp_size: u32) -> BlockResult {
+        let counts = &self.counts;
+        let requests = |map: &BTreeMap<&'static str, Traffic>| {
+            gather(map.iter().map(|(space, traffic)| (*space, traffic.requests)))
+        };
+        BlockResult {
+            issues: counts.issues(),
+            lanes: counts.lanes(),
+            cycles: counts.cycles(),
+            idle_cycles: by_cause(counts),
+            occupancy: counts.occupancy[..=warp_size as usize].to_vec(),
+            divergent: counts.divergences,
+            loads: requests(&self.loads),
+            stores: requests(&self.stores),
+            sectors: counts.sectors,
+            l1_hits: counts.hits,
+            bank_conflicts: counts.conflicts,
+        }
+    }
+}
+
+/// Idle cycles by the cause's name.
+fn by_cause(counts: &Counts) -> BTreeMap<&'static str, u64> {
+    gather(IdleCause::ALL.iter().map(|&cause| (cause.name(), counts.idle[cause as usize])))
 }
 
 /// Labels of the kernel stand as they are, those of functions behind the function's name.

@@ -128,7 +128,7 @@ pub struct Simulation<R: Reconvergence = SimtStack> {
 const NEVER: u64 = u64::MAX;
 
 impl<R: Reconvergence> Simulation<R> {
-    /// Prepares a launch. `launch` may leave out parameters; they get what a derived launch would give them.
+    /// Prepares a launch. It has to say something about every parameter: [`crate::ptx::complete_launch`] makes it so.
     pub fn new(
         module: &Module,
         kernel: Func,
@@ -388,13 +388,25 @@ impl<R: Reconvergence> Simulation<R> {
     /// The next warp in turn that may issue; time goes on to when the first one may.
     #[inline]
     fn schedule(&mut self) -> Option<usize> {
+        let (slot, (then, cause)) = self.next_in_turn()?;
+        if then > self.cycle {
+            let pc = self.warp(slot).stack.current().pc;
+            self.statistics.insts[pc as usize].idle[cause] += then - self.cycle;
+            self.cycle = then;
+        }
+        Some(slot)
+    }
+
+    /// The next warp in turn that may issue, the cycle from which it may, and what it waits for until then.
+    #[inline]
+    fn next_in_turn(&self) -> Option<(usize, (u64, usize))> {
         let limit = (self.cycle << CAUSE_BITS) | ((1 << CAUSE_BITS) - 1);
         let (before, after) = self.ready.split_at(self.turn);
         if let Some(at) = after.iter().position(|&ready| ready <= limit) {
-            return Some(self.turn + at);
+            return Some((self.turn + at, (self.cycle, 0)));
         }
         if let Some(at) = before.iter().position(|&ready| ready <= limit) {
-            return Some(at);
+            return Some((at, (self.cycle, 0)));
         }
         let earliest = self.ready.iter().copied().min().unwrap_or(NEVER);
         if earliest == NEVER {
@@ -402,11 +414,10 @@ impl<R: Reconvergence> Simulation<R> {
         }
         let then = earliest >> CAUSE_BITS;
         let cause = (earliest & ((1 << CAUSE_BITS) - 1)) as usize;
-        self.statistics.idle[cause] += then - self.cycle;
-        self.cycle = then;
         let limit = (then << CAUSE_BITS) | ((1 << CAUSE_BITS) - 1);
         let slots = self.ready.len();
-        (0..slots).map(|step| (self.turn + step) % slots).find(|&slot| self.ready[slot] <= limit)
+        let slot = (0..slots).map(|step| (self.turn + step) % slots).find(|&slot| self.ready[slot] <= limit)?;
+        Some((slot, (then, cause)))
     }
 
     /// Sets when a warp may issue its next instruction: when all registers that it names are there.
@@ -442,11 +453,7 @@ impl<R: Reconvergence> Simulation<R> {
             running & (self.file.predicates[frame.at(inst.guard) as usize] ^ inst.guard_flip)
         };
         let active = mask.count_ones();
-        let counts = &mut self.statistics.insts[pc as usize];
-        counts.issues += 1;
-        counts.active_issues += u64::from(active != 0);
-        counts.lanes += u64::from(active);
-        self.statistics.occupancy[active as usize] += 1;
+        self.statistics.insts[pc as usize].occupancy[active as usize] += 1;
         self.issued += 1;
         self.turn = if slot + 1 == self.warps.len() { 0 } else { slot + 1 };
         watcher.issued(slot, pc, mask);
@@ -473,11 +480,11 @@ impl<R: Reconvergence> Simulation<R> {
             }
             Kind::Branch => {
                 self.advance(slot, pc, inst.slots.a, watcher);
-                return self.after_control(slot, busy, watcher);
+                return self.after_control(slot, pc, busy, watcher);
             }
             Kind::BranchIf => {
                 self.branch(slot, pc, &inst, frame, mask, watcher);
-                return self.after_control(slot, busy, watcher);
+                return self.after_control(slot, pc, busy, watcher);
             }
             Kind::Access | Kind::Texture => {
                 if mask != 0 {
@@ -511,21 +518,21 @@ impl<R: Reconvergence> Simulation<R> {
             Kind::Work => self.work(inst.side, frame, mask),
             Kind::Switch => {
                 self.switch(slot, pc, inst.side, frame, mask, watcher);
-                return self.after_control(slot, busy, watcher);
+                return self.after_control(slot, pc, busy, watcher);
             }
             Kind::Call => {
                 self.call(slot, pc, inst.side, frame, mask)?;
-                return self.after_control(slot, busy, watcher);
+                return self.after_control(slot, pc, busy, watcher);
             }
             Kind::Ret => {
                 self.ret(slot, inst.side, frame, mask);
-                return self.after_control(slot, busy, watcher);
+                return self.after_control(slot, pc, busy, watcher);
             }
             Kind::Exit => {
                 let warp = self.warp_mut(slot);
                 warp.alive &= !mask;
                 warp.stack.exit();
-                return self.after_control(slot, busy, watcher);
+                return self.after_control(slot, pc, busy, watcher);
             }
         }
         self.finish(slot, pc, &inst, base, busy, latency, cause);
@@ -550,7 +557,7 @@ impl<R: Reconvergence> Simulation<R> {
     ) {
         let clock = &mut self.clocks[(base + inst.done) as usize];
         *clock = (*clock).max((self.cycle + latency) << CAUSE_BITS | cause as u64);
-        self.pass_time(busy);
+        self.pass_time(pc, busy);
         let warp = self.warps[slot].as_mut().expect("a resident warp");
         warp.stack.jump(pc + 1);
         self.set_ready(slot);
@@ -558,14 +565,16 @@ impl<R: Reconvergence> Simulation<R> {
 
     /// The scheduler is held for so many cycles.
     #[inline]
-    fn pass_time(&mut self, busy: u64) {
+    fn pass_time(&mut self, pc: u32, busy: u64) {
         self.cycle += busy;
-        self.statistics.idle[IdleCause::Issue as usize] += busy - 1;
+        if busy > 1 {
+            self.statistics.insts[pc as usize].idle[IdleCause::Issue as usize] += busy - 1;
+        }
     }
 
     /// Ends an instruction that changed who runs where.
-    fn after_control(&mut self, slot: usize, busy: u64, watcher: &mut impl Watcher) -> Result<(), SimError> {
-        self.pass_time(busy);
+    fn after_control(&mut self, slot: usize, pc: u32, busy: u64, watcher: &mut impl Watcher) -> Result<(), SimError> {
+        self.pass_time(pc, busy);
         self.leave_frames(slot, watcher);
         if self.warp(slot).stack.current().mask == 0 {
             self.end_warp(slot);
@@ -594,10 +603,6 @@ impl<R: Reconvergence> Simulation<R> {
     ) {
         let condition = self.file.predicates[frame.at(inst.slots.f) as usize] ^ inst.slots.flip;
         let (on_true, on_false) = (mask & condition, mask & !condition);
-        let counts = &mut self.statistics.insts[pc as usize];
-        counts.true_lanes += u64::from(on_true.count_ones());
-        counts.true_warps += u64::from(on_true != 0);
-        counts.false_warps += u64::from(on_false != 0);
         let Slots { a, b, c, .. } = inst.slots;
         if on_false == 0 {
             self.advance(slot, pc, a, watcher);
@@ -640,11 +645,7 @@ impl<R: Reconvergence> Simulation<R> {
         watcher: &mut impl Watcher,
     ) {
         let mut sides: Vec<(u32, u32)> = Vec::new();
-        for (index, (&target, &lanes)) in targets.iter().zip(lanes_to).enumerate() {
-            if lanes == 0 {
-                continue;
-            }
-            self.statistics.way(pc, targets.len(), index, lanes);
+        for (&target, &lanes) in targets.iter().zip(lanes_to).filter(|(_, lanes)| **lanes != 0) {
             match sides.iter_mut().find(|(known, _)| *known == target) {
                 Some((_, all)) => *all |= lanes,
                 None => sides.push((target, lanes)),
@@ -944,12 +945,8 @@ impl<R: Reconvergence> Simulation<R> {
     }
 
     /// The slot of the warp that issues next, if one can now or later.
-    pub fn next_warp(&mut self) -> Option<usize> {
-        // Looking changes neither time nor counts.
-        let (cycle, idle) = (self.cycle, self.statistics.idle);
-        let next = self.schedule();
-        (self.cycle, self.statistics.idle) = (cycle, idle);
-        next
+    pub fn next_warp(&self) -> Option<usize> {
+        self.next_in_turn().map(|(slot, _)| slot)
     }
 }
 

@@ -1,5 +1,5 @@
-//! What a run counts while it runs: one small record for each decoded instruction, and a few totals. Everything else
-//! (blocks, edges, sums by space) is derived from these afterwards, so the loop pays for almost nothing.
+//! What a run counts while it runs: one record for each decoded instruction. Everything else (blocks, sums by space, the
+//! whole run) is derived from these afterwards, so the loop pays for one increment an issue.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -31,20 +31,13 @@ impl IdleCause {
 }
 
 /// Counts of one decoded instruction.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Counts {
-    /// Times issued.
-    pub issues: u64,
-    /// Issues with at least one active lane.
-    pub active_issues: u64,
-    /// Active lanes, summed over issues.
-    pub lanes: u64,
-    /// For a conditional branch: lanes that took the true side.
-    pub true_lanes: u64,
-    /// For a conditional branch: warps that took the true side, with some or all of their lanes.
-    pub true_warps: u64,
-    /// For a conditional branch: warps that took the false side.
-    pub false_warps: u64,
+    /// Issues by number of active lanes, from 0 to 32.
+    pub occupancy: [u64; 33],
+    /// Cycles that passed without an issue until this instruction issued, and while it held the scheduler, by
+    /// [`IdleCause`].
+    pub idle: [u64; IdleCause::ALL.len()],
     /// For a branch: executions whose lanes parted.
     pub divergences: u64,
     /// For an access: 32-byte sectors asked for.
@@ -57,36 +50,67 @@ pub struct Counts {
     pub elsewhere: u64,
 }
 
+impl Counts {
+    /// Nothing counted yet.
+    pub const NONE: Counts = Counts {
+        occupancy: [0; 33],
+        idle: [0; IdleCause::ALL.len()],
+        divergences: 0,
+        sectors: 0,
+        hits: 0,
+        conflicts: 0,
+        elsewhere: 0,
+    };
+
+    /// Times issued.
+    pub fn issues(&self) -> u64 {
+        self.occupancy.iter().sum()
+    }
+
+    /// Issues with at least one active lane.
+    pub fn active_issues(&self) -> u64 {
+        self.issues() - self.occupancy[0]
+    }
+
+    /// Active lanes, summed over issues.
+    pub fn lanes(&self) -> u64 {
+        (0..).zip(self.occupancy).map(|(lanes, issues)| lanes * issues).sum()
+    }
+
+    /// Cycles that the scheduler spent on it: one for each issue, and those that passed idle.
+    pub fn cycles(&self) -> u64 {
+        self.issues() + self.idle.iter().sum::<u64>()
+    }
+
+    /// Counts those of another instruction in.
+    pub fn add(&mut self, other: &Counts) {
+        self.occupancy.iter_mut().zip(other.occupancy).for_each(|(sum, more)| *sum += more);
+        self.idle.iter_mut().zip(other.idle).for_each(|(sum, more)| *sum += more);
+        self.divergences += other.divergences;
+        self.sectors += other.sectors;
+        self.hits += other.hits;
+        self.conflicts += other.conflicts;
+        self.elsewhere += other.elsewhere;
+    }
+}
+
 /// Counts of a run.
 #[derive(Clone, Debug)]
 pub struct Statistics {
     /// By pc.
     pub insts: Vec<Counts>,
-    /// Issues by number of active lanes, from 0 to 32.
-    pub occupancy: [u64; 33],
-    /// Idle cycles by [`IdleCause`].
-    pub idle: [u64; IdleCause::ALL.len()],
-    /// By pc of a `switch` or `call … to`: warps and lanes that went to each target.
-    pub ways: Vec<(u32, Vec<(u64, u64)>)>,
 }
 
 impl Statistics {
     /// Nothing counted yet.
     pub fn new(insts: usize) -> Statistics {
-        Statistics { insts: vec![Counts::default(); insts], occupancy: [0; 33], idle: [0; 3], ways: Vec::new() }
+        Statistics { insts: vec![Counts::NONE; insts] }
     }
 
-    /// Counts a way out of a `switch` or `call … to`.
-    pub fn way(&mut self, pc: u32, targets: usize, index: usize, lanes: u32) {
-        let at = match self.ways.binary_search_by_key(&pc, |(pc, _)| *pc) {
-            Ok(at) => at,
-            Err(at) => {
-                self.ways.insert(at, (pc, vec![(0, 0); targets]));
-                at
-            }
-        };
-        let (warps, all) = &mut self.ways[at].1[index];
-        *warps += 1;
-        *all += u64::from(lanes.count_ones());
+    /// The whole run's.
+    pub fn total(&self) -> Counts {
+        let mut total = Counts::NONE;
+        self.insts.iter().for_each(|counts| total.add(counts));
+        total
     }
 }

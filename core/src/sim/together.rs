@@ -1,8 +1,17 @@
 //! What the lanes of a warp do together: votes, shuffles, matches.
 //!
-//! Only active lanes take part. A shuffle that names a lane which is not active, or lies outside the segment, gives the
+//! ```text
+//! active lanes     0 1 2 3 4 5 6 7        v = vote.sync.ballot p, m
+//! m                lanes 0–3: 0x0F, lanes 4–7: 0xF0
+//! p                0 1 0 0 1 1 0 0        v = 0x02 in lanes 0–3, 0x30 in lanes 4–7
+//! ```
+//!
+//! A lane works with its *members*: the active lanes, and of these only the ones that the member mask of a `.sync` form
+//! names, where there is one. So groups of lanes may vote, match and shuffle side by side, each under a mask of its own.
+//! PTX also waits for named lanes that are elsewhere; here lanes meet at the immediate post-dominator and nowhere else, and
+//! whoever is not there is left out. A shuffle that asks a lane which is no member, or lies outside the segment, gives the
 //! asking lane its own value, and the second destination is false for the latter, as in PTX; the former is undefined in
-//! PTX and fixed here so that runs are deterministic. Member masks of the `.sync` forms are not looked at.
+//! PTX and fixed here so that runs are deterministic, and so is the result of a lane that its own mask leaves out.
 //!
 //! Source: PTX ISA, sections on `vote`, `shfl`, `match`, `activemask`.
 
@@ -65,6 +74,9 @@ pub fn run(site: &WarpSite, file: &mut LaneFile, frame: FrameBase, mask: u32, wa
     let operand = |file: &LaneFile, index: usize, lane: usize| {
         site.operands[index].map_or(0, |value| frame.read(file, value, lane))
     };
+    let members = |file: &LaneFile, lane: usize| {
+        site.members.map_or(mask, |members| mask & frame.read(file, members, lane) as u32)
+    };
     let mut results = [0u64; 32];
     let mut flags = 0u32;
     match site.op {
@@ -72,25 +84,28 @@ pub fn run(site: &WarpSite, file: &mut LaneFile, frame: FrameBase, mask: u32, wa
         Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot => {
             let mut ballot = 0u32;
             for_each_lane(mask, |lane| ballot |= ((operand(file, 0, lane) & 1) as u32) << lane);
-            let result = match site.op {
-                Op::VoteAll => u64::from(ballot == mask),
-                Op::VoteAny => u64::from(ballot != 0),
-                Op::VoteUni => u64::from(ballot == mask || ballot == 0),
-                _ => u64::from(ballot),
-            };
-            results = [result; 32];
+            for_each_lane(mask, |lane| {
+                let members = members(file, lane);
+                let ballot = ballot & members;
+                results[lane] = match site.op {
+                    Op::VoteAll => u64::from(ballot == members),
+                    Op::VoteAny => u64::from(ballot != 0),
+                    Op::VoteUni => u64::from(ballot == members || ballot == 0),
+                    _ => u64::from(ballot),
+                };
+            });
         }
         Op::MatchAny | Op::MatchAll => {
             let mut values = [0u64; 32];
             for_each_lane(mask, |lane| values[lane] = operand(file, 0, lane));
             for_each_lane(mask, |lane| {
-                for_each_lane(mask, |other| results[lane] |= u64::from(values[other] == values[lane]) << other);
+                let members = members(file, lane);
+                let mut equal = 0u32;
+                for_each_lane(members, |other| equal |= u32::from(values[other] == values[lane]) << other);
+                let all = equal == members;
+                results[lane] = u64::from(if site.op == Op::MatchAny || all { equal } else { 0 });
+                flags |= u32::from(all) << lane;
             });
-            if site.op == Op::MatchAll {
-                let all = results[mask.trailing_zeros() as usize & 31] == u64::from(mask);
-                results = if all { [u64::from(mask); 32] } else { [0; 32] };
-                flags = if all { mask } else { 0 };
-            }
         }
         _ => {
             let default_clamp = if site.op == Op::ShflUp { 0 } else { warp_size - 1 };
@@ -100,8 +115,8 @@ pub fn run(site: &WarpSite, file: &mut LaneFile, frame: FrameBase, mask: u32, wa
                 let amount = operand(file, 1, lane) as u32 & 31;
                 let control = if site.operands[2].is_some() { operand(file, 2, lane) as u32 } else { default_clamp };
                 let (from, inside) = shuffle_source(site.op, lane as u32, amount, control, warp_size);
-                let active = mask >> from & 1 == 1;
-                results[lane] = values[if inside && active { from as usize } else { lane }];
+                let is_member = members(file, lane) >> from & 1 == 1;
+                results[lane] = values[if inside && is_member { from as usize } else { lane }];
                 flags |= u32::from(inside) << lane;
             });
         }

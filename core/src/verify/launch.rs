@@ -91,11 +91,13 @@ impl Verifier<'_> {
         if let Some(index) = kernel.params.iter().position(|param| param.name == *name) {
             return Some(Bound::Param(index));
         }
-        if let Some(input) = kernel.inputs.values().find(|input| input.name == *name) {
+        // Functions that the kernel calls draw inputs too.
+        let inputs = || kernel.inputs.values().chain(self.module.funcs.values().flat_map(|func| func.inputs.values()));
+        if let Some(input) = inputs().find(|input| input.name == *name) {
             return Some(Bound::Input(input.ty));
         }
         let names = kernel.params.iter().map(|param| param.name.as_str());
-        let meant = nearest(name, names.chain(kernel.inputs.values().map(|input| input.name.as_str())));
+        let meant = nearest(name, names.chain(inputs().map(|input| input.name.as_str())));
         let message = format!("{} has no parameter or input {}", quoted(&kernel.name), quoted(name));
         let diagnostic = Diagnostic::error("unknown-parameter", binding.span, message);
         self.diagnostics.push(diagnostic.with_suggestion(binding.span, meant));

@@ -4,7 +4,8 @@
 use super::exact::{self, DIRECTIONS, Direction, F32, F64, Format};
 use super::operands::{check, check_on, computed, width};
 use std::collections::BTreeSet;
-use warpscope_core::ir::{Op, Opcode, Type};
+use warpscope_core::ir::{Cmp, FLAG_NAMES, Op, Opcode, Rounding, SpellingError, Type};
+use warpscope_core::sim::lanes::select;
 
 const INTEGERS: [&str; 6] = ["u16", "s16", "u32", "s32", "u64", "s64"];
 const FLOATS: [&str; 3] = ["f16", "f32", "f64"];
@@ -471,14 +472,73 @@ fn work_is_a_function_of_its_operands() {
     }
 }
 
-/// Every root that computes in each lane by itself, with every type that it takes, can be decoded.
+/// Every spelling of one modifier that parses has an operation: nothing is accepted and then ignored or refused.
 #[test]
-fn no_opcode_is_without_an_operation() {
-    use warpscope_core::sim::lanes::select;
-    let shaped = [Op::In, Op::Work, Op::Setp, Op::Cvt, Op::ShfL, Op::ShfR];
-    for &op in Op::ALL.iter().filter(|op| op.is_pure() && !shaped.contains(op)) {
-        for ty in Type::ALL.into_iter().filter(|&ty| op.allows(ty) && ty.bits() > 8) {
-            assert!(select(Opcode::new(op, ty)).is_some(), "{}.{ty}", op.name());
+fn whatever_parses_has_an_operation() {
+    let lane_by_lane = Op::ALL.iter().filter(|op| op.is_pure() && !matches!(op, Op::In | Op::Work));
+    let flags = FLAG_NAMES.iter().map(|(_, name)| *name);
+    let modifiers: Vec<&str> = Rounding::ALL.iter().map(|round| round.name()).chain(flags).chain([""]).collect();
+    let mut spellings = 0;
+    for &op in lane_by_lane {
+        let firsts: Vec<&str> = match op {
+            Op::Setp => Cmp::ALL.iter().map(|cmp| cmp.name()).collect(),
+            Op::ShfL | Op::ShfR => vec!["wrap", "clamp"],
+            _ => vec![""],
+        };
+        let sources: Vec<&str> = if op == Op::Cvt { Type::ALL.iter().map(|ty| ty.name()).collect() } else { vec![""] };
+        for (first, modifier) in firsts.iter().flat_map(|a| modifiers.iter().map(move |b| (*a, *b))) {
+            for (ty, source) in Type::ALL.iter().flat_map(|a| sources.iter().map(move |b| (a.name(), *b))) {
+                let words = [op.name(), first, modifier, ty, source];
+                let text: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+                if let Ok(opcode) = Opcode::from_spelling(&text.join(".")) {
+                    spellings += 1;
+                    assert!(select(opcode).is_some(), "`{opcode}`");
+                }
+            }
         }
+    }
+    assert!(spellings > 1000, "{spellings}");
+}
+
+#[test]
+fn suffixes_that_do_not_go_with_the_type_are_refused() {
+    for text in [
+        "add.sat.u32",
+        "mul.sat.s32",
+        "mad.sat.s32",
+        "mul.cc.u32",
+        "add.cc.u16",
+        "add.cc.f32",
+        "add.ftz.s32",
+        "add.ftz.f64",
+        "div.approx.s32",
+        "cvt.ftz.f64.s32",
+        "setp.num.s32",
+        "setp.lo.f32",
+        "setp.lt.ftz.u32",
+        "add.rn.u32",
+        "atom.global.and.f32",
+        "atom.global.inc.s32",
+        "atom.global.dec.f32",
+    ] {
+        let refused = matches!(
+            Opcode::from_spelling(text),
+            Err(SpellingError::SuffixForType(..) | SpellingError::UnknownSuffix(..))
+        );
+        assert!(refused, "`{text}`: {:?}", Opcode::from_spelling(text));
+    }
+    for text in [
+        "add.sat.s32",
+        "mad.hi.sat.s32",
+        "add.ftz.f16",
+        "rcp.approx.ftz.f64",
+        "cvt.ftz.s32.f32",
+        "cvt.sat.u8.s32",
+        "setp.lo.u32",
+        "atom.global.inc.u32",
+        "atom.global.and.b32",
+        "atom.global.min.f32",
+    ] {
+        assert!(Opcode::from_spelling(text).is_ok(), "`{text}`: {:?}", Opcode::from_spelling(text));
     }
 }

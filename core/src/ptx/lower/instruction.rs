@@ -94,6 +94,9 @@ impl<'a> Lowering<'a, '_> {
             Err(SpellingError::MissingType(op)) => format!("`{}` needs a type", op.name()),
             Err(SpellingError::WrongType(op, ty)) => format!("`{}` of type `.{ty}` is not supported", op.name()),
             Err(SpellingError::Missing(op, what)) => format!("`{}` needs {what}", op.name()),
+            Err(SpellingError::SuffixForType(op, word, ty)) => {
+                format!("`.{word}` of `{}` is not supported for type `.{ty}`", op.name())
+            }
             Err(SpellingError::Repeated(op, word)) => format!("`.{word}` stands twice in `{}`", op.name()),
         };
         Err(self.unsupported(&problem))

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 use smallvec::SmallVec;
@@ -137,6 +137,8 @@ struct Builder<'a> {
     /// By function: the pc of each block.
     block_pcs: Vec<BTreeMap<Block, u32>>,
     constants: BTreeMap<(u64, bool), u32>,
+    /// By input: the counter of its draws.
+    counters: BTreeMap<String, u32>,
     program: Program,
 }
 
@@ -198,6 +200,7 @@ impl<'a> Builder<'a> {
             symbols: Symbols { globals, arrays, params: params.clone() },
             block_pcs,
             constants: BTreeMap::new(),
+            counters: BTreeMap::new(),
             program: Program {
                 insts: Vec::new(),
                 locations: Vec::new(),
@@ -236,8 +239,6 @@ impl<'a> Builder<'a> {
         let mut frame = Frame::new(func, body);
         let params =
             frame.params(index == 0).ok_or_else(|| error("takes an array by value, which only a kernel can"))?;
-        let first_counter = self.program.counters;
-        self.program.counters += body.inputs.len() as u32;
         let post_dominators = PostDominators::compute(&Cfg::compute(body));
         let mut names = FuncNames { func, name: body.name.clone(), blocks: Vec::new(), insts: Vec::new() };
         for block in body.block_order() {
@@ -251,7 +252,7 @@ impl<'a> Builder<'a> {
                 names.insts.push((inst, data.opcode.to_string(), body.inst_spans[inst]));
                 let class = OpClass::of(data.opcode);
                 self.program.locations.push(Location { func, block, inst, class, space: data.opcode.space });
-                let mut decoder = Decoder { builder: self, index, body, frame: &mut frame, join, first_counter };
+                let mut decoder = Decoder { builder: self, index, body, frame: &mut frame, join };
                 let decoded = decoder.inst(data).map_err(|reason| decoder.refuse(block, inst, reason))?;
                 self.program.insts.push(decoded);
             }
@@ -269,9 +270,22 @@ impl<'a> Builder<'a> {
             initial: frame.initial().to_vec(),
             local_bytes,
             params,
-            first_counter,
         });
         Ok(())
+    }
+
+    /// The counter of an input's draws. Functions that declare an input of one name draw from one sequence, as a launch
+    /// gives it one line.
+    fn counter(&mut self, input: &str) -> u32 {
+        match self.counters.get(input) {
+            Some(&counter) => counter,
+            None => {
+                let counter = self.program.counters;
+                self.program.counters += 1;
+                self.counters.insert(input.to_string(), counter);
+                counter
+            }
+        }
     }
 
     fn constant(&mut self, bits: u64, wide: bool) -> u32 {
@@ -298,7 +312,6 @@ struct Decoder<'b, 'a> {
     body: &'a Function,
     frame: &'b mut Frame<'a>,
     join: u32,
-    first_counter: u32,
 }
 
 type Refusal = &'static str;
@@ -796,14 +809,23 @@ impl Decoder<'_, '_> {
     fn warp(&mut self, data: &InstData, decoded: &mut DecodedInst) -> Result<(), Refusal> {
         let op = data.opcode.op;
         let signature = data.opcode.signature();
-        let mut site = WarpSite { op, dst: None, predicate: None, operands: [None; 3] };
-        for (k, operand) in data.args.iter().enumerate().take(site.operands.len()) {
+        let mut site = WarpSite { op, dst: None, predicate: None, operands: [None; 3], members: None };
+        let members_at = match op {
+            Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot | Op::MatchAny | Op::MatchAll => 1,
+            _ => site.operands.len(),
+        };
+        for (k, operand) in data.args.iter().enumerate() {
             let ty = match signature.arg(k).ok_or("too many operands")? {
                 ArgKind::Value(ty) => ty,
                 ArgKind::Predicate => Type::Pred,
                 _ => return Err("a value was expected here"),
             };
-            site.operands[k] = Some(self.value(operand, ty)?);
+            let value = Some(self.value(operand, ty)?);
+            if k == members_at {
+                site.members = value;
+            } else {
+                *site.operands.get_mut(k).ok_or("too many operands")? = value;
+            }
         }
         if let Some(&reg) = data.dsts.first() {
             site.dst = Some((self.dst(reg, signature.dsts[0].ty)?, self.frame.clock(reg)));
@@ -824,11 +846,12 @@ impl Decoder<'_, '_> {
         let dst = self.dst(reg, declared.ty)?;
         decoded.kind = Kind::Draw;
         decoded.side = self.builder.program.draws.len() as u32;
+        let counter = self.builder.counter(&declared.name);
         self.builder.program.draws.push(DrawSite {
             name: declared.name.clone(),
             ty: declared.ty,
             uniform: declared.uniform,
-            counter: self.first_counter + input.as_u32(),
+            counter,
             dst,
             values: None,
         });

@@ -173,8 +173,6 @@ pub struct DecodedFunc {
     pub local_bytes: u32,
     /// Where parameters arrive, in order; none for an array by value.
     pub params: Vec<Option<Value>>,
-    /// Inputs, with the place of their draw counters.
-    pub first_counter: u32,
 }
 
 /// A decoded kernel with the functions that it may call.

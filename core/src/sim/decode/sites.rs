@@ -106,8 +106,10 @@ pub struct WarpSite {
     pub dst: Option<(Value, u32)>,
     /// Second destination: a predicate.
     pub predicate: Option<(u32, u32)>,
-    /// Operands in order. A member mask is left out.
+    /// Operands in order, without the member mask.
     pub operands: [Option<Value>; 3],
+    /// The member mask: a bit for each lane that the asking lane works with.
+    pub members: Option<Value>,
 }
 
 /// `in`.

@@ -174,6 +174,7 @@ pub fn flush(ty: Type) -> Option<LaneOp> {
     match ty {
         Type::F16 => Some(half),
         Type::F32 => Some(op1!(f32 => f32, Real::flush)),
+        Type::F64 => Some(op1!(f64 => f64, Real::flush)),
         _ => None,
     }
 }

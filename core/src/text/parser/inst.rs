@@ -407,6 +407,10 @@ pub(crate) fn spelling_diagnostic(text: &str, span: Span, error: &SpellingError<
         SpellingError::Missing(op, what) => {
             Diagnostic::error("incomplete-opcode", span, format!("`{}` needs {what}", op.name()))
         }
+        SpellingError::SuffixForType(op, suffix, ty) => {
+            let message = format!("`{}` has no suffix {} for type {ty}", op.name(), quoted(&format!(".{suffix}")));
+            Diagnostic::error("unknown-suffix", part(suffix), message)
+        }
         SpellingError::Repeated(op, suffix) => {
             let message = format!("`{}` has {} or its like twice", op.name(), quoted(&format!(".{suffix}")));
             Diagnostic::error("repeated-suffix", part(suffix), message)
