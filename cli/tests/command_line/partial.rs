@@ -1,5 +1,8 @@
 //! PTX files some of whose kernels cannot be read: what is printed, and how each command ends.
 
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
 use super::{file, json, stderr, stdout, warpscope};
 
 const TWO_KERNELS: &str = "\
@@ -24,12 +27,14 @@ const TWO_KERNELS: &str = "\
 }
 ";
 
+/// Written once: tests that run at the same time read it.
+static FILE: LazyLock<PathBuf> = LazyLock::new(|| file("two-kernels.ptx", TWO_KERNELS));
+
 /// How a command ends, what it prints, and whether it says what is wrong with the bad kernel.
 fn ends(arguments: &[&str]) -> (Option<i32>, String, bool) {
-    let path = file("two-kernels.ptx", TWO_KERNELS);
     let arguments: Vec<&str> = arguments
         .iter()
-        .map(|&word| if word == "FILE" { path.to_str().expect("a plain path") } else { word })
+        .map(|&word| if word == "FILE" { FILE.to_str().expect("a plain path") } else { word })
         .collect();
     let output = warpscope(&arguments, "");
     let tells = stderr(&output).contains("two-kernels.ptx:17:5: error: `wmma`");
@@ -61,8 +66,7 @@ fn what_keeps_to_a_good_kernel_ends_well() {
         let (status, _, tells) = ends(arguments);
         assert_eq!((status, tells), (Some(0), true), "{arguments:?}");
     }
-    let path = file("two-kernels.ptx", TWO_KERNELS);
-    assert_eq!(json(&["sim", path.to_str().expect("a plain path"), "--json"], "")["kernel"], "good");
+    assert_eq!(json(&["sim", FILE.to_str().expect("a plain path"), "--json"], "")["kernel"], "good");
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub use decode::{CALL_DEPTH_LIMIT, DecodedInst, Kind, Program};
 pub use error::{ErrorKind, ErrorPlace, SimError};
 pub use evaluate::evaluate;
 pub use reconvergence::{Entry, NOWHERE, Reconvergence, SimtStack};
-pub use result::{BlockResult, BufferDump, InstResult, RunResult};
+pub use result::{BlockResult, BlockStatistics, BufferDump, InstResult, RunResult};
 pub use run::{Progress, Simulation, WarpView};
 pub use settings::{DEFAULT_FUEL, Knob, Settings, parse_dim, parse_warp};
 pub use statistics::{Counts, IdleCause, Statistics};

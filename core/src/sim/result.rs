@@ -51,6 +51,8 @@ pub struct RunResult {
     pub global_stores: u64,
     /// By label.
     pub blocks: BTreeMap<String, BlockResult>,
+    /// By label: everything else that is counted.
+    pub block_statistics: BTreeMap<String, BlockStatistics>,
     /// In text order, the kernel's first.
     pub instructions: Vec<InstResult>,
     /// Of the memory at the end, 16 hexadecimal digits.
@@ -71,7 +73,7 @@ pub struct RunResult {
     pub l1_hits: u64,
 }
 
-/// Counts of a block: of all its instructions together.
+/// Counts of a block.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct BlockResult {
@@ -79,6 +81,12 @@ pub struct BlockResult {
     pub issues: u64,
     /// Active lanes, summed over them.
     pub lanes: u64,
+}
+
+/// What all instructions of a block have cost together.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct BlockStatistics {
     /// Cycles that the scheduler spent on them: a cycle for each issue, and those idle before and during it. All blocks
     /// together have the launch's.
     pub cycles: u64,
@@ -199,9 +207,12 @@ impl<R: Reconvergence> Simulation<R> {
         let (loads, stores) = (of(&whole.loads, Space::Global), of(&whole.stores, Space::Global));
         let (warp_instructions, thread_instructions) = (whole.counts.issues(), whole.counts.lanes());
         let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
-        let mut blocks = BTreeMap::new();
-        blocks.extend(parts.into_iter().map(|(label, part)| (label, part.result(warp_size))));
-        let whole = whole.result(warp_size);
+        let (mut blocks, mut block_statistics) = (BTreeMap::new(), BTreeMap::new());
+        for (label, part) in parts {
+            blocks.insert(label.clone(), BlockResult { issues: part.counts.issues(), lanes: part.counts.lanes() });
+            block_statistics.insert(label, part.statistics(warp_size));
+        }
+        let whole = whole.statistics(warp_size);
         RunResult {
             kernel: program.func_name(kernel).to_string(),
             machine: self.machine().name(),
@@ -218,6 +229,7 @@ impl<R: Reconvergence> Simulation<R> {
             global_loads: loads.requests,
             global_stores: stores.requests,
             blocks,
+            block_statistics,
             instructions,
             result_hash: format!("{:016x}", self.result_hash()),
             occupancy: whole.occupancy,
@@ -312,14 +324,12 @@ impl Part {
         }
     }
 
-    fn result(self, warp_size: u32) -> BlockResult {
+    fn statistics(self, warp_size: u32) -> BlockStatistics {
         let counts = &self.counts;
         let requests = |map: &BTreeMap<&'static str, Traffic>| {
             gather(map.iter().map(|(space, traffic)| (*space, traffic.requests)))
         };
-        BlockResult {
-            issues: counts.issues(),
-            lanes: counts.lanes(),
+        BlockStatistics {
             cycles: counts.cycles(),
             idle_cycles: by_cause(counts),
             occupancy: counts.occupancy[..=warp_size as usize].to_vec(),

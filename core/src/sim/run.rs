@@ -508,12 +508,13 @@ impl<R: Reconvergence> Simulation<R> {
                     }
                 }
             }
-            Kind::Barrier => {
-                let (_, frame_base) = (0, base);
-                self.finish(slot, pc, &inst, frame_base, busy, latency, cause);
-                return self.barrier(slot, pc, inst.side, frame, mask);
+            Kind::Barrier | Kind::Pause => {
+                // Whatever follows in the warp waits.
+                let passed = (self.cycle + latency) << CAUSE_BITS | IdleCause::Barrier as u64;
+                self.finish(slot, pc, &inst, base, busy, latency, cause);
+                self.ready[slot] = self.ready[slot].max(passed);
+                return if inst.kind == Kind::Barrier { self.barrier(slot, pc, passed, frame, mask) } else { Ok(()) };
             }
-            Kind::Pause => {}
             Kind::Draw => self.draw(slot, inst.side, frame, mask),
             Kind::Work => self.work(inst.side, frame, mask),
             Kind::Switch => {
@@ -747,15 +748,15 @@ impl<R: Reconvergence> Simulation<R> {
     // --- barriers ------------------------------------------------------------------------------------------------------
 
     /// A warp arrives. Every lane that it was launched with has to take part: one that has ended or waits elsewhere can
-    /// never arrive.
-    fn barrier(&mut self, slot: usize, pc: u32, side: u32, frame: FrameBase, mask: u32) -> Result<(), SimError> {
+    /// never arrive. `passed` is when all may go on if this warp is the last.
+    fn barrier(&mut self, slot: usize, pc: u32, passed: u64, frame: FrameBase, mask: u32) -> Result<(), SimError> {
         if mask == 0 {
             return Ok(());
         }
         if mask != self.warp(slot).lanes {
             return Err(self.barrier_error(slot, pc));
         }
-        let site = self.program.warp_sites[side as usize];
+        let site = self.program.warp_sites[self.program.insts[pc as usize].side as usize];
         let lane = mask.trailing_zeros() as usize;
         let number = site.operands[0].map_or(0, |value| frame.read(&self.file, value, lane) as u32);
         let block = self.warp(slot).block;
@@ -771,6 +772,7 @@ impl<R: Reconvergence> Simulation<R> {
                 if warp.block == block && warp.waits.is_some_and(|waiting| waiting.barrier == number) {
                     warp.waits = None;
                     self.set_ready(other);
+                    self.ready[other] = self.ready[other].max(passed);
                 }
             }
         } else {

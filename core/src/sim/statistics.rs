@@ -14,11 +14,13 @@ pub enum IdleCause {
     Memory,
     /// The scheduler was held by an instruction that issues for several cycles.
     Issue,
+    /// Every warp waited, the first one to go on behind a barrier that has been passed, or a fence.
+    Barrier,
 }
 
 impl IdleCause {
     /// Every cause.
-    pub const ALL: [IdleCause; 3] = [IdleCause::Arithmetic, IdleCause::Memory, IdleCause::Issue];
+    pub const ALL: [IdleCause; 4] = [IdleCause::Arithmetic, IdleCause::Memory, IdleCause::Issue, IdleCause::Barrier];
 
     /// The name in results.
     pub const fn name(self) -> &'static str {
@@ -26,6 +28,7 @@ impl IdleCause {
             IdleCause::Arithmetic => "arithmetic",
             IdleCause::Memory => "memory",
             IdleCause::Issue => "issue",
+            IdleCause::Barrier => "barrier",
         }
     }
 }

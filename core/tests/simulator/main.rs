@@ -8,9 +8,12 @@ mod conversions;
 mod cost;
 mod errors;
 mod exact;
+mod launch;
+mod machines;
 mod memory;
 mod operands;
 mod profile;
+mod statistics;
 mod together;
 
 use warpscope_core::machine::Machine;
@@ -31,6 +34,11 @@ impl Outcome {
 
 /// Runs the program's first launch on the `unit` machine.
 fn try_run(source: &str, settings: &[&str]) -> Result<Outcome, SimError> {
+    try_run_on(Machine::Unit, source, settings)
+}
+
+/// Runs the program's first launch.
+fn try_run_on(machine: Machine, source: &str, settings: &[&str]) -> Result<Outcome, SimError> {
     let parsed = check(source);
     let errors: Vec<_> = parsed.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).collect();
     assert!(errors.is_empty(), "{errors:?}\n{source}");
@@ -38,7 +46,7 @@ fn try_run(source: &str, settings: &[&str]) -> Result<Outcome, SimError> {
     let kernel = parsed.module.func_by_name(&launch.kernel).expect("the launch's kernel");
     let mut chosen = Settings { fuel: 1_000_000, ..Settings::default() };
     settings.iter().for_each(|text| chosen.set(text).expect("a setting"));
-    let mut run: Simulation = Simulation::new(&parsed.module, kernel, launch, &chosen, Machine::Unit)?;
+    let mut run: Simulation = Simulation::new(&parsed.module, kernel, launch, &chosen, machine)?;
     assert_eq!(run.run(u64::MAX)?, Progress::Done);
     let buffers = run.dump().into_iter().map(|buffer| (buffer.name, buffer.elements)).collect();
     Ok(Outcome { result: run.result(), buffers })

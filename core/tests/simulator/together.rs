@@ -59,7 +59,7 @@ fn check(operation: &str, member_masks: bool, reference: impl Fn(&Warp, usize) -
                 1 => draws.bits() % 40,
                 // A clamp and a segment, in the form of PTX's third operand: aligned segments, or whatever.
                 2 => [0x1F, 0, 0x1C1F, 0x1800, 0x1807, 0x0F, 0x101F, 0x0303][(draws.bits() % 8) as usize],
-                3 => u64::from(draws.bits() % 4 != 0),
+                3 => u64::from(!draws.bits().is_multiple_of(4)),
                 // Groups of lanes under one mask, all lanes, or whatever.
                 _ => [0xFFFF_FFFF, 0x5555_5555, 0xAAAA_AAAA, 0x00FF_00FF, draws.bits()][(draws.bits() % 5) as usize],
             };
