@@ -7,13 +7,16 @@ mod diagnostic;
 mod inference;
 mod lexer;
 mod limits;
+mod nearest_half;
 mod number;
 mod parser;
 mod place;
 mod printer;
 mod suggestion;
 
-pub use diagnostic::{Diagnostic, Diagnostics, Label, LineIndex, MAX_REPORTED, Position, Severity, Suggestion, quoted};
+pub use diagnostic::{
+    CODES, Diagnostic, Diagnostics, Label, LineIndex, MAX_REPORTED, Position, Severity, Suggestion, quoted,
+};
 pub use inference::inferred_types;
 pub use limits::*;
 pub use number::constant_text;

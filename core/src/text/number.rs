@@ -16,6 +16,7 @@ use core::fmt::Write;
 
 use half::f16;
 
+use super::nearest_half::nearest_half;
 use crate::ir::{Number, Type, TypeClass};
 
 /// A number as it stands in the text, without its sign.
@@ -261,11 +262,7 @@ fn decimal_bits(text: &str, ty: Type) -> Option<u64> {
     match ty {
         Type::F32 => text.parse::<f32>().ok().filter(|value| value.is_finite()).map(|value| u64::from(value.to_bits())),
         Type::F64 => text.parse::<f64>().ok().filter(|value| value.is_finite()).map(f64::to_bits),
-        _ => {
-            // Rounded twice, through f64; that differs from rounding once only for numbers of more than 15 digits.
-            let value = f16::from_f64(text.parse().ok()?);
-            value.is_finite().then(|| u64::from(value.to_bits()))
-        }
+        _ => nearest_half(text).filter(|value| value.is_finite()).map(|value| u64::from(value.to_bits())),
     }
 }
 
@@ -274,8 +271,8 @@ fn shortest_f16(value: f16) -> String {
     let wide = value.to_f32();
     for digits in 0..6 {
         let text = format!("{wide:.digits$e}");
-        if let Ok(short) = text.parse::<f32>()
-            && f16::from_f32(short).to_bits() == value.to_bits()
+        if nearest_half(&text).is_some_and(|near| near.to_bits() == value.to_bits())
+            && let Ok(short) = text.parse::<f32>()
         {
             return format!("{short:?}");
         }

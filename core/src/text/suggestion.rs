@@ -1,6 +1,7 @@
 //! What may have been meant: the candidate that takes the fewest typing errors to become the word that stands there.
 //!
-//! `fam.f32` -> `fma.f32` (two neighbours swapped), `%tidx` -> `%tid.x` (one letter missing).
+//! `fam.f32` -> `fma.f32` (two neighbours swapped), `%tidx` -> `%tid.x` (one letter missing), `glob` -> `global` (cut
+//! short).
 //!
 //! The distance is the optimal string alignment distance: insertions, deletions, replacements and swaps of neighbours
 //! each cost one. Bounds: words longer than [`LONGEST`] bytes get no suggestion, so a comparison costs at most
@@ -11,8 +12,11 @@ use alloc::vec::Vec;
 /// Longest word compared, in bytes.
 pub const LONGEST: usize = 64;
 
+/// Shortest word, in bytes, that may be the beginning of what was meant.
+const SHORTEST_CUT: usize = 3;
+
 /// The nearest candidate, the first of several equally near ones; none where all are too far away to be meant (more
-/// than a third of the letters, at least one, wrong).
+/// than a third of the letters, at least one, wrong). A word that a candidate goes on from counts as one error.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let mut limit = (word.chars().count() / 3).max(1) + 1;
     let mut best = None;
@@ -20,11 +24,15 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         return None;
     }
     for candidate in candidates {
-        if candidate.len().abs_diff(word.len()) >= limit.max(1) + 3 || candidate.len() > LONGEST {
+        let is_cut_short = word.len() >= SHORTEST_CUT && candidate.starts_with(word);
+        let is_far = !is_cut_short && candidate.len().abs_diff(word.len()) >= limit.max(1) + 3;
+        if is_far || candidate.len() > LONGEST {
             continue;
         }
-        let distance = edit_distance(word, candidate);
-        if distance < limit && distance < candidate.chars().count().max(2) {
+        let distance = edit_distance(word, candidate).min(if is_cut_short { 1 } else { usize::MAX });
+        // Words that share no letter are no slips of each other.
+        let letters = word.chars().count().max(candidate.chars().count());
+        if distance < limit && distance < letters {
             (limit, best) = (distance, Some(candidate));
         }
     }

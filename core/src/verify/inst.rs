@@ -282,7 +282,10 @@ fn widens(ty: Type, register: Type) -> bool {
 
 /// How to make a value of type `wanted` of a register of type `have`.
 fn conversion(wanted: Type, have: Type, name: &str) -> Option<String> {
-    if wanted == Type::Pred || have == Type::Pred {
+    if have == Type::Pred && wanted != Type::Pred {
+        return Some(format!("make a number of it: `selp.{wanted} 1, 0, {name}`"));
+    }
+    if wanted == Type::Pred {
         return None;
     }
     if wanted.bits() == have.bits() {

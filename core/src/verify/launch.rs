@@ -36,6 +36,7 @@ impl Verifier<'_> {
             let message = format!("{name} is a `func`: only a `kernel` can be launched");
             return self.diagnostics.push(Diagnostic::error("unknown-kernel", launch.span, message));
         }
+        let errors = self.diagnostics.error_count();
         let mut params: Vec<Option<&Binding>> = alloc::vec![None; kernel.params.len()];
         let mut inputs: Vec<(&str, &Binding)> = Vec::new();
         for binding in &launch.bindings {
@@ -56,6 +57,10 @@ impl Verifier<'_> {
             if let Err(why) = fits(kernel, bound, &binding.fill) {
                 self.diagnostics.push(Diagnostic::error("wrong-fill", binding.span, why));
             }
+        }
+        if self.diagnostics.error_count() > errors {
+            // What has no value may be what the wrong lines are about.
+            return;
         }
         let unbound_params = kernel.params.iter().zip(&params).filter(|(_, binding)| binding.is_none());
         let unbound_inputs = kernel.inputs.values().filter(|input| !inputs.iter().any(|(name, _)| *name == input.name));

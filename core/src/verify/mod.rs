@@ -10,8 +10,9 @@
 //! - names its registers, inputs, arrays and parameters apart, and its blocks;
 //! - branches with one or two targets, switches with at least one, and has targets nowhere else;
 //! - returns what it says it returns, at every `ret`; a kernel returns nothing and by no numbered exit;
-//! - has profiles about what it has: the blocks, edges and writes that they count exist (else a warning: passes keep
-//!   counts for edges that they have removed).
+//! - has profiles about what it has: the blocks, edges and writes that they count exist, and paths begin and end where
+//!   [`PathNumbering`](crate::graph::PathNumbering) cuts them (else a warning: passes keep counts for edges that they
+//!   have removed).
 //!
 //! An instruction
 //! - has the destinations and operands of its opcode's [signature](crate::ir::Opcode::signature), and their types
@@ -93,10 +94,21 @@ pub fn check(source: &str) -> Parsed {
     }
     verifier.launches();
     let mut all = Diagnostics::default();
-    let found = verifier.diagnostics.into_sorted();
+    let mut found = verifier.diagnostics.into_sorted();
+    found.retain(|diagnostic| diagnostic.code != "unbound" || !launch_has_errors(&parsed, diagnostic.span));
     parsed.diagnostics.into_iter().chain(found).for_each(|diagnostic| all.push(diagnostic));
     parsed.diagnostics = all.into_sorted();
     parsed
+}
+
+/// Is there an error in the launch whose name stands there? A line that was left out may be the one that is missed.
+fn launch_has_errors(parsed: &Parsed, launch: Span) -> bool {
+    let module = &parsed.module;
+    let funcs = module.funcs.values().map(|func| func.span.start);
+    let globals = module.globals.values().map(|global| global.span.start);
+    let launches = module.launches.iter().map(|launch| launch.span.start);
+    let end = funcs.chain(globals).chain(launches).filter(|&start| start > launch.start).min().unwrap_or(u32::MAX);
+    parsed.diagnostics.iter().any(|error| error.is_error() && (launch.start..end).contains(&error.span.start))
 }
 
 struct Verifier<'m> {

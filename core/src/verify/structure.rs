@@ -4,6 +4,7 @@ use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::vec::Vec;
 
+use crate::graph::{Cfg, Edge, PathNumbering, PathStep};
 use crate::ir::{Block, FuncKind, Function, Inst, Op, Profile, Span};
 use crate::text::{Diagnostic, Part, quoted};
 
@@ -121,6 +122,7 @@ impl Verifier<'_> {
                 Profile::Path(paths) => {
                     let steps = paths.iter().flat_map(|(path, _)| path.windows(2).map(|step| (step[0], step[1])));
                     self.counted_edges(func, &edges, steps);
+                    self.paths(func, paths);
                 }
                 Profile::Edge(counts) => {
                     self.counted_edges(func, &edges, counts.iter().map(|&(from, to, _)| (from, to)));
@@ -135,6 +137,39 @@ impl Verifier<'_> {
                             self.profile_warning(func, entry.block, message);
                         }
                     }
+                }
+            }
+        }
+    }
+
+    /// Paths are acyclic: they begin and end where Ball and Larus cut them, and nowhere between.
+    fn paths(&mut self, func: &Function, paths: &[(Vec<Block>, u64)]) {
+        let cfg = Cfg::compute(func);
+        let numbering = PathNumbering::compute(&cfg);
+        let cuts = |edge: &Edge| matches!(numbering.step(*edge), PathStep::Restart(_));
+        let name = |block: Block| quoted(&func.blocks[block].name);
+        for (path, _) in paths {
+            let (Some(&first), Some(&last)) = (path.first(), path.last()) else { continue };
+            if !path.iter().all(|&block| cfg.is_reachable(block)) {
+                continue;
+            }
+            if !cfg.is_entry(first) && !cfg.in_edges(first).iter().any(cuts) {
+                let message = format!("a path begins at the entry or at a loop's header; {} is neither", name(first));
+                self.profile_warning(func, first, message);
+            }
+            if !cfg.successors(last).is_empty() && !cfg.out_edges(last).any(|edge| cuts(&edge)) {
+                let message = format!(
+                    "a path ends at a `ret` or `exit`, or where an edge leads back to a loop's header; {} is neither",
+                    name(last)
+                );
+                self.profile_warning(func, last, message);
+            }
+            for step in path.windows(2) {
+                if cfg.out_edges(step[0]).any(|edge| cfg.target(edge) == step[1] && cuts(&edge)) {
+                    let (source, target) = (name(step[0]), name(step[1]));
+                    let message =
+                        format!("a path ends at {source} and another one begins at {target}, a loop's header");
+                    self.profile_warning(func, step[0], message);
                 }
             }
         }

@@ -4,6 +4,7 @@ use libtest_mimic::Failed;
 use warpscope_core::ir::Module;
 use warpscope_core::text::{Diagnostic, parse, print};
 use warpscope_core::verify::check;
+use warpscope_core::{ptx, verify};
 use warpscope_testkit::laws;
 
 use crate::{Golden, analysis, optimisation};
@@ -15,6 +16,10 @@ pub fn run(golden: &Golden) -> Result<String, Failed> {
         "parse" | "fmt" => Ok(canonical(&golden.source)),
         // What the verifier says.
         "verify" => Ok(verified(&golden.source)),
+        // What PTX becomes, behind what is wrong with it.
+        "import" => Ok(imported(&golden.source)),
+        // The PTX, behind what it cannot say.
+        "export" => Ok(exported(&golden.source, &program(&golden.source)?)),
         // The remarks of passes, and the program that they leave.
         "opt" => optimisation::run(golden),
         // What an analysis says of each function.
@@ -38,6 +43,28 @@ fn verified(source: &str) -> String {
     if diagnostics.is_empty() { "valid\n".to_string() } else { render(source, &diagnostics) }
 }
 
+fn imported(source: &str) -> String {
+    let mut imported = ptx::import(source);
+    imported.diagnostics.extend(verify::verify(&imported.module));
+    render(source, &imported.diagnostics) + &print(&imported.module)
+}
+
+fn exported(source: &str, module: &Module) -> String {
+    let export = ptx::export(module);
+    render(source, &export.diagnostics) + &export.text
+}
+
+/// As a shell shows them, each with its code and what it proposes to replace by what.
 fn render(source: &str, diagnostics: &[Diagnostic]) -> String {
-    diagnostics.iter().map(|diagnostic| diagnostic.render("input", source)).collect()
+    let mut text = String::new();
+    for diagnostic in diagnostics {
+        text += &diagnostic.render("input", source);
+        text += &format!("  code: {}", diagnostic.code);
+        if let Some(suggestion) = &diagnostic.suggestion {
+            let span = suggestion.span.start as usize..suggestion.span.end as usize;
+            text += &format!(", replaces `{}` by `{}`", &source[span], suggestion.text);
+        }
+        text.push('\n');
+    }
+    text
 }

@@ -21,6 +21,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use warpscope_core::text::CODES;
 
 /// What separates a program from what is expected of it.
 const SEPARATOR: &str = "// ----";
@@ -38,12 +39,39 @@ fn main() {
             });
         }
     }
+    let folder = here.join("tests/golden");
+    for path in files(&folder, "ptx") {
+        let name = format!("golden/{}", path.strip_prefix(&folder).unwrap_or(&path).display());
+        trials.push(Trial::test(name, move || golden(&path)));
+    }
+    trials.push(Trial::test("every code of a diagnostic has a file", move || {
+        every_code_has_a_file(&folder.join("errors"))
+    }));
     let examples = here.join("../www/examples");
     for path in files(&examples, "ptx") {
         let name = format!("example/{}", path.strip_prefix(&examples).unwrap_or(&path).display());
         trials.push(Trial::test(name, move || ptx_example(&path)));
     }
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// These need a text of megabytes, a name of kilobytes, or a run; their tests are elsewhere.
+const TESTED_ELSEWHERE: [&str; 3] = ["text-too-long", "name-too-long", "run-failed"];
+
+/// A code's file shows it, whatever else it shows.
+fn every_code_has_a_file(folder: &Path) -> Result<(), Failed> {
+    for code in CODES.iter().filter(|code| !TESTED_ELSEWHERE.contains(code)) {
+        let paths = ["wir", "ptx"].map(|extension| folder.join(format!("{code}.{extension}")));
+        let text = paths.iter().find_map(|path| fs::read_to_string(path).ok());
+        let text = text.ok_or_else(|| format!("errors/{code}.wir is missing"))?;
+        if !text
+            .lines()
+            .any(|line| line.strip_prefix("  code: ").is_some_and(|rest| rest.split(',').next() == Some(code)))
+        {
+            return Err(format!("errors/{code} does not show its code").into());
+        }
+    }
+    Ok(())
 }
 
 /// All files with an extension below a folder, sorted.

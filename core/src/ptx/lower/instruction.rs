@@ -121,7 +121,9 @@ impl<'a> Lowering<'a, '_> {
             if index >= taken {
                 return Err(self.count_error(inst, taken));
             }
-            data.args.push(self.argument(source, signature.args[index])?);
+            let operand = self.argument(source, signature.args[index])?;
+            self.check_base(&operand, opcode.space)?;
+            data.args.push(operand);
         }
         if takes_carry {
             let carry = self.carry();
@@ -189,9 +191,10 @@ impl<'a> Lowering<'a, '_> {
             }
             _ => return Err(self.error("ptx-operands", "expected a register to write")),
         };
-        if names.len() < signature.required_dsts.min(4) && !(signature.required_dsts == 2 && names.len() == 1)
-            || names.len() > signature.dsts.len()
-        {
+        // PTX keeps the carry out in a register of its own, which no instruction names.
+        let keeps_carry = signature.dsts.get(1).is_some_and(|second| second.ty == Type::Pred);
+        let required = if keeps_carry { 1 } else { signature.required_dsts };
+        if !(required..=signature.dsts.len()).contains(&names.len()) {
             let message = format!("expected {} registers to write", signature.required_dsts);
             return Err(self.error("ptx-operands", &message));
         }

@@ -46,6 +46,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
+use cranelift_entity::EntityRef;
 
 /// Module-scope shared variables a file may have.
 const SHARED_VARIABLES: usize = 256;
@@ -73,14 +74,16 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
             }
         }
     }
-    let sources: Vec<&Source> = file.functions.iter().filter(|function| function.body.is_some()).collect();
-    for source in &sources {
-        let id = Func::from_u32(context.funcs.len() as u32);
-        if context.funcs.insert(source.name.text, id).is_some() {
+    let mut sources: Vec<&Source> = Vec::new();
+    for source in file.functions.iter().filter(|function| function.body.is_some()) {
+        if let Some(first) = context.funcs.get(source.name.text) {
             let message = format!("`{}` is defined twice", source.name.text);
-            problems.push(Diagnostic::error("ptx-duplicate", source.name.span, message));
-            return module;
+            let diagnostic = Diagnostic::error("ptx-duplicate", source.name.span, message);
+            problems.push(diagnostic.with_label(sources[first.index()].name.span, "first defined here"));
+            continue;
         }
+        context.funcs.insert(source.name.text, Func::from_u32(context.funcs.len() as u32));
+        sources.push(source);
     }
     context.reach_shared(&sources);
     for (index, source) in sources.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use super::body::{Entity, Lowered, Lowering};
 use super::number_bits;
-use crate::ir::{Address, AddressBase, ArgKind, InstData, Op, Opcode, Operand, Reg, Special, Symbol, Type};
+use crate::ir::{Address, AddressBase, ArgKind, InstData, Op, Opcode, Operand, Reg, Space, Special, Symbol, Type};
 use crate::ptx::syntax::{Operand as Source, OperandKind};
 use alloc::boxed::Box;
 use alloc::format;
@@ -87,9 +87,9 @@ impl<'a> Lowering<'a, '_> {
                 return Ok(self.compute(Opcode::cvt(Type::U32, Type::U64), Type::U32, [Operand::Reg(reg)]));
             }
             Entity::Reg(reg) | Entity::Pointer(reg) => {
-                let width = self.func.regs[reg].ty.bits();
-                if width < ty.bits() {
-                    return Err(self.width_error(name, width, ty));
+                let have = self.func.regs[reg].ty;
+                if !may_hold(have, ty) {
+                    return Err(self.width_error(name, have.bits(), ty));
                 }
                 return Ok(Operand::Reg(reg));
             }
@@ -144,12 +144,7 @@ impl<'a> Lowering<'a, '_> {
         let base = match base {
             None => AddressBase::Absolute,
             Some(name) => match self.resolve(name)? {
-                Entity::Reg(reg) | Entity::Pointer(reg) => {
-                    if self.func.regs[reg].ty.bits() < 32 {
-                        return Err(self.error("ptx-type", &format!("`{name}` is too narrow for an address")));
-                    }
-                    AddressBase::Reg(reg)
-                }
+                Entity::Reg(reg) | Entity::Pointer(reg) => AddressBase::Reg(reg),
                 Entity::Array(array) => AddressBase::Symbol(Symbol::Array(array)),
                 Entity::Global(global) => AddressBase::Symbol(Symbol::Global(global)),
                 Entity::ParamArray(index) => AddressBase::Symbol(Symbol::Param(index)),
@@ -157,6 +152,18 @@ impl<'a> Lowering<'a, '_> {
             },
         };
         Ok(Operand::Address(Box::new(Address { base, terms: SmallVec::new(), offset })))
+    }
+
+    /// An address is a whole number of 64 bits; the windows of some spaces are small, and 32 bits do.
+    pub(super) fn check_base(&mut self, operand: &Operand, space: Option<Space>) -> Lowered<()> {
+        let Some(AddressBase::Reg(reg)) = operand.as_address().map(|address| address.base) else { return Ok(()) };
+        let data = &self.func.regs[reg];
+        let is_small = matches!(space, Some(Space::Shared | Space::Local | Space::Const | Space::Param));
+        if !data.ty.is_float() && (data.ty.bits() == 64 || (is_small && data.ty.bits() == 32)) {
+            return Ok(());
+        }
+        let message = format!("an address is an integer of 64 bits here; `{}` has type `{}`", data.name, data.ty);
+        Err(self.error("ptx-type", &message))
     }
 
     /// The register that a destination names; `_` gets a temporary.
@@ -167,10 +174,10 @@ impl<'a> Lowering<'a, '_> {
         let Entity::Reg(reg) = self.resolve(name)? else {
             return Err(self.error("ptx-operands", &format!("`{name}` cannot be written")));
         };
-        let width = self.func.regs[reg].ty.bits();
-        let fits = if may_be_wider && ty != Type::Pred { width >= ty.bits() } else { width == ty.bits() };
+        let have = self.func.regs[reg].ty;
+        let fits = if may_be_wider { may_hold(have, ty) } else { have.bits() == ty.bits() };
         if !fits {
-            return Err(self.width_error(name, width, ty));
+            return Err(self.width_error(name, have.bits(), ty));
         }
         Ok(reg)
     }
@@ -193,4 +200,11 @@ impl<'a> Lowering<'a, '_> {
     pub(super) fn copy(&mut self, dst: Reg, ty: Type, value: Operand) {
         self.emit(InstData::new(Opcode::mov(ty), [dst], [value]));
     }
+}
+
+/// Can a register of one type have a value of the other in its low bits? Only whole numbers are narrower than their
+/// register.
+fn may_hold(register: Type, ty: Type) -> bool {
+    let whole = |ty: Type| !ty.is_float() && ty != Type::Pred;
+    register.bits() == ty.bits() || (register.bits() > ty.bits() && whole(register) && whole(ty))
 }

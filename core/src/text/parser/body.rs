@@ -136,7 +136,7 @@ impl<'a> Parser<'a> {
                 return;
             }
             if self.statement(body).is_err() {
-                self.skip_line();
+                self.skip_statement(first);
             }
         }
     }

@@ -390,7 +390,12 @@ pub(crate) fn spelling_diagnostic(text: &str, span: Span, error: &SpellingError<
         SpellingError::UnknownSuffix(op, suffix) => {
             let span = part(suffix);
             let message = format!("`{}` has no suffix {}", op.name(), quoted(&format!(".{suffix}")));
-            Diagnostic::error("unknown-suffix", span, message).with_suggestion(span, nearest(suffix, op.suffixes()))
+            let diagnostic = Diagnostic::error("unknown-suffix", span, message);
+            match nearest(suffix, op.suffixes()) {
+                None if op.suffixes().next().is_none() => diagnostic.with_hint("it has none"),
+                None => diagnostic.with_hint(format!("it has {}", op.suffixes().collect::<Vec<_>>().join(", "))),
+                meant => diagnostic.with_suggestion(span, meant),
+            }
         }
         SpellingError::MissingType(op) => {
             let types: Vec<&str> = Type::ALL.into_iter().filter(|ty| op.allows(*ty)).map(Type::name).collect();

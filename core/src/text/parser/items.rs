@@ -10,7 +10,7 @@ use crate::text::lexer::TokenKind;
 use crate::text::limits::{MAX_ARRAY_BYTES, MAX_PARAMS};
 use crate::text::suggestion::nearest;
 
-use super::{Header, Parser, Reported, Result};
+use super::{Header, Parser, Reported, Result, type_meant};
 
 /// An item that the first pass has found.
 struct Place {
@@ -215,7 +215,7 @@ impl<'a> Parser<'a> {
         }
         if !text.is_empty() && Type::from_name(text).is_none() {
             let names = Type::ALL.map(Type::name).into_iter().chain(["ptr", "ptr.global", "ptr.shared", "tex2d"]);
-            let meant = nearest(text, names);
+            let meant = type_meant(text, names);
             let diagnostic = Diagnostic::error("unknown-type", token.span, format!("unknown type {}", quoted(text)));
             return Err(self.report(diagnostic.with_suggestion(token.span, meant)));
         }

@@ -43,7 +43,7 @@ impl<'a> Parser<'a> {
             }
             match self.launch_line(&mut launch, &mut given) {
                 Ok(line) => self.take_comments(first, &mut comments, CommentAnchor::Line(line)),
-                Err(_) => self.skip_line(),
+                Err(_) => self.skip_statement(first),
             }
         }
         launch.comments = comments;

@@ -85,6 +85,23 @@ pub fn parse(source: &str) -> Parsed {
     Parsed { module: parser.module, diagnostics: parser.diagnostics.into_sorted(), complete: parser.complete }
 }
 
+/// The type that an unknown one stands for: by its name elsewhere, or by its spelling.
+fn type_meant<'t>(text: &str, names: impl IntoIterator<Item = &'t str>) -> Option<&'t str> {
+    let elsewhere = match text {
+        "bool" | "i1" => "pred",
+        "char" | "i8" => "s8",
+        "short" | "i16" => "s16",
+        "int" | "i32" => "s32",
+        "long" | "i64" => "s64",
+        "uint" | "unsigned" => "u32",
+        "half" => "f16",
+        "float" => "f32",
+        "double" => "f64",
+        _ => return nearest(text, names),
+    };
+    Some(elsewhere)
+}
+
 /// An error has been reported; the caller gives up the line.
 #[derive(Debug)]
 struct Reported;
@@ -190,6 +207,25 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// To the end of the statement that begins at token `first` and has been given up: the end of its line, or the
+    /// closing brace of what it stands in where that comes first.
+    fn skip_statement(&mut self, first: usize) {
+        let mut open = 0u32;
+        let mut at = first;
+        loop {
+            match self.tokens[at].kind {
+                TokenKind::End => break,
+                TokenKind::LineEnd if at >= self.at => break,
+                TokenKind::Punct(b'}') if open == 0 && at >= self.at => break,
+                TokenKind::Punct(b'{') => open += 1,
+                TokenKind::Punct(b'}') => open = open.saturating_sub(1),
+                _ => {}
+            }
+            at += 1;
+        }
+        self.at = at;
+    }
+
     /// From the start of the token at index `first` to the end of the last token taken.
     fn span_from(&self, first: usize) -> Span {
         let start = self.tokens[first].span.start;
@@ -262,7 +298,7 @@ impl<'a> Parser<'a> {
             self.at += 1;
             return Ok(ty);
         }
-        let meant = nearest(text, Type::ALL.map(Type::name));
+        let meant = type_meant(text, Type::ALL.map(Type::name));
         let diagnostic = Diagnostic::error("unknown-type", token.span, format!("unknown type {}", quoted(text)));
         Err(self.report(diagnostic.with_suggestion(token.span, meant)))
     }

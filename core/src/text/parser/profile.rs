@@ -49,7 +49,7 @@ impl<'a> Parser<'a> {
                 Profile::Zero(zeros) => self.zero_entry(body).map(|entry| zeros.push(entry)),
             };
             if entry.is_err() {
-                self.skip_line();
+                self.skip_statement(first);
                 continue;
             }
             line += 1;
