@@ -73,6 +73,8 @@ fn split(text: &str) -> (&str, i64) {
 
 #[cfg(test)]
 mod tests {
+    use alloc::format;
+
     use super::nearest_half;
 
     #[track_caller]

@@ -4,7 +4,7 @@ use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::vec::Vec;
 
-use crate::graph::{Cfg, Edge, PathNumbering, PathStep};
+use crate::graph::{Cfg, Edge, Loops, PathNumbering, PathStep};
 use crate::ir::{Block, FuncKind, Function, Inst, Op, Profile, Span};
 use crate::text::{Diagnostic, Part, quoted};
 
@@ -142,11 +142,19 @@ impl Verifier<'_> {
         }
     }
 
-    /// Paths are acyclic: they begin and end where Ball and Larus cut them, and nowhere between.
+    /// Paths are acyclic: they begin and end where Ball and Larus cut them, and nowhere between. Which edges of an
+    /// irreducible loop lead back depends on the order of a search, so its paths may be cut at any.
     fn paths(&mut self, func: &Function, paths: &[(Vec<Block>, u64)]) {
         let cfg = Cfg::compute(func);
         let numbering = PathNumbering::compute(&cfg);
-        let cuts = |edge: &Edge| matches!(numbering.step(*edge), PathStep::Restart(_));
+        let loops = Loops::compute(&cfg);
+        let is_unordered = |edge: &Edge| {
+            let (source, target) = (cfg.source(*edge), cfg.target(*edge));
+            let mut around = core::iter::successors(loops.innermost(source), |inner| loops[*inner].parent);
+            around.any(|around| loops[around].is_irreducible() && loops.contains(around, target))
+        };
+        let restarts = |edge: &Edge| matches!(numbering.step(*edge), PathStep::Restart(_));
+        let cuts = |edge: &Edge| restarts(edge) || is_unordered(edge);
         let name = |block: Block| quoted(&func.blocks[block].name);
         for (path, _) in paths {
             let (Some(&first), Some(&last)) = (path.first(), path.last()) else { continue };
@@ -165,7 +173,8 @@ impl Verifier<'_> {
                 self.profile_warning(func, last, message);
             }
             for step in path.windows(2) {
-                if cfg.out_edges(step[0]).any(|edge| cfg.target(edge) == step[1] && cuts(&edge)) {
+                let goes_back = |edge: Edge| cfg.target(edge) == step[1] && restarts(&edge) && !is_unordered(&edge);
+                if cfg.out_edges(step[0]).any(goes_back) {
                     let (source, target) = (name(step[0]), name(step[1]));
                     let message =
                         format!("a path ends at {source} and another one begins at {target}, a loop's header");
