@@ -214,10 +214,10 @@ fn locate(access: &Access, memory: &Memory, place: &Place<'_>, address: u64, byt
 
 fn explain(access: &Access, memory: &Memory, why: Fault, lane: usize, address: u64, bytes: u64) -> AccessFault {
     let what = match access.kind {
-        AccessKind::Load { .. } => "load",
-        AccessKind::Store => "store",
-        AccessKind::Atomic(_) => "atomic",
-        AccessKind::Texture(_) => "texture fetch",
+        AccessKind::Load { .. } => "a load",
+        AccessKind::Store => "a store",
+        AccessKind::Atomic(_) => "an atomic",
+        AccessKind::Texture(_) => "a texture fetch",
     };
     let nearest = || match target_of(address) {
         Target::Shared => Some(format!(": byte {} of shared memory", offset_of(address))),
@@ -231,13 +231,13 @@ fn explain(access: &Access, memory: &Memory, why: Fault, lane: usize, address: u
     let (kind, message) = match why {
         Fault::OutOfBounds => (
             ErrorKind::OutOfBounds,
-            format!("a {what} of {bytes} bytes lies outside every buffer{}", nearest().unwrap_or_default()),
+            format!("{what} of {bytes} bytes lies outside every buffer{}", nearest().unwrap_or_default()),
         ),
         Fault::Misaligned => {
-            (ErrorKind::Misaligned, format!("the address of a {what} of {bytes} bytes is no multiple of {bytes}"))
+            (ErrorKind::Misaligned, format!("the address of {what} of {bytes} bytes is no multiple of {bytes}"))
         }
         Fault::ReadOnly => {
-            (ErrorKind::ReadOnly, format!("a {what} to read-only memory{}", nearest().unwrap_or_default()))
+            (ErrorKind::ReadOnly, format!("{what} to read-only memory{}", nearest().unwrap_or_default()))
         }
     };
     AccessFault { kind, message, lane, address }

@@ -93,7 +93,10 @@ pub fn bind(
         return refuse(format!("`{}` has no parameter and no input `{name}`", kernel.name));
     }
     let seed = settings.seed.or(launch.seed).unwrap_or(0);
-    let mut bytes = 0u64;
+    let mut bytes = Bytes(0);
+    for global in module.globals.values() {
+        bytes.add(u64::from(global.len), global.ty)?;
+    }
     let mut params = Vec::with_capacity(kernel.params.len());
     for (index, param) in kernel.params.iter().enumerate() {
         let Some(binding) = launch.binding(index, &param.name) else {
@@ -106,13 +109,12 @@ pub fn bind(
         for (_, knob) in settings.knobs.iter().filter(|(name, _)| *name == param.name) {
             turn(&mut fill, *knob, &param.name)?;
         }
-        params.push(argument(&fill, param.ty, index, seed, warp, &mut bytes).map_err(|message| {
-            SimError::new(ErrorKind::Launch, format!("parameter `{}` of `{}`: {message}", param.name, kernel.name))
+        params.push(argument(&fill, param.ty, index, seed, warp, &mut bytes).map_err(|mut error| {
+            if error.kind == ErrorKind::Launch {
+                error.message = format!("parameter `{}` of `{}`: {}", param.name, kernel.name, error.message);
+            }
+            error
         })?);
-        if bytes > MEMORY_LIMIT {
-            let message = format!("the buffers of a launch have at most {} MiB in all", MEMORY_LIMIT >> 20);
-            return Err(SimError::new(ErrorKind::Limit, message));
-        }
     }
     Ok(Bound {
         grid,
@@ -182,19 +184,32 @@ fn turn(fill: &mut Fill, knob: Knob, name: &str) -> Result<(), SimError> {
     Ok(())
 }
 
+/// Bytes of device memory that a launch holds.
+struct Bytes(u64);
+
+impl Bytes {
+    /// Counts an array in.
+    fn add(&mut self, len: u64, ty: Type) -> Result<(), SimError> {
+        self.0 = self.0.saturating_add(len.saturating_mul(u64::from(ty.bytes())));
+        if self.0 <= MEMORY_LIMIT {
+            return Ok(());
+        }
+        let message = format!("the buffers and globals of a launch have at most {} MiB in all", MEMORY_LIMIT >> 20);
+        Err(SimError::new(ErrorKind::Limit, message))
+    }
+}
+
 fn argument(
     fill: &Fill,
     param: ParamType,
     index: usize,
     seed: u64,
     warp: u32,
-    total: &mut u64,
-) -> Result<Argument, String> {
-    let mut elements = |values: &Values, ty: Type, len: u64| -> Result<Vec<u8>, String> {
-        *total += len * u64::from(ty.bytes());
-        if *total > MEMORY_LIMIT {
-            return Err(format!("the buffers of a launch have at most {} MiB in all", MEMORY_LIMIT >> 20));
-        }
+    total: &mut Bytes,
+) -> Result<Argument, SimError> {
+    let refuse = |message: String| Err(SimError::new(ErrorKind::Launch, message));
+    let mut elements = |values: &Values, ty: Type, len: u64| -> Result<Vec<u8>, SimError> {
+        total.add(len, ty)?;
         let stream = Stream::new(values, ty, seed, index as u64);
         let mut bytes = Vec::with_capacity((len * u64::from(ty.bytes())) as usize);
         for element in 0..len {
@@ -207,7 +222,7 @@ fn argument(
         (ParamType::Scalar(ty), Fill::Number(number)) => Ok(Argument::Bits(number_bits(*number, ty))),
         (ParamType::Array(ty, len), Fill::Numbers(numbers)) => {
             if numbers.len() > len as usize {
-                return Err(format!("an array of {len} takes at most {len} numbers, not {}", numbers.len()));
+                return refuse(format!("an array of {len} takes at most {len} numbers, not {}", numbers.len()));
             }
             let size = ty.bytes() as usize;
             let mut bytes = vec![0; len as usize * size];
@@ -232,15 +247,15 @@ fn argument(
             Ok(Argument::Buffer(*ty, elements(values, *ty, u64::from(*len))?))
         }
         (ParamType::Texture | ParamType::Scalar(Type::U64 | Type::B64), Fill::Texture { width, height, values }) => {
-            let len = u64::from(*width) * u64::from(*height) * 4;
+            let len = (u64::from(*width) * u64::from(*height)).saturating_mul(4);
             if len == 0 {
-                return Err("a texture has at least one texel".to_string());
+                return refuse("a texture has at least one texel".to_string());
             }
             Ok(Argument::Texture(*width, *height, elements(values, Type::F32, len)?))
         }
-        (ParamType::Scalar(ty), _) => Err(format!("a `{ty}` takes a number")),
-        (ParamType::Array(..), _) => Err("an array by value takes numbers in braces".to_string()),
-        (ParamType::Pointer { .. }, _) => Err("a pointer takes a buffer".to_string()),
-        (ParamType::Texture, _) => Err("a texture takes `texture f32[width, height]`".to_string()),
+        (ParamType::Scalar(ty), _) => refuse(format!("a `{ty}` takes a number")),
+        (ParamType::Array(..), _) => refuse("an array by value takes numbers in braces".to_string()),
+        (ParamType::Pointer { .. }, _) => refuse("a pointer takes a buffer".to_string()),
+        (ParamType::Texture, _) => refuse("a texture takes `texture f32[width, height]`".to_string()),
     }
 }

@@ -358,3 +358,20 @@ fn no_index_reaches_another_buffer() {
         assert!(error.message.contains("`x`, which has 32"), "x[{index}]: {error}");
     }
 }
+
+/// Index registers extend by their types, `s` by sign and `u` and `b` by zeros; sum, scale and offset have 64 bits.
+#[test]
+fn addresses_are_sums_of_64_bits() {
+    let outcome = run(
+        "kernel k(x: ptr.global, r: ptr.global) {\nentry:\n    m1 = mov.s32 -1\n    u1 = mov.u32 1\n    h = mov.s16 -3\n    \
+         b = mov.u8 200\n    w = mov.s64 -100\n    big = mov.u32 4294967295\n    far = cvt.u64.u32 big\n    back = neg.s64 far\n    \
+         a = ld.global.u32 x[m1 + 5]\n    c = ld.global.u32 x[u1 + m1]\n    d = ld.global.u32 x[b + 2*w + 7]\n    \
+         e = ld.global.u32 x[-h + 2]\n    f = ld.global.u32 x[big + back + 3]\n    g = ld.global.u32 [x + 8]\n    \
+         p = add.u64 x, 64\n    i = ld.global.u32 [p - 12]\n    j = ld.global.u32 p[m1]\n    n = ld.global.u16 x[2*u1 + 6]\n    \
+         st.global.v4.u32 r[0], {a, c, d, e}\n    st.global.v4.u32 r[4], {f, g, i, j}\n    o = cvt.u32.u16 n\n    \
+         st.global.u32 r[8], o\n    exit\n}\n\
+         launch k {\n    x = buffer u32[64] iota\n    r = buffer u32[9] const 0\n}\n",
+    );
+    // x[4], x[0], x[200 - 200 + 7], x[5], x[3], byte 8, byte 52, byte 60, the eighth half of a word.
+    assert_eq!(outcome.buffer("r"), [4, 0, 7, 5, 3, 2, 13, 15, 4]);
+}

@@ -1,9 +1,72 @@
 //! Profiles of runs small enough to count by hand.
 
+use std::collections::BTreeMap;
+use warpscope_core::ir::{Block, Module};
 use warpscope_core::machine::Machine;
-use warpscope_core::profile::{Collector, Count};
+use warpscope_core::profile::{Collector, Count, FunctionProfile, ZeroCount};
 use warpscope_core::sim::{Progress, Settings, Simulation};
 use warpscope_core::verify::check;
+
+/// The profiles of a run of the first launch, by function, with blocks by their names.
+struct Profiles {
+    module: Module,
+    by_function: BTreeMap<String, FunctionProfile>,
+}
+
+impl Profiles {
+    fn of(source: &str, settings: &Settings) -> Profiles {
+        let parsed = check(source);
+        let errors: Vec<_> = parsed.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).collect();
+        assert!(errors.is_empty(), "{errors:?}\n{source}");
+        let module = parsed.module;
+        let kernel = module.func_by_name(&module.launches[0].kernel).expect("the kernel");
+        let mut run: Simulation =
+            Simulation::new(&module, kernel, &module.launches[0], settings, Machine::Unit).expect("a launch");
+        let mut collector = Collector::new(&module, run.program());
+        assert_eq!(run.run_watched(u64::MAX, &mut collector), Ok(Progress::Done));
+        let by_function =
+            collector.profile().into_iter().map(|(func, profile)| (module.funcs[func].name.clone(), profile)).collect();
+        Profiles { module, by_function }
+    }
+
+    fn block(&self, function: &str, name: &str) -> Block {
+        let body = &self.module.funcs[self.module.func_by_name(function).expect("a function")];
+        body.block_order().find(|&block| body.blocks[block].name == name).expect("a block")
+    }
+
+    fn edge(&self, function: &str, from: &str, to: &str) -> (u64, u64) {
+        let edge = (self.block(function, from), self.block(function, to));
+        both(self.by_function[function].edges.get(&edge).copied().unwrap_or_default())
+    }
+
+    /// All paths of a function, as texts.
+    fn paths(&self, function: &str) -> Vec<(String, (u64, u64))> {
+        let body = &self.module.funcs[self.module.func_by_name(function).expect("a function")];
+        let text = |path: &Vec<Block>| {
+            path.iter().map(|&block| body.blocks[block].name.as_str()).collect::<Vec<_>>().join(" ")
+        };
+        let mut paths: Vec<_> =
+            self.by_function[function].paths.iter().map(|(path, count)| (text(path), both(*count))).collect();
+        paths.sort();
+        paths
+    }
+
+    /// The k-th write of a register in a block.
+    fn zero(&self, function: &str, block: &str, reg: &str, occurrence: u32) -> ZeroCount {
+        let body = &self.module.funcs[self.module.func_by_name(function).expect("a function")];
+        let block = self.block(function, block);
+        let zeros = &self.by_function[function].zeros;
+        let found = zeros.iter().find(|(write, _)| {
+            write.block == block && write.occurrence == occurrence && body.regs[write.reg].name == reg
+        });
+        *found.unwrap_or_else(|| panic!("no write {occurrence} of {reg}")).1
+    }
+}
+
+/// Lanes and warps.
+fn both(count: Count) -> (u64, u64) {
+    (count.lanes, count.warps)
+}
 
 #[test]
 fn edges_paths_and_zeros_of_a_divergent_loop() {
@@ -11,37 +74,112 @@ fn edges_paths_and_zeros_of_a_divergent_loop() {
     let source = "kernel k() {\nentry:\n    i = mov.u32 %laneid\n    n = mov.u32 0\n    br head\nhead:\n    \
                   z = and.b32 n, 1\n    n = add.u32 n, 1\n    p = setp.le.u32 n, i\n    br p, head, done\ndone:\n    \
                   ret\n}\nlaunch k {\n    block 64\n    warp 8\n}\n";
-    let module = check(source).module;
-    let kernel = module.func_by_name("k").expect("the kernel");
-    let settings = Settings { block: Some([16, 1, 1]), ..Settings::default() };
-    let mut run: Simulation =
-        Simulation::new(&module, kernel, &module.launches[0], &settings, Machine::Unit).expect("a launch");
-    let mut collector = Collector::new(&module, run.program());
-    assert_eq!(run.run_watched(u64::MAX, &mut collector), Ok(Progress::Done));
-    let profile = &collector.profile()[&kernel];
-    let body = &module.funcs[kernel];
-    let block = |name: &str| body.block_order().find(|&block| body.blocks[block].name == name).expect("a block");
-    let (entry, head, done) = (block("entry"), block("head"), block("done"));
-    let count = |lanes, warps| Count { lanes, warps };
-    assert_eq!(profile.edges[&(entry, head)], count(16, 2));
-    assert_eq!(profile.edges[&(head, head)], count(2 * 28, 2 * 7));
-    assert_eq!(profile.edges[&(head, done)], count(16, 2 * 8));
-    // Lane 0 ends with its first path; the others' first paths end at the back edge.
-    assert_eq!(profile.paths[&vec![entry, head, done]], count(2, 2));
-    assert_eq!(profile.paths[&vec![entry, head]], count(14, 2));
-    assert_eq!(profile.paths[&vec![head]], count(2 * (28 - 7), 2 * 6));
-    // All lanes but the first end together behind the loop.
-    assert_eq!(profile.paths[&vec![head, done]], count(14, 2));
-    let zeros = |name: &str| {
-        let (_, count) = profile
-            .zeros
-            .iter()
-            .find(|(write, _)| write.block == head && body.regs[write.reg].name == name)
-            .expect("the write");
-        *count
-    };
+    let profiles = Profiles::of(source, &Settings { block: Some([16, 1, 1]), ..Settings::default() });
+    assert_eq!(profiles.edge("k", "entry", "head"), (16, 2));
+    assert_eq!(profiles.edge("k", "head", "head"), (2 * 28, 2 * 7));
+    assert_eq!(profiles.edge("k", "head", "done"), (16, 2 * 8));
+    let expected = [
+        // The others' first paths end at the back edge.
+        ("entry head", (14, 2)),
+        // Lane 0 ends with its first path.
+        ("entry head done", (2, 2)),
+        ("head", (2 * (28 - 7), 2 * 6)),
+        // All lanes but the first end together behind the loop.
+        ("head done", (14, 2)),
+    ];
+    let paths = profiles.paths("k");
+    assert_eq!(paths, expected.map(|(path, count)| (path.to_string(), count)));
     // n is 0, 2, 4, 6 in the first, third, … round, of 8, 6, 4 and 2 lanes.
-    assert_eq!((zeros("z").all, zeros("z").zero), (count(2 * 36, 2 * 8), count(2 * 20, 2 * 4)));
-    assert_eq!((zeros("n").zero, zeros("n").lane_probability()), (count(0, 0), 0.0));
-    assert_eq!(zeros("z").warp_probability(), 0.5);
+    let z = profiles.zero("k", "head", "z", 0);
+    assert_eq!((both(z.all), both(z.zero)), ((2 * 36, 2 * 8), (2 * 20, 2 * 4)));
+    let n = profiles.zero("k", "head", "n", 0);
+    assert_eq!((both(n.zero), n.lane_probability()), ((0, 0), 0.0));
+    assert_eq!(z.warp_probability(), 0.5);
+}
+
+#[test]
+fn a_diamond_a_switch_and_a_guard() {
+    // 32 lanes: 16 even, 16 odd; a switch by i mod 4 whose last target takes 2 and 3.
+    let source = "kernel k() {\nentry:\n    i = mov.u32 %tid\n    b = and.b32 i, 1\n    p = setp.eq.u32 b, 0\n    \
+                  br p, even, odd\neven:\n    br join\nodd:\n    br join\njoin:\n    m = and.b32 i, 3\n    \
+                  v = mov.u32 0\n    v = add.u32 i, 0\n    @p v = mov.u32 0\n    switch m, zero, one, rest\nzero:\n    \
+                  br done\none:\n    br done\nrest:\n    br done\ndone:\n    exit\n}\nlaunch k {\n    block 32\n}\n";
+    let profiles = Profiles::of(source, &Settings::default());
+    assert_eq!(profiles.edge("k", "entry", "even"), (16, 1));
+    assert_eq!(profiles.edge("k", "even", "join"), (16, 1));
+    assert_eq!(profiles.edge("k", "join", "zero"), (8, 1));
+    assert_eq!(profiles.edge("k", "join", "rest"), (16, 1));
+    // Lanes 0, 4, …; 2, 6, …; 1, 5, …; 3, 7, …: all end together, in four groups by path.
+    let expected = [
+        ("entry even join rest done", (8, 1)),
+        ("entry even join zero done", (8, 1)),
+        ("entry odd join one done", (8, 1)),
+        ("entry odd join rest done", (8, 1)),
+    ];
+    assert_eq!(profiles.paths("k"), expected.map(|(path, count)| (path.to_string(), count)));
+    // The first write is all zeros, the second is zero in lane 0, the third is of the even lanes only.
+    let v = |occurrence| profiles.zero("k", "join", "v", occurrence);
+    assert_eq!((both(v(0).all), both(v(0).zero)), ((32, 1), (32, 1)));
+    assert_eq!((both(v(1).all), both(v(1).zero)), ((32, 1), (1, 0)));
+    assert_eq!((both(v(2).all), both(v(2).zero)), ((16, 1), (16, 1)));
+    assert_eq!((v(1).lane_probability(), v(1).warp_probability()), (1.0 / 32.0, 0.0));
+    assert_eq!(v(2).warp_probability(), 1.0, "all active lanes are zero");
+}
+
+#[test]
+fn zeros_of_every_type_and_of_both_signs() {
+    let source = "kernel k(x: ptr.global) {\nentry:\n    a = ld.global.f32 x[%tid]\n    b = neg.f32 a\n    \
+                  c = cvt.f64.f32 b\n    d = cvt.f16.f32 b\n    e = mov.b32 b\n    f = cvt.u64.u32 %tid\n    \
+                  g = cvt.u16.u32 %tid\n    exit\n}\nlaunch k {\n    block 4\n    x = buffer f32[4] { 0, -0.0, 1, nan }\n}\n"
+        .replace("x[%tid]", "x[i]")
+        .replace("entry:\n", "entry:\n    i = mov.u32 %tid\n");
+    let profiles = Profiles::of(&source, &Settings::default());
+    let zeros = |reg: &str| both(profiles.zero("k", "entry", reg, 0).zero).0;
+    assert_eq!(["a", "b", "c", "d"].map(zeros), [2; 4], "either sign is zero for a float");
+    assert_eq!(zeros("e"), 1, "for bits only zero is");
+    assert_eq!(["f", "g"].map(zeros), [1; 2]);
+}
+
+#[test]
+fn functions_have_profiles_of_their_own() {
+    // Two warps of 8 lanes. The even lanes call `f` with 3, then all lanes with 1; lane 7 ends inside of it.
+    let source = "func f(n: u32, last: pred) -> u32 {\nentry:\n    br last, out, head\nout:\n    exit\nhead:\n    \
+                  n = sub.u32 n, 1\n    p = setp.gt.u32 n, 0\n    br p, head, done\ndone:\n    ret n\n}\n\
+                  kernel k() {\nentry:\n    i = mov.u32 %laneid\n    b = and.b32 i, 1\n    p = setp.eq.u32 b, 0\n    \
+                  br p, call_it, join\ncall_it:\n    v = call f(3, 0)\n    br join\njoin:\n    q = setp.eq.u32 i, 7\n    \
+                  w = call f(1, q)\n    exit\n}\nlaunch k {\n    warp 8\n    block 16\n}\n";
+    let profiles = Profiles::of(source, &Settings::default());
+    // Of f: 8 lanes go round three times, 14 once, 2 end at once.
+    assert_eq!(profiles.edge("f", "entry", "head"), (8 + 14, 4));
+    assert_eq!(profiles.edge("f", "head", "head"), (16, 4));
+    assert_eq!(profiles.edge("f", "head", "done"), (22, 4));
+    let expected = [
+        ("entry head", (8, 2)),
+        ("entry head done", (14, 2)),
+        ("entry out", (2, 2)),
+        ("head", (8, 2)),
+        ("head done", (8, 2)),
+    ];
+    assert_eq!(profiles.paths("f"), expected.map(|(path, count)| (path.to_string(), count)));
+    assert_eq!(profiles.edge("k", "entry", "call_it"), (8, 2));
+    assert_eq!(profiles.edge("k", "entry", "join"), (8, 2));
+    // What an exit in a callee cuts short is not counted in the caller: lane 7 came straight from the entry.
+    let expected = [("entry call_it join", (8, 2)), ("entry join", (6, 2))];
+    assert_eq!(profiles.paths("k"), expected.map(|(path, count)| (path.to_string(), count)));
+    // n: 2, 1 and 0 in the first call, 0 in the second.
+    let n = profiles.zero("f", "head", "n", 0);
+    assert_eq!((both(n.all), both(n.zero)), ((3 * 8 + 14, 8), (8 + 14, 4)));
+}
+
+#[test]
+fn recursion_and_slots_used_again() {
+    // Each of 70 blocks sums 3 + 2 + 1 by recursion: more blocks than are resident at a time.
+    let source = "func sum(n: u32) -> u32 {\nentry:\n    p = setp.eq.u32 n, 0\n    br p, zero, more\nzero:\n    ret n\nmore:\n    \
+                  m = sub.u32 n, 1\n    s = call sum(m)\n    t = add.u32 s, n\n    ret t\n}\n\
+                  kernel k(r: ptr.global) {\nentry:\n    s = call sum(3)\n    st.global.u32 r[0], s\n    ret\n}\n\
+                  launch k {\n    grid 70\n    block 8\n    warp 8\n    r = buffer u32[1] const 0\n}\n";
+    let profiles = Profiles::of(source, &Settings::default());
+    let expected = [("entry more", (70 * 8 * 3, 70 * 3)), ("entry zero", (70 * 8, 70))];
+    assert_eq!(profiles.paths("sum"), expected.map(|(path, count)| (path.to_string(), count)));
+    assert_eq!(profiles.paths("k"), [("entry".to_string(), (560, 70))]);
 }
