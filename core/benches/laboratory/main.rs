@@ -19,7 +19,5 @@ fn main() {
     }
     graphs::measure();
     programs::measure();
-    if report::chosen("simulator") {
-        simulator::measure();
-    }
+    simulator::measure();
 }

@@ -9,7 +9,7 @@ use warpscope_core::sim::{Settings, Simulation};
 use warpscope_core::text::parse;
 
 use crate::ceiling;
-use crate::report::{Asked, print, rate};
+use crate::report::{Asked, chosen, print, rate};
 
 /// Arithmetic in full warps: a loop of ten operations, the same that [`ceiling`] has.
 const ARITHMETIC: &str = "
@@ -64,8 +64,17 @@ const COLLATZ_THREADS: u32 = 131_072;
 /// Share of the ceiling's rate that is asked.
 const ASKED_OF_CEILING: f64 = 0.6;
 
-/// Takes the measurements.
+/// Takes the measurements that the command line asks for.
 pub fn measure() {
+    if chosen("simulator, full warps") {
+        full_warps();
+    }
+    if chosen("simulator, collatz") {
+        collatz();
+    }
+}
+
+fn full_warps() {
     let arithmetic = Subject::new(parse(ARITHMETIC).module, None);
     arithmetic.agrees_with_the_ceiling();
     let reached = rate("simulator, full warps", "M warp instructions/s", arithmetic.issued() as usize, || {
@@ -76,7 +85,9 @@ pub fn measure() {
         warps().map(|first| black_box(ceiling::run(first, ROUNDS)).issued).sum::<u64>()
     });
     print("simulator / ceiling", None, reached / ceiling, "", Some(Asked::AtLeast(ASKED_OF_CEILING)));
+}
 
+fn collatz() {
     let collatz = ptx::import(include_str!("../../../www/examples/cuda/collatz.O3.ptx")).module;
     let launch = parse(COLLATZ_LAUNCH).module.launches.remove(0);
     let collatz = Subject::new(collatz, Some(launch));

@@ -33,16 +33,12 @@ impl FrameBase {
     /// An instruction's slots as places in the lane file.
     #[inline(always)]
     pub fn place(self, slots: &Slots) -> Slots {
-        Slots {
-            d: self.at(slots.d),
-            e: self.at(slots.e),
-            a: self.at(slots.a),
-            b: self.at(slots.b),
-            c: self.at(slots.c),
-            f: self.at(slots.f),
-            flip: slots.flip,
-            modifier: slots.modifier,
-        }
+        // Without a decision: four and two at once, where the machine has vectors.
+        let [d, e, a, b, c, f] = [slots.d, slots.e, slots.a, slots.b, slots.c, slots.f].map(|slot| {
+            let is_shared = (slot as i32 >> 31) as u32;
+            (slot & !super::decode::SHARED) + (self.0 & !is_shared)
+        });
+        Slots { d, e, a, b, c, f, flip: slots.flip, modifier: slots.modifier }
     }
 
     /// A lane of a value, as bits.
@@ -121,10 +117,10 @@ pub fn run(site: &WarpSite, file: &mut LaneFile, frame: FrameBase, mask: u32, wa
             });
         }
     }
-    if let Some((dst, _)) = site.dst {
+    if let Some(dst) = site.dst {
         for_each_lane(mask, |lane| frame.write(file, dst, lane, results[lane]));
     }
-    if let Some((predicate, _)) = site.predicate {
+    if let Some(predicate) = site.predicate {
         for_each_lane(mask, |lane| frame.write(file, Value::Predicate(predicate, 0), lane, u64::from(flags >> lane)));
     }
 }

@@ -11,8 +11,8 @@ use smallvec::SmallVec;
 use super::operands::Frame;
 use super::{
     Access, AccessKind, AccessValue, Base, CALL_DEPTH_LIMIT, CallSite, DecodedFunc, DecodedInst, DrawSite, Extension,
-    FuncNames, INST_LIMIT, Index, Kind, LOCAL_LIMIT, Location, Program, RetSite, SINK, Step, SwitchSite, UNGUARDED,
-    UNUSED, Value, WarpSite, WorkSite, is_wide,
+    FuncNames, INST_LIMIT, Index, Kind, LOCAL_LIMIT, Location, MoreClocks, NO_MORE, Program, RetSite, SINK, Step,
+    SwitchSite, Timing, UNGUARDED, UNUSED, Value, WarpSite, WorkSite, is_wide,
 };
 use crate::graph::{Cfg, PostDominators};
 use crate::ir::{
@@ -206,7 +206,8 @@ impl<'a> Builder<'a> {
                 locations: Vec::new(),
                 funcs: Vec::new(),
                 constants: vec![Plane::default(); SCRATCH],
-                more_waits: Vec::new(),
+                timings: Vec::new(),
+                more_clocks: Vec::new(),
                 steps: Vec::new(),
                 accesses: Vec::new(),
                 warp_sites: Vec::new(),
@@ -253,8 +254,9 @@ impl<'a> Builder<'a> {
                 let class = OpClass::of(data.opcode);
                 self.program.locations.push(Location { func, block, inst, class, space: data.opcode.space });
                 let mut decoder = Decoder { builder: self, index, body, frame: &mut frame, join };
-                let decoded = decoder.inst(data).map_err(|reason| decoder.refuse(block, inst, reason))?;
+                let (decoded, timing) = decoder.inst(data).map_err(|reason| decoder.refuse(block, inst, reason))?;
                 self.program.insts.push(decoded);
+                self.program.timings.push(timing);
             }
         }
         names.insts.sort_by_key(|(inst, ..)| *inst);
@@ -334,19 +336,13 @@ impl Decoder<'_, '_> {
         error
     }
 
-    fn inst(&mut self, data: &InstData) -> Result<DecodedInst, Refusal> {
-        let cost = self.builder.machine.cost(OpClass::of(data.opcode));
+    fn inst(&mut self, data: &InstData) -> Result<(DecodedInst, Timing), Refusal> {
         let mut decoded = DecodedInst {
             run: lanes::copy(32),
             kind: Kind::Pause,
             guard: UNGUARDED,
             guard_flip: 0,
             slots: Slots::default(),
-            waits: [super::READY; 4],
-            more_waits: (0, 0),
-            done: data.dst().map_or(UNUSED, |reg| self.frame.clock(reg)),
-            issue: cost.issue.value as u16,
-            latency: cost.latency.value as u16,
             side: 0,
         };
         if let Some(guard) = data.guard {
@@ -354,7 +350,6 @@ impl Decoder<'_, '_> {
             decoded.guard = slot;
             decoded.guard_flip = if guard.negated { !0 } else { 0 };
         }
-        self.waits(data, &mut decoded);
         match data.opcode.op {
             Op::Br | Op::BrIf | Op::Switch | Op::Ret | Op::Exit | Op::Call | Op::CallTo => {
                 self.control(data, &mut decoded)?;
@@ -380,24 +375,45 @@ impl Decoder<'_, '_> {
             }
             _ => self.lanes(data, &mut decoded)?,
         }
-        Ok(decoded)
+        let timing = self.timing(data, decoded.kind)?;
+        Ok((decoded, timing))
     }
 
-    fn waits(&mut self, data: &InstData, decoded: &mut DecodedInst) {
-        let mut clocks: SmallVec<[u32; 8]> = SmallVec::new();
-        data.for_each_use(|reg| clocks.push(self.frame.clock(reg)));
-        clocks.extend(data.dsts.iter().map(|&reg| self.frame.clock(reg)));
-        clocks.sort_unstable();
-        clocks.dedup();
-        for (wait, &clock) in decoded.waits.iter_mut().zip(&clocks) {
+    fn timing(&mut self, data: &InstData, kind: Kind) -> Result<Timing, Refusal> {
+        let cost = self.builder.machine.cost(OpClass::of(data.opcode));
+        let (mut issue, mut latency) = (cost.issue.value, cost.latency.value);
+        if data.opcode.op == Op::Work {
+            // The verifier has seen that it is not too long.
+            issue = data.args.first().and_then(Operand::as_const).map_or(0, |cycles| cycles.min(u64::MAX >> 32) as u32);
+            latency = issue.max(1);
+        }
+        let mut waits: SmallVec<[u32; 8]> = SmallVec::new();
+        data.for_each_use(|reg| waits.push(self.frame.clock(reg)));
+        let done: SmallVec<[u32; 4]> = data.dsts.iter().map(|&reg| self.frame.clock(reg)).collect();
+        waits.extend_from_slice(&done);
+        waits.sort_unstable();
+        waits.dedup();
+        let mut timing = Timing {
+            waits: [super::READY; 4],
+            done: done.first().copied().unwrap_or(UNUSED),
+            more: NO_MORE,
+            // Even no work takes the cycle of its issue.
+            issue: u16::try_from(issue.max(1)).map_err(|_| "the instruction takes too many cycles")?,
+            latency: u16::try_from(latency).map_err(|_| "the instruction takes too many cycles")?,
+            kind,
+        };
+        for (wait, &clock) in timing.waits.iter_mut().zip(&waits) {
             *wait = clock;
         }
-        if clocks.len() > decoded.waits.len() {
-            let more = &mut self.builder.program.more_waits;
-            let start = more.len() as u32;
-            more.extend_from_slice(&clocks[decoded.waits.len()..]);
-            decoded.more_waits = (start, more.len() as u32);
+        if waits.len() > timing.waits.len() || done.len() > 1 {
+            let more = &mut self.builder.program.more_clocks;
+            timing.more = more.len() as u32;
+            more.push(MoreClocks {
+                waits: waits.iter().copied().skip(timing.waits.len()).collect(),
+                done: done.iter().copied().skip(1).collect(),
+            });
         }
+        Ok(timing)
     }
 
     // --- operands ------------------------------------------------------------------------------------------------
@@ -751,13 +767,13 @@ impl Decoder<'_, '_> {
                 if let Operand::List(list) = stored { list } else { core::slice::from_ref(stored) };
             for operand in sources {
                 let value = self.value(operand, ty)?;
-                access.values.push(AccessValue { value, clock: UNUSED, canonical });
+                access.values.push(AccessValue { value, canonical });
             }
         } else {
             for &reg in &data.dsts {
                 let value = self.frame.reg(reg);
                 let canonical = self.frame.canonical_type(reg, ty);
-                access.values.push(AccessValue { value, clock: self.frame.clock(reg), canonical });
+                access.values.push(AccessValue { value, canonical });
             }
         }
         let elements = if opcode.op == Op::Tex2d { 4 } else { usize::from(opcode.vector) };
@@ -828,10 +844,10 @@ impl Decoder<'_, '_> {
             }
         }
         if let Some(&reg) = data.dsts.first() {
-            site.dst = Some((self.dst(reg, signature.dsts[0].ty)?, self.frame.clock(reg)));
+            site.dst = Some(self.dst(reg, signature.dsts[0].ty)?);
         }
         if let Some(&reg) = data.dsts.get(1) {
-            site.predicate = Some((self.predicate(reg)?, self.frame.clock(reg)));
+            site.predicate = Some(self.predicate(reg)?);
         }
         decoded.kind = if op == Op::BarSync { Kind::Barrier } else { Kind::Warp };
         decoded.side = self.builder.program.warp_sites.len() as u32;
@@ -859,15 +875,12 @@ impl Decoder<'_, '_> {
     }
 
     fn work(&mut self, data: &InstData, decoded: &mut DecodedInst) -> Result<(), Refusal> {
-        let cycles = data.args.first().and_then(Operand::as_const).ok_or("`work` takes a constant number of cycles")?;
+        data.args.first().and_then(Operand::as_const).ok_or("`work` takes a constant number of cycles")?;
         let ty = data.opcode.ty;
         let reg = data.dst().ok_or("the destination is missing")?;
         let dst = self.dst(reg, ty)?;
         let operands = data.args.iter().skip(1).map(|operand| self.value(operand, ty)).collect::<Result<_, _>>()?;
         decoded.kind = Kind::Work;
-        // Even no work takes the cycle of its issue; the verifier has seen that it is not too long.
-        decoded.issue = u16::try_from(cycles.max(1)).map_err(|_| "`work` takes too many cycles")?;
-        decoded.latency = decoded.issue;
         decoded.side = self.builder.program.works.len() as u32;
         self.builder.program.works.push(WorkSite { ty, dst, operands });
         Ok(())

@@ -28,6 +28,8 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use smallvec::SmallVec;
+
 use super::error::{ErrorKind, ErrorPlace, SimError};
 use super::lanes::{LaneOp, Plane, Slots};
 use crate::ir::{Block, Func, Inst, Module, Space, Span, Special, Type};
@@ -88,6 +90,14 @@ pub enum Kind {
     Exit,
 }
 
+impl Kind {
+    /// Does the instruction neither notice nor change anything but the registers of its warp?
+    #[inline(always)]
+    pub const fn stays_in_the_warp(self) -> bool {
+        matches!(self, Kind::Lanes | Kind::Steps | Kind::Warp | Kind::Draw | Kind::Work)
+    }
+}
+
 /// A decoded instruction.
 #[derive(Clone, Copy)]
 pub struct DecodedInst {
@@ -101,18 +111,38 @@ pub struct DecodedInst {
     pub guard_flip: u32,
     /// Operands.
     pub slots: Slots,
-    /// Clocks to wait for.
+    /// Index into the side table of its kind.
+    pub side: u32,
+}
+
+/// When a decoded instruction may issue, and what that costs. Apart from [`DecodedInst`], because the scheduler looks at
+/// nothing else.
+#[derive(Clone, Copy)]
+pub struct Timing {
+    /// Clocks to wait for: of registers read, and of registers written.
     pub waits: [u32; 4],
-    /// Further clocks to wait for: a range of [`Program::more_waits`].
-    pub more_waits: (u32, u32),
     /// The clock of the first destination.
     pub done: u32,
-    /// Cycles for which the scheduler starts nothing else.
+    /// Index of further clocks in [`Program::more_clocks`], or [`NO_MORE`].
+    pub more: u32,
+    /// Cycles for which the scheduler starts nothing else; 1 at least.
     pub issue: u16,
     /// Cycles until the destination is ready.
     pub latency: u16,
-    /// Index into the side table of its kind.
-    pub side: u32,
+    /// How the instruction is run.
+    pub kind: Kind,
+}
+
+/// No further clocks.
+pub const NO_MORE: u32 = u32::MAX;
+
+/// Clocks of an instruction with many operands or destinations.
+#[derive(Clone, Default)]
+pub struct MoreClocks {
+    /// To wait for.
+    pub waits: SmallVec<[u32; 4]>,
+    /// Of the destinations after the first.
+    pub done: SmallVec<[u32; 4]>,
 }
 
 /// One of several functions over lanes that an instruction becomes.
@@ -185,8 +215,10 @@ pub struct Program {
     pub funcs: Vec<DecodedFunc>,
     /// Shared planes: the scratch ones, then constants.
     pub constants: Vec<Plane>,
-    /// For [`DecodedInst::more_waits`].
-    pub more_waits: Vec<u32>,
+    /// When each of them may issue.
+    pub timings: Vec<Timing>,
+    /// For [`Timing::more`].
+    pub more_clocks: Vec<MoreClocks>,
     /// For [`Kind::Steps`].
     pub steps: Vec<Box<[Step]>>,
     /// For [`Kind::Access`] and [`Kind::Texture`].

@@ -30,8 +30,6 @@ pub enum Extension {
 pub struct AccessValue {
     /// Where.
     pub value: Value,
-    /// The clock of a destination.
-    pub clock: u32,
     /// Make NaN of this type canonical on the way.
     pub canonical: Option<Type>,
 }
@@ -103,9 +101,9 @@ pub struct WarpSite {
     /// Which.
     pub op: Op,
     /// First destination.
-    pub dst: Option<(Value, u32)>,
+    pub dst: Option<Value>,
     /// Second destination: a predicate.
-    pub predicate: Option<(u32, u32)>,
+    pub predicate: Option<u32>,
     /// Operands in order, without the member mask.
     pub operands: [Option<Value>; 3],
     /// The member mask: a bit for each lane that the asking lane works with.

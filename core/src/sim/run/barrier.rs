@@ -1,0 +1,71 @@
+//! Barriers of a block, and what is wrong where one can never be passed.
+
+use alloc::format;
+
+use super::{NEVER, Progress, Simulation, Waiting};
+use crate::sim::error::{ErrorKind, SimError};
+use crate::sim::reconvergence::Reconvergence;
+use crate::sim::together::FrameBase;
+
+impl<R: Reconvergence> Simulation<R> {
+    /// A warp arrives. Every lane that it was launched with has to take part: one that has ended or waits elsewhere can
+    /// never arrive. `passed` is when all may go on if this warp is the last.
+    pub(super) fn barrier(
+        &mut self,
+        slot: usize,
+        pc: u32,
+        passed: u64,
+        frame: FrameBase,
+        mask: u32,
+    ) -> Result<(), SimError> {
+        if mask == 0 {
+            return Ok(());
+        }
+        if mask != self.warp(slot).lanes {
+            return Err(self.barrier_error(slot, pc));
+        }
+        let site = self.program.warp_sites[self.program.insts[pc as usize].side as usize];
+        let lane = mask.trailing_zeros() as usize;
+        let number = site.operands[0].map_or(0, |value| frame.read(&self.file, value, lane) as u32);
+        let block = self.warp(slot).block;
+        let Some(state) = &mut self.blocks[block] else { return Ok(()) };
+        let expected = site.operands[1].map_or(state.threads, |value| frame.read(&self.file, value, lane) as u32);
+        let arrived = state.barriers.entry(number).or_insert((0, expected));
+        arrived.0 += mask.count_ones();
+        let complete = arrived.0 >= arrived.1;
+        if complete {
+            state.barriers.remove(&number);
+            for other in 0..self.warps.len() {
+                let Some(warp) = &mut self.warps[other] else { continue };
+                if warp.block == block && warp.waits.is_some_and(|waiting| waiting.barrier == number) {
+                    warp.waits = None;
+                    self.set_ready(other);
+                    self.ready[other] = self.ready[other].max(passed);
+                }
+            }
+        } else {
+            self.warp_mut(slot).waits = Some(Waiting { barrier: number, pc });
+            self.ready[slot] = NEVER;
+        }
+        Ok(())
+    }
+
+    /// Nobody can issue: either all is done, or warps wait at barriers for lanes that will never come.
+    pub(super) fn ended_or_stuck(&self) -> Result<Progress, SimError> {
+        let Some((slot, waiting)) =
+            self.warps.iter().enumerate().find_map(|(slot, warp)| Some((slot, warp.as_ref()?.waits?)))
+        else {
+            return Ok(Progress::Done);
+        };
+        Err(self.barrier_error(slot, waiting.pc))
+    }
+
+    fn barrier_error(&self, slot: usize, pc: u32) -> SimError {
+        let message = format!(
+            "the barrier in block `{}` can never be passed: some threads of the block do not reach it",
+            self.program.label(pc)
+        );
+        let lane = self.warp(slot).lanes.trailing_zeros() as usize;
+        self.blame(slot, pc, lane, None, ErrorKind::Barrier, message)
+    }
+}

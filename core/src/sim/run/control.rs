@@ -1,0 +1,97 @@
+//! Branches: lanes go on together, or part and meet where the reconvergence policy has it.
+
+use smallvec::{SmallVec, smallvec};
+
+use super::Simulation;
+use crate::sim::decode::{DecodedInst, SwitchSite, Value};
+use crate::sim::lanes::{Slots, for_each_lane};
+use crate::sim::reconvergence::Reconvergence;
+use crate::sim::together::FrameBase;
+use crate::sim::watch::Watcher;
+
+impl<R: Reconvergence> Simulation<R> {
+    pub(super) fn advance(&mut self, slot: usize, pc: u32, target: u32, watcher: &mut impl Watcher) {
+        let Some(warp) = &mut self.warps[slot] else { return };
+        watcher.moved(slot, pc, target, warp.stack.current().mask);
+        if warp.stack.jump(target) {
+            watcher.reconverged(slot, warp.stack.current());
+        }
+    }
+
+    pub(super) fn branch(
+        &mut self,
+        slot: usize,
+        pc: u32,
+        inst: &DecodedInst,
+        frame: FrameBase,
+        mask: u32,
+        watcher: &mut impl Watcher,
+    ) {
+        let condition = self.file.predicates[frame.at(inst.slots.f) as usize] ^ inst.slots.flip;
+        let (on_true, on_false) = (mask & condition, mask & !condition);
+        let Slots { a, b, c, .. } = inst.slots;
+        if on_false == 0 {
+            self.advance(slot, pc, a, watcher);
+        } else if on_true == 0 {
+            self.advance(slot, pc, b, watcher);
+        } else {
+            self.statistics.insts[pc as usize].divergences += 1;
+            self.part(slot, pc, &[(a, on_true), (b, on_false)], c, watcher);
+        }
+    }
+
+    fn part(&mut self, slot: usize, pc: u32, sides: &[(u32, u32)], join: u32, watcher: &mut impl Watcher) {
+        let Some(warp) = &mut self.warps[slot] else { return };
+        for &(target, lanes) in sides {
+            watcher.moved(slot, pc, target, lanes);
+        }
+        warp.stack.diverge(sides, join);
+        watcher.diverged(slot, sides);
+    }
+
+    pub(super) fn switch(
+        &mut self,
+        slot: usize,
+        pc: u32,
+        side: u32,
+        frame: FrameBase,
+        mask: u32,
+        watcher: &mut impl Watcher,
+    ) {
+        let program = self.program.clone();
+        let SwitchSite { selector, ref targets, join } = program.switches[side as usize];
+        let mut lanes_to: SmallVec<[u32; 8]> = smallvec![0; targets.len()];
+        for_each_lane(mask, |lane| {
+            let index = frame.read(&self.file, Value::Word(selector), lane) as usize;
+            lanes_to[index.min(targets.len() - 1)] |= 1 << lane;
+        });
+        self.go_ways(slot, pc, targets, &lanes_to, join, watcher);
+    }
+
+    /// Lanes go to several targets, first target first.
+    pub(super) fn go_ways(
+        &mut self,
+        slot: usize,
+        pc: u32,
+        targets: &[u32],
+        lanes_to: &[u32],
+        join: u32,
+        watcher: &mut impl Watcher,
+    ) {
+        let mut sides: SmallVec<[(u32, u32); 8]> = SmallVec::new();
+        for (&target, &lanes) in targets.iter().zip(lanes_to).filter(|(_, lanes)| **lanes != 0) {
+            match sides.iter_mut().find(|(known, _)| *known == target) {
+                Some((_, all)) => *all |= lanes,
+                None => sides.push((target, lanes)),
+            }
+        }
+        match sides.as_slice() {
+            [] => {}
+            &[(target, _)] => self.advance(slot, pc, target, watcher),
+            _ => {
+                self.statistics.insts[pc as usize].divergences += 1;
+                self.part(slot, pc, &sides, join, watcher);
+            }
+        }
+    }
+}

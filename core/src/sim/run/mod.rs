@@ -1,0 +1,264 @@
+//! The multiprocessor: resident blocks and warps, the scheduler, and the execution of one instruction after another.
+//!
+//! ```text
+//! each cycle:  the next warp in turn whose operands are ready issues one instruction for all its active lanes;
+//!              its destination's clock says when a reader may issue; if no warp is ready, time jumps to the first that is
+//! ```
+//!
+//! One scheduler issues at most one instruction a cycle over all resident warps, round robin; a warp issues in order. An
+//! instruction that issues for several cycles holds the scheduler. Blocks become resident in the grid's order as soon as
+//! the machine's limits allow. A run is a function of program, launch, machine and seed alone.
+//!
+//! What an instruction computes and when it issues are separate: as soon as the first of several instructions without
+//! an effect beyond their warp issues, all of them do their work, one after the other on registers that are then near; the
+//! scheduler afterwards only counts their time. Sound, because nothing outside the warp can tell: memory, barriers and
+//! control flow wait for their own issue.
+//!
+//! Bounds: fuel counts issued warp instructions; calls nest [`CALL_DEPTH_LIMIT`](super::CALL_DEPTH_LIMIT) deep; memory,
+//! threads and program size are limited where the launch is bound and the program decoded.
+
+mod barrier;
+mod call;
+mod control;
+mod effect;
+mod issue;
+mod residence;
+mod state;
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::rc::Rc;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::access::Caches;
+use super::bind::{Bound, bind};
+use super::cache::Cache;
+use super::decode::{Program, SHARED, SHARED_PREDICATES, TRUE};
+use super::error::{ErrorKind, SimError};
+use super::lanes::{LaneFile, Plane};
+use super::memory::Memory;
+use super::reconvergence::{Reconvergence, SimtStack};
+use super::settings::Settings;
+use super::statistics::Statistics;
+use super::watch::{Nobody, Watcher};
+use crate::ir::{Func, Launch, Module};
+use crate::machine::Machine;
+
+pub use state::WarpView;
+
+/// Set in the place where the lanes of a caller wait for a callee with several exits; no program counter has it.
+const AFTER_CALL: u32 = 1 << 31;
+
+/// Bits of a clock below the cycle: the [`IdleCause`](super::IdleCause) of whoever sets it.
+const CAUSE_BITS: u32 = 2;
+
+/// No cycle at all.
+const NEVER: u64 = u64::MAX;
+
+/// A call that has not returned, or the kernel itself.
+struct Frame {
+    /// Start of its slots, in planes, predicates and clocks alike.
+    base: u32,
+    /// Index into the program's functions.
+    func: usize,
+    /// The pc of the call; unused for the kernel.
+    call: u32,
+    /// Offset of its arrays in each lane's local memory.
+    local: u32,
+    /// Lanes that returned by each exit.
+    exits: Vec<u32>,
+}
+
+/// A resident warp.
+struct Warp<R> {
+    stack: R,
+    frames: Vec<Frame>,
+    /// Index of the resident block.
+    block: usize,
+    /// Its place in the block.
+    number: u32,
+    /// Lanes that exist.
+    lanes: u32,
+    /// Lanes that have not ended.
+    alive: u32,
+    /// Draws made, by counter and lane.
+    draws: Vec<[u32; 32]>,
+    /// Waiting at a barrier.
+    waits: Option<Waiting>,
+}
+
+#[derive(Clone, Copy)]
+struct Waiting {
+    barrier: u32,
+    pc: u32,
+}
+
+/// A resident block.
+struct BlockSlot {
+    /// Its place in the grid, in order.
+    number: u64,
+    /// Its warps that have not ended.
+    warps: u32,
+    /// Threads waiting, and threads expected, by barrier.
+    barriers: BTreeMap<u32, (u32, u32)>,
+    threads: u32,
+}
+
+/// What issuing needs of a resident warp, apart from the rest of it, so that those of all warps fit the nearest cache.
+#[derive(Clone, Copy, Default)]
+struct Front {
+    /// The next instruction to issue. The reconvergence stack hears of it when control flow changes.
+    pc: u32,
+    /// Where the work ends that was done ahead: [`Front::pc`] if none was.
+    done_to: u32,
+    /// Start of the top frame.
+    base: u32,
+    /// The running lanes.
+    running: u32,
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Progress {
+    /// There is more to do.
+    Running,
+    /// Every thread has ended.
+    Done,
+}
+
+/// A launch that is being run.
+pub struct Simulation<R: Reconvergence = SimtStack> {
+    program: Rc<Program>,
+    machine: Machine,
+    bound: Bound,
+    memory: Memory,
+    caches: Caches,
+    file: LaneFile,
+    clocks: Vec<u64>,
+    /// Frames given back, by function.
+    free_frames: Vec<Vec<u32>>,
+    frame_sizes: Vec<u32>,
+    warps: Vec<Option<Warp<R>>>,
+    /// By warp slot, as far as slots have been used.
+    fronts: Vec<Front>,
+    /// When each of these warps may issue next, with the cause in the low bits; never, for those that wait or ended.
+    ready: Vec<u64>,
+    blocks: Vec<Option<BlockSlot>>,
+    next_block: u64,
+    /// The warp slot after the one that issued last.
+    turn: usize,
+    cycle: u64,
+    issued: u64,
+    fuel: u64,
+    warps_launched: u64,
+    statistics: Statistics,
+    resident_shared: u32,
+}
+
+impl<R: Reconvergence> Simulation<R> {
+    /// Prepares a launch. It has to say something about every parameter: [`crate::ptx::complete_launch`] makes it so.
+    pub fn new(
+        module: &Module,
+        kernel: Func,
+        launch: &Launch,
+        settings: &Settings,
+        machine: Machine,
+    ) -> Result<Simulation<R>, SimError> {
+        let mut program = Program::decode(module, kernel, machine)?;
+        let bound = bind(module, &module.funcs[kernel], launch, settings, machine)?;
+        for draw in &mut program.draws {
+            draw.values = bound.inputs.iter().find(|(name, _)| *name == draw.name).map(|(_, values)| values.clone());
+        }
+        let resident_shared = program.shared_bytes.saturating_add(bound.shared);
+        if resident_shared > machine.limits().shared_bytes {
+            let most = machine.limits().shared_bytes;
+            let message = format!("a block has at most {most} bytes of shared memory, not {resident_shared}");
+            return Err(SimError::new(ErrorKind::Limit, message));
+        }
+        let memory = residence::lay_out(module, kernel, &program, &bound);
+        let warps_a_block = bound.block_threads().div_ceil(bound.warp);
+        let limits = machine.limits();
+        let warp_slots = (limits.warps.max(warps_a_block) as usize).min(1 << 12);
+        let model = machine.memory();
+        let lines = memory.lines(warp_slots as u32);
+        let caches = Caches {
+            l1: Cache::new(if settings.l1 { model.l1_bytes.value } else { 0 }, lines),
+            l2: Cache::new(model.l2_bytes.value, lines),
+        };
+        let mut file = LaneFile { planes: program.constants.clone(), predicates: vec![0; SHARED_PREDICATES] };
+        file.predicates[(TRUE & !SHARED) as usize] = !0;
+        let shared_slots = file.planes.len().max(SHARED_PREDICATES);
+        file.planes.resize(shared_slots, Plane::default());
+        file.predicates.resize(shared_slots, 0);
+        let frame_sizes: Vec<u32> =
+            program.funcs.iter().map(|func| func.planes.max(func.predicates).max(func.clocks)).collect();
+        let mut simulation = Simulation {
+            statistics: Statistics::new(program.insts.len()),
+            free_frames: vec![Vec::new(); program.funcs.len()],
+            frame_sizes,
+            program: Rc::new(program),
+            machine,
+            bound,
+            memory,
+            caches,
+            file,
+            clocks: vec![0; shared_slots],
+            warps: Vec::new(),
+            fronts: Vec::new(),
+            ready: Vec::new(),
+            blocks: Vec::new(),
+            next_block: 0,
+            turn: 0,
+            cycle: 0,
+            issued: 0,
+            fuel: settings.fuel,
+            warps_launched: 0,
+            resident_shared,
+        };
+        simulation.warps.resize_with(warp_slots, || None);
+        simulation.fill();
+        Ok(simulation)
+    }
+
+    /// Runs at most `budget` warp instructions, unwatched.
+    pub fn run(&mut self, budget: u64) -> Result<Progress, SimError> {
+        self.run_watched(budget, &mut Nobody)
+    }
+
+    /// Runs at most `budget` warp instructions.
+    pub fn run_watched(&mut self, budget: u64, watcher: &mut impl Watcher) -> Result<Progress, SimError> {
+        let last = self.issued.saturating_add(budget);
+        let stop = last.min(self.fuel);
+        while self.issued < stop {
+            let Some(slot) = self.schedule() else { return self.ended_or_stuck() };
+            self.issue(slot, watcher)?;
+        }
+        if self.issued < last
+            && let Some((slot, _)) = self.next_in_turn()
+        {
+            let message = format!("the allowance of {} warp instructions is used up", self.fuel);
+            return Err(self.program.error_at(self.fronts[slot].pc, ErrorKind::Fuel, message));
+        }
+        let anybody_goes_on = self.ready.iter().any(|&ready| ready != NEVER);
+        if anybody_goes_on { Ok(Progress::Running) } else { self.ended_or_stuck() }
+    }
+
+    fn warp(&self, slot: usize) -> &Warp<R> {
+        self.warps[slot].as_ref().expect("a resident warp")
+    }
+
+    fn warp_mut(&mut self, slot: usize) -> &mut Warp<R> {
+        self.warps[slot].as_mut().expect("a resident warp")
+    }
+
+    fn block_number(&self, slot: usize) -> u64 {
+        self.blocks[self.warp(slot).block].as_ref().map_or(0, |block| block.number)
+    }
+}
+
+/// A number in row-major order as three coordinates.
+fn unflatten(number: u64, size: [u32; 3]) -> [u32; 3] {
+    let (x, y) = (u64::from(size[0]), u64::from(size[1]));
+    [(number % x) as u32, (number / x % y) as u32, (number / x / y) as u32]
+}

@@ -1,0 +1,201 @@
+//! Which blocks are on the multiprocessor: they come in the grid's order while there is room for warps and shared memory,
+//! and leave with their last warp. A warp begins with a frame for its kernel's registers.
+
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::{BlockSlot, CAUSE_BITS, Frame, Front, NEVER, Simulation, Warp, unflatten};
+use crate::ir::{Func, Module, Space, Special, Type};
+use crate::sim::bind::{Argument, Bound};
+use crate::sim::decode::{Initial, Program, Value};
+use crate::sim::lanes::Plane;
+use crate::sim::memory::{LOCAL_WINDOW, Memory, RegionKind, region_address};
+use crate::sim::reconvergence::Reconvergence;
+use crate::sim::together::FrameBase;
+
+impl<R: Reconvergence> Simulation<R> {
+    /// Makes blocks resident while the machine has room.
+    pub(super) fn fill(&mut self) {
+        let limits = self.machine.limits();
+        let warps_a_block = self.bound.block_threads().div_ceil(self.bound.warp) as usize;
+        while self.next_block < self.bound.block_count() {
+            let resident: Vec<usize> = (0..self.blocks.len()).filter(|&slot| self.blocks[slot].is_some()).collect();
+            let free_warps: Vec<usize> =
+                (0..self.warps.len()).filter(|&slot| self.warps[slot].is_none()).take(warps_a_block).collect();
+            let shared = (resident.len() as u64 + 1) * u64::from(self.resident_shared);
+            let has_room = resident.len() < limits.blocks as usize
+                && free_warps.len() == warps_a_block
+                && (shared <= u64::from(limits.shared_bytes) || resident.is_empty());
+            if !has_room {
+                return;
+            }
+            let block = (0..self.blocks.len()).find(|&slot| self.blocks[slot].is_none()).unwrap_or_else(|| {
+                self.blocks.push(None);
+                self.blocks.len() - 1
+            });
+            self.start_block(block, &free_warps);
+        }
+    }
+
+    fn start_block(&mut self, block: usize, slots: &[usize]) {
+        let threads = self.bound.block_threads();
+        self.blocks[block] =
+            Some(BlockSlot { number: self.next_block, warps: slots.len() as u32, barriers: BTreeMap::new(), threads });
+        self.next_block += 1;
+        self.memory.reset_shared(block, self.resident_shared);
+        for (number, &slot) in slots.iter().enumerate() {
+            let first = number as u32 * self.bound.warp;
+            let count = (threads - first).min(self.bound.warp);
+            let lanes = if count == 32 { !0 } else { (1 << count) - 1 };
+            self.memory.reset_local(slot);
+            self.warps[slot] = Some(Warp {
+                stack: R::start(self.program.funcs[0].entries[0], lanes),
+                frames: Vec::new(),
+                block,
+                number: number as u32,
+                lanes,
+                alive: lanes,
+                draws: vec![[0; 32]; self.program.counters as usize],
+                waits: None,
+            });
+            self.warps_launched += 1;
+            if slot >= self.ready.len() {
+                self.ready.resize(slot + 1, NEVER);
+                self.fronts.resize(slot + 1, Front::default());
+            }
+            self.push_frame(slot, 0, 0, 0);
+            self.bind_params(slot);
+            self.enter(slot);
+            self.ready[slot] = self.cycle << CAUSE_BITS;
+        }
+    }
+
+    /// A zeroed frame with its special registers and local addresses.
+    pub(super) fn push_frame(&mut self, slot: usize, func: usize, call: u32, local: u32) {
+        let size = self.frame_sizes[func] as usize;
+        let base = match self.free_frames[func].pop() {
+            Some(base) => {
+                let range = base as usize..base as usize + size;
+                self.file.planes[range.clone()].fill(Plane::default());
+                self.file.predicates[range.clone()].fill(0);
+                self.clocks[range].fill(0);
+                base
+            }
+            None => {
+                let base = self.file.planes.len();
+                self.file.planes.resize(base + size, Plane::default());
+                self.file.predicates.resize(base + size, 0);
+                self.clocks.resize(base + size, 0);
+                base as u32
+            }
+        };
+        let frame = FrameBase(base);
+        let program = self.program.clone();
+        for &(what, plane) in &program.funcs[func].initial {
+            for lane in 0..32 {
+                let (bits, wide) = match what {
+                    Initial::Special(special) => (u64::from(self.special(slot, special, lane as u32)), false),
+                    Initial::Local { offset, wide } => (LOCAL_WINDOW + u64::from(local + offset), wide),
+                };
+                let value = if wide { Value::Wide(plane) } else { Value::Word(plane) };
+                frame.write(&mut self.file, value, lane, bits);
+            }
+        }
+        if let Some(warp) = &mut self.warps[slot] {
+            warp.frames.push(Frame { base, func, call, local, exits: Vec::new() });
+        }
+    }
+
+    fn special(&self, slot: usize, special: Special, lane: u32) -> u32 {
+        let warp = self.warp(slot);
+        let block = self.block_number(slot);
+        let thread = warp.number * self.bound.warp + lane;
+        match special {
+            Special::Tid(axis) => unflatten(u64::from(thread), self.bound.block)[axis.index()],
+            Special::Ntid(axis) => self.bound.block[axis.index()],
+            Special::Ctaid(axis) => unflatten(block, self.bound.grid)[axis.index()],
+            Special::Nctaid(axis) => self.bound.grid[axis.index()],
+            Special::Laneid => lane,
+            Special::Warpid => warp.number,
+            Special::Warpsize => self.bound.warp,
+            Special::LanemaskEq => 1 << lane,
+            Special::LanemaskLt => (1 << lane) - 1,
+            Special::LanemaskLe => !0 >> (31 - lane),
+            Special::LanemaskGe => !0 << lane,
+            Special::LanemaskGt => (!0 << lane) & !(1 << lane),
+        }
+    }
+
+    fn bind_params(&mut self, slot: usize) {
+        let base = self.warp(slot).frames[0].base;
+        // Regions are globals first, then buffers and textures in parameter order.
+        let mut region = self.memory.regions.len()
+            - self
+                .bound
+                .params
+                .iter()
+                .filter(|param| matches!(param, Argument::Buffer(..) | Argument::Texture(..)))
+                .count();
+        for (param, argument) in self.program.funcs[0].params.iter().zip(&self.bound.params) {
+            let bits = match argument {
+                Argument::Bits(bits) => *bits,
+                Argument::Array(_) => continue,
+                Argument::Buffer(..) | Argument::Texture(..) => {
+                    region += 1;
+                    region_address(region - 1)
+                }
+            };
+            if let Some(value) = param {
+                (0..32).for_each(|lane| FrameBase(base).write(&mut self.file, *value, lane, bits));
+            }
+        }
+    }
+
+    /// The last lane of a warp has ended.
+    pub(super) fn end_warp(&mut self, slot: usize) {
+        self.ready[slot] = NEVER;
+        let Some(warp) = self.warps[slot].take() else { return };
+        for frame in warp.frames {
+            self.free_frames[frame.func].push(frame.base);
+        }
+        let Some(block) = &mut self.blocks[warp.block] else { return };
+        block.warps -= 1;
+        if block.warps == 0 {
+            self.blocks[warp.block] = None;
+            self.fill();
+        }
+    }
+}
+
+/// Device memory of a launch: globals first, then buffers and textures in parameter order; arrays by value in the
+/// param window.
+pub(super) fn lay_out(module: &Module, kernel: Func, program: &Program, bound: &Bound) -> Memory {
+    let mut params = vec![0; program.param_bytes as usize];
+    for (argument, &offset) in bound.params.iter().zip(&program.param_offsets) {
+        if let Argument::Array(bytes) = argument {
+            params[offset as usize..offset as usize + bytes.len()].copy_from_slice(bytes);
+        }
+    }
+    let mut memory = Memory::new(params, program.local_bytes);
+    for global in module.globals.values() {
+        let size = global.ty.bytes() as usize;
+        let mut bytes = vec![0; global.len as usize * size];
+        for (chunk, bits) in bytes.chunks_mut(size).zip(global.init.iter().flatten()) {
+            chunk.copy_from_slice(&bits.to_le_bytes()[..size]);
+        }
+        let kind = if global.space == Space::Const { RegionKind::Const } else { RegionKind::Global };
+        memory.add(global.name.clone(), kind, global.ty, bytes);
+    }
+    for (param, argument) in module.funcs[kernel].params.iter().zip(&bound.params) {
+        match argument {
+            Argument::Buffer(ty, bytes) => memory.add(param.name.clone(), RegionKind::Global, *ty, bytes.clone()),
+            Argument::Texture(width, height, bytes) => {
+                let kind = RegionKind::Texture { width: *width, height: *height };
+                memory.add(param.name.clone(), kind, Type::F32, bytes.clone());
+            }
+            Argument::Bits(_) | Argument::Array(_) => {}
+        }
+    }
+    memory
+}
