@@ -4,12 +4,13 @@
 //! of instructions. No algorithm recurses, so the depth of a program is no danger; each file states its bound.
 //!
 //! ```text
-//! Cfg ──▶ Dominators ──▶ frontiers
+//! Cfg ──▶ Dominators ──▶ frontiers, Ancestors
 //!  │  └─▶ PostDominators ──▶ ControlDependence
 //!  ├────▶ Loops ──▶ Frequencies
 //!  └────▶ PathNumbering
 //! ```
 
+mod ancestors;
 mod cfg;
 mod control_dependence;
 mod dominator_tree;
@@ -20,6 +21,7 @@ mod loops;
 mod path_numbering;
 mod post_dominators;
 
+pub use ancestors::Ancestors;
 pub use cfg::{Cfg, Edge};
 pub use control_dependence::ControlDependence;
 pub use dominator_tree::DominatorTree;

@@ -11,24 +11,28 @@
 //! definition that reaches one of its reads. What is left goes away, cycles of instructions that only feed each other
 //! included. A register with one definition points straight at it. For the others the search runs backwards from the
 //! read to the definitions before it: an unguarded one ends the search, a guarded one does not, because other lanes
-//! keep what they had.
+//! keep what they had. Where a register is defined in a few blocks only, the search skips regions without definitions:
+//! what is at the beginning of a block is what was at the beginning of the highest dominator below which none stands.
 //!
 //! Sound because a removed instruction writes only values that no needed instruction can see. A load may be removed
 //! although it could have faulted: a program that faults has no result to keep.
 //!
-//! Cost: linear in the instructions, plus for each register with several definitions the blocks of its live range.
-//! Running it again finds nothing more.
+//! Cost: linear in the instructions. A register with a definition in every 64th block or more often costs at most a visit
+//! to each block; another one a visit to each block where what its definitions leave meets, or what its reads ask for,
+//! which takes a time logarithmic in the depth of the dominator tree. Running it again finds nothing more.
 //!
 //! Source: Cytron et al., TOPLAS 1991, section 7.1, on use-definition chains in place of SSA.
 
-use alloc::collections::BTreeSet;
 use alloc::format;
+use alloc::vec;
 use alloc::vec::Vec;
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
+use fixedbitset::FixedBitSet;
+use hashbrown::HashSet;
 
 use super::{Pass, PassError, PassInfo, Settings};
 use crate::edit::Remark;
-use crate::graph::Cfg;
+use crate::graph::{Ancestors, Cfg};
 use crate::ir::{Block, Flags, Function, Inst, InstData, Op, Operand, Reg};
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
@@ -46,8 +50,7 @@ impl Pass for Dce {
     };
 
     fn run<S: Listener>(view: &mut View<'_, S>, _: &Settings) -> Result<(), PassError> {
-        let cfg = view.cfg();
-        let needed = Needs::of(view.func(), &cfg);
+        let (cfg, needed) = (view.cfg(), needed(view));
         // Readers go before what they read, so that every state on the way is a good program.
         for block in cfg.postorder() {
             let mut next = view.func().layout.last_inst(block);
@@ -89,46 +92,46 @@ fn copies_itself(data: &InstData) -> bool {
 }
 
 /// The instructions that are needed.
-struct Needs<'a> {
-    func: &'a Function,
-    cfg: &'a Cfg,
-    needed: EntitySet<Inst>,
-    worklist: Vec<Inst>,
-    definitions: Definitions,
-    /// Registers with several definitions, and blocks from whose end the search has gone up.
-    searched: BTreeSet<(Reg, Block)>,
+fn needed<S: Listener>(view: &mut View<'_, S>) -> EntitySet<Inst> {
+    let cfg = view.cfg();
+    let (definitions, effects) = Definitions::of(view.func(), &cfg);
+    let searched = Searched::new(view.func(), &definitions, &cfg);
+    let ancestors = searched.has_rare.then(|| Ancestors::new(view.dominators(), cfg.block_count()));
+    let needed = EntitySet::with_capacity(view.func().insts.len());
+    let (worklist, asked) = (Vec::new(), Vec::new());
+    let search = Search { func: view.func(), cfg: &cfg, ancestors, definitions, searched, needed, worklist, asked };
+    search.run(effects)
 }
 
-impl Needs<'_> {
-    fn of(func: &Function, cfg: &Cfg) -> EntitySet<Inst> {
-        let mut needs = Needs {
-            func,
-            cfg,
-            needed: EntitySet::with_capacity(func.insts.len()),
-            worklist: Vec::new(),
-            definitions: Definitions::of(func),
-            searched: BTreeSet::new(),
-        };
-        for &block in cfg.reverse_postorder() {
-            for inst in func.block_insts(block) {
-                if has_effect(&func.insts[inst]) {
-                    needs.need(inst);
-                }
-            }
+/// The search for them.
+struct Search<'a> {
+    func: &'a Function,
+    cfg: &'a Cfg,
+    /// Where registers are that need it.
+    ancestors: Option<Ancestors>,
+    definitions: Definitions,
+    searched: Searched,
+    needed: EntitySet<Inst>,
+    worklist: Vec<Inst>,
+    /// Blocks at whose beginning the register is asked for that is being searched for.
+    asked: Vec<Block>,
+}
+
+impl Search<'_> {
+    fn run(mut self, effects: Vec<Inst>) -> EntitySet<Inst> {
+        effects.into_iter().for_each(|inst| self.need(inst));
+        while let Some(inst) = self.worklist.pop() {
+            self.func.insts[inst].for_each_use(|reg| self.need_definitions(reg, inst));
         }
-        while let Some(inst) = needs.worklist.pop() {
-            func.insts[inst].for_each_use(|reg| needs.need_definitions(reg, inst));
-        }
-        needs.needed
+        self.needed
     }
 
     fn need(&mut self, inst: Inst) {
-        // A copy of a register into itself passes the need on to what it reads, and stays out.
         if self.needed.insert(inst) {
             self.worklist.push(inst);
-            for &dst in &self.func.insts[inst].dsts {
+            for dst in distinct_dsts(&self.func.insts[inst]) {
                 if let Count::Several(list) = self.definitions.of_reg[dst] {
-                    self.definitions.unneeded[list as usize] -= 1;
+                    self.definitions.lists[list as usize].unneeded -= 1;
                 }
             }
         }
@@ -136,119 +139,297 @@ impl Needs<'_> {
 
     /// Needs every definition of a register that reaches one reader.
     fn need_definitions(&mut self, reg: Reg, reader: Inst) {
-        match self.definitions.of_reg[reg] {
-            Count::None => {}
-            Count::One(definition) => self.need(definition),
-            // Once all definitions are needed there is nothing left to search for: a register that is only ever written
-            // under guards would otherwise be followed to the entry from each of its reads.
-            Count::Several(list) if self.definitions.unneeded[list as usize] == 0 => {}
-            Count::Several(list) => {
-                let Some(block) = self.func.inst_block(reader) else { return };
-                let before = self.definitions.order[reader];
-                let mut blocks = Vec::new();
-                self.search(reg, list, block, before, &mut blocks);
-                while self.definitions.unneeded[list as usize] > 0
-                    && let Some(block) = blocks.pop()
-                {
-                    self.search(reg, list, block, u32::MAX, &mut blocks);
+        let list = match self.definitions.of_reg[reg] {
+            Count::None => return,
+            Count::One(definition) => return self.need(definition),
+            Count::Several(list) => list,
+        };
+        // Once all definitions are needed there is nothing left to search for: a register that is only ever written
+        // under guards would otherwise be followed to the entry from each of its reads.
+        if self.definitions.lists[list as usize].unneeded == 0 {
+            return;
+        }
+        let Some(block) = self.func.inst_block(reader) else { return };
+        if self.need_last(list, block, self.definitions.order[reader]) {
+            self.asked.push(block);
+        }
+        while let Some(block) = self.asked.pop() {
+            if self.definitions.lists[list as usize].unneeded > 0 {
+                self.ask_predecessors(list, block);
+            }
+        }
+    }
+
+    /// Goes up from the beginning of a block.
+    fn ask_predecessors(&mut self, list: u32, block: Block) {
+        let is_rare = matches!(self.searched.kinds[list as usize], Kind::Rare);
+        let ancestors = self.ancestors.as_ref().filter(|_| is_rare);
+        let top = ancestors.and_then(|ancestors| self.definitions.highest_without(list, self.func, ancestors, block));
+        for &predecessor in self.cfg.predecessors(top.unwrap_or(block)) {
+            // What comes back from a region without definitions went in at its top.
+            let comes_back = top
+                .zip(self.ancestors.as_ref())
+                .is_some_and(|(top, ancestors)| ancestors.dominators().dominates(top, predecessor));
+            if !comes_back && self.searched.insert(list, predecessor) {
+                let is_defined = self.searched.may_define(list, predecessor);
+                if !is_defined || self.need_last(list, predecessor, self.definitions.block_end[predecessor]) {
+                    self.asked.push(predecessor);
                 }
             }
         }
     }
 
-    /// Goes up one block from the position `before`; the predecessors not yet searched go on the list.
-    fn search(&mut self, reg: Reg, list: u32, block: Block, before: u32, blocks: &mut Vec<Block>) {
-        let definitions = &self.definitions.several[list as usize];
-        let end = definitions.partition_point(|&(at, order, _)| (at, order) < (block, before));
-        let here: Vec<Inst> =
-            definitions[..end].iter().rev().take_while(|(at, ..)| *at == block).map(|&(.., inst)| inst).collect();
-        for definition in here {
-            let data = &self.func.insts[definition];
-            if !copies_itself(data) {
-                self.need(definition);
-                if data.guard.is_none() {
-                    return;
-                }
+    /// Needs those definitions of a block before the position `before` that can be the last ones to write. Gives
+    /// whether none of them ends the search.
+    fn need_last(&mut self, list: u32, block: Block, before: u32) -> bool {
+        // Blocks stand in the order of the text, so a block's definitions are neighbours.
+        let start = self.definitions.block_start[block];
+        let List { first, end, .. } = self.definitions.lists[list as usize];
+        let (first, end) = (first as usize, end as usize);
+        let mut place = first + self.definitions.entries[first..end].partition_point(|entry| entry.order < before);
+        while place > first {
+            place -= 1;
+            let Entry { order, inst } = self.definitions.entries[place];
+            if order < start {
+                break;
+            }
+            self.need(inst);
+            if self.func.insts[inst].guard.is_none() {
+                return false;
             }
         }
-        for &predecessor in self.cfg.predecessors(block) {
-            if self.searched.insert((reg, predecessor)) {
-                blocks.push(predecessor);
-            }
-        }
+        true
     }
 }
 
-/// The definitions of one register.
+/// The registers that an instruction writes, each once.
+fn distinct_dsts(data: &InstData) -> impl Iterator<Item = Reg> + '_ {
+    let dsts = data.dsts.as_slice();
+    dsts.iter().enumerate().filter(|(index, dst)| !dsts[..*index].contains(dst)).map(|(_, &dst)| dst)
+}
+
+/// The definitions of one register. A copy of a register into itself is none: it passes on what was there.
 #[derive(Clone, Copy, Default)]
 enum Count {
     #[default]
     None,
     One(Inst),
-    /// An index into [`Definitions::several`].
+    /// An index into [`Definitions::lists`].
     Several(u32),
+}
+
+/// The definitions of a register that has several: `entries[first..end]`.
+#[derive(Clone, Copy, Default)]
+struct List {
+    first: u32,
+    end: u32,
+    /// How many of them are not needed yet.
+    unneeded: u32,
+    /// Are their places in the dominator tree known?
+    has_places: bool,
+}
+
+/// One definition.
+#[derive(Clone, Copy)]
+struct Entry {
+    order: u32,
+    inst: Inst,
 }
 
 /// All definitions by register.
 struct Definitions {
     of_reg: SecondaryMap<Reg, Count>,
-    /// Sorted by block, then by order in the block.
-    several: Vec<Vec<(Block, u32, Inst)>>,
-    /// How many of each list are not needed yet.
-    unneeded: Vec<usize>,
+    lists: Vec<List>,
+    /// In each list in text order.
+    entries: Vec<Entry>,
+    /// Parallel to `entries`, once asked for: preorder numbers in the dominator tree, sorted within a list.
+    places: Vec<u32>,
     /// Counts instructions in text order.
     order: SecondaryMap<Inst, u32>,
+    /// The order of a block's first instruction, and one more than that of its last.
+    block_start: SecondaryMap<Block, u32>,
+    block_end: SecondaryMap<Block, u32>,
 }
 
 impl Definitions {
-    fn of(func: &Function) -> Definitions {
+    /// Reads the function once: all definitions, and the reachable instructions with an effect.
+    fn of(func: &Function, cfg: &Cfg) -> (Definitions, Vec<Inst>) {
         let mut found = Definitions {
-            of_reg: SecondaryMap::with_capacity(func.regs.len()),
-            several: Vec::new(),
-            unneeded: Vec::new(),
-            order: SecondaryMap::with_capacity(func.insts.len()),
+            of_reg: SecondaryMap::new(),
+            lists: Vec::new(),
+            entries: Vec::new(),
+            places: Vec::new(),
+            order: SecondaryMap::new(),
+            block_start: SecondaryMap::new(),
+            block_end: SecondaryMap::new(),
         };
+        found.of_reg.resize(func.regs.len());
+        found.order.resize(func.insts.len());
+        found.block_start.resize(func.blocks.len());
+        found.block_end.resize(func.blocks.len());
+        let mut params = EntitySet::with_capacity(func.regs.len());
+        params.extend(func.params.iter().filter_map(|param| param.reg));
+        let mut effects = Vec::new();
+        // Definitions of registers that have several, with the register's list.
+        let mut several: Vec<(u32, Entry)> = Vec::new();
         let mut order = 0;
         for block in func.block_order() {
+            let is_reachable = cfg.is_reachable(block);
+            found.block_start[block] = order;
             for inst in func.block_insts(block) {
+                let data = &func.insts[inst];
                 found.order[inst] = order;
-                order += 1;
-                for &dst in &func.insts[inst].dsts {
-                    found.add(func, dst, inst);
+                if is_reachable && has_effect(data) {
+                    effects.push(inst);
                 }
+                if !copies_itself(data) {
+                    for dst in distinct_dsts(data) {
+                        found.add(dst, Entry { order, inst }, &params, &mut several);
+                    }
+                }
+                order += 1;
             }
+            found.block_end[block] = order;
         }
-        for list in &mut found.several {
-            list.sort_unstable();
-            list.dedup();
-            found.unneeded.push(list.len());
-        }
-        found
+        found.share_out(&several);
+        (found, effects)
     }
 
-    fn add(&mut self, func: &Function, reg: Reg, inst: Inst) {
-        let entry = |definitions: &Definitions, inst: Inst| {
-            let block = func.inst_block(inst).expect("a definition that stands in the text");
-            (block, definitions.order[inst], inst)
-        };
-        match self.of_reg[reg] {
-            Count::None if copies_itself(&func.insts[inst]) => {}
+    fn add(&mut self, reg: Reg, entry: Entry, params: &EntitySet<Reg>, several: &mut Vec<(u32, Entry)>) {
+        let count = self.of_reg[reg];
+        let list = match count {
             // A parameter has its value on entry besides, which a read may mean.
-            Count::None if func.param_of(reg).is_some() => {
-                let list = alloc::vec![entry(self, inst)];
-                self.of_reg[reg] = Count::Several(self.several.len() as u32);
-                self.several.push(list);
+            Count::None if !params.contains(reg) => {
+                self.of_reg[reg] = Count::One(entry.inst);
+                return;
             }
-            Count::None => self.of_reg[reg] = Count::One(inst),
-            Count::One(first) => {
-                let list = alloc::vec![entry(self, first), entry(self, inst)];
-                self.of_reg[reg] = Count::Several(self.several.len() as u32);
-                self.several.push(list);
+            Count::Several(list) => list,
+            Count::None | Count::One(_) => {
+                let list = self.lists.len() as u32;
+                self.lists.push(List::default());
+                self.of_reg[reg] = Count::Several(list);
+                if let Count::One(inst) = count {
+                    several.push((list, Entry { order: self.order[inst], inst }));
+                    self.lists[list as usize].unneeded = 1;
+                }
+                list
             }
-            Count::Several(list) => {
-                let one = entry(self, inst);
-                self.several[list as usize].push(one);
+        };
+        several.push((list, entry));
+        self.lists[list as usize].unneeded += 1;
+    }
+
+    /// Puts the definitions of each list side by side; those of one list come in text order.
+    fn share_out(&mut self, several: &[(u32, Entry)]) {
+        let mut end = 0;
+        for list in &mut self.lists {
+            (list.first, list.end) = (end, end);
+            end += list.unneeded;
+        }
+        self.entries = vec![Entry { order: 0, inst: Inst::from_u32(0) }; several.len()];
+        for &(list, entry) in several {
+            let list = &mut self.lists[list as usize];
+            self.entries[list.end as usize] = entry;
+            list.end += 1;
+        }
+    }
+
+    /// The highest block above this one, or itself, such that no definition stands in a block that it dominates: at its
+    /// beginning the register is what it is at this block's. None if a definition stands below this block itself.
+    fn highest_without(&mut self, list: u32, func: &Function, ancestors: &Ancestors, block: Block) -> Option<Block> {
+        let dominators = ancestors.dominators();
+        if !dominators.contains(block) {
+            return None;
+        }
+        let List { first, end, has_places, .. } = self.lists[list as usize];
+        let range = first as usize..end as usize;
+        if !has_places {
+            self.lists[list as usize].has_places = true;
+            self.places.resize(self.entries.len(), 0);
+            for index in range.clone() {
+                let block = func.inst_block(self.entries[index].inst).filter(|&block| dominators.contains(block));
+                // What is not reachable is in nobody's way.
+                self.places[index] = block.map_or(u32::MAX, |block| dominators.preorder_number(block));
             }
+            self.places[range.clone()].sort_unstable();
+        }
+        let places = &self.places[range];
+        let start = dominators.preorder_number(block);
+        let next = places.partition_point(|&place| place < start);
+        let before = next.checked_sub(1).map(|index| places[index]);
+        let after = places.get(next).copied().unwrap_or(u32::MAX);
+        ancestors.highest(block, |above| {
+            let start = dominators.preorder_number(above);
+            let end = start + dominators.subtree(above).len() as u32;
+            before.is_none_or(|before| before < start) && end <= after
+        })
+    }
+}
+
+/// From the ends of which blocks registers with several definitions were searched for, and how.
+struct Searched {
+    kinds: Vec<Kind>,
+    has_rare: bool,
+    /// Bits by register and block, for the registers that are defined often: searched for, and defined there.
+    often: FixedBitSet,
+    defined: FixedBitSet,
+    rare: HashSet<(u32, Block)>,
+}
+
+/// How a register with several definitions is searched for.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// It is defined in so many blocks that going up block by block is quick. Its bits begin there.
+    Often(usize),
+    /// It is defined in a few blocks: regions without definitions are skipped.
+    Rare,
+}
+
+/// A register is defined often if it has a definition for every so many blocks. So there are at most so many bits for
+/// each definition.
+const OFTEN: usize = 64;
+
+impl Searched {
+    fn new(func: &Function, definitions: &Definitions, cfg: &Cfg) -> Searched {
+        let mut bits = 0;
+        let kind = |list: &List| {
+            if ((list.end - list.first) as usize) * OFTEN < cfg.block_count() {
+                return Kind::Rare;
+            }
+            bits += cfg.block_count();
+            Kind::Often(bits - cfg.block_count())
+        };
+        let kinds: Vec<Kind> = definitions.lists.iter().map(kind).collect();
+        let mut defined = FixedBitSet::with_capacity(bits);
+        for (kind, list) in kinds.iter().zip(&definitions.lists) {
+            if let Kind::Often(first) = kind {
+                let entries = &definitions.entries[list.first as usize..list.end as usize];
+                let blocks = entries.iter().filter_map(|entry| func.inst_block(entry.inst));
+                blocks.for_each(|block| defined.insert(first + block.index()));
+            }
+        }
+        Searched {
+            has_rare: kinds.iter().any(|kind| matches!(kind, Kind::Rare)),
+            kinds,
+            often: FixedBitSet::with_capacity(bits),
+            defined,
+            rare: HashSet::new(),
+        }
+    }
+
+    /// Notes a search from the end of a block. Is it the first one?
+    fn insert(&mut self, list: u32, block: Block) -> bool {
+        match self.kinds[list as usize] {
+            Kind::Often(first) => !self.often.put(first + block.index()),
+            Kind::Rare => self.rare.insert((list, block)),
+        }
+    }
+
+    /// Can the block have a definition?
+    fn may_define(&self, list: u32, block: Block) -> bool {
+        match self.kinds[list as usize] {
+            Kind::Often(first) => self.defined.contains(first + block.index()),
+            Kind::Rare => true,
         }
     }
 }
