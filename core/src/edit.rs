@@ -444,11 +444,22 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
         }
     }
 
-    /// Changes an instruction in place by a function of what it was.
-    pub fn update(&mut self, inst: Inst, change: impl FnOnce(&mut InstData)) {
-        let mut data = self.func().insts[inst].clone();
-        change(&mut data);
-        self.replace(inst, data);
+    /// Changes an instruction in place by a function that says whether it did change it.
+    pub fn update(&mut self, inst: Inst, change: impl FnOnce(&mut InstData) -> bool) {
+        if S::LISTENS {
+            let mut data = self.func().insts[inst].clone();
+            if change(&mut data) {
+                self.replace(inst, data);
+            }
+            return;
+        }
+        let data = &mut self.editor.func.insts[inst];
+        let was_terminator = data.is_terminator();
+        if change(data) {
+            self.changed = true;
+            self.editor.touched.shape |= was_terminator || data.is_terminator();
+            self.editor.touched.values = true;
+        }
     }
 
     /// Puts an instruction elsewhere, in this or another block.
@@ -464,7 +475,10 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
     /// Sends every edge of `block`'s terminator that goes to `from` to `to` instead.
     pub fn retarget(&mut self, block: Block, from: Block, to: Block) {
         if let Some(inst) = self.func().terminator(block) {
-            self.update(inst, |data| data.targets.iter_mut().filter(|t| **t == from).for_each(|t| *t = to));
+            self.update(inst, |data| {
+                let targets = data.targets.iter_mut().filter(|target| **target == from);
+                targets.map(|target| *target = to).count() > 0
+            });
         }
     }
 

@@ -14,7 +14,7 @@ use crate::{progress, setup, site, tools, workspace};
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// Only groups of measurements whose name contains this.
+    /// Only measurements whose name contains this, `copy-prop, deep` for instance.
     filter: Option<String>,
 }
 

@@ -2,6 +2,7 @@
 
 use warpscope_core::flow::{Divergence, DivergenceInput, Liveness, ValueUses, Values};
 use warpscope_core::graph::{Cfg, ControlDependence, Dominators, Loops, PathNumbering, PostDominators};
+use warpscope_core::ir::Block;
 
 use crate::inputs::{GRAPHS, Input, PROGRAMS, SIZES, cfg};
 use crate::report::{self, Asked};
@@ -18,47 +19,52 @@ const DATAFLOW: [&str; 4] = ["value names", "value uses", "liveness", "divergenc
 
 /// Prints what the analyses cost that the command line asks for: of graphs a block, of programs an instruction.
 pub fn measure() {
-    for analysis in GRAPH_ANALYSES.into_iter().filter(|analysis| report::chosen(analysis)) {
+    for analysis in GRAPH_ANALYSES {
         for (kind, graph) in GRAPHS {
-            for size in SIZES {
-                let lists = graph(size);
-                let cfg = cfg(&lists);
-                let time = |asked: Option<Asked>, work: &mut dyn FnMut()| {
-                    report::time(&format!("{analysis}, {kind}"), Some(size), "ns/block", size, asked, work);
-                };
-                match analysis {
-                    "cfg" => time(None, &mut || drop(crate::inputs::cfg(&lists))),
-                    "dominators" => time(Some(ASKED_OF_DOMINATORS), &mut || drop(Dominators::compute(&cfg))),
-                    "post-dominators" => time(None, &mut || drop(PostDominators::compute(&cfg))),
-                    "loops" => time(None, &mut || drop(Loops::compute(&cfg))),
-                    "control dependence" => {
-                        let post_dominators = PostDominators::compute(&cfg);
-                        time(None, &mut || drop(ControlDependence::compute(&cfg, &post_dominators)));
-                    }
-                    _ => time(None, &mut || drop(PathNumbering::compute(&cfg))),
-                }
+            let name = format!("{analysis}, {kind}");
+            if report::chosen(&name) {
+                SIZES.into_iter().for_each(|size| self::graph(analysis, &name, size, &graph(size)));
             }
         }
     }
-    if report::chosen("dominators") {
+    let name = "dominators, generated";
+    if report::chosen(name) {
         for size in SIZES {
             let input = Input::new("generated", size);
             let cfg = Cfg::compute(&input.module.funcs[input.func]);
-            let (name, blocks) = ("dominators, generated", cfg.block_count());
-            report::time(name, Some(size), "ns/block", blocks, Some(ASKED_OF_DOMINATORS), || Dominators::compute(&cfg));
+            let asked = Some(ASKED_OF_DOMINATORS);
+            report::time(name, Some(size), "ns/block", cfg.block_count(), asked, || Dominators::compute(&cfg));
         }
     }
-    for analysis in DATAFLOW.into_iter().filter(|analysis| report::chosen(analysis)) {
+    for analysis in DATAFLOW {
         for kind in PROGRAMS {
-            for size in SIZES {
-                dataflow(analysis, kind, size);
+            let name = format!("{analysis}, {kind}");
+            if report::chosen(&name) {
+                SIZES.into_iter().for_each(|size| dataflow(analysis, &name, &Input::new(kind, size)));
             }
         }
     }
 }
 
-fn dataflow(analysis: &str, kind: &str, size: usize) {
-    let input = Input::new(kind, size);
+fn graph(analysis: &str, name: &str, size: usize, lists: &[Vec<Block>]) {
+    let cfg = cfg(lists);
+    let time = |asked: Option<Asked>, work: &mut dyn FnMut()| {
+        report::time(name, Some(size), "ns/block", size, asked, work);
+    };
+    match analysis {
+        "cfg" => time(None, &mut || drop(crate::inputs::cfg(lists))),
+        "dominators" => time(Some(ASKED_OF_DOMINATORS), &mut || drop(Dominators::compute(&cfg))),
+        "post-dominators" => time(None, &mut || drop(PostDominators::compute(&cfg))),
+        "loops" => time(None, &mut || drop(Loops::compute(&cfg))),
+        "control dependence" => {
+            let post_dominators = PostDominators::compute(&cfg);
+            time(None, &mut || drop(ControlDependence::compute(&cfg, &post_dominators)));
+        }
+        _ => time(None, &mut || drop(PathNumbering::compute(&cfg))),
+    }
+}
+
+fn dataflow(analysis: &str, name: &str, input: &Input) {
     let func = &input.module.funcs[input.func];
     let cfg = Cfg::compute(func);
     let dominators = Dominators::compute(&cfg);
@@ -66,8 +72,7 @@ fn dataflow(analysis: &str, kind: &str, size: usize) {
     let values = Values::compute(func, &cfg, &dominators);
     let uses = ValueUses::compute(func, &values);
     let time = |work: &mut dyn FnMut()| {
-        let name = format!("{analysis}, {kind}");
-        report::time(&name, Some(size), "ns/instruction", func.inst_count(), None, work);
+        report::time(name, Some(input.size), "ns/instruction", func.inst_count(), None, work);
     };
     match analysis {
         "value names" => time(&mut || drop(Values::compute(func, &cfg, &dominators))),

@@ -15,38 +15,41 @@ const ASKED_OF_PASSES: &[(&str, f64)] = &[("copy-prop", 60.0), ("dce", 150.0)];
 
 /// Measures all of them that the command line asks for.
 pub fn measure() {
-    for work in TEXT.into_iter().filter(|work| report::chosen(work)) {
-        for_each_input(|kind, input| {
-            let (name, count) = (format!("{work}, {kind}"), input.instructions());
-            let time =
-                |work: &mut dyn FnMut()| report::time(&name, Some(input.size), "ns/instruction", count, None, work);
+    for work in TEXT {
+        for_each_input(work, |name, input| {
+            let count = input.instructions();
+            let time = |work: &mut dyn FnMut()| {
+                report::time(name, Some(input.size), "ns/instruction", count, None, work);
+            };
             match work {
                 "parse" => time(&mut || drop(text::parse(&input.source))),
                 "verify" => time(&mut || drop(verify::verify(&input.module))),
                 _ => time(&mut || drop(text::print(&input.module))),
-            };
+            }
         });
     }
-    for pass in PASSES.iter().filter(|pass| report::chosen(pass.info.name)) {
-        for_each_input(|kind, input| run(pass, kind, input));
+    for pass in PASSES {
+        for_each_input(pass.info.name, |name, input| run(pass, name, input));
     }
 }
 
-fn for_each_input(mut visit: impl FnMut(&str, &Input)) {
+/// Calls `visit` with the name of the measurement and its input, for those that the command line asks for.
+fn for_each_input(work: &str, mut visit: impl FnMut(&str, &Input)) {
     for kind in PROGRAMS {
-        for size in SIZES {
-            visit(kind, &Input::new(kind, size));
+        let name = format!("{work}, {kind}");
+        if report::chosen(&name) {
+            SIZES.into_iter().for_each(|size| visit(&name, &Input::new(kind, size)));
         }
     }
 }
 
-fn run(pass: &PassEntry, kind: &str, input: &Input) {
+fn run(pass: &PassEntry, name: &str, input: &Input) {
     let asked = ASKED_OF_PASSES.iter().find(|(name, _)| *name == pass.info.name);
     let asked = asked.map(|&(_, nanoseconds)| Asked::AtMost(nanoseconds));
     let settings = Settings { knobs: KnobValues::defaults(pass.info.knobs), fast_math: true };
     // A pass changes what it is given, so each call gets a fresh copy, and the copying is not counted.
     report::time_on_copies(
-        &format!("{}, {kind}", pass.info.name),
+        name,
         Some(input.size),
         "ns/instruction",
         input.instructions(),

@@ -21,11 +21,11 @@ const ROUND: Duration = Duration::from_millis(30);
 /// How many rounds are taken; the best one counts.
 const ROUNDS: usize = 7;
 
-/// Whether the command line asks for the measurements of `group`: it names parts of the groups to take, or nothing.
-pub fn chosen(group: &str) -> bool {
+/// Whether the command line asks for the measurements of that name: it gives parts of names, or nothing for all.
+pub fn chosen(name: &str) -> bool {
     // Cargo adds options of its own.
     let mut parts = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).peekable();
-    parts.peek().is_none() || parts.any(|part| group.contains(&part))
+    parts.peek().is_none() || parts.any(|part| name.contains(&part))
 }
 
 /// Measures `work`, which handles `count` things a call, and prints nanoseconds a thing. Returns them.

@@ -69,10 +69,14 @@ pub enum Operand {
     /// Where a memory operation goes.
     Address(Box<Address>),
     /// A brace list: the elements of a vector store or of a packing `mov`.
-    List(Box<[Operand]>),
+    List(Box<SmallVec<[Operand; 4]>>),
     /// The input that `in` draws from.
     Input(Input),
 }
+
+// Walks over large programs take as long as it takes to read the instructions from memory.
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<Operand>() == 16 && size_of::<InstData>() == 144);
 
 impl Operand {
     /// The register, if the operand is one (not negated).
@@ -91,6 +95,7 @@ impl Operand {
     }
 
     /// Calls `visit` with every register that the operand reads, in text order.
+    #[inline]
     pub fn for_each_reg(&self, visit: &mut impl FnMut(Reg)) {
         match self {
             Operand::Reg(reg) | Operand::NotReg(reg) => visit(*reg),
@@ -100,7 +105,12 @@ impl Operand {
                 }
                 address.terms.iter().for_each(|(reg, _)| visit(*reg));
             }
-            Operand::List(elements) => elements.iter().for_each(|e| e.for_each_reg(visit)),
+            Operand::List(elements) => elements.iter().for_each(|element| {
+                // Lists hold no lists, nor addresses.
+                if let Operand::Reg(reg) | Operand::NotReg(reg) = element {
+                    visit(*reg);
+                }
+            }),
             Operand::Const(_) | Operand::Special(_) | Operand::Symbol(_) | Operand::Input(_) => {}
         }
     }
@@ -138,7 +148,7 @@ pub struct InstData {
     /// What it does.
     pub opcode: Opcode,
     /// Registers it writes, in text order.
-    pub dsts: SmallVec<[Reg; 1]>,
+    pub dsts: SmallVec<[Reg; 2]>,
     /// What it reads, in text order.
     pub args: SmallVec<[Operand; 3]>,
     /// Where a terminator may go: `br` one, a conditional `br` the true side then the false side, `switch` any number
@@ -187,6 +197,7 @@ impl InstData {
     /// Calls `visit` with every register that the instruction reads: the guard first, then the operands in text order.
     /// A register read twice is visited twice. (A guarded destination keeps its old value in the other lanes; that
     /// is for liveness to know, not a read.)
+    #[inline]
     pub fn for_each_use(&self, mut visit: impl FnMut(Reg)) {
         if let Some(guard) = self.guard {
             visit(guard.reg);

@@ -56,10 +56,16 @@ pub struct Signature {
 
 impl Signature {
     fn new<const D: usize, const A: usize>(dsts: [Type; D], args: [ArgKind; A]) -> Signature {
+        // Signatures are made for every instruction that is read, checked or changed: filling arrays of a fixed size is
+        // several times as fast as collecting.
+        let mut all_dsts = [DstKind { ty: Type::B32, may_be_wider: false }; 4];
+        all_dsts.iter_mut().zip(dsts).for_each(|(place, ty)| place.ty = ty);
+        let mut all_args = [ArgKind::Address; 4];
+        all_args[..A].copy_from_slice(&args);
         Signature {
-            dsts: dsts.into_iter().map(|ty| DstKind { ty, may_be_wider: false }).collect(),
+            dsts: SmallVec::from_buf_and_len(all_dsts, D),
             required_dsts: D,
-            args: args.into_iter().collect(),
+            args: SmallVec::from_buf_and_len(all_args, A),
             required_args: A,
             rest: None,
         }

@@ -125,6 +125,9 @@ impl Type {
     /// width, `s` and `u` with each other (the language page's rule).
     pub fn agrees_with(self, wanted: Type) -> bool {
         use TypeClass::{Bits, Float, Pred};
+        if self == wanted {
+            return true;
+        }
         if self.bits() != wanted.bits() {
             return false;
         }

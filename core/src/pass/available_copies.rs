@@ -16,11 +16,13 @@
 //! Every instruction costs a constant number of table look-ups; the tables are one entry a register.
 
 use alloc::rc::Rc;
+use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
 
 use crate::graph::{Cfg, Dominators};
-use crate::ir::{Block, Function, Guard, InstData, Op, Operand, Reg};
+use crate::ir::{Block, Function, Guard, Inst, InstData, Op, Operand, Reg};
+use crate::view::{Listener, View};
 
 /// What a register is a copy of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,10 +60,9 @@ struct Predicate {
 }
 
 /// What is known of a register since its last write.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Copy {
     /// Nothing.
-    #[default]
     Unknown,
     /// It holds the source.
     Always(Held),
@@ -71,23 +72,48 @@ enum Copy {
     Select(Predicate, Option<Held>, Option<Held>),
 }
 
+/// What is known of a register. Small, because every write puts the old state on the undo list: the few registers
+/// that are copies have theirs in a table of its own.
 #[derive(Clone, Copy, Default)]
 struct RegState {
     /// A number of the last write in the walk; 0 where no write dominates.
     version: u32,
-    copy: Copy,
+    /// An index into [`AvailableCopies::copies`]; the first one is [`Copy::Unknown`].
+    copy: u32,
     /// The extended block in which `copy` was learnt.
     copied_in: u32,
-    /// The predicate's value on this path, from the branch that led here.
-    known: Option<bool>,
-    /// The extended block in which `known` was learnt.
-    known_in: u32,
+    known: KnownValue,
 }
 
-/// One open block of the walk.
+/// A predicate's value on this path, from the branch that led here, and the extended block in which it was learnt.
+#[derive(Clone, Copy, Default)]
+struct KnownValue {
+    /// Twice the extended block, which is never 0, and one more for true; 0 where nothing is known.
+    code: u32,
+}
+
+impl KnownValue {
+    fn new(value: bool, learnt_in: u32) -> KnownValue {
+        KnownValue { code: learnt_in << 1 | u32::from(value) }
+    }
+
+    fn value(self) -> Option<bool> {
+        (self.code != 0).then_some(self.code & 1 != 0)
+    }
+
+    fn learnt_in(self) -> u32 {
+        self.code >> 1
+    }
+}
+
+/// The index of [`Copy::Unknown`] in the table of copies.
+const UNKNOWN: u32 = 0;
+
+/// One open block of the walk. What was learnt since it was opened stands behind these places of the tables.
 struct Scope {
     block: Block,
     undo_from: usize,
+    copies_from: usize,
     extended_block: u32,
 }
 
@@ -102,47 +128,75 @@ pub enum Lookup {
     Overwritten(Source),
 }
 
+/// Walks over a function. `visit` may look up what an instruction reads, and change or remove that instruction.
+pub fn walk_with_copies<S: Listener>(
+    view: &mut View<'_, S>,
+    mut visit: impl FnMut(&mut View<'_, S>, &AvailableCopies, Block, Inst),
+) {
+    let (cfg, dominators) = (view.cfg(), view.dominators());
+    let mut copies = AvailableCopies::new(view.func(), cfg, dominators.clone());
+    for &block in dominators.preorder() {
+        copies.enter(view.func(), block);
+        let mut next = view.func().layout.first_inst(block);
+        while let Some(inst) = next {
+            next = view.func().layout.next_inst(inst);
+            visit(view, &copies, block, inst);
+            let func = view.func();
+            // What went away writes nothing.
+            if func.inst_block(inst).is_some() {
+                copies.define(&func.insts[inst]);
+            }
+        }
+    }
+}
+
 /// The tables of one walk.
 pub struct AvailableCopies {
     cfg: Rc<Cfg>,
     dominators: Rc<Dominators>,
-    /// Registers with exactly one definition, a parameter's value on entry counted as one.
-    single: SecondaryMap<Reg, bool>,
+    /// How many definitions each register has, a parameter's value on entry counted as one; 2 stands for more too.
+    definitions: SecondaryMap<Reg, u8>,
     regs: SecondaryMap<Reg, RegState>,
+    copies: Vec<Copy>,
     scopes: Vec<Scope>,
     undo: Vec<(Reg, RegState)>,
     last_version: u32,
+    /// The open block's.
+    extended_block: u32,
     last_extended_block: u32,
 }
 
 impl AvailableCopies {
-    /// Prepares the walk. The caller visits the dominator tree's preorder with [`Self::enter`], and in each block
-    /// tells every instruction to [`Self::define`] after having looked up what it reads.
-    pub fn new(func: &Function, cfg: Rc<Cfg>, dominators: Rc<Dominators>) -> AvailableCopies {
-        let mut regs: SecondaryMap<Reg, RegState> = SecondaryMap::with_capacity(func.regs.len());
+    /// Before the first block.
+    fn new(func: &Function, cfg: Rc<Cfg>, dominators: Rc<Dominators>) -> AvailableCopies {
+        let mut regs: SecondaryMap<Reg, RegState> = SecondaryMap::new();
+        regs.resize(func.regs.len());
         for reg in func.params.iter().filter_map(|param| param.reg) {
             regs[reg].version = 1;
         }
         AvailableCopies {
             cfg,
             dominators,
-            single: registers_defined_once(func),
+            definitions: count_definitions(func),
             regs,
+            copies: vec![Copy::Unknown],
             scopes: Vec::new(),
-            undo: Vec::new(),
+            undo: Vec::with_capacity(func.insts.len()),
             last_version: 1,
+            extended_block: 0,
             last_extended_block: 0,
         }
     }
 
     /// Goes to the next block of the dominator tree's preorder.
-    pub fn enter(&mut self, func: &Function, block: Block) {
+    fn enter(&mut self, func: &Function, block: Block) {
         while let Some(scope) = self.scopes.last()
             && !self.dominators.dominates(scope.block, block)
         {
             for (reg, state) in self.undo.drain(scope.undo_from..).rev() {
                 self.regs[reg] = state;
             }
+            self.copies.truncate(scope.copies_from);
             self.scopes.pop();
         }
         // A block with one predecessor goes on with what that one knew; the predecessor is its immediate dominator.
@@ -150,24 +204,31 @@ impl AvailableCopies {
             [only] if !self.cfg.is_entry(block) => Some(only),
             _ => None,
         };
-        let extended_block = match self.scopes.last() {
+        self.extended_block = match self.scopes.last() {
             Some(scope) if only_predecessor == Some(scope.block) => scope.extended_block,
             _ => {
                 self.last_extended_block += 1;
                 self.last_extended_block
             }
         };
-        self.scopes.push(Scope { block, undo_from: self.undo.len(), extended_block });
+        let (undo_from, copies_from) = (self.undo.len(), self.copies.len());
+        self.scopes.push(Scope { block, undo_from, copies_from, extended_block: self.extended_block });
         if let Some(predecessor) = only_predecessor {
             self.learn_from_branch(func, predecessor, block);
         }
     }
 
+    /// May [`AvailableCopies::lookup`] find something for the register? Mostly not, and this is the quicker question.
+    #[inline]
+    pub fn may_be_copy(&self, reg: Reg) -> bool {
+        self.regs[reg].copy != UNKNOWN
+    }
+
     /// What a register holds, for an instruction under that guard.
     pub fn lookup(&self, reg: Reg, guard: Option<Guard>) -> Lookup {
         let state = &self.regs[reg];
-        let held = match state.copy {
-            Copy::Unknown => None,
+        let held = match self.copies[state.copy as usize] {
+            Copy::Unknown => return Lookup::None,
             Copy::Always(held) => Some(held),
             Copy::Where(predicate, value, held) => {
                 (self.value_of(reg, predicate, guard) == Some(value)).then_some(held)
@@ -189,41 +250,50 @@ impl AvailableCopies {
 
     /// A predicate's value here, if the path or a constant tells.
     pub fn predicate(&self, reg: Reg) -> Option<bool> {
-        let state = &self.regs[reg];
-        if let Some(value) = state.known
-            && (self.single[reg] || state.known_in == self.extended_block())
-        {
-            return Some(value);
-        }
-        match self.lookup(reg, None) {
+        self.known_value(reg).or_else(|| match self.lookup(reg, None) {
             Lookup::Found(Source::Const(bits)) => Some(bits & 1 != 0),
-            Lookup::Found(Source::Reg(source)) if source != reg => {
-                let state = &self.regs[source];
-                state.known.filter(|_| self.single[source] || state.known_in == self.extended_block())
-            }
+            Lookup::Found(Source::Reg(source)) => self.known_value(source),
             _ => None,
-        }
+        })
+    }
+
+    /// What a branch on the register itself tells.
+    fn known_value(&self, reg: Reg) -> Option<bool> {
+        let known = self.regs[reg].known;
+        known.value().filter(|_| self.is_defined_once(reg) || known.learnt_in() == self.extended_block)
     }
 
     /// Has the register exactly one definition, a parameter's value on entry counted as one?
     pub fn is_defined_once(&self, reg: Reg) -> bool {
-        self.single[reg]
+        self.definitions[reg] == 1
     }
 
     /// Tells what an instruction writes, after its reads have been looked up.
-    pub fn define(&mut self, data: &InstData) {
-        let copy = self.copy_made_by(data);
+    #[inline]
+    fn define(&mut self, data: &InstData) {
+        let copy = if data.guard.is_some() || matches!(data.opcode.op, Op::Mov | Op::Selp) {
+            self.add_copy_made_by(data)
+        } else {
+            UNKNOWN
+        };
+        let copied_in = self.extended_block;
         for &dst in &data.dsts {
             self.last_version += 1;
-            let state = RegState {
-                version: self.last_version,
-                copy,
-                copied_in: self.extended_block(),
-                known: None,
-                known_in: 0,
-            };
-            self.undo.push((dst, self.regs[dst]));
-            self.regs[dst] = state;
+            let state = RegState { version: self.last_version, copy, copied_in, known: KnownValue::default() };
+            self.undo.push((dst, core::mem::replace(&mut self.regs[dst], state)));
+        }
+    }
+
+    /// The index of what the only destination of an instruction is a copy of. Apart from [`AvailableCopies::define`],
+    /// which most instructions leave quickly.
+    #[inline(never)]
+    fn add_copy_made_by(&mut self, data: &InstData) -> u32 {
+        match self.copy_made_by(data) {
+            Copy::Unknown => UNKNOWN,
+            copy => {
+                self.copies.push(copy);
+                self.copies.len() as u32 - 1
+            }
         }
     }
 
@@ -273,28 +343,29 @@ impl AvailableCopies {
             return made;
         }
         let before = &self.regs[dst];
+        let copy_before = self.copies[before.copy as usize];
         let Copy::Always(held) = made else {
             // Nothing is known where the guard holds, so only the other lanes may keep what they had.
-            return match before.copy {
+            return match copy_before {
                 Copy::Where(known, known_value, held)
-                    if known == predicate && known_value != value && before.copied_in == self.extended_block() =>
+                    if known == predicate && known_value != value && before.copied_in == self.extended_block =>
                 {
                     Copy::Where(known, known_value, held)
                 }
                 _ => Copy::Unknown,
             };
         };
-        match before.copy {
+        match copy_before {
             // Complementary guarded copies of one value are one copy.
             Copy::Where(known, known_value, other)
                 if known == predicate
                     && known_value != value
                     && other == held
-                    && before.copied_in == self.extended_block() =>
+                    && before.copied_in == self.extended_block =>
             {
                 Copy::Always(held)
             }
-            Copy::Always(other) if other == held && before.copied_in == self.extended_block() => Copy::Always(held),
+            Copy::Always(other) if other == held && before.copied_in == self.extended_block => Copy::Always(held),
             _ => Copy::Where(predicate, value, held),
         }
     }
@@ -312,9 +383,7 @@ impl AvailableCopies {
             _ => return,
         };
         self.undo.push((reg, self.regs[reg]));
-        let known_in = self.extended_block();
-        let state = &mut self.regs[reg];
-        (state.known, state.known_in) = (Some(value), known_in);
+        self.regs[reg].known = KnownValue::new(value, self.extended_block);
     }
 
     /// The value of a predicate that `owner`'s knowledge leans on: told by the guard of the reader, or by the path.
@@ -332,35 +401,27 @@ impl AvailableCopies {
     /// Is `source` what it was when `owner` was made a copy of it?
     fn still_holds(&self, owner: Reg, learnt_in: u32, source: Source, version: u32) -> bool {
         match source {
-            Source::Const(_) => self.single[owner] || learnt_in == self.extended_block(),
+            Source::Const(_) => self.is_defined_once(owner) || learnt_in == self.extended_block,
             Source::Reg(reg) => {
-                let both_defined_once = self.single[owner] && self.single[reg] && version != 0;
-                both_defined_once || (learnt_in == self.extended_block() && self.regs[reg].version == version)
+                let both_defined_once = self.is_defined_once(owner) && self.is_defined_once(reg) && version != 0;
+                both_defined_once || (learnt_in == self.extended_block && self.regs[reg].version == version)
             }
         }
-    }
-
-    fn extended_block(&self) -> u32 {
-        self.scopes.last().map_or(0, |scope| scope.extended_block)
     }
 }
 
-/// Registers with exactly one definition, a parameter's value on entry counted as one.
-fn registers_defined_once(func: &Function) -> SecondaryMap<Reg, bool> {
-    let mut definitions: SecondaryMap<Reg, u8> = SecondaryMap::with_capacity(func.regs.len());
+/// How many definitions each register has, a parameter's value on entry counted as one; 2 stands for more too.
+fn count_definitions(func: &Function) -> SecondaryMap<Reg, u8> {
+    let mut definitions: SecondaryMap<Reg, u8> = SecondaryMap::new();
+    definitions.resize(func.regs.len());
     for reg in func.params.iter().filter_map(|param| param.reg) {
         definitions[reg] = 1;
     }
-    for block in func.block_order() {
-        for inst in func.block_insts(block) {
-            for &dst in &func.insts[inst].dsts {
-                definitions[dst] = definitions[dst].saturating_add(1);
-            }
+    // In the order of their ids instead of the text: that is how they lie in memory.
+    for (inst, data) in func.insts.iter().filter(|(_, data)| !data.dsts.is_empty()) {
+        if func.inst_block(inst).is_some() {
+            data.dsts.iter().for_each(|&dst| definitions[dst] = (definitions[dst] + 1).min(2));
         }
     }
-    let mut single = SecondaryMap::with_capacity(func.regs.len());
-    for reg in func.regs.keys() {
-        single[reg] = definitions[reg] == 1;
-    }
-    single
+    definitions
 }

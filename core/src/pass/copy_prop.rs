@@ -20,10 +20,10 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::available_copies::{AvailableCopies, Lookup, Source};
+use super::available_copies::{AvailableCopies, Lookup, Source, walk_with_copies};
 use super::{Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
-use crate::ir::{Address, AddressBase, ArgKind, Block, Function, Guard, Inst, InstData, Operand, Reg};
+use crate::ir::{Address, AddressBase, ArgKind, Block, Function, Guard, Inst, InstData, Operand, Reg, RegData};
 use crate::text::{constant_text, instruction_text};
 use crate::view::{Listener, View};
 
@@ -40,18 +40,34 @@ impl Pass for CopyProp {
     };
 
     fn run<S: Listener>(view: &mut View<'_, S>, _: &Settings) -> Result<(), PassError> {
-        let (cfg, dominators) = (view.cfg(), view.dominators());
-        let mut copies = AvailableCopies::new(view.func(), cfg, dominators.clone());
-        for &block in dominators.preorder() {
-            copies.enter(view.func(), block);
-            let mut next = view.func().layout.first_inst(block);
-            while let Some(inst) = next {
-                propagate_into(view, &copies, block, inst);
-                copies.define(&view.func().insts[inst]);
-                next = view.func().layout.next_inst(inst);
-            }
-        }
+        let mut propagation = Propagation::default();
+        walk_with_copies(view, |view, copies, block, inst| propagation.visit(view, copies, block, inst));
         Ok(())
+    }
+}
+
+/// What one walk does to instructions. What was found for one is kept to the next for its memory.
+#[derive(Default)]
+pub(super) struct Propagation {
+    done: Vec<Replacement>,
+    refused: Vec<Refusal>,
+}
+
+impl Propagation {
+    /// Replaces what one instruction reads.
+    pub(super) fn visit<S: Listener>(
+        &mut self,
+        view: &mut View<'_, S>,
+        copies: &AvailableCopies,
+        block: Block,
+        inst: Inst,
+    ) {
+        // Most instructions read no copy at all.
+        let mut any = false;
+        view.func().insts[inst].for_each_use(|reg| any |= copies.may_be_copy(reg));
+        if any {
+            propagate_into(view, copies, block, inst, self);
+        }
     }
 }
 
@@ -59,25 +75,51 @@ impl Pass for CopyProp {
 struct Replacement {
     copy: Reg,
     source: Source,
+    change: Change,
 }
 
-/// Replaces what one instruction reads.
-fn propagate_into<S: Listener>(view: &mut View<'_, S>, copies: &AvailableCopies, block: Block, inst: Inst) {
+/// A register that an instruction goes on reading although it is a copy.
+struct Refusal {
+    copy: Reg,
+    source: Source,
+}
+
+/// What a replacement does to the instruction. Numbers count operands, and within one elements or terms.
+#[derive(Clone, Copy)]
+enum Change {
+    Guard(Reg),
+    Operand(usize, Replaced),
+    Element(usize, usize, Replaced),
+    Base(usize, Reg),
+    Term(usize, usize, Reg),
+    /// A constant index, extended to 64 bits, goes into the offset.
+    ConstantTerm(usize, usize, i64),
+}
+
+/// What stands where the copy stood.
+#[derive(Clone, Copy)]
+enum Replaced {
+    Reg(Reg),
+    NotReg(Reg),
+    Const(u64),
+}
+
+/// Replaces what one instruction reads, which may be a copy.
+fn propagate_into<S: Listener>(
+    view: &mut View<'_, S>,
+    copies: &AvailableCopies,
+    block: Block,
+    inst: Inst,
+    found: &mut Propagation,
+) {
     let func = view.func();
-    let data = &func.insts[inst];
-    // Most instructions read no copy at all: find that out before anything is cloned.
-    let mut any = false;
-    data.for_each_use(|reg| any |= copies.lookup(reg, data.guard) != Lookup::None);
-    if !any {
+    Finder { func, copies, guard: None, found }.search(&func.insts[inst]);
+    let Propagation { done, refused } = found;
+    if done.is_empty() && refused.is_empty() {
         return;
     }
-    let mut changed = data.clone();
-    let mut done = Vec::new();
-    let mut refused = Vec::new();
-    let mut propagation = Propagation { func, copies, guard: data.guard, done: &mut done, refused: &mut refused };
-    propagation.replace_in_instruction(&mut changed);
     let before = if S::LISTENS { instruction_text(view.module(), func, inst) } else { String::new() };
-    for Replacement { copy, source } in refused {
+    for &Refusal { copy, source } in refused.iter() {
         view.miss(|func| {
             let (copy_name, source_name) = (&func.regs[copy].name, source_text(func, copy, source));
             let overwritten = copies.lookup(copy, func.insts[inst].guard) == Lookup::Overwritten(source);
@@ -100,8 +142,56 @@ fn propagate_into<S: Listener>(view: &mut View<'_, S>, copies: &AvailableCopies,
     if done.is_empty() {
         return;
     }
-    let mut rewrite = view.rewrite(|func| explain(func, block, inst, &before, &done));
-    rewrite.replace(inst, changed);
+    let mut rewrite = view.rewrite(|func| explain(func, block, inst, &before, done));
+    rewrite.update(inst, |data| {
+        // From the end, because a constant index takes its term out.
+        done.iter().rev().for_each(|one| one.change.make(data));
+        true
+    });
+}
+
+impl Change {
+    fn make(self, data: &mut InstData) {
+        match self {
+            Change::Guard(reg) => {
+                if let Some(guard) = &mut data.guard {
+                    guard.reg = reg;
+                }
+            }
+            Change::Operand(index, replaced) => data.args[index] = replaced.operand(),
+            Change::Element(index, element, replaced) => {
+                if let Operand::List(elements) = &mut data.args[index] {
+                    elements[element] = replaced.operand();
+                }
+            }
+            Change::Base(index, reg) => {
+                if let Operand::Address(address) = &mut data.args[index] {
+                    address.base = AddressBase::Reg(reg);
+                }
+            }
+            Change::Term(index, term, reg) => {
+                if let Operand::Address(address) = &mut data.args[index] {
+                    address.terms[term].0 = reg;
+                }
+            }
+            Change::ConstantTerm(index, term, value) => {
+                if let Operand::Address(address) = &mut data.args[index] {
+                    let (_, scale) = address.terms.remove(term);
+                    address.offset = address.offset.wrapping_add(value.wrapping_mul(scale));
+                }
+            }
+        }
+    }
+}
+
+impl Replaced {
+    fn operand(self) -> Operand {
+        match self {
+            Replaced::Reg(reg) => Operand::Reg(reg),
+            Replaced::NotReg(reg) => Operand::NotReg(reg),
+            Replaced::Const(bits) => Operand::Const(bits),
+        }
+    }
 }
 
 fn explain(func: &Function, block: Block, inst: Inst, before: &str, done: &[Replacement]) -> Remark {
@@ -132,112 +222,117 @@ fn source_text(func: &Function, copy: Reg, source: Source) -> String {
     }
 }
 
-/// The replacing of one instruction's operands.
-struct Propagation<'a> {
+/// The search for what one instruction may read instead.
+struct Finder<'a> {
     func: &'a Function,
     copies: &'a AvailableCopies,
     guard: Option<Guard>,
-    done: &'a mut Vec<Replacement>,
-    refused: &'a mut Vec<Replacement>,
+    found: &'a mut Propagation,
 }
 
-impl Propagation<'_> {
-    fn replace_in_instruction(&mut self, data: &mut InstData) {
-        let signature = match data.args.first() {
-            Some(Operand::List(parts)) => data.opcode.packing_signature(parts.len(), true),
-            _ if data.dsts.len() > 1 => data.opcode.packing_signature(data.dsts.len(), false),
-            _ => None,
-        }
-        .unwrap_or_else(|| data.opcode.signature());
-        for (index, operand) in data.args.iter_mut().enumerate() {
+impl Finder<'_> {
+    fn search(mut self, data: &InstData) {
+        self.found.done.clear();
+        self.found.refused.clear();
+        self.guard = data.guard;
+        let signature = data.signature();
+        for (index, operand) in data.args.iter().enumerate() {
             if let Some(kind) = signature.arg(index) {
-                self.replace_in_operand(operand, kind);
+                self.look_into_operand(operand, kind, |replaced| Change::Operand(index, replaced));
+                self.look_into_parts(operand, kind, index);
             }
         }
-        if let Some(guard) = &mut data.guard {
+        if let Some(guard) = data.guard {
             self.guard = None;
-            guard.reg = self.register(guard.reg, |_, _| true);
+            self.look_for_register(guard.reg, |_, _| true, Change::Guard);
         }
     }
 
-    fn replace_in_operand(&mut self, operand: &mut Operand, kind: ArgKind) {
-        match operand {
+    fn look_into_operand(&mut self, operand: &Operand, kind: ArgKind, change: impl Fn(Replaced) -> Change) {
+        match *operand {
             Operand::Reg(reg) => {
-                let reg = *reg;
                 let Some(source) = self.source(reg) else { return };
                 if self.fits(reg, source, kind) {
-                    self.done.push(Replacement { copy: reg, source });
-                    *operand = match source {
-                        Source::Reg(source) => Operand::Reg(source),
-                        Source::Const(bits) => Operand::Const(bits & constant_mask(kind)),
+                    let replaced = match source {
+                        Source::Reg(source) => Replaced::Reg(source),
+                        Source::Const(bits) => Replaced::Const(bits & constant_mask(kind)),
                     };
+                    self.found.done.push(Replacement { copy: reg, source, change: change(replaced) });
                 } else {
-                    self.refused.push(Replacement { copy: reg, source });
+                    self.found.refused.push(Refusal { copy: reg, source });
                 }
             }
-            Operand::NotReg(reg) => *reg = self.register(*reg, |_, _| true),
-            Operand::Address(address) => self.replace_in_address(address),
-            Operand::List(elements) => {
-                if let ArgKind::Elements(ty, _) = kind {
-                    elements.iter_mut().for_each(|element| self.replace_in_operand(element, ArgKind::LowBits(ty)));
+            Operand::NotReg(reg) => self.look_for_register(reg, |_, _| true, |reg| change(Replaced::NotReg(reg))),
+            _ => {}
+        }
+    }
+
+    fn look_into_parts(&mut self, operand: &Operand, kind: ArgKind, index: usize) {
+        match (operand, kind) {
+            (Operand::Address(address), _) => self.look_into_address(address, index),
+            (Operand::List(elements), ArgKind::Elements(ty, _)) => {
+                for (place, element) in elements.iter().enumerate() {
+                    self.look_into_operand(element, ArgKind::LowBits(ty), |replaced| {
+                        Change::Element(index, place, replaced)
+                    });
                 }
             }
-            Operand::Const(_) | Operand::Special(_) | Operand::Symbol(_) | Operand::Input(_) => {}
+            _ => {}
         }
     }
 
     /// A constant index goes into the offset; a register index keeps its extension to 64 bits.
-    fn replace_in_address(&mut self, address: &mut Address) {
-        if let AddressBase::Reg(base) = &mut address.base {
-            *base = self.register(*base, |from, to| from.ty.bits() == to.ty.bits());
+    fn look_into_address(&mut self, address: &Address, index: usize) {
+        if let AddressBase::Reg(base) = address.base {
+            let fits = |from: &RegData, to: &RegData| from.ty.bits() == to.ty.bits();
+            self.look_for_register(base, fits, |reg| Change::Base(index, reg));
         }
-        let terms = core::mem::take(&mut address.terms);
-        for (index, scale) in terms {
-            match self.source(index) {
-                Some(Source::Const(bits)) => {
-                    let ty = self.func.regs[index].ty;
-                    let shift = 64 - ty.bits();
-                    let bits = bits & ty.mask();
-                    let value = if ty.is_signed() { ((bits << shift) as i64) >> shift } else { bits as i64 };
-                    address.offset = address.offset.wrapping_add(value.wrapping_mul(scale));
-                    self.done.push(Replacement { copy: index, source: Source::Const(bits) });
-                }
-                _ => {
-                    let kept = self.register(index, |from, to| {
-                        from.ty.bits() == to.ty.bits()
-                            && (from.ty.bits() == 64 || from.ty.is_signed() == to.ty.is_signed())
-                    });
-                    address.terms.push((kept, scale));
-                }
+        for (place, &(term, _)) in address.terms.iter().enumerate() {
+            if let Lookup::Found(Source::Const(bits)) = self.copies.lookup(term, self.guard) {
+                let ty = self.func.regs[term].ty;
+                let shift = 64 - ty.bits();
+                let bits = bits & ty.mask();
+                let value = if ty.is_signed() { ((bits << shift) as i64) >> shift } else { bits as i64 };
+                let change = Change::ConstantTerm(index, place, value);
+                self.found.done.push(Replacement { copy: term, source: Source::Const(bits), change });
+            } else {
+                let fits = |from: &RegData, to: &RegData| {
+                    from.ty.bits() == to.ty.bits() && (from.ty.bits() == 64 || from.ty.is_signed() == to.ty.is_signed())
+                };
+                self.look_for_register(term, fits, |reg| Change::Term(index, place, reg));
             }
         }
     }
 
     /// What a register is a copy of; an overwritten source is noted as refused.
     fn source(&mut self, reg: Reg) -> Option<Source> {
+        if !self.copies.may_be_copy(reg) {
+            return None;
+        }
         match self.copies.lookup(reg, self.guard) {
             Lookup::Found(source) => Some(source),
             Lookup::Overwritten(source) => {
-                self.refused.push(Replacement { copy: reg, source });
+                self.found.refused.push(Refusal { copy: reg, source });
                 None
             }
             Lookup::None => None,
         }
     }
 
-    /// Replaces a register where only a register can stand.
-    fn register(&mut self, reg: Reg, fits: impl Fn(&crate::ir::RegData, &crate::ir::RegData) -> bool) -> Reg {
+    /// Looks at a place where only a register can stand.
+    fn look_for_register(
+        &mut self,
+        reg: Reg,
+        fits: impl Fn(&RegData, &RegData) -> bool,
+        change: impl Fn(Reg) -> Change,
+    ) {
         match self.source(reg) {
-            Some(Source::Reg(source)) if fits(&self.func.regs[reg], &self.func.regs[source]) => {
-                self.done.push(Replacement { copy: reg, source: Source::Reg(source) });
-                source
+            Some(source @ Source::Reg(to)) if fits(&self.func.regs[reg], &self.func.regs[to]) => {
+                self.found.done.push(Replacement { copy: reg, source, change: change(to) });
             }
-            Some(source @ Source::Reg(_)) => {
-                self.refused.push(Replacement { copy: reg, source });
-                reg
-            }
+            Some(source @ Source::Reg(_)) => self.found.refused.push(Refusal { copy: reg, source }),
             // A constant predicate is for `const-fold` to act on.
-            Some(Source::Const(_)) | None => reg,
+            Some(Source::Const(_)) | None => {}
         }
     }
 

@@ -20,8 +20,9 @@
 
 use alloc::format;
 
-use super::const_fold::ConstFold;
-use super::copy_prop::CopyProp;
+use super::available_copies::walk_with_copies;
+use super::const_fold;
+use super::copy_prop::Propagation;
 use super::dce::Dce;
 use super::simplify_cfg::SimplifyCfg;
 use super::{Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
@@ -48,8 +49,7 @@ impl Pass for GeneralOptimize {
         let max_rounds = settings.knobs.integer("max_rounds");
         for _ in 0..max_rounds {
             let before = view.rewrites();
-            run_part::<CopyProp, S>(view, settings)?;
-            run_part::<ConstFold, S>(view, settings)?;
+            propagate_and_fold(view, settings);
             run_part::<Dce, S>(view, settings)?;
             run_part::<SimplifyCfg, S>(view, settings)?;
             if view.rewrites() == before {
@@ -64,6 +64,16 @@ impl Pass for GeneralOptimize {
         }
         Ok(())
     }
+}
+
+/// Copy propagation and constant folding in one walk: a folded constant goes on to its uses at once, so that a chain of
+/// them takes one round, however long it is.
+fn propagate_and_fold<S: Listener>(view: &mut View<'_, S>, settings: &Settings) {
+    let mut propagation = Propagation::default();
+    walk_with_copies(view, |view, copies, block, inst| {
+        propagation.visit(view, copies, block, inst);
+        const_fold::visit(view, copies, block, inst, settings);
+    });
 }
 
 fn run_part<P: Pass, S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {

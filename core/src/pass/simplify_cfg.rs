@@ -27,7 +27,7 @@ use alloc::format;
 use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
 
-use super::available_copies::{AvailableCopies, Lookup, Source};
+use super::available_copies::{Lookup, Source, walk_with_copies};
 use super::{Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Place, Remark};
 use crate::ir::{Block, InstData, Op, Operand};
@@ -62,14 +62,7 @@ impl Pass for SimplifyCfg {
 
 /// Branches whose outcome is known become plain ones.
 fn make_constant_branches_plain<S: Listener>(view: &mut View<'_, S>) {
-    let (cfg, dominators) = (view.cfg(), view.dominators());
-    let mut copies = AvailableCopies::new(view.func(), cfg, dominators.clone());
-    for &block in dominators.preorder() {
-        copies.enter(view.func(), block);
-        for inst in view.func().block_insts(block) {
-            copies.define(&view.func().insts[inst]);
-        }
-        let Some(inst) = view.func().terminator(block) else { continue };
+    walk_with_copies(view, |view, copies, block, inst| {
         let data = &view.func().insts[inst];
         let known = match (data.opcode.op, data.args.first()) {
             (Op::BrIf, Some(Operand::Reg(reg))) => copies.predicate(*reg).map(usize::from).map(|taken| 1 - taken),
@@ -79,14 +72,14 @@ fn make_constant_branches_plain<S: Listener>(view: &mut View<'_, S>) {
                 Lookup::Found(Source::Const(bits)) => Some(bits as usize),
                 _ => None,
             },
-            _ => continue,
+            _ => return,
         };
         let targets = &data.targets;
         let all_one = targets.iter().all(|&target| target == targets[0]);
         let (target, why) = match known {
             Some(index) => (targets[index.min(targets.len() - 1)], "its outcome is known here"),
             None if all_one => (targets[0], "all its targets are one"),
-            None => continue,
+            None => return,
         };
         let module = view.module();
         let mut rewrite = view.rewrite(|func| {
@@ -100,7 +93,7 @@ fn make_constant_branches_plain<S: Listener>(view: &mut View<'_, S>) {
             .with("target", Fact::Block(target))
         });
         rewrite.replace(inst, InstData::branch(target));
-    }
+    });
 }
 
 /// Blocks that no entry reaches go away, one rewrite each.

@@ -25,7 +25,7 @@ mod identities;
 use alloc::format;
 use alloc::vec::Vec;
 
-use super::available_copies::AvailableCopies;
+use super::available_copies::{AvailableCopies, walk_with_copies};
 use super::{Pass, PassError, PassInfo, Settings};
 use crate::edit::Remark;
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Type};
@@ -55,24 +55,25 @@ impl Pass for ConstFold {
 
 /// One walk over the dominator tree. Gives whether an instruction went away.
 fn walk<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> bool {
-    let (cfg, dominators) = (view.cfg(), view.dominators());
-    let mut copies = AvailableCopies::new(view.func(), cfg, dominators.clone());
     let mut removed = false;
-    for &block in dominators.preorder() {
-        copies.enter(view.func(), block);
-        let mut next = view.func().layout.first_inst(block);
-        while let Some(inst) = next {
-            next = view.func().layout.next_inst(inst);
-            settle_guard(view, &copies, block, inst);
-            if view.func().inst_block(inst).is_some() {
-                fold(view, block, inst, settings.fast_math);
-                copies.define(&view.func().insts[inst]);
-            } else {
-                removed = true;
-            }
-        }
-    }
+    walk_with_copies(view, |view, copies, block, inst| removed |= !visit(view, copies, block, inst, settings));
     removed
+}
+
+/// Makes one instruction simpler. Gives whether it is still there.
+pub(super) fn visit<S: Listener>(
+    view: &mut View<'_, S>,
+    copies: &AvailableCopies,
+    block: Block,
+    inst: Inst,
+    settings: &Settings,
+) -> bool {
+    settle_guard(view, copies, block, inst);
+    let stays = view.func().inst_block(inst).is_some();
+    if stays {
+        fold(view, block, inst, settings.fast_math);
+    }
+    stays
 }
 
 /// A guard that is known to hold is dropped; an instruction whose guard never holds goes away.
@@ -95,7 +96,7 @@ fn settle_guard<S: Listener>(view: &mut View<'_, S>, copies: &AvailableCopies, b
         Remark::applied(rule, block, format!("`{text}`: `{name}` is {word} here, so {outcome}")).at(inst)
     });
     if holds {
-        rewrite.update(inst, |data| data.guard = None);
+        rewrite.update(inst, |data| data.guard.take().is_some());
     } else if let (Some(_), &[dst]) = (sole, rewrite.func().insts[inst].dsts.as_slice()) {
         let ty = rewrite.func().regs[dst].ty;
         rewrite.replace(inst, InstData::new(Opcode::mov(ty), [dst], [Operand::Const(0)]));

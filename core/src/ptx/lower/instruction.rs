@@ -177,7 +177,7 @@ impl<'a> Lowering<'a, '_> {
         Ok((signature, &inst.operands))
     }
 
-    pub(super) fn destinations(&mut self, first: &Source<'a>, signature: &Signature) -> Lowered<SmallVec<[Reg; 1]>> {
+    pub(super) fn destinations(&mut self, first: &Source<'a>, signature: &Signature) -> Lowered<SmallVec<[Reg; 2]>> {
         let names: SmallVec<[&'a str; 4]> = match &first.kind {
             OperandKind::Name(name) => SmallVec::from_slice(&[*name]),
             OperandKind::Pair(first, second) if *second == "_" => SmallVec::from_slice(&[*first]),

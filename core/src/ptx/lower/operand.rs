@@ -6,7 +6,6 @@ use crate::ir::{Address, AddressBase, ArgKind, InstData, Op, Opcode, Operand, Re
 use crate::ptx::syntax::{Operand as Source, OperandKind};
 use alloc::boxed::Box;
 use alloc::format;
-use alloc::vec::Vec;
 use smallvec::SmallVec;
 
 impl<'a> Lowering<'a, '_> {
@@ -36,8 +35,8 @@ impl<'a> Lowering<'a, '_> {
                 if elements.len() != usize::from(count) {
                     return Err(self.error("ptx-operands", &format!("expected {count} elements in braces")));
                 }
-                let parts = elements.iter().map(|element| self.low_bits(element, ty)).collect::<Lowered<Vec<_>>>()?;
-                Ok(Operand::List(parts.into()))
+                let parts = elements.iter().map(|element| self.low_bits(element, ty)).collect::<Lowered<_>>()?;
+                Ok(Operand::List(Box::new(parts)))
             }
             ArgKind::Texture | ArgKind::Input | ArgKind::Cycles => {
                 Err(self.error("ptx-operands", "unexpected operand"))

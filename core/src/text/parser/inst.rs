@@ -20,7 +20,7 @@ use super::{Parser, Result};
 
 /// The destinations of an instruction and where they stand.
 struct Destinations {
-    regs: SmallVec<[Reg; 1]>,
+    regs: SmallVec<[Reg; 2]>,
     span: Span,
 }
 

@@ -283,7 +283,7 @@ impl<'a> Parser<'a> {
                 }
                 let elements: Result<Vec<Operand>> =
                     raw.into_iter().map(|element| self.operand(body, element, ArgKind::LowBits(ty))).collect();
-                Ok(Operand::List(elements?.into()))
+                Ok(Operand::List(Box::new(elements?.into())))
             }
             (_, kind) => Err(self.wrong_operand(span, &describe_kind(kind))),
         }
