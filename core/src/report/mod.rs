@@ -24,5 +24,6 @@ mod simulate;
 
 pub use optimize::{FactReport, OptimizeReport, PassReport, RemarkReport};
 pub use simulate::{
-    EdgeReport, Element, PathReport, ProfileReport, SimulateReport, Wanted, ZeroReport, find_kernel, measure, simulate,
+    DUMP_LIMIT, EdgeReport, Element, PathReport, ProfileReport, SimulateReport, Wanted, ZeroReport, find_kernel,
+    measure, simulate,
 };

@@ -104,6 +104,9 @@ pub struct Wanted {
     pub profile: bool,
 }
 
+/// Elements of memory that one report shows.
+pub const DUMP_LIMIT: u64 = 1 << 22;
+
 /// Warp instructions between two looks at the clock.
 const SLICE: u64 = 1 << 16;
 
@@ -119,6 +122,11 @@ pub fn simulate(
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<SimulateReport, SimError> {
     let mut simulation = launch(module, kernel, settings, machine)?;
+    let elements_held = simulation.element_count();
+    if wanted.dump && elements_held > DUMP_LIMIT {
+        let message = format!("at most {DUMP_LIMIT} elements of memory are shown; this launch has {elements_held}");
+        return Err(SimError::new(ErrorKind::Limit, message));
+    }
     let mut profile = None;
     if wanted.profile {
         let mut collector = Collector::new(module, simulation.program());

@@ -263,6 +263,11 @@ impl<R: Reconvergence> Simulation<R> {
         bytes.fold(0xCBF2_9CE4_8422_2325, |state, &byte| (state ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3))
     }
 
+    /// Elements of all buffers and globals: what [`Simulation::dump`] gives.
+    pub fn element_count(&self) -> u64 {
+        self.written_regions().map(|region| region.bytes.len() as u64 / u64::from(region.ty.bytes())).sum()
+    }
+
     /// The contents of all buffers and globals.
     pub fn dump(&self) -> Vec<BufferDump> {
         let dump = |region: &Region| {

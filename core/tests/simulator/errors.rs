@@ -214,3 +214,21 @@ fn settings_say_what_they_take() {
         assert!(error.contains(expected), "`{text}`: {error}");
     }
 }
+
+#[cfg(feature = "serde")]
+#[test]
+fn a_report_shows_a_limited_amount_of_memory() {
+    use warpscope_core::machine::Machine;
+    use warpscope_core::report::{Wanted, simulate};
+    let source = "kernel k(x: ptr.global) {\nentry:\n    ret\n}\nlaunch k {\n    x = buffer u8[5000000] const 1\n}\n";
+    let module = warpscope_core::verify::check(source).module;
+    let kernel = module.func_by_name("k").expect("the kernel");
+    let run = |dump| {
+        let wanted = Wanted { dump, profile: false };
+        simulate(&module, kernel, &Settings::default(), Machine::Unit, wanted, &mut || true)
+    };
+    assert!(run(false).is_ok());
+    let error = run(true).expect_err("five million elements");
+    assert_eq!(error.kind, ErrorKind::Limit);
+    assert!(error.message.contains("4194304"), "{error}");
+}
