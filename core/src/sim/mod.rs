@@ -7,20 +7,22 @@
 //!
 //! Arithmetic is PTX's, to the bit. Where PTX leaves a choice, or bounds an error and not the bits, this holds:
 //!
-//! - *Approximate functions.* `sin cos ex2 lg2 rsqrt` of f32 are the double-precision function of the `libm` crate, rounded
-//!   once; `rsqrt.f64` is one over the root, each rounded. `div sqrt rcp` are correctly rounded in all their forms. See
-//!   [`arith::approx`].
+//! - *Approximate functions.* `sin cos ex2 lg2 rsqrt` of f32 are the double-precision function of the `libm` crate,
+//!   rounded once; `rsqrt.f64` is one over the root, each rounded. `div sqrt rcp` are correctly rounded in all their
+//!   forms. See [`arith::approx`].
 //! - *NaN* is one value wherever its bits can be seen: 0x7FFF, 0x7FFFFFFF, 0x7FFFFFFFFFFFFFFF.
-//! - *Integer division and remainder* by zero give all ones; the least number by -1 wraps (quotient) or gives 0 (remainder).
+//! - *Integer division and remainder* by zero give all ones; the least number by -1 wraps (quotient) or gives 0
+//!   (remainder).
 //! - *Registers* that no path has assigned are 0, and so are shared and local memory at their start.
 //! - *Textures* are loads: the texel whose column and row the coordinates fall into, clamped to the edge, nothing
 //!   interpolated. Coordinates count texels.
 //! - *Atomics* of one warp happen in lane order, warps in the order in which they issue.
-//! - *Votes, matches and shuffles* see the active lanes that the asking lane's member mask names; nobody waits for others.
-//!   A shuffle from anybody else gives the asking lane's own value.
-//! - *Barriers* count every thread of the block: one that has ended, or stands at another barrier, never comes, and a block
-//!   that can never go on is an error that names the barrier's block.
-//! - *Addresses*: nothing is clamped; an access outside its buffer ends the launch, except for `ld.spec`, which gives 0.
+//! - *Votes, matches and shuffles* see the active lanes that the asking lane's member mask names; nobody waits for
+//!   others. A shuffle from anybody else gives the asking lane's own value.
+//! - *Barriers* count every thread of the block: one that has ended, or stands at another barrier, never comes, and a
+//!   block that can never go on is an error that names the barrier's block.
+//! - *Addresses*: nothing is clamped; an access outside its buffer ends the launch, except for `ld.spec`, which gives
+//!   0.
 //! - *Draws* of an `input` depend on seed, input, thread and the number of the draw alone: [`random`].
 //!
 //! Bounds: fuel in warp instructions, [`MEMORY_LIMIT`] bytes of buffers and globals, [`THREAD_LIMIT`] threads,

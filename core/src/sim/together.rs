@@ -96,8 +96,13 @@ pub fn run(site: &WarpSite, file: &mut LaneFile, frame: FrameBase, mask: u32, wa
             for_each_lane(mask, |lane| values[lane] = operand(file, 0, lane));
             for_each_lane(mask, |lane| {
                 let members = members(file, lane);
+                // Whether all are equal is the same for all lanes of a mask, also for one that its own mask leaves out.
+                let value = match site.op {
+                    Op::MatchAll => values[members.trailing_zeros() as usize & 31],
+                    _ => values[lane],
+                };
                 let mut equal = 0u32;
-                for_each_lane(members, |other| equal |= u32::from(values[other] == values[lane]) << other);
+                for_each_lane(members, |other| equal |= u32::from(values[other] == value) << other);
                 let all = equal == members;
                 results[lane] = u64::from(if site.op == Op::MatchAny || all { equal } else { 0 });
                 flags |= u32::from(all) << lane;

@@ -5,6 +5,7 @@ use super::exact::{self, DIRECTIONS, Direction, F32, F64, Format};
 use super::operands::{check, check_on, computed, width};
 use std::collections::BTreeSet;
 use warpscope_core::ir::{Cmp, FLAG_NAMES, Op, Opcode, Rounding, SpellingError, Type};
+use warpscope_core::sim::arith::approx;
 use warpscope_core::sim::lanes::select;
 
 const INTEGERS: [&str; 6] = ["u16", "s16", "u32", "s32", "u64", "s64"];
@@ -417,6 +418,16 @@ fn approximate_functions_are_libms_rounded_once() {
                 flush(defined)
             });
         }
+    }
+    // Single-precision functions would differ in one number of some thousands.
+    for step in 0..40_000 {
+        let x = step as f32 * 0.000_7 - 14.0;
+        assert_eq!(approx::sin(x).to_bits(), (libm::sin(x.into()) as f32).to_bits(), "sin {x}");
+        assert_eq!(approx::cos(x).to_bits(), (libm::cos(x.into()) as f32).to_bits(), "cos {x}");
+        assert_eq!(approx::ex2(x).to_bits(), (libm::exp2(x.into()) as f32).to_bits(), "ex2 {x}");
+        assert_eq!(approx::lg2(x.abs()).to_bits(), (libm::log2(x.abs().into()) as f32).to_bits(), "lg2 {x}");
+        let root = 1.0 / f64::from(x.abs()).sqrt();
+        assert_eq!(approx::rsqrt32(x.abs()).to_bits(), (root as f32).to_bits(), "rsqrt {x}");
     }
     check("$ = rsqrt.approx.f64 a", &["f64"], "f64", |x| F64.canonical((1.0 / f64::from_bits(x[0]).sqrt()).to_bits()));
 }

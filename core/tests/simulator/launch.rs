@@ -281,6 +281,8 @@ fn functions_draw_from_the_same_sequence() {
     let through_calls = run(source).buffer("r").to_vec();
     let by_itself = run(&source.replace("call next()", "in.u32 x")).buffer("r").to_vec();
     assert_eq!(through_calls, by_itself);
+    let distinct: std::collections::BTreeSet<u64> = by_itself.into_iter().collect();
+    assert_eq!(distinct.len(), 3, "each draw is another one");
     // Only a function declares it: the launch may say what it draws nevertheless.
     let only = run("func next() -> u32 {\n    input z: u32\nentry:\n    v = in.u32 z\n    ret v\n}\n\
                     kernel k(r: ptr.global) {\nentry:\n    b = call next()\n    st.global.u32 r[0], b\n    exit\n}\n\

@@ -273,10 +273,15 @@ fn atomics_of_every_operation_and_type_take_lanes_in_order() {
 fn check_atomic(op: &str, ty: &str, space: &str) {
     const LANES: usize = 24;
     let mut draws = Draws::new(op.len() as u64 * 100 + ty.len() as u64);
-    let mut column = |len: usize| -> Vec<u64> {
-        // Few different numbers, so that a comparison sometimes succeeds.
-        (0..len).map(|at| if op == "cas" && at % 4 != 0 { draws.bits() % 3 } else { draws.value(ty) }).collect()
-    };
+    let mut column =
+        |len: usize| -> Vec<u64> {
+            // Few different numbers, so that a comparison sometimes succeeds.
+            (0..len)
+                .map(|at| {
+                    if matches!(op, "cas" | "inc" | "dec") && at % 4 != 0 { draws.bits() % 3 } else { draws.value(ty) }
+                })
+                .collect()
+        };
     let (start, first, second) = (column(4), column(LANES), column(LANES));
     let list = |values: &[u64]| values.iter().map(|v| format!("{v:#x}")).collect::<Vec<_>>().join(", ");
     let second_operand = if op == "cas" { ", b" } else { "" };

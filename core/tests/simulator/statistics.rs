@@ -238,7 +238,17 @@ fn the_first_level_keeps_sectors_and_forgets_the_oldest_line() {
     assert_eq!(hits(&(load(0) + "    st.global.u32 x[0], 5\n" + &load(0))), 1);
     assert_eq!(hits(&("    st.global.u32 x[0], 5\n".to_string() + &load(0))), 0);
     assert_eq!(hits(&(load(0) + "    red.global.add.u32 x[0], 5\n" + &load(0))), 0);
-    // 192 KiB hold 1536 lines. One line more, in turn, and each is forgotten just before it is wanted again.
+    // 192 KiB hold 1536 lines. With all of them there and the first one read again, the next new line takes the second
+    // one's place.
+    let source = "kernel k(x: ptr.global) {\nentry:\n    k = mov.u32 0\n    br fill\nfill:\n    v = ld.global.u32 x[32*k]\n    \
+                  k = add.u32 k, 1\n    p = setp.lt.u32 k, 1536\n    br p, fill, behind\nbehind:\n    \
+                  v = ld.global.u32 x[0]\n    v = ld.global.u32 x[49152]\n    v = ld.global.u32 x[0]\n    \
+                  v = ld.global.u32 x[32]\n    exit\n}\nlaunch k {\n    x = buffer u32[49184] iota\n}\n";
+    let result = run_on(Machine::Ampere, source, &[]).result;
+    let hits: Vec<u64> =
+        result.instructions.iter().filter(|inst| inst.block == "behind").map(|inst| inst.l1_hits).collect();
+    assert_eq!(hits, [1, 0, 1, 0, 0]);
+    // One line more, in turn, and each is forgotten just before it is wanted again.
     for (lines, expected) in [(1536, 1536), (1537, 0)] {
         let source = format!(
             "kernel k(x: ptr.global) {{\nentry:\n    k = mov.u32 0\n    round = mov.u32 0\n    br next\nnext:\n    \

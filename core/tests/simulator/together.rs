@@ -137,24 +137,28 @@ fn votes() {
 
 #[test]
 fn matches() {
-    let equal = |warp: &Warp, lane: usize| -> (u64, bool) {
+    let value = |warp: &Warp, lane: usize| warp.operands[lane][0];
+    let equal = |warp: &Warp, lane: usize| {
+        mask_of(warp.members(lane).into_iter().filter(|&other| value(warp, other) == value(warp, lane)))
+    };
+    let all = |warp: &Warp, lane: usize| {
         let members = warp.members(lane);
-        let equal: Vec<usize> =
-            members.iter().copied().filter(|&other| warp.operands[other][0] == warp.operands[lane][0]).collect();
-        let all = equal.len() == members.len();
-        (mask_of(equal.into_iter()), all)
+        members.iter().all(|&other| value(warp, other) == value(warp, members[0]))
     };
     for (sync, masks) in [("", false), (".sync", true)] {
         let m = if masks { ", m" } else { "" };
-        check(&format!("$ = match.any{sync}.b32 a{m}"), masks, |warp, lane| equal(warp, lane).0);
+        check(&format!("$ = match.any{sync}.b32 a{m}"), masks, equal);
         let wide = "w = cvt.u64.u32 a\nw = shl.b64 w, 32\n";
-        check(&format!("{wide}$ = match.any{sync}.b64 w{m}"), masks, |warp, lane| equal(warp, lane).0);
+        check(&format!("{wide}$ = match.any{sync}.b64 w{m}"), masks, equal);
         check(&format!("$ = match.all{sync}.b32 a{m}"), masks, |warp, lane| {
-            let (mask, all) = equal(warp, lane);
-            if all { mask } else { 0 }
+            if all(warp, lane) { mask_of(warp.members(lane).into_iter()) } else { 0 }
         });
         check(&format!("{{t, e}} = match.all{sync}.b32 a{m}\n$ = selp.u32 1, 0, e"), masks, |warp, lane| {
-            u64::from(equal(warp, lane).1)
+            u64::from(all(warp, lane))
+        });
+        // Equal values everywhere.
+        check(&format!("f = mov.u32 5\n$ = match.all{sync}.b32 f{m}"), masks, |warp, lane| {
+            mask_of(warp.members(lane).into_iter())
         });
     }
 }
