@@ -316,10 +316,10 @@ bitflags::bitflags! {
 
 /// The spelling of each flag, without a dot.
 pub const FLAG_NAMES: &[(Flags, &str)] = &[
-    (Flags::FTZ, "ftz"),
-    (Flags::SAT, "sat"),
     (Flags::APPROX, "approx"),
     (Flags::FULL, "full"),
+    (Flags::FTZ, "ftz"),
+    (Flags::SAT, "sat"),
     (Flags::CC, "cc"),
     (Flags::HI, "hi"),
     (Flags::VOLATILE, "volatile"),

@@ -12,6 +12,15 @@ impl Writer<'_> {
     /// An operand at a position of that kind.
     pub fn argument(&mut self, operand: &Operand, kind: ArgKind) -> Written<String> {
         match kind {
+            ArgKind::Value(Type::F16) | ArgKind::LowBits(Type::F16) | ArgKind::Any(Type::F16)
+                if matches!(operand, Operand::Const(_)) =>
+            {
+                // PTX has no literals of that type.
+                let temporary = self.temporary(Type::B16);
+                let bits = self.value(operand, Type::F16)?;
+                self.line(&format!("mov.b16 {temporary}, {bits};"));
+                Ok(temporary)
+            }
             ArgKind::Value(ty) | ArgKind::LowBits(ty) | ArgKind::Any(ty) => self.value(operand, ty),
             ArgKind::Predicate => self.predicate(operand),
             ArgKind::Elements(ty, _) => {
