@@ -213,3 +213,17 @@ fn the_oracle_sees_lanes_differ() {
     assert_eq!(run.run_watched(u64::MAX, &mut oracle), Ok(Progress::Done));
     assert!(oracle.broken.is_some_and(|broken| broken.starts_with("the result `a`")));
 }
+
+#[test]
+fn lanes_that_go_to_one_place_do_not_part() {
+    let source = "kernel k() {\nentry:\n    p = setp.lt.u32 %laneid, 3\n    br p, out, out\nout:\n    ret\n}\nlaunch k {\n    \
+                  block 32\n}\n";
+    let module = warpscope_core::verify::check(source).module;
+    let kernel = module.func_by_name("k").expect("the kernel");
+    let mut run =
+        Simulation::<SimtStack>::new(&module, kernel, &module.launches[0], &Settings::default(), Machine::Unit)
+            .expect("a launch");
+    assert_eq!(run.run(u64::MAX), Ok(Progress::Done));
+    let result = run.result();
+    assert_eq!((result.divergent_branches, result.warp_instructions), (0, 3));
+}

@@ -31,21 +31,23 @@ pub struct Frequencies {
 impl Frequencies {
     /// How often a loop is taken to run each time it is entered.
     pub const ITERATIONS: f64 = 8.0;
-    /// Frequencies stop growing here, so that no nest of loops is infinitely frequent.
-    pub const MAX: f64 = 1e15;
+    /// Frequencies stop growing here, so that no nest of loops is infinitely frequent: more than 300 loops deep.
+    pub const MAX: f64 = 1e300;
+    /// What control can reach is never less frequent: behind a nest that was too deep, nothing would seem to run.
+    pub const MIN: f64 = 1e-300;
 
     /// The frequencies of a graph.
     pub fn compute(cfg: &Cfg, loops: &Loops) -> Frequencies {
         let mut probabilities = vec![0.0; cfg.edge_count()];
         for &block in cfg.reverse_postorder() {
             let weight = |edge: Edge| {
-                let mut weight = 1.0;
+                let mut weight: f64 = 1.0;
                 let mut inner = loops.innermost(block);
                 while let Some(left) = inner.filter(|&left| !loops.contains(left, cfg.target(edge))) {
                     weight /= Frequencies::ITERATIONS - 1.0;
                     inner = loops[left].parent;
                 }
-                weight
+                weight.max(Frequencies::MIN)
             };
             let total: f64 = cfg.out_edges(block).map(weight).sum();
             cfg.out_edges(block).for_each(|edge| probabilities[edge.index()] = weight(edge) / total);
@@ -57,6 +59,7 @@ impl Frequencies {
             if loops.headed_by(block).is_some() {
                 blocks[block.index()] = (blocks[block.index()] * Frequencies::ITERATIONS).min(Frequencies::MAX);
             }
+            blocks[block.index()] = blocks[block.index()].max(Frequencies::MIN);
             let leaving = blocks[block.index()];
             for edge in cfg.out_edges(block).filter(|&edge| !cfg.is_retreating(edge)) {
                 blocks[cfg.target(edge).index()] += leaving * probabilities[edge.index()];

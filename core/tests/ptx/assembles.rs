@@ -118,6 +118,23 @@ fn programs_written_by_hand_assemble() {
     }
 }
 
+/// The golden programs that say how each family of opcodes is written.
+#[test]
+fn every_family_of_opcodes_assembles() {
+    let Some(ptxas) = assembler() else { return };
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/opcodes");
+    let mut families = 0;
+    for entry in std::fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("readable").path();
+        let Some(name) = path.file_stem().filter(|_| path.extension().is_some()) else { continue };
+        let golden = std::fs::read_to_string(&path).expect("readable");
+        let (source, _) = golden.split_once("// ----").expect("a golden file");
+        assemble(&ptxas, &format!("opcodes.{}", name.display()), &export(&text::parse(source).module).text);
+        families += 1;
+    }
+    assert!(families > 10, "{families}");
+}
+
 #[test]
 fn a_load_that_must_not_fault_is_an_ordinary_one_with_a_warning() {
     let source =

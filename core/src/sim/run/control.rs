@@ -30,7 +30,8 @@ impl<R: Reconvergence> Simulation<R> {
         let condition = self.file.predicates[frame.at(inst.slots.f) as usize] ^ inst.slots.flip;
         let (on_true, on_false) = (mask & condition, mask & !condition);
         let Slots { a, b, c, .. } = inst.slots;
-        if on_false == 0 {
+        // Lanes that go to one place do not part, whatever they read.
+        if on_false == 0 || a == b {
             self.advance(slot, pc, a, watcher);
         } else if on_true == 0 {
             self.advance(slot, pc, b, watcher);
