@@ -154,15 +154,56 @@ export interface Profile {
   zeros: ({ block: string; register: string; write: number; zero_lanes: number; zero_warps: number } & Count)[];
 }
 
+/** What a block, an instruction or the whole launch has cost. */
+export interface Statistics {
+  /** Cycles of the scheduler: one for each issue, and those idle before and during it. */
+  cycles: number;
+  /** Of these, cycles without an issue, by cause: `arithmetic`, `memory`, `issue`, `barrier`. */
+  idle_cycles: Record<string, number>;
+  /** Issues by number of active lanes, from 0 to the warp size. */
+  occupancy: number[];
+}
+
+/** What all instructions of a block have cost together. */
+export interface BlockStatistics extends Statistics {
+  /** Executions of its branch whose lanes parted. */
+  divergent: number;
+  /** Warp-level loads and stores by space. */
+  loads: Record<string, number>;
+  stores: Record<string, number>;
+  /** 32-byte sectors that its accesses asked for, and those that the first-level cache had. */
+  sectors: number;
+  l1_hits: number;
+  /** Passes over the banks of shared memory beyond the first of each request. */
+  bank_conflicts: number;
+}
+
+/** What one instruction has cost. */
+export interface InstructionStatistics extends Statistics {
+  function: string;
+  block: string;
+  /** Its place in the block, from 0. */
+  index: number;
+  opcode: string;
+  issues: number;
+  /** Active lanes, summed over issues. */
+  lanes: number;
+  /** For a branch: executions whose lanes parted. */
+  divergent: number;
+  /** For an access: issues with at least one active lane. */
+  requests: number;
+  sectors: number;
+  l1_hits: number;
+  bank_conflicts: number;
+}
+
 /** What a run found. Numbers that JSON has not are the strings `nan`, `inf` and `-inf`. */
-export interface Simulated {
+export interface Simulated extends Statistics {
   kernel: string;
   machine: string;
   seed: number;
   warp_size: number;
   warps: number;
-  /** Time of the whole launch on one multiprocessor. */
-  cycles: number;
   warp_instructions: number;
   /** Active lanes, summed over the warp instructions. */
   thread_instructions: number;
@@ -174,8 +215,18 @@ export interface Simulated {
   global_store_transactions: number;
   global_loads: number;
   global_stores: number;
+  /** By label. */
   blocks: Record<string, { issues: number; lanes: number }>;
-  instructions: Record<string, unknown>[];
+  block_statistics: Record<string, BlockStatistics>;
+  /** In text order, the kernel's first. */
+  instructions: InstructionStatistics[];
+  /** Warp-level loads and stores by space. */
+  loads: Record<string, number>;
+  stores: Record<string, number>;
+  sectors_per_request: number;
+  shared_bank_conflicts: number;
+  /** Sectors that the first-level cache had. */
+  l1_hits: number;
   /** Of the bytes of all buffers and globals at the end. */
   result_hash: string;
   /** Only with `dump`: the elements of each buffer. */

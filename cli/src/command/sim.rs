@@ -110,12 +110,21 @@ fn table(result: &RunResult) -> String {
     }
     line("result hash", result.result_hash.clone());
     let width = result.blocks.keys().map(String::len).max().unwrap_or(0).max("block".len());
-    let _ = writeln!(text, "\n{:<width$}  {:>12}  {:>12}  {:>10}", "block", "issues", "lanes", "efficiency");
-    for (label, block) in &result.blocks {
+    let _ = writeln!(
+        text,
+        "\n{:<width$}  {:>12}  {:>12}  {:>10}  {:>12}  {:>10}  {:>10}  {:>10}",
+        "block", "issues", "lanes", "efficiency", "cycles", "divergent", "sectors", "conflicts"
+    );
+    for ((label, block), statistics) in result.blocks.iter().zip(result.block_statistics.values()) {
         let possible = block.issues * u64::from(result.warp_size);
         let efficiency = if possible == 0 { 0.0 } else { block.lanes as f64 / possible as f64 * 100.0 };
-        let (issues, lanes) = (block.issues, block.lanes);
-        let _ = writeln!(text, "{label:<width$}  {issues:>12}  {lanes:>12}  {efficiency:>8.1} %");
+        let (issues, lanes, cycles) = (block.issues, block.lanes, statistics.cycles);
+        let (divergent, sectors, conflicts) = (statistics.divergent, statistics.sectors, statistics.bank_conflicts);
+        let _ = writeln!(
+            text,
+            "{label:<width$}  {issues:>12}  {lanes:>12}  {efficiency:>8.1} %  {cycles:>12}  {divergent:>10}  \
+             {sectors:>10}  {conflicts:>10}"
+        );
     }
     text
 }
