@@ -1,7 +1,10 @@
 //! Time on the `unit` machine, counted by hand: each instruction issues in one cycle and answers in the next.
 
-use super::{run, try_run};
-use warpscope_core::sim::ErrorKind;
+use super::{run, try_run, try_run_on};
+use std::collections::BTreeSet;
+use warpscope_core::machine::Machine;
+use warpscope_core::sim::{ErrorKind, Progress, Settings, Simulation};
+use warpscope_core::verify::check;
 
 fn chain(block: u32) -> String {
     format!(
@@ -42,4 +45,73 @@ fn fuel_counts_warp_instructions() {
     assert!(error.message.contains("1000"), "{error}");
     assert_eq!(try_run(&chain(32), &["fuel=4"]).map(|outcome| outcome.result.cycles), Ok(4), "exactly enough");
     assert_eq!(try_run(&chain(32), &["fuel=3"]).err().map(|error| error.kind), Some(ErrorKind::Fuel));
+}
+
+/// The scheduler goes round: the k-th number that a warp takes is behind the k-th of the warps in front of it.
+#[test]
+fn warps_issue_in_turn() {
+    let takes: String = (0..5)
+        .map(|k| format!("    v = atom.global.add.u32 n[0], 1\n    @first st.global.u32 r[5*w + {k}], v\n"))
+        .collect();
+    let source = format!(
+        "kernel k(n: ptr.global, r: ptr.global) {{\nentry:\n    w = mov.u32 %warpid\n    \
+         first = setp.eq.u32 %laneid, 0\n{takes}    exit\n}}\n\
+         launch k {{\n    warp 8\n    block 24\n    n = buffer u32[1] const 0\n    r = buffer u32[15] const 0\n}}\n"
+    );
+    let expected: Vec<u64> = (0..3).flat_map(|warp| (0..5).map(move |k| 8 * (3 * k + warp))).collect();
+    assert_eq!(run(&source).buffer("r"), expected);
+}
+
+/// Blocks wait outside until one that is done makes room: for its threads, its shared memory, or its place.
+#[test]
+fn blocks_become_resident_as_the_machine_has_room() {
+    // Ampere: mov at 0, add at 4, exit at 5; a second warp fits in between and ends at 8.
+    let source = "kernel k() {\n    shared t: u8[]\nentry:\n    a = mov.u32 1\n    b = add.u32 a, 1\n    exit\n}\n\
+                  launch k {\n    grid 2\n    block 32\n    shared 1024\n}\n";
+    let cycles = |machine, settings: &[&str]| {
+        try_run_on(machine, source, settings).unwrap_or_else(|error| panic!("{error}")).result.cycles
+    };
+    assert_eq!(cycles(Machine::Ampere, &[]), 8);
+    assert_eq!(cycles(Machine::Ampere, &["shared=80000"]), 8, "two blocks share 164 KiB");
+    assert_eq!(cycles(Machine::Ampere, &["shared=100000"]), 2 * 6, "one after the other");
+    let module = check(source).module;
+    let kernel = module.func_by_name("k").expect("the kernel");
+    let resident = |machine, settings: &[&str]| {
+        let mut chosen = Settings::default();
+        settings.iter().for_each(|text| chosen.set(text).expect("a setting"));
+        let run: Simulation =
+            Simulation::new(&module, kernel, &module.launches[0], &chosen, machine).expect("a launch");
+        let blocks: BTreeSet<[u32; 3]> = run.resident_warps().iter().map(|warp| warp.block).collect();
+        assert_eq!(blocks.iter().map(|block| block[0]).max(), Some(blocks.len() as u32 - 1), "in the grid's order");
+        (blocks.len(), run.resident_warps().len())
+    };
+    assert_eq!(resident(Machine::Ampere, &["grid=100"]), (32, 32));
+    assert_eq!(resident(Machine::Ampere, &["grid=100", "block=1024"]), (2, 64));
+    assert_eq!(resident(Machine::Ampere, &["grid=100", "block=160"]), (12, 60));
+    assert_eq!(resident(Machine::Turing, &["grid=100"]), (16, 16));
+    assert_eq!(resident(Machine::Turing, &["grid=100", "block=1024"]), (1, 32));
+    assert_eq!(resident(Machine::Ampere, &["grid=3"]), (3, 3));
+}
+
+/// One launch, one run: the same counts and the same memory again, and with other budgets a step.
+#[test]
+fn a_run_is_a_function_of_its_launch() {
+    let source = "kernel k(r: ptr.global) {\n    input p: pred\nentry:\n    i = mad.u32 %ctaid, %ntid, %tid\n    \
+                  n = mov.u32 0\n    br again\nagain:\n    q = in.pred p\n    n = add.u32 n, 1\n    br q, again, done\n\
+                  done:\n    st.global.u32 r[i], n\n    exit\n}\n\
+                  launch k {\n    grid 4\n    block 64\n    p = draws true 0.8\n    r = buffer u32[256] const 0\n}\n";
+    let whole = try_run_on(Machine::Hopper, source, &["seed=3"]).unwrap_or_else(|error| panic!("{error}")).result;
+    let module = check(source).module;
+    let kernel = module.func_by_name("k").expect("the kernel");
+    for budget in [1, 7, 1000] {
+        let settings = Settings { seed: Some(3), ..Settings::default() };
+        let mut run: Simulation =
+            Simulation::new(&module, kernel, &module.launches[0], &settings, Machine::Hopper).expect("a launch");
+        while run.run(budget) == Ok(Progress::Running) {
+            let issued = run.issued();
+            assert_eq!(run.next_warp().is_some(), run.next_warp().is_some(), "looking changes nothing");
+            assert_eq!(run.issued(), issued);
+        }
+        assert_eq!(run.result(), whole, "{budget} instructions at a time");
+    }
 }
