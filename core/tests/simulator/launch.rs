@@ -283,6 +283,12 @@ fn functions_draw_from_the_same_sequence() {
     assert_eq!(through_calls, by_itself);
     let distinct: std::collections::BTreeSet<u64> = by_itself.into_iter().collect();
     assert_eq!(distinct.len(), 3, "each draw is another one");
+    // A uniform one stays uniform in the kernel, whatever some lanes draw elsewhere.
+    let uniform = run("func next() -> u32 {\n    input x: u32 uniform\nentry:\n    v = in.u32 x\n    ret v\n}\n\
+                       kernel k(r: ptr.global) {\n    input x: u32 uniform\nentry:\n    i = mov.u32 %tid\n    \
+                       p = setp.lt.u32 i, 5\n    @p b = call next()\n    a = in.u32 x\n    st.global.u32 r[i], a\n    exit\n}\n\
+                       launch k {\n    block 32\n    x = draws random(0, 1000000)\n    r = buffer u32[32] const 0\n}\n");
+    assert!(uniform.buffer("r").windows(2).all(|pair| pair[0] == pair[1]));
     // Only a function declares it: the launch may say what it draws nevertheless.
     let only = run("func next() -> u32 {\n    input z: u32\nentry:\n    v = in.u32 z\n    ret v\n}\n\
                     kernel k(r: ptr.global) {\nentry:\n    b = call next()\n    st.global.u32 r[0], b\n    exit\n}\n\

@@ -16,8 +16,8 @@ use super::{
 };
 use crate::graph::{Cfg, PostDominators};
 use crate::ir::{
-    Address, AddressBase, ArgKind, Array, Block, Flags, Func, Function, Global, Inst, InstData, Module, Op, Operand,
-    ParamType, Reg, Space, Symbol, Type,
+    Address, AddressBase, ArgKind, Array, Block, Flags, Func, Function, Global, InputData, Inst, InstData, Module, Op,
+    Operand, ParamType, Reg, Space, Symbol, Type,
 };
 use crate::machine::{Machine, OpClass};
 use crate::sim::error::{ErrorKind, SimError};
@@ -137,8 +137,8 @@ struct Builder<'a> {
     /// By function: the pc of each block.
     block_pcs: Vec<BTreeMap<Block, u32>>,
     constants: BTreeMap<(u64, bool), u32>,
-    /// By input: the counter of its draws.
-    counters: BTreeMap<String, u32>,
+    /// By input, and by function where it is uniform: the counter of its draws.
+    counters: BTreeMap<(String, Option<usize>), u32>,
     program: Program,
 }
 
@@ -277,17 +277,14 @@ impl<'a> Builder<'a> {
     }
 
     /// The counter of an input's draws. Functions that declare an input of one name draw from one sequence, as a launch
-    /// gives it one line.
-    fn counter(&mut self, input: &str) -> u32 {
-        match self.counters.get(input) {
-            Some(&counter) => counter,
-            None => {
-                let counter = self.program.counters;
-                self.program.counters += 1;
-                self.counters.insert(input.to_string(), counter);
-                counter
-            }
-        }
+    /// gives it one line. A uniform one has a sequence in each function: what is uniform in a kernel must stay so whatever
+    /// some of its lanes draw in a function that they call.
+    fn counter(&mut self, index: usize, input: &InputData) -> u32 {
+        let key = (input.name.clone(), input.uniform.then_some(index));
+        *self.counters.entry(key).or_insert_with(|| {
+            self.program.counters += 1;
+            self.program.counters - 1
+        })
     }
 
     fn constant(&mut self, bits: u64, wide: bool) -> u32 {
@@ -862,7 +859,7 @@ impl Decoder<'_, '_> {
         let dst = self.dst(reg, declared.ty)?;
         decoded.kind = Kind::Draw;
         decoded.side = self.builder.program.draws.len() as u32;
-        let counter = self.builder.counter(&declared.name);
+        let counter = self.builder.counter(self.index, declared);
         self.builder.program.draws.push(DrawSite {
             name: declared.name.clone(),
             ty: declared.ty,
