@@ -9,7 +9,8 @@
 //! which the first program itself fails says nothing and is skipped. NaN is one value wherever its bits are visible, so
 //! elements are compared bit by bit, or within a relative tolerance for passes that may reassociate.
 //!
-//! Cost: two runs a trial, each with its own fuel; making a counterexample smaller at most [`MAX_REDUCTIONS`] runs more.
+//! Cost: two runs a trial, each with its own fuel, unless the first [`MAX_ENDLESS`] launches all use theirs up; making a
+//! counterexample smaller at most [`MAX_REDUCTIONS`] runs more.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -18,10 +19,16 @@ use alloc::vec::Vec;
 use crate::ir::{Fill, FillKey, Func, Launch, Module, ParamType, Type};
 use crate::machine::Machine;
 use crate::ptx::complete_launch;
-use crate::sim::{BufferDump, Knob, Progress, Settings, SimError, Simulation};
+use crate::sim::{BufferDump, ErrorKind, Knob, Progress, Settings, SimError, Simulation};
 
 /// Runs that are spent on making a counterexample smaller.
 pub const MAX_REDUCTIONS: u32 = 64;
+
+/// Launches that may use up their fuel before it is believed that all others would.
+pub const MAX_ENDLESS: u32 = 3;
+
+/// How much more fuel the second program has than the first: it may be slower, but not endless.
+const PATIENCE: u64 = 4;
 
 /// What is compared, and how thoroughly.
 #[derive(Clone, PartialEq, Debug)]
@@ -103,7 +110,11 @@ pub fn compare(first: (&Module, Func), second: (&Module, Func), launch: &Launch,
             }
             Err(error) => {
                 skipped += 1;
+                let is_endless = error.kind == ErrorKind::Fuel && compared == 0 && skipped >= MAX_ENDLESS;
                 failure = Some(error);
+                if is_endless {
+                    break;
+                }
             }
         }
     }
@@ -183,7 +194,8 @@ fn difference(
     comparison: &Comparison,
 ) -> Result<Option<Difference>, SimError> {
     let expected = memory_after(first, launch, settings, comparison.machine)?;
-    let found = match memory_after(second, launch, settings, comparison.machine) {
+    let patient = Settings { fuel: settings.fuel.saturating_mul(PATIENCE), ..settings.clone() };
+    let found = match memory_after(second, launch, &patient, comparison.machine) {
         Ok(found) => found,
         Err(error) => return Ok(Some(Difference::Failure(error))),
     };

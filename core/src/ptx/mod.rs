@@ -27,11 +27,11 @@ pub fn import(source: &str) -> Parsed {
     if source.len() > MAX_SOURCE_BYTES {
         let message = format!("the text has {} bytes, more than the {MAX_SOURCE_BYTES} that are read", source.len());
         let diagnostics = Vec::from([Diagnostic::error("text-too-long", Span::default(), message)]);
-        return Parsed { module: Module::default(), diagnostics, complete: Vec::new() };
+        return Parsed { module: Module::default(), diagnostics, complete: Vec::new(), unread: Vec::new() };
     }
     let mut diagnostics = Diagnostics::default();
     let file = parser::parse(source, &mut diagnostics);
     let module = lower::lower(&file, &mut diagnostics);
     let complete = module.funcs.keys().collect();
-    Parsed { module, diagnostics: diagnostics.into_sorted(), complete }
+    Parsed { module, diagnostics: diagnostics.into_sorted(), complete, unread: Vec::new() }
 }

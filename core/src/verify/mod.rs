@@ -95,7 +95,14 @@ pub fn check(source: &str) -> Parsed {
     verifier.launches();
     let mut all = Diagnostics::default();
     let mut found = verifier.diagnostics.into_sorted();
-    found.retain(|diagnostic| diagnostic.code != "unbound" || !launch_has_errors(&parsed, diagnostic.span));
+    found.retain(|diagnostic| match diagnostic.code {
+        "unbound" => !launch_has_errors(&parsed, diagnostic.span),
+        "unknown-kernel" => {
+            let name = source.get(diagnostic.span.start as usize..diagnostic.span.end as usize);
+            !parsed.unread.iter().any(|unread| Some(unread.as_str()) == name)
+        }
+        _ => true,
+    });
     parsed.diagnostics.into_iter().chain(found).for_each(|diagnostic| all.push(diagnostic));
     parsed.diagnostics = all.into_sorted();
     parsed

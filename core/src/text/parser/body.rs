@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use hashbrown::{HashMap, HashSet};
 
 use crate::ir::{
-    Array, ArrayData, Block, CommentAnchor, Comments, Func, FuncKind, Function, Input, InputData, Reg, Space, Span,
-    Type,
+    Array, ArrayData, Block, CommentAnchor, Comments, Func, FuncKind, Function, Input, InputData, Op, Opcode, Reg,
+    Space, Span, SpellingError, Type,
 };
 use crate::text::diagnostic::{Diagnostic, quoted};
 use crate::text::inference::inferred_types;
@@ -15,6 +15,7 @@ use crate::text::lexer::TokenKind;
 use crate::text::limits::{MAX_ARRAY_BYTES, MAX_SHARED_BYTES};
 use crate::text::suggestion::nearest;
 
+use super::inst::opcode_elsewhere;
 use super::{Parser, Reported, Result};
 
 /// What a name of a function stands for.
@@ -87,12 +88,12 @@ impl<'a> Parser<'a> {
             if self.at >= end || self.is_punct(0, b'}') || self.is_profile() {
                 break;
             }
-            while self.is_name(0) && self.is_punct(1, b':') {
+            while self.is_name(0) && (self.is_punct(1, b':') || self.is_bare_label()) {
                 let name = self.name_at(0);
                 if !body.blocks.contains_key(name) {
                     body.blocks.insert(name, body.func.build_detached_block(name, None));
                 }
-                self.at += 2;
+                self.at += if self.is_punct(1, b':') { 2 } else { 1 };
             }
             self.scan_destinations(body);
             self.skip_line();
@@ -149,6 +150,13 @@ impl<'a> Parser<'a> {
         if self.is_name(0) && self.is_punct(1, b':') {
             return self.label(body);
         }
+        if self.is_bare_label() {
+            let (name, span) = (self.name_at(0), self.peek().span);
+            let diagnostic =
+                Diagnostic::error("syntax", span, format!("expected an instruction, found {}", quoted(name)));
+            self.report(diagnostic.with_suggestion(span, Some(format!("{name}:"))));
+            return self.label(body);
+        }
         if let Some(anchor) = self.declaration(body)? {
             self.expect_statement_end()?;
             self.take_comments(first, &mut body.func.comments, anchor);
@@ -177,7 +185,7 @@ impl<'a> Parser<'a> {
         let first = self.at;
         self.build_registers(body);
         let (name, span) = self.expect_name("a label")?;
-        self.at += 1;
+        self.eat_punct(b':');
         let Some(&block) = body.blocks.get(name) else { return Err(Reported) };
         if body.func.layout.has_block(block) {
             let message = format!("two blocks are called {}", quoted(name));
@@ -190,6 +198,17 @@ impl<'a> Parser<'a> {
         body.block = Some(block);
         self.take_comments(first, &mut body.func.comments, CommentAnchor::Block(block));
         Ok(())
+    }
+
+    /// Is a name alone on its line, and no opcode or nearly one? Its colon has been forgotten.
+    fn is_bare_label(&self) -> bool {
+        let name = self.name_at(0);
+        let names = Op::ALL.iter().map(|op| op.name());
+        !name.is_empty()
+            && self.is_statement_end(1)
+            && Opcode::from_spelling(name).is_err_and(|error| matches!(error, SpellingError::UnknownRoot(_)))
+            && opcode_elsewhere(name).is_none()
+            && nearest(name, names).is_none()
     }
 
     /// Makes a register of every name that is assigned, in the order of the text; those of `reg` lines are there.

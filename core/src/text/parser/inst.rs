@@ -16,7 +16,7 @@ use crate::text::suggestion::nearest;
 
 use super::body::{Body, Name};
 use super::operand::{RawKind, RawOperand};
-use super::{Parser, Result};
+use super::{Parser, Reported, Result};
 
 /// The destinations of an instruction and where they stand.
 struct Destinations {
@@ -32,6 +32,7 @@ impl<'a> Parser<'a> {
         let guard_span = self.span_from(first);
         let dsts = self.destinations(body)?;
         let word = self.peek();
+        self.check_opcode_stands_here(body, &dsts)?;
         let mut data = match (word.kind, self.text(word)) {
             (TokenKind::Name | TokenKind::Word, text) => match text.split('.').next().unwrap_or(text) {
                 "call" => self.call(body, &dsts)?,
@@ -55,6 +56,23 @@ impl<'a> Parser<'a> {
         data.guard = guard;
         data.dsts = dsts.regs;
         Ok(data)
+    }
+
+    /// What other languages write there gets a hint of its own.
+    fn check_opcode_stands_here(&mut self, body: &Body<'a>, dsts: &Destinations) -> Result<()> {
+        let (name, span) = (self.name_at(0), self.peek().span);
+        let is_element = dsts.regs.is_empty() && self.is_punct(1, b'[');
+        let is_suspect = is_element || body.names.contains_key(name);
+        if name.is_empty() || !is_suspect || Opcode::from_spelling(name).is_ok() {
+            return Ok(());
+        }
+        let message = format!("expected an opcode such as `add.f32`, found {}", quoted(name));
+        if is_element {
+            let hint = format!("memory is written by a store: `st.global.f32 {name}[0], value`");
+            return Err(self.report(Diagnostic::error("syntax", span, message).with_hint(hint)));
+        }
+        let hint = "an operation is written before its operands: `add.u32 a, b`, `setp.lt.u32 a, b`, `mov.u32 a`";
+        Err(self.report(Diagnostic::error("syntax", span, message).with_hint(hint)))
     }
 
     /// `@p` or `@!p`
@@ -212,7 +230,7 @@ impl<'a> Parser<'a> {
     /// `br target` or `br p, yes, no`
     fn branch(&mut self, body: &mut Body<'a>) -> Result<InstData> {
         let (mut opcode, _) = self.opcode()?;
-        if self.is_name(0) && !self.is_punct(1, b',') {
+        if self.is_name(0) && self.is_statement_end(1) {
             let target = self.expect_block(body)?;
             let mut data = InstData::new(opcode, [], []);
             data.targets.push(target);
@@ -221,7 +239,14 @@ impl<'a> Parser<'a> {
         opcode.op = Op::BrIf;
         let first = self.at;
         let negated = self.eat_punct(b'!');
-        let (name, _) = self.expect_name("a block, or a predicate register and two blocks")?;
+        let (name, span) = self.expect_name("a block, or a predicate register and two blocks")?;
+        if !body.names.contains_key(name) && body.blocks.contains_key(name) {
+            let message = format!(
+                "`br` takes a block alone, or a predicate register and two blocks; {} is a block",
+                quoted(name)
+            );
+            return Err(self.error("wrong-operand", span, message));
+        }
         let kind = if negated { RawKind::Not(name) } else { RawKind::Name(name) };
         let raw = RawOperand { span: self.span_from(first), kind };
         let condition = self.operand(body, raw, ArgKind::Predicate)?;
@@ -336,6 +361,10 @@ impl<'a> Parser<'a> {
         if let Some(&func) = self.func_names.get(name) {
             return Ok(func);
         }
+        if self.unread.contains(&name) {
+            // Its header has been reported.
+            return Err(Reported);
+        }
         let meant = nearest(name, self.headers.values().map(|header| header.name));
         let diagnostic = Diagnostic::error("unknown-function", span, format!("unknown function {}", quoted(name)));
         Err(self.report(diagnostic.with_suggestion(span, meant)))
@@ -353,6 +382,18 @@ impl<'a> Parser<'a> {
         let hint = "a function's entries are declared before its first block: `entry a, b`";
         Err(self.report(diagnostic.with_hint(hint).with_suggestion(span, meant)))
     }
+}
+
+/// The opcode that other languages call so.
+pub(super) fn opcode_elsewhere(root: &str) -> Option<&'static str> {
+    Some(match root {
+        "return" => "ret",
+        "goto" | "jmp" | "bra" => "br",
+        "load" => "ld",
+        "store" => "st",
+        "select" => "selp",
+        _ => return None,
+    })
 }
 
 /// The type of the value that a parameter takes.
@@ -382,7 +423,7 @@ pub(crate) fn spelling_diagnostic(text: &str, span: Span, error: &SpellingError<
         SpellingError::UnknownRoot(root) => {
             let names = Op::ALL.iter().map(|op| op.name()).filter(|name| !name.contains(' '));
             let rest = &text[root.len()..];
-            let meant = nearest(root, names).map(|name| format!("{name}{rest}"));
+            let meant = opcode_elsewhere(root).or_else(|| nearest(root, names)).map(|name| format!("{name}{rest}"));
             let meant = meant.filter(|spelling| Opcode::from_spelling(spelling).is_ok());
             Diagnostic::error("unknown-opcode", span, format!("unknown opcode {}", quoted(text)))
                 .with_suggestion(span, meant)

@@ -47,7 +47,11 @@ impl<'a> Parser<'a> {
             let kind = match self.name_at(0) {
                 "launch" => PlaceKind::Launch,
                 "kernel" | "func" => {
+                    let name = self.name_at(1);
                     let func = self.func_header(end).ok();
+                    if func.is_none() {
+                        self.unread.push(name);
+                    }
                     PlaceKind::Func { func, body: self.at }
                 }
                 _ => {
@@ -100,10 +104,21 @@ impl<'a> Parser<'a> {
         if self.at < end {
             let token = self.peek();
             let words = ["kernel", "func", "global", "const", "launch"];
-            let found = self.describe(token);
-            let meant = if self.is_name(1) { nearest(self.name_at(0), words) } else { None };
-            let message = format!("expected `kernel`, `func`, `global`, `const` or `launch`, found {found}");
-            self.report(Diagnostic::error("syntax", token.span, message).with_suggestion(token.span, meant));
+            let word = self.name_at(0);
+            let wanted = match word {
+                "kernel" | "func" => "a name and `(`",
+                "launch" => "the name of a kernel and `{`",
+                "global" | "const" => "a name, `:` and a type",
+                _ => "",
+            };
+            if wanted.is_empty() {
+                let found = self.describe(token);
+                let meant = if self.is_name(1) { nearest(word, words) } else { None };
+                let message = format!("expected `kernel`, `func`, `global`, `const` or `launch`, found {found}");
+                self.report(Diagnostic::error("syntax", token.span, message).with_suggestion(token.span, meant));
+            } else {
+                self.error("syntax", token.span, format!("`{word}` stands before {wanted}"));
+            }
         }
         self.at = end;
     }

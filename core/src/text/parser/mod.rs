@@ -45,6 +45,8 @@ pub struct Parsed {
     pub diagnostics: Vec<Diagnostic>,
     /// The functions that have no error: the verifier has something to say about these.
     pub complete: Vec<Func>,
+    /// Names of functions whose headers cannot be read: they are missing from the module, but not from the text.
+    pub unread: Vec<String>,
 }
 
 impl Parsed {
@@ -64,7 +66,7 @@ pub fn parse(source: &str) -> Parsed {
     if source.len() > MAX_SOURCE_BYTES {
         let message = format!("the text has {} bytes, more than the {MAX_SOURCE_BYTES} that are read", source.len());
         let diagnostics = alloc::vec![Diagnostic::error("text-too-long", Span::default(), message)];
-        return Parsed { module: Module::default(), diagnostics, complete: Vec::new() };
+        return Parsed { module: Module::default(), diagnostics, complete: Vec::new(), unread: Vec::new() };
     }
     let lexed = tokenize(source);
     let mut parser = Parser {
@@ -80,9 +82,15 @@ pub fn parse(source: &str) -> Parsed {
         global_names: HashMap::new(),
         opcodes: HashMap::new(),
         complete: Vec::new(),
+        unread: Vec::new(),
     };
     parser.module();
-    Parsed { module: parser.module, diagnostics: parser.diagnostics.into_sorted(), complete: parser.complete }
+    Parsed {
+        module: parser.module,
+        diagnostics: parser.diagnostics.into_sorted(),
+        complete: parser.complete,
+        unread: parser.unread.into_iter().map(String::from).collect(),
+    }
 }
 
 /// The type that an unknown one stands for: by its name elsewhere, or by its spelling.
@@ -133,6 +141,7 @@ struct Parser<'a> {
     /// Spellings seen before: a program uses few.
     opcodes: HashMap<&'a str, Opcode>,
     complete: Vec<Func>,
+    unread: Vec<&'a str>,
 }
 
 // --- tokens ------------------------------------------------------------------------------------------------------------
@@ -281,11 +290,12 @@ impl<'a> Parser<'a> {
     }
 
     /// A statement ends with its line, or before a closing brace.
+    fn is_statement_end(&self, distance: usize) -> bool {
+        matches!(self.peek_at(distance).kind, TokenKind::LineEnd | TokenKind::End | TokenKind::Punct(b'}'))
+    }
+
     fn expect_statement_end(&mut self) -> Result<()> {
-        match self.peek().kind {
-            TokenKind::LineEnd | TokenKind::End | TokenKind::Punct(b'}') => Ok(()),
-            _ => Err(self.expected("the end of the line")),
-        }
+        if self.is_statement_end(0) { Ok(()) } else { Err(self.expected("the end of the line")) }
     }
 
     fn expect_type(&mut self) -> Result<Type> {
@@ -343,8 +353,12 @@ impl<'a> Parser<'a> {
         match literal {
             Ok(literal) => Ok((literal, negative, span)),
             Err(why) => {
-                let message = format!("{} is no number: {why}", quoted(self.text(token)));
-                Err(self.error("bad-number", span, message))
+                let text = self.text(token);
+                let message = format!("{} is no number: {why}", quoted(text));
+                // C's suffixes.
+                let bare = text.trim_end_matches(['f', 'F', 'u', 'U', 'l', 'L']);
+                let meant = Some(bare).filter(|bare| *bare != text && Literal::parse(bare).is_ok());
+                Err(self.report(Diagnostic::error("bad-number", span, message).with_suggestion(token.span, meant)))
             }
         }
     }

@@ -119,7 +119,10 @@ impl<'a> Parser<'a> {
             TokenKind::Word => {
                 let text = self.text(token);
                 let message = format!("expected an operand, found {}", quoted(text));
-                return Err(self.error("syntax", token.span, message));
+                let meant = special_elsewhere(text);
+                return Err(
+                    self.report(Diagnostic::error("syntax", token.span, message).with_suggestion(token.span, meant))
+                );
             }
             _ => return Err(self.expected("an operand")),
         };
@@ -330,6 +333,19 @@ impl<'a> Parser<'a> {
         let hint = format!("an input is declared before the first block: `input {name}: f32`");
         Err(self.report(diagnostic.with_hint(hint).with_suggestion(span, meant)))
     }
+}
+
+/// The special register that is meant by its name without `%`, or by its name in CUDA.
+fn special_elsewhere(text: &str) -> Option<String> {
+    let (name, axis) = text.split_once('.').unwrap_or((text, "x"));
+    let name = match name {
+        "threadIdx" => "tid",
+        "blockIdx" => "ctaid",
+        "blockDim" => "ntid",
+        "gridDim" => "nctaid",
+        name => name,
+    };
+    Special::from_name(&format!("{name}.{axis}")).map(|special| format!("{special}"))
 }
 
 /// What belongs in an operand's place, in words.
