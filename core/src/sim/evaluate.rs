@@ -2,12 +2,13 @@
 //! exactly what the unfolded one would have.
 
 use alloc::vec::Vec;
+use cranelift_entity::EntityRef;
 
 use super::access::canonical;
-use super::decode::{Kind, Program, SHARED_PREDICATES, TRUE, Value};
+use super::decode::{Kind, Program, SHARED_PREDICATES, TRUE};
 use super::lanes::{LaneFile, Plane};
 use super::together::FrameBase;
-use crate::ir::{ArgKind, FuncKind, Function, InstData, Module, Opcode, Operand, Type};
+use crate::ir::{ArgKind, FuncKind, Function, InstData, Module, Opcode, Operand};
 use crate::machine::Machine;
 
 /// What an opcode with one destination computes from constants; `None` where it is no pure operation on numbers, or the
@@ -52,12 +53,7 @@ pub fn evaluate(opcode: Opcode, args: &[u64]) -> Option<u64> {
         }
         _ => return None,
     }
-    // The result is the frame's first register: the only one.
-    let result = match dst.ty {
-        Type::Pred => Value::Predicate(0, 0),
-        ty if ty.bits() == 64 => Value::Wide(0),
-        _ => Value::Word(0),
-    };
+    let result = *frame.regs.get(result.index())?;
     let bits = base.read(&file, result, 0) & dst.ty.mask();
     Some(canonical(dst.ty.is_float().then_some(dst.ty), bits))
 }

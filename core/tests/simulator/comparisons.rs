@@ -1,8 +1,10 @@
 //! `setp` with every comparison, on every type, with a third operand, with two destinations.
 
 use super::exact::Format;
-use super::operands::{check, width};
+use super::operands::{Draws, check, width};
 use std::cmp::Ordering;
+use warpscope_core::ir::Opcode;
+use warpscope_core::sim::evaluate;
 
 const INTEGERS: [&str; 6] = ["u16", "s16", "u32", "s32", "u64", "s64"];
 const BITS: [&str; 3] = ["b16", "b32", "b64"];
@@ -49,6 +51,10 @@ fn check_comparison(cmp: &str, ty: &str) {
         "{{p, o}} = setp.{cmp}.{ty} a, b\nfirst = selp.u32 1, 0, p\nsecond = selp.u32 2, 0, o\n$ = add.u32 first, second"
     );
     check(&both, &[ty, ty], "u32", |x| if expected(x) == 1 { 1 } else { 2 });
+    let opcode = Opcode::from_spelling(&format!("setp.{cmp}.{ty}")).expect("a comparison");
+    for x in Draws::new(3).tuples(&[ty, ty]).iter().step_by(16) {
+        assert_eq!(evaluate(opcode, x), Some(expected(x)), "`{opcode}` of {x:#x?} as constants");
+    }
 }
 
 #[test]
@@ -102,6 +108,13 @@ fn comparisons_combined_with_a_predicate() {
                     let other = (x[2] != 0) != negated;
                     u64::from(combine(test, other)) + 2 * u64::from(combine(!test, other))
                 });
+                if !negated {
+                    let opcode = Opcode::from_spelling(&format!("setp.{cmp}.{name}.{ty}")).expect("a comparison");
+                    for x in Draws::new(4).tuples(&[ty, ty, "pred"]).iter().step_by(16) {
+                        let result = combine(holds(cmp, order_of(ty, cmp, x)), x[2] != 0);
+                        assert_eq!(evaluate(opcode, x), Some(result.into()), "`{opcode}` of {x:#x?} as constants");
+                    }
+                }
                 // The first destination alone.
                 let text = format!("p = setp.{cmp}.{name}.{ty} a, b, {operand}\n$ = selp.u32 1, 0, p");
                 check(&text, &[ty, ty, "pred"], "u32", |x| {

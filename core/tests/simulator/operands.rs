@@ -3,6 +3,8 @@
 use super::exact::Format;
 use super::run;
 use std::fmt::Write;
+use warpscope_core::ir::{Op, Opcode};
+use warpscope_core::sim::evaluate;
 
 /// Threads of a run: every operation sees that many tuples of operands.
 pub const THREADS: usize = 512;
@@ -148,10 +150,24 @@ pub fn check(operation: &str, types: &[&str], to: &str, reference: impl Fn(&[u64
     check_on(operation, types, to, &operands, reference);
 }
 
-/// Checks an operation on these operands against a reference.
+/// Checks an operation on these operands against a reference; also as passes evaluate it, where it is one instruction on
+/// constants.
 pub fn check_on(operation: &str, types: &[&str], to: &str, operands: &[Vec<u64>], reference: impl Fn(&[u64]) -> u64) {
-    for (tuple, found) in operands.iter().zip(computed(operation, types, to, operands)) {
+    let constant = constant_operation(operation);
+    for (at, (tuple, found)) in operands.iter().zip(computed(operation, types, to, operands)).enumerate() {
         let expected = reference(tuple);
         assert_eq!(found, expected, "`{operation}` of {tuple:#x?}: {found:#x}, expected {expected:#x}");
+        if let Some((opcode, places)) = constant.as_ref().filter(|_| at % 16 == 0) {
+            let args: Vec<u64> = places.iter().map(|&place| tuple[place]).collect();
+            assert_eq!(evaluate(*opcode, &args), Some(expected), "`{operation}` of {tuple:#x?} as constants");
+        }
     }
+}
+
+/// The opcode of `$ = opcode a, b`, and which operand stands at which place.
+fn constant_operation(operation: &str) -> Option<(Opcode, Vec<usize>)> {
+    let (opcode, operands) = operation.strip_prefix("$ = ")?.split_once(' ')?;
+    let place = |name: &str| ["a", "b", "c", "d"].iter().position(|known| *known == name);
+    let opcode = Opcode::from_spelling(opcode).ok().filter(|opcode| opcode.op != Op::Work)?;
+    Some((opcode, operands.split(", ").map(place).collect::<Option<Vec<usize>>>()?))
 }
