@@ -148,13 +148,13 @@ impl Edit {
                 if inst.index() >= func.insts.len() {
                     func.insts.push((**data).clone());
                 }
-                func.layout.insert_inst(*inst, to.block, to.before);
+                func.insert_inst(*inst, to.block, to.before);
             }
-            Edit::RemoveInst { inst, .. } => func.layout.remove_inst(*inst),
-            Edit::ReplaceInst { inst, new, .. } => func.insts[*inst].clone_from(new),
+            Edit::RemoveInst { inst, .. } => func.remove_inst(*inst),
+            Edit::ReplaceInst { inst, new, .. } => func.change_inst(*inst, |data| data.clone_from(new)),
             Edit::MoveInst { inst, to, .. } => {
-                func.layout.remove_inst(*inst);
-                func.layout.insert_inst(*inst, to.block, to.before);
+                func.remove_inst(*inst);
+                func.insert_inst(*inst, to.block, to.before);
             }
             Edit::SetProfiles { new, .. } => func.profiles.clone_from(new),
         }
@@ -169,12 +169,12 @@ impl Edit {
                 func.release_block_name(name);
             }
             Edit::RemoveBlock { block, before } => func.layout.insert_block(*block, *before),
-            Edit::CreateInst { inst, .. } => func.layout.remove_inst(*inst),
-            Edit::RemoveInst { inst, from } => func.layout.insert_inst(*inst, from.block, from.before),
-            Edit::ReplaceInst { inst, old, .. } => func.insts[*inst].clone_from(old),
+            Edit::CreateInst { inst, .. } => func.remove_inst(*inst),
+            Edit::RemoveInst { inst, from } => func.insert_inst(*inst, from.block, from.before),
+            Edit::ReplaceInst { inst, old, .. } => func.change_inst(*inst, |data| data.clone_from(old)),
             Edit::MoveInst { inst, from, .. } => {
-                func.layout.remove_inst(*inst);
-                func.layout.insert_inst(*inst, from.block, from.before);
+                func.remove_inst(*inst);
+                func.insert_inst(*inst, from.block, from.before);
             }
             Edit::SetProfiles { old, .. } => func.profiles.clone_from(old),
         }
@@ -416,7 +416,7 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
             self.editor.touched.shape |= data.is_terminator();
             self.editor.touched.values = true;
             self.editor.func.insts.push(data);
-            self.editor.func.layout.insert_inst(inst, to.block, to.before);
+            self.editor.func.insert_inst(inst, to.block, to.before);
         }
         inst
     }
@@ -440,7 +440,7 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
             self.changed = true;
             self.editor.touched.shape |= new.is_terminator() || self.func().insts[inst].is_terminator();
             self.editor.touched.values = true;
-            self.editor.func.insts[inst] = new;
+            self.editor.func.change_inst(inst, |data| *data = new);
         }
     }
 
@@ -453,11 +453,10 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
             }
             return;
         }
-        let data = &mut self.editor.func.insts[inst];
-        let was_terminator = data.is_terminator();
-        if change(data) {
+        let was_terminator = self.func().insts[inst].is_terminator();
+        if self.editor.func.change_inst(inst, change) {
             self.changed = true;
-            self.editor.touched.shape |= was_terminator || data.is_terminator();
+            self.editor.touched.shape |= was_terminator || self.func().insts[inst].is_terminator();
             self.editor.touched.values = true;
         }
     }

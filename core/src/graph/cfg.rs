@@ -18,6 +18,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use cranelift_entity::{EntityRef, entity_impl};
 
+use super::dominator_tree::Search;
 use crate::ir::{Block, Function};
 
 /// An edge of one [`Cfg`]: one target of one terminator. The number means nothing to another `Cfg`.
@@ -40,8 +41,7 @@ pub struct Cfg {
     reverse_postorder: Vec<Block>,
     /// Place in the reverse postorder, `UNREACHED` where there is none.
     position: Vec<u32>,
-    /// When the search first came to the block, `UNREACHED` where it never came.
-    discovery: Vec<u32>,
+    search: Search,
 }
 
 const UNREACHED: u32 = u32::MAX;
@@ -98,7 +98,7 @@ impl Cfg {
             predecessors,
             reverse_postorder: Vec::new(),
             position: vec![UNREACHED; block_count],
-            discovery: vec![UNREACHED; block_count],
+            search: Search::with_capacity(block_count),
         };
         cfg.order_blocks();
         cfg
@@ -106,17 +106,15 @@ impl Cfg {
 
     fn order_blocks(&mut self) {
         let mut finished = Vec::with_capacity(self.block_count());
-        let mut discovered = 0;
         // A block and the out-edge after the next one to be taken; the block's first out-edge ends the list.
         let mut stack: Vec<(Block, u32)> = Vec::new();
         for index in (0..self.entries.len()).rev() {
             let mut reached = Some(self.entries[index]);
+            let mut parent = 0;
             loop {
                 if let Some(block) = reached.take()
-                    && self.discovery[block.index()] == UNREACHED
+                    && self.search.discover(block, parent)
                 {
-                    self.discovery[block.index()] = discovered;
-                    discovered += 1;
                     stack.push((block, self.first_out[block.index() + 1]));
                 }
                 let Some((block, next)) = stack.last_mut() else { break };
@@ -126,6 +124,7 @@ impl Cfg {
                 } else {
                     *next -= 1;
                     reached = Some(self.targets[*next as usize]);
+                    parent = self.search.numbers[block.index()];
                 }
             }
         }
@@ -227,8 +226,13 @@ impl Cfg {
     /// Is `a` an ancestor of `b` (or `b` itself) in the tree of the depth-first search that gave the orders?
     pub(super) fn is_search_ancestor(&self, a: Block, b: Block) -> bool {
         self.is_reachable(b)
-            && self.discovery[a.index()] <= self.discovery[b.index()]
+            && self.search.numbers[a.index()] <= self.search.numbers[b.index()]
             && self.position[a.index()] <= self.position[b.index()]
+    }
+
+    /// The depth-first search that gave the orders.
+    pub(super) fn search(&self) -> &Search {
+        &self.search
     }
 
     /// Does the edge go back in the reverse postorder (or to its own source)? Without these edges the reachable graph

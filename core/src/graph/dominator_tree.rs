@@ -15,6 +15,7 @@
 //! Source: L. Georgiadis, Linear-Time Algorithms for Dominators and Related Problems, Princeton 2005, section 2.3;
 //! T. Lengauer and R. Tarjan, A fast algorithm for finding dominators in a flowgraph, TOPLAS 1979.
 
+use alloc::borrow::Cow;
 use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
@@ -32,6 +33,14 @@ pub(super) trait Digraph {
     fn successors(&self, node: Block) -> &[Block];
     /// Where edges to a node come from; some may be unreachable.
     fn predecessors(&self, node: Block) -> &[Block];
+    /// A depth-first search from the roots.
+    fn search(&self) -> Cow<'_, Search> {
+        Cow::Owned(Search::run(self))
+    }
+    /// What the search reached, immediate dominators before what they dominate: the order of siblings in the tree.
+    fn order<'a>(&'a self, search: &'a Search) -> &'a [Block] {
+        &search.nodes[1..]
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,7 +61,7 @@ pub struct DominatorTree {
 
 impl DominatorTree {
     pub(super) fn compute(graph: &impl Digraph) -> DominatorTree {
-        let search = Search::run(graph);
+        let search = graph.search();
         let Ancestry { idoms, links: mut sizes, best: mut free, semi: mut depths } = search.ancestry(graph);
         let count = idoms.len();
 
@@ -66,12 +75,12 @@ impl DominatorTree {
         let mut nodes = vec![Node { idom: None.into(), start: 0, end: 0, depth: 0 }; graph.node_count()];
         let mut preorder = vec![Block::new(0); count - 1];
         free[0] = 0;
-        for number in 1..count {
+        for &block in graph.order(&search) {
+            let number = search.numbers[block.index()] as usize;
             let parent = idoms[number] as usize;
             let start = free[parent];
             free[parent] += sizes[number];
             free[number] = start + 1;
-            let block = search.nodes[number];
             preorder[start as usize] = block;
             let (idom, depth) = match parent {
                 0 => (None, 0),
@@ -166,37 +175,53 @@ impl DominatorTree {
 }
 
 /// A depth-first search from the roots. Numbers are given in preorder from 1; 0 is the virtual root.
-struct Search {
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Search {
     /// Number to node; the first element stands for the virtual root and means nothing.
     nodes: Vec<Block>,
     /// Node to number, 0 where the search never came.
-    numbers: Vec<u32>,
+    pub(super) numbers: Vec<u32>,
     /// Number to the parent's number.
     parents: Vec<u32>,
 }
 
 impl Search {
-    fn run(graph: &impl Digraph) -> Search {
-        let capacity = graph.node_count() + 1;
-        let mut nodes = Vec::with_capacity(capacity);
-        let mut parents = Vec::with_capacity(capacity);
-        let mut numbers = vec![0; graph.node_count()];
-        nodes.push(Block::new(0));
-        parents.push(0);
+    /// A search that has not begun, of nodes below `node_count`.
+    pub(super) fn with_capacity(node_count: usize) -> Search {
+        let mut search = Search {
+            nodes: Vec::with_capacity(node_count + 1),
+            numbers: vec![0; node_count],
+            parents: Vec::with_capacity(node_count + 1),
+        };
+        search.nodes.push(Block::new(0));
+        search.parents.push(0);
+        search
+    }
+
+    /// Comes to a node from the one with the number `parent`. Is it new?
+    pub(super) fn discover(&mut self, node: Block, parent: u32) -> bool {
+        let number = &mut self.numbers[node.index()];
+        if *number != 0 {
+            return false;
+        }
+        *number = self.nodes.len() as u32;
+        self.nodes.push(node);
+        self.parents.push(parent);
+        true
+    }
+
+    fn run<G: Digraph + ?Sized>(graph: &G) -> Search {
+        let mut search = Search::with_capacity(graph.node_count());
         // What is to be visited, and from where; a node counts as visited when it is taken off.
         let mut stack: Vec<(Block, u32)> = graph.roots().iter().rev().map(|&root| (root, 0)).collect();
         while let Some((node, parent)) = stack.pop() {
-            if numbers[node.index()] != 0 {
-                continue;
+            if search.discover(node, parent) {
+                let number = search.numbers[node.index()];
+                let next = graph.successors(node).iter().rev();
+                stack.extend(next.filter(|next| search.numbers[next.index()] == 0).map(|&next| (next, number)));
             }
-            let number = nodes.len() as u32;
-            numbers[node.index()] = number;
-            nodes.push(node);
-            parents.push(parent);
-            let next = graph.successors(node).iter().rev();
-            stack.extend(next.filter(|next| numbers[next.index()] == 0).map(|&next| (next, number)));
         }
-        Search { nodes, numbers, parents }
+        search
     }
 
     fn ancestry(&self, graph: &impl Digraph) -> Ancestry {

@@ -3,10 +3,11 @@
 //! The tree and its bounds are those of [`DominatorTree`]. With several entries, a block that two of them reach
 //! separately has no immediate dominator, just as an entry has none.
 
+use alloc::borrow::Cow;
 use core::ops::Deref;
 
 use super::cfg::Cfg;
-use super::dominator_tree::{Digraph, DominatorTree};
+use super::dominator_tree::{Digraph, DominatorTree, Search};
 use crate::ir::Block;
 
 /// The dominator tree over the reachable blocks.
@@ -50,5 +51,14 @@ impl Digraph for Cfg {
 
     fn predecessors(&self, node: Block) -> &[Block] {
         self.predecessors(node)
+    }
+
+    fn search(&self) -> Cow<'_, Search> {
+        Cow::Borrowed(Cfg::search(self))
+    }
+
+    /// Siblings stand as in the reverse postorder, which mostly is how they stand in the text and in memory.
+    fn order<'a>(&'a self, _: &'a Search) -> &'a [Block] {
+        self.reverse_postorder()
     }
 }

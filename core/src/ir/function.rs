@@ -188,6 +188,8 @@ pub struct Function {
     pub span: Span,
     reg_names: NameSpace,
     block_names: NameSpace,
+    /// How often the instructions that stand in the text write each register.
+    definition_counts: SecondaryMap<Reg, u32>,
 }
 
 impl Function {
@@ -212,6 +214,7 @@ impl Function {
             span: Span::default(),
             reg_names: NameSpace::default(),
             block_names: NameSpace::default(),
+            definition_counts: SecondaryMap::new(),
         }
     }
 
@@ -260,6 +263,12 @@ impl Function {
         self.block_order().map(|block| self.block_insts(block).count()).sum()
     }
 
+    /// How often the instructions that stand in the text write a register; a parameter's value on entry does not count.
+    /// Constant time.
+    pub fn definition_count(&self, reg: Reg) -> usize {
+        self.definition_counts[reg] as usize
+    }
+
     /// The block of that name, if it stands in the text.
     pub fn block_by_name(&self, name: &str) -> Option<Block> {
         self.block_order().find(|&block| self.blocks[block].name == name)
@@ -301,8 +310,28 @@ impl Function {
     /// Adds an instruction at the end of a block.
     pub fn build_inst(&mut self, block: Block, data: InstData) -> Inst {
         let inst = self.insts.push(data);
-        self.layout.insert_inst(inst, block, None);
+        self.insert_inst(inst, block, None);
         inst
+    }
+
+    /// Puts an instruction that stands nowhere into a block, before another one of that block or last.
+    pub fn insert_inst(&mut self, inst: Inst, block: Block, before: Option<Inst>) {
+        self.layout.insert_inst(inst, block, before);
+        self.insts[inst].dsts.iter().for_each(|&dst| self.definition_counts[dst] += 1);
+    }
+
+    /// Takes an instruction out of its block.
+    pub(crate) fn remove_inst(&mut self, inst: Inst) {
+        self.layout.remove_inst(inst);
+        self.insts[inst].dsts.iter().for_each(|&dst| self.definition_counts[dst] -= 1);
+    }
+
+    /// Changes an instruction that stands in a block.
+    pub(crate) fn change_inst<T>(&mut self, inst: Inst, change: impl FnOnce(&mut InstData) -> T) -> T {
+        self.insts[inst].dsts.iter().for_each(|&dst| self.definition_counts[dst] -= 1);
+        let outcome = change(&mut self.insts[inst]);
+        self.insts[inst].dsts.iter().for_each(|&dst| self.definition_counts[dst] += 1);
+        outcome
     }
 
     /// Adds a `shared` or `local` array. Its name is taken from the registers' name space.

@@ -18,7 +18,7 @@
 use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntityRef, SecondaryMap};
 
 use crate::graph::{Cfg, Dominators};
 use crate::ir::{Block, Function, Guard, Inst, InstData, Op, Operand, Reg};
@@ -154,8 +154,9 @@ pub fn walk_with_copies<S: Listener>(
 pub struct AvailableCopies {
     cfg: Rc<Cfg>,
     dominators: Rc<Dominators>,
-    /// How many definitions each register has, a parameter's value on entry counted as one; 2 stands for more too.
-    definitions: SecondaryMap<Reg, u8>,
+    /// Registers with exactly one definition, a parameter's value on entry counted as one. As they were before the first
+    /// block: who removes definitions on the way does not make others true elsewhere.
+    defined_once: Vec<bool>,
     regs: SecondaryMap<Reg, RegState>,
     copies: Vec<Copy>,
     scopes: Vec<Scope>,
@@ -171,13 +172,15 @@ impl AvailableCopies {
     fn new(func: &Function, cfg: Rc<Cfg>, dominators: Rc<Dominators>) -> AvailableCopies {
         let mut regs: SecondaryMap<Reg, RegState> = SecondaryMap::new();
         regs.resize(func.regs.len());
+        let mut defined_once: Vec<bool> = func.regs.keys().map(|reg| func.definition_count(reg) == 1).collect();
         for reg in func.params.iter().filter_map(|param| param.reg) {
             regs[reg].version = 1;
+            defined_once[reg.index()] = func.definition_count(reg) == 0;
         }
         AvailableCopies {
             cfg,
             dominators,
-            definitions: count_definitions(func),
+            defined_once,
             regs,
             copies: vec![Copy::Unknown],
             scopes: Vec::new(),
@@ -265,7 +268,7 @@ impl AvailableCopies {
 
     /// Has the register exactly one definition, a parameter's value on entry counted as one?
     pub fn is_defined_once(&self, reg: Reg) -> bool {
-        self.definitions[reg] == 1
+        self.defined_once.get(reg.index()).is_some_and(|&once| once)
     }
 
     /// Tells what an instruction writes, after its reads have been looked up.
@@ -408,20 +411,4 @@ impl AvailableCopies {
             }
         }
     }
-}
-
-/// How many definitions each register has, a parameter's value on entry counted as one; 2 stands for more too.
-fn count_definitions(func: &Function) -> SecondaryMap<Reg, u8> {
-    let mut definitions: SecondaryMap<Reg, u8> = SecondaryMap::new();
-    definitions.resize(func.regs.len());
-    for reg in func.params.iter().filter_map(|param| param.reg) {
-        definitions[reg] = 1;
-    }
-    // In the order of their ids instead of the text: that is how they lie in memory.
-    for (inst, data) in func.insts.iter().filter(|(_, data)| !data.dsts.is_empty()) {
-        if func.inst_block(inst).is_some() {
-            data.dsts.iter().for_each(|&dst| definitions[dst] = (definitions[dst] + 1).min(2));
-        }
-    }
-    definitions
 }

@@ -55,6 +55,7 @@ pub(super) struct Propagation {
 
 impl Propagation {
     /// Replaces what one instruction reads.
+    #[inline]
     pub(super) fn visit<S: Listener>(
         &mut self,
         view: &mut View<'_, S>,
@@ -104,7 +105,9 @@ enum Replaced {
     Const(u64),
 }
 
-/// Replaces what one instruction reads, which may be a copy.
+/// Replaces what one instruction reads, which may be a copy. Apart from [`Propagation::visit`], which most instructions
+/// leave quickly.
+#[inline(never)]
 fn propagate_into<S: Listener>(
     view: &mut View<'_, S>,
     copies: &AvailableCopies,
@@ -235,11 +238,24 @@ impl Finder<'_> {
         self.found.done.clear();
         self.found.refused.clear();
         self.guard = data.guard;
-        let signature = data.signature();
+        let mut signature = None;
+        let mut kind = |index| signature.get_or_insert_with(|| data.signature()).arg(index);
         for (index, operand) in data.args.iter().enumerate() {
-            if let Some(kind) = signature.arg(index) {
-                self.look_into_operand(operand, kind, |replaced| Change::Operand(index, replaced));
-                self.look_into_parts(operand, kind, index);
+            match operand {
+                Operand::Reg(reg) | Operand::NotReg(reg) if self.copies.may_be_copy(*reg) => {
+                    if let Some(kind) = kind(index) {
+                        self.look_into_operand(operand, kind, |replaced| Change::Operand(index, replaced));
+                    }
+                }
+                Operand::Address(address) => self.look_into_address(address, index),
+                Operand::List(elements) => {
+                    let Some(ArgKind::Elements(ty, _)) = kind(index) else { continue };
+                    for (place, element) in elements.iter().enumerate() {
+                        let change = |replaced| Change::Element(index, place, replaced);
+                        self.look_into_operand(element, ArgKind::LowBits(ty), change);
+                    }
+                }
+                _ => {}
             }
         }
         if let Some(guard) = data.guard {
@@ -263,20 +279,6 @@ impl Finder<'_> {
                 }
             }
             Operand::NotReg(reg) => self.look_for_register(reg, |_, _| true, |reg| change(Replaced::NotReg(reg))),
-            _ => {}
-        }
-    }
-
-    fn look_into_parts(&mut self, operand: &Operand, kind: ArgKind, index: usize) {
-        match (operand, kind) {
-            (Operand::Address(address), _) => self.look_into_address(address, index),
-            (Operand::List(elements), ArgKind::Elements(ty, _)) => {
-                for (place, element) in elements.iter().enumerate() {
-                    self.look_into_operand(element, ArgKind::LowBits(ty), |replaced| {
-                        Change::Element(index, place, replaced)
-                    });
-                }
-            }
             _ => {}
         }
     }

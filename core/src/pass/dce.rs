@@ -17,18 +17,21 @@
 //! Sound because a removed instruction writes only values that no needed instruction can see. A load may be removed
 //! although it could have faulted: a program that faults has no result to keep.
 //!
-//! Cost: linear in the instructions. A register with a definition in every 64th block or more often costs at most a visit
-//! to each block; another one a visit to each block where what its definitions leave meets, or what its reads ask for,
-//! which takes a time logarithmic in the depth of the dominator tree. Running it again finds nothing more.
+//! Cost: linear in the instructions, where control flow is not contrived. Registers with a definition in every 64th
+//! block or more often are searched for together, a bit each. Another one costs a visit to each block where different
+//! definitions of it meet and to each block that reads it, of a time logarithmic in the depth of the dominator tree.
+//! Running it again finds nothing more.
 //!
 //! Source: Cytron et al., TOPLAS 1991, section 7.1, on use-definition chains in place of SSA.
 
+use alloc::collections::BinaryHeap;
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
-use fixedbitset::FixedBitSet;
 use hashbrown::HashSet;
+use smallvec::SmallVec;
 
 use super::{Pass, PassError, PassInfo, Settings};
 use crate::edit::Remark;
@@ -94,12 +97,21 @@ fn copies_itself(data: &InstData) -> bool {
 /// The instructions that are needed.
 fn needed<S: Listener>(view: &mut View<'_, S>) -> EntitySet<Inst> {
     let cfg = view.cfg();
-    let (definitions, effects) = Definitions::of(view.func(), &cfg);
-    let searched = Searched::new(view.func(), &definitions, &cfg);
-    let ancestors = searched.has_rare.then(|| Ancestors::new(view.dominators(), cfg.block_count()));
-    let needed = EntitySet::with_capacity(view.func().insts.len());
-    let (worklist, asked) = (Vec::new(), Vec::new());
-    let search = Search { func: view.func(), cfg: &cfg, ancestors, definitions, searched, needed, worklist, asked };
+    let (mut definitions, effects) = Definitions::of(view.func(), &cfg);
+    let often = Often::new(view.func(), &mut definitions, &cfg);
+    let has_rare = often.lists.len() < definitions.lists.len();
+    let rare = definitions.lists.iter().filter(|list| list.bit.is_none()).map(|list| list.unneeded as usize).sum();
+    let search = Search {
+        ancestors: has_rare.then(|| Ancestors::new(view.dominators(), cfg.block_count())),
+        func: view.func(),
+        cfg: &cfg,
+        needed: EntitySet::with_capacity(view.func().insts.len()),
+        worklist: Vec::new(),
+        definitions,
+        often,
+        searched: HashSet::with_capacity(rare),
+        asked: Vec::new(),
+    };
     search.run(effects)
 }
 
@@ -107,12 +119,14 @@ fn needed<S: Listener>(view: &mut View<'_, S>) -> EntitySet<Inst> {
 struct Search<'a> {
     func: &'a Function,
     cfg: &'a Cfg,
-    /// Where registers are that need it.
-    ancestors: Option<Ancestors>,
-    definitions: Definitions,
-    searched: Searched,
     needed: EntitySet<Inst>,
     worklist: Vec<Inst>,
+    definitions: Definitions,
+    /// Where registers are that are defined often.
+    often: Often,
+    /// For the others: from the ends of which blocks they were searched for, and how regions are skipped.
+    searched: HashSet<(u32, Block)>,
+    ancestors: Option<Ancestors>,
     /// Blocks at whose beginning the register is asked for that is being searched for.
     asked: Vec<Block>,
 }
@@ -120,15 +134,26 @@ struct Search<'a> {
 impl Search<'_> {
     fn run(mut self, effects: Vec<Inst>) -> EntitySet<Inst> {
         effects.into_iter().for_each(|inst| self.need(inst));
-        while let Some(inst) = self.worklist.pop() {
-            self.func.insts[inst].for_each_use(|reg| self.need_definitions(reg, inst));
+        loop {
+            if let Some(inst) = self.worklist.pop() {
+                let order = self.definitions.order[inst];
+                for index in self.definitions.read_range(order) {
+                    self.need_definitions(self.definitions.read[index], inst);
+                }
+            } else if let Some((_, block)) = self.often.pending.pop() {
+                self.go_up_together(block);
+            } else {
+                return self.needed;
+            }
         }
-        self.needed
     }
 
     fn need(&mut self, inst: Inst) {
         if self.needed.insert(inst) {
             self.worklist.push(inst);
+            if !self.definitions.defines_one_of_several.contains(inst) {
+                return;
+            }
             for dst in distinct_dsts(&self.func.insts[inst]) {
                 if let Count::Several(list) = self.definitions.of_reg[dst] {
                     self.definitions.lists[list as usize].unneeded -= 1;
@@ -150,9 +175,40 @@ impl Search<'_> {
             return;
         }
         let Some(block) = self.func.inst_block(reader) else { return };
-        if self.need_last(list, block, self.definitions.order[reader]) {
-            self.asked.push(block);
+        let bit = self.definitions.lists[list as usize].bit;
+        if bit.is_some_and(|bit| !self.often.is_defined(block, bit))
+            || self.need_last(list, block, self.definitions.order[reader])
+        {
+            match bit {
+                Some(bit) => self.often.ask(self.cfg, block, bit),
+                None => self.go_up(list, block),
+            }
         }
+    }
+
+    /// Goes up from the beginning of a block with all registers defined often that are asked for there.
+    fn go_up_together(&mut self, block: Block) {
+        for (word, asked) in self.often.take(block).into_iter().enumerate() {
+            for &predecessor in self.cfg.predecessors(block) {
+                let (through, mut defined) = self.often.search(predecessor, word, asked);
+                self.often.ask_word(self.cfg, predecessor, word, through);
+                while defined != 0 {
+                    let bit = word as u32 * u64::BITS + defined.trailing_zeros();
+                    defined &= defined - 1;
+                    let list = self.often.lists[bit as usize];
+                    if self.definitions.lists[list as usize].unneeded > 0
+                        && self.need_last(list, predecessor, self.definitions.block_end[predecessor])
+                    {
+                        self.often.ask(self.cfg, predecessor, bit);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Goes up from the beginning of a block with a register that is defined in a few blocks.
+    fn go_up(&mut self, list: u32, block: Block) {
+        self.asked.push(block);
         while let Some(block) = self.asked.pop() {
             if self.definitions.lists[list as usize].unneeded > 0 {
                 self.ask_predecessors(list, block);
@@ -160,21 +216,18 @@ impl Search<'_> {
         }
     }
 
-    /// Goes up from the beginning of a block.
     fn ask_predecessors(&mut self, list: u32, block: Block) {
-        let is_rare = matches!(self.searched.kinds[list as usize], Kind::Rare);
-        let ancestors = self.ancestors.as_ref().filter(|_| is_rare);
-        let top = ancestors.and_then(|ancestors| self.definitions.highest_without(list, self.func, ancestors, block));
+        let Some(ancestors) = &self.ancestors else { return };
+        let top = self.definitions.highest_without(list, self.func, ancestors, block);
         for &predecessor in self.cfg.predecessors(top.unwrap_or(block)) {
             // What comes back from a region without definitions went in at its top.
-            let comes_back = top
-                .zip(self.ancestors.as_ref())
-                .is_some_and(|(top, ancestors)| ancestors.dominators().dominates(top, predecessor));
-            if !comes_back && self.searched.insert(list, predecessor) {
-                let is_defined = self.searched.may_define(list, predecessor);
-                if !is_defined || self.need_last(list, predecessor, self.definitions.block_end[predecessor]) {
-                    self.asked.push(predecessor);
-                }
+            let dominators = self.ancestors.as_ref().map(Ancestors::dominators);
+            let comes_back = top.zip(dominators).is_some_and(|(top, tree)| tree.dominates(top, predecessor));
+            if !comes_back
+                && self.searched.insert((list, predecessor))
+                && self.need_last(list, predecessor, self.definitions.block_end[predecessor])
+            {
+                self.asked.push(predecessor);
             }
         }
     }
@@ -225,6 +278,8 @@ struct List {
     end: u32,
     /// How many of them are not needed yet.
     unneeded: u32,
+    /// The register's bit in [`Often`], if it is defined often.
+    bit: Option<u32>,
     /// Are their places in the dominator tree known?
     has_places: bool,
 }
@@ -244,8 +299,14 @@ struct Definitions {
     entries: Vec<Entry>,
     /// Parallel to `entries`, once asked for: preorder numbers in the dominator tree, sorted within a list.
     places: Vec<u32>,
+    /// The instructions of the entries.
+    defines_one_of_several: EntitySet<Inst>,
     /// Counts instructions in text order.
     order: SecondaryMap<Inst, u32>,
+    /// By that order: what an instruction reads is `read[first_read[order]..first_read[order + 1]]`. The search comes to
+    /// instructions in any order, and these few words lie closer together than the instructions.
+    first_read: Vec<u32>,
+    read: Vec<Reg>,
     /// The order of a block's first instruction, and one more than that of its last.
     block_start: SecondaryMap<Block, u32>,
     block_end: SecondaryMap<Block, u32>,
@@ -259,7 +320,10 @@ impl Definitions {
             lists: Vec::new(),
             entries: Vec::new(),
             places: Vec::new(),
+            defines_one_of_several: EntitySet::with_capacity(func.insts.len()),
             order: SecondaryMap::new(),
+            first_read: Vec::with_capacity(func.insts.len() + 1),
+            read: Vec::with_capacity(3 * func.insts.len()),
             block_start: SecondaryMap::new(),
             block_end: SecondaryMap::new(),
         };
@@ -279,6 +343,8 @@ impl Definitions {
             for inst in func.block_insts(block) {
                 let data = &func.insts[inst];
                 found.order[inst] = order;
+                found.first_read.push(found.read.len() as u32);
+                data.for_each_use(|reg| found.read.push(reg));
                 if is_reachable && has_effect(data) {
                     effects.push(inst);
                 }
@@ -291,6 +357,7 @@ impl Definitions {
             }
             found.block_end[block] = order;
         }
+        found.first_read.push(found.read.len() as u32);
         found.share_out(&several);
         (found, effects)
     }
@@ -331,7 +398,13 @@ impl Definitions {
             let list = &mut self.lists[list as usize];
             self.entries[list.end as usize] = entry;
             list.end += 1;
+            self.defines_one_of_several.insert(entry.inst);
         }
+    }
+
+    /// What the instruction reads that is the `order`-th of the text: a range of `read`.
+    fn read_range(&self, order: u32) -> Range<usize> {
+        self.first_read[order as usize] as usize..self.first_read[order as usize + 1] as usize
     }
 
     /// The highest block above this one, or itself, such that no definition stands in a block that it dominates: at its
@@ -366,70 +439,97 @@ impl Definitions {
     }
 }
 
-/// From the ends of which blocks registers with several definitions were searched for, and how.
-struct Searched {
-    kinds: Vec<Kind>,
-    has_rare: bool,
-    /// Bits by register and block, for the registers that are defined often: searched for, and defined there.
-    often: FixedBitSet,
-    defined: FixedBitSet,
-    rare: HashSet<(u32, Block)>,
+/// The search for registers that have a definition in every so many blocks or more often. All of them go up together, a
+/// bit each; there are at most so many bits for each definition.
+struct Often {
+    /// The list of each bit.
+    lists: Vec<u32>,
+    /// How many words a block has.
+    words: usize,
+    /// By block and word.
+    blocks: Vec<OftenWord>,
+    /// Blocks at whose beginning something new is asked for, with their positions in the reverse postorder: the last one
+    /// goes first, so that most of what will be asked of a block is asked when its turn comes.
+    pending: BinaryHeap<(usize, Block)>,
 }
 
-/// How a register with several definitions is searched for.
-#[derive(Clone, Copy)]
-enum Kind {
-    /// It is defined in so many blocks that going up block by block is quick. Its bits begin there.
-    Often(usize),
-    /// It is defined in a few blocks: regions without definitions are skipped.
-    Rare,
+/// A block's bits for 64 registers.
+#[derive(Clone, Copy, Default)]
+struct OftenWord {
+    /// Has the block a definition?
+    defined: u64,
+    /// Was the register searched for from the block's end?
+    searched: u64,
+    /// Was it asked for at the block's beginning?
+    asked: u64,
+    /// Is that still to be passed on?
+    pending: u64,
 }
 
-/// A register is defined often if it has a definition for every so many blocks. So there are at most so many bits for
-/// each definition.
+/// How many blocks there are for each definition of a register that is defined often, at most.
 const OFTEN: usize = 64;
 
-impl Searched {
-    fn new(func: &Function, definitions: &Definitions, cfg: &Cfg) -> Searched {
-        let mut bits = 0;
-        let kind = |list: &List| {
-            if ((list.end - list.first) as usize) * OFTEN < cfg.block_count() {
-                return Kind::Rare;
-            }
-            bits += cfg.block_count();
-            Kind::Often(bits - cfg.block_count())
-        };
-        let kinds: Vec<Kind> = definitions.lists.iter().map(kind).collect();
-        let mut defined = FixedBitSet::with_capacity(bits);
-        for (kind, list) in kinds.iter().zip(&definitions.lists) {
-            if let Kind::Often(first) = kind {
-                let entries = &definitions.entries[list.first as usize..list.end as usize];
-                let blocks = entries.iter().filter_map(|entry| func.inst_block(entry.inst));
-                blocks.for_each(|block| defined.insert(first + block.index()));
+impl Often {
+    fn new(func: &Function, definitions: &mut Definitions, cfg: &Cfg) -> Often {
+        let mut lists = Vec::new();
+        for (index, list) in definitions.lists.iter_mut().enumerate() {
+            if ((list.end - list.first) as usize) * OFTEN >= cfg.block_count() {
+                list.bit = Some(lists.len() as u32);
+                lists.push(index as u32);
             }
         }
-        Searched {
-            has_rare: kinds.iter().any(|kind| matches!(kind, Kind::Rare)),
-            kinds,
-            often: FixedBitSet::with_capacity(bits),
-            defined,
-            rare: HashSet::new(),
+        let words = lists.len().div_ceil(u64::BITS as usize);
+        let mut blocks = vec![OftenWord::default(); words * cfg.block_count()];
+        for (bit, &list) in lists.iter().enumerate() {
+            let List { first, end, .. } = definitions.lists[list as usize];
+            for entry in &definitions.entries[first as usize..end as usize] {
+                if let Some(block) = func.inst_block(entry.inst) {
+                    let word = &mut blocks[block.index() * words + bit / u64::BITS as usize];
+                    word.defined |= 1 << (bit % u64::BITS as usize);
+                }
+            }
+        }
+        Often { lists, words, blocks, pending: BinaryHeap::new() }
+    }
+
+    /// Has the block a definition of the register?
+    fn is_defined(&self, block: Block, bit: u32) -> bool {
+        let word = self.blocks[block.index() * self.words + (bit / u64::BITS) as usize];
+        word.defined >> (bit % u64::BITS) & 1 != 0
+    }
+
+    /// Asks for a register at the beginning of a block.
+    fn ask(&mut self, cfg: &Cfg, block: Block, bit: u32) {
+        self.ask_word(cfg, block, (bit / u64::BITS) as usize, 1 << (bit % u64::BITS));
+    }
+
+    /// Asks for registers of one word at the beginning of a block.
+    fn ask_word(&mut self, cfg: &Cfg, block: Block, word: usize, bits: u64) {
+        let words = &mut self.blocks[block.index() * self.words..][..self.words];
+        let new = bits & !words[word].asked;
+        if new == 0 {
+            return;
+        }
+        let is_pending = words.iter().any(|word| word.pending != 0);
+        words[word].asked |= new;
+        words[word].pending |= new;
+        if !is_pending {
+            self.pending.push((cfg.position(block).unwrap_or(0), block));
         }
     }
 
-    /// Notes a search from the end of a block. Is it the first one?
-    fn insert(&mut self, list: u32, block: Block) -> bool {
-        match self.kinds[list as usize] {
-            Kind::Often(first) => !self.often.put(first + block.index()),
-            Kind::Rare => self.rare.insert((list, block)),
-        }
+    /// What is to be passed on from the beginning of a block, by word.
+    fn take(&mut self, block: Block) -> SmallVec<[u64; 4]> {
+        let words = &mut self.blocks[block.index() * self.words..][..self.words];
+        words.iter_mut().map(|word| core::mem::take(&mut word.pending)).collect()
     }
 
-    /// Can the block have a definition?
-    fn may_define(&self, list: u32, block: Block) -> bool {
-        match self.kinds[list as usize] {
-            Kind::Often(first) => self.defined.contains(first + block.index()),
-            Kind::Rare => true,
-        }
+    /// Searches for registers from the end of a block: those that were not yet and go through it, and those that were
+    /// not yet and are defined in it.
+    fn search(&mut self, block: Block, word: usize, bits: u64) -> (u64, u64) {
+        let word = &mut self.blocks[block.index() * self.words + word];
+        let new = bits & !word.searched;
+        word.searched |= new;
+        (new & !word.defined, new & word.defined)
     }
 }

@@ -49,7 +49,7 @@ proptest! {
             };
             let inst = func.insts.push(access(Op::St, Some(Space::Global), [Type::U32, Type::F64, Type::U8][width], 1, address));
             let before = at[place % at.len()];
-            func.layout.insert_inst(inst, block, before);
+            func.insert_inst(inst, block, before);
             at.push(before);
             placed.push(inst);
         }

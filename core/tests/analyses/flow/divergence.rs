@@ -221,7 +221,7 @@ fn shape(lists: &[&[usize]], choice: Reg) -> Function {
 fn put(func: &mut Function, block: usize, dst: Reg, op: Op, args: Vec<Operand>) -> warpscope_core::ir::Inst {
     let inst = func.insts.push(InstData::new(Opcode::new(op, Type::U32), [dst], args));
     let before = func.layout.last_inst(Block::new(block));
-    func.layout.insert_inst(inst, Block::new(block), before);
+    func.insert_inst(inst, Block::new(block), before);
     inst
 }
 
