@@ -40,13 +40,13 @@ done:
 launch arithmetic {
     grid 8
     block 256
-    n = 200
+    n = 1000
     x = buffer f32[4096] const 0.0
 }
 ";
 
 const THREADS: u32 = 2048;
-const ROUNDS: u32 = 200;
+const ROUNDS: u32 = 1000;
 
 /// The launch of the divergent loop: so many threads, each with the number after its own.
 const COLLATZ_LAUNCH: &str = "

@@ -1,11 +1,12 @@
 //! One operation on constants: the simulator's own arithmetic for passes that fold, so that a folded program computes
 //! exactly what the unfolded one would have.
 
+use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 
 use super::access::canonical;
-use super::decode::{Kind, Program, SHARED_PREDICATES, TRUE};
+use super::decode::{Kind, Program, TRUE};
 use super::lanes::{LaneFile, Plane};
 use super::together::FrameBase;
 use crate::ir::{ArgKind, FuncKind, Function, InstData, Module, Opcode, Operand};
@@ -37,13 +38,12 @@ pub fn evaluate(opcode: Opcode, args: &[u64]) -> Option<u64> {
     let mut module = Module::default();
     let kernel = module.funcs.push(func);
     let program = Program::decode(&module, kernel, Machine::Unit).ok()?;
-    let frame = &program.funcs[0];
-    let shared = program.constants.len().max(SHARED_PREDICATES);
-    let size = shared + frame.planes.max(frame.predicates) as usize;
-    let mut file = LaneFile { planes: program.constants.clone(), predicates: alloc::vec![0; size] };
+    let func = &program.funcs[0];
+    let base = FrameBase(program.constants.len() as u32);
+    let size = program.constants.len() + func.frame_size() as usize;
+    let mut file = LaneFile { planes: program.constants.clone(), predicates: vec![0; size] };
     file.planes.resize(size, Plane::default());
-    file.predicates[(TRUE & !super::decode::SHARED) as usize] = !0;
-    let base = FrameBase(shared as u32);
+    file.predicates[base.at(TRUE) as usize] = !0;
     let inst = &program.insts[0];
     match inst.kind {
         Kind::Lanes => (inst.run)(&mut file, &base.place(&inst.slots), 1),
@@ -53,7 +53,7 @@ pub fn evaluate(opcode: Opcode, args: &[u64]) -> Option<u64> {
         }
         _ => return None,
     }
-    let result = *frame.regs.get(result.index())?;
+    let result = *func.regs.get(result.index())?;
     let bits = base.read(&file, result, 0) & dst.ty.mask();
     Some(canonical(dst.ty.is_float().then_some(dst.ty), bits))
 }

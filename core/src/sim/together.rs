@@ -15,7 +15,7 @@
 //!
 //! Source: PTX ISA, sections on `vote`, `shfl`, `match`, `activemask`.
 
-use super::decode::{Value, WarpSite};
+use super::decode::{SHARED, Value, WarpSite};
 use super::lanes::{Lane, LaneFile, Slots, for_each_lane};
 use crate::ir::Op;
 
@@ -27,18 +27,29 @@ impl FrameBase {
     /// The index of a slot.
     #[inline(always)]
     pub fn at(self, slot: u32) -> u32 {
-        if slot & super::decode::SHARED == 0 { slot + self.0 } else { slot & !super::decode::SHARED }
+        // Without a decision, so that several slots at once become SIMD.
+        let own = !((slot as i32 >> 31) as u32);
+        (slot & !SHARED) + (self.0 & own)
     }
 
     /// An instruction's slots as places in the lane file.
     #[inline(always)]
     pub fn place(self, slots: &Slots) -> Slots {
-        // Without a decision: four and two at once, where the machine has vectors.
-        let [d, e, a, b, c, f] = [slots.d, slots.e, slots.a, slots.b, slots.c, slots.f].map(|slot| {
-            let is_shared = (slot as i32 >> 31) as u32;
-            (slot & !super::decode::SHARED) + (self.0 & !is_shared)
-        });
-        Slots { d, e, a, b, c, f, flip: slots.flip, modifier: slots.modifier }
+        Slots {
+            d: self.at(slots.d),
+            e: self.at(slots.e),
+            a: self.at(slots.a),
+            b: self.at(slots.b),
+            c: self.at(slots.c),
+            f: self.at(slots.f),
+            flip: slots.flip,
+            modifier: slots.modifier,
+        }
+    }
+
+    /// Puts the same bits into all lanes of a value.
+    pub fn fill(self, file: &mut LaneFile, value: Value, bits: u64) {
+        (0..32).for_each(|lane| self.write(file, value, lane, bits));
     }
 
     /// A lane of a value, as bits.

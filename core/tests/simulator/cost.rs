@@ -115,3 +115,88 @@ fn a_run_is_a_function_of_its_launch() {
         assert_eq!(run.result(), whole, "{budget} instructions at a time");
     }
 }
+
+/// Straight arithmetic in many warps, a loop, loads, a divergent branch and a barrier: rounds that can be counted at once,
+/// and everything that ends them.
+const MIXED: &str = "
+kernel mixed(n: u32, x: ptr.global) {
+shared s: u32[256]
+entry:
+    i = mad.u32 %ctaid, %ntid, %tid
+    t = mov.u32 %tid
+    k = mov.u32 0
+    a = mov.u32 i
+    br loop
+loop:
+    b = add.u32 a, 3
+    c = mul.u32 b, 5
+    d = xor.b32 c, k
+    e = add.u32 d, i
+    f = cvt.f32.u32 e
+    g = sqrt.rn.f32 f
+    a = cvt.rzi.u32.f32 g
+    q = setp.lt.u32 t, k
+    @q a = add.u32 a, 1
+    l = ld.global.u32 x[i]
+    a = add.u32 a, l
+    k = add.u32 k, 1
+    p = setp.lt.u32 k, n
+    br p, loop, after
+after:
+    h = and.b32 a, 1
+    odd = setp.ne.u32 h, 0
+    br odd, left, right
+left:
+    a = mul.u32 a, 7
+    a = add.u32 a, 1
+    br meet
+right:
+    a = add.u32 a, 2
+    br meet
+meet:
+    st.shared.u32 s[t], a
+    bar.sync
+    u = xor.b32 t, 1
+    v = ld.shared.u32 s[u]
+    w = add.u32 v, a
+    st.global.u32 x[i], w
+    ret
+}
+launch mixed {
+    grid 6
+    block 256
+    n = 20
+    x = buffer u32[1536] random(0, 100)
+}
+";
+
+#[test]
+fn one_instruction_at_a_time_takes_the_same_cycles() {
+    let parsed = warpscope_core::verify::check(MIXED);
+    assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
+    let launch = &parsed.module.launches[0];
+    let kernel = parsed.module.func_by_name("mixed").expect("the kernel");
+    for machine in Machine::ALL {
+        for (grid, block) in [(6, 256), (1, 32), (1, 64), (3, 100), (2, 512)] {
+            let grid = [grid, 1, 1];
+            let settings = Settings { grid: Some(grid), block: Some([block, 1, 1]), ..Settings::default() };
+            let new = || -> Simulation {
+                Simulation::new(&parsed.module, kernel, launch, &settings, machine).expect("it fits the machine")
+            };
+            let mut whole = new();
+            let mut stepped = new();
+            let mut strides = new();
+            let ended = whole.run(u64::MAX);
+            let one_by_one = loop {
+                match stepped.run(1) {
+                    Ok(Progress::Running) => {}
+                    end => break end,
+                }
+            };
+            while strides.run(77) == Ok(Progress::Running) {}
+            assert_eq!(ended, one_by_one);
+            assert_eq!(whole.result(), stepped.result(), "{} {grid:?} {block}", machine.name());
+            assert_eq!(whole.result(), strides.result(), "{} {grid:?} {block}", machine.name());
+        }
+    }
+}

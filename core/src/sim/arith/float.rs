@@ -103,15 +103,16 @@ native_real!(f64, Double, CANONICAL_F64, libm::sqrt);
 /// PTX's `min`: a NaN gives way to the other operand, and -0 is below +0.
 #[inline(always)]
 pub fn min<T: Real>(a: T, b: T) -> T {
-    let first = a < b || (a == b && a.is_negative());
-    if b.is_nan() || (first && !a.is_nan()) { a } else { b }
+    // Without a decision, so that it becomes SIMD. Comparisons with NaN are false.
+    let first = (a < b) | ((a == b) & a.is_negative()) | b.is_nan();
+    if first { a } else { b }
 }
 
 /// PTX's `max`: a NaN gives way to the other operand, and +0 is above -0.
 #[inline(always)]
 pub fn max<T: Real>(a: T, b: T) -> T {
-    let first = a > b || (a == b && b.is_negative());
-    if b.is_nan() || (first && !a.is_nan()) { a } else { b }
+    let first = (a > b) | ((a == b) & b.is_negative()) | b.is_nan();
+    if first { a } else { b }
 }
 
 /// `.sat`: clamps to [0, 1]; NaN and both zeros give +0.

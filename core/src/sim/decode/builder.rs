@@ -21,7 +21,7 @@ use crate::ir::{
 };
 use crate::machine::{Machine, OpClass};
 use crate::sim::error::{ErrorKind, SimError};
-use crate::sim::lanes::{self, Plane, SCRATCH, Slots};
+use crate::sim::lanes::{self, Plane, Slots};
 use crate::sim::memory::{PARAM_WINDOW, SHARED_WINDOW, region_address};
 use crate::sim::reconvergence::NOWHERE;
 
@@ -136,6 +136,7 @@ struct Builder<'a> {
     symbols: Symbols,
     /// By function: the pc of each block.
     block_pcs: Vec<BTreeMap<Block, u32>>,
+    /// By bits and whether they are 64: the slot.
     constants: BTreeMap<(u64, bool), u32>,
     /// By input, and by function where it is uniform: the counter of its draws.
     counters: BTreeMap<(String, Option<usize>), u32>,
@@ -205,8 +206,10 @@ impl<'a> Builder<'a> {
                 insts: Vec::new(),
                 locations: Vec::new(),
                 funcs: Vec::new(),
-                constants: vec![Plane::default(); SCRATCH],
+                constants: Vec::new(),
                 timings: Vec::new(),
+                calm: Vec::new(),
+                leaves_at: Vec::new(),
                 more_clocks: Vec::new(),
                 steps: Vec::new(),
                 accesses: Vec::new(),
@@ -248,12 +251,13 @@ impl<'a> Builder<'a> {
                 .immediate_post_dominator(block)
                 .and_then(|join| self.block_pcs[index].get(&join).copied())
                 .unwrap_or(NOWHERE);
+            let mut known = KnownClocks::default();
             for inst in body.block_insts(block) {
                 let data = &body.insts[inst];
                 names.insts.push((inst, data.opcode.to_string(), body.inst_spans[inst]));
                 let class = OpClass::of(data.opcode);
                 self.program.locations.push(Location { func, block, inst, class, space: data.opcode.space });
-                let mut decoder = Decoder { builder: self, index, body, frame: &mut frame, join };
+                let mut decoder = Decoder { builder: self, index, body, frame: &mut frame, join, known: &mut known };
                 let (decoded, timing) = decoder.inst(data).map_err(|reason| decoder.refuse(block, inst, reason))?;
                 self.program.insts.push(decoded);
                 self.program.timings.push(timing);
@@ -286,21 +290,34 @@ impl<'a> Builder<'a> {
             self.program.counters - 1
         })
     }
+}
 
-    fn constant(&mut self, bits: u64, wide: bool) -> u32 {
-        let bits = if wide { bits } else { bits & 0xFFFF_FFFF };
-        let planes = &mut self.program.constants;
-        *self.constants.entry((bits, wide)).or_insert_with(|| {
-            let slot = planes.len() as u32;
-            let (low, high) = (bits as u32, (bits >> 32) as u32);
-            if wide {
-                let plane = Plane(core::array::from_fn(|k| if k % 2 == 0 { low } else { high }));
-                planes.extend([plane, plane]);
-            } else {
-                planes.push(Plane([low; 32]));
-            }
-            slot | super::SHARED
-        })
+/// What is known of clocks inside a block, so that nobody waits for what has certainly happened: a clock that an
+/// instruction before has waited for, and one that was set so long ago that its latency has passed, since every
+/// instruction in between took the cycles of its issue.
+#[derive(Default)]
+struct KnownClocks {
+    /// Cycles since the block's start, at least.
+    now: u64,
+    /// When the clock has passed at the latest, in these cycles.
+    past: BTreeMap<u32, u64>,
+}
+
+impl KnownClocks {
+    fn is_past(&self, clock: u32) -> bool {
+        self.past.get(&clock).is_some_and(|&past| past <= self.now)
+    }
+
+    /// An instruction that waited for some clocks issues and sets others. `latency` is none where only the run tells.
+    fn issue(&mut self, waits: &[u32], done: &[u32], issue: u16, latency: Option<u16>) {
+        self.past.extend(waits.iter().map(|&clock| (clock, self.now)));
+        for clock in done {
+            match latency {
+                Some(latency) => self.past.insert(*clock, self.now + u64::from(latency)),
+                None => self.past.remove(clock),
+            };
+        }
+        self.now += u64::from(issue);
     }
 }
 
@@ -311,6 +328,7 @@ struct Decoder<'b, 'a> {
     body: &'a Function,
     frame: &'b mut Frame<'a>,
     join: u32,
+    known: &'b mut KnownClocks,
 }
 
 type Refusal = &'static str;
@@ -390,8 +408,9 @@ impl Decoder<'_, '_> {
         waits.extend_from_slice(&done);
         waits.sort_unstable();
         waits.dedup();
+        waits.retain(|clock| !self.known.is_past(*clock));
         let mut timing = Timing {
-            waits: [super::READY; 4],
+            waits: [super::READY; 2],
             done: done.first().copied().unwrap_or(UNUSED),
             more: NO_MORE,
             // Even no work takes the cycle of its issue.
@@ -410,6 +429,8 @@ impl Decoder<'_, '_> {
                 done: done.iter().copied().skip(1).collect(),
             });
         }
+        let takes_what_it_says = matches!(kind, Kind::Lanes | Kind::Steps | Kind::Warp | Kind::Draw | Kind::Work);
+        self.known.issue(&waits, &done, timing.issue, takes_what_it_says.then_some(timing.latency));
         Ok(timing)
     }
 
@@ -447,7 +468,19 @@ impl Decoder<'_, '_> {
     }
 
     fn fixed(&mut self, bits: u64, wide: bool) -> Value {
-        let slot = self.builder.constant(bits, wide);
+        let bits = if wide { bits } else { bits & 0xFFFF_FFFF };
+        let planes = &mut self.builder.program.constants;
+        let slot = *self.builder.constants.entry((bits, wide)).or_insert_with(|| {
+            let slot = planes.len() as u32;
+            let (low, high) = (bits as u32, (bits >> 32) as u32);
+            if wide {
+                let plane = Plane(core::array::from_fn(|k| if k % 2 == 0 { low } else { high }));
+                planes.extend([plane, plane]);
+            } else {
+                planes.push(Plane([low; 32]));
+            }
+            slot | super::SHARED
+        });
         if wide { Value::Wide(slot) } else { Value::Word(slot) }
     }
 

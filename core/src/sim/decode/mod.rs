@@ -35,16 +35,15 @@ use super::lanes::{LaneOp, Plane, Slots};
 use crate::ir::{Block, Func, Inst, Module, Space, Span, Special, Type};
 use crate::machine::{Machine, OpClass};
 
-/// Set in a slot that all warps share; the others count from the frame.
+/// Set in the slot of a constant, which all warps share; the others count from the frame. Shared, because a warp's
+/// registers have to be near when it runs, and constants of its own would double them.
 pub const SHARED: u32 = 1 << 31;
-/// The predicate slot that is false in every lane.
-pub const FALSE: u32 = SHARED;
-/// The predicate slot that is true in every lane.
-pub const TRUE: u32 = SHARED | 1;
-/// The predicate slot that takes carries nobody asked for.
-pub const SINK: u32 = SHARED | 2;
-/// Shared predicate slots.
-pub const SHARED_PREDICATES: usize = 3;
+/// The predicate of every frame that is false in every lane.
+pub const FALSE: u32 = 0;
+/// The predicate that is true in every lane.
+pub const TRUE: u32 = 1;
+/// The predicate that takes carries nobody asked for.
+pub const SINK: u32 = 2;
 
 /// The clock slot that is always ready.
 pub const READY: u32 = 0;
@@ -119,8 +118,8 @@ pub struct DecodedInst {
 /// nothing else.
 #[derive(Clone, Copy)]
 pub struct Timing {
-    /// Clocks to wait for: of registers read, and of registers written.
-    pub waits: [u32; 4],
+    /// Clocks to wait for: of registers read, and of registers written, as far as they may not have passed.
+    pub waits: [u32; 2],
     /// The clock of the first destination.
     pub done: u32,
     /// Index of further clocks in [`Program::more_clocks`], or [`NO_MORE`].
@@ -132,6 +131,18 @@ pub struct Timing {
     /// How the instruction is run.
     pub kind: Kind,
 }
+
+/// What follows from a place on: instructions that stay in the warp, issue in one cycle and take but a few.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Calm {
+    /// Where that ends: at the place itself if its instruction is none of these.
+    pub end: u32,
+    /// Cycles until the result of the slowest of them is ready.
+    pub latency: u16,
+}
+
+/// The longest latency of a calm instruction, in cycles.
+const CALM_LATENCY: u16 = 32;
 
 /// No further clocks.
 pub const NO_MORE: u32 = u32::MAX;
@@ -205,6 +216,13 @@ pub struct DecodedFunc {
     pub params: Vec<Option<Value>>,
 }
 
+impl DecodedFunc {
+    /// The size of a frame: of each kind of place as many as there are of the most frequent.
+    pub fn frame_size(&self) -> u32 {
+        self.planes.max(self.predicates).max(self.clocks)
+    }
+}
+
 /// A decoded kernel with the functions that it may call.
 pub struct Program {
     /// All instructions.
@@ -213,10 +231,14 @@ pub struct Program {
     pub locations: Vec<Location>,
     /// Functions, the kernel first.
     pub funcs: Vec<DecodedFunc>,
-    /// Shared planes: the scratch ones, then constants.
+    /// Planes that all warps share.
     pub constants: Vec<Plane>,
     /// When each of them may issue.
     pub timings: Vec<Timing>,
+    /// Which of them go on calmly.
+    pub calm: Vec<Calm>,
+    /// From each on, the first that does not stay in the warp.
+    pub leaves_at: Vec<u32>,
     /// For [`Timing::more`].
     pub more_clocks: Vec<MoreClocks>,
     /// For [`Kind::Steps`].
@@ -271,7 +293,10 @@ impl Program {
     /// Errors: [`ErrorKind::Program`] where an instruction is not what its opcode takes, which the verifier reports
     /// better; [`ErrorKind::Limit`] where the program is too large.
     pub fn decode(module: &Module, kernel: Func, machine: Machine) -> Result<Program, SimError> {
-        builder::build(module, kernel, machine)
+        let mut program = builder::build(module, kernel, machine)?;
+        program.calm = calm(&program.timings);
+        program.leaves_at = leaves_at(&program.timings);
+        Ok(program)
     }
 
     /// The function whose code holds a pc.
@@ -333,6 +358,26 @@ impl Program {
     fn names_of(&self, func: Func) -> Option<&FuncNames> {
         self.names.iter().find(|names| names.func == func)
     }
+}
+
+fn leaves_at(timings: &[Timing]) -> Vec<u32> {
+    let mut leaves_at: Vec<u32> = (0..timings.len() as u32).collect();
+    for pc in (0..timings.len().saturating_sub(1)).rev().filter(|&pc| timings[pc].kind.stays_in_the_warp()) {
+        leaves_at[pc] = leaves_at[pc + 1];
+    }
+    leaves_at
+}
+
+fn calm(timings: &[Timing]) -> Vec<Calm> {
+    let mut calm: Vec<Calm> = (0..timings.len() as u32).map(|pc| Calm { end: pc, latency: 0 }).collect();
+    for (pc, timing) in timings.iter().enumerate().rev() {
+        if timing.kind.stays_in_the_warp() && timing.issue == 1 && timing.latency <= CALM_LATENCY {
+            let next = calm.get(pc + 1).copied().unwrap_or_default();
+            let end = next.end.max(pc as u32 + 1);
+            calm[pc] = Calm { end, latency: timing.latency.max(next.latency) };
+        }
+    }
+    calm
 }
 
 /// Lane width of a type's registers: 64 bits, or a word.

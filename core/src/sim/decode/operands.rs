@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use super::builder::registers_read_as_bits;
-use super::{Initial, UNUSED, Value, is_wide};
+use super::{Initial, SINK, UNUSED, Value, is_wide};
 use crate::ir::{Func, Function, Reg, Special, Type};
 
 /// Places of one function's registers, counted from the frame's start. Places are given out when first asked for, so
@@ -33,7 +33,7 @@ impl<'a> Frame<'a> {
             scratch: [None; 4],
             scratch_predicate: None,
             planes: 0,
-            predicates: 0,
+            predicates: SINK + 1,
             clocks: UNUSED + 1,
             read_as_bits: None,
         }

@@ -13,7 +13,7 @@ pub struct Plane(pub [u32; 32]);
 /// All registers of all resident warps, and the constants that they share.
 #[derive(Default)]
 pub struct LaneFile {
-    /// Registers that hold numbers, after [`SCRATCH`] planes for results of which only some lanes count.
+    /// Registers that hold numbers.
     pub planes: Vec<Plane>,
     /// Predicate registers, a bit for each lane.
     pub predicates: Vec<u32>,
@@ -48,20 +48,48 @@ pub(super) const CHUNK: usize = 8;
 
 /// A type that one lane can have.
 pub trait Lane: Copy {
-    /// Planes that 32 lanes take: 1, or 2 for 64 bits.
-    const PLANES: usize;
     /// Loads lanes `8·chunk…8·chunk + 7`.
     fn load(planes: &[Plane], slot: usize, chunk: usize) -> [Self; CHUNK];
     /// Stores them.
     fn store(planes: &mut [Plane], slot: usize, chunk: usize, values: [Self; CHUNK]);
+    /// Stores those of them whose bit of `part` is set.
+    fn blend(planes: &mut [Plane], slot: usize, chunk: usize, values: [Self; CHUNK], part: u32);
     /// Loads one lane.
     fn get(planes: &[Plane], slot: usize, lane: usize) -> Self;
     /// Stores one lane.
     fn set(planes: &mut [Plane], slot: usize, lane: usize, value: Self);
 }
 
-/// The bit of each lane of a chunk. A table, because SSE2 cannot shift lanes by different amounts.
-const BITS: [u32; CHUNK] = [1, 2, 4, 8, 16, 32, 64, 128];
+/// The bit of each lane.
+const LANE_BITS: [u32; 32] = {
+    let mut bits = [1; 32];
+    let mut lane = 1;
+    while lane < 32 {
+        bits[lane] = bits[lane - 1] << 1;
+        lane += 1;
+    }
+    bits
+};
+
+/// All ones for each bit of four. A table, because SSE2 cannot shift lanes by different amounts.
+const SPREAD: [[u32; 4]; 16] = {
+    let mut table = [[0; 4]; 16];
+    let mut bits = 0;
+    while bits < 64 {
+        if ((bits / 4) >> (bits % 4)) & 1 == 1 {
+            table[bits / 4][bits % 4] = !0;
+        }
+        bits += 1;
+    }
+    table
+};
+
+/// All ones in each lane of a chunk whose bit is set.
+#[inline(always)]
+fn spread(part: u32) -> [u32; CHUNK] {
+    let (low, high) = (SPREAD[part as usize & 15], SPREAD[part as usize >> 4 & 15]);
+    [low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]]
+}
 
 #[inline(always)]
 fn words(planes: &[Plane], slot: usize, chunk: usize) -> [u32; CHUNK] {
@@ -79,8 +107,6 @@ fn set_words(planes: &mut [Plane], slot: usize, chunk: usize, values: [u32; CHUN
 macro_rules! narrow_lane {
     ($ty:ty, $from:expr, $to:expr) => {
         impl Lane for $ty {
-            const PLANES: usize = 1;
-
             #[inline(always)]
             fn load(planes: &[Plane], slot: usize, chunk: usize) -> [Self; CHUNK] {
                 words(planes, slot, chunk).map($from)
@@ -89,6 +115,13 @@ macro_rules! narrow_lane {
             #[inline(always)]
             fn store(planes: &mut [Plane], slot: usize, chunk: usize, values: [Self; CHUNK]) {
                 set_words(planes, slot, chunk, values.map($to));
+            }
+
+            #[inline(always)]
+            fn blend(planes: &mut [Plane], slot: usize, chunk: usize, values: [Self; CHUNK], part: u32) {
+                let (old, taken, values) = (words(planes, slot, chunk), spread(part), values.map($to));
+                let blended = core::array::from_fn(|lane| (old[lane] & !taken[lane]) | (values[lane] & taken[lane]));
+                set_words(planes, slot, chunk, blended);
             }
 
             #[inline(always)]
@@ -132,8 +165,6 @@ fn set_wide_words(planes: &mut [Plane], slot: usize, chunk: usize, values: [u64;
 macro_rules! wide_lane {
     ($ty:ty, $from:expr, $to:expr) => {
         impl Lane for $ty {
-            const PLANES: usize = 2;
-
             #[inline(always)]
             fn load(planes: &[Plane], slot: usize, chunk: usize) -> [Self; CHUNK] {
                 wide_words(planes, slot, chunk).map($from)
@@ -142,6 +173,16 @@ macro_rules! wide_lane {
             #[inline(always)]
             fn store(planes: &mut [Plane], slot: usize, chunk: usize, values: [Self; CHUNK]) {
                 set_wide_words(planes, slot, chunk, values.map($to));
+            }
+
+            #[inline(always)]
+            fn blend(planes: &mut [Plane], slot: usize, chunk: usize, values: [Self; CHUNK], part: u32) {
+                let (old, taken, values) = (wide_words(planes, slot, chunk), spread(part), values.map($to));
+                let blended = core::array::from_fn(|lane| {
+                    let taken = u64::from(taken[lane]) | u64::from(taken[lane]) << 32;
+                    (old[lane] & !taken) | (values[lane] & taken)
+                });
+                set_wide_words(planes, slot, chunk, blended);
             }
 
             #[inline(always)]
@@ -175,33 +216,6 @@ pub fn for_each_lane(mask: u32, mut visit: impl FnMut(usize)) {
     }
 }
 
-/// Planes that every file begins with.
-pub const SCRATCH: usize = 2;
-
-/// Puts the lanes of a mask of a register of `planes` planes in the place of the destination's, from the scratch planes.
-/// One function for all opcodes: it is small, and a loop that blends in each of them would double the simulator.
-#[inline(never)]
-pub fn commit(file: &mut LaneFile, to: usize, planes: usize, mask: u32) {
-    let (scratch, registers) = file.planes.split_at_mut(SCRATCH);
-    for (plane, from) in scratch.iter().enumerate().take(planes) {
-        let to = &mut registers[to - SCRATCH + plane].0;
-        for chunk in 0..32 / CHUNK {
-            let keep: [u32; CHUNK] = if planes == 1 {
-                let part = mask >> (CHUNK * chunk);
-                core::array::from_fn(|word| if part & BITS[word] == 0 { !0 } else { 0 })
-            } else {
-                // A lane of 64 bits is two words, and a plane half of the lanes.
-                let part = mask >> (16 * plane + CHUNK / 2 * chunk);
-                core::array::from_fn(|word| if part & BITS[word / 2] == 0 { !0 } else { 0 })
-            };
-            let place = CHUNK * chunk;
-            for word in 0..CHUNK {
-                to[place + word] = (to[place + word] & keep[word]) | (from.0[place + word] & !keep[word]);
-            }
-        }
-    }
-}
-
 macro_rules! vector_map {
     ($(#[$doc:meta])* $name:ident, $($arg:ident: $ty:ident),+) => {
         $(#[$doc])*
@@ -213,14 +227,22 @@ macro_rules! vector_map {
             op: impl Fn($($ty),+) -> R + Copy,
         ) {
             let planes = file.planes.as_mut_slice();
-            let d = if mask == !0 { slots.d as usize } else { 0 };
+            let d = slots.d as usize;
             $(let $arg = slots.$arg as usize;)+
-            for chunk in 0..32 / CHUNK {
-                $(let $arg = $ty::load(planes, $arg, chunk);)+
-                R::store(planes, d, chunk, core::array::from_fn(|lane| op($($arg[lane]),+)));
-            }
-            if mask != !0 {
-                commit(file, slots.d as usize, R::PLANES, mask);
+            // Two loops: most instructions run in all lanes, and blending costs half as much again.
+            if mask == !0 {
+                for chunk in 0..32 / CHUNK {
+                    $(let $arg = $ty::load(planes, $arg, chunk);)+
+                    R::store(planes, d, chunk, core::array::from_fn(|lane| op($($arg[lane]),+)));
+                }
+            } else {
+                for chunk in 0..32 / CHUNK {
+                    let part = mask >> (CHUNK * chunk) & ((1 << CHUNK) - 1);
+                    if part != 0 {
+                        $(let $arg = $ty::load(planes, $arg, chunk);)+
+                        R::blend(planes, d, chunk, core::array::from_fn(|lane| op($($arg[lane]),+)), part);
+                    }
+                }
             }
         }
     };
@@ -279,15 +301,20 @@ scalar_map!(
 #[inline(always)]
 pub fn compare<A: Lane>(file: &LaneFile, a: u32, b: u32, test: impl Fn(A, A) -> bool + Copy) -> u32 {
     let planes = file.planes.as_slice();
-    let mut out = 0;
+    // Two plain loops, which become SIMD; one that did it all would not.
+    let mut holds = [0u32; 32];
     for chunk in 0..32 / CHUNK {
         let a = A::load(planes, a as usize, chunk);
         let b = A::load(planes, b as usize, chunk);
-        let mut bits = [0u32; CHUNK];
         for lane in 0..CHUNK {
-            bits[lane] = if test(a[lane], b[lane]) { BITS[lane] } else { 0 };
+            holds[CHUNK * chunk + lane] = u32::from(test(a[lane], b[lane])).wrapping_neg();
         }
-        out |= bits.into_iter().fold(0, |all, bit| all | bit) << (CHUNK * chunk);
     }
-    out
+    let mut bits = [0u32; 4];
+    for (holds, lanes) in holds.chunks_exact(4).zip(LANE_BITS.chunks_exact(4)) {
+        for lane in 0..4 {
+            bits[lane] |= holds[lane] & lanes[lane];
+        }
+    }
+    bits.into_iter().fold(0, |all, bit| all | bit)
 }

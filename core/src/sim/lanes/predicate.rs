@@ -3,7 +3,7 @@
 // `a < b || a > b` is the ordered `ne`: unlike `a != b` it is false where one of them is NaN.
 #![allow(clippy::double_comparisons)]
 
-use super::plane::{Lane, LaneFile, LaneOp, Slots, commit, compare};
+use super::plane::{Lane, LaneFile, LaneOp, Slots, compare, map1};
 use crate::ir::{Cmp, Combine, Op, Opcode, Type};
 use crate::sim::arith::float::Real;
 use crate::sim::arith::half::F16;
@@ -152,10 +152,7 @@ pub(super) fn select_selp(opcode: Opcode) -> Option<LaneOp> {
         // Where the destination is one of the operands, the lanes that keep it are left alone.
         for (from, mask) in [(slots.a, mask & choice), (slots.b, mask & !choice)] {
             if from != slots.d && mask != 0 {
-                for plane in 0..T::PLANES {
-                    file.planes[plane] = file.planes[from as usize + plane];
-                }
-                commit(file, slots.d as usize, T::PLANES, mask);
+                map1::<T, T>(file, &Slots { a: from, ..*slots }, mask, |value| value);
             }
         }
     }

@@ -40,12 +40,12 @@ impl<R: Reconvergence> Simulation<R> {
                 if warp.block == block && warp.waits.is_some_and(|waiting| waiting.barrier == number) {
                     warp.waits = None;
                     self.set_ready(other);
-                    self.ready[other] = self.ready[other].max(passed);
+                    self.fronts[other].wait_until(passed);
                 }
             }
         } else {
             self.warp_mut(slot).waits = Some(Waiting { barrier: number, pc });
-            self.ready[slot] = NEVER;
+            self.fronts[slot].ready = NEVER;
         }
         Ok(())
     }

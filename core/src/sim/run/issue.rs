@@ -2,7 +2,7 @@
 
 use super::effect::{draw, work};
 use super::{CAUSE_BITS, Front, NEVER, Simulation};
-use crate::sim::decode::{Kind, NO_MORE, Timing, UNGUARDED};
+use crate::sim::decode::{DecodedInst, Kind, NO_MORE, Program, Timing, UNGUARDED};
 use crate::sim::error::SimError;
 use crate::sim::reconvergence::Reconvergence;
 use crate::sim::statistics::IdleCause;
@@ -15,7 +15,7 @@ impl<R: Reconvergence> Simulation<R> {
     pub(super) fn schedule(&mut self) -> Option<usize> {
         let limit = (self.cycle << CAUSE_BITS) | ((1 << CAUSE_BITS) - 1);
         // With enough warps it is the next one, nearly always.
-        if self.ready.get(self.turn).is_some_and(|&ready| ready <= limit) {
+        if self.fronts.get(self.turn).is_some_and(|front| front.ready <= limit) {
             return Some(self.turn);
         }
         let (slot, (then, cause)) = self.next_in_turn()?;
@@ -30,100 +30,130 @@ impl<R: Reconvergence> Simulation<R> {
     /// The next warp in turn that may issue, the cycle from which it may, and what it waits for until then.
     pub(super) fn next_in_turn(&self) -> Option<(usize, (u64, usize))> {
         let limit = (self.cycle << CAUSE_BITS) | ((1 << CAUSE_BITS) - 1);
-        let (before, after) = self.ready.split_at(self.turn);
+        let (before, after) = self.fronts.split_at(self.turn);
         let in_turn = |limit: u64| {
-            let may_issue = |&ready: &u64| ready <= limit;
+            let may_issue = |front: &Front| front.ready <= limit;
             let later = || after.iter().position(may_issue).map(|at| self.turn + at);
             later().or_else(|| before.iter().position(may_issue))
         };
         if let Some(slot) = in_turn(limit) {
             return Some((slot, (self.cycle, 0)));
         }
-        let earliest = self.ready.iter().copied().min().filter(|&earliest| earliest != NEVER)?;
+        let earliest = self.fronts.iter().map(|front| front.ready).min().filter(|&earliest| earliest != NEVER)?;
         let then = earliest >> CAUSE_BITS;
         let cause = (earliest & ((1 << CAUSE_BITS) - 1)) as usize;
         let slot = in_turn(earliest | ((1 << CAUSE_BITS) - 1))?;
         Some((slot, (then, cause)))
     }
 
-    /// Sets when a warp may issue its next instruction: when all registers that it names are there.
-    #[inline(always)]
-    pub(super) fn set_ready(&mut self, slot: usize) {
-        let Front { pc, base, .. } = self.fronts[slot];
-        let timing = &self.program.timings[pc as usize];
-        let mut ready = self.cycle << CAUSE_BITS;
-        for wait in timing.waits {
-            ready = ready.max(self.clocks[(base + wait) as usize]);
-        }
-        if timing.more != NO_MORE {
-            for &wait in &self.program.more_clocks[timing.more as usize].waits {
-                ready = ready.max(self.clocks[(base + wait) as usize]);
-            }
-        }
-        self.ready[slot] = ready;
-    }
-
     /// Issues a warp's next instruction.
     #[inline(always)]
     pub(super) fn issue(&mut self, slot: usize, watcher: &mut impl Watcher) -> Result<(), SimError> {
+        self.issued += 1;
+        self.turn = if slot + 1 == self.fronts.len() { 0 } else { slot + 1 };
         let front = self.fronts[slot];
         let timing = self.program.timings[front.pc as usize];
-        self.issued += 1;
-        self.turn = if slot + 1 == self.ready.len() { 0 } else { slot + 1 };
-        if !timing.kind.stays_in_the_warp() {
-            return self.issue_alone(slot, front, &timing, watcher);
-        }
         if front.pc == front.done_to {
+            if !timing.kind.stays_in_the_warp() {
+                let goes_on = self.goes_on_together(slot, front, &timing, watcher);
+                return if goes_on { Ok(()) } else { self.issue_alone(slot, front, &timing, watcher) };
+            }
             self.work_ahead(slot, front, watcher);
         }
-        let (busy, latency) = (u64::from(timing.issue), u64::from(timing.latency));
-        self.finish(slot, front, &timing, busy, latency, IdleCause::Arithmetic);
+        self.finish(slot, &timing, u64::from(timing.issue), u64::from(timing.latency), IdleCause::Arithmetic);
         Ok(())
     }
 
     /// Does the work of all instructions from the next one on that stay in the warp.
-    fn work_ahead(&mut self, slot: usize, front: Front, watcher: &mut impl Watcher) {
-        let program = &*self.program;
+    pub(super) fn work_ahead(&mut self, slot: usize, front: Front, watcher: &mut impl Watcher) {
+        let program = self.program.clone();
         let frame = FrameBase(front.base);
-        let mut pc = front.pc;
-        loop {
-            let inst = &program.insts[pc as usize];
-            let mut mask = front.running;
+        let running = front.running.count_ones() as usize;
+        let (start, end) = (front.pc as usize, program.leaves_at[front.pc as usize] as usize);
+        self.fronts[slot].done_to = end as u32;
+        for (at, inst) in program.insts[..end].iter().enumerate().skip(start) {
+            let (pc, mut mask, mut active) = (at as u32, front.running, running);
             if inst.guard != UNGUARDED {
                 mask &= self.file.predicates[frame.at(inst.guard) as usize] ^ inst.guard_flip;
+                active = mask.count_ones() as usize;
             }
-            self.statistics.insts[pc as usize].occupancy[mask.count_ones() as usize] += 1;
+            self.statistics.insts[at].occupancy[active] += 1;
             watcher.issued(slot, pc, mask);
             if mask != 0 {
-                match inst.kind {
-                    Kind::Lanes => (inst.run)(&mut self.file, &frame.place(&inst.slots), mask),
-                    Kind::Steps => {
-                        for step in &program.steps[inst.side as usize] {
-                            (step.run)(&mut self.file, &frame.place(&step.slots), mask);
-                        }
-                    }
-                    Kind::Warp => {
-                        let site = &program.warp_sites[inst.side as usize];
-                        together::run(site, &mut self.file, frame, mask, self.bound.warp);
-                    }
-                    Kind::Draw => {
-                        let site = &program.draws[inst.side as usize];
-                        if let Some(warp) = &mut self.warps[slot] {
-                            let block = self.blocks[warp.block].as_ref().map_or(0, |block| block.number);
-                            draw(site, &self.bound, block, warp, &mut self.file, frame, mask);
-                        }
-                    }
-                    Kind::Work => work(&program.works[inst.side as usize], &mut self.file, frame, mask),
-                    _ => {}
+                if inst.kind == Kind::Lanes {
+                    (inst.run)(&mut self.file, &frame.place(&inst.slots), mask);
+                } else {
+                    self.work(slot, inst, frame, mask);
                 }
-                watcher.wrote(program, pc, mask, &self.file, frame);
-            }
-            pc += 1;
-            if !program.timings[pc as usize].kind.stays_in_the_warp() {
-                break;
+                watcher.wrote(&program, pc, mask, &self.file, frame);
             }
         }
-        self.fronts[slot].done_to = pc;
+    }
+
+    /// Does the work of an instruction that stays in the warp but is not one function over lanes.
+    #[inline(never)]
+    fn work(&mut self, slot: usize, inst: &DecodedInst, frame: FrameBase, mask: u32) {
+        let program = &*self.program;
+        match inst.kind {
+            Kind::Steps => {
+                for step in &program.steps[inst.side as usize] {
+                    (step.run)(&mut self.file, &frame.place(&step.slots), mask);
+                }
+            }
+            Kind::Warp => {
+                let site = &program.warp_sites[inst.side as usize];
+                together::run(site, &mut self.file, frame, mask, self.bound.warp);
+            }
+            Kind::Draw => {
+                let site = &program.draws[inst.side as usize];
+                if let Some(warp) = &mut self.warps[slot] {
+                    let block = self.blocks[warp.block].as_ref().map_or(0, |block| block.number);
+                    draw(site, &self.bound, block, warp, &mut self.file, frame, mask);
+                }
+            }
+            Kind::Work => work(&program.works[inst.side as usize], &mut self.file, frame, mask),
+            _ => {}
+        }
+    }
+
+    /// Issues a branch that all running lanes take to one place where nobody waits for them: the most frequent one, and the
+    /// reconvergence stack need not hear of it. False for any other instruction, which is not issued.
+    #[inline(always)]
+    fn goes_on_together(&mut self, slot: usize, front: Front, timing: &Timing, watcher: &mut impl Watcher) -> bool {
+        let Front { pc, base, running, join, .. } = front;
+        let inst = &self.program.insts[pc as usize];
+        let target = match timing.kind {
+            Kind::Branch => inst.slots.a,
+            Kind::BranchIf => {
+                let condition = self.file.predicates[FrameBase(base).at(inst.slots.f) as usize] ^ inst.slots.flip;
+                match running & condition {
+                    0 => inst.slots.b,
+                    all if all == running => inst.slots.a,
+                    _ => return false,
+                }
+            }
+            _ => return false,
+        };
+        if target == join || inst.guard != UNGUARDED {
+            return false;
+        }
+        self.statistics.insts[pc as usize].occupancy[running.count_ones() as usize] += 1;
+        watcher.issued(slot, pc, running);
+        watcher.moved(slot, pc, target, running);
+        self.pass_time(pc, u64::from(timing.issue));
+        let front = &mut self.fronts[slot];
+        (front.pc, front.done_to) = (target, target);
+        front.ready = ready_at(*front, self.cycle, &self.program, &self.clocks);
+        true
+    }
+
+    /// The scheduler is held for so many cycles.
+    #[inline(always)]
+    fn pass_time(&mut self, pc: u32, busy: u64) {
+        self.cycle += busy;
+        if busy > 1 {
+            self.statistics.insts[pc as usize].idle[IdleCause::Issue as usize] += busy - 1;
+        }
     }
 
     /// Issues an instruction that others can notice, or that changes who runs where.
@@ -152,7 +182,7 @@ impl<R: Reconvergence> Simulation<R> {
                     busy += cost.busy;
                     latency = cost.latency.unwrap_or(latency) + cost.busy;
                 }
-                self.finish(slot, front, timing, busy, latency, IdleCause::Memory);
+                self.finish(slot, timing, busy, latency, IdleCause::Memory);
                 if mask != 0 {
                     watcher.wrote(&program, pc, mask, &self.file, frame);
                 }
@@ -161,8 +191,8 @@ impl<R: Reconvergence> Simulation<R> {
             Kind::Barrier | Kind::Pause => {
                 // Whatever follows in the warp waits.
                 let passed = (self.cycle + latency) << CAUSE_BITS | IdleCause::Barrier as u64;
-                self.finish(slot, front, timing, busy, latency, IdleCause::Arithmetic);
-                self.ready[slot] = self.ready[slot].max(passed);
+                self.finish(slot, timing, busy, latency, IdleCause::Arithmetic);
+                self.fronts[slot].wait_until(passed);
                 return if inst.kind == Kind::Barrier { self.barrier(slot, pc, passed, frame, mask) } else { Ok(()) };
             }
             Kind::Branch => self.advance(slot, pc, inst.slots.a, watcher),
@@ -191,7 +221,9 @@ impl<R: Reconvergence> Simulation<R> {
 
     /// Ends an instruction that goes on to the next: clocks, time, and when the warp may issue again.
     #[inline(always)]
-    fn finish(&mut self, slot: usize, front: Front, timing: &Timing, busy: u64, latency: u64, cause: IdleCause) {
+    fn finish(&mut self, slot: usize, timing: &Timing, busy: u64, latency: u64, cause: IdleCause) {
+        let front = &mut self.fronts[slot];
+        front.settled = front.settled.max(self.cycle + latency);
         let ready = (self.cycle + latency) << CAUSE_BITS | cause as u64;
         let clock = &mut self.clocks[(front.base + timing.done) as usize];
         *clock = ready.max(*clock);
@@ -201,26 +233,43 @@ impl<R: Reconvergence> Simulation<R> {
                 *clock = ready.max(*clock);
             }
         }
-        self.pass_time(front.pc, busy);
-        let now = &mut self.fronts[slot];
-        now.pc = front.pc + 1;
-        now.done_to = now.done_to.max(now.pc);
-        self.set_ready(slot);
-    }
-
-    /// The scheduler is held for so many cycles.
-    #[inline(always)]
-    fn pass_time(&mut self, pc: u32, busy: u64) {
         self.cycle += busy;
         if busy > 1 {
-            self.statistics.insts[pc as usize].idle[IdleCause::Issue as usize] += busy - 1;
+            self.statistics.insts[front.pc as usize].idle[IdleCause::Issue as usize] += busy - 1;
         }
+        front.pc += 1;
+        front.done_to = front.done_to.max(front.pc);
+        front.ready = ready_at(*front, self.cycle, &self.program, &self.clocks);
+    }
+
+    /// Sets when a warp may issue its next instruction.
+    pub(super) fn set_ready(&mut self, slot: usize) {
+        self.fronts[slot].ready = ready_at(self.fronts[slot], self.cycle, &self.program, &self.clocks);
     }
 
     /// The running lanes of a warp, or their place, have changed.
     pub(super) fn enter(&mut self, slot: usize) {
         let warp = self.warp(slot);
         let (top, frame) = (warp.stack.current(), warp.frames.last().expect("a frame"));
-        self.fronts[slot] = Front { pc: top.pc, done_to: top.pc, base: frame.base, running: top.mask };
+        let (ready, pc) = (self.cycle << CAUSE_BITS, top.pc);
+        // A return sets a clock of its caller, one cycle ahead.
+        let settled = self.fronts[slot].settled.max(self.cycle + 1);
+        self.fronts[slot] =
+            Front { ready, pc, done_to: pc, base: frame.base, running: top.mask, join: top.join, settled };
     }
+}
+
+/// When all registers that a warp's next instruction names are there; the cycle, if they are.
+#[inline(always)]
+pub(super) fn ready_at(front: Front, cycle: u64, program: &Program, clocks: &[u64]) -> u64 {
+    let timing = &program.timings[front.pc as usize];
+    let clock = |wait: u32| clocks[(front.base + wait) as usize];
+    let [first, second] = timing.waits.map(clock);
+    let mut ready = (cycle << CAUSE_BITS).max(first).max(second);
+    if timing.more != NO_MORE {
+        for &wait in &program.more_clocks[timing.more as usize].waits {
+            ready = ready.max(clock(wait));
+        }
+    }
+    ready
 }

@@ -23,6 +23,7 @@ mod control;
 mod effect;
 mod issue;
 mod residence;
+mod rounds;
 mod state;
 
 use alloc::collections::BTreeMap;
@@ -34,9 +35,9 @@ use alloc::vec::Vec;
 use super::access::Caches;
 use super::bind::{Bound, bind};
 use super::cache::Cache;
-use super::decode::{Program, SHARED, SHARED_PREDICATES, TRUE};
+use super::decode::Program;
 use super::error::{ErrorKind, SimError};
-use super::lanes::{LaneFile, Plane};
+use super::lanes::LaneFile;
 use super::memory::Memory;
 use super::reconvergence::{Reconvergence, SimtStack};
 use super::settings::Settings;
@@ -106,8 +107,10 @@ struct BlockSlot {
 }
 
 /// What issuing needs of a resident warp, apart from the rest of it, so that those of all warps fit the nearest cache.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Front {
+    /// When the warp may issue next, with the cause in the low bits; never, if it waits at a barrier or has ended.
+    ready: u64,
     /// The next instruction to issue. The reconvergence stack hears of it when control flow changes.
     pc: u32,
     /// Where the work ends that was done ahead: [`Front::pc`] if none was.
@@ -116,6 +119,20 @@ struct Front {
     base: u32,
     /// The running lanes.
     running: u32,
+    /// Where they meet others.
+    join: u32,
+    /// The cycle in which all results so far are there.
+    settled: u64,
+}
+
+impl Front {
+    /// Of a slot without a warp.
+    const NONE: Front = Front { ready: NEVER, pc: 0, done_to: 0, base: 0, running: 0, join: 0, settled: 0 };
+
+    /// The warp may not issue before `ready` either.
+    fn wait_until(&mut self, ready: u64) {
+        self.ready = self.ready.max(ready);
+    }
 }
 
 /// How far a run has come.
@@ -138,12 +155,9 @@ pub struct Simulation<R: Reconvergence = SimtStack> {
     clocks: Vec<u64>,
     /// Frames given back, by function.
     free_frames: Vec<Vec<u32>>,
-    frame_sizes: Vec<u32>,
     warps: Vec<Option<Warp<R>>>,
     /// By warp slot, as far as slots have been used.
     fronts: Vec<Front>,
-    /// When each of these warps may issue next, with the cause in the low bits; never, for those that wait or ended.
-    ready: Vec<u64>,
     blocks: Vec<Option<BlockSlot>>,
     next_block: u64,
     /// The warp slot after the one that issued last.
@@ -186,27 +200,21 @@ impl<R: Reconvergence> Simulation<R> {
             l1: Cache::new(if settings.l1 { model.l1_bytes.value } else { 0 }, lines),
             l2: Cache::new(model.l2_bytes.value, lines),
         };
-        let mut file = LaneFile { planes: program.constants.clone(), predicates: vec![0; SHARED_PREDICATES] };
-        file.predicates[(TRUE & !SHARED) as usize] = !0;
-        let shared_slots = file.planes.len().max(SHARED_PREDICATES);
-        file.planes.resize(shared_slots, Plane::default());
-        file.predicates.resize(shared_slots, 0);
-        let frame_sizes: Vec<u32> =
-            program.funcs.iter().map(|func| func.planes.max(func.predicates).max(func.clocks)).collect();
+        // The constants, and then the frames; predicates and clocks of one frame have the same base as its planes.
+        let shared = program.constants.len();
+        let file = LaneFile { planes: program.constants.clone(), predicates: vec![0; shared] };
         let mut simulation = Simulation {
             statistics: Statistics::new(program.insts.len()),
             free_frames: vec![Vec::new(); program.funcs.len()],
-            frame_sizes,
             program: Rc::new(program),
             machine,
             bound,
             memory,
             caches,
             file,
-            clocks: vec![0; shared_slots],
+            clocks: vec![0; shared],
             warps: Vec::new(),
             fronts: Vec::new(),
-            ready: Vec::new(),
             blocks: Vec::new(),
             next_block: 0,
             turn: 0,
@@ -231,6 +239,9 @@ impl<R: Reconvergence> Simulation<R> {
         let last = self.issued.saturating_add(budget);
         let stop = last.min(self.fuel);
         while self.issued < stop {
+            if self.turn == 0 && self.skip_rounds(stop - self.issued, watcher) {
+                continue;
+            }
             let Some(slot) = self.schedule() else { return self.ended_or_stuck() };
             self.issue(slot, watcher)?;
         }
@@ -240,7 +251,7 @@ impl<R: Reconvergence> Simulation<R> {
             let message = format!("the allowance of {} warp instructions is used up", self.fuel);
             return Err(self.program.error_at(self.fronts[slot].pc, ErrorKind::Fuel, message));
         }
-        let anybody_goes_on = self.ready.iter().any(|&ready| ready != NEVER);
+        let anybody_goes_on = self.fronts.iter().any(|front| front.ready != NEVER);
         if anybody_goes_on { Ok(Progress::Running) } else { self.ended_or_stuck() }
     }
 

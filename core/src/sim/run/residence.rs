@@ -5,10 +5,10 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{BlockSlot, CAUSE_BITS, Frame, Front, NEVER, Simulation, Warp, unflatten};
+use super::{BlockSlot, Frame, Front, Simulation, Warp, unflatten};
 use crate::ir::{Func, Module, Space, Special, Type};
 use crate::sim::bind::{Argument, Bound};
-use crate::sim::decode::{Initial, Program, Value};
+use crate::sim::decode::{Initial, Program, TRUE, Value};
 use crate::sim::lanes::Plane;
 use crate::sim::memory::{LOCAL_WINDOW, Memory, RegionKind, region_address};
 use crate::sim::reconvergence::Reconvergence;
@@ -60,20 +60,18 @@ impl<R: Reconvergence> Simulation<R> {
                 waits: None,
             });
             self.warps_launched += 1;
-            if slot >= self.ready.len() {
-                self.ready.resize(slot + 1, NEVER);
-                self.fronts.resize(slot + 1, Front::default());
+            if slot >= self.fronts.len() {
+                self.fronts.resize(slot + 1, Front::NONE);
             }
             self.push_frame(slot, 0, 0, 0);
             self.bind_params(slot);
             self.enter(slot);
-            self.ready[slot] = self.cycle << CAUSE_BITS;
         }
     }
 
     /// A zeroed frame with its special registers and local addresses.
     pub(super) fn push_frame(&mut self, slot: usize, func: usize, call: u32, local: u32) {
-        let size = self.frame_sizes[func] as usize;
+        let size = self.program.funcs[func].frame_size() as usize;
         let base = match self.free_frames[func].pop() {
             Some(base) => {
                 let range = base as usize..base as usize + size;
@@ -92,6 +90,7 @@ impl<R: Reconvergence> Simulation<R> {
         };
         let frame = FrameBase(base);
         let program = self.program.clone();
+        self.file.predicates[frame.at(TRUE) as usize] = !0;
         for &(what, plane) in &program.funcs[func].initial {
             for lane in 0..32 {
                 let (bits, wide) = match what {
@@ -147,14 +146,14 @@ impl<R: Reconvergence> Simulation<R> {
                 }
             };
             if let Some(value) = param {
-                (0..32).for_each(|lane| FrameBase(base).write(&mut self.file, *value, lane, bits));
+                FrameBase(base).fill(&mut self.file, *value, bits);
             }
         }
     }
 
     /// The last lane of a warp has ended.
     pub(super) fn end_warp(&mut self, slot: usize) {
-        self.ready[slot] = NEVER;
+        self.fronts[slot] = Front::NONE;
         let Some(warp) = self.warps[slot].take() else { return };
         for frame in warp.frames {
             self.free_frames[frame.func].push(frame.base);

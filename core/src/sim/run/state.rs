@@ -55,7 +55,7 @@ impl<R: Reconvergence> Simulation<R> {
     pub fn resident_warps(&self) -> Vec<WarpView> {
         let view = |(slot, warp): (usize, &Option<Warp<R>>)| {
             let warp = warp.as_ref()?;
-            let wait = self.ready[slot];
+            let wait = self.fronts[slot].ready;
             let mut entries = warp.stack.entries();
             if let Some(running) = entries.last_mut() {
                 running.pc = self.fronts[slot].pc;
