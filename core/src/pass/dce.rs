@@ -24,7 +24,6 @@
 //!
 //! Source: Cytron et al., TOPLAS 1991, section 7.1, on use-definition chains in place of SSA.
 
-use alloc::collections::BinaryHeap;
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -106,7 +105,7 @@ fn needed<S: Listener>(view: &mut View<'_, S>) -> EntitySet<Inst> {
         func: view.func(),
         cfg: &cfg,
         needed: EntitySet::with_capacity(view.func().insts.len()),
-        worklist: Vec::new(),
+        todo: Todo::new(definitions.places.len()),
         definitions,
         often,
         searched: HashSet::with_capacity(rare),
@@ -120,7 +119,8 @@ struct Search<'a> {
     func: &'a Function,
     cfg: &'a Cfg,
     needed: EntitySet<Inst>,
-    worklist: Vec<Inst>,
+    /// Needed instructions whose reads are still to be looked at, and blocks at whose beginning something is asked for.
+    todo: Todo,
     definitions: Definitions,
     /// Where registers are that are defined often.
     often: Often,
@@ -134,23 +134,22 @@ struct Search<'a> {
 impl Search<'_> {
     fn run(mut self, effects: Vec<Inst>) -> EntitySet<Inst> {
         effects.into_iter().for_each(|inst| self.need(inst));
-        loop {
-            if let Some(inst) = self.worklist.pop() {
-                let order = self.definitions.order[inst];
-                for index in self.definitions.read_range(order) {
-                    self.need_definitions(self.definitions.read[index], inst);
+        while let Some(place) = self.todo.pop() {
+            match self.definitions.places[place as usize] {
+                Place::Inst(inst) => {
+                    for index in self.definitions.read_range(place) {
+                        self.need_definitions(self.definitions.read[index], inst);
+                    }
                 }
-            } else if let Some((_, block)) = self.often.pending.pop() {
-                self.go_up_together(block);
-            } else {
-                return self.needed;
+                Place::Start(block) => self.go_up_together(block),
             }
         }
+        self.needed
     }
 
     fn need(&mut self, inst: Inst) {
         if self.needed.insert(inst) {
-            self.worklist.push(inst);
+            self.todo.insert(self.definitions.order[inst]);
             if !self.definitions.defines_one_of_several.contains(inst) {
                 return;
             }
@@ -180,7 +179,7 @@ impl Search<'_> {
             || self.need_last(list, block, self.definitions.order[reader])
         {
             match bit {
-                Some(bit) => self.often.ask(self.cfg, block, bit),
+                Some(bit) => self.ask(block, bit),
                 None => self.go_up(list, block),
             }
         }
@@ -191,7 +190,7 @@ impl Search<'_> {
         for (word, asked) in self.often.take(block).into_iter().enumerate() {
             for &predecessor in self.cfg.predecessors(block) {
                 let (through, mut defined) = self.often.search(predecessor, word, asked);
-                self.often.ask_word(self.cfg, predecessor, word, through);
+                self.ask_word(predecessor, word, through);
                 while defined != 0 {
                     let bit = word as u32 * u64::BITS + defined.trailing_zeros();
                     defined &= defined - 1;
@@ -199,10 +198,22 @@ impl Search<'_> {
                     if self.definitions.lists[list as usize].unneeded > 0
                         && self.need_last(list, predecessor, self.definitions.block_end[predecessor])
                     {
-                        self.often.ask(self.cfg, predecessor, bit);
+                        self.ask(predecessor, bit);
                     }
                 }
             }
+        }
+    }
+
+    /// Asks for a register defined often at the beginning of a block.
+    fn ask(&mut self, block: Block, bit: u32) {
+        self.ask_word(block, (bit / u64::BITS) as usize, 1 << (bit % u64::BITS));
+    }
+
+    /// Asks for registers of one word at the beginning of a block.
+    fn ask_word(&mut self, block: Block, word: usize, bits: u64) {
+        if self.often.ask(block, word, bits) {
+            self.todo.insert(self.definitions.block_start[block]);
         }
     }
 
@@ -237,9 +248,8 @@ impl Search<'_> {
     fn need_last(&mut self, list: u32, block: Block, before: u32) -> bool {
         // Blocks stand in the order of the text, so a block's definitions are neighbours.
         let start = self.definitions.block_start[block];
-        let List { first, end, .. } = self.definitions.lists[list as usize];
-        let (first, end) = (first as usize, end as usize);
-        let mut place = first + self.definitions.entries[first..end].partition_point(|entry| entry.order < before);
+        let first = self.definitions.lists[list as usize].first as usize;
+        let mut place = self.definitions.first_from(list, before);
         while place > first {
             place -= 1;
             let Entry { order, inst } = self.definitions.entries[place];
@@ -252,6 +262,46 @@ impl Search<'_> {
             }
         }
         true
+    }
+}
+
+/// Places of the text where there is something to do, from the end of the text to its beginning, again and again: so most
+/// of what is asked at a place was asked when its turn comes.
+struct Todo {
+    words: Vec<u64>,
+    /// The sweep has come to this word.
+    at: usize,
+    /// The last word behind the sweep where something has come since.
+    behind: usize,
+}
+
+impl Todo {
+    fn new(places: usize) -> Todo {
+        let words = places / u64::BITS as usize + 1;
+        Todo { words: vec![0; words], at: words - 1, behind: 0 }
+    }
+
+    fn insert(&mut self, place: u32) {
+        let word = (place / u64::BITS) as usize;
+        self.words[word] |= 1 << (place % u64::BITS);
+        if word > self.at {
+            self.behind = self.behind.max(word);
+        }
+    }
+
+    fn pop(&mut self) -> Option<u32> {
+        while self.words[self.at] == 0 {
+            if self.at > 0 {
+                self.at -= 1;
+            } else if self.behind > 0 {
+                self.at = core::mem::take(&mut self.behind);
+            } else {
+                return None;
+            }
+        }
+        let bit = u64::BITS - 1 - self.words[self.at].leading_zeros();
+        self.words[self.at] &= !(1 << bit);
+        Some(self.at as u32 * u64::BITS + bit)
     }
 }
 
@@ -276,13 +326,25 @@ enum Count {
 struct List {
     first: u32,
     end: u32,
+    /// Where the last look-up ended.
+    near: u32,
     /// How many of them are not needed yet.
     unneeded: u32,
     /// The register's bit in [`Often`], if it is defined often.
     bit: Option<u32>,
-    /// Are their places in the dominator tree known?
-    has_places: bool,
+    /// Are their numbers in the dominator tree known?
+    has_numbers: bool,
 }
+
+/// A place of the text.
+#[derive(Clone, Copy)]
+enum Place {
+    Start(Block),
+    Inst(Inst),
+}
+
+/// Entries that are tried one by one before a binary search is worth it.
+const STEPS: usize = 8;
 
 /// One definition.
 #[derive(Clone, Copy)]
@@ -298,16 +360,18 @@ struct Definitions {
     /// In each list in text order.
     entries: Vec<Entry>,
     /// Parallel to `entries`, once asked for: preorder numbers in the dominator tree, sorted within a list.
-    places: Vec<u32>,
+    numbers: Vec<u32>,
     /// The instructions of the entries.
     defines_one_of_several: EntitySet<Inst>,
-    /// Counts instructions in text order.
+    /// The text: blocks' beginnings and instructions.
+    places: Vec<Place>,
+    /// Instruction to its place.
     order: SecondaryMap<Inst, u32>,
-    /// By that order: what an instruction reads is `read[first_read[order]..first_read[order + 1]]`. The search comes to
+    /// By place: what an instruction reads is `read[first_read[place]..first_read[place + 1]]`. The search comes to
     /// instructions in any order, and these few words lie closer together than the instructions.
     first_read: Vec<u32>,
     read: Vec<Reg>,
-    /// The order of a block's first instruction, and one more than that of its last.
+    /// The place of a block's beginning, and one more than that of its last instruction.
     block_start: SecondaryMap<Block, u32>,
     block_end: SecondaryMap<Block, u32>,
 }
@@ -319,10 +383,11 @@ impl Definitions {
             of_reg: SecondaryMap::new(),
             lists: Vec::new(),
             entries: Vec::new(),
-            places: Vec::new(),
+            numbers: Vec::new(),
+            places: Vec::with_capacity(func.insts.len() + func.blocks.len()),
             defines_one_of_several: EntitySet::with_capacity(func.insts.len()),
             order: SecondaryMap::new(),
-            first_read: Vec::with_capacity(func.insts.len() + 1),
+            first_read: Vec::with_capacity(func.insts.len() + func.blocks.len() + 1),
             read: Vec::with_capacity(3 * func.insts.len()),
             block_start: SecondaryMap::new(),
             block_end: SecondaryMap::new(),
@@ -340,9 +405,13 @@ impl Definitions {
         for block in func.block_order() {
             let is_reachable = cfg.is_reachable(block);
             found.block_start[block] = order;
+            found.places.push(Place::Start(block));
+            found.first_read.push(found.read.len() as u32);
+            order += 1;
             for inst in func.block_insts(block) {
                 let data = &func.insts[inst];
                 found.order[inst] = order;
+                found.places.push(Place::Inst(inst));
                 found.first_read.push(found.read.len() as u32);
                 data.for_each_use(|reg| found.read.push(reg));
                 if is_reachable && has_effect(data) {
@@ -398,11 +467,31 @@ impl Definitions {
             let list = &mut self.lists[list as usize];
             self.entries[list.end as usize] = entry;
             list.end += 1;
+            list.near = list.end;
             self.defines_one_of_several.insert(entry.inst);
         }
     }
 
-    /// What the instruction reads that is the `order`-th of the text: a range of `read`.
+    /// The index of a list's first entry at a place or behind it.
+    fn first_from(&mut self, list: u32, place: u32) -> usize {
+        let List { first, end, near, .. } = self.lists[list as usize];
+        let (first, mut near, end) = (first as usize, near as usize, end as usize);
+        // The search goes through the text backwards, so the answer mostly stands a few entries before the last one.
+        let mut steps = 0;
+        while steps < STEPS && near > first && self.entries[near - 1].order >= place {
+            (near, steps) = (near - 1, steps + 1);
+        }
+        while steps < STEPS && near < end && self.entries[near].order < place {
+            (near, steps) = (near + 1, steps + 1);
+        }
+        if steps == STEPS {
+            near = first + self.entries[first..end].partition_point(|entry| entry.order < place);
+        }
+        self.lists[list as usize].near = near as u32;
+        near
+    }
+
+    /// What the instruction at a place reads: a range of `read`.
     fn read_range(&self, order: u32) -> Range<usize> {
         self.first_read[order as usize] as usize..self.first_read[order as usize + 1] as usize
     }
@@ -414,23 +503,23 @@ impl Definitions {
         if !dominators.contains(block) {
             return None;
         }
-        let List { first, end, has_places, .. } = self.lists[list as usize];
+        let List { first, end, has_numbers, .. } = self.lists[list as usize];
         let range = first as usize..end as usize;
-        if !has_places {
-            self.lists[list as usize].has_places = true;
-            self.places.resize(self.entries.len(), 0);
+        if !has_numbers {
+            self.lists[list as usize].has_numbers = true;
+            self.numbers.resize(self.entries.len(), 0);
             for index in range.clone() {
                 let block = func.inst_block(self.entries[index].inst).filter(|&block| dominators.contains(block));
                 // What is not reachable is in nobody's way.
-                self.places[index] = block.map_or(u32::MAX, |block| dominators.preorder_number(block));
+                self.numbers[index] = block.map_or(u32::MAX, |block| dominators.preorder_number(block));
             }
-            self.places[range.clone()].sort_unstable();
+            self.numbers[range.clone()].sort_unstable();
         }
-        let places = &self.places[range];
+        let numbers = &self.numbers[range];
         let start = dominators.preorder_number(block);
-        let next = places.partition_point(|&place| place < start);
-        let before = next.checked_sub(1).map(|index| places[index]);
-        let after = places.get(next).copied().unwrap_or(u32::MAX);
+        let next = numbers.partition_point(|&number| number < start);
+        let before = next.checked_sub(1).map(|index| numbers[index]);
+        let after = numbers.get(next).copied().unwrap_or(u32::MAX);
         ancestors.highest(block, |above| {
             let start = dominators.preorder_number(above);
             let end = start + dominators.subtree(above).len() as u32;
@@ -448,9 +537,6 @@ struct Often {
     words: usize,
     /// By block and word.
     blocks: Vec<OftenWord>,
-    /// Blocks at whose beginning something new is asked for, with their positions in the reverse postorder: the last one
-    /// goes first, so that most of what will be asked of a block is asked when its turn comes.
-    pending: BinaryHeap<(usize, Block)>,
 }
 
 /// A block's bits for 64 registers.
@@ -489,7 +575,7 @@ impl Often {
                 }
             }
         }
-        Often { lists, words, blocks, pending: BinaryHeap::new() }
+        Often { lists, words, blocks }
     }
 
     /// Has the block a definition of the register?
@@ -498,24 +584,13 @@ impl Often {
         word.defined >> (bit % u64::BITS) & 1 != 0
     }
 
-    /// Asks for a register at the beginning of a block.
-    fn ask(&mut self, cfg: &Cfg, block: Block, bit: u32) {
-        self.ask_word(cfg, block, (bit / u64::BITS) as usize, 1 << (bit % u64::BITS));
-    }
-
-    /// Asks for registers of one word at the beginning of a block.
-    fn ask_word(&mut self, cfg: &Cfg, block: Block, word: usize, bits: u64) {
-        let words = &mut self.blocks[block.index() * self.words..][..self.words];
-        let new = bits & !words[word].asked;
-        if new == 0 {
-            return;
-        }
-        let is_pending = words.iter().any(|word| word.pending != 0);
-        words[word].asked |= new;
-        words[word].pending |= new;
-        if !is_pending {
-            self.pending.push((cfg.position(block).unwrap_or(0), block));
-        }
+    /// Asks for registers of one word at the beginning of a block. Is one of them new?
+    fn ask(&mut self, block: Block, word: usize, bits: u64) -> bool {
+        let word = &mut self.blocks[block.index() * self.words + word];
+        let new = bits & !word.asked;
+        word.asked |= new;
+        word.pending |= new;
+        new != 0
     }
 
     /// What is to be passed on from the beginning of a block, by word.
