@@ -336,7 +336,7 @@ fn suffix_for_another_type(opcode: Opcode) -> Option<&'static str> {
         return Some(name);
     }
     let compares = |cmp: &Cmp| match cmp {
-        Cmp::Num | Cmp::Nan => ty.is_float(),
+        Cmp::Num | Cmp::Nan | Cmp::Equ | Cmp::Neu | Cmp::Ltu | Cmp::Leu | Cmp::Gtu | Cmp::Geu => ty.is_float(),
         Cmp::Lo | Cmp::Ls | Cmp::Hi | Cmp::Hs => !ty.is_float(),
         _ => true,
     };

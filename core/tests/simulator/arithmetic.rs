@@ -525,6 +525,7 @@ fn suffixes_that_do_not_go_with_the_type_are_refused() {
         "div.approx.s32",
         "cvt.ftz.f64.s32",
         "setp.num.s32",
+        "setp.equ.u32",
         "setp.lo.f32",
         "setp.lt.ftz.u32",
         "add.rn.u32",

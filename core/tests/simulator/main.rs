@@ -8,6 +8,7 @@ mod conversions;
 mod cost;
 mod errors;
 mod exact;
+mod folding;
 mod launch;
 mod machines;
 mod memory;
