@@ -1,6 +1,7 @@
 //! The text: what is printed, parsed and reported.
 
-use warpscope_core::text::print;
+use warpscope_core::ptx;
+use warpscope_core::text::{MAX_NAME_BYTES, MAX_SOURCE_BYTES, print};
 use warpscope_core::verify::check;
 
 const SAXPY: &str = "\
@@ -80,5 +81,31 @@ fn imported_kernels_print_and_parse() {
             assert!(!checked.has_errors(), "{}:\n{}", path.display(), rendered(&text));
             assert_eq!(print(&checked.module), text, "{}", path.display());
         }
+    }
+}
+
+#[test]
+fn names_and_texts_have_a_longest_length() {
+    let codes = |source: &str| check(source).diagnostics.iter().map(|diagnostic| diagnostic.code).collect::<Vec<_>>();
+    let kernel = |name: &str| format!("kernel k() {{\nentry:\n    {name} = mov.u32 1\n    ret\n}}\n");
+    assert!(codes(&kernel(&"a".repeat(MAX_NAME_BYTES))).is_empty());
+    assert_eq!(codes(&kernel(&"a".repeat(MAX_NAME_BYTES + 1))), ["name-too-long"]);
+    let padded = |bytes: usize| SAXPY.to_string() + &" ".repeat(bytes - SAXPY.len());
+    assert!(codes(&padded(MAX_SOURCE_BYTES)).is_empty());
+    assert_eq!(codes(&padded(MAX_SOURCE_BYTES + 1)), ["text-too-long"]);
+    assert_eq!(ptx::import(&padded(MAX_SOURCE_BYTES + 1)).diagnostics[0].code, "text-too-long");
+}
+
+/// A guarded barrier is waited for by the threads whose guard holds.
+#[test]
+fn any_instruction_but_a_terminator_may_be_guarded() {
+    for line in
+        ["bar.sync 1, 32", "membar.gl", "call f()", "red.global.add.u32 x[0], 1", "v = in.u32 d", "bar.warp.sync 1"]
+    {
+        let source = format!(
+            "kernel k(x: ptr.global) {{\n    input d: u32\nentry:\n    p = setp.lt.u32 %laneid, 3\n    @!p {line}\n    \
+             ret\n}}\n\nfunc f() {{\nentry:\n    ret\n}}\n"
+        );
+        assert!(check(&source).diagnostics.is_empty(), "{}", rendered(&source));
     }
 }
