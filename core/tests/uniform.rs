@@ -8,6 +8,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use cranelift_entity::EntityRef;
 use proptest::prelude::*;
@@ -176,14 +177,13 @@ fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(40)
 }
 
-/// The programs as they are generated, and as the passes leave them.
-#[test]
-fn what_is_called_uniform_never_differs_between_running_lanes() {
+/// Watches programs as they are generated and as the passes leave them.
+fn watch<R: std::fmt::Debug>(recipes: &impl Strategy<Value = R>, program: impl Fn(&R) -> String) {
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases()) };
     let general = [Step::new("general-optimize").expect("it is in the list")];
     let compared = Cell::new(0);
-    let outcome = TestRunner::new(config).run(&recipe(), |recipe| {
-        let module = laws::well_formed(&emit::program(&recipe)).map_err(TestCaseError::fail)?;
+    let outcome = TestRunner::new(config).run(recipes, |recipe| {
+        let module = laws::well_formed(&program(&recipe)).map_err(TestCaseError::fail)?;
         for module in [&module, &laws::run_silently(&module, &general, false)] {
             compared.set(compared.get() + lanes_agree(module).map_err(TestCaseError::fail)?);
         }
@@ -192,6 +192,99 @@ fn what_is_called_uniform_never_differs_between_running_lanes() {
     outcome.unwrap_or_else(|failure| panic!("{failure}"));
     println!("{} programs, {} comparisons over running lanes", cases(), compared.get());
     assert!(compared.get() > u64::from(cases()) * 10, "hardly anything was compared");
+}
+
+#[test]
+fn what_is_called_uniform_never_differs_between_running_lanes() {
+    watch(&recipe(), emit::program);
+}
+
+#[test]
+fn nor_does_it_behind_loops_that_lanes_leave_one_by_one() {
+    watch(&prop::collection::vec(statement(), 1..8), |statements| knotted(statements));
+}
+
+/// Statements over a few registers that nearly everything reads, so that what differs by lane meets what does not at
+/// joins, under guards, and behind loops.
+#[derive(Clone, Debug)]
+enum Statement {
+    /// A register, the two that it is computed from, and a guard.
+    Compute(u8, u8, u8, Option<u8>),
+    /// What a branch reads, and its sides.
+    Branch(u8, Vec<Statement>, Vec<Statement>),
+    /// What decides whether a loop goes on, the most rounds that it makes, its body, and a register that the count of
+    /// rounds is added to behind it.
+    Loop(u8, u8, Vec<Statement>, u8),
+}
+
+fn statement() -> impl Strategy<Value = Statement> {
+    let guard = prop::option::weighted(0.3, any::<u8>());
+    let leaf = (any::<u8>(), any::<u8>(), any::<u8>(), guard)
+        .prop_map(|(dst, a, b, guard)| Statement::Compute(dst, a, b, guard));
+    leaf.prop_recursive(3, 20, 4, |inner| {
+        let body = || prop::collection::vec(inner.clone(), 0..4);
+        prop_oneof![
+            (any::<u8>(), body(), body()).prop_map(|(reg, yes, no)| Statement::Branch(reg, yes, no)),
+            (any::<u8>(), 1..6u8, body(), any::<u8>())
+                .prop_map(|(reg, rounds, body, dst)| Statement::Loop(reg, rounds, body, dst)),
+        ]
+    })
+}
+
+/// The registers that statements choose from: the lane's number, the block's, a parameter and three that begin as
+/// constants.
+const POOL: u8 = 6;
+
+fn knotted(statements: &[Statement]) -> String {
+    let mut text = String::from(
+        "kernel k(n: u32, x: ptr.global) {\nentry:\n    r0 = mov.u32 %laneid\n    r1 = mov.u32 %ctaid\n    r2 = mov.u32 \
+         n\n    r3 = mov.u32 1\n    r4 = mov.u32 6\n    r5 = mov.u32 0\n",
+    );
+    let mut names = 0;
+    statements.iter().for_each(|statement| write_statement(&mut text, &mut names, statement));
+    for reg in 0..POOL {
+        let _ = writeln!(text, "    red.global.add.u32 x[0], r{reg}");
+    }
+    text + "    ret\n}\n\nlaunch k {\n    grid 2\n    block 8\n    warp 8\n    n = 5\n    x = buffer u32[4] const 0\n}\n"
+}
+
+fn write_statement(text: &mut String, names: &mut u32, statement: &Statement) {
+    *names += 1;
+    let name = *names;
+    let condition = |reg: &u8, to: &str| {
+        let bit = 1 << (reg / POOL % 3);
+        format!("    q{name} = and.b32 r{}, {bit}\n    {to} = setp.ne.u32 q{name}, 0\n", reg % POOL)
+    };
+    match statement {
+        Statement::Compute(dst, a, b, guard) => {
+            let op = ["add.u32", "sub.u32", "xor.b32", "and.b32"][usize::from(dst / POOL) % 4];
+            let line = format!("r{} = {op} r{}, r{}", dst % POOL, a % POOL, b % POOL);
+            *text += &match guard {
+                Some(reg) => format!("{}    @p{name} {line}\n", condition(reg, &format!("p{name}"))),
+                None => format!("    {line}\n"),
+            };
+        }
+        Statement::Branch(reg, yes, no) => {
+            let _ = write!(text, "{}    br p{name}, yes{name}, no{name}\n", condition(reg, &format!("p{name}")));
+            for (label, side) in [("yes", yes), ("no", no)] {
+                let _ = writeln!(text, "{label}{name}:");
+                side.iter().for_each(|statement| write_statement(text, names, statement));
+                let _ = writeln!(text, "    br join{name}");
+            }
+            let _ = writeln!(text, "join{name}:");
+        }
+        Statement::Loop(reg, rounds, body, dst) => {
+            let _ = write!(text, "    c{name} = mov.u32 0\n    br head{name}\nhead{name}:\n");
+            body.iter().for_each(|statement| write_statement(text, names, statement));
+            let (again, dst) = (condition(reg, &format!("again{name}")), dst % POOL);
+            let _ = write!(
+                text,
+                "    c{name} = add.u32 c{name}, 1\n    few{name} = setp.lt.u32 c{name}, {rounds}\n{again}    p{name} = \
+                 and.pred few{name}, again{name}\n    br p{name}, head{name}, left{name}\nleft{name}:\n    r{dst} = \
+                 add.u32 r{dst}, c{name}\n"
+            );
+        }
+    }
 }
 
 /// What the oracle is worth: it finds each of these where the analysis is asked about another program.
