@@ -1,5 +1,7 @@
 //! The scheduler, and what happens when a warp issues.
 
+use core::ops::Range;
+
 use super::effect::{draw, work};
 use super::{CAUSE_BITS, Front, NEVER, Simulation};
 use crate::sim::decode::{DecodedInst, Kind, NO_MORE, Program, Timing, UNGUARDED};
@@ -8,6 +10,10 @@ use crate::sim::reconvergence::Reconvergence;
 use crate::sim::statistics::IdleCause;
 use crate::sim::together::{self, FrameBase};
 use crate::sim::watch::Watcher;
+
+/// Instructions whose work is done ahead at a time: enough that registers stay near, few enough that a loop without end
+/// is noticed.
+const MOST_AHEAD: u32 = 256;
 
 impl<R: Reconvergence> Simulation<R> {
     /// The next warp in turn that may issue; time goes on to when the first one may.
@@ -53,25 +59,66 @@ impl<R: Reconvergence> Simulation<R> {
         self.turn = if slot + 1 == self.fronts.len() { 0 } else { slot + 1 };
         let front = self.fronts[slot];
         let timing = self.program.timings[front.pc as usize];
-        if front.pc == front.done_to {
-            if !timing.kind.stays_in_the_warp() {
-                let goes_on = self.goes_on_together(slot, front, &timing, watcher);
-                return if goes_on { Ok(()) } else { self.issue_alone(slot, front, &timing, watcher) };
+        let stays = timing.kind.stays_in_the_warp();
+        if front.is_undone() {
+            if stays {
+                self.work_ahead(slot, front, watcher);
+            } else {
+                let Some(target) = self.common_target(front, front.pc) else {
+                    return self.issue_alone(slot, front, &timing, watcher);
+                };
+                self.count_branch(slot, front, front.pc, target, watcher);
+                self.fronts[slot].done_to = target;
+                self.go_on(slot, &timing, target);
+                return Ok(());
             }
-            self.work_ahead(slot, front, watcher);
+        } else if !stays {
+            let target = self.ways[slot].pop_front().unwrap_or(front.pc + 1);
+            self.fronts[slot].branches -= 1;
+            self.go_on(slot, &timing, target);
+            return Ok(());
         }
         self.finish(slot, &timing, u64::from(timing.issue), u64::from(timing.latency), IdleCause::Arithmetic);
         Ok(())
     }
 
-    /// Does the work of all instructions from the next one on that stay in the warp.
+    /// Does the work of the next instructions that stay in the warp, and of branches between them that all running lanes
+    /// take alike.
     pub(super) fn work_ahead(&mut self, slot: usize, front: Front, watcher: &mut impl Watcher) {
         let program = self.program.clone();
+        let mut pc = front.pc;
+        let mut done = 0;
+        loop {
+            let end = program.leaves_at[pc as usize];
+            self.work_straight(slot, front, &program, pc..end, watcher);
+            done += end - pc;
+            pc = end;
+            if done >= MOST_AHEAD {
+                break;
+            }
+            let Some(target) = self.common_target(front, pc) else { break };
+            self.count_branch(slot, front, pc, target, watcher);
+            self.ways[slot].push_back(target);
+            done += 1;
+            pc = target;
+        }
+        let branches = self.ways[slot].len() as u32;
+        (self.fronts[slot].done_to, self.fronts[slot].branches) = (pc, branches);
+    }
+
+    /// Does the work of instructions one after the other that stay in the warp.
+    #[inline(always)]
+    fn work_straight(
+        &mut self,
+        slot: usize,
+        front: Front,
+        program: &Program,
+        range: Range<u32>,
+        watcher: &mut impl Watcher,
+    ) {
         let frame = FrameBase(front.base);
         let running = front.running.count_ones() as usize;
-        let (start, end) = (front.pc as usize, program.leaves_at[front.pc as usize] as usize);
-        self.fronts[slot].done_to = end as u32;
-        for (at, inst) in program.insts[..end].iter().enumerate().skip(start) {
+        for (at, inst) in program.insts[..range.end as usize].iter().enumerate().skip(range.start as usize) {
             let (pc, mut mask, mut active) = (at as u32, front.running, running);
             if inst.guard != UNGUARDED {
                 mask &= self.file.predicates[frame.at(inst.guard) as usize] ^ inst.guard_flip;
@@ -85,7 +132,7 @@ impl<R: Reconvergence> Simulation<R> {
                 } else {
                     self.work(slot, inst, frame, mask);
                 }
-                watcher.wrote(&program, pc, mask, &self.file, frame);
+                watcher.wrote(program, pc, mask, &self.file, frame);
             }
         }
     }
@@ -116,35 +163,41 @@ impl<R: Reconvergence> Simulation<R> {
         }
     }
 
-    /// Issues a branch that all running lanes take to one place where nobody waits for them: the most frequent one, and the
-    /// reconvergence stack need not hear of it. False for any other instruction, which is not issued.
+    /// Where all running lanes go, if the instruction is a branch that leads them to one place where nobody waits for them:
+    /// the reconvergence stack need not hear of it.
     #[inline(always)]
-    fn goes_on_together(&mut self, slot: usize, front: Front, timing: &Timing, watcher: &mut impl Watcher) -> bool {
-        let Front { pc, base, running, join, .. } = front;
+    fn common_target(&self, front: Front, pc: u32) -> Option<u32> {
         let inst = &self.program.insts[pc as usize];
-        let target = match timing.kind {
+        let target = match inst.kind {
             Kind::Branch => inst.slots.a,
             Kind::BranchIf => {
-                let condition = self.file.predicates[FrameBase(base).at(inst.slots.f) as usize] ^ inst.slots.flip;
-                match running & condition {
+                let condition = self.file.predicates[FrameBase(front.base).at(inst.slots.f) as usize] ^ inst.slots.flip;
+                match front.running & condition {
                     0 => inst.slots.b,
-                    all if all == running => inst.slots.a,
-                    _ => return false,
+                    all if all == front.running => inst.slots.a,
+                    _ => return None,
                 }
             }
-            _ => return false,
+            _ => return None,
         };
-        if target == join || inst.guard != UNGUARDED {
-            return false;
-        }
-        self.statistics.insts[pc as usize].occupancy[running.count_ones() as usize] += 1;
-        watcher.issued(slot, pc, running);
-        watcher.moved(slot, pc, target, running);
-        self.pass_time(pc, u64::from(timing.issue));
+        (target != front.join && inst.guard == UNGUARDED).then_some(target)
+    }
+
+    /// Counts such a branch.
+    #[inline(always)]
+    fn count_branch(&mut self, slot: usize, front: Front, pc: u32, target: u32, watcher: &mut impl Watcher) {
+        self.statistics.insts[pc as usize].occupancy[front.running.count_ones() as usize] += 1;
+        watcher.issued(slot, pc, front.running);
+        watcher.moved(slot, pc, target, front.running);
+    }
+
+    /// Ends such a branch: time, and when the warp may issue again.
+    #[inline(always)]
+    fn go_on(&mut self, slot: usize, timing: &Timing, target: u32) {
+        self.pass_time(self.fronts[slot].pc, u64::from(timing.issue));
         let front = &mut self.fronts[slot];
-        (front.pc, front.done_to) = (target, target);
+        front.pc = target;
         front.ready = ready_at(*front, self.cycle, &self.program, &self.clocks);
-        true
     }
 
     /// The scheduler is held for so many cycles.
@@ -237,8 +290,10 @@ impl<R: Reconvergence> Simulation<R> {
         if busy > 1 {
             self.statistics.insts[front.pc as usize].idle[IdleCause::Issue as usize] += busy - 1;
         }
+        if front.is_undone() {
+            front.done_to += 1;
+        }
         front.pc += 1;
-        front.done_to = front.done_to.max(front.pc);
         front.ready = ready_at(*front, self.cycle, &self.program, &self.clocks);
     }
 
@@ -255,7 +310,7 @@ impl<R: Reconvergence> Simulation<R> {
         // A return sets a clock of its caller, one cycle ahead.
         let settled = self.fronts[slot].settled.max(self.cycle + 1);
         self.fronts[slot] =
-            Front { ready, pc, done_to: pc, base: frame.base, running: top.mask, join: top.join, settled };
+            Front { ready, pc, done_to: pc, branches: 0, base: frame.base, running: top.mask, join: top.join, settled };
     }
 }
 

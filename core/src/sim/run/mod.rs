@@ -10,9 +10,9 @@
 //! the machine's limits allow. A run is a function of program, launch, machine and seed alone.
 //!
 //! What an instruction computes and when it issues are separate: as soon as the first of several instructions without
-//! an effect beyond their warp issues, all of them do their work, one after the other on registers that are then near; the
-//! scheduler afterwards only counts their time. Sound, because nothing outside the warp can tell: memory, barriers and
-//! control flow wait for their own issue.
+//! an effect beyond their warp issues, all of them do their work, through branches that all lanes take alike, one after
+//! the other on registers that are then near; the scheduler afterwards only counts their time. Sound, because nothing
+//! outside the warp can tell: memory, barriers, and branches where lanes part or meet wait for their own issue.
 //!
 //! Bounds: fuel counts issued warp instructions; calls nest [`CALL_DEPTH_LIMIT`](super::CALL_DEPTH_LIMIT) deep; memory,
 //! threads and program size are limited where the launch is bound and the program decoded.
@@ -26,7 +26,7 @@ mod residence;
 mod rounds;
 mod state;
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
 use alloc::rc::Rc;
 use alloc::vec;
@@ -113,8 +113,10 @@ struct Front {
     ready: u64,
     /// The next instruction to issue. The reconvergence stack hears of it when control flow changes.
     pc: u32,
-    /// Where the work ends that was done ahead: [`Front::pc`] if none was.
+    /// Where the work goes on that is done ahead of its time: at [`Front::pc`], if none was.
     done_to: u32,
+    /// How many branches lie between the two: [`Simulation::ways`] has their targets.
+    branches: u32,
     /// Start of the top frame.
     base: u32,
     /// The running lanes.
@@ -127,7 +129,13 @@ struct Front {
 
 impl Front {
     /// Of a slot without a warp.
-    const NONE: Front = Front { ready: NEVER, pc: 0, done_to: 0, base: 0, running: 0, join: 0, settled: 0 };
+    const NONE: Front =
+        Front { ready: NEVER, pc: 0, done_to: 0, branches: 0, base: 0, running: 0, join: 0, settled: 0 };
+
+    /// Is the work of the next instruction still to be done?
+    fn is_undone(&self) -> bool {
+        self.pc == self.done_to && self.branches == 0
+    }
 
     /// The warp may not issue before `ready` either.
     fn wait_until(&mut self, ready: u64) {
@@ -158,6 +166,8 @@ pub struct Simulation<R: Reconvergence = SimtStack> {
     warps: Vec<Option<Warp<R>>>,
     /// By warp slot, as far as slots have been used.
     fronts: Vec<Front>,
+    /// By warp slot: where branches go whose work was done ahead, the next one first.
+    ways: Vec<VecDeque<u32>>,
     blocks: Vec<Option<BlockSlot>>,
     next_block: u64,
     /// The warp slot after the one that issued last.
@@ -215,6 +225,7 @@ impl<R: Reconvergence> Simulation<R> {
             clocks: vec![0; shared],
             warps: Vec::new(),
             fronts: Vec::new(),
+            ways: Vec::new(),
             blocks: Vec::new(),
             next_block: 0,
             turn: 0,

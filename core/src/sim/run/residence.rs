@@ -1,7 +1,7 @@
 //! Which blocks are on the multiprocessor: they come in the grid's order while there is room for warps and shared memory,
 //! and leave with their last warp. A warp begins with a frame for its kernel's registers.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -62,6 +62,7 @@ impl<R: Reconvergence> Simulation<R> {
             self.warps_launched += 1;
             if slot >= self.fronts.len() {
                 self.fronts.resize(slot + 1, Front::NONE);
+                self.ways.resize(slot + 1, VecDeque::new());
             }
             self.push_frame(slot, 0, 0, 0);
             self.bind_params(slot);

@@ -35,7 +35,7 @@ impl<R: Reconvergence> Simulation<R> {
             if front.ready >> CAUSE_BITS > start + in_turn {
                 continue;
             }
-            if front.pc == front.done_to {
+            if front.is_undone() {
                 self.work_ahead(slot, front, watcher);
             }
             let front = &mut self.fronts[slot];
