@@ -265,7 +265,7 @@ fn write_statement(text: &mut String, names: &mut u32, statement: &Statement) {
             };
         }
         Statement::Branch(reg, yes, no) => {
-            let _ = write!(text, "{}    br p{name}, yes{name}, no{name}\n", condition(reg, &format!("p{name}")));
+            let _ = writeln!(text, "{}    br p{name}, yes{name}, no{name}", condition(reg, &format!("p{name}")));
             for (label, side) in [("yes", yes), ("no", no)] {
                 let _ = writeln!(text, "{label}{name}:");
                 side.iter().for_each(|statement| write_statement(text, names, statement));
