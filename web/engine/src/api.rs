@@ -337,6 +337,15 @@ mod tests {
     }
 
     #[test]
+    fn a_profile_is_given_where_it_is_asked_for() {
+        let run = &ask(&simulate(PROGRAM, r#"{"profile":true}"#))["ok"];
+        let profile = &run["profile"]["k"];
+        assert!(profile["paths"][0]["lanes"].as_u64().is_some_and(|lanes| lanes > 0), "{run}");
+        assert!(profile["edges"].is_array() && profile["zeros"].is_array(), "{run}");
+        assert!(ask(&simulate(PROGRAM, "{}"))["ok"].get("profile").is_none());
+    }
+
+    #[test]
     fn a_launch_of_its_own_is_run() {
         let launch = "launch k {\n    grid 1\n    block 32\n    x = buffer u32[4] iota\n}\n";
         let options = json!({ "launch": launch, "dump": true, "seed": 3, "block": [8] });
