@@ -24,8 +24,9 @@
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec;
 use alloc::vec::Vec;
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntityRef, SecondaryMap};
 
 use super::{Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
@@ -220,7 +221,7 @@ impl Origins {
             origins.cause[reg] = Some(Cause::Param(reg));
         }
         // An instruction is looked at again when an origin that it reads rises; each rises at most three times.
-        let mut readers: SecondaryMap<Reg, Vec<Inst>> = SecondaryMap::with_capacity(func.regs.len());
+        let mut readings = Vec::new();
         let mut worklist = Vec::new();
         for block in func.block_order() {
             for inst in func.block_insts(block) {
@@ -228,11 +229,12 @@ impl Origins {
                 if let &[dst] = data.dsts.as_slice()
                     && func.regs[dst].ty.bits() >= 32
                 {
-                    data.args.iter().for_each(|arg| arg.for_each_reg(&mut |reg| readers[reg].push(inst)));
+                    data.args.iter().for_each(|arg| arg.for_each_reg(&mut |reg| readings.push((reg, inst))));
                     worklist.push(inst);
                 }
             }
         }
+        let readers = Readers::new(func, &readings);
         worklist.reverse();
         while let Some(inst) = worklist.pop() {
             let data = &func.insts[inst];
@@ -242,7 +244,7 @@ impl Origins {
             if joined != origins.of_reg[dst] {
                 origins.of_reg[dst] = joined;
                 origins.cause[dst] = origins.cause[dst].or(cause);
-                worklist.extend(readers[dst].iter().copied());
+                worklist.extend_from_slice(readers.of(dst));
             }
         }
         origins
@@ -296,6 +298,35 @@ impl Origins {
             origin = origin.plus(self.of_reg[index]);
         }
         (origin, cause.map(|cause| cause.text(module, func)))
+    }
+}
+
+/// The instructions that read each register, in one array: those of `r` are `insts[first[r]..first[r + 1]]`.
+struct Readers {
+    first: Vec<u32>,
+    insts: Vec<Inst>,
+}
+
+impl Readers {
+    fn new(func: &Function, readings: &[(Reg, Inst)]) -> Readers {
+        let mut first = vec![0; func.regs.len() + 1];
+        readings.iter().for_each(|(reg, _)| first[reg.index()] += 1);
+        // Counts become ends, and filling from the back turns the ends into starts.
+        let mut end = 0;
+        for count in &mut first {
+            end += *count;
+            *count = end;
+        }
+        let mut insts = vec![Inst::new(0); readings.len()];
+        for &(reg, inst) in readings.iter().rev() {
+            first[reg.index()] -= 1;
+            insts[first[reg.index()] as usize] = inst;
+        }
+        Readers { first, insts }
+    }
+
+    fn of(&self, reg: Reg) -> &[Inst] {
+        &self.insts[self.first[reg.index()] as usize..self.first[reg.index() + 1] as usize]
     }
 }
 
