@@ -26,6 +26,9 @@ const BENCHMARK: &str = "laboratory";
 /// No more than linear, with some room for caches that a larger program no longer fits.
 const EXPONENT_ASKED: f64 = 1.15;
 
+/// Share of the native simulator's rate that is asked of WebAssembly.
+const WASM_ASKED: f64 = 0.7;
+
 /// Name and size identify a measurement.
 type Key = (String, Option<u32>);
 
@@ -152,6 +155,9 @@ fn table(native: &Measurements, wasm: &Measurements) -> String {
         let values = [Some(row.value), wasm.value(key)];
         let size = key.1.map(|size| size.to_string()).unwrap_or_default();
         line(&mut text, &key.0, &size, values, &row.unit, &row.asked);
+        if let (true, Some(wasm)) = (key.0.starts_with("simulator, "), wasm.value(key)) {
+            line(&mut text, "", "", [None, Some(wasm / row.value)], "wasm / native", &format!(">= {WASM_ASKED}"));
+        }
         let last_of_name = native.keys.get(index + 1).is_none_or(|next| next.0 != key.0);
         if let (true, Some(exponent)) = (last_of_name, native.exponent(&key.0)) {
             let values = [Some(exponent), wasm.exponent(&key.0)];

@@ -95,7 +95,7 @@ fn collatz() {
         black_box(collatz.run().issued())
     });
     let steps: u64 = (1..=COLLATZ_THREADS).map(collatz_steps).sum();
-    rate("simulator, collatz", "M steps/s", steps as usize, || black_box(collatz.run().issued()));
+    rate("simulator, collatz steps", "M steps/s", steps as usize, || black_box(collatz.run().issued()));
 }
 
 /// The first thread of each warp.

@@ -41,15 +41,15 @@ pub fn evaluate(opcode: Opcode, args: &[u64]) -> Option<u64> {
     let func = &program.funcs[0];
     let base = FrameBase(program.constants.len() as u32);
     let size = program.constants.len() + func.frame_size() as usize;
-    let mut file = LaneFile { planes: program.constants.clone(), predicates: vec![0; size] };
+    let mut file = LaneFile { planes: program.constants.clone(), predicates: vec![0; size], base: base.0 };
     file.planes.resize(size, Plane::default());
     file.predicates[base.at(TRUE) as usize] = !0;
     let inst = &program.insts[0];
     match inst.kind {
-        Kind::Lanes => (inst.run)(&mut file, &base.place(&inst.slots), 1),
+        Kind::Lanes => (inst.run)(&mut file, &inst.slots, 1),
         Kind::Steps => {
             let steps = &program.steps[inst.side as usize];
-            steps.iter().for_each(|step| (step.run)(&mut file, &base.place(&step.slots), 1));
+            steps.iter().for_each(|step| (step.run)(&mut file, &step.slots, 1));
         }
         _ => return None,
     }

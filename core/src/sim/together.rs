@@ -15,8 +15,8 @@
 //!
 //! Source: PTX ISA, sections on `vote`, `shfl`, `match`, `activemask`.
 
-use super::decode::{SHARED, Value, WarpSite};
-use super::lanes::{Lane, LaneFile, Slots, for_each_lane};
+use super::decode::{Value, WarpSite};
+use super::lanes::{self, Lane, LaneFile, for_each_lane};
 use crate::ir::Op;
 
 /// A frame's view of slots: where a slot of a decoded instruction lies in the lane file.
@@ -27,24 +27,7 @@ impl FrameBase {
     /// The index of a slot.
     #[inline(always)]
     pub fn at(self, slot: u32) -> u32 {
-        // Without a decision, so that several slots at once become SIMD.
-        let own = !((slot as i32 >> 31) as u32);
-        (slot & !SHARED) + (self.0 & own)
-    }
-
-    /// An instruction's slots as places in the lane file.
-    #[inline(always)]
-    pub fn place(self, slots: &Slots) -> Slots {
-        Slots {
-            d: self.at(slots.d),
-            e: self.at(slots.e),
-            a: self.at(slots.a),
-            b: self.at(slots.b),
-            c: self.at(slots.c),
-            f: self.at(slots.f),
-            flip: slots.flip,
-            modifier: slots.modifier,
-        }
+        lanes::place(slot, self.0) as u32
     }
 
     /// Puts the same bits into all lanes of a value.

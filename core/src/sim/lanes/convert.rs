@@ -64,14 +64,15 @@ enum Value {
 fn convert(file: &mut LaneFile, slots: &Slots, mask: u32) {
     let code = slots.modifier;
     let (to, from) = (type_of(code >> 8), type_of(code >> 16));
-    let values = read(file, slots.a as usize, from, code & 16 != 0);
+    let values = read(file, file.at(slots.a), from, code & 16 != 0);
     let mut bits = [0u64; 32];
     super::plane::for_each_lane(mask, |lane| bits[lane] = convert_value(values[lane], to, code));
+    let place = file.at(slots.d);
     super::plane::for_each_lane(mask, |lane| {
         if to.bits() == 64 {
-            u64::set(&mut file.planes, slots.d as usize, lane, bits[lane]);
+            u64::set(&mut file.planes, place, lane, bits[lane]);
         } else {
-            u32::set(&mut file.planes, slots.d as usize, lane, bits[lane] as u32);
+            u32::set(&mut file.planes, place, lane, bits[lane] as u32);
         }
     });
 }
@@ -226,10 +227,11 @@ pub fn pack(whole: Type, part: Type) -> LaneOp {
     macro_rules! part {
         ($whole:ty, $part:ty) => {
             |file, slots, mask| {
+                let (from, to) = (file.at(slots.a), file.at(slots.d));
                 super::plane::for_each_lane(mask, |lane| {
-                    let below = <$whole>::get(&file.planes, slots.d as usize, lane) & ((1 << slots.modifier) - 1);
-                    let part = <$whole>::from(<$part>::get(&file.planes, slots.a as usize, lane));
-                    <$whole>::set(&mut file.planes, slots.d as usize, lane, below | (part << slots.modifier));
+                    let below = <$whole>::get(&file.planes, to, lane) & ((1 << slots.modifier) - 1);
+                    let part = <$whole>::from(<$part>::get(&file.planes, from, lane));
+                    <$whole>::set(&mut file.planes, to, lane, below | (part << slots.modifier));
                 });
             }
         };

@@ -249,10 +249,10 @@ carry_word!(u64, i64);
 /// A link of a carry chain: the result to `d`, the carry to predicate `e`, the carry in from predicate `f`. An opcode
 /// without a carry out has `e` at a predicate that nothing reads.
 fn carry<W: CarryWord, const CHAIN: u8, const CARRY_IN: bool>(file: &mut LaneFile, slots: &Slots, mask: u32) {
-    let carries = if CARRY_IN { file.predicates[slots.f as usize] ^ slots.flip } else { 0 };
+    let carries = if CARRY_IN { file.predicates[file.at(slots.f)] ^ slots.flip } else { 0 };
     let mut carry_out = 0;
     for_each_lane(mask, |lane| {
-        let operand = |slot: u32| W::get(&file.planes, slot as usize, lane);
+        let operand = |slot: u32| W::get(&file.planes, file.at(slot), lane);
         let carry_in = u128::from((carries >> lane) & 1);
         let (a, b) = (operand(slots.a), operand(slots.b));
         let wide = if CHAIN == Chain::Add as u8 {
@@ -270,8 +270,10 @@ fn carry<W: CarryWord, const CHAIN: u8, const CARRY_IN: bool>(file: &mut LaneFil
             part.unsigned() + operand(slots.c).unsigned() + carry_in
         };
         carry_out |= ((wide >> W::BITS) as u32 & 1) << lane;
-        W::set(&mut file.planes, slots.d as usize, lane, W::low(wide));
+        let to = file.at(slots.d);
+        W::set(&mut file.planes, to, lane, W::low(wide));
     });
-    let out = &mut file.predicates[slots.e as usize];
+    let out = file.at(slots.e);
+    let out = &mut file.predicates[out];
     *out = (*out & !mask) | carry_out;
 }

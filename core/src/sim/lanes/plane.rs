@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::sim::arith::half::F16;
+use crate::sim::decode::SHARED;
 
 /// The 32 lanes of a 32-bit register, or half of the lanes of a 64-bit one. Narrower registers take the low bits of
 /// a lane; what stands above them is not read.
@@ -17,9 +18,27 @@ pub struct LaneFile {
     pub planes: Vec<Plane>,
     /// Predicate registers, a bit for each lane.
     pub predicates: Vec<u32>,
+    /// Start of the frame that functions over lanes work in.
+    pub base: u32,
 }
 
-/// Where one instruction finds its operands: indices into the planes, or into the predicates where the operand is one.
+impl LaneFile {
+    /// The place of a slot of that frame.
+    #[inline(always)]
+    pub fn at(&self, slot: u32) -> usize {
+        place(slot, self.base)
+    }
+}
+
+/// The place of a slot in a frame. Constants are outside every frame. Without a decision: this is done for each operand
+/// of each instruction.
+#[inline(always)]
+pub fn place(slot: u32, base: u32) -> usize {
+    let own = !((slot as i32 >> 31) as u32);
+    ((slot & !SHARED) + (base & own)) as usize
+}
+
+/// Where one instruction finds its operands: slots of a frame, of planes or, where the operand is one, of predicates.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Slots {
     /// First destination.
@@ -226,9 +245,9 @@ macro_rules! vector_map {
             mask: u32,
             op: impl Fn($($ty),+) -> R + Copy,
         ) {
+            let d = file.at(slots.d);
+            $(let $arg = file.at(slots.$arg);)+
             let planes = file.planes.as_mut_slice();
-            let d = slots.d as usize;
-            $(let $arg = slots.$arg as usize;)+
             // Two loops: most instructions run in all lanes, and blending costs half as much again.
             if mask == !0 {
                 for chunk in 0..32 / CHUNK {
@@ -271,11 +290,10 @@ macro_rules! scalar_map {
             mask: u32,
             op: impl Fn($($ty),+) -> R,
         ) {
+            let d = file.at(slots.d);
+            $(let $arg = file.at(slots.$arg);)+
             let planes = file.planes.as_mut_slice();
-            for_each_lane(mask, |lane| {
-                let value = op($($ty::get(planes, slots.$arg as usize, lane)),+);
-                R::set(planes, slots.d as usize, lane, value);
-            });
+            for_each_lane(mask, |lane| R::set(planes, d, lane, op($($ty::get(planes, $arg, lane)),+)));
         }
     };
 }
@@ -300,12 +318,13 @@ scalar_map!(
 /// The lanes, of all 32, for which `test(a, b)` holds.
 #[inline(always)]
 pub fn compare<A: Lane>(file: &LaneFile, a: u32, b: u32, test: impl Fn(A, A) -> bool + Copy) -> u32 {
+    let (a, b) = (file.at(a), file.at(b));
     let planes = file.planes.as_slice();
     // Two plain loops, which become SIMD; one that did it all would not.
     let mut holds = [0u32; 32];
     for chunk in 0..32 / CHUNK {
-        let a = A::load(planes, a as usize, chunk);
-        let b = A::load(planes, b as usize, chunk);
+        let a = A::load(planes, a, chunk);
+        let b = A::load(planes, b, chunk);
         for lane in 0..CHUNK {
             holds[CHUNK * chunk + lane] = u32::from(test(a[lane], b[lane])).wrapping_neg();
         }

@@ -11,14 +11,15 @@ use crate::sim::arith::half::F16;
 /// Writes the lanes of `mask` of a predicate.
 #[inline(always)]
 pub(super) fn write(file: &mut LaneFile, slot: u32, mask: u32, bits: u32) {
-    let predicate = &mut file.predicates[slot as usize];
+    let slot = file.at(slot);
+    let predicate = &mut file.predicates[slot];
     *predicate = (*predicate & !mask) | (bits & mask);
 }
 
 /// The predicate operand, negated where the text says `!`.
 #[inline(always)]
 fn condition(file: &LaneFile, slots: &Slots) -> u32 {
-    file.predicates[slots.f as usize] ^ slots.flip
+    file.predicates[file.at(slots.f)] ^ slots.flip
 }
 
 /// Bits of [`Slots::modifier`] of a comparison: `a > b` is `b < a`, and an unordered comparison the opposite of an
@@ -107,7 +108,7 @@ pub fn combine(combine: Option<Combine>) -> LaneOp {
     macro_rules! with {
         ($op:expr) => {{
             fn run(file: &mut LaneFile, slots: &Slots, mask: u32) {
-                let (test, other) = (file.predicates[slots.a as usize], condition(file, slots));
+                let (test, other) = (file.predicates[file.at(slots.a)], condition(file, slots));
                 let op: fn(u32, u32) -> u32 = $op;
                 write(file, slots.e, mask, op(!test, other));
                 write(file, slots.d, mask, op(test, other));
@@ -128,7 +129,7 @@ pub(super) fn select_logic(opcode: Opcode) -> Option<LaneOp> {
     macro_rules! logic {
         ($op:expr) => {{
             fn run(file: &mut LaneFile, slots: &Slots, mask: u32) {
-                let (a, b) = (file.predicates[slots.a as usize], file.predicates[slots.b as usize]);
+                let (a, b) = (file.predicates[file.at(slots.a)], file.predicates[file.at(slots.b)]);
                 let op: fn(u32, u32) -> u32 = $op;
                 write(file, slots.d, mask, op(a, b));
             }

@@ -117,6 +117,7 @@ impl<R: Reconvergence> Simulation<R> {
         watcher: &mut impl Watcher,
     ) {
         let frame = FrameBase(front.base);
+        self.file.base = front.base;
         let running = front.running.count_ones() as usize;
         for (at, inst) in program.insts[..range.end as usize].iter().enumerate().skip(range.start as usize) {
             let (pc, mut mask, mut active) = (at as u32, front.running, running);
@@ -128,7 +129,7 @@ impl<R: Reconvergence> Simulation<R> {
             watcher.issued(slot, pc, mask);
             if mask != 0 {
                 if inst.kind == Kind::Lanes {
-                    (inst.run)(&mut self.file, &frame.place(&inst.slots), mask);
+                    (inst.run)(&mut self.file, &inst.slots, mask);
                 } else {
                     self.work(slot, inst, frame, mask);
                 }
@@ -144,7 +145,7 @@ impl<R: Reconvergence> Simulation<R> {
         match inst.kind {
             Kind::Steps => {
                 for step in &program.steps[inst.side as usize] {
-                    (step.run)(&mut self.file, &frame.place(&step.slots), mask);
+                    (step.run)(&mut self.file, &step.slots, mask);
                 }
             }
             Kind::Warp => {

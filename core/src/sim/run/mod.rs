@@ -212,7 +212,7 @@ impl<R: Reconvergence> Simulation<R> {
         };
         // The constants, and then the frames; predicates and clocks of one frame have the same base as its planes.
         let shared = program.constants.len();
-        let file = LaneFile { planes: program.constants.clone(), predicates: vec![0; shared] };
+        let file = LaneFile { planes: program.constants.clone(), predicates: vec![0; shared], base: 0 };
         let mut simulation = Simulation {
             statistics: Statistics::new(program.insts.len()),
             free_frames: vec![Vec::new(); program.funcs.len()],
