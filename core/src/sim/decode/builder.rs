@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use smallvec::SmallVec;
 
 use super::operands::Frame;
+use super::timing::KnownClocks;
 use super::{
     Access, AccessKind, AccessValue, Base, CALL_DEPTH_LIMIT, CallSite, DecodedFunc, DecodedInst, DrawSite, Extension,
     FuncNames, INST_LIMIT, Index, Kind, LOCAL_LIMIT, Location, MoreClocks, NO_MORE, Program, RetSite, SINK, Step,
@@ -289,35 +290,6 @@ impl<'a> Builder<'a> {
             self.program.counters += 1;
             self.program.counters - 1
         })
-    }
-}
-
-/// What is known of clocks inside a block, so that nobody waits for what has certainly happened: a clock that an
-/// instruction before has waited for, and one that was set so long ago that its latency has passed, since every
-/// instruction in between took the cycles of its issue.
-#[derive(Default)]
-struct KnownClocks {
-    /// Cycles since the block's start, at least.
-    now: u64,
-    /// When the clock has passed at the latest, in these cycles.
-    past: BTreeMap<u32, u64>,
-}
-
-impl KnownClocks {
-    fn is_past(&self, clock: u32) -> bool {
-        self.past.get(&clock).is_some_and(|&past| past <= self.now)
-    }
-
-    /// An instruction that waited for some clocks issues and sets others. `latency` is none where only the run tells.
-    fn issue(&mut self, waits: &[u32], done: &[u32], issue: u16, latency: Option<u16>) {
-        self.past.extend(waits.iter().map(|&clock| (clock, self.now)));
-        for clock in done {
-            match latency {
-                Some(latency) => self.past.insert(*clock, self.now + u64::from(latency)),
-                None => self.past.remove(clock),
-            };
-        }
-        self.now += u64::from(issue);
     }
 }
 

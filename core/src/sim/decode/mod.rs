@@ -18,17 +18,18 @@
 mod builder;
 mod operands;
 mod sites;
+mod timing;
 
 pub use sites::{
     Access, AccessKind, AccessValue, Base, CallSite, DrawSite, Extension, Index, RetSite, SwitchSite, Value, WarpSite,
     WorkSite,
 };
 
+pub use timing::{Calm, MoreClocks, NO_MORE, Timing};
+
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-
-use smallvec::SmallVec;
 
 use super::error::{ErrorKind, ErrorPlace, SimError};
 use super::lanes::{LaneOp, Plane, Slots};
@@ -112,48 +113,6 @@ pub struct DecodedInst {
     pub slots: Slots,
     /// Index into the side table of its kind.
     pub side: u32,
-}
-
-/// When a decoded instruction may issue, and what that costs. Apart from [`DecodedInst`], because the scheduler looks at
-/// nothing else.
-#[derive(Clone, Copy)]
-pub struct Timing {
-    /// Clocks to wait for: of registers read, and of registers written, as far as they may not have passed.
-    pub waits: [u32; 2],
-    /// The clock of the first destination.
-    pub done: u32,
-    /// Index of further clocks in [`Program::more_clocks`], or [`NO_MORE`].
-    pub more: u32,
-    /// Cycles for which the scheduler starts nothing else; 1 at least.
-    pub issue: u16,
-    /// Cycles until the destination is ready.
-    pub latency: u16,
-    /// How the instruction is run.
-    pub kind: Kind,
-}
-
-/// What follows from a place on: instructions that stay in the warp, issue in one cycle and take but a few.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Calm {
-    /// Where that ends: at the place itself if its instruction is none of these.
-    pub end: u32,
-    /// Cycles until the result of the slowest of them is ready.
-    pub latency: u16,
-}
-
-/// The longest latency of a calm instruction, in cycles.
-const CALM_LATENCY: u16 = 32;
-
-/// No further clocks.
-pub const NO_MORE: u32 = u32::MAX;
-
-/// Clocks of an instruction with many operands or destinations.
-#[derive(Clone, Default)]
-pub struct MoreClocks {
-    /// To wait for.
-    pub waits: SmallVec<[u32; 4]>,
-    /// Of the destinations after the first.
-    pub done: SmallVec<[u32; 4]>,
 }
 
 /// One of several functions over lanes that an instruction becomes.
@@ -294,8 +253,8 @@ impl Program {
     /// better; [`ErrorKind::Limit`] where the program is too large.
     pub fn decode(module: &Module, kernel: Func, machine: Machine) -> Result<Program, SimError> {
         let mut program = builder::build(module, kernel, machine)?;
-        program.calm = calm(&program.timings);
-        program.leaves_at = leaves_at(&program.timings);
+        program.calm = timing::calm(&program.timings);
+        program.leaves_at = timing::leaves_at(&program.timings);
         Ok(program)
     }
 
@@ -358,26 +317,6 @@ impl Program {
     fn names_of(&self, func: Func) -> Option<&FuncNames> {
         self.names.iter().find(|names| names.func == func)
     }
-}
-
-fn leaves_at(timings: &[Timing]) -> Vec<u32> {
-    let mut leaves_at: Vec<u32> = (0..timings.len() as u32).collect();
-    for pc in (0..timings.len().saturating_sub(1)).rev().filter(|&pc| timings[pc].kind.stays_in_the_warp()) {
-        leaves_at[pc] = leaves_at[pc + 1];
-    }
-    leaves_at
-}
-
-fn calm(timings: &[Timing]) -> Vec<Calm> {
-    let mut calm: Vec<Calm> = (0..timings.len() as u32).map(|pc| Calm { end: pc, latency: 0 }).collect();
-    for (pc, timing) in timings.iter().enumerate().rev() {
-        if timing.kind.stays_in_the_warp() && timing.issue == 1 && timing.latency <= CALM_LATENCY {
-            let next = calm.get(pc + 1).copied().unwrap_or_default();
-            let end = next.end.max(pc as u32 + 1);
-            calm[pc] = Calm { end, latency: timing.latency.max(next.latency) };
-        }
-    }
-    calm
 }
 
 /// Lane width of a type's registers: 64 bits, or a word.

@@ -1,0 +1,112 @@
+//! What the scheduler knows of each decoded instruction before a run.
+//!
+//! ```text
+//! a = add.u32 b, 1     waits for b; sets a's clock
+//! c = add.u32 b, a     waits for a: that b has come is known since the instruction before
+//! d = add.u32 e, f     waits for e and f
+//! g = add.u32 e, a     waits for nothing, if an addition takes no longer than two issues
+//! ```
+//!
+//! Sound, because a warp issues in order: what one instruction of a block has waited for has happened for those after it,
+//! and so has what was set so long ago that every issue in between together took its latency.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use smallvec::SmallVec;
+
+use super::Kind;
+
+/// When a decoded instruction may issue, and what that costs. Apart from [`DecodedInst`], because the scheduler looks at
+/// nothing else.
+#[derive(Clone, Copy)]
+pub struct Timing {
+    /// Clocks to wait for: of registers read, and of registers written, as far as they may not have passed.
+    pub waits: [u32; 2],
+    /// The clock of the first destination.
+    pub done: u32,
+    /// Index of further clocks in [`Program::more_clocks`], or [`NO_MORE`].
+    pub more: u32,
+    /// Cycles for which the scheduler starts nothing else; 1 at least.
+    pub issue: u16,
+    /// Cycles until the destination is ready.
+    pub latency: u16,
+    /// How the instruction is run.
+    pub kind: Kind,
+}
+
+/// What follows from a place on: instructions that stay in the warp, issue in one cycle and take but a few.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Calm {
+    /// Where that ends: at the place itself if its instruction is none of these.
+    pub end: u32,
+    /// Cycles until the result of the slowest of them is ready.
+    pub latency: u16,
+}
+
+/// The longest latency of a calm instruction, in cycles.
+const CALM_LATENCY: u16 = 32;
+
+/// No further clocks.
+pub const NO_MORE: u32 = u32::MAX;
+
+/// Clocks of an instruction with many operands or destinations.
+#[derive(Clone, Default)]
+pub struct MoreClocks {
+    /// To wait for.
+    pub waits: SmallVec<[u32; 4]>,
+    /// Of the destinations after the first.
+    pub done: SmallVec<[u32; 4]>,
+}
+
+/// From each place on, the first instruction that does not stay in the warp.
+pub(super) fn leaves_at(timings: &[Timing]) -> Vec<u32> {
+    let mut leaves_at: Vec<u32> = (0..timings.len() as u32).collect();
+    for pc in (0..timings.len().saturating_sub(1)).rev().filter(|&pc| timings[pc].kind.stays_in_the_warp()) {
+        leaves_at[pc] = leaves_at[pc + 1];
+    }
+    leaves_at
+}
+
+/// From each place on, the calm instructions.
+pub(super) fn calm(timings: &[Timing]) -> Vec<Calm> {
+    let mut calm: Vec<Calm> = (0..timings.len() as u32).map(|pc| Calm { end: pc, latency: 0 }).collect();
+    for (pc, timing) in timings.iter().enumerate().rev() {
+        if timing.kind.stays_in_the_warp() && timing.issue == 1 && timing.latency <= CALM_LATENCY {
+            let next = calm.get(pc + 1).copied().unwrap_or_default();
+            let end = next.end.max(pc as u32 + 1);
+            calm[pc] = Calm { end, latency: timing.latency.max(next.latency) };
+        }
+    }
+    calm
+}
+
+/// What is known of clocks inside a block, so that nobody waits for what has certainly happened: a clock that an
+/// instruction before has waited for, and one that was set so long ago that its latency has passed, since every
+/// instruction in between took the cycles of its issue.
+#[derive(Default)]
+pub(super) struct KnownClocks {
+    /// Cycles since the block's start, at least.
+    now: u64,
+    /// When the clock has passed at the latest, in these cycles.
+    past: BTreeMap<u32, u64>,
+}
+
+impl KnownClocks {
+    /// Has a clock certainly passed?
+    pub(super) fn is_past(&self, clock: u32) -> bool {
+        self.past.get(&clock).is_some_and(|&past| past <= self.now)
+    }
+
+    /// An instruction that waited for some clocks issues and sets others. `latency` is none where only the run tells.
+    pub(super) fn issue(&mut self, waits: &[u32], done: &[u32], issue: u16, latency: Option<u16>) {
+        self.past.extend(waits.iter().map(|&clock| (clock, self.now)));
+        for clock in done {
+            match latency {
+                Some(latency) => self.past.insert(*clock, self.now + u64::from(latency)),
+                None => self.past.remove(clock),
+            };
+        }
+        self.now += u64::from(issue);
+    }
+}
