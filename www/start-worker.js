@@ -1,4 +1,10 @@
-// What the page starts as its module worker: loads the engine, which posts "ready" when it listens.
+// What the page starts as its module worker. The page sends the engine's code, compiled once for all its workers; the
+// engine then posts "ready" when it listens.
 import init from "./worker.js";
 
-await init();
+function start({ data }) {
+  // Thrown outside the promise, a failure reaches the page as the worker's error.
+  init({ module_or_path: data }).catch((error) => setTimeout(() => { throw error; }));
+}
+
+addEventListener("message", start, { once: true });

@@ -8,13 +8,16 @@ use gloo::utils::{document, window};
 use warpscope_engine::message::Request;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, KeyboardEvent};
-use yew::{Callback, Html, component, hook, html, use_callback, use_effect_with, use_memo, use_mut_ref, use_reducer};
+use yew::{
+    Callback, Html, component, hook, html, use_callback, use_effect_with, use_memo, use_mut_ref, use_reducer, use_state,
+};
 
+use crate::compiled::Compiled;
 use crate::dom;
 use crate::first_view::Record;
 use crate::state::{Action, Dialog, Lab, Notice, Theme, Travel, Watched};
 use crate::view::{Change, Dialogs, GraphPane, Header, Passes, Simulator, Snapshot, Source, Splits, Transport};
-use crate::worker::Engine;
+use crate::worker::{Engine, Listeners};
 
 /// Pause between two stops while the transport plays, and between two issues while the lanes run, at the usual pace, in
 /// milliseconds.
@@ -43,8 +46,9 @@ pub fn App(properties: &Properties) -> Html {
     let dispatcher = store.dispatcher();
     let act = use_callback((), move |action: Action, ()| dispatcher.dispatch(action));
     let lab = Snapshot(Rc::new((*store).clone()));
-    use_bench_engine(&lab, &act, &properties.record);
-    use_run_engine(&lab, &act, &properties.record);
+    let parts = use_memo((), |()| Parts { code: Compiled::default(), record: properties.record.clone() });
+    use_bench_engine(&lab, &act, &parts);
+    use_run_engine(&lab, &act, &parts);
     use_time(&lab, &act);
     use_theme(lab.theme, &act);
     use_shortcuts(lab.playing, &act);
@@ -53,7 +57,8 @@ pub fn App(properties: &Properties) -> Html {
             <a class="skip" href="#source-panel">{ "Skip to the editor" }</a>
             <Header lab={lab.clone()} act={act.clone()} />
             { notice(lab.notice.as_ref(), &act) }
-            <main>
+            { waiting(&lab) }
+            <main class={lab.looking.then_some("looking")}>
                 <Source lab={lab.clone()} act={act.clone()} />
                 <Passes lab={lab.clone()} act={act.clone()} />
                 <Change lab={lab.clone()} act={act.clone()} />
@@ -81,18 +86,56 @@ fn notice(notice: Option<&Notice>, act: &Callback<Action>) -> Html {
     }
 }
 
+/// What the page waits for. The styles show it when it has taken a moment, so that nothing flickers.
+fn waiting(lab: &Lab) -> Html {
+    let what = match (lab.is_engine_ready, lab.looking, lab.running) {
+        (true, true, _) => html! { "Working…" },
+        (true, false, true) => html! { <Running key={lab.runs_asked} /> },
+        (false, ..) if lab.looking || lab.running || lab.watched.issue > 0 => html! { "Loading the engine…" },
+        _ => return html! { <p class="waiting" role="status" data-testid="waiting" /> },
+    };
+    html! { <p class="waiting on" role="status" data-testid="waiting"><span>{ what }</span></p> }
+}
+
+/// How long a run has taken, in seconds, when a person begins to wonder.
+const LONG_S: u32 = 3;
+
+/// That programs run, and if that takes long, for how long.
+#[component]
+fn Running() -> Html {
+    let seconds = use_state(|| 0u32);
+    {
+        let seconds = seconds.clone();
+        use_effect_with(*seconds, move |&passed| {
+            let timer = Timeout::new(1_000, move || seconds.set(passed + 1));
+            move || drop(timer)
+        });
+    }
+    match *seconds {
+        0 => html! { "Running…" },
+        passed if passed < LONG_S => html! { format!("Running for {passed} s") },
+        passed => html! { format!("Running for {passed} s. A loop may never end: the simulator's Stop ends it.") },
+    }
+}
+
+/// What an engine is made of: its code, and answers for the time before it is loaded.
+struct Parts {
+    code: Compiled,
+    record: Rc<Record>,
+}
+
 /// One engine for this component's life, loaded when somebody moves a hand or asks what is not in the record. Failures
 /// become a notice.
 #[hook]
-fn use_engine(act: &Callback<Action>, record: &Rc<Record>) -> Rc<Engine> {
-    let (act, record) = (act.clone(), record.clone());
+fn use_engine(act: &Callback<Action>, parts: &Parts) -> Rc<Engine> {
+    let (act, code, record) = (act.clone(), parts.code.clone(), parts.record.clone());
     let engine = use_memo((), move |()| {
-        let failed = act.reform(|why: String| {
-            let text = format!("The engine failed: {why}. It starts again with your next step.");
-            Action::Notice(Some(Notice { text, is_error: true }))
-        });
-        let answered = act.reform(|(request, response)| Action::Answered(Box::new(request), response));
-        Engine::new(record, answered, failed)
+        let listeners = Listeners {
+            answered: act.reform(|(request, response)| Action::Answered(Box::new(request), response)),
+            failed: act.reform(Action::Failed),
+            ready: act.reform(|()| Action::Ready),
+        };
+        Engine::new(code, record, listeners)
     });
     {
         let engine = engine.clone();
@@ -110,8 +153,8 @@ fn use_engine(act: &Callback<Action>, record: &Rc<Record>) -> Rc<Engine> {
 
 /// Asks about the bench whenever it or the position changes, and makes links.
 #[hook]
-fn use_bench_engine(lab: &Snapshot, act: &Callback<Action>, record: &Rc<Record>) {
-    let engine = use_engine(act, record);
+fn use_bench_engine(lab: &Snapshot, act: &Callback<Action>, parts: &Parts) {
+    let engine = use_engine(act, parts);
     {
         let engine = engine.clone();
         use_effect_with((), move |()| engine.ask(Request::Catalogue));
@@ -139,8 +182,8 @@ fn use_bench_engine(lab: &Snapshot, act: &Callback<Action>, record: &Rc<Record>)
 /// Runs the programs whenever they or the settings change, in a worker of its own: a kernel that never ends must not
 /// keep a person from typing.
 #[hook]
-fn use_run_engine(lab: &Snapshot, act: &Callback<Action>, record: &Rc<Record>) {
-    let engine = use_engine(act, record);
+fn use_run_engine(lab: &Snapshot, act: &Callback<Action>, parts: &Parts) {
+    let engine = use_engine(act, parts);
     // While the bench is being looked at the last programs stay, so that nothing runs twice.
     let last = use_mut_ref(|| None);
     let simulate = if lab.looking {
@@ -183,15 +226,15 @@ fn use_time(lab: &Snapshot, act: &Callback<Action>) {
         let act = act.clone();
         use_effect_with((lab.playing, lab.pace), move |&(playing, pace)| {
             let pause = (STOP_PAUSE_MS / pace) as u32;
-            let timer = playing.then(|| Interval::new(pause, move || act.emit(Action::Travel(Travel::Forward))));
+            let timer = playing.then(|| Interval::new(pause, move || act.emit(Action::Tick)));
             move || drop(timer)
         });
     }
     let act = act.clone();
-    use_effect_with((lab.watched, lab.pace), move |&(watched, pace)| {
+    use_effect_with((lab.watched, lab.watched_is_shown(), lab.pace), move |&(watched, is_shown, pace)| {
         let next = Watched { issue: watched.issue + 1, ..watched };
         let pause = (ISSUE_PAUSE_MS / pace) as u32;
-        let timer = watched.playing.then(|| Timeout::new(pause, move || act.emit(Action::Watch(next))));
+        let timer = (watched.playing && is_shown).then(|| Timeout::new(pause, move || act.emit(Action::Watch(next))));
         move || drop(timer)
     });
 }

@@ -1,6 +1,7 @@
 //! The page: a yew application that draws what the engine in its worker answers.
 
 mod app;
+mod compiled;
 mod dom;
 mod editor;
 mod examples;

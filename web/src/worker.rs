@@ -18,6 +18,7 @@ use wasm_bindgen::prelude::*;
 use web_sys::{ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
 use yew::Callback;
 
+use crate::compiled::Compiled;
 use crate::first_view::Record;
 
 /// How long a waiting question lets the current one take, in milliseconds.
@@ -42,8 +43,18 @@ struct State {
     waiting: Vec<Request>,
     number: u32,
     patience: Option<Timeout>,
-    on_answer: Callback<(Request, Response)>,
-    on_failure: Callback<String>,
+    code: Compiled,
+    listeners: Listeners,
+}
+
+/// Who hears of an engine.
+pub struct Listeners {
+    /// A question has its answer.
+    pub answered: Callback<(Request, Response)>,
+    /// The engine broke down, or could not be loaded.
+    pub failed: Callback<String>,
+    /// It has been loaded.
+    pub ready: Callback<()>,
 }
 
 /// A running worker and the closures that it calls.
@@ -63,10 +74,10 @@ impl Drop for Connection {
 }
 
 impl Engine {
-    /// An engine that starts with its first question that has no answer in `record`.
-    pub fn new(record: Rc<Record>, on_answer: Callback<(Request, Response)>, on_failure: Callback<String>) -> Self {
+    /// An engine of this code that starts with its first question that has no answer in `record`.
+    pub fn new(code: Compiled, record: Rc<Record>, listeners: Listeners) -> Self {
         let (current, waiting, patience) = (None, Vec::new(), None);
-        let state = State { connection: None, record, current, waiting, number: 0, patience, on_answer, on_failure };
+        let state = State { connection: None, record, current, waiting, number: 0, patience, code, listeners };
         Engine(Rc::new(RefCell::new(state)))
     }
 
@@ -155,7 +166,7 @@ impl Engine {
         });
         if let Err(error) = sent {
             state.current = None;
-            let report = state.on_failure.clone();
+            let report = state.listeners.failed.clone();
             drop(state);
             report.emit(error);
         }
@@ -183,7 +194,7 @@ impl Engine {
         options.set_type(WorkerType::Module);
         let worker = match Worker::new_with_options("start-worker.js", &options) {
             Ok(worker) => worker,
-            Err(error) => return self.0.borrow().on_failure.emit(describe(&error)),
+            Err(error) => return self.give_up(describe(&error)),
         };
         let on_message = {
             let engine = self.clone();
@@ -195,8 +206,17 @@ impl Engine {
         };
         worker.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
         worker.set_onerror(Some(on_error.as_ref().unchecked_ref()));
-        let connection = Connection { worker, ready: false, _on_message: on_message, _on_error: on_error };
+        let connection =
+            Connection { worker: worker.clone(), ready: false, _on_message: on_message, _on_error: on_error };
         self.0.borrow_mut().connection = Some(connection);
+        let (engine, code) = (self.clone(), self.0.borrow().code.clone());
+        wasm_bindgen_futures::spawn_local(async move {
+            let sent = code.get().await.and_then(|module| worker.post_message(&module));
+            let is_current = engine.0.borrow().connection.as_ref().is_some_and(|current| current.worker == worker);
+            if let (Err(error), true) = (sent, is_current) {
+                engine.give_up(describe(&error));
+            }
+        });
     }
 
     fn receive(&self, event: MessageEvent) {
@@ -204,13 +224,16 @@ impl Engine {
             if let Some(connection) = &mut self.0.borrow_mut().connection {
                 connection.ready = true;
             }
+            let ready = self.0.borrow().listeners.ready.clone();
+            ready.emit(());
             return self.send_next();
         }
         let bytes: Uint8Array = event.data().unchecked_into();
         match wire::decode::<Numbered<Response>>(&bytes.to_vec()) {
             Ok(Numbered { id, body }) => self.deliver(id, body),
             Err(error) => {
-                self.0.borrow().on_failure.clone().emit(error);
+                let failed = self.0.borrow().listeners.failed.clone();
+                failed.emit(error);
                 self.send_next();
             }
         }
@@ -222,25 +245,32 @@ impl Engine {
             let mut state = self.0.borrow_mut();
             state.patience = None;
             let expected = state.current.take_if(|(current, _)| *current == number);
-            expected.map(|(_, request)| (request, state.on_answer.clone()))
+            expected.map(|(_, request)| (request, state.listeners.answered.clone()))
         };
-        if let Some((request, on_answer)) = expected {
-            on_answer.emit((request, answer));
+        if let Some((request, answered)) = expected {
+            answered.emit((request, answer));
         }
         self.send_next();
     }
 
     /// The engine broke down: that is our fault, and the next question gets a fresh one.
     fn fail(&self, event: ErrorEvent) {
-        let on_failure = {
+        self.give_up(event.message());
+    }
+
+    /// Ends the worker and forgets what was asked: whatever made it fail would do so again.
+    fn give_up(&self, why: String) {
+        let failed = {
             let mut state = self.0.borrow_mut();
             state.current = None;
+            state.waiting.clear();
+            state.patience = None;
             // The closure that runs belongs to the connection, which therefore goes a moment later.
             let connection = state.connection.take();
             Timeout::new(0, move || drop(connection)).forget();
-            state.on_failure.clone()
+            state.listeners.failed.clone()
         };
-        on_failure.emit(event.message());
+        failed.emit(why);
     }
 }
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { gzipSync } from "node:zlib";
-import { eventually, openPage, SITE, screenshot, useBrowser, waitForMistakes } from "./harness.mjs";
+import { eventually, openPage, place, SITE, screenshot, useBrowser, waitForMistakes } from "./harness.mjs";
 
 useBrowser();
 
@@ -41,6 +41,29 @@ test("what is loaded before anybody moves a hand is within the budget, and all f
   await page.keyboard.press("ArrowRight");
   await eventually("the engine shows the same", async () => withoutTimes(await shown()) === withoutTimes(before));
   assert.ok([...loaded].some((url) => url.includes("worker")), "the engine is there now");
+});
+
+test("the first act by keyboard is answered, though it is what loads the engine, and the wait shows", async (t) => {
+  let loads = 0;
+  const prepare = (page) =>
+    page.route("**/worker_bg.wasm", async (route) => {
+      loads += 1;
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      await route.continue();
+    });
+  const page = await openPage(t, { prepare });
+  await page.getByTestId("verdict").waitFor();
+  const { at } = await place(page);
+  await page.keyboard.press("ArrowLeft");
+  await page.getByTestId("waiting").getByText("Loading the engine…").waitFor();
+  // More acts meanwhile: none is lost.
+  await page.keyboard.press("ArrowLeft");
+  await page.getByTestId("slider-x-coherence").press("Home");
+  await eventually("the transport stands two changes back", async () => (await place(page)).at === at - 2);
+  await eventually("its reason is shown", async () => /dead-definition|dce/.test(await page.getByTestId("reason").innerText()));
+  await eventually("the slider's run is shown", async () => /^100\.0 %|^9/.test(await page.getByTestId("figure-simt-efficiency").locator("td").first().innerText()));
+  await page.getByTestId("waiting").locator("span").waitFor({ state: "detached" });
+  assert.equal(loads, 1, "both workers share one download");
 });
 
 /// A pass's time is shown only where it was measured.

@@ -90,6 +90,25 @@ test("bars give a pane more room, by keys and by pointer, and are remembered", a
   await eventually("it is as it was at first", async () => Math.abs((await width()) - before) < 2);
 });
 
+test("bars work in two columns too, and a row grows with the page", async (t) => {
+  const page = await openPage(t, { viewport: { width: 1024, height: 768 } });
+  const size = (pane) => page.getByTestId(`${pane}-pane`).evaluate((pane) => ({ width: pane.offsetWidth, height: pane.offsetHeight }));
+  const before = { source: await size("source"), graph: await size("graph") };
+  await page.getByRole("separator", { name: "Between source and passes" }).press("ArrowRight");
+  await eventually("both panes of the column are wider", async () => (await size("source")).width > before.source.width + 10);
+  assert.ok((await size("graph")).width < before.graph.width - 10);
+  const bar = page.getByRole("separator", { name: "Below source and passes" });
+  const box = await bar.boundingBox();
+  await page.mouse.move(box.x + 200, box.y + 4);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 200, box.y + 84, { steps: 4 });
+  await page.mouse.up();
+  await eventually("the row is higher", async () => (await size("source")).height > before.source.height + 60);
+  assert.equal((await size("graph")).height, before.graph.height);
+  await bar.press("Enter");
+  await eventually("it is as it was at first", async () => (await size("source")).width === before.source.width);
+});
+
 const WIDTHS = [1440, 1024, 900, 640, 320];
 
 for (const width of WIDTHS) {

@@ -68,6 +68,52 @@ test("both runs are shown, with the issues by active lanes and idle cycles by ca
   assert.match(await page.getByTestId("figures").innerText(), /Idle: memory/);
 });
 
+test("results by block and by instruction, for any figure; a row selects everywhere", async (t) => {
+  const page = await openAndRun(t);
+  const whole = Number((await figure(page, "cycles")).replace(",", ""));
+  await page.getByRole("radio", { name: "Blocks" }).check();
+  const table = page.getByTestId("by-block");
+  const cells = async () => (await table.locator("tbody tr td:nth-child(2)").allInnerTexts()).map((text) => Number(text.replace(",", "")));
+  assert.equal((await cells()).reduce((sum, cycles) => sum + cycles), whole, "the blocks' cycles are the launch's");
+  // A block that a pass took away has no figures after it.
+  assert.match(await table.locator("tr", { hasText: "forward" }).innerText(), /forward\s+7\s+–/);
+  await table.getByRole("button", { name: "loop" }).click();
+  assert.equal(await page.getByTestId("block-loop").getAttribute("aria-current"), "true");
+  await page.locator(".cm-marked-line", { hasText: "root = sqrt" }).waitFor();
+  assert.match(await page.getByTestId("block-figure-simt-efficiency").innerText(), /%/);
+  const rows = page.getByTestId("by-instruction").locator("tbody tr");
+  assert.equal(await rows.count(), 5);
+  await page.getByTestId("by-figure").selectOption("Thread instructions");
+  const lanes = await rows.locator("td:nth-child(2)").allInnerTexts();
+  assert.equal(new Set(lanes).size, 1, "every instruction of the block ran in the same lanes");
+  await rows.getByRole("button", { name: "root = sqrt" }).click();
+  await eventually("the comparison marks the line", async () => /root = sqrt/.test(await page.locator("tr.exact").first().innerText()));
+  await page.getByTestId("by-figure").selectOption("Idle: memory");
+  await eventually("idle cycles stand by block", async () => (await cells()).some((cycles) => cycles > 100));
+});
+
+test("while a program has mistakes the results say that they are older", async (t) => {
+  const page = await openAndRun(t);
+  await pasteProgram(page, "kernel k() {");
+  await page.getByTestId("outdated").waitFor();
+  assert.equal(await page.getByTestId("verdict").count(), 0);
+  assert.match(await page.getByTestId("reason").innerText(), /mistakes/);
+  assert.equal(await page.getByTestId("scrubber").isDisabled(), true);
+  await page.keyboard.press("ControlOrMeta+z");
+  await page.getByTestId("verdict").waitFor();
+});
+
+test("a run that takes long says for how long, and Stop ends it", async (t) => {
+  const page = await openAndRun(t);
+  // Each of these takes the machine long, so that the allowance of instructions is far away.
+  const slow = "    a = fma.rn.f64 a, a, a\n".repeat(8);
+  await pasteProgram(page, `kernel slow(x: ptr.global) {\nentry:\n    a = mov.f64 0.3\n    br body\nbody:\n${slow}    br body\n}\n`);
+  await page.getByTestId("waiting").getByText(/Running for \d s\. A loop may never end/).waitFor();
+  await page.getByTestId("stop").click();
+  await page.getByTestId("run-state").filter({ hasText: "stopped" }).waitFor();
+  await page.getByTestId("waiting").locator("span").waitFor({ state: "detached" });
+});
+
 test("a kernel that never ends is stopped by hand, and by itself after a while", async (t) => {
   const page = await openAndRun(t);
   await pasteProgram(page, "kernel spin(x: ptr.global) {\nentry:\n    br entry\n}\n");

@@ -73,6 +73,32 @@ test("playing walks through the changes, faster if asked, and ends at the end", 
   await page.getByTestId("transport").getByRole("button", { name: "Play" }).waitFor();
 });
 
+test("a pipeline with a name is one entry, and can be taken apart", async (t) => {
+  const page = await openPage(t);
+  // With the heat beside the lines.
+  await page.getByTestId("verdict").waitFor();
+  const program = await settled(() => diff(page));
+  for (const name of ["copy-prop", "const-fold", "dce", "simplify-cfg"]) {
+    await page.getByRole("button", { name: `Remove ${name}` }).click();
+  }
+  await page.locator("#pass-search").fill("@bas");
+  await page.keyboard.press("Enter");
+  await eventually("its changes are stops", async () => (await place(page)).last > 3);
+  await eventually("it does what its passes do", async () => (await diff(page)) === program);
+  assert.match(await page.getByTestId("reason").innerText(), /simplify-cfg/, "the pass that made the change is named");
+  await page.getByTestId("share").click();
+  const link = await page.getByTestId("link").inputValue();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Passes of @basic" }).click();
+  await page.getByRole("button", { name: "Take apart" }).click();
+  const names = page.getByTestId("pipeline").locator("[data-stage] .name");
+  await eventually("its passes stand in its place", async () => (await names.allInnerTexts()).length === 4);
+  await eventually("they do the same", async () => (await diff(page)) === program);
+  const reopened = await openPage(t, { hash: link.slice(link.indexOf("#")) });
+  await reopened.getByTestId("stage-0").getByText("@basic").waitFor();
+  await eventually("the link has it as one entry", async () => /change/.test(await reopened.getByTestId("stage-0").innerText()));
+});
+
 test("every control of the page is reached with the tab key", async (t) => {
   const page = await openPage(t);
   await waitForMistakes(page, "No mistakes");

@@ -1,7 +1,7 @@
 //! What there is to choose from, as the core lists it.
 
 use warpscope_core::machine::{Figure as CoreFigure, Machine, Source};
-use warpscope_core::pass::{Knob, KnobKind, PASSES};
+use warpscope_core::pass::{Knob, KnobKind, PASSES, PIPELINES, parse_pipeline};
 
 use crate::message::{Catalogue, CostInfo, Figure, KnobInfo, MachineInfo, PassInfo};
 
@@ -13,8 +13,14 @@ pub fn catalogue() -> Catalogue {
         paper: entry.info.paper.to_owned(),
         needs_fast_math: entry.info.needs_fast_math,
         knobs: entry.info.knobs.iter().map(knob).collect(),
+        parts: Vec::new(),
     });
-    Catalogue { passes: passes.collect(), machines: Machine::ALL.map(machine).to_vec() }
+    let pipelines = PIPELINES.iter().map(|(name, passes)| {
+        let parts = parse_pipeline(passes).unwrap_or_default().iter().map(|step| step.pass.to_owned()).collect();
+        let summary = passes.replace(',', ", then ");
+        PassInfo { name: format!("@{name}"), summary, parts, ..PassInfo::default() }
+    });
+    Catalogue { passes: passes.chain(pipelines).collect(), machines: Machine::ALL.map(machine).to_vec() }
 }
 
 fn machine(machine: Machine) -> MachineInfo {

@@ -7,6 +7,9 @@ use warpscope_core::link::{self, Dialect, Document, RunSettings};
 use crate::message::{Bench, Language, Position, Scope, Settings, Shared, Stage};
 use crate::program::language_of;
 
+/// Entries of a pipeline that are opened: each is drawn, and a link is an attack until it is read.
+const MOST_STAGES: usize = 256;
+
 /// The link's part of the address, `#` included, or why there is none.
 pub fn link(shared: &Shared) -> Result<String, String> {
     link::encode(&document(shared)).map_err(|error| error.to_string())
@@ -14,7 +17,11 @@ pub fn link(shared: &Shared) -> Result<String, String> {
 
 /// What a link opens, or why it opens nothing.
 pub fn open(text: &str) -> Result<Shared, String> {
-    link::decode(text).map(shared).map_err(|error| error.to_string())
+    let document = link::decode(text).map_err(|error| error.to_string())?;
+    if document.pipeline.len() > MOST_STAGES {
+        return Err(format!("it has {} passes, and more than {MOST_STAGES} are not shown", document.pipeline.len()));
+    }
+    Ok(shared(document))
 }
 
 fn document(shared: &Shared) -> Document {

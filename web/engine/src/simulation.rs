@@ -5,11 +5,15 @@ use std::collections::BTreeMap;
 use warpscope_core::ir::{Func, Inst, Module};
 use warpscope_core::machine::Machine;
 use warpscope_core::ptx;
-use warpscope_core::sim::{Entry, NOWHERE, Progress, Settings as CoreSettings, SimError, Simulation, WarpView};
+use warpscope_core::sim::{
+    BlockStatistics, Entry, InstResult, NOWHERE, Progress, RunResult, Settings as CoreSettings, SimError, Simulation,
+    WarpView,
+};
 use warpscope_core::text::LineIndex;
 
 use crate::message::{
-    BlockHeat, LineHeat, Moment, Program, Run, Settings, Simulate, Simulated, StackEntry, WarpState, Watch,
+    BlockRun, Counts, InstRun, LineHeat, Moment, Program, Run, Settings, Simulate, Simulated, StackEntry, WarpState,
+    Watch,
 };
 use crate::program::load;
 
@@ -108,12 +112,8 @@ fn run(program: &Program, settings: &Settings, clock: fn() -> f64) -> Result<Run
     let Prepared { module, kernel, lines, mut simulation } = prepare(program, settings)?;
     advance(&mut simulation, u64::MAX, clock)?;
     let result = simulation.result();
-    let labels = module.funcs[kernel].block_order().map(|block| module.funcs[kernel].blocks[block].name.clone());
-    let heat = |name: String| {
-        let counts = result.blocks.get(&name).cloned().unwrap_or_default();
-        BlockHeat { name, issues: counts.issues, lanes: counts.lanes }
-    };
     let mut by_line: BTreeMap<usize, LineHeat> = BTreeMap::new();
+    let mut insts = Vec::with_capacity(result.instructions.len());
     for inst in &result.instructions {
         let line = lines.of(&module, inst.func, inst.inst);
         if line > 0 {
@@ -122,26 +122,102 @@ fn run(program: &Program, settings: &Settings, clock: fn() -> f64) -> Result<Run
             heat.issues = heat.issues.max(inst.issues);
             heat.lanes = heat.lanes.max(inst.lanes);
         }
+        insts.push(InstRun {
+            block: block_key(inst, kernel),
+            inst: inst.inst.as_u32(),
+            line,
+            text: warpscope_core::text::instruction_text(&module, &module.funcs[inst.func], inst.inst),
+            counts: inst_counts(inst),
+        });
     }
-    Ok(Run {
+    let func = &module.funcs[kernel];
+    let own = func.block_order().map(|block| func.blocks[block].name.clone());
+    let mut blocks: Vec<BlockRun> = own.map(|name| block_run(&result, &insts, name)).collect();
+    let of_functions = result.blocks.keys().filter(|name| blocks.iter().all(|block| block.name != **name));
+    let of_functions: Vec<BlockRun> = of_functions.map(|name| block_run(&result, &insts, name.clone())).collect();
+    blocks.extend(of_functions);
+    let whole = BlockStatistics {
         cycles: result.cycles,
-        warp_instructions: result.warp_instructions,
-        thread_instructions: result.thread_instructions,
-        simt_efficiency: result.simt_efficiency,
-        divergent_branches: result.divergent_branches,
-        global_loads: result.global_loads,
-        global_stores: result.global_stores,
-        load_sectors: result.global_load_transactions,
-        store_sectors: result.global_store_transactions,
+        idle_cycles: result.idle_cycles,
+        occupancy: result.occupancy,
+        divergent: result.divergent_branches,
+        loads: result.loads,
+        stores: result.stores,
+        l1_hits: result.l1_hits,
         bank_conflicts: result.shared_bank_conflicts,
+        sectors: insts.iter().map(|inst| inst.counts.sectors).sum(),
+    };
+    let requests = insts.iter().map(|inst| inst.counts.requests).sum();
+    Ok(Run {
+        total: counts(&whole, (result.warp_instructions, result.thread_instructions), requests),
         warps: result.warps,
         warp_size: result.warp_size,
-        blocks: labels.map(heat).collect(),
+        blocks,
+        insts,
         lines: by_line.into_values().collect(),
-        occupancy: result.occupancy,
-        idle: result.idle_cycles.into_iter().map(|(cause, cycles)| (cause.to_owned(), cycles)).collect(),
         result_hash: result.result_hash,
     })
+}
+
+/// Labels of the kernel stand as they are, those of functions behind the function's name: the core's own keys.
+fn block_key(inst: &InstResult, kernel: Func) -> String {
+    if inst.func == kernel { inst.block.clone() } else { format!("{}.{}", inst.function, inst.block) }
+}
+
+fn block_run(result: &RunResult, insts: &[InstRun], name: String) -> BlockRun {
+    let statistics = result.block_statistics.get(&name).cloned().unwrap_or_default();
+    let heat = result.blocks.get(&name).cloned().unwrap_or_default();
+    let requests = insts.iter().filter(|inst| inst.block == name).map(|inst| inst.counts.requests).sum();
+    BlockRun { counts: counts(&statistics, (heat.issues, heat.lanes), requests), name }
+}
+
+fn counts(of: &BlockStatistics, (issues, lanes): (u64, u64), requests: u64) -> Counts {
+    Counts {
+        cycles: of.cycles,
+        issues,
+        lanes,
+        divergent: of.divergent,
+        loads: named(&of.loads),
+        stores: named(&of.stores),
+        requests,
+        sectors: of.sectors,
+        l1_hits: of.l1_hits,
+        bank_conflicts: of.bank_conflicts,
+        occupancy: of.occupancy.clone(),
+        idle: named(&of.idle_cycles),
+    }
+}
+
+/// The spaces as opcodes name them.
+const SPACES: [&str; 5] = ["global", "shared", "local", "const", "param"];
+
+fn inst_counts(inst: &InstResult) -> Counts {
+    let accesses = |root: &str| {
+        let mut parts = inst.opcode.split('.');
+        let is_access = parts.next() == Some(root) && inst.requests > 0;
+        // A space that is not written is the global one, as in the sums of the core.
+        let space = parts.find(|part| SPACES.contains(part)).unwrap_or(SPACES[0]);
+        if is_access { vec![(space.to_owned(), inst.requests)] } else { Vec::new() }
+    };
+    Counts {
+        loads: accesses("ld"),
+        stores: accesses("st"),
+        cycles: inst.cycles,
+        issues: inst.issues,
+        lanes: inst.lanes,
+        divergent: inst.divergent,
+        requests: if inst.sectors > 0 { inst.requests } else { 0 },
+        sectors: inst.sectors,
+        l1_hits: inst.l1_hits,
+        bank_conflicts: inst.bank_conflicts,
+        occupancy: inst.occupancy.clone(),
+        idle: named(&inst.idle_cycles),
+    }
+}
+
+/// The entries that count something.
+fn named(map: &BTreeMap<&'static str, u64>) -> Vec<(String, u64)> {
+    map.iter().filter(|(_, count)| **count > 0).map(|(name, count)| ((*name).to_owned(), *count)).collect()
 }
 
 /// Follows one run. Asking for a later issue goes on from where the last answer stood; an earlier one starts again.
@@ -219,4 +295,67 @@ fn inst_text(prepared: &Prepared, func: Func, inst: Inst) -> String {
 fn stack_entry(entry: Entry, label: impl Fn(u32) -> String) -> StackEntry {
     let meets = if entry.join == NOWHERE { String::new() } else { label(entry.join) };
     StackEntry { block: label(entry.pc), meets, mask: entry.mask }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    const LOOP: &str = "kernel k(x: ptr.global) {
+entry:
+    t = mov.u32 %tid
+    br body
+body:
+    v = ld.global.u32 x[t]
+    t = add.u32 t, 1
+    more = setp.lt.u32 t, 40
+    br more, body, done
+done:
+    st.global.u32 x[0], v
+    ret
+}
+launch k {
+    grid 1
+    block 32
+    x = buffer u32[64] iota
+}
+";
+
+    fn simulated(text: &str, clock: fn() -> f64) -> Simulated {
+        let program = Program { text: text.to_owned(), kernel: "k".to_owned(), ..Program::default() };
+        simulate(&Simulate { before: program.clone(), after: program, settings: Settings::default() }, clock)
+    }
+
+    #[test]
+    fn blocks_and_instructions_add_up_to_the_launch() {
+        let run = simulated(LOOP, || 0.0).before.expect("the kernel ends");
+        let sum = |counts: &mut dyn Iterator<Item = &Counts>| {
+            counts.fold((0, 0, 0, 0, 0), |sum, counts| {
+                let idle: u64 = counts.idle.iter().map(|(_, cycles)| cycles).sum();
+                let loads: u64 = counts.loads.iter().map(|(_, loads)| loads).sum();
+                (sum.0 + counts.cycles, sum.1 + counts.issues, sum.2 + counts.lanes, sum.3 + idle, sum.4 + loads)
+            })
+        };
+        let whole = sum(&mut [&run.total].into_iter());
+        assert_eq!(sum(&mut run.blocks.iter().map(|block| &block.counts)), whole);
+        assert_eq!(sum(&mut run.insts.iter().map(|inst| &inst.counts)), whole);
+        let body = run.blocks.iter().find(|block| block.name == "body").expect("it has that block");
+        assert_eq!(body.counts.loads, [("global".to_owned(), 40)]);
+        assert_eq!(body.counts.requests, 40);
+        let load = run.insts.iter().find(|inst| inst.text.starts_with("v = ld")).expect("it has that line");
+        assert_eq!((load.block.as_str(), load.line, load.counts.issues), ("body", 6, 40));
+    }
+
+    #[test]
+    fn a_run_that_takes_too_long_is_ended_and_says_so() {
+        static SECONDS: AtomicU64 = AtomicU64::new(0);
+        let spin = "kernel k(x: ptr.global) {\nentry:\n    br entry\n}\n";
+        // A second passes between two looks at the clock.
+        let runs = simulated(spin, || SECONDS.fetch_add(1, Ordering::Relaxed) as f64 * 1e6);
+        let why = runs.before.expect_err("it never ends");
+        assert!(why.contains("stopped after 10 seconds"), "{why}");
+        assert!(SECONDS.load(Ordering::Relaxed) < 40);
+    }
 }

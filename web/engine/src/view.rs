@@ -1,8 +1,10 @@
 //! A bench that is open: the program, what the pipeline did to it, and what the page shows of that at a position.
 
+use std::ops::Range;
+
 use warpscope_core::edit::{Fact, Remark as CoreRemark, RemarkKind};
 use warpscope_core::ir::{Block, Fill, Func, Function, Launch, Module, Type, ValueSource as CoreSource, Values};
-use warpscope_core::pass::Step;
+use warpscope_core::pass::{Step, parse_pipeline};
 use warpscope_core::session::{Options, Session};
 use warpscope_core::text::LineIndex;
 
@@ -22,8 +24,8 @@ pub struct Opened {
     source_insts: Vec<Option<u32>>,
     session: Option<Session>,
     stages: Vec<StageResult>,
-    /// For each stage the session's pass; none for a stage that cannot be one.
-    passes: Vec<Option<usize>>,
+    /// For each stage the session's passes, several for a named pipeline; none for a stage that cannot run.
+    passes: Vec<Option<Range<usize>>>,
 }
 
 impl Opened {
@@ -37,14 +39,22 @@ impl Opened {
         let (session, stages, passes) = (None, Vec::new(), Vec::new());
         let mut opened = Opened { loaded, kernel, source_blocks, source_insts, session, stages, passes };
         if let Some(kernel) = kernel.filter(|_| opened.loaded.is_usable) {
-            let steps: Vec<Result<Step, String>> = bench.pipeline.iter().map(step).collect();
+            let steps: Vec<Result<Vec<Step>, String>> = bench.pipeline.iter().map(steps_of).collect();
             let only = (module.kernels().count() > 1).then(|| module.funcs[kernel].name.clone());
-            let options =
-                Options { steps: steps.iter().flatten().cloned().collect(), fast_math: bench.fast_math, only };
+            let all = steps.iter().flatten().flatten().cloned().collect();
+            let options = Options { steps: all, fast_math: bench.fast_math, only };
             let session = Session::open(module, &options, &mut || clock() as u64);
-            let mut pass = 0..;
-            opened.passes = steps.iter().map(|step| step.is_ok().then(|| pass.next()).flatten()).collect();
-            let results = steps.iter().zip(&opened.passes).map(|(step, pass)| stage_result(&session, step, *pass));
+            let mut next = 0;
+            for steps in &steps {
+                let first = next;
+                next += steps.as_ref().map_or(0, Vec::len);
+                opened.passes.push(steps.is_ok().then_some(first..next));
+            }
+            let results = steps.iter().zip(&opened.passes).map(|(steps, passes)| {
+                let refused = steps.as_ref().err().cloned();
+                let nothing = StageResult { refused, ..StageResult::default() };
+                passes.as_ref().map_or(nothing, |passes| stage_result(&session, passes))
+            });
             opened.stages = results.collect();
             opened.session = Some(session);
         } else {
@@ -76,22 +86,20 @@ impl Opened {
         let stop = Stop::find(session, &self.passes, position);
         view.position = stop.position;
         let describe = |session: &Session, event: usize| {
+            let pass = stop.passes.clone().find(|&pass| session.events_of(pass).contains(&event));
+            let pass = pass.map_or("", |pass| session.reports()[pass].name);
             let event = &session.journal().events()[event];
-            let pass = stop.pass.map_or("", |pass| session.reports()[pass].name);
             remark(&session.module().funcs[event.func], pass, &event.remark)
         };
         session.seek(stop.done);
         view.remark = stop.rewrite.map(|event| describe(session, event));
-        if let Some(pass) = stop.pass {
-            let missed = session
-                .events_of(pass)
-                .filter(|&event| session.journal().events()[event].remark.kind == RemarkKind::Missed);
-            view.missed = missed.take(MOST_MISSED).map(|event| describe(session, event)).collect();
-        }
+        let missed = events_of(session, &stop.passes)
+            .filter(|&event| session.journal().events()[event].remark.kind == RemarkKind::Missed);
+        view.missed = missed.take(MOST_MISSED).map(|event| describe(session, event)).collect();
         let after = Listing::new(session.module(), Some(kernel));
         session.seek(match scope {
             Scope::Rewrite => stop.rewrite.unwrap_or(stop.done),
-            Scope::Pass => stop.pass_start,
+            Scope::Pass => events_of(session, &stop.passes).start,
             Scope::Pipeline => 0,
         });
         let before = Listing::new(session.module(), Some(kernel));
@@ -110,25 +118,25 @@ impl Opened {
 /// A position in terms of the journal.
 struct Stop {
     position: Position,
-    /// The pass that it is in; none at the source.
-    pass: Option<usize>,
+    /// The passes of the stage that it is in; none at the source.
+    passes: Range<usize>,
     /// Events done.
     done: usize,
     /// The event of the rewrite that led here.
     rewrite: Option<usize>,
-    /// Events done before the pass.
-    pass_start: usize,
 }
 
 impl Stop {
     /// The stop at `position`, or the last one before it.
-    fn find(session: &Session, passes: &[Option<usize>], position: Position) -> Stop {
-        let runs = |stage: &usize| passes[*stage].is_some_and(|pass| session.reports()[pass].enabled);
-        let stage = (0..passes.len().min(position.stage)).rev().find(runs);
-        let Some((stage, pass)) = stage.and_then(|stage| Some((stage, passes[stage]?))) else {
-            return Stop { position: Position::default(), pass: None, done: 0, rewrite: None, pass_start: 0 };
+    fn find(session: &Session, stages: &[Option<Range<usize>>], position: Position) -> Stop {
+        let runs = |stage: &usize| {
+            stages[*stage].clone().is_some_and(|mut passes| passes.any(|pass| session.reports()[pass].enabled))
         };
-        let range = session.events_of(pass);
+        let stage = (0..stages.len().min(position.stage)).rev().find(runs);
+        let Some((stage, passes)) = stage.and_then(|stage| Some((stage, stages[stage].clone()?))) else {
+            return Stop { position: Position::default(), passes: 0..0, done: 0, rewrite: None };
+        };
+        let range = events_of(session, &passes);
         let wanted = if stage + 1 == position.stage { position.step } else { usize::MAX };
         let events = &session.journal().events()[range.clone()];
         let rewrites: Vec<usize> =
@@ -138,12 +146,17 @@ impl Stop {
         let is_last = step == rewrites.len();
         Stop {
             position: Position { stage: stage + 1, step },
-            pass: Some(pass),
+            passes,
             done: if is_last { range.end } else { rewrite.map_or(range.start, |event| event + 1) },
             rewrite,
-            pass_start: range.start,
         }
     }
+}
+
+/// The events of passes that follow one another.
+fn events_of(session: &Session, passes: &Range<usize>) -> Range<usize> {
+    let ranges = passes.clone().map(|pass| session.events_of(pass));
+    ranges.reduce(|all, range| all.start..range.end).unwrap_or(0..0)
 }
 
 /// The kernel of that name, else the first that has a launch, else the first.
@@ -153,31 +166,42 @@ fn choose_kernel(module: &Module, name: Option<&str>) -> Option<Func> {
     name.and_then(named).or_else(launched).or_else(|| module.kernels().next())
 }
 
-/// A stage as a step of the core's pipeline; an unknown pass or a knob out of range says why it cannot be one.
-fn step(stage: &Stage) -> Result<Step, String> {
-    let mut step = Step::new(&stage.pass).map_err(|error| error.message)?;
-    for (name, value) in &stage.knobs {
-        step.set(name, value).map_err(|error| error.message)?;
+/// A stage as steps of the core's pipeline, one for a pass and several for a named pipeline; an unknown name or a knob
+/// out of range says why it cannot be that.
+fn steps_of(stage: &Stage) -> Result<Vec<Step>, String> {
+    let mut steps = match stage.pass.strip_prefix('@') {
+        Some(name) if !name.contains([',', '[']) => parse_pipeline(&stage.pass),
+        _ => Step::new(&stage.pass).map(|step| vec![step]),
     }
-    step.enabled = stage.on;
-    Ok(step)
+    .map_err(|error| error.message)?;
+    match steps.as_mut_slice() {
+        [step] => {
+            stage.knobs.iter().try_for_each(|(name, value)| step.set(name, value)).map_err(|error| error.message)?
+        }
+        _ if stage.knobs.is_empty() => {}
+        _ => return Err(format!("`{}` has no knobs: take it apart to set those of its passes", stage.pass)),
+    }
+    steps.iter_mut().for_each(|step| step.enabled = stage.on);
+    Ok(steps)
 }
 
-/// What a stage did; one that could not be a step says why.
-fn stage_result(session: &Session, step: &Result<Step, String>, pass: Option<usize>) -> StageResult {
-    let Some(pass) = pass else {
-        return StageResult { refused: step.as_ref().err().cloned(), ..StageResult::default() };
-    };
-    let report = &session.reports()[pass];
-    let events = &session.journal().events()[session.events_of(pass)];
+/// What the passes of a stage did.
+fn stage_result(session: &Session, passes: &Range<usize>) -> StageResult {
+    let reports = &session.reports()[passes.clone()];
+    let (Some(first), Some(last)) = (reports.first(), reports.last()) else { return StageResult::default() };
+    let events = &session.journal().events()[events_of(session, passes)];
     let missed = events.iter().filter(|event| event.remark.kind == RemarkKind::Missed).count();
+    let refused = reports.iter().find_map(|report| Some((report.name, report.error.as_ref()?)));
     StageResult {
         rewrites: events.len() - missed,
         missed,
-        micros: Some(report.micros as f64),
-        instructions: (report.before.instructions, report.after.instructions),
-        blocks: (report.before.blocks, report.after.blocks),
-        refused: report.error.as_ref().map(|error| error.message.clone()),
+        micros: Some(reports.iter().map(|report| report.micros as f64).sum()),
+        instructions: (first.before.instructions, last.after.instructions),
+        blocks: (first.before.blocks, last.after.blocks),
+        refused: refused.map(|(name, error)| match reports {
+            [_] => error.message.clone(),
+            _ => format!("{name}: {}", error.message),
+        }),
     }
 }
 
@@ -267,4 +291,57 @@ fn value_sources(launch: &Launch, func: &Function) -> Vec<ValueSource> {
 
 fn type_name(ty: Type) -> String {
     format!("{ty:?}").to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: &str = "kernel k(x: ptr.global) {
+entry:
+    a = mov.u32 2
+    b = add.u32 a, 2
+    unused = mov.u32 b
+    st.global.u32 x[0], b
+    ret
+}
+";
+
+    fn opened(passes: &[&str]) -> Opened {
+        let stage = |pass: &&str| Stage { pass: (*pass).to_owned(), on: true, ..Stage::default() };
+        let pipeline = passes.iter().map(stage).collect();
+        Opened::new(&Bench { source: SOURCE.to_owned(), pipeline, ..Bench::default() }, || 0.0)
+    }
+
+    #[test]
+    fn a_named_pipeline_is_one_entry_with_the_changes_of_its_passes() {
+        let parts = ["copy-prop", "const-fold", "dce", "simplify-cfg"];
+        let (mut apart, mut whole) = (opened(&parts), opened(&["@basic"]));
+        let (one, all) = (apart.view(Position::END, Scope::Pipeline), whole.view(Position::END, Scope::Pass));
+        assert_eq!((&one.after, &one.diff), (&all.after, &all.diff));
+        assert_eq!(all.stages.len(), 1);
+        let sum: usize = one.stages.iter().map(|stage| stage.rewrites).sum();
+        assert_eq!(all.stages[0].rewrites, sum);
+        assert_eq!(all.stages[0].instructions, (5, one.stages[3].instructions.1));
+        // Every change is a stop, under the name of the pass that made it.
+        let mut passes: Vec<String> = Vec::new();
+        for step in 1..=sum {
+            let view = whole.view(Position { stage: 1, step }, Scope::Rewrite);
+            assert_eq!(view.position.step, step);
+            passes.push(view.remark.expect("a change has a reason").pass);
+        }
+        assert!(passes.is_sorted_by_key(|pass| parts.iter().position(|part| part == pass)), "{passes:?}");
+        assert!(
+            passes.iter().any(|pass| pass == "const-fold") && passes.iter().any(|pass| pass == "dce"),
+            "{passes:?}"
+        );
+    }
+
+    #[test]
+    fn an_entry_that_cannot_run_says_why_and_the_others_run() {
+        let view = opened(&["@bsic", "dce", "@basic,dce"]).view(Position::END, Scope::Pipeline);
+        assert!(view.stages[0].refused.as_ref().is_some_and(|why| why.contains("did you mean `@basic`?")));
+        assert!(view.stages[1].rewrites > 0);
+        assert!(view.stages[2].refused.is_some());
+    }
 }

@@ -13,8 +13,8 @@ mod timeline;
 use std::rc::Rc;
 
 use warpscope_engine::message::{
-    Bench, Catalogue, Look, Moment, Position, Program, Request, Response, Scope, Settings, Shared, Simulate, Simulated,
-    View, Watch,
+    Bench, Catalogue, Look, Moment, Position, Program, Request, Response, Run, Scope, Settings, Shared, Simulate,
+    Simulated, View, Watch,
 };
 use yew::Reducible;
 
@@ -42,14 +42,22 @@ pub struct Lab {
     pub catalogue: Option<Rc<Catalogue>>,
     /// The last answer about bench and position.
     pub view: Option<Rc<View>>,
+    /// The last question about them that was answered while nobody had a newer one.
+    pub answered: Option<Rc<Look>>,
     /// Whether a newer answer is on its way.
     pub looking: bool,
     /// Whether the program was edited after the launch.
     pub source_leads: bool,
+    /// Whether the engine has been loaded.
+    pub is_engine_ready: bool,
     /// The last runs.
     pub runs: Option<Rc<Simulated>>,
+    /// The texts of the programs that ran.
+    pub ran: Rc<(String, String)>,
     /// Whether newer runs are on their way.
     pub running: bool,
+    /// How many runs have been asked for.
+    pub runs_asked: u32,
     /// Whether a person stopped the simulator; it starts again when something changes.
     pub stopped: bool,
     /// What the lanes view follows.
@@ -92,6 +100,8 @@ pub enum Pane {
     Change,
     /// The control-flow graph.
     Graph,
+    /// The results of the runs.
+    Results,
     /// The lanes.
     Lanes,
     /// None: the keyboard walks, and every pane follows.
@@ -206,6 +216,12 @@ pub enum Action {
         /// For runs rather than about the bench.
         run: bool,
     },
+    /// Time passed while the transport moves by itself.
+    Tick,
+    /// An engine has been loaded.
+    Ready,
+    /// An engine broke down, for this reason.
+    Failed(String),
     /// The engine answered a question, perhaps one that is no longer the last of its kind.
     Answered(Box<Request>, Response),
 }
@@ -221,10 +237,14 @@ impl Lab {
             text_version: 0,
             catalogue: None,
             view: None,
+            answered: None,
             looking: false,
             source_leads: false,
+            is_engine_ready: false,
             runs: None,
+            ran: Rc::default(),
             running: false,
+            runs_asked: 0,
             stopped: false,
             watched: Watched::default(),
             moment: None,
@@ -262,6 +282,24 @@ impl Lab {
         Some((program(&self.bench.source, view.language), program(&view.after, Default::default())))
     }
 
+    /// Whether the last answer knows of no program that could run.
+    pub fn lacks_program(&self) -> bool {
+        self.view.as_ref().is_some_and(|view| view.kernel.is_empty() || view.after.is_empty())
+    }
+
+    /// The run of the source, if that is the one that is shown.
+    pub fn run_of_source(&self) -> Option<&Run> {
+        let runs = self.runs.as_ref().filter(|_| self.ran.0 == self.bench.source)?;
+        runs.before.as_ref().ok()
+    }
+
+    /// The run of the program at the position, if that is the one that is shown.
+    pub fn run_at_position(&self) -> Option<&Run> {
+        let view = self.view.as_ref()?;
+        let runs = self.runs.as_ref().filter(|_| self.ran.1 == view.after)?;
+        runs.after.as_ref().ok()
+    }
+
     /// The question about the bench.
     pub fn look(&self) -> Look {
         Look { bench: self.bench.clone(), position: self.position, scope: self.scope }
@@ -285,12 +323,19 @@ impl Lab {
 
     /// The stops of the transport.
     pub fn timeline(&self) -> Timeline {
-        Timeline::new(&self.bench.pipeline, self.view.as_ref().map_or(&[], |view| &view.stages))
+        let pipeline = if self.lacks_program() { &[][..] } else { &self.bench.pipeline };
+        Timeline::new(pipeline, self.view.as_ref().map_or(&[], |view| &view.stages))
     }
 
     /// Whether the selection is this block.
     pub fn is_selected(&self, block: &str) -> bool {
         self.selected.as_ref().is_some_and(|selection| selection.block == block)
+    }
+
+    /// Whether the lanes are shown where they are asked for.
+    pub fn watched_is_shown(&self) -> bool {
+        let moment = self.moment.as_ref().and_then(|moment| moment.as_ref().as_ref().ok());
+        moment.is_some_and(|moment| moment.issue == self.watched.issue)
     }
 
     fn load(&mut self, shared: Shared) {
@@ -312,12 +357,17 @@ impl Lab {
         self.watched = Watched { after: self.watched.after, ..Watched::default() };
     }
 
-    fn answered(&mut self, request: &Request, response: Response) {
+    fn take_answer(&mut self, request: &Request, response: Response) {
         match response {
             Response::Catalogue(catalogue) => self.catalogue = Some(Rc::new(catalogue)),
             Response::View(view) => {
                 let is_last = matches!(request, Request::Look(look) if *look == self.look());
-                self.looking &= !is_last;
+                if let Request::Look(look) = request
+                    && is_last
+                {
+                    self.looking = false;
+                    self.answered = Some(Rc::new(look.clone()));
+                }
                 // Whoever pastes another program does not mean its launch to be that of the last one.
                 if view.launch_is_foreign && self.source_leads {
                     self.bench.launch.clear();
@@ -331,13 +381,18 @@ impl Lab {
             Response::Simulated(runs) => {
                 self.running = false;
                 self.runs = Some(Rc::new(*runs));
+                if let Request::Simulate(Simulate { before, after, .. }) = request {
+                    self.ran = Rc::new((before.text.clone(), after.text.clone()));
+                }
             }
             Response::Watched(moment) => {
                 let ended = moment.as_ref().is_ok_and(|moment| moment.ended) || moment.is_err();
-                if let Ok(moment) = &moment {
+                // Somebody may have typed another number meanwhile.
+                let is_last = matches!(request, Request::Watch(watch) if watch.issue == self.watched.issue);
+                if let Some(moment) = moment.as_ref().ok().filter(|_| is_last) {
                     self.watched.issue = moment.issue;
                 }
-                self.watched.playing &= !ended;
+                self.watched.playing &= !(ended && is_last);
                 self.moment = Some(Rc::new(moment));
             }
             Response::Link(Ok(link)) => self.dialog = Some(Dialog::Share(link)),
@@ -422,9 +477,24 @@ impl Reducible for Lab {
                 lab.dialog = None;
                 lab.notice = None;
             }
-            Action::Asked { run: true } => lab.running = true,
+            Action::Asked { run: true } => {
+                lab.running = true;
+                lab.runs_asked = lab.runs_asked.wrapping_add(1);
+            }
             Action::Asked { run: false } => lab.looking = true,
-            Action::Answered(request, response) => lab.answered(&request, response),
+            // Whoever watches wants to see every stop, however long the engine takes.
+            Action::Tick => return if lab.looking { self } else { self.reduce(Action::Travel(Travel::Forward)) },
+            Action::Ready => lab.is_engine_ready = true,
+            Action::Failed(why) => {
+                (lab.looking, lab.running, lab.playing) = (false, false, false);
+                let text = format!("The engine failed: {why}. It starts again with your next step.");
+                lab.notice = Some(Notice { text, is_error: true });
+            }
+            Action::Answered(request, response) => lab.take_answer(&request, response),
+        }
+        // From now on the view belongs to another bench, and nothing may be run that mixes the two.
+        if lab.bench != self.bench || lab.position != self.position || lab.scope != self.scope {
+            lab.looking = lab.answered.as_deref() != Some(&lab.look());
         }
         Rc::new(lab)
     }

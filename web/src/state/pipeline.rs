@@ -18,6 +18,8 @@ pub enum PipelineEdit {
     },
     /// Switches an entry on or off.
     Switch(usize, bool),
+    /// Puts the passes of a named pipeline in its place.
+    TakeApart(usize, Vec<String>),
     /// Sets a knob, or with none gives it its default back.
     Turn {
         /// The entry.
@@ -50,6 +52,12 @@ impl PipelineEdit {
             PipelineEdit::Switch(index, on) if index < pipeline.len() => {
                 pipeline[index].on = on;
                 end(index)
+            }
+            PipelineEdit::TakeApart(index, parts) if index < pipeline.len() => {
+                let (on, last) = (pipeline[index].on, index + parts.len().saturating_sub(1));
+                let stages = parts.into_iter().map(|pass| Stage { pass, on, ..Stage::default() });
+                pipeline.splice(index..=index, stages);
+                end(last)
             }
             PipelineEdit::Turn { stage, knob, value } if stage < pipeline.len() => {
                 match value {

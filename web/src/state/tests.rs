@@ -94,7 +94,7 @@ fn a_step_into_a_pass_that_is_not_known_yet_stands_at_its_first_rewrite() {
     let mut lab = Lab::new();
     lab.bench.pipeline = pipeline(&[("copy-prop", true)]);
     lab.position = at(1, 0);
-    let view = View { position: at(1, 1), stages: results(&[4]), ..View::default() };
+    let view = View { position: at(1, 1), ..view(&[4]) };
     let question = Request::Look(lab.look());
     let lab = Rc::new(lab).reduce(Action::Answered(Box::new(question), Response::View(Box::new(view))));
     assert_eq!(lab.timeline().index(lab.position), 1);
@@ -104,12 +104,12 @@ fn a_step_into_a_pass_that_is_not_known_yet_stands_at_its_first_rewrite() {
 fn an_answer_that_comes_late_does_not_move_the_transport() {
     let mut lab = Lab::new();
     lab.bench.pipeline = pipeline(&[("copy-prop", true)]);
-    lab.view = Some(Rc::new(View { stages: results(&[4]), ..View::default() }));
+    lab.view = Some(Rc::new(view(&[4])));
     lab.position = at(1, 2);
     lab.looking = true;
     let asked_first = Request::Look(lab.look());
     lab.position = at(1, 1);
-    let view = View { position: at(1, 2), stages: results(&[4]), ..View::default() };
+    let view = View { position: at(1, 2), ..view(&[4]) };
     let lab = Rc::new(lab).reduce(Action::Answered(Box::new(asked_first), Response::View(Box::new(view))));
     assert_eq!(lab.position, at(1, 1));
     assert!(lab.looking, "the last question still waits for its answer");
@@ -130,7 +130,7 @@ fn a_bad_link_opens_the_first_example_and_says_so() {
 fn playing_starts_again_from_the_source_and_ends_at_the_last_stop() {
     let mut lab = Lab::new();
     lab.bench.pipeline = pipeline(&[("dce", true)]);
-    lab.view = Some(Rc::new(View { stages: results(&[2]), ..View::default() }));
+    lab.view = Some(Rc::new(view(&[2])));
     let lab = Rc::new(lab).reduce(Action::Play(true));
     assert_eq!((lab.playing, lab.position), (true, at(0, 0)));
     let lab = lab.reduce(Action::Travel(Travel::Forward));
@@ -145,4 +145,68 @@ fn long_links_come_with_advice() {
     assert!(link_advice(2_001).is_some_and(|advice| advice.contains("chat")));
     assert!(link_advice(8_001).is_some_and(|advice| advice.contains("Phones")));
     assert!(link_advice(40_000).is_some_and(|advice| advice.contains("file")));
+}
+
+#[test]
+fn playing_waits_for_the_engine() {
+    let mut lab = Lab::new();
+    lab.bench.pipeline = pipeline(&[("dce", true)]);
+    lab.view = Some(Rc::new(view(&[2])));
+    let lab = Rc::new(lab).reduce(Action::Play(true));
+    assert!(lab.looking);
+    let lab = lab.reduce(Action::Tick);
+    assert_eq!(lab.position, at(0, 0));
+    let question = Request::Look(lab.look());
+    let lab = lab.reduce(Action::Answered(Box::new(question), Response::View(Box::new(view(&[2])))));
+    assert_eq!(lab.reduce(Action::Tick).position, at(1, 1));
+}
+
+#[test]
+fn a_change_that_is_taken_back_at_once_waits_for_nothing() {
+    let lab = Rc::new(Lab::new());
+    let question = Request::Look(lab.look());
+    let lab = lab.reduce(Action::Answered(Box::new(question), Response::View(Box::new(view(&[])))));
+    let there = lab.clone().reduce(Action::FastMath(true));
+    assert!(there.looking);
+    assert!(!there.reduce(Action::FastMath(false)).looking);
+}
+
+#[test]
+fn nothing_runs_before_the_edited_program_was_looked_at() {
+    let lab = Rc::new(Lab::new()).reduce(Action::EditSource("half".to_owned()));
+    assert!(lab.looking);
+}
+
+#[test]
+fn a_number_typed_meanwhile_is_not_replaced_by_an_older_answer() {
+    let mut lab = Lab::new();
+    lab.watched.issue = 12;
+    let moment = |issue| Response::Watched(Ok(Box::new(Moment { issue, ..Moment::default() })));
+    let watch = |issue| Box::new(Request::Watch(Watch { issue, ..Watch::default() }));
+    let lab = Rc::new(lab).reduce(Action::Answered(watch(1), moment(1)));
+    assert_eq!(lab.watched.issue, 12);
+    // Beyond the end is the end.
+    let lab = lab.reduce(Action::Answered(watch(12), moment(9)));
+    assert_eq!(lab.watched.issue, 9);
+}
+
+#[test]
+fn a_pipeline_taken_apart_keeps_its_place() {
+    let mut stages = pipeline(&[("a", true), ("@x", false), ("c", true)]);
+    let position = PipelineEdit::TakeApart(1, vec!["p".to_owned(), "q".to_owned()]).apply(&mut stages, &at(0, 0));
+    assert_eq!(stages, pipeline(&[("a", true), ("p", false), ("q", false), ("c", true)]));
+    assert_eq!(position.stage, 3);
+}
+
+#[test]
+fn without_a_program_there_is_one_stop() {
+    let mut lab = Lab::new();
+    lab.view = Some(Rc::default());
+    assert!(lab.lacks_program());
+    assert_eq!(lab.timeline().len(), 1);
+}
+
+/// A view of a program whose stages rewrote so much.
+fn view(rewrites: &[usize]) -> View {
+    View { kernel: "k".to_owned(), after: "text".to_owned(), stages: results(rewrites), ..View::default() }
 }

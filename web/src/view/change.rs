@@ -1,21 +1,24 @@
 //! The change pane: the reason of the change that led to the position, and the compared texts.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::rc::Rc;
 
-use warpscope_engine::message::{DiffLine, Remark, Run, Scope};
+use warpscope_engine::message::{DiffLine, Remark, Scope, Simulated, View};
 use web_sys::HtmlElement;
 use yew::{
     Callback, Html, KeyboardEvent, MouseEvent, component, html, use_effect_with, use_memo, use_node_ref, use_state,
 };
 
 use super::source::{heat_level, short_number};
-use super::{PaneProps, count};
+use super::{PaneProps, Shared, count};
 use crate::dom;
-use crate::state::{Action, Pane, Selection};
+use crate::state::{Action, Lab, Pane, Selection};
 
 /// Equal lines around a difference that stay visible.
 const CONTEXT: usize = 4;
+/// Equal lines of a text without any difference that are shown at once; a page of many thousands is slow.
+const LONGEST_WHOLE: usize = 600;
 /// Fewer hidden lines than this are shown: a fold would take as much room.
 const SMALLEST_FOLD: usize = 4;
 
@@ -42,20 +45,36 @@ pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
                     }) }
                 </fieldset>
             </div>
-            { reason(view.remark.as_ref(), view.position.stage) }
+            { reason(view.remark.as_ref(), &nothing_changed(lab)) }
             { refusals(&view.missed) }
-            <Comparison diff={Lines(Rc::new(view.diff.clone()))}
+            <Comparison diff={Lines(view.clone())}
                 selected={lab.selected.clone()}
-                run={lab.runs.as_ref().filter(|_| !lab.running).and_then(|runs| runs.after.as_ref().ok()).map(|run| Heat(Rc::new(run.clone())))}
+                run={lab.run_at_position().and_then(|_| lab.runs.clone()).map(Shared)}
                 act={act.clone()} />
         </section>
     }
 }
 
+/// What there is to say where no change led to the position.
+fn nothing_changed(lab: &Lab) -> String {
+    let Some(view) = &lab.view else { return String::new() };
+    let shown = view.position.stage.checked_sub(1).and_then(|index| lab.bench.pipeline.get(index));
+    match shown {
+        _ if !lab.lacks_program() => match shown {
+            Some(stage) => format!("`{}` changed nothing.", stage.pass),
+            None => "The source, before any pass.".to_owned(),
+        },
+        _ if view.diagnostics.iter().any(|diagnostic| !diagnostic.is_warning) => {
+            "The program has mistakes, listed below the editor. It is shown here once they are mended.".to_owned()
+        }
+        _ => "There is no kernel yet: write one, paste PTX, or open an example.".to_owned(),
+    }
+}
+
 /// The sentence that says why.
-fn reason(remark: Option<&Remark>, stage: usize) -> Html {
+fn reason(remark: Option<&Remark>, otherwise: &str) -> Html {
     let Some(remark) = remark else {
-        let text = if stage == 0 { "The source, before any pass." } else { "This pass changed nothing here." };
+        let text = with_code(otherwise);
         return html! { <div class="reason none" data-testid="reason"><p>{ text }</p></div> };
     };
     html! {
@@ -103,25 +122,30 @@ pub fn with_code(text: &str) -> Html {
     }
 }
 
-/// The lines of a comparison; equal if they are the same.
+/// The lines of a view's comparison; equal if they are the same, whatever else has changed.
 #[derive(Clone)]
-struct Lines(Rc<Vec<DiffLine>>);
+struct Lines(Rc<View>);
 
-impl PartialEq for Lines {
-    fn eq(&self, other: &Self) -> bool {
-        Rc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+impl Deref for Lines {
+    type Target = [DiffLine];
+
+    fn deref(&self) -> &[DiffLine] {
+        &self.0.diff
     }
 }
 
-/// The run whose heat is shown beside the lines.
-#[derive(Clone, PartialEq)]
-struct Heat(Rc<Run>);
+impl PartialEq for Lines {
+    fn eq(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0) || **self == **other
+    }
+}
 
 #[derive(PartialEq, yew::Properties)]
 struct ComparisonProps {
     diff: Lines,
     selected: Option<Selection>,
-    run: Option<Heat>,
+    /// The runs whose heat is shown beside the lines.
+    run: Option<Shared<Simulated>>,
     act: Callback<Action>,
 }
 
@@ -131,7 +155,8 @@ fn Comparison(ComparisonProps { diff, selected, run, act }: &ComparisonProps) ->
     let opened = use_state(Vec::<usize>::new);
     let place = use_node_ref();
     let heat = use_memo(run.clone(), |run| {
-        let lines = run.as_ref().map(|run| run.0.lines.clone()).unwrap_or_default();
+        let run = run.as_ref().and_then(|runs| runs.0.after.as_ref().ok());
+        let lines = run.map(|run| run.lines.clone()).unwrap_or_default();
         let hottest = lines.iter().map(|line| line.issues).max().unwrap_or(0);
         let entries = lines.into_iter().map(|line| (line.line, (line.issues, heat_level(line.issues, hottest))));
         let mut by_line = BTreeMap::new();
@@ -156,7 +181,7 @@ fn Comparison(ComparisonProps { diff, selected, run, act }: &ComparisonProps) ->
             }
         });
     }
-    let folds = folds(&diff.0, &opened);
+    let folds = folds(diff, &opened, selected.as_ref());
     let onkeydown = {
         let (act, lines, selected) = (act.clone(), diff.clone(), selected.clone());
         Callback::from(move |event: KeyboardEvent| {
@@ -168,7 +193,7 @@ fn Comparison(ComparisonProps { diff, selected, run, act }: &ComparisonProps) ->
             event.prevent_default();
             // What an altered line was and what it is are one stop.
             let mut stops: Vec<(&str, Option<u32>)> = Vec::new();
-            for line in lines.0.iter().filter(|line| !line.block.is_empty()) {
+            for line in lines.iter().filter(|line| !line.block.is_empty()) {
                 let stop = (line.block.as_str(), line.inst);
                 if !stops.contains(&stop) {
                     stops.push(stop);
@@ -194,7 +219,7 @@ fn Comparison(ComparisonProps { diff, selected, run, act }: &ComparisonProps) ->
                 <thead class="hidden"><tr><th>{ "Before" }</th><th>{ "After" }</th><th>{ "Heat" }</th><th>{ "Change" }</th><th>{ "Text" }</th></tr></thead>
                 <tbody>
                     { for folds.into_iter().map(|part| match part {
-                        Part::Line(index) => line_row(&diff.0[index], selected.as_ref(), &heat, act),
+                        Part::Line(index) => line_row(&diff[index], selected.as_ref(), &heat, act),
                         Part::Fold(from, to) => {
                             let opened = opened.clone();
                             let open = Callback::from(move |_: MouseEvent| {
@@ -211,7 +236,6 @@ fn Comparison(ComparisonProps { diff, selected, run, act }: &ComparisonProps) ->
                     }) }
                 </tbody>
             </table>
-            if diff.0.is_empty() { <p class="empty">{ "There is no program to show yet." }</p> }
         </div>
     }
 }
@@ -277,17 +301,23 @@ enum Part {
     Fold(usize, usize),
 }
 
-/// Which lines to show: what differs, some lines around it, and what a person opened.
-fn folds(lines: &[DiffLine], opened: &[usize]) -> Vec<Part> {
+/// Which lines to show: what differs, some lines around it, what is selected elsewhere, and what a person opened.
+fn folds(lines: &[DiffLine], opened: &[usize], selected: Option<&Selection>) -> Vec<Part> {
     let differs = |line: &DiffLine| line.before.is_none() || line.after.is_none();
     let mut near = vec![false; lines.len()];
     for (index, _) in lines.iter().enumerate().filter(|(_, line)| differs(line)) {
         let to = (index + CONTEXT + 1).min(lines.len());
         near[index.saturating_sub(CONTEXT)..to].fill(true);
     }
-    // Without any difference the whole text is what there is to see.
+    // Without any difference the text is what there is to see.
     if !near.contains(&true) {
-        near.fill(true);
+        let most = if lines.len() > LONGEST_WHOLE { LONGEST_WHOLE } else { lines.len() };
+        near[..most].fill(true);
+    }
+    // Under a pointer that selects here, lines stay where they are.
+    if let Some(selection) = selected.filter(|selection| selection.by != Pane::Change) {
+        let is_selected = |line: &DiffLine| line.block == selection.block;
+        near.iter_mut().zip(lines).for_each(|(near, line)| *near |= is_selected(line));
     }
     let mut parts = Vec::new();
     let mut index = 0;
@@ -317,16 +347,28 @@ mod tests {
     fn equal_lines_far_from_a_difference_are_folded() {
         let mut lines: Vec<DiffLine> = (1..=30).map(same).collect();
         lines[15].before = None;
-        let parts = folds(&lines, &[]);
+        let parts = folds(&lines, &[], None);
         assert_eq!(parts[0], Part::Fold(0, 11));
         assert_eq!(parts[1], Part::Line(11));
         assert_eq!(*parts.last().unwrap(), Part::Fold(20, 30));
-        assert_eq!(folds(&lines, &[0])[0], Part::Line(0));
+        assert_eq!(folds(&lines, &[0], None)[0], Part::Line(0));
     }
 
     #[test]
     fn a_text_without_differences_is_shown_whole() {
         let lines: Vec<DiffLine> = (1..=30).map(same).collect();
-        assert_eq!(folds(&lines, &[]).len(), 30);
+        assert_eq!(folds(&lines, &[], None).len(), 30);
+        let lines: Vec<DiffLine> = (1..=LONGEST_WHOLE + 50).map(same).collect();
+        assert_eq!(folds(&lines, &[], None).len(), LONGEST_WHOLE + 1);
+    }
+
+    #[test]
+    fn what_is_selected_elsewhere_is_unfolded() {
+        let mut lines: Vec<DiffLine> = (1..=30).map(same).collect();
+        lines[25].before = None;
+        lines[3].block = "b".to_owned();
+        let selected = |by| Selection { block: "b".to_owned(), inst: None, by };
+        assert!(folds(&lines, &[], Some(&selected(Pane::Graph))).contains(&Part::Line(3)));
+        assert!(!folds(&lines, &[], Some(&selected(Pane::Change))).contains(&Part::Line(3)));
     }
 }

@@ -3,7 +3,7 @@
 use gloo::utils::window;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
-use yew::{Callback, Html, KeyboardEvent, component, html, use_effect_with, use_node_ref, use_state};
+use yew::{Callback, Html, KeyboardEvent, component, html, use_effect_with, use_mut_ref, use_node_ref, use_state};
 
 use super::icons::Icon;
 use super::machines::Machines;
@@ -99,14 +99,32 @@ struct GalleryProps {
 /// Programs to start from.
 #[component]
 fn Gallery(GalleryProps { act }: &GalleryProps) -> Html {
+    let opening = use_state(|| "");
+    // The one chosen last; none once the gallery is closed.
+    let wanted = use_mut_ref(|| None::<&'static str>);
+    {
+        let wanted = wanted.clone();
+        use_effect_with((), move |()| move || *wanted.borrow_mut() = None);
+    }
     let choose = |example: &'static Example| {
-        let act = act.clone();
+        let (act, opening, wanted) = (act.clone(), opening.clone(), wanted.clone());
         Callback::from(move |_| {
-            let act = act.clone();
+            let (act, opening, wanted) = (act.clone(), opening.clone(), wanted.clone());
+            opening.set(example.file);
+            *wanted.borrow_mut() = Some(example.file);
             wasm_bindgen_futures::spawn_local(async move {
-                act.emit(match fetch_example(example).await {
+                let fetched = fetch_example(example).await;
+                if *wanted.borrow() != Some(example.file) {
+                    return;
+                }
+                opening.set("");
+                act.emit(match fetched {
                     Ok(shared) => Action::Load(Box::new(shared)),
-                    Err(why) => Action::Notice(Some(Notice { text: why, is_error: true })),
+                    Err(why) => {
+                        // The dialog would lie over the notice.
+                        act.emit(Action::Dialog(None));
+                        Action::Notice(Some(Notice { text: why, is_error: true }))
+                    }
                 });
             });
         })
@@ -119,7 +137,7 @@ fn Gallery(GalleryProps { act }: &GalleryProps) -> Html {
                     { for group.iter().map(|example| html! {
                         <li>
                             <button type="button" onclick={choose(example)} data-testid={format!("example-{}", example.file)}>
-                                <b>{ example.title }</b>
+                                <b>{ example.title }if *opening == example.file { <span class="late">{ " opening…" }</span> }</b>
                                 <span>{ example.summary }</span>
                             </button>
                         </li>

@@ -12,7 +12,7 @@ use yew::{Callback, Html, KeyboardEvent, component, html, use_effect_with, use_m
 use super::change::with_code;
 use super::icons::Icon;
 use super::source::{heat_level, short_number};
-use super::{PaneProps, icon_button};
+use super::{PaneProps, Shared, icon_button};
 use crate::dom;
 use crate::layout::{self, EdgeKind, Placement};
 use crate::state::{Action, Pane, Selection};
@@ -180,13 +180,6 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
             }
         })
     };
-    let run = lab.runs.as_ref().filter(|_| !lab.running).and_then(|runs| runs.after.as_ref().ok());
-    let hottest = run.map_or(0, |run| run.lines.iter().map(|line| line.issues).max().unwrap_or(0));
-    let focusable = lab
-        .selected
-        .as_ref()
-        .and_then(|selection| view.graph.blocks.iter().position(|block| block.name == selection.block))
-        .unwrap_or(0);
     html! {
         <section class="pane graph" aria-labelledby="graph-title" data-testid="graph-pane">
             <div class="pane-head">
@@ -205,29 +198,54 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
                 <svg role="group" aria-label={format!("{} blocks", view.graph.blocks.len())}
                     width={format!("{:.0}", width * scale)} height={format!("{:.0}", height * scale)}
                     viewBox={format!("{} {} {width:.1} {height:.1}", -MARGIN, -MARGIN)}>
-                    { patterns() }
-                    { for placement.loops.iter().map(|inner| html! {
-                        <rect class="loop" key={format!("loop-{}", inner.head)} rx="10"
-                            style={format!("x:{:.1}px;y:{:.1}px;width:{:.1}px;height:{:.1}px", inner.rect.x, inner.rect.y, inner.rect.width, inner.rect.height)} />
-                    }) }
-                    { for placement.routes.iter().map(|route| edge_line(&view.graph, route, lab.selected.as_ref())) }
-                    { for view.graph.blocks.iter().enumerate().map(|(index, block)| {
-                        let rect = placement.blocks[&block.id];
-                        let selected = lab.is_selected(&block.name);
-                        let heat = run.map(|run| (run, hottest));
-                        let act = act.clone();
-                        let name = block.name.clone();
-                        let select = Callback::from(move |inst: Option<u32>| {
-                            act.emit(Action::Select(Some(Selection { block: name.clone(), inst, by: Pane::Graph })));
-                        });
-                        let exact = lab.selected.as_ref().and_then(|selection| selection.inst);
-                        block_box(&view.graph, index, block, rect, (selected, exact), index == focusable, heat, select)
-                    }) }
+                    <Drawing view={Shared(view.clone())} placement={Shared(placement.clone())} selected={lab.selected.clone()}
+                        runs={lab.run_at_position().and_then(|_| lab.runs.clone()).map(Shared)} act={act.clone()} />
                 </svg>
                 if view.graph.blocks.is_empty() { <p class="empty">{ "There is no kernel to draw yet." }</p> }
             </div>
             { cause(&view.graph, lab.selected.as_ref()) }
         </section>
+    }
+}
+
+#[derive(PartialEq, yew::Properties)]
+struct DrawingProps {
+    view: Shared<message::View>,
+    placement: Shared<Placement>,
+    selected: Option<Selection>,
+    /// The runs whose heat is shown.
+    runs: Option<Shared<message::Simulated>>,
+    act: Callback<Action>,
+}
+
+/// Blocks, edges and loops.
+#[component]
+fn Drawing(DrawingProps { view, placement, selected, runs, act }: &DrawingProps) -> Html {
+    let (graph, placement) = (&view.0.graph, &placement.0);
+    let run = runs.as_ref().and_then(|runs| runs.0.after.as_ref().ok());
+    let hottest = run.map_or(0, |run| run.lines.iter().map(|line| line.issues).max().unwrap_or(0));
+    let is_selected = |block: &GraphBlock| selected.as_ref().is_some_and(|selection| selection.block == block.name);
+    let focusable = graph.blocks.iter().position(is_selected).unwrap_or(0);
+    html! {
+        <>
+            { patterns() }
+            { for placement.loops.iter().map(|inner| html! {
+                <rect class="loop" key={format!("loop-{}", inner.head)} rx="10"
+                    style={format!("x:{:.1}px;y:{:.1}px;width:{:.1}px;height:{:.1}px", inner.rect.x, inner.rect.y, inner.rect.width, inner.rect.height)} />
+            }) }
+            { for placement.routes.iter().map(|route| edge_line(graph, route, selected.as_ref())) }
+            { for graph.blocks.iter().enumerate().map(|(index, block)| {
+                let rect = placement.blocks[&block.id];
+                let heat = run.map(|run| (run, hottest));
+                let act = act.clone();
+                let name = block.name.clone();
+                let select = Callback::from(move |inst: Option<u32>| {
+                    act.emit(Action::Select(Some(Selection { block: name.clone(), inst, by: Pane::Graph })));
+                });
+                let exact = selected.as_ref().and_then(|selection| selection.inst);
+                block_box(graph, index, block, rect, (is_selected(block), exact), index == focusable, heat, select)
+            }) }
+        </>
     }
 }
 
@@ -491,7 +509,7 @@ fn block_box(
     }
     let of_block = heat.and_then(|(run, _)| run.blocks.iter().find(|found| found.name == block.name));
     let level = of_block.zip(heat).map_or(0.0, |(of_block, (_, hottest))| {
-        heat_level(of_block.issues / (block.lines.len().max(1) as u64), hottest)
+        heat_level(of_block.counts.issues / (block.lines.len().max(1) as u64), hottest)
     });
     let hidden = block.lines.len() - shown_lines(block);
     let shown = if hidden > 0 { MOST_LINES - 1 } else { block.lines.len() };
@@ -503,12 +521,15 @@ fn block_box(
             <rect class="face" width={rect.width.to_string()} height={rect.height.to_string()} rx="7" />
             <rect class="warmth" width={rect.width.to_string()} height={HEAD.to_string()} rx="7" />
             <text class="label" x="11" y="16.5">{ &block.name }</text>
-            if let Some(of_block) = of_block.filter(|of_block| of_block.issues > 0) {
-                <text class="issues" x={(rect.width - 10.0).to_string()} y="16">{ short_number(of_block.issues) }</text>
+            if let Some(of_block) = of_block.filter(|of_block| of_block.counts.issues > 0) {
+                <text class="issues" x={(rect.width - 10.0).to_string()} y="16">{ short_number(of_block.counts.issues) }</text>
             }
             { for block.lines.iter().take(shown).enumerate().map(|(row, line)| {
                 let y = HEAD + row as f64 * LINE;
-                let ran = heat.and_then(|(run, hottest)| Some((run.lines.iter().find(|found| found.line == line.line)?.issues, hottest)));
+                let ran = heat.and_then(|(run, hottest)| {
+                    let at = run.lines.binary_search_by_key(&line.line, |found| found.line).ok()?;
+                    Some((run.lines[at].issues, hottest))
+                });
                 let level = ran.map_or(0.0, |(issues, hottest)| heat_level(issues, hottest));
                 let inst = line.inst;
                 let onclick = select.reform(move |event: yew::MouseEvent| {

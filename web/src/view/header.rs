@@ -38,6 +38,7 @@ pub fn Header(PaneProps { lab, act }: &PaneProps) -> Html {
                 </svg>
                 { "warpscope" }
             </h1>
+            <p class="tagline">{ "Edit a GPU kernel, watch each pass think, run it on a simulated warp." }</p>
             <button type="button" class="plain" data-testid="open-examples"
                 onclick={on(act, || Action::Dialog(Some(Dialog::Examples)))}>
                 { Icon::Examples.html() }<span>{ "Examples" }</span>

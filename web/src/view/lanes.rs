@@ -44,6 +44,9 @@ pub fn Lanes(PaneProps { lab, act }: &PaneProps) -> Html {
         <div class="part lanes" role="group" aria-labelledby="lanes-title">
             <h3 id="lanes-title">
                 { "Lanes" }
+                <span class="note" role="status" data-testid="moment">
+                    { moment.map(|moment| format!("cycle {}{}", thousands(moment.cycle), if moment.ended { ", ended" } else { "" })).unwrap_or_default() }
+                </span>
                 <fieldset class="segments"><legend class="hidden">{ "Whose lanes" }</legend>{ side(false, "before") }{ side(true, "after") }</fieldset>
             </h3>
             <div class="stepper" role="group" aria-label="Issues">
@@ -55,9 +58,6 @@ pub fn Lanes(PaneProps { lab, act }: &PaneProps) -> Html {
                 <label class="field"><span class="hidden">{ "Issue" }</span>
                     <input type="number" min="0" class="issue" value={watched.issue.to_string()} oninput={typed} data-testid="issue" />
                 </label>
-                <span class="note" role="status" data-testid="moment">
-                    { moment.map(|moment| format!("cycle {}{}", thousands(moment.cycle), if moment.ended { ", ended" } else { "" })).unwrap_or_default() }
-                </span>
             </div>
             <div class="scroll part-body" tabindex="0" role="region" aria-label="Warps">
                 if let Some(why) = failure { <p class="failure">{ why }</p> }

@@ -1,7 +1,9 @@
 //! The panes. Each is a function of the laboratory's state; what a person does in it becomes an action.
 
+mod blocks;
 mod change;
 mod dialogs;
+mod figures;
 mod graph;
 mod header;
 mod icons;
@@ -52,6 +54,22 @@ impl Deref for Snapshot {
     }
 }
 
+/// A part of the state that an expensive view draws; equal if it is the same one, as with [`Snapshot`].
+#[derive(Debug)]
+pub struct Shared<T>(pub Rc<T>);
+
+impl<T> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        Shared(self.0.clone())
+    }
+}
+
+impl<T> PartialEq for Shared<T> {
+    fn eq(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 /// What every pane gets.
 #[derive(Clone, PartialEq, yew::Properties)]
 pub struct PaneProps {
@@ -94,11 +112,10 @@ fn thousands(number: u64) -> String {
     text
 }
 
-/// `12 µs`, `3.4 ms`, `1.2 s`.
+/// `3.4 ms`, `1.2 s`. Browsers round their clocks to a tenth of a millisecond.
 fn duration(micros: f64) -> String {
     match micros {
-        m if m < 1.0 => "< 1 µs".to_owned(),
-        m if m < 1_000.0 => format!("{m:.0} µs"),
+        m if m < 100.0 => "< 0.1 ms".to_owned(),
         m if m < 1_000_000.0 => format!("{:.1} ms", m / 1_000.0),
         m => format!("{:.1} s", m / 1_000_000.0),
     }

@@ -140,6 +140,8 @@ fn StageCard(props: &StageProps) -> Html {
         }
     }
     let knobs = info.as_ref().map(|info| info.knobs.clone()).unwrap_or_default();
+    let parts = info.as_ref().map(|info| info.parts.clone()).unwrap_or_default();
+    let details = if parts.is_empty() { "Knobs" } else { "Passes" };
     let summary = info.as_ref().map_or(String::new(), |info| info.summary.clone());
     let name = stage.pass.clone();
     html! {
@@ -151,9 +153,12 @@ fn StageCard(props: &StageProps) -> Html {
                 { &name }
             </button>
             <span class="tools">
-                if !knobs.is_empty() {
+                if let (true, Some(micros)) = (stage.on, result.as_ref().and_then(|result| result.micros)) {
+                    <span class="time">{ duration(micros) }</span>
+                }
+                if !knobs.is_empty() || !parts.is_empty() {
                     <button type="button" class="icon-button small" aria-expanded={open.to_string()}
-                        aria-label={format!("Knobs of {name}")} title="Knobs"
+                        aria-label={format!("{details} of {name}")} title={details}
                         onclick={let open = open.clone(); Callback::from(move |_| open.set(!*open))}>
                         { Icon::Knobs.html() }
                     </button>
@@ -170,7 +175,6 @@ fn StageCard(props: &StageProps) -> Html {
                         <span class="delta">{ difference(result.instructions) }</span>
                     }
                     if result.missed > 0 { <span>{ format!("{} refused", result.missed) }</span> }
-                    <span class="time">{ result.micros.map(duration) }</span>
                 } else if !stage.on {
                     <span>{ "off" }</span>
                 }
@@ -178,6 +182,10 @@ fn StageCard(props: &StageProps) -> Html {
             if *open {
                 <div class="knobs">
                     { for knobs.iter().map(|knob| knob_field(knob, stage.knobs.get(&knob.name), index, act)) }
+                    if !parts.is_empty() {
+                        <ol class="parts">{ for parts.iter().map(|part| html! { <li><code>{ part }</code></li> }) }</ol>
+                        <button type="button" class="plain small" onclick={edit(PipelineEdit::TakeApart(index, parts.clone()))}>{ "Take apart" }</button>
+                    }
                 </div>
             }
         </li>
@@ -296,21 +304,23 @@ struct ChooserProps {
     on_edit: Callback<PipelineEdit>,
 }
 
+/// The passes that all words of `query` are about.
+fn matching(passes: &[PassInfo], query: &str) -> Vec<PassInfo> {
+    let words: Vec<String> = query.to_lowercase().split_whitespace().map(str::to_owned).collect();
+    let is_meant = |pass: &&PassInfo| {
+        let text = format!("{} {} {}", pass.name, pass.summary, pass.paper).to_lowercase();
+        words.iter().all(|word| text.contains(word.as_str()))
+    };
+    passes.iter().filter(is_meant).cloned().collect()
+}
+
 /// The search field under the list: type a part of a name or of what a pass does, choose, and it is at the end.
 #[component]
 fn Chooser(ChooserProps { passes, on_edit }: &ChooserProps) -> Html {
     let query = use_state(String::new);
     let open = use_state(|| false);
     let active = use_state(|| 0usize);
-    let words: Vec<String> = query.to_lowercase().split_whitespace().map(str::to_owned).collect();
-    let found: Vec<PassInfo> = passes
-        .iter()
-        .filter(|pass| {
-            let text = format!("{} {} {}", pass.name, pass.summary, pass.paper).to_lowercase();
-            words.iter().all(|word| text.contains(word.as_str()))
-        })
-        .cloned()
-        .collect();
+    let found = matching(passes, &query);
     let at = (*active).min(found.len().saturating_sub(1));
     let add = {
         let (on_edit, query, open, active) = (on_edit.clone(), query.clone(), open.clone(), active.clone());
@@ -332,15 +342,17 @@ fn Chooser(ChooserProps { passes, on_edit }: &ChooserProps) -> Html {
         })
     };
     let onkeydown = {
-        let (open, active, add, names) =
-            (open.clone(), active.clone(), add.clone(), found.iter().map(|pass| pass.name.clone()).collect::<Vec<_>>());
+        let (open, active, add, passes) = (open.clone(), active.clone(), add.clone(), passes.clone());
         Callback::from(move |event: KeyboardEvent| {
+            // What the field holds now: quick hands are ahead of the drawing.
+            let names = matching(&passes, &dom::value(&event).unwrap_or_default());
+            let names: Vec<String> = names.into_iter().map(|pass| pass.name).collect();
             match event.key().as_str() {
                 "ArrowDown" if !*open => open.set(true),
                 "ArrowDown" => active.set((at + 1).min(names.len().saturating_sub(1))),
                 "ArrowUp" => active.set(at.saturating_sub(1)),
-                "Enter" if *open => {
-                    if let Some(name) = names.get(at) {
+                "Enter" => {
+                    if let Some(name) = names.get(at.min(names.len().saturating_sub(1))) {
                         add.emit(name.clone());
                     }
                 }

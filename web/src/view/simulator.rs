@@ -26,18 +26,18 @@ pub fn Simulator(PaneProps { lab, act }: &PaneProps) -> Html {
         <section class="pane simulator" aria-labelledby="simulator-title" data-testid="simulator-pane">
             <div class="pane-head">
                 <h2 id="simulator-title">{ "Simulator" }</h2>
-                <span class="note" role="status" data-testid="run-state">{ state }</span>
-                if lab.running {
-                    <button type="button" class="plain small" onclick={on(act, || Action::StopRun)} data-testid="stop">
+                // The button keeps its place while there is nothing to stop: runs are short, and the row would jump.
+                if lab.stopped {
+                    <button type="button" class="plain small" onclick={on(act, || Action::Settings(SettingsEdit::Again))} data-testid="run-again">
+                        { Icon::Play.html() }<span>{ "Again" }</span>
+                    </button>
+                } else {
+                    <button type="button" class={if lab.running { "plain small late" } else { "plain small away" }} disabled={!lab.running}
+                        onclick={on(act, || Action::StopRun)} data-testid="stop">
                         { Icon::Stop.html() }<span>{ "Stop" }</span>
                     </button>
                 }
-                if lab.stopped {
-                    <button type="button" class="plain small" onclick={on(act, || Action::Settings(SettingsEdit::Again))} data-testid="run-again">
-                        { Icon::Play.html() }<span>{ "Run again" }</span>
-                    </button>
-                }
-                <span class="space" />
+                <span class={if lab.running { "note run-state late" } else { "note run-state" }} role="status" data-testid="run-state">{ state }</span>
                 { machine(lab, act) }
             </div>
             <div class="pane-body simulation">
@@ -114,7 +114,9 @@ fn Values(PaneProps { lab, act }: &PaneProps) -> Html {
                 { overrides(&lab.settings) }
                 { for sources.iter().map(|source| value_source(source, lab, act)) }
                 if sources.is_empty() {
-                    <p class="empty">{ "This launch has no inputs and no random buffers." }</p>
+                    <p class="empty">
+                        { if lab.lacks_program() { "There is no kernel to run yet." } else { "This launch has no inputs and no random buffers." } }
+                    </p>
                 }
             </div>
         </div>

@@ -158,8 +158,7 @@ fn marked_lines(lab: &Lab) -> (Vec<u32>, u32) {
 
 /// How often the lines of the source ran, while the result belongs to this source.
 fn source_heat(lab: &Lab) -> Rc<Vec<LineLevel>> {
-    let run = lab.runs.as_ref().filter(|_| !lab.running).and_then(|runs| runs.before.as_ref().ok());
-    Rc::new(run.map(line_levels).unwrap_or_default())
+    Rc::new(lab.run_of_source().map(line_levels).unwrap_or_default())
 }
 
 /// Issues of each line, relative to the hottest.

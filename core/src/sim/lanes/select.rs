@@ -10,12 +10,8 @@ pub use super::convert::{canonicalize, copy, extend, flush, narrow, pack, satura
 /// One function over vectors of lanes.
 macro_rules! op1 {
     ($a:ty => $r:ty, $op:expr) => {{
-        fn run(
-            file: &mut $crate::sim::lanes::LaneFile,
-            slots: &$crate::sim::lanes::Slots,
-            warps: &[$crate::sim::lanes::Active],
-        ) {
-            map1::<$a, $r>(file, slots, warps, $op);
+        fn run(file: &mut $crate::sim::lanes::LaneFile, slots: &$crate::sim::lanes::Slots, mask: u32) {
+            map1::<$a, $r>(file, slots, mask, $op);
         }
         run as $crate::sim::lanes::LaneOp
     }};
@@ -23,12 +19,8 @@ macro_rules! op1 {
 
 macro_rules! op2 {
     ($a:ty, $b:ty => $r:ty, $op:expr) => {{
-        fn run(
-            file: &mut $crate::sim::lanes::LaneFile,
-            slots: &$crate::sim::lanes::Slots,
-            warps: &[$crate::sim::lanes::Active],
-        ) {
-            map2::<$a, $b, $r>(file, slots, warps, $op);
+        fn run(file: &mut $crate::sim::lanes::LaneFile, slots: &$crate::sim::lanes::Slots, mask: u32) {
+            map2::<$a, $b, $r>(file, slots, mask, $op);
         }
         run as $crate::sim::lanes::LaneOp
     }};
@@ -36,12 +28,8 @@ macro_rules! op2 {
 
 macro_rules! op3 {
     ($a:ty, $b:ty, $c:ty => $r:ty, $op:expr) => {{
-        fn run(
-            file: &mut $crate::sim::lanes::LaneFile,
-            slots: &$crate::sim::lanes::Slots,
-            warps: &[$crate::sim::lanes::Active],
-        ) {
-            map3::<$a, $b, $c, $r>(file, slots, warps, $op);
+        fn run(file: &mut $crate::sim::lanes::LaneFile, slots: &$crate::sim::lanes::Slots, mask: u32) {
+            map3::<$a, $b, $c, $r>(file, slots, mask, $op);
         }
         run as $crate::sim::lanes::LaneOp
     }};
@@ -50,12 +38,8 @@ macro_rules! op3 {
 /// The same, lane by lane.
 macro_rules! slow1 {
     ($a:ty => $r:ty, $op:expr) => {{
-        fn run(
-            file: &mut $crate::sim::lanes::LaneFile,
-            slots: &$crate::sim::lanes::Slots,
-            warps: &[$crate::sim::lanes::Active],
-        ) {
-            each1::<$a, $r>(file, slots, warps, $op);
+        fn run(file: &mut $crate::sim::lanes::LaneFile, slots: &$crate::sim::lanes::Slots, mask: u32) {
+            each1::<$a, $r>(file, slots, mask, $op);
         }
         run as $crate::sim::lanes::LaneOp
     }};
@@ -63,12 +47,8 @@ macro_rules! slow1 {
 
 macro_rules! slow2 {
     ($a:ty, $b:ty => $r:ty, $op:expr) => {{
-        fn run(
-            file: &mut $crate::sim::lanes::LaneFile,
-            slots: &$crate::sim::lanes::Slots,
-            warps: &[$crate::sim::lanes::Active],
-        ) {
-            each2::<$a, $b, $r>(file, slots, warps, $op);
+        fn run(file: &mut $crate::sim::lanes::LaneFile, slots: &$crate::sim::lanes::Slots, mask: u32) {
+            each2::<$a, $b, $r>(file, slots, mask, $op);
         }
         run as $crate::sim::lanes::LaneOp
     }};
@@ -76,12 +56,8 @@ macro_rules! slow2 {
 
 macro_rules! slow3 {
     ($a:ty, $b:ty, $c:ty => $r:ty, $op:expr) => {{
-        fn run(
-            file: &mut $crate::sim::lanes::LaneFile,
-            slots: &$crate::sim::lanes::Slots,
-            warps: &[$crate::sim::lanes::Active],
-        ) {
-            each3::<$a, $b, $c, $r>(file, slots, warps, $op);
+        fn run(file: &mut $crate::sim::lanes::LaneFile, slots: &$crate::sim::lanes::Slots, mask: u32) {
+            each3::<$a, $b, $c, $r>(file, slots, mask, $op);
         }
         run as $crate::sim::lanes::LaneOp
     }};

@@ -83,7 +83,8 @@ impl<R: Reconvergence> Simulation<R> {
             }
             None => {
                 let base = self.file.planes.len();
-                self.file.resize(base + size);
+                self.file.planes.resize(base + size, Plane::default());
+                self.file.predicates.resize(base + size, 0);
                 self.clocks.resize(base + size, 0);
                 base as u32
             }

@@ -70,51 +70,81 @@ pub struct Simulated {
 /// What a run found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Time of the launch on one multiprocessor, in cycles.
-    pub cycles: u64,
-    /// Instructions issued by warps.
-    pub warp_instructions: u64,
-    /// Instructions executed by lanes.
-    pub thread_instructions: u64,
-    /// Share of lanes that were active, 0 to 1.
-    pub simt_efficiency: f64,
-    /// Executions of branches that split their warp.
-    pub divergent_branches: u64,
-    /// Global loads issued by warps.
-    pub global_loads: u64,
-    /// Global stores issued by warps.
-    pub global_stores: u64,
-    /// 32-byte sectors that global loads asked for.
-    pub load_sectors: u64,
-    /// 32-byte sectors that global stores wrote.
-    pub store_sectors: u64,
-    /// Extra cycles by shared-memory bank conflicts.
-    pub bank_conflicts: u64,
+    /// Of the whole launch; its cycles are the launch's time on one multiprocessor.
+    pub total: Counts,
     /// Warps of the launch.
     pub warps: u64,
     /// Lanes a warp.
     pub warp_size: u32,
-    /// For n from 0: how many issues had n active lanes.
-    pub occupancy: Vec<u64>,
-    /// Cycles without an issue, by cause.
-    pub idle: Vec<(String, u64)>,
-    /// By block, in text order.
-    pub blocks: Vec<BlockHeat>,
+    /// By block: the kernel's in text order, then those of functions as `function.block`.
+    pub blocks: Vec<BlockRun>,
+    /// By instruction, in text order.
+    pub insts: Vec<InstRun>,
     /// By line of the program's text, from 1.
     pub lines: Vec<LineHeat>,
     /// Of the memory at the end.
     pub result_hash: String,
 }
 
-/// How often a block ran.
+/// What was counted in a launch, in a block, or for an instruction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct BlockHeat {
+pub struct Counts {
+    /// Cycles that the scheduler spent: one for each issue, and those idle before and during it.
+    pub cycles: u64,
+    /// Issues by warps.
+    pub issues: u64,
+    /// Active lanes, summed over issues.
+    pub lanes: u64,
+    /// Executions of branches that split their warp.
+    pub divergent: u64,
+    /// Loads by warps, by space; spaces without any are left out.
+    pub loads: Vec<(String, u64)>,
+    /// Stores by warps, by space; spaces without any are left out.
+    pub stores: Vec<(String, u64)>,
+    /// Accesses that asked for sectors.
+    pub requests: u64,
+    /// 32-byte sectors that they asked for.
+    pub sectors: u64,
+    /// Sectors that the first-level cache had.
+    pub l1_hits: u64,
+    /// Extra cycles by shared-memory bank conflicts.
+    pub bank_conflicts: u64,
+    /// For n from 0: how many issues had n active lanes.
+    pub occupancy: Vec<u64>,
+    /// Cycles without an issue, by cause; causes without any are left out.
+    pub idle: Vec<(String, u64)>,
+}
+
+impl Counts {
+    /// The share of lanes that were active, 0 to 1; none without an issue.
+    pub fn simt_efficiency(&self) -> Option<f64> {
+        let lanes = (self.occupancy.len().saturating_sub(1) as u64 * self.issues) as f64;
+        (lanes > 0.0).then(|| self.lanes as f64 / lanes)
+    }
+}
+
+/// What was counted in a block.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BlockRun {
     /// The block.
     pub name: String,
-    /// Issues of its instructions.
-    pub issues: u64,
-    /// Active lanes, summed over them.
-    pub lanes: u64,
+    /// Its counts.
+    pub counts: Counts,
+}
+
+/// What was counted for an instruction.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct InstRun {
+    /// The block, named as in [`Run::blocks`].
+    pub block: String,
+    /// Its identity in the program that ran.
+    pub inst: u32,
+    /// Its line in that program's text, from 1; 0 if it was not written.
+    pub line: usize,
+    /// Its text.
+    pub text: String,
+    /// Its counts.
+    pub counts: Counts,
 }
 
 /// How often a line ran.

@@ -7,13 +7,13 @@ use super::Position;
 /// What there is to choose from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Catalogue {
-    /// The passes in the core's order.
+    /// The passes in the core's order, then pipelines that have a name, `@name`.
     pub passes: Vec<PassInfo>,
     /// The machine models.
     pub machines: Vec<MachineInfo>,
 }
 
-/// A pass as the core describes it.
+/// A pass as the core describes it, or a pipeline that has a name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PassInfo {
     /// Its name.
@@ -26,6 +26,8 @@ pub struct PassInfo {
     pub needs_fast_math: bool,
     /// What can be set.
     pub knobs: Vec<KnobInfo>,
+    /// The passes of a pipeline; none for a pass.
+    pub parts: Vec<String>,
 }
 
 /// A knob of a pass.

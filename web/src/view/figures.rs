@@ -1,0 +1,214 @@
+//! The figures of a run, before and after: what they are called, how they are read from counts, and their table.
+
+use warpscope_engine::message::Counts;
+use yew::{Html, html};
+
+use super::thousands;
+
+/// A number that counts give.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Figure {
+    /// Of the scheduler.
+    Cycles,
+    /// Issues by warps.
+    WarpInstructions,
+    /// Active lanes, summed over issues.
+    ThreadInstructions,
+    /// The share of active lanes.
+    SimtEfficiency,
+    /// Branches that split their warp.
+    DivergentBranches,
+    /// Loads from a space.
+    Loads(String),
+    /// Stores to a space.
+    Stores(String),
+    /// 32-byte sectors by accesses that asked for any.
+    SectorsARequest,
+    /// The share of sectors that the first-level cache had.
+    CacheHits,
+    /// Extra cycles by shared-memory bank conflicts.
+    BankConflicts,
+    /// Cycles without an issue, by cause.
+    Idle(String),
+}
+
+impl Figure {
+    /// The figures that say something about any of these counts.
+    pub fn all<'a>(counts: impl Iterator<Item = &'a Counts> + Clone) -> Vec<Figure> {
+        let names = |of: fn(&Counts) -> &Vec<(String, u64)>| {
+            let mut names: Vec<String> = Vec::new();
+            for (name, _) in counts.clone().flat_map(of) {
+                if !names.contains(name) {
+                    names.push(name.clone());
+                }
+            }
+            names
+        };
+        let mut all = vec![
+            Figure::Cycles,
+            Figure::WarpInstructions,
+            Figure::ThreadInstructions,
+            Figure::SimtEfficiency,
+            Figure::DivergentBranches,
+        ];
+        all.extend(names(|counts| &counts.loads).into_iter().map(Figure::Loads));
+        all.extend(names(|counts| &counts.stores).into_iter().map(Figure::Stores));
+        all.extend([Figure::SectorsARequest, Figure::CacheHits, Figure::BankConflicts]);
+        all.extend(names(|counts| &counts.idle).into_iter().map(Figure::Idle));
+        all
+    }
+
+    /// What people call it.
+    pub fn name(&self) -> String {
+        let of_space = |space: &str, what: &str| {
+            let (first, rest) = space.split_at(space.len().min(1));
+            format!("{}{rest} {what}", first.to_uppercase())
+        };
+        match self {
+            Figure::Cycles => "Cycles".to_owned(),
+            Figure::WarpInstructions => "Warp instructions".to_owned(),
+            Figure::ThreadInstructions => "Thread instructions".to_owned(),
+            Figure::SimtEfficiency => "SIMT efficiency".to_owned(),
+            Figure::DivergentBranches => "Divergent branches".to_owned(),
+            Figure::Loads(space) => of_space(space, "loads"),
+            Figure::Stores(space) => of_space(space, "stores"),
+            Figure::SectorsARequest => "Sectors a request".to_owned(),
+            Figure::CacheHits => "L1 hit rate".to_owned(),
+            Figure::BankConflicts => "Bank conflicts".to_owned(),
+            Figure::Idle(cause) => format!("Idle: {cause}"),
+        }
+    }
+
+    /// Its value; none where there is nothing to divide by.
+    pub fn of(&self, counts: &Counts) -> Option<f64> {
+        let named = |list: &[(String, u64)], name: &str| {
+            Some(list.iter().find(|(found, _)| found == name).map_or(0.0, |(_, count)| *count as f64))
+        };
+        let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
+        match self {
+            Figure::Cycles => Some(counts.cycles as f64),
+            Figure::WarpInstructions => Some(counts.issues as f64),
+            Figure::ThreadInstructions => Some(counts.lanes as f64),
+            Figure::SimtEfficiency => counts.simt_efficiency(),
+            Figure::DivergentBranches => Some(counts.divergent as f64),
+            Figure::Loads(space) => named(&counts.loads, space),
+            Figure::Stores(space) => named(&counts.stores, space),
+            Figure::SectorsARequest => share(counts.sectors, counts.requests),
+            Figure::CacheHits => share(counts.l1_hits, counts.sectors),
+            Figure::BankConflicts => Some(counts.bank_conflicts as f64),
+            Figure::Idle(cause) => named(&counts.idle, cause),
+        }
+    }
+
+    fn show(&self, value: Option<f64>) -> String {
+        match (self, value) {
+            (_, None) => "–".to_owned(),
+            (Figure::SimtEfficiency | Figure::CacheHits, Some(value)) => format!("{:.1} %", value * 100.0),
+            (Figure::SectorsARequest, Some(value)) => format!("{value:.2}"),
+            (_, Some(value)) => thousands(value as u64),
+        }
+    }
+
+    fn more_is_better(&self) -> bool {
+        matches!(self, Figure::SimtEfficiency | Figure::CacheHits)
+    }
+
+    /// Three cells: before, after, and by how much they differ.
+    pub fn cells(&self, before: Option<&Counts>, after: Option<&Counts>) -> Html {
+        let (old, new) = (before.and_then(|counts| self.of(counts)), after.and_then(|counts| self.of(counts)));
+        let (class, change) = match (old, new) {
+            (Some(old), Some(new)) if old != new => {
+                let is_better = (new > old) == self.more_is_better();
+                let text = if old == 0.0 {
+                    "new".to_owned()
+                } else {
+                    format!("{:+.1} %", (new / old - 1.0) * 100.0).replace('-', "−")
+                };
+                (if is_better { "change good" } else { "change bad" }, text)
+            }
+            (Some(_), Some(_)) => ("change", "=".to_owned()),
+            _ => ("change", String::new()),
+        };
+        html! { <><td>{ self.show(old) }</td><td>{ self.show(new) }</td><td {class}>{ change }</td></> }
+    }
+}
+
+/// The head of a table whose rows end in [`Figure::cells`].
+pub fn table_head(what: &str) -> Html {
+    html! {
+        <thead>
+            <tr>
+                <th scope="col"><span class="hidden">{ what.to_owned() }</span></th>
+                <th scope="col">{ "before" }</th>
+                <th scope="col">{ "after" }</th>
+                <th scope="col">{ "change" }</th>
+            </tr>
+        </thead>
+    }
+}
+
+/// All figures and the issues by active lanes.
+pub fn figures(before: Option<&Counts>, after: Option<&Counts>, test: &'static str) -> Html {
+    let all = Figure::all([before, after].into_iter().flatten());
+    html! {
+        <>
+            <table class="figures" data-testid={test}>
+                { table_head("Figure") }
+                <tbody>
+                    { for all.iter().map(|figure| {
+                        let name = figure.name();
+                        let id = name.to_lowercase().replace([' ', ':'], "-");
+                        html! {
+                            <tr data-testid={format!("{}-{id}", test.trim_end_matches('s'))}>
+                                <th scope="row">{ name }</th>
+                                { figure.cells(before, after) }
+                            </tr>
+                        }
+                    }) }
+                </tbody>
+            </table>
+            { occupancy(before, after) }
+        </>
+    }
+}
+
+/// How many issues had so many active lanes, as two rows of bars.
+fn occupancy(before: Option<&Counts>, after: Option<&Counts>) -> Html {
+    let sides = [before, after].into_iter().flatten();
+    let most = sides.clone().flat_map(|counts| counts.occupancy.iter().skip(1)).copied().max().unwrap_or(0);
+    if most == 0 {
+        return Html::default();
+    }
+    let lanes = sides.map(|counts| counts.occupancy.len().saturating_sub(1)).max().unwrap_or(0);
+    let bars = |counts: Option<&Counts>, name: &'static str| {
+        let Some(counts) = counts else { return Html::default() };
+        let full = counts.occupancy.last().copied().unwrap_or(0);
+        let share = full as f64 / counts.issues.max(1) as f64 * 100.0;
+        let spoken = format!("{name}: {share:.0} % of issues with all {lanes} lanes active");
+        let width = 320.0 / lanes.max(1) as f64;
+        html! {
+            <div class="bars">
+                <span>{ name }</span>
+                <svg viewBox="0 0 320 36" preserveAspectRatio="none" role="img" aria-label={spoken}>
+                    { for counts.occupancy.iter().enumerate().skip(1).map(|(lanes, &issues)| {
+                        let height = (issues as f64 / most as f64).sqrt() * 35.0;
+                        html! {
+                            <rect x={format!("{:.1}", (lanes - 1) as f64 * width + 0.5)} width={format!("{:.1}", (width - 1.0).max(0.5))}
+                                y={format!("{:.1}", 36.0 - height)} height={format!("{height:.1}")}>
+                                <title>{ format!("{lanes} lanes: {} issues", thousands(issues)) }</title>
+                            </rect>
+                        }
+                    }) }
+                </svg>
+            </div>
+        }
+    };
+    html! {
+        <figure class="occupancy" data-testid="occupancy">
+            <figcaption>{ "Issues by active lanes" }</figcaption>
+            { bars(before, "before") }
+            { bars(after, "after") }
+            <p class="axis" aria-hidden="true"><span>{ "1" }</span><span>{ lanes }</span></p>
+        </figure>
+    }
+}
