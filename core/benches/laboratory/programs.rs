@@ -1,7 +1,9 @@
-//! What is done to programs of five kinds, at several sizes: reading, checking, printing, and every pass.
+//! What is done to programs of five kinds, at several sizes: reading, checking, printing, and every pass, with nobody
+//! listening and, as the page runs it, with a journal that keeps each change and its reason.
 
 use warpscope_core::edit::Silent;
-use warpscope_core::pass::{KnobValues, PASSES, PassEntry, Settings, run_pass};
+use warpscope_core::journal::Journal;
+use warpscope_core::pass::{KnobValues, PASSES, PassEntry, Recorder, Settings, run_pass};
 use warpscope_core::{text, verify};
 
 use crate::inputs::{Input, PROGRAMS, SIZES};
@@ -29,7 +31,14 @@ pub fn measure() {
         });
     }
     for pass in PASSES {
-        for_each_input(pass.info.name, |name, input| run(pass, name, input));
+        for_each_input(pass.info.name, |name, input| run(pass, name, input, || Silent));
+        for_each_input(&format!("{} recorded", pass.info.name), |name, input| {
+            run(pass, name, input, || {
+                let mut journal = Journal::new();
+                journal.enter(input.func);
+                journal
+            });
+        });
     }
 }
 
@@ -43,8 +52,9 @@ fn for_each_input(work: &str, mut visit: impl FnMut(&str, &Input)) {
     }
 }
 
-fn run(pass: &PassEntry, name: &str, input: &Input) {
-    let asked = ASKED_OF_PASSES.iter().find(|(name, _)| *name == pass.info.name);
+/// Measures a pass with a listener of that kind. What is asked is asked of passes that nobody listens to.
+fn run<S: Recorder>(pass: &PassEntry, name: &str, input: &Input, listener: impl Fn() -> S) {
+    let asked = ASKED_OF_PASSES.iter().find(|(pass_name, _)| name.starts_with(&format!("{pass_name}, ")));
     let asked = asked.map(|&(_, nanoseconds)| Asked::AtMost(nanoseconds));
     let settings = Settings { knobs: KnobValues::defaults(pass.info.knobs), fast_math: true };
     // A pass changes what it is given, so each call gets a fresh copy, and the copying is not counted.
@@ -55,6 +65,10 @@ fn run(pass: &PassEntry, name: &str, input: &Input) {
         input.instructions(),
         asked,
         &input.module,
-        |module| run_pass(module, input.func, pass, &settings, &mut Silent),
+        |module| {
+            let mut listener = listener();
+            let outcome = run_pass(module, input.func, pass, &settings, &mut listener);
+            (outcome, listener)
+        },
     );
 }

@@ -46,6 +46,16 @@ pub struct Cfg {
 
 const UNREACHED: u32 = u32::MAX;
 
+/// A block that the search has come to and not left.
+struct Visit {
+    block: Block,
+    /// The search's number of it.
+    number: u32,
+    first: u32,
+    /// The out-edges from `first` up to this one are still to be taken, the last one first.
+    next: u32,
+}
+
 impl Cfg {
     /// The graph of a function.
     pub fn compute(func: &Function) -> Cfg {
@@ -60,8 +70,9 @@ impl Cfg {
         entries: &[Block],
         successors: impl Fn(Block) -> &'a [Block],
     ) -> Cfg {
+        // Tables that grow would be copied again and again; most blocks go to two others at most.
         let mut first_out = Vec::with_capacity(block_count + 1);
-        let (mut targets, mut sources) = (Vec::new(), Vec::new());
+        let (mut targets, mut sources) = (Vec::with_capacity(2 * block_count), Vec::with_capacity(2 * block_count));
         let mut first_in = vec![0; block_count + 1];
         for block in (0..block_count).map(Block::new) {
             first_out.push(targets.len() as u32);
@@ -106,25 +117,17 @@ impl Cfg {
 
     fn order_blocks(&mut self) {
         let mut finished = Vec::with_capacity(self.block_count());
-        // A block and the out-edge after the next one to be taken; the block's first out-edge ends the list.
-        let mut stack: Vec<(Block, u32)> = Vec::new();
+        let mut stack: Vec<Visit> = Vec::new();
         for index in (0..self.entries.len()).rev() {
-            let mut reached = Some(self.entries[index]);
-            let mut parent = 0;
-            loop {
-                if let Some(block) = reached.take()
-                    && self.search.discover(block, parent)
-                {
-                    stack.push((block, self.first_out[block.index() + 1]));
-                }
-                let Some((block, next)) = stack.last_mut() else { break };
-                if *next == self.first_out[block.index()] {
-                    finished.push(*block);
+            stack.extend(self.visit(self.entries[index], 0));
+            while let Some(visit) = stack.last_mut() {
+                if visit.next == visit.first {
+                    finished.push(visit.block);
                     stack.pop();
                 } else {
-                    *next -= 1;
-                    reached = Some(self.targets[*next as usize]);
-                    parent = self.search.numbers[block.index()];
+                    visit.next -= 1;
+                    let (target, number) = (self.targets[visit.next as usize], visit.number);
+                    stack.extend(self.visit(target, number));
                 }
             }
         }
@@ -133,6 +136,13 @@ impl Cfg {
             self.position[block.index()] = place as u32;
         }
         self.reverse_postorder = finished;
+    }
+
+    /// Begins the visit of a block that the search comes to from the one with the number `parent`, if it is new.
+    fn visit(&mut self, block: Block, parent: u32) -> Option<Visit> {
+        let number = self.search.discover(block, parent)?;
+        let Range { start, end } = self.out_range(block);
+        Some(Visit { block, number, first: start as u32, next: end as u32 })
     }
 
     /// One more than the largest block number; for sizing tables. Blocks that left the text count.

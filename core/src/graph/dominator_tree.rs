@@ -198,16 +198,17 @@ impl Search {
         search
     }
 
-    /// Comes to a node from the one with the number `parent`. Is it new?
-    pub(super) fn discover(&mut self, node: Block, parent: u32) -> bool {
+    /// Comes to a node from the one with the number `parent`. Gives its number if it is new.
+    #[inline]
+    pub(super) fn discover(&mut self, node: Block, parent: u32) -> Option<u32> {
         let number = &mut self.numbers[node.index()];
         if *number != 0 {
-            return false;
+            return None;
         }
         *number = self.nodes.len() as u32;
         self.nodes.push(node);
         self.parents.push(parent);
-        true
+        Some(*number)
     }
 
     fn run<G: Digraph + ?Sized>(graph: &G) -> Search {
@@ -215,8 +216,7 @@ impl Search {
         // What is to be visited, and from where; a node counts as visited when it is taken off.
         let mut stack: Vec<(Block, u32)> = graph.roots().iter().rev().map(|&root| (root, 0)).collect();
         while let Some((node, parent)) = stack.pop() {
-            if search.discover(node, parent) {
-                let number = search.numbers[node.index()];
+            if let Some(number) = search.discover(node, parent) {
                 let next = graph.successors(node).iter().rev();
                 stack.extend(next.filter(|next| search.numbers[next.index()] == 0).map(|&next| (next, number)));
             }

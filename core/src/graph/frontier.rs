@@ -63,25 +63,31 @@ impl<'a> IteratedFrontier<'a> {
         IteratedFrontier { cfg, dominators, stored: None, found: vec![0; blocks], walked: vec![0; blocks], current: 0 }
     }
 
+    /// Are frontiers stored, so that a set costs what its answer is large?
+    pub fn is_stored(&self) -> bool {
+        self.stored.is_some()
+    }
+
     /// The least set that holds the frontiers of `definitions` and of its own members, in reverse postorder. An
     /// unreachable definition has no frontier.
     pub fn of(&mut self, definitions: &[Block]) -> Vec<Block> {
-        self.current += 1;
-        let mut frontier = match self.stored.take() {
-            Some(stored) => {
-                let frontier = self.look_up(&stored, definitions);
-                self.stored = Some(stored);
-                frontier
-            }
-            None => self.walk(definitions),
-        };
+        let mut frontier = Vec::new();
+        if self.stored.is_some() {
+            self.add_to(&mut frontier, definitions, usize::MAX);
+        } else {
+            frontier = self.walk(definitions);
+        }
         frontier.sort_unstable_by_key(|&block| self.cfg.position(block));
         frontier
     }
 
-    fn look_up(&mut self, stored: &StoredFrontiers, definitions: &[Block]) -> Vec<Block> {
-        let mut frontier: Vec<Block> = Vec::new();
-        let mut seen = 0;
+    /// Appends that set to `frontier`, in any order, where frontiers are stored. Gives whether it is complete: it stops
+    /// when there are more than `limit` members.
+    pub fn add_to(&mut self, frontier: &mut Vec<Block>, definitions: &[Block], limit: usize) -> bool {
+        self.current += 1;
+        let Some(stored) = &self.stored else { return false };
+        let before = frontier.len();
+        let mut seen = before;
         let mut starts = definitions.iter().copied();
         loop {
             let source = match starts.next() {
@@ -90,17 +96,21 @@ impl<'a> IteratedFrontier<'a> {
                     seen += 1;
                     frontier[seen - 1]
                 }
-                None => return frontier,
+                None => return true,
             };
             for &next in stored.of(source) {
                 if core::mem::replace(&mut self.found[next.index()], self.current) != self.current {
                     frontier.push(next);
                 }
             }
+            if frontier.len() - before > limit {
+                return false;
+            }
         }
     }
 
     fn walk(&mut self, definitions: &[Block]) -> Vec<Block> {
+        self.current += 1;
         let (cfg, dominators) = (self.cfg, self.dominators);
         let key = |block: Block| (dominators.depth(block), dominators.preorder_number(block));
         let reachable = definitions.iter().filter(|&&block| cfg.is_reachable(block));

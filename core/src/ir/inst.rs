@@ -140,6 +140,9 @@ pub struct Callee {
     pub entry: u32,
 }
 
+/// What an instruction reads besides its guard, in text order.
+pub type InstArgs = SmallVec<[Operand; 3]>;
+
 /// One instruction. Terminators are instructions too; they stand last in their block.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct InstData {
@@ -150,7 +153,7 @@ pub struct InstData {
     /// Registers it writes, in text order.
     pub dsts: SmallVec<[Reg; 2]>,
     /// What it reads, in text order.
-    pub args: SmallVec<[Operand; 3]>,
+    pub args: InstArgs,
     /// Where a terminator may go: `br` one, a conditional `br` the true side then the false side, `switch` any number
     /// (the last one is taken for every value beyond), `call … to` one for each exit of the callee.
     pub targets: SmallVec<[Block; 2]>,

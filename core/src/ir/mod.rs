@@ -24,7 +24,7 @@ pub use entities::{Array, Block, Func, Global, Input, Inst, Reg};
 pub use function::{
     ArrayData, BlockData, FuncKind, Function, InputData, ParamData, ParamType, Profile, RegData, Span, ZeroEntry,
 };
-pub use inst::{Address, AddressBase, Callee, Guard, InstData, Operand, Symbol};
+pub use inst::{Address, AddressBase, Callee, Guard, InstArgs, InstData, Operand, Symbol};
 pub use launch::{Binding, Fill, FillKey, Launch, Number, ValueSource, Values};
 pub use layout::{Insts, Layout};
 pub use module::{GlobalData, Item, Module};

@@ -13,12 +13,14 @@
 //! written; each write gives a register a new version, and a copy names the versions it was made of. Leaving a
 //! block takes back what was learnt in it.
 //!
-//! Every instruction costs a constant number of table look-ups; the tables are one entry a register.
+//! Every instruction costs a constant number of table look-ups; the tables are one entry a register. Most registers have
+//! one definition and are no copies: of these the walk only notes the block that writes them, which the dominator tree
+//! turns into an answer at any later point, so that there is nothing to take back.
 
 use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
-use cranelift_entity::{EntityRef, SecondaryMap};
+use cranelift_entity::EntityRef;
 
 use crate::graph::{Cfg, Dominators};
 use crate::ir::{Block, Function, Guard, Inst, InstData, Op, Operand, Reg};
@@ -72,48 +74,77 @@ enum Copy {
     Select(Predicate, Option<Held>, Option<Held>),
 }
 
-/// What is known of a register. Small, because every write puts the old state on the undo list: the few registers
-/// that are copies have theirs in a table of its own.
+/// What the walk keeps for every register. Small, because each instruction looks at a few of them.
 #[derive(Clone, Copy, Default)]
 struct RegState {
-    /// A number of the last write in the walk; 0 where no write dominates.
-    version: u32,
-    /// An index into [`AvailableCopies::copies`]; the first one is [`Copy::Unknown`].
-    copy: u32,
+    written: Written,
+    known: Known,
+}
+
+/// The last write of a register on the way to the block that is open.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+struct Written(u32);
+
+impl Written {
+    /// Of a register with several definitions: no write dominates.
+    const NEVER: Written = Written(0);
+    /// Set for registers with one definition. The other bits are one more than the number of the block that it stands
+    /// in, once the walk has come there, whether that dominates the open block or not.
+    const ONCE: u32 = 1 << 31;
+    /// Of a register with one definition that the walk has not come to.
+    const NOT_YET: Written = Written(Written::ONCE);
+    /// Of a parameter that nothing writes.
+    const ON_ENTRY: Written = Written(u32::MAX);
+
+    /// Of a register with several definitions: the number of the write.
+    fn version(number: u32) -> Written {
+        debug_assert!(number & Written::ONCE == 0);
+        Written(number)
+    }
+
+    fn once_in(block: Block) -> Written {
+        Written(Written::ONCE | (block.as_u32() + 1))
+    }
+
+    fn is_once(self) -> bool {
+        self.0 & Written::ONCE != 0
+    }
+}
+
+/// Where knowledge of a register stands: twice an index into [`AvailableCopies::knowledge`], where 0 is nobody's, and one
+/// more if the register is a copy. 0 where nothing is known.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+struct Known(u32);
+
+impl Known {
+    const NOTHING: Known = Known(0);
+
+    fn is_copy(self) -> bool {
+        self.0 & 1 != 0
+    }
+
+    fn index(self) -> usize {
+        (self.0 >> 1) as usize
+    }
+}
+
+/// What is known of a register that is a copy, or that a branch told of.
+#[derive(Clone, Copy)]
+struct Knowledge {
+    copy: Copy,
     /// The extended block in which `copy` was learnt.
     copied_in: u32,
-    known: KnownValue,
+    /// A predicate's value on this path, from the branch that led here, and the extended block in which it was learnt.
+    told: Option<(bool, u32)>,
 }
-
-/// A predicate's value on this path, from the branch that led here, and the extended block in which it was learnt.
-#[derive(Clone, Copy, Default)]
-struct KnownValue {
-    /// Twice the extended block, which is never 0, and one more for true; 0 where nothing is known.
-    code: u32,
-}
-
-impl KnownValue {
-    fn new(value: bool, learnt_in: u32) -> KnownValue {
-        KnownValue { code: learnt_in << 1 | u32::from(value) }
-    }
-
-    fn value(self) -> Option<bool> {
-        (self.code != 0).then_some(self.code & 1 != 0)
-    }
-
-    fn learnt_in(self) -> u32 {
-        self.code >> 1
-    }
-}
-
-/// The index of [`Copy::Unknown`] in the table of copies.
-const UNKNOWN: u32 = 0;
 
 /// One open block of the walk. What was learnt since it was opened stands behind these places of the tables.
 struct Scope {
     block: Block,
+    /// Where its subtree ends in the dominator tree's preorder.
+    end: usize,
     undo_from: usize,
-    copies_from: usize,
+    knowledge_from: usize,
     extended_block: u32,
 }
 
@@ -135,8 +166,8 @@ pub fn walk_with_copies<S: Listener>(
 ) {
     let (cfg, dominators) = (view.cfg(), view.dominators());
     let mut copies = AvailableCopies::new(view.func(), cfg, dominators.clone());
-    for &block in dominators.preorder() {
-        copies.enter(view.func(), block);
+    for (place, &block) in dominators.preorder().iter().enumerate() {
+        copies.enter(view.func(), block, place);
         let mut next = view.func().layout.first_inst(block);
         while let Some(inst) = next {
             next = view.func().layout.next_inst(inst);
@@ -154,15 +185,15 @@ pub fn walk_with_copies<S: Listener>(
 pub struct AvailableCopies {
     cfg: Rc<Cfg>,
     dominators: Rc<Dominators>,
-    /// Registers with exactly one definition, a parameter's value on entry counted as one. As they were before the first
-    /// block: who removes definitions on the way does not make others true elsewhere.
-    defined_once: Vec<bool>,
-    regs: SecondaryMap<Reg, RegState>,
-    copies: Vec<Copy>,
+    /// Which registers have exactly one definition, a parameter's value on entry counted as one, is decided before the
+    /// first block: who removes definitions on the way does not make others true elsewhere.
+    regs: Vec<RegState>,
+    knowledge: Vec<Knowledge>,
     scopes: Vec<Scope>,
     undo: Vec<(Reg, RegState)>,
     last_version: u32,
-    /// The open block's.
+    /// The open block.
+    block: Block,
     extended_block: u32,
     last_extended_block: u32,
 }
@@ -170,36 +201,38 @@ pub struct AvailableCopies {
 impl AvailableCopies {
     /// Before the first block.
     fn new(func: &Function, cfg: Rc<Cfg>, dominators: Rc<Dominators>) -> AvailableCopies {
-        let mut regs: SecondaryMap<Reg, RegState> = SecondaryMap::new();
-        regs.resize(func.regs.len());
-        let mut defined_once: Vec<bool> = func.regs.keys().map(|reg| func.definition_count(reg) == 1).collect();
+        let written = |reg| if func.definition_count(reg) == 1 { Written::NOT_YET } else { Written::NEVER };
+        let mut regs: Vec<RegState> =
+            func.regs.keys().map(|reg| RegState { written: written(reg), known: Known::NOTHING }).collect();
         for reg in func.params.iter().filter_map(|param| param.reg) {
-            regs[reg].version = 1;
-            defined_once[reg.index()] = func.definition_count(reg) == 0;
+            let is_constant = func.definition_count(reg) == 0;
+            regs[reg.index()].written = if is_constant { Written::ON_ENTRY } else { Written::version(1) };
         }
         AvailableCopies {
             cfg,
             dominators,
-            defined_once,
             regs,
-            copies: vec![Copy::Unknown],
+            knowledge: vec![Knowledge { copy: Copy::Unknown, copied_in: 0, told: None }],
             scopes: Vec::new(),
-            undo: Vec::with_capacity(func.insts.len()),
+            undo: Vec::new(),
             last_version: 1,
+            block: Block::new(0),
             extended_block: 0,
             last_extended_block: 0,
         }
     }
 
-    /// Goes to the next block of the dominator tree's preorder.
-    fn enter(&mut self, func: &Function, block: Block) {
+    /// Goes to the next block of the dominator tree's preorder, the one at that place.
+    fn enter(&mut self, func: &Function, block: Block, place: usize) {
         while let Some(scope) = self.scopes.last()
-            && !self.dominators.dominates(scope.block, block)
+            && scope.end <= place
         {
-            for (reg, state) in self.undo.drain(scope.undo_from..).rev() {
-                self.regs[reg] = state;
+            while self.undo.len() > scope.undo_from
+                && let Some((reg, state)) = self.undo.pop()
+            {
+                self.regs[reg.index()] = state;
             }
-            self.copies.truncate(scope.copies_from);
+            self.knowledge.truncate(scope.knowledge_from);
             self.scopes.pop();
         }
         // A block with one predecessor goes on with what that one knew; the predecessor is its immediate dominator.
@@ -214,8 +247,14 @@ impl AvailableCopies {
                 self.last_extended_block
             }
         };
-        let (undo_from, copies_from) = (self.undo.len(), self.copies.len());
-        self.scopes.push(Scope { block, undo_from, copies_from, extended_block: self.extended_block });
+        self.block = block;
+        self.scopes.push(Scope {
+            block,
+            end: place + self.dominators.subtree(block).len(),
+            undo_from: self.undo.len(),
+            knowledge_from: self.knowledge.len(),
+            extended_block: self.extended_block,
+        });
         if let Some(predecessor) = only_predecessor {
             self.learn_from_branch(func, predecessor, block);
         }
@@ -224,19 +263,23 @@ impl AvailableCopies {
     /// May [`AvailableCopies::lookup`] find something for the register? Mostly not, and this is the quicker question.
     #[inline]
     pub fn may_be_copy(&self, reg: Reg) -> bool {
-        self.regs[reg].copy != UNKNOWN
+        self.regs[reg.index()].known.is_copy()
     }
 
     /// What a register holds, for an instruction under that guard.
+    #[inline]
     pub fn lookup(&self, reg: Reg, guard: Option<Guard>) -> Lookup {
-        let state = &self.regs[reg];
-        let held = match self.copies[state.copy as usize] {
-            Copy::Unknown => return Lookup::None,
+        let RegState { written, known } = self.regs[reg.index()];
+        if !known.is_copy() {
+            return Lookup::None;
+        }
+        let knowledge = &self.knowledge[known.index()];
+        let value_of = |predicate| self.value_of(written, knowledge.copied_in, predicate, guard);
+        let held = match knowledge.copy {
+            Copy::Unknown => None,
             Copy::Always(held) => Some(held),
-            Copy::Where(predicate, value, held) => {
-                (self.value_of(reg, predicate, guard) == Some(value)).then_some(held)
-            }
-            Copy::Select(predicate, on_true, on_false) => match self.value_of(reg, predicate, guard) {
+            Copy::Where(predicate, value, held) => (value_of(predicate) == Some(value)).then_some(held),
+            Copy::Select(predicate, on_true, on_false) => match value_of(predicate) {
                 Some(true) => on_true,
                 Some(false) => on_false,
                 None => None,
@@ -244,15 +287,16 @@ impl AvailableCopies {
         };
         match held {
             None => Lookup::None,
-            Some(held) if self.still_holds(reg, state.copied_in, held.source, held.version) => {
-                Lookup::Found(held.source)
-            }
+            Some(held) if self.still_holds(written, knowledge.copied_in, held) => Lookup::Found(held.source),
             Some(held) => Lookup::Overwritten(held.source),
         }
     }
 
     /// A predicate's value here, if the path or a constant tells.
     pub fn predicate(&self, reg: Reg) -> Option<bool> {
+        if self.regs[reg.index()].known == Known::NOTHING {
+            return None;
+        }
         self.known_value(reg).or_else(|| match self.lookup(reg, None) {
             Lookup::Found(Source::Const(bits)) => Some(bits & 1 != 0),
             Lookup::Found(Source::Reg(source)) => self.known_value(source),
@@ -262,42 +306,74 @@ impl AvailableCopies {
 
     /// What a branch on the register itself tells.
     fn known_value(&self, reg: Reg) -> Option<bool> {
-        let known = self.regs[reg].known;
-        known.value().filter(|_| self.is_defined_once(reg) || known.learnt_in() == self.extended_block)
+        let RegState { written, known } = self.regs[reg.index()];
+        let (value, learnt_in) = self.knowledge[known.index()].told?;
+        (written.is_once() || learnt_in == self.extended_block).then_some(value)
     }
 
     /// Has the register exactly one definition, a parameter's value on entry counted as one?
     pub fn is_defined_once(&self, reg: Reg) -> bool {
-        self.defined_once.get(reg.index()).is_some_and(|&once| once)
+        self.regs[reg.index()].written.is_once()
+    }
+
+    /// The version of a register: equal where no write stands between, 0 where none dominates the open block.
+    fn version(&self, reg: Reg) -> u32 {
+        let written = self.regs[reg.index()].written;
+        match written {
+            Written::NOT_YET => 0,
+            Written::ON_ENTRY => written.0,
+            _ if !written.is_once() => written.0,
+            _ if self.dominators.dominates(Block::from_u32((written.0 & !Written::ONCE) - 1), self.block) => written.0,
+            _ => 0,
+        }
     }
 
     /// Tells what an instruction writes, after its reads have been looked up.
     #[inline]
     fn define(&mut self, data: &InstData) {
-        let copy = if data.guard.is_some() || matches!(data.opcode.op, Op::Mov | Op::Selp) {
-            self.add_copy_made_by(data)
+        if data.guard.is_none() && !matches!(data.opcode.op, Op::Mov | Op::Selp) {
+            for &dst in &data.dsts {
+                self.write(dst, Known::NOTHING);
+            }
         } else {
-            UNKNOWN
-        };
-        let copied_in = self.extended_block;
-        for &dst in &data.dsts {
-            self.last_version += 1;
-            let state = RegState { version: self.last_version, copy, copied_in, known: KnownValue::default() };
-            self.undo.push((dst, core::mem::replace(&mut self.regs[dst], state)));
+            self.define_copy(data);
         }
     }
 
-    /// The index of what the only destination of an instruction is a copy of. Apart from [`AvailableCopies::define`],
-    /// which most instructions leave quickly.
-    #[inline(never)]
-    fn add_copy_made_by(&mut self, data: &InstData) -> u32 {
-        match self.copy_made_by(data) {
-            Copy::Unknown => UNKNOWN,
-            copy => {
-                self.copies.push(copy);
-                self.copies.len() as u32 - 1
+    #[inline]
+    fn write(&mut self, dst: Reg, known: Known) {
+        let state = &mut self.regs[dst.index()];
+        let before = *state;
+        state.known = known;
+        if before.written.is_once() {
+            state.written = Written::once_in(self.block);
+            if before.known == known {
+                return;
             }
+        } else {
+            self.last_version += 1;
+            state.written = Written::version(self.last_version);
         }
+        self.undo.push((dst, before));
+    }
+
+    /// The same for what may make copies. Apart from [`AvailableCopies::define`], which most instructions leave quickly.
+    #[inline(never)]
+    fn define_copy(&mut self, data: &InstData) {
+        let known = match self.copy_made_by(data) {
+            Copy::Unknown => Known::NOTHING,
+            copy => self.know(Knowledge { copy, copied_in: self.extended_block, told: None }),
+        };
+        for &dst in &data.dsts {
+            self.write(dst, known);
+        }
+    }
+
+    fn know(&mut self, knowledge: Knowledge) -> Known {
+        let index = self.knowledge.len() as u32;
+        let is_copy = knowledge.copy != Copy::Unknown;
+        self.knowledge.push(knowledge);
+        Known(index << 1 | u32::from(is_copy))
     }
 
     /// What the only destination of an instruction is a copy of, in terms of the versions before the instruction.
@@ -308,7 +384,7 @@ impl AvailableCopies {
             let source = Source::of(operand)?;
             match source {
                 Source::Reg(reg) if reg == dst => None,
-                Source::Reg(reg) => Some(Held { source, version: self.regs[reg].version }),
+                Source::Reg(reg) => Some(Held { source, version: self.version(reg) }),
                 Source::Const(_) => Some(Held { source, version: 0 }),
             }
         };
@@ -319,7 +395,7 @@ impl AvailableCopies {
                 let (Operand::Reg(reg) | Operand::NotReg(reg)) = *condition else { return Copy::Unknown };
                 let negated = matches!(condition, Operand::NotReg(_));
                 let (on_true, on_false) = if negated { (on_false, on_true) } else { (on_true, on_false) };
-                let predicate = Predicate { reg, version: self.regs[reg].version };
+                let predicate = Predicate { reg, version: self.version(reg) };
                 let known =
                     data.guard.filter(|guard| guard.reg == reg).map(|guard| !guard.negated).or(self.predicate(reg));
                 match known {
@@ -340,16 +416,15 @@ impl AvailableCopies {
 
     /// What a guarded write leaves: the new copy where the guard holds, and elsewhere what was there before.
     fn under_guard(&self, dst: Reg, guard: Guard, made: Copy) -> Copy {
-        let predicate = Predicate { reg: guard.reg, version: self.regs[guard.reg].version };
+        let predicate = Predicate { reg: guard.reg, version: self.version(guard.reg) };
         let value = !guard.negated;
         if self.predicate(guard.reg) == Some(value) {
             return made;
         }
-        let before = &self.regs[dst];
-        let copy_before = self.copies[before.copy as usize];
+        let before = &self.knowledge[self.regs[dst.index()].known.index()];
         let Copy::Always(held) = made else {
             // Nothing is known where the guard holds, so only the other lanes may keep what they had.
-            return match copy_before {
+            return match before.copy {
                 Copy::Where(known, known_value, held)
                     if known == predicate && known_value != value && before.copied_in == self.extended_block =>
                 {
@@ -358,7 +433,7 @@ impl AvailableCopies {
                 _ => Copy::Unknown,
             };
         };
-        match copy_before {
+        match before.copy {
             // Complementary guarded copies of one value are one copy.
             Copy::Where(known, known_value, other)
                 if known == predicate
@@ -385,29 +460,35 @@ impl AvailableCopies {
             Operand::NotReg(reg) => (reg, !taken),
             _ => return,
         };
-        self.undo.push((reg, self.regs[reg]));
-        self.regs[reg].known = KnownValue::new(value, self.extended_block);
+        let state = self.regs[reg.index()];
+        let Knowledge { copy, copied_in, .. } = self.knowledge[state.known.index()];
+        let known = self.know(Knowledge { copy, copied_in, told: Some((value, self.extended_block)) });
+        self.undo.push((reg, state));
+        self.regs[reg.index()].known = known;
     }
 
-    /// The value of a predicate that `owner`'s knowledge leans on: told by the guard of the reader, or by the path.
-    fn value_of(&self, owner: Reg, predicate: Predicate, guard: Option<Guard>) -> Option<bool> {
-        let learnt_in = self.regs[owner].copied_in;
-        if !self.still_holds(owner, learnt_in, Source::Reg(predicate.reg), predicate.version) {
+    /// The value of a predicate that the knowledge of a register leans on: told by the guard of the reader, or by the
+    /// path.
+    fn value_of(&self, owner: Written, learnt_in: u32, predicate: Predicate, guard: Option<Guard>) -> Option<bool> {
+        let Predicate { reg, version } = predicate;
+        if !self.still_holds(owner, learnt_in, Held { source: Source::Reg(reg), version }) {
             return None;
         }
         match guard {
-            Some(guard) if guard.reg == predicate.reg => Some(!guard.negated),
-            _ => self.predicate(predicate.reg),
+            Some(guard) if guard.reg == reg => Some(!guard.negated),
+            _ => self.predicate(reg),
         }
     }
 
-    /// Is `source` what it was when `owner` was made a copy of it?
-    fn still_holds(&self, owner: Reg, learnt_in: u32, source: Source, version: u32) -> bool {
-        match source {
-            Source::Const(_) => self.is_defined_once(owner) || learnt_in == self.extended_block,
+    /// Is a source what it was when a register, last written so, was made a copy of it?
+    #[inline]
+    fn still_holds(&self, owner: Written, learnt_in: u32, held: Held) -> bool {
+        let here = learnt_in == self.extended_block;
+        match held.source {
+            Source::Const(_) => owner.is_once() || here,
             Source::Reg(reg) => {
-                let both_defined_once = self.is_defined_once(owner) && self.is_defined_once(reg) && version != 0;
-                both_defined_once || (learnt_in == self.extended_block && self.regs[reg].version == version)
+                let both_defined_once = owner.is_once() && self.is_defined_once(reg) && held.version != 0;
+                both_defined_once || (here && self.version(reg) == held.version)
             }
         }
     }

@@ -23,7 +23,9 @@ use alloc::vec::Vec;
 use super::available_copies::{AvailableCopies, Lookup, Source, walk_with_copies};
 use super::{Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
-use crate::ir::{Address, AddressBase, ArgKind, Block, Function, Guard, Inst, InstData, Operand, Reg, RegData};
+use crate::ir::{
+    Address, AddressBase, ArgKind, Block, Function, Guard, Inst, InstArgs, InstData, Operand, Reg, RegData,
+};
 use crate::text::{constant_text, instruction_text};
 use crate::view::{Listener, View};
 
@@ -146,39 +148,39 @@ fn propagate_into<S: Listener>(
         return;
     }
     let mut rewrite = view.rewrite(|func| explain(func, block, inst, &before, done));
-    rewrite.update(inst, |data| {
+    rewrite.update_reads(inst, |guard, args| {
         // From the end, because a constant index takes its term out.
-        done.iter().rev().for_each(|one| one.change.make(data));
+        done.iter().rev().for_each(|one| one.change.make(guard, args));
         true
     });
 }
 
 impl Change {
-    fn make(self, data: &mut InstData) {
+    fn make(self, guard: &mut Option<Guard>, args: &mut InstArgs) {
         match self {
             Change::Guard(reg) => {
-                if let Some(guard) = &mut data.guard {
+                if let Some(guard) = guard {
                     guard.reg = reg;
                 }
             }
-            Change::Operand(index, replaced) => data.args[index] = replaced.operand(),
+            Change::Operand(index, replaced) => args[index] = replaced.operand(),
             Change::Element(index, element, replaced) => {
-                if let Operand::List(elements) = &mut data.args[index] {
+                if let Operand::List(elements) = &mut args[index] {
                     elements[element] = replaced.operand();
                 }
             }
             Change::Base(index, reg) => {
-                if let Operand::Address(address) = &mut data.args[index] {
+                if let Operand::Address(address) = &mut args[index] {
                     address.base = AddressBase::Reg(reg);
                 }
             }
             Change::Term(index, term, reg) => {
-                if let Operand::Address(address) = &mut data.args[index] {
+                if let Operand::Address(address) = &mut args[index] {
                     address.terms[term].0 = reg;
                 }
             }
             Change::ConstantTerm(index, term, value) => {
-                if let Operand::Address(address) = &mut data.args[index] {
+                if let Operand::Address(address) = &mut args[index] {
                     let (_, scale) = address.terms.remove(term);
                     address.offset = address.offset.wrapping_add(value.wrapping_mul(scale));
                 }

@@ -1,0 +1,88 @@
+//! The search for registers that have a definition in every so many blocks or more often. All of them go up together, a
+//! bit each; there are at most so many bits for each definition.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use cranelift_entity::EntityRef;
+use smallvec::SmallVec;
+
+use super::definitions::Definitions;
+use crate::graph::Cfg;
+use crate::ir::Block;
+
+/// What the search has come to, by block.
+pub(super) struct Often {
+    /// The list of each bit.
+    pub lists: Vec<u32>,
+    /// How many words a block has.
+    words: usize,
+    /// By block and word.
+    blocks: Vec<OftenWord>,
+}
+
+/// A block's bits for 64 registers.
+#[derive(Clone, Copy, Default)]
+struct OftenWord {
+    /// Has the block a definition?
+    defined: u64,
+    /// Was the register searched for from the block's end?
+    searched: u64,
+    /// Was it asked for at the block's beginning?
+    asked: u64,
+    /// Is that still to be passed on?
+    pending: u64,
+}
+
+/// How many blocks there are for each definition of a register that is defined often, at most.
+const OFTEN: usize = 64;
+
+impl Often {
+    pub fn new(definitions: &mut Definitions, cfg: &Cfg) -> Often {
+        let mut lists = Vec::new();
+        for (index, list) in definitions.lists.iter_mut().enumerate() {
+            if ((list.end - list.first) as usize) * OFTEN >= cfg.block_count() {
+                list.bit = Some(lists.len() as u32);
+                lists.push(index as u32);
+            }
+        }
+        let words = lists.len().div_ceil(u64::BITS as usize);
+        let mut blocks = vec![OftenWord::default(); words * cfg.block_count()];
+        for (bit, &list) in lists.iter().enumerate() {
+            for block in definitions.blocks_of(list) {
+                let word = &mut blocks[block.index() * words + bit / u64::BITS as usize];
+                word.defined |= 1 << (bit % u64::BITS as usize);
+            }
+        }
+        Often { lists, words, blocks }
+    }
+
+    /// Has the block a definition of the register?
+    pub fn is_defined(&self, block: Block, bit: u32) -> bool {
+        let word = self.blocks[block.index() * self.words + (bit / u64::BITS) as usize];
+        word.defined >> (bit % u64::BITS) & 1 != 0
+    }
+
+    /// Asks for registers of one word at the beginning of a block. Is one of them new?
+    pub fn ask(&mut self, block: Block, word: usize, bits: u64) -> bool {
+        let word = &mut self.blocks[block.index() * self.words + word];
+        let new = bits & !word.asked;
+        word.asked |= new;
+        word.pending |= new;
+        new != 0
+    }
+
+    /// What is to be passed on from the beginning of a block, by word.
+    pub fn take(&mut self, block: Block) -> SmallVec<[u64; 4]> {
+        let words = &mut self.blocks[block.index() * self.words..][..self.words];
+        words.iter_mut().map(|word| core::mem::take(&mut word.pending)).collect()
+    }
+
+    /// Searches for registers from the end of a block: those that were not yet and go through it, and those that were
+    /// not yet and are defined in it.
+    pub fn search(&mut self, block: Block, word: usize, bits: u64) -> (u64, u64) {
+        let word = &mut self.blocks[block.index() * self.words + word];
+        let new = bits & !word.searched;
+        word.searched |= new;
+        (new & !word.defined, new & word.defined)
+    }
+}
