@@ -1,13 +1,12 @@
 //! One operation on constants: the simulator's own arithmetic for passes that fold, so that a folded program computes
 //! exactly what the unfolded one would have.
 
-use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 
 use super::access::canonical;
 use super::decode::{Kind, Program, TRUE};
-use super::lanes::{LaneFile, Plane};
+use super::lanes::{Active, LaneFile};
 use super::together::FrameBase;
 use crate::ir::{ArgKind, FuncKind, Function, InstData, Module, Opcode, Operand};
 use crate::machine::Machine;
@@ -41,15 +40,16 @@ pub fn evaluate(opcode: Opcode, args: &[u64]) -> Option<u64> {
     let func = &program.funcs[0];
     let base = FrameBase(program.constants.len() as u32);
     let size = program.constants.len() + func.frame_size() as usize;
-    let mut file = LaneFile { planes: program.constants.clone(), predicates: vec![0; size], base: base.0 };
-    file.planes.resize(size, Plane::default());
+    let mut file = LaneFile::new(program.constants.clone());
+    file.resize(size);
+    let first_lane = [Active { base: base.0, mask: 1 }];
     file.predicates[base.at(TRUE) as usize] = !0;
     let inst = &program.insts[0];
     match inst.kind {
-        Kind::Lanes => (inst.run)(&mut file, &inst.slots, 1),
+        Kind::Lanes => (inst.run)(&mut file, &inst.slots, &first_lane),
         Kind::Steps => {
             let steps = &program.steps[inst.side as usize];
-            steps.iter().for_each(|step| (step.run)(&mut file, &step.slots, 1));
+            steps.iter().for_each(|step| (step.run)(&mut file, &step.slots, &first_lane));
         }
         _ => return None,
     }

@@ -96,6 +96,12 @@ impl Kind {
     pub const fn stays_in_the_warp(self) -> bool {
         matches!(self, Kind::Lanes | Kind::Steps | Kind::Warp | Kind::Draw | Kind::Work)
     }
+
+    /// May its work be done before it issues? For a branch this depends on the lanes.
+    #[inline(always)]
+    pub const fn may_go_ahead(self) -> bool {
+        self.stays_in_the_warp() || matches!(self, Kind::Branch | Kind::BranchIf)
+    }
 }
 
 /// A decoded instruction.

@@ -3,7 +3,7 @@
 use rustc_apfloat::Round;
 
 use super::float::round_of;
-use super::plane::{Lane, LaneFile, LaneOp, Slots, each1, map1};
+use super::plane::{Active, Lane, LaneFile, LaneOp, Slots, each_warp, each1, for_each_lane, map1};
 use super::select::op1;
 use crate::ir::{Flags, Opcode, Rounding, Type};
 use crate::sim::arith::convert::{clamp_integer, float_to_float, float_to_integer, integer_to_float};
@@ -61,19 +61,21 @@ enum Value {
 }
 
 /// Any pair of types, any modifiers: read all lanes, then convert, then write all lanes.
-fn convert(file: &mut LaneFile, slots: &Slots, mask: u32) {
+fn convert(file: &mut LaneFile, slots: &Slots, warps: &[Active]) {
     let code = slots.modifier;
     let (to, from) = (type_of(code >> 8), type_of(code >> 16));
-    let values = read(file, file.at(slots.a), from, code & 16 != 0);
-    let mut bits = [0u64; 32];
-    super::plane::for_each_lane(mask, |lane| bits[lane] = convert_value(values[lane], to, code));
-    let place = file.at(slots.d);
-    super::plane::for_each_lane(mask, |lane| {
-        if to.bits() == 64 {
-            u64::set(&mut file.planes, place, lane, bits[lane]);
-        } else {
-            u32::set(&mut file.planes, place, lane, bits[lane] as u32);
-        }
+    each_warp(file, warps, |file, mask| {
+        let values = read(file, file.at(slots.a), from, code & 16 != 0);
+        let mut bits = [0u64; 32];
+        for_each_lane(mask, |lane| bits[lane] = convert_value(values[lane], to, code));
+        let place = file.at(slots.d);
+        for_each_lane(mask, |lane| {
+            if to.bits() == 64 {
+                u64::set(&mut file.planes, place, lane, bits[lane]);
+            } else {
+                u32::set(&mut file.planes, place, lane, bits[lane] as u32);
+            }
+        });
     });
 }
 
@@ -169,8 +171,8 @@ pub fn extend(ty: Type) -> LaneOp {
 
 /// The step of `.ftz`, if the type has one.
 pub fn flush(ty: Type) -> Option<LaneOp> {
-    fn half(file: &mut LaneFile, slots: &Slots, mask: u32) {
-        each1(file, slots, mask, F16::flush);
+    fn half(file: &mut LaneFile, slots: &Slots, warps: &[Active]) {
+        each1(file, slots, warps, F16::flush);
     }
     match ty {
         Type::F16 => Some(half),
@@ -182,8 +184,8 @@ pub fn flush(ty: Type) -> Option<LaneOp> {
 
 /// The step of a float's `.sat`.
 pub fn saturate(ty: Type) -> Option<LaneOp> {
-    fn half(file: &mut LaneFile, slots: &Slots, mask: u32) {
-        each1(file, slots, mask, float::saturate::<F16>);
+    fn half(file: &mut LaneFile, slots: &Slots, warps: &[Active]) {
+        each1(file, slots, warps, float::saturate::<F16>);
     }
     match ty {
         Type::F16 => Some(half),
@@ -195,8 +197,8 @@ pub fn saturate(ty: Type) -> Option<LaneOp> {
 
 /// The step that makes every NaN the one that may be seen.
 pub fn canonicalize(ty: Type) -> Option<LaneOp> {
-    fn half(file: &mut LaneFile, slots: &Slots, mask: u32) {
-        each1(file, slots, mask, F16::canonical);
+    fn half(file: &mut LaneFile, slots: &Slots, warps: &[Active]) {
+        each1(file, slots, warps, F16::canonical);
     }
     match ty {
         Type::F16 => Some(half),
@@ -210,7 +212,7 @@ pub fn canonicalize(ty: Type) -> Option<LaneOp> {
 pub fn unpack(whole: Type, part: Type) -> LaneOp {
     macro_rules! part {
         ($whole:ty, $part:ty) => {
-            |file, slots, mask| each1(file, slots, mask, |a: $whole| (a >> slots.modifier) as $part)
+            |file, slots, warps| each1(file, slots, warps, |a: $whole| (a >> slots.modifier) as $part)
         };
     }
     match (whole.bits(), part.bits()) {
@@ -226,12 +228,14 @@ pub fn unpack(whole: Type, part: Type) -> LaneOp {
 pub fn pack(whole: Type, part: Type) -> LaneOp {
     macro_rules! part {
         ($whole:ty, $part:ty) => {
-            |file, slots, mask| {
-                let (from, to) = (file.at(slots.a), file.at(slots.d));
-                super::plane::for_each_lane(mask, |lane| {
-                    let below = <$whole>::get(&file.planes, to, lane) & ((1 << slots.modifier) - 1);
-                    let part = <$whole>::from(<$part>::get(&file.planes, from, lane));
-                    <$whole>::set(&mut file.planes, to, lane, below | (part << slots.modifier));
+            |file, slots, warps| {
+                each_warp(file, warps, |file, mask| {
+                    let (from, to) = (file.at(slots.a), file.at(slots.d));
+                    for_each_lane(mask, |lane| {
+                        let below = <$whole>::get(&file.planes, to, lane) & ((1 << slots.modifier) - 1);
+                        let part = <$whole>::from(<$part>::get(&file.planes, from, lane));
+                        <$whole>::set(&mut file.planes, to, lane, below | (part << slots.modifier));
+                    });
                 });
             }
         };

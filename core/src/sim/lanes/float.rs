@@ -2,7 +2,7 @@
 
 use rustc_apfloat::Round;
 
-use super::plane::{Lane, LaneFile, LaneOp, Slots, each1, each2, each3, map1, map2, map3};
+use super::plane::{Active, Lane, LaneFile, LaneOp, Slots, each1, each2, each3, map1, map2, map3};
 use super::select::{op1, op2, slow1, slow2};
 use crate::ir::{Flags, Op, Opcode, Rounding, Type};
 use crate::sim::arith::float::{self, Real};
@@ -56,30 +56,30 @@ pub(super) fn select_float(opcode: Opcode) -> Option<LaneOp> {
 /// Arithmetic by the arbitrary-precision library: f16, and the directed roundings of f32 and f64. The modifier is the
 /// rounding; see [`round_code`].
 fn select_rounded<T: Real + Lane>(opcode: Opcode) -> Option<LaneOp> {
-    fn binary<T: Real + Lane>(file: &mut LaneFile, slots: &Slots, mask: u32, op: fn(T, T, Round) -> T) {
+    fn binary<T: Real + Lane>(file: &mut LaneFile, slots: &Slots, warps: &[Active], op: fn(T, T, Round) -> T) {
         let round = round_of(slots.modifier);
-        each2(file, slots, mask, |a: T, b: T| op(a, b, round));
+        each2(file, slots, warps, |a: T, b: T| op(a, b, round));
     }
     Some(match opcode.op {
-        Op::Add => |file, slots, mask| binary::<T>(file, slots, mask, float::add),
-        Op::Sub => |file, slots, mask| binary::<T>(file, slots, mask, float::sub),
-        Op::Mul => |file, slots, mask| binary::<T>(file, slots, mask, float::mul),
-        Op::Div => |file, slots, mask| binary::<T>(file, slots, mask, float::div),
-        Op::Min => |file, slots, mask| each2(file, slots, mask, float::min::<T>),
-        Op::Max => |file, slots, mask| each2(file, slots, mask, float::max::<T>),
-        Op::Neg => |file, slots, mask| each1(file, slots, mask, T::negate),
-        Op::Abs => |file, slots, mask| each1(file, slots, mask, T::magnitude),
-        Op::Mad | Op::Fma => |file, slots, mask| {
+        Op::Add => |file, slots, warps| binary::<T>(file, slots, warps, float::add),
+        Op::Sub => |file, slots, warps| binary::<T>(file, slots, warps, float::sub),
+        Op::Mul => |file, slots, warps| binary::<T>(file, slots, warps, float::mul),
+        Op::Div => |file, slots, warps| binary::<T>(file, slots, warps, float::div),
+        Op::Min => |file, slots, warps| each2(file, slots, warps, float::min::<T>),
+        Op::Max => |file, slots, warps| each2(file, slots, warps, float::max::<T>),
+        Op::Neg => |file, slots, warps| each1(file, slots, warps, T::negate),
+        Op::Abs => |file, slots, warps| each1(file, slots, warps, T::magnitude),
+        Op::Mad | Op::Fma => |file, slots, warps| {
             let round = round_of(slots.modifier);
-            each3(file, slots, mask, |a: T, b: T, c: T| float::fma(a, b, c, round));
+            each3(file, slots, warps, |a: T, b: T, c: T| float::fma(a, b, c, round));
         },
-        Op::Sqrt => |file, slots, mask| {
+        Op::Sqrt => |file, slots, warps| {
             let round = round_of(slots.modifier);
-            each1(file, slots, mask, |a: T| float::sqrt(a, round));
+            each1(file, slots, warps, |a: T| float::sqrt(a, round));
         },
-        Op::Rcp => |file, slots, mask| {
+        Op::Rcp => |file, slots, warps| {
             let round = round_of(slots.modifier);
-            each1(file, slots, mask, |a: T| float::div(T::ONE, a, round));
+            each1(file, slots, warps, |a: T| float::div(T::ONE, a, round));
         },
         _ => return None,
     })
@@ -106,11 +106,11 @@ pub(super) fn round_of(code: u32) -> Round {
 }
 
 /// Portable `fma.rn.f32`.
-pub(super) fn fma32_portable(file: &mut LaneFile, slots: &Slots, mask: u32) {
-    map3(file, slots, mask, fused::fma32);
+pub(super) fn fma32_portable(file: &mut LaneFile, slots: &Slots, warps: &[Active]) {
+    map3(file, slots, warps, fused::fma32);
 }
 
 /// Portable `fma.rn.f64`.
-pub(super) fn fma64_portable(file: &mut LaneFile, slots: &Slots, mask: u32) {
-    each3(file, slots, mask, fused::fma64);
+pub(super) fn fma64_portable(file: &mut LaneFile, slots: &Slots, warps: &[Active]) {
+    each3(file, slots, warps, fused::fma64);
 }

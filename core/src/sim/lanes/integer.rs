@@ -1,6 +1,8 @@
 //! Integer, bit and 64-bit address arithmetic.
 
-use super::plane::{Lane, LaneFile, LaneOp, Slots, each1, each2, each3, each4, for_each_lane, map1, map2, map3};
+use super::plane::{
+    Active, Lane, LaneFile, LaneOp, Slots, each_warp, each1, each2, each3, each4, for_each_lane, map1, map2, map3,
+};
 use super::select::{op1, op2, op3, slow1, slow2, slow3};
 use crate::ir::{Flags, Op, Opcode, PrmtMode, Type};
 use crate::sim::arith::integer::{
@@ -162,12 +164,14 @@ fn high_s64(a: i64, b: i64) -> i64 {
     ((i128::from(a) * i128::from(b)) >> 64) as i64
 }
 
-fn bit_field_insert_32(file: &mut LaneFile, slots: &Slots, mask: u32) {
-    each4(file, slots, mask, |a: u32, b: u32, pos: u32, len: u32| bfi(u64::from(a), u64::from(b), pos, len, 32) as u32);
+fn bit_field_insert_32(file: &mut LaneFile, slots: &Slots, warps: &[Active]) {
+    each4(file, slots, warps, |a: u32, b: u32, pos: u32, len: u32| {
+        bfi(u64::from(a), u64::from(b), pos, len, 32) as u32
+    });
 }
 
-fn bit_field_insert_64(file: &mut LaneFile, slots: &Slots, mask: u32) {
-    each4(file, slots, mask, |a: u64, b: u64, pos: u32, len: u32| bfi(a, b, pos, len, 64));
+fn bit_field_insert_64(file: &mut LaneFile, slots: &Slots, warps: &[Active]) {
+    each4(file, slots, warps, |a: u64, b: u64, pos: u32, len: u32| bfi(a, b, pos, len, 64));
 }
 
 /// `.sat` on signed 32-bit integers clamps to their range.
@@ -248,32 +252,34 @@ carry_word!(u64, i64);
 
 /// A link of a carry chain: the result to `d`, the carry to predicate `e`, the carry in from predicate `f`. An opcode
 /// without a carry out has `e` at a predicate that nothing reads.
-fn carry<W: CarryWord, const CHAIN: u8, const CARRY_IN: bool>(file: &mut LaneFile, slots: &Slots, mask: u32) {
-    let carries = if CARRY_IN { file.predicates[file.at(slots.f)] ^ slots.flip } else { 0 };
-    let mut carry_out = 0;
-    for_each_lane(mask, |lane| {
-        let operand = |slot: u32| W::get(&file.planes, file.at(slot), lane);
-        let carry_in = u128::from((carries >> lane) & 1);
-        let (a, b) = (operand(slots.a), operand(slots.b));
-        let wide = if CHAIN == Chain::Add as u8 {
-            a.unsigned() + b.unsigned() + carry_in
-        } else if CHAIN == Chain::Sub as u8 {
-            a.unsigned().wrapping_sub(b.unsigned()).wrapping_sub(carry_in)
-        } else {
-            let part = if CHAIN == Chain::MadLow as u8 {
-                W::low(a.unsigned() * b.unsigned())
-            } else if CHAIN == Chain::MadHighUnsigned as u8 {
-                W::low((a.unsigned() * b.unsigned()) >> W::BITS)
+fn carry<W: CarryWord, const CHAIN: u8, const CARRY_IN: bool>(file: &mut LaneFile, slots: &Slots, warps: &[Active]) {
+    each_warp(file, warps, |file, mask| {
+        let carries = if CARRY_IN { file.predicates[file.at(slots.f)] ^ slots.flip } else { 0 };
+        let mut carry_out = 0;
+        for_each_lane(mask, |lane| {
+            let operand = |slot: u32| W::get(&file.planes, file.at(slot), lane);
+            let carry_in = u128::from((carries >> lane) & 1);
+            let (a, b) = (operand(slots.a), operand(slots.b));
+            let wide = if CHAIN == Chain::Add as u8 {
+                a.unsigned() + b.unsigned() + carry_in
+            } else if CHAIN == Chain::Sub as u8 {
+                a.unsigned().wrapping_sub(b.unsigned()).wrapping_sub(carry_in)
             } else {
-                W::low(((a.signed() * b.signed()) >> W::BITS) as u128)
+                let part = if CHAIN == Chain::MadLow as u8 {
+                    W::low(a.unsigned() * b.unsigned())
+                } else if CHAIN == Chain::MadHighUnsigned as u8 {
+                    W::low((a.unsigned() * b.unsigned()) >> W::BITS)
+                } else {
+                    W::low(((a.signed() * b.signed()) >> W::BITS) as u128)
+                };
+                part.unsigned() + operand(slots.c).unsigned() + carry_in
             };
-            part.unsigned() + operand(slots.c).unsigned() + carry_in
-        };
-        carry_out |= ((wide >> W::BITS) as u32 & 1) << lane;
-        let to = file.at(slots.d);
-        W::set(&mut file.planes, to, lane, W::low(wide));
+            carry_out |= ((wide >> W::BITS) as u32 & 1) << lane;
+            let to = file.at(slots.d);
+            W::set(&mut file.planes, to, lane, W::low(wide));
+        });
+        let out = file.at(slots.e);
+        let out = &mut file.predicates[out];
+        *out = (*out & !mask) | carry_out;
     });
-    let out = file.at(slots.e);
-    let out = &mut file.predicates[out];
-    *out = (*out & !mask) | carry_out;
 }

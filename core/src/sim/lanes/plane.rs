@@ -1,5 +1,6 @@
 //! Where registers live, and how lane types lie in it.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::sim::arith::half::F16;
@@ -18,14 +19,25 @@ pub struct LaneFile {
     pub planes: Vec<Plane>,
     /// Predicate registers, a bit for each lane.
     pub predicates: Vec<u32>,
-    /// Start of the frame that functions over lanes work in.
-    pub base: u32,
+    /// Start of the frame that a function over lanes works in.
+    base: u32,
 }
 
 impl LaneFile {
+    /// A file with these planes and as many predicates.
+    pub fn new(planes: Vec<Plane>) -> LaneFile {
+        LaneFile { predicates: vec![0; planes.len()], planes, base: 0 }
+    }
+
+    /// Makes it so long; what is new is zero.
+    pub fn resize(&mut self, size: usize) {
+        self.planes.resize(size, Plane::default());
+        self.predicates.resize(size, 0);
+    }
+
     /// The place of a slot of that frame.
     #[inline(always)]
-    pub fn at(&self, slot: u32) -> usize {
+    pub(super) fn at(&self, slot: u32) -> usize {
         place(slot, self.base)
     }
 }
@@ -59,8 +71,26 @@ pub struct Slots {
     pub modifier: u32,
 }
 
-/// One opcode over the lanes of a mask.
-pub type LaneOp = fn(&mut LaneFile, &Slots, mask: u32);
+/// The lanes of one warp that take part in an instruction.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Active {
+    /// Start of the warp's frame.
+    pub base: u32,
+    /// A bit for each lane.
+    pub mask: u32,
+}
+
+/// One opcode over the active lanes of some warps.
+pub type LaneOp = fn(&mut LaneFile, &Slots, &[Active]);
+
+/// Runs a function over lanes for one warp after the other, in its frame.
+#[inline(always)]
+pub(super) fn each_warp(file: &mut LaneFile, warps: &[Active], run: impl Fn(&mut LaneFile, u32)) {
+    for warp in warps {
+        file.base = warp.base;
+        run(file, warp.mask);
+    }
+}
 
 /// Lanes that are loaded, computed and stored together: two SSE2 or wasm vectors of 32 bits.
 pub(super) const CHUNK: usize = 8;
@@ -242,24 +272,26 @@ macro_rules! vector_map {
         pub fn $name<$($ty: Lane,)+ R: Lane>(
             file: &mut LaneFile,
             slots: &Slots,
-            mask: u32,
+            warps: &[Active],
             op: impl Fn($($ty),+) -> R + Copy,
         ) {
-            let d = file.at(slots.d);
-            $(let $arg = file.at(slots.$arg);)+
             let planes = file.planes.as_mut_slice();
-            // Two loops: most instructions run in all lanes, and blending costs half as much again.
-            if mask == !0 {
-                for chunk in 0..32 / CHUNK {
-                    $(let $arg = $ty::load(planes, $arg, chunk);)+
-                    R::store(planes, d, chunk, core::array::from_fn(|lane| op($($arg[lane]),+)));
-                }
-            } else {
-                for chunk in 0..32 / CHUNK {
-                    let part = mask >> (CHUNK * chunk) & ((1 << CHUNK) - 1);
-                    if part != 0 {
+            for &Active { base, mask } in warps {
+                let d = place(slots.d, base);
+                $(let $arg = place(slots.$arg, base);)+
+                // Two loops: most instructions run in all lanes, and blending costs half as much again.
+                if mask == !0 {
+                    for chunk in 0..32 / CHUNK {
                         $(let $arg = $ty::load(planes, $arg, chunk);)+
-                        R::blend(planes, d, chunk, core::array::from_fn(|lane| op($($arg[lane]),+)), part);
+                        R::store(planes, d, chunk, core::array::from_fn(|lane| op($($arg[lane]),+)));
+                    }
+                } else {
+                    for chunk in 0..32 / CHUNK {
+                        let part = mask >> (CHUNK * chunk) & ((1 << CHUNK) - 1);
+                        if part != 0 {
+                            $(let $arg = $ty::load(planes, $arg, chunk);)+
+                            R::blend(planes, d, chunk, core::array::from_fn(|lane| op($($arg[lane]),+)), part);
+                        }
                     }
                 }
             }
@@ -268,15 +300,15 @@ macro_rules! vector_map {
 }
 
 vector_map!(
-    /// `d = op(a)` in the lanes of the mask, as vectors.
+    /// `d = op(a)` in the active lanes, as vectors.
     map1, a: A
 );
 vector_map!(
-    /// `d = op(a, b)` in the lanes of the mask, as vectors.
+    /// `d = op(a, b)` in the active lanes, as vectors.
     map2, a: A, b: B
 );
 vector_map!(
-    /// `d = op(a, b, c)` in the lanes of the mask, as vectors.
+    /// `d = op(a, b, c)` in the active lanes, as vectors.
     map3, a: A, b: B, c: C
 );
 
@@ -287,13 +319,15 @@ macro_rules! scalar_map {
         pub fn $name<$($ty: Lane,)+ R: Lane>(
             file: &mut LaneFile,
             slots: &Slots,
-            mask: u32,
+            warps: &[Active],
             op: impl Fn($($ty),+) -> R,
         ) {
-            let d = file.at(slots.d);
-            $(let $arg = file.at(slots.$arg);)+
             let planes = file.planes.as_mut_slice();
-            for_each_lane(mask, |lane| R::set(planes, d, lane, op($($ty::get(planes, $arg, lane)),+)));
+            for &Active { base, mask } in warps {
+                let d = place(slots.d, base);
+                $(let $arg = place(slots.$arg, base);)+
+                for_each_lane(mask, |lane| R::set(planes, d, lane, op($($ty::get(planes, $arg, lane)),+)));
+            }
         }
     };
 }

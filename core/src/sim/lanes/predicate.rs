@@ -3,7 +3,7 @@
 // `a < b || a > b` is the ordered `ne`: unlike `a != b` it is false where one of them is NaN.
 #![allow(clippy::double_comparisons)]
 
-use super::plane::{Lane, LaneFile, LaneOp, Slots, compare, map1};
+use super::plane::{Active, Lane, LaneFile, LaneOp, Slots, compare, each_warp, map1, place};
 use crate::ir::{Cmp, Combine, Op, Opcode, Type};
 use crate::sim::arith::float::Real;
 use crate::sim::arith::half::F16;
@@ -29,10 +29,12 @@ const NEGATED: u32 = 2;
 
 macro_rules! test {
     ($ty:ty, $test:expr) => {{
-        fn run(file: &mut LaneFile, slots: &Slots, mask: u32) {
+        fn run(file: &mut LaneFile, slots: &Slots, warps: &[Active]) {
             let (a, b) = if slots.modifier & SWAPPED == 0 { (slots.a, slots.b) } else { (slots.b, slots.a) };
-            let bits = compare::<$ty>(file, a, b, $test);
-            write(file, slots.d, mask, if slots.modifier & NEGATED == 0 { bits } else { !bits });
+            each_warp(file, warps, |file, mask| {
+                let bits = compare::<$ty>(file, a, b, $test);
+                write(file, slots.d, mask, if slots.modifier & NEGATED == 0 { bits } else { !bits });
+            });
         }
         run as LaneOp
     }};
@@ -107,11 +109,13 @@ pub(super) fn select_setp(opcode: Opcode) -> Option<(LaneOp, u32)> {
 pub fn combine(combine: Option<Combine>) -> LaneOp {
     macro_rules! with {
         ($op:expr) => {{
-            fn run(file: &mut LaneFile, slots: &Slots, mask: u32) {
-                let (test, other) = (file.predicates[file.at(slots.a)], condition(file, slots));
-                let op: fn(u32, u32) -> u32 = $op;
-                write(file, slots.e, mask, op(!test, other));
-                write(file, slots.d, mask, op(test, other));
+            fn run(file: &mut LaneFile, slots: &Slots, warps: &[Active]) {
+                each_warp(file, warps, |file, mask| {
+                    let (test, other) = (file.predicates[file.at(slots.a)], condition(file, slots));
+                    let op: fn(u32, u32) -> u32 = $op;
+                    write(file, slots.e, mask, op(!test, other));
+                    write(file, slots.d, mask, op(test, other));
+                });
             }
             run as LaneOp
         }};
@@ -128,10 +132,12 @@ pub fn combine(combine: Option<Combine>) -> LaneOp {
 pub(super) fn select_logic(opcode: Opcode) -> Option<LaneOp> {
     macro_rules! logic {
         ($op:expr) => {{
-            fn run(file: &mut LaneFile, slots: &Slots, mask: u32) {
-                let (a, b) = (file.predicates[file.at(slots.a)], file.predicates[file.at(slots.b)]);
-                let op: fn(u32, u32) -> u32 = $op;
-                write(file, slots.d, mask, op(a, b));
+            fn run(file: &mut LaneFile, slots: &Slots, warps: &[Active]) {
+                each_warp(file, warps, |file, mask| {
+                    let (a, b) = (file.predicates[file.at(slots.a)], file.predicates[file.at(slots.b)]);
+                    let op: fn(u32, u32) -> u32 = $op;
+                    write(file, slots.d, mask, op(a, b));
+                });
             }
             run as LaneOp
         }};
@@ -148,12 +154,14 @@ pub(super) fn select_logic(opcode: Opcode) -> Option<LaneOp> {
 
 /// `selp`.
 pub(super) fn select_selp(opcode: Opcode) -> Option<LaneOp> {
-    fn run<T: Lane>(file: &mut LaneFile, slots: &Slots, mask: u32) {
-        let choice = condition(file, slots);
-        // Where the destination is one of the operands, the lanes that keep it are left alone.
-        for (from, mask) in [(slots.a, mask & choice), (slots.b, mask & !choice)] {
-            if from != slots.d && mask != 0 {
-                map1::<T, T>(file, &Slots { a: from, ..*slots }, mask, |value| value);
+    fn run<T: Lane>(file: &mut LaneFile, slots: &Slots, warps: &[Active]) {
+        for &Active { base, mask } in warps {
+            let choice = file.predicates[place(slots.f, base)] ^ slots.flip;
+            // Where the destination is one of the operands, the lanes that keep it are left alone.
+            for (from, mask) in [(slots.a, mask & choice), (slots.b, mask & !choice)] {
+                if from != slots.d && mask != 0 {
+                    map1::<T, T>(file, &Slots { a: from, ..*slots }, &[Active { base, mask }], |value| value);
+                }
             }
         }
     }

@@ -10,8 +10,12 @@ pub use super::convert::{canonicalize, copy, extend, flush, narrow, pack, satura
 /// One function over vectors of lanes.
 macro_rules! op1 {
     ($a:ty => $r:ty, $op:expr) => {{
-        fn run(file: &mut $crate::sim::lanes::LaneFile, slots: &$crate::sim::lanes::Slots, mask: u32) {
-            map1::<$a, $r>(file, slots, mask, $op);
+        fn run(
+            file: &mut $crate::sim::lanes::LaneFile,
+            slots: &$crate::sim::lanes::Slots,
+            warps: &[$crate::sim::lanes::Active],
+        ) {
+            map1::<$a, $r>(file, slots, warps, $op);
         }
         run as $crate::sim::lanes::LaneOp
     }};
@@ -19,8 +23,12 @@ macro_rules! op1 {
 
 macro_rules! op2 {
     ($a:ty, $b:ty => $r:ty, $op:expr) => {{
-        fn run(file: &mut $crate::sim::lanes::LaneFile, slots: &$crate::sim::lanes::Slots, mask: u32) {
-            map2::<$a, $b, $r>(file, slots, mask, $op);
+        fn run(
+            file: &mut $crate::sim::lanes::LaneFile,
+            slots: &$crate::sim::lanes::Slots,
+            warps: &[$crate::sim::lanes::Active],
+        ) {
+            map2::<$a, $b, $r>(file, slots, warps, $op);
         }
         run as $crate::sim::lanes::LaneOp
     }};
@@ -28,8 +36,12 @@ macro_rules! op2 {
 
 macro_rules! op3 {
     ($a:ty, $b:ty, $c:ty => $r:ty, $op:expr) => {{
-        fn run(file: &mut $crate::sim::lanes::LaneFile, slots: &$crate::sim::lanes::Slots, mask: u32) {
-            map3::<$a, $b, $c, $r>(file, slots, mask, $op);
+        fn run(
+            file: &mut $crate::sim::lanes::LaneFile,
+            slots: &$crate::sim::lanes::Slots,
+            warps: &[$crate::sim::lanes::Active],
+        ) {
+            map3::<$a, $b, $c, $r>(file, slots, warps, $op);
         }
         run as $crate::sim::lanes::LaneOp
     }};
@@ -38,8 +50,12 @@ macro_rules! op3 {
 /// The same, lane by lane.
 macro_rules! slow1 {
     ($a:ty => $r:ty, $op:expr) => {{
-        fn run(file: &mut $crate::sim::lanes::LaneFile, slots: &$crate::sim::lanes::Slots, mask: u32) {
-            each1::<$a, $r>(file, slots, mask, $op);
+        fn run(
+            file: &mut $crate::sim::lanes::LaneFile,
+            slots: &$crate::sim::lanes::Slots,
+            warps: &[$crate::sim::lanes::Active],
+        ) {
+            each1::<$a, $r>(file, slots, warps, $op);
         }
         run as $crate::sim::lanes::LaneOp
     }};
@@ -47,8 +63,12 @@ macro_rules! slow1 {
 
 macro_rules! slow2 {
     ($a:ty, $b:ty => $r:ty, $op:expr) => {{
-        fn run(file: &mut $crate::sim::lanes::LaneFile, slots: &$crate::sim::lanes::Slots, mask: u32) {
-            each2::<$a, $b, $r>(file, slots, mask, $op);
+        fn run(
+            file: &mut $crate::sim::lanes::LaneFile,
+            slots: &$crate::sim::lanes::Slots,
+            warps: &[$crate::sim::lanes::Active],
+        ) {
+            each2::<$a, $b, $r>(file, slots, warps, $op);
         }
         run as $crate::sim::lanes::LaneOp
     }};
@@ -56,8 +76,12 @@ macro_rules! slow2 {
 
 macro_rules! slow3 {
     ($a:ty, $b:ty, $c:ty => $r:ty, $op:expr) => {{
-        fn run(file: &mut $crate::sim::lanes::LaneFile, slots: &$crate::sim::lanes::Slots, mask: u32) {
-            each3::<$a, $b, $c, $r>(file, slots, mask, $op);
+        fn run(
+            file: &mut $crate::sim::lanes::LaneFile,
+            slots: &$crate::sim::lanes::Slots,
+            warps: &[$crate::sim::lanes::Active],
+        ) {
+            each3::<$a, $b, $c, $r>(file, slots, warps, $op);
         }
         run as $crate::sim::lanes::LaneOp
     }};

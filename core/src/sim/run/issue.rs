@@ -1,19 +1,12 @@
 //! The scheduler, and what happens when a warp issues.
 
-use core::ops::Range;
-
-use super::effect::{draw, work};
 use super::{CAUSE_BITS, Front, NEVER, Simulation};
-use crate::sim::decode::{DecodedInst, Kind, NO_MORE, Program, Timing, UNGUARDED};
+use crate::sim::decode::{Kind, NO_MORE, Program, Timing, UNGUARDED};
 use crate::sim::error::SimError;
 use crate::sim::reconvergence::Reconvergence;
 use crate::sim::statistics::IdleCause;
-use crate::sim::together::{self, FrameBase};
+use crate::sim::together::FrameBase;
 use crate::sim::watch::Watcher;
-
-/// Instructions whose work is done ahead at a time: enough that registers stay near, few enough that a loop without end
-/// is noticed.
-const MOST_AHEAD: u32 = 256;
 
 impl<R: Reconvergence> Simulation<R> {
     /// The next warp in turn that may issue; time goes on to when the first one may.
@@ -57,147 +50,30 @@ impl<R: Reconvergence> Simulation<R> {
     pub(super) fn issue(&mut self, slot: usize, watcher: &mut impl Watcher) -> Result<(), SimError> {
         self.issued += 1;
         self.turn = if slot + 1 == self.fronts.len() { 0 } else { slot + 1 };
+        if self.fronts[slot].is_undone() {
+            self.work_ahead(slot, watcher);
+        }
         let front = self.fronts[slot];
         let timing = self.program.timings[front.pc as usize];
-        let stays = timing.kind.stays_in_the_warp();
         if front.is_undone() {
-            if stays {
-                self.work_ahead(slot, front, watcher);
-            } else {
-                let Some(target) = self.common_target(front, front.pc) else {
-                    return self.issue_alone(slot, front, &timing, watcher);
-                };
-                self.count_branch(slot, front, front.pc, target, watcher);
-                self.fronts[slot].done_to = target;
-                self.go_on(slot, &timing, target);
-                return Ok(());
-            }
-        } else if !stays {
-            let target = self.ways[slot].pop_front().unwrap_or(front.pc + 1);
-            self.fronts[slot].branches -= 1;
-            self.go_on(slot, &timing, target);
-            return Ok(());
+            return self.issue_alone(slot, front, &timing, watcher);
         }
-        self.finish(slot, &timing, u64::from(timing.issue), u64::from(timing.latency), IdleCause::Arithmetic);
+        if timing.kind.stays_in_the_warp() {
+            self.finish(slot, &timing, u64::from(timing.issue), u64::from(timing.latency), IdleCause::Arithmetic);
+        } else {
+            self.go_on(slot, &timing);
+        }
         Ok(())
     }
 
-    /// Does the work of the next instructions that stay in the warp, and of branches between them that all running lanes
-    /// take alike.
-    pub(super) fn work_ahead(&mut self, slot: usize, front: Front, watcher: &mut impl Watcher) {
-        let program = self.program.clone();
-        let mut pc = front.pc;
-        let mut done = 0;
-        loop {
-            let end = program.leaves_at[pc as usize];
-            self.work_straight(slot, front, &program, pc..end, watcher);
-            done += end - pc;
-            pc = end;
-            if done >= MOST_AHEAD {
-                break;
-            }
-            let Some(target) = self.common_target(front, pc) else { break };
-            self.count_branch(slot, front, pc, target, watcher);
-            self.ways[slot].push_back(target);
-            done += 1;
-            pc = target;
-        }
-        let branches = self.ways[slot].len() as u32;
-        (self.fronts[slot].done_to, self.fronts[slot].branches) = (pc, branches);
-    }
-
-    /// Does the work of instructions one after the other that stay in the warp.
+    /// Ends a branch whose target is known: time, and when the warp may issue again.
     #[inline(always)]
-    fn work_straight(
-        &mut self,
-        slot: usize,
-        front: Front,
-        program: &Program,
-        range: Range<u32>,
-        watcher: &mut impl Watcher,
-    ) {
-        let frame = FrameBase(front.base);
-        self.file.base = front.base;
-        let running = front.running.count_ones() as usize;
-        for (at, inst) in program.insts[..range.end as usize].iter().enumerate().skip(range.start as usize) {
-            let (pc, mut mask, mut active) = (at as u32, front.running, running);
-            if inst.guard != UNGUARDED {
-                mask &= self.file.predicates[frame.at(inst.guard) as usize] ^ inst.guard_flip;
-                active = mask.count_ones() as usize;
-            }
-            self.statistics.insts[at].occupancy[active] += 1;
-            watcher.issued(slot, pc, mask);
-            if mask != 0 {
-                if inst.kind == Kind::Lanes {
-                    (inst.run)(&mut self.file, &inst.slots, mask);
-                } else {
-                    self.work(slot, inst, frame, mask);
-                }
-                watcher.wrote(program, pc, mask, &self.file, frame);
-            }
-        }
-    }
-
-    /// Does the work of an instruction that stays in the warp but is not one function over lanes.
-    #[inline(never)]
-    fn work(&mut self, slot: usize, inst: &DecodedInst, frame: FrameBase, mask: u32) {
-        let program = &*self.program;
-        match inst.kind {
-            Kind::Steps => {
-                for step in &program.steps[inst.side as usize] {
-                    (step.run)(&mut self.file, &step.slots, mask);
-                }
-            }
-            Kind::Warp => {
-                let site = &program.warp_sites[inst.side as usize];
-                together::run(site, &mut self.file, frame, mask, self.bound.warp);
-            }
-            Kind::Draw => {
-                let site = &program.draws[inst.side as usize];
-                if let Some(warp) = &mut self.warps[slot] {
-                    let block = self.blocks[warp.block].as_ref().map_or(0, |block| block.number);
-                    draw(site, &self.bound, block, warp, &mut self.file, frame, mask);
-                }
-            }
-            Kind::Work => work(&program.works[inst.side as usize], &mut self.file, frame, mask),
-            _ => {}
-        }
-    }
-
-    /// Where all running lanes go, if the instruction is a branch that leads them to one place where nobody waits for them:
-    /// the reconvergence stack need not hear of it.
-    #[inline(always)]
-    fn common_target(&self, front: Front, pc: u32) -> Option<u32> {
-        let inst = &self.program.insts[pc as usize];
-        let target = match inst.kind {
-            Kind::Branch => inst.slots.a,
-            Kind::BranchIf => {
-                let condition = self.file.predicates[FrameBase(front.base).at(inst.slots.f) as usize] ^ inst.slots.flip;
-                match front.running & condition {
-                    0 => inst.slots.b,
-                    all if all == front.running => inst.slots.a,
-                    _ => return None,
-                }
-            }
-            _ => return None,
-        };
-        (target != front.join && inst.guard == UNGUARDED).then_some(target)
-    }
-
-    /// Counts such a branch.
-    #[inline(always)]
-    fn count_branch(&mut self, slot: usize, front: Front, pc: u32, target: u32, watcher: &mut impl Watcher) {
-        self.statistics.insts[pc as usize].occupancy[front.running.count_ones() as usize] += 1;
-        watcher.issued(slot, pc, front.running);
-        watcher.moved(slot, pc, target, front.running);
-    }
-
-    /// Ends such a branch: time, and when the warp may issue again.
-    #[inline(always)]
-    fn go_on(&mut self, slot: usize, timing: &Timing, target: u32) {
+    fn go_on(&mut self, slot: usize, timing: &Timing) {
         self.pass_time(self.fronts[slot].pc, u64::from(timing.issue));
         let front = &mut self.fronts[slot];
-        front.pc = target;
+        front.pc = self.ways[slot].pop_front().unwrap_or(front.pc + 1);
+        front.branches -= 1;
+        front.calm = front.calm.saturating_sub(1);
         front.ready = ready_at(*front, self.cycle, &self.program, &self.clocks);
     }
 
@@ -295,6 +171,7 @@ impl<R: Reconvergence> Simulation<R> {
             front.done_to += 1;
         }
         front.pc += 1;
+        front.calm = front.calm.saturating_sub(1);
         front.ready = ready_at(*front, self.cycle, &self.program, &self.clocks);
     }
 
@@ -310,8 +187,16 @@ impl<R: Reconvergence> Simulation<R> {
         let (ready, pc) = (self.cycle << CAUSE_BITS, top.pc);
         // A return sets a clock of its caller, one cycle ahead.
         let settled = self.fronts[slot].settled.max(self.cycle + 1);
-        self.fronts[slot] =
-            Front { ready, pc, done_to: pc, branches: 0, base: frame.base, running: top.mask, join: top.join, settled };
+        self.fronts[slot] = Front {
+            ready,
+            pc,
+            done_to: pc,
+            base: frame.base,
+            running: top.mask,
+            join: top.join,
+            settled,
+            ..Front::NONE
+        };
     }
 }
 

@@ -17,6 +17,7 @@
 //! Bounds: fuel counts issued warp instructions; calls nest [`CALL_DEPTH_LIMIT`](super::CALL_DEPTH_LIMIT) deep; memory,
 //! threads and program size are limited where the launch is bound and the program decoded.
 
+mod ahead;
 mod barrier;
 mod call;
 mod control;
@@ -125,12 +126,26 @@ struct Front {
     join: u32,
     /// The cycle in which all results so far are there.
     settled: u64,
+    /// How many of the instructions whose work is done go on calmly from [`Front::pc`], branches included; at least.
+    calm: u32,
+    /// The longest latency of these, in cycles.
+    latency: u32,
 }
 
 impl Front {
     /// Of a slot without a warp.
-    const NONE: Front =
-        Front { ready: NEVER, pc: 0, done_to: 0, branches: 0, base: 0, running: 0, join: 0, settled: 0 };
+    const NONE: Front = Front {
+        ready: NEVER,
+        pc: 0,
+        done_to: 0,
+        branches: 0,
+        base: 0,
+        running: 0,
+        join: 0,
+        settled: 0,
+        calm: 0,
+        latency: 0,
+    };
 
     /// Is the work of the next instruction still to be done?
     fn is_undone(&self) -> bool {
@@ -178,6 +193,8 @@ pub struct Simulation<R: Reconvergence = SimtStack> {
     warps_launched: u64,
     statistics: Statistics,
     resident_shared: u32,
+    /// The planes of the largest frame.
+    frame_planes: u32,
 }
 
 impl<R: Reconvergence> Simulation<R> {
@@ -212,10 +229,11 @@ impl<R: Reconvergence> Simulation<R> {
         };
         // The constants, and then the frames; predicates and clocks of one frame have the same base as its planes.
         let shared = program.constants.len();
-        let file = LaneFile { planes: program.constants.clone(), predicates: vec![0; shared], base: 0 };
+        let file = LaneFile::new(program.constants.clone());
         let mut simulation = Simulation {
             statistics: Statistics::new(program.insts.len()),
             free_frames: vec![Vec::new(); program.funcs.len()],
+            frame_planes: program.funcs.iter().map(|func| func.planes).max().unwrap_or(0).max(1),
             program: Rc::new(program),
             machine,
             bound,

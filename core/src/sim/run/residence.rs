@@ -83,8 +83,7 @@ impl<R: Reconvergence> Simulation<R> {
             }
             None => {
                 let base = self.file.planes.len();
-                self.file.planes.resize(base + size, Plane::default());
-                self.file.predicates.resize(base + size, 0);
+                self.file.resize(base + size);
                 self.clocks.resize(base + size, 0);
                 base as u32
             }

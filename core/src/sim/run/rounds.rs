@@ -5,7 +5,7 @@
 //! warp      a b c d   a b c d   a b c  d    ─▶     all three instructions further; a is next
 //! ```
 //!
-//! Sound under these conditions, checked for each warp in turn: the next instructions stay in the warp and issue in one
+//! Sound under these conditions, checked for each warp in turn: the next instructions have done their work and issue in one
 //! cycle, so that nothing changes the order; all results so far are there, so that nothing waits for them; the latencies of
 //! the instructions themselves are no longer than a round, so that each result is there when its warp's turn comes again;
 //! and no other warp becomes ready before the last round ends. What remains to be done is what the last instruction of
@@ -28,20 +28,19 @@ impl<R: Reconvergence> Simulation<R> {
     /// Issues as many whole rounds of at most `budget` instructions as can be counted at once, from slot 0 on. False if
     /// there are none.
     pub(super) fn skip_rounds(&mut self, budget: u64, watcher: &mut impl Watcher) -> bool {
-        let Some((rounds, warps)) = self.countable_rounds(budget) else { return false };
+        if budget < WORTHWHILE {
+            return false;
+        }
+        let Some((rounds, warps)) = self.countable_rounds(budget, watcher) else { return false };
         let (start, mut in_turn) = (self.cycle, 0);
         for slot in 0..self.fronts.len() {
-            let front = self.fronts[slot];
-            if front.ready >> CAUSE_BITS > start + in_turn {
+            if self.fronts[slot].ready >> CAUSE_BITS > start + in_turn {
                 continue;
             }
-            if front.is_undone() {
-                self.work_ahead(slot, front, watcher);
-            }
-            let front = &mut self.fronts[slot];
-            front.pc += rounds as u32;
-            let last = &self.program.timings[front.pc as usize - 1];
+            let last = self.walk(slot, rounds as u32);
+            let last = &self.program.timings[last as usize];
             let issued = start + (rounds - 1) * warps + in_turn;
+            let front = &mut self.fronts[slot];
             front.settled = issued + u64::from(last.latency);
             let ready = front.settled << CAUSE_BITS | IdleCause::Arithmetic as u64;
             self.clocks[(front.base + last.done) as usize] = ready;
@@ -59,22 +58,25 @@ impl<R: Reconvergence> Simulation<R> {
         true
     }
 
-    /// How many rounds can be counted at once, and how many warps take part.
-    fn countable_rounds(&self, budget: u64) -> Option<(u64, u64)> {
+    /// How many rounds can be counted at once, and how many warps take part. Their work is done if it was not.
+    fn countable_rounds(&mut self, budget: u64, watcher: &mut impl Watcher) -> Option<(u64, u64)> {
         let (mut warps, mut rounds, mut latency, mut others) = (0, u64::MAX, 0, u64::MAX);
-        for front in &self.fronts {
+        for slot in 0..self.fronts.len() {
             let turn = self.cycle + warps;
-            let ready = front.ready >> CAUSE_BITS;
+            let ready = self.fronts[slot].ready >> CAUSE_BITS;
             if ready > turn {
                 others = others.min(ready);
                 continue;
             }
-            let calm = self.program.calm[front.pc as usize];
-            rounds = rounds.min(u64::from(calm.end - front.pc));
-            if rounds < WORTHWHILE || front.settled > turn {
+            if self.fronts[slot].settled > turn {
                 return None;
             }
-            latency = latency.max(u64::from(calm.latency));
+            let (calm, slowest) = self.calm_ahead(slot, watcher);
+            rounds = rounds.min(u64::from(calm));
+            if rounds < WORTHWHILE {
+                return None;
+            }
+            latency = latency.max(u64::from(slowest));
             warps += 1;
         }
         if warps == 0 || latency > warps {
@@ -82,5 +84,42 @@ impl<R: Reconvergence> Simulation<R> {
         }
         let rounds = rounds.min((others - self.cycle) / warps).min(budget / warps);
         (rounds >= WORTHWHILE).then_some((rounds, warps))
+    }
+
+    /// How many of a warp's next instructions are done and go on calmly, and the longest latency of them.
+    fn calm_ahead(&mut self, slot: usize, watcher: &mut impl Watcher) -> (u32, u32) {
+        if self.fronts[slot].is_undone() {
+            self.work_ahead(slot, watcher);
+        }
+        let front = &mut self.fronts[slot];
+        if front.calm == 0 && !front.is_undone() {
+            // What is not calm lies behind.
+            let stretch = self.program.calm[front.pc as usize];
+            (front.calm, front.latency) = (stretch.end - front.pc, u32::from(stretch.latency));
+        }
+        (front.calm, front.latency)
+    }
+
+    /// Goes on by so many instructions, and says which was the last.
+    fn walk(&mut self, slot: usize, count: u32) -> u32 {
+        let front = &mut self.fronts[slot];
+        front.calm -= count;
+        let (mut last, mut left) = (front.pc, count);
+        loop {
+            let straight = left.min(self.program.leaves_at[front.pc as usize] - front.pc);
+            if straight > 0 {
+                last = front.pc + straight - 1;
+            }
+            front.pc += straight;
+            left -= straight;
+            if left == 0 {
+                return last;
+            }
+            let Some(target) = self.ways[slot].pop_front() else { return last };
+            last = front.pc;
+            front.pc = target;
+            front.branches -= 1;
+            left -= 1;
+        }
     }
 }
