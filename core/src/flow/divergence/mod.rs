@@ -22,19 +22,26 @@
 //! be what can be reached from `b` before `m`. At `m` a register holds what it held at `b`, unless the region wrote
 //! it; then either a join at `m` says so, or the value's definition dominates `m` from inside the region. Such a
 //! definition dominates `b` too (otherwise it would post-dominate `b` sooner than `m`), which means a cycle, and
-//! its uses that are reached from `m` before it runs again are the temporal ones: all outside the region, and in
-//! irreducible graphs some inside. Lanes in the region part no further than other divergent branches make them. Joins inside the region which two ways from `b` reach are counted as divergent as well, for machines that
-//! let lanes meet earlier.
+//! its uses that are reached from `m` before it runs again are the temporal ones: all outside the region, and where `m`
+//! is in a cycle with the region some inside. Lanes in the region part no further than other divergent branches make
+//! them. Joins inside the region which two ways from `b` reach are counted as divergent as well, for machines that let
+//! lanes meet earlier.
 //!
-//! Bounds: each value and branch becomes divergent at most once; a divergent branch costs its region and the uses of
-//! what is defined there. That is blocks times the depth of nested divergence in structured programs, and blocks times
-//! divergent branches at worst.
+//! Bounds: each value and branch becomes divergent at most once. The regions together cost what their union is large
+//! (`cover`); joins are looked for until no more can follow (`region`), values of a loop that all its exits leave for
+//! one block are looked at once (`leaving`). What else must be walked is paid from an allowance that is linear in the
+//! graph (`parting`). Where that is used up, which takes a large tangle of gotos, all joins of a region count as
+//! divergent, and so do uses of what is written in its cycles. So the whole is linear, up to a logarithm, in
+//! instructions, value names and the levels of loops that edges leave.
 //!
 //! Source: B. Coutinho, D. Sampaio, F. Pereira, W. Meira, Divergence analysis and optimizations, PACT 2011; the region
 //! walk follows J. Rosemann, S. Moll, S. Hack, An abstract interpretation for SPMD divergence on reducible control flow
 //! graphs, POPL 2021.
 
+mod cover;
 mod explanation;
+mod leaving;
+mod parting;
 mod propagation;
 mod region;
 mod sources;

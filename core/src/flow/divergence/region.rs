@@ -1,96 +1,249 @@
-//! Where lanes that part at a branch may be before they meet again, and which joins see them come different ways.
+//! Where lanes that part at a branch may be before they meet again, and which blocks see them come different ways.
+//!
+//! ```text
+//! b: br p, x, y     x -> j     y -> j, y -> m     j -> m        region { x y j }, joins { j }: on disjoint ways from b
+//! ```
+//!
+//! Each block of the region is labelled with the way on which the branch reaches it: the branch's successor where the
+//! way begins, or the last block where two ways came together. A block is a *join* when edges from different ways enter
+//! it, edges from blocks that are only reached through it left aside. Labels are the children of the branch in the
+//! dominator tree of what it reaches, with what is below each. They are recomputed from the labels before a block until
+//! none changes; blocks are taken in reverse postorder, so that outside cycles once is enough.
+//!
+//! A walk may stop early when all that is left to see is on one way and no edge from there enters another: no join can
+//! follow. What it may inspect is limited: [`FREE_STEPS`] for each branch, and beyond that what is left of an allowance
+//! that all branches share.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
+use fixedbitset::FixedBitSet;
 
-use crate::graph::{Cfg, PostDominators};
+use crate::graph::Cfg;
 use crate::ir::Block;
+
+/// Edges that each branch's walk may inspect without touching the allowance.
+const FREE_STEPS: usize = 64;
+
+/// How far a walk went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Extent {
+    /// It saw the whole region.
+    Whole,
+    /// It saw all joins.
+    Joins,
+    /// The allowance is used up; nothing is known.
+    Exhausted,
+}
+
+/// What a walk starts from.
+#[derive(Clone, Copy)]
+pub(super) struct Walk {
+    /// The branch.
+    pub(super) branch: Block,
+    /// Where its lanes meet again.
+    pub(super) meeting: Option<Block>,
+    /// May the walk stop once it has seen all joins?
+    pub(super) may_stop: bool,
+    /// The region has no block before this place in the reverse postorder.
+    pub(super) floor: Option<usize>,
+}
 
 /// The region of one branch at a time; its tables serve for all.
 pub(super) struct Regions<'a> {
     cfg: &'a Cfg,
-    post_dominators: &'a PostDominators,
-    /// The way on which a block is reached: the branch's successor where it began, or the last block where two ways came
-    /// together.
+    /// Edges that walks may still inspect beyond their free ones.
+    pub(super) allowance: usize,
     labels: Vec<PackedOption<Block>>,
+    joined: FixedBitSet,
     region: Vec<Block>,
-    joins: Vec<Block>,
-    pending: BTreeSet<(usize, Block)>,
+    /// Blocks whose label is to be computed, by their place in the reverse postorder.
+    pending: BinaryHeap<Reverse<usize>>,
+    is_pending: FixedBitSet,
+    open: OpenEdges,
 }
 
 impl<'a> Regions<'a> {
-    pub(super) fn new(cfg: &'a Cfg, post_dominators: &'a PostDominators) -> Regions<'a> {
+    pub(super) fn new(cfg: &'a Cfg, allowance: usize) -> Regions<'a> {
+        let blocks = cfg.block_count();
         Regions {
             cfg,
-            post_dominators,
-            labels: vec![None.into(); cfg.block_count()],
+            allowance,
+            labels: vec![None.into(); blocks],
+            joined: FixedBitSet::with_capacity(blocks),
             region: Vec::new(),
-            joins: Vec::new(),
-            pending: BTreeSet::new(),
+            pending: BinaryHeap::new(),
+            is_pending: FixedBitSet::with_capacity(blocks),
+            open: OpenEdges { of: vec![0; blocks], counted: vec![0; blocks], on_way: vec![0; blocks], total: 0 },
         }
     }
 
-    /// Walks from a branch to its immediate post-dominator. Blocks are taken in reverse postorder, so that outside
-    /// cycles all ways into a block are known when the block is.
-    pub(super) fn walk(&mut self, branch: Block) {
-        for block in self.region.drain(..) {
-            self.labels[block.index()] = None.into();
-        }
-        self.joins.clear();
-        let meeting = self.post_dominators.immediate_post_dominator(branch);
-        let cfg = self.cfg;
-        for &next in cfg.successors(branch) {
-            self.arrive(next, next, meeting);
-        }
-        while let Some((_, block)) = self.pending.pop_first() {
-            let label = self.labels[block.index()].expand().unwrap_or(block);
-            for &next in cfg.successors(block) {
-                self.arrive(next, label, meeting);
+    /// Walks from a branch to the meeting point. A join that `is_settled` need not be known better.
+    pub(super) fn walk(&mut self, walk: Walk, is_settled: impl Fn(Block) -> bool) -> Extent {
+        self.clear();
+        let mut free = FREE_STEPS;
+        self.queue_successors(walk.branch, walk.meeting);
+        while let Some(Reverse(place)) = self.pending.pop() {
+            let block = self.cfg.reverse_postorder()[place];
+            self.is_pending.set(block.index(), false);
+            let steps = self.cfg.predecessors(block).len() + self.cfg.successors(block).len() + 1;
+            let paid = steps.saturating_sub(free);
+            free -= steps - paid;
+            if paid > self.allowance {
+                self.allowance = 0;
+                self.pending.clear();
+                self.is_pending.clear();
+                return Extent::Exhausted;
             }
-        }
-        self.joins.extend(meeting);
-        self.joins.sort_unstable();
-        self.joins.dedup();
-    }
+            self.allowance -= paid;
 
-    fn arrive(&mut self, block: Block, label: Block, meeting: Option<Block>) {
-        if Some(block) == meeting {
-            return;
-        }
-        match self.labels[block.index()].expand() {
-            None => {
-                self.labels[block.index()] = label.into();
+            let known = self.labels[block.index()].expand();
+            let (label, is_join) = self.way_to(block, walk.branch);
+            self.labels[block.index()] = label.into();
+            self.joined.set(block.index(), is_join);
+            if known.is_none() {
                 self.region.push(block);
             }
-            Some(known) if known == label || known == block => {
-                if known != label {
-                    self.joins.push(block);
+            if walk.may_stop {
+                if known.is_none() {
+                    self.open.of[block.index()] = self.edges_from_elsewhere(block, walk);
                 }
-                return;
+                self.account(block, known, &is_settled);
+                if known.is_none() && self.pending.is_empty() && self.open.all_are_on(label) {
+                    return Extent::Joins;
+                }
+                if known.is_none() && block != walk.branch {
+                    self.close_edges(block, walk, &is_settled);
+                }
             }
-            Some(_) => {
-                self.labels[block.index()] = block.into();
-                self.joins.push(block);
+            if known != Some(label) {
+                self.queue_successors(block, walk.meeting);
             }
         }
-        self.pending.insert((self.cfg.position(block).unwrap_or(0), block));
+        Extent::Whole
     }
 
-    /// The blocks reached from the branch before the meeting point.
+    /// The blocks that the last walk saw, in the order in which it came to them.
     pub(super) fn blocks(&self) -> &[Block] {
         &self.region
     }
 
-    /// Is the block in the region?
+    /// Did the last walk see the block?
     pub(super) fn contains(&self, block: Block) -> bool {
         self.labels[block.index()].is_some()
     }
 
-    /// Blocks that two ways reach, and the meeting point.
-    pub(super) fn joins(&self) -> &[Block] {
-        &self.joins
+    /// The joins that the last walk saw.
+    pub(super) fn joins(&self) -> impl Iterator<Item = Block> + '_ {
+        self.region.iter().copied().filter(|block| self.joined.contains(block.index()))
+    }
+
+    /// Does the block come from `branch`, or from a block that the last walk saw and that it reached without passing
+    /// `join`?
+    pub(super) fn leads_to_join(&self, join: Block, source: Block, branch: Block) -> bool {
+        source == branch || self.labels[source.index()].expand().is_some_and(|label| label != join)
+    }
+
+    fn clear(&mut self) {
+        for block in self.region.drain(..) {
+            self.labels[block.index()] = None.into();
+            self.joined.set(block.index(), false);
+            self.open.of[block.index()] = 0;
+            self.open.counted[block.index()] = 0;
+            self.open.on_way[block.index()] = 0;
+        }
+        self.open.total = 0;
+    }
+
+    fn queue_successors(&mut self, block: Block, meeting: Option<Block>) {
+        for &next in self.cfg.successors(block) {
+            if Some(next) != meeting
+                && !self.is_pending.put(next.index())
+                && let Some(place) = self.cfg.position(next)
+            {
+                self.pending.push(Reverse(place));
+            }
+        }
+    }
+
+    /// The label that the labels before a block give it, and whether it is a join.
+    fn way_to(&self, block: Block, branch: Block) -> (Block, bool) {
+        let mut way = None;
+        for &source in self.cfg.predecessors(block) {
+            let from = match self.labels[source.index()].expand() {
+                _ if source == branch => block,
+                // Reached through the block itself.
+                Some(label) if label == block => continue,
+                Some(label) => label,
+                None => continue,
+            };
+            match way {
+                None => way = Some(from),
+                Some(known) if known == from => {}
+                Some(_) => return (block, true),
+            }
+        }
+        (way.unwrap_or(block), false)
+    }
+
+    /// The edges into a labelled block from blocks that the walk may still come to.
+    fn edges_from_elsewhere(&self, block: Block, walk: Walk) -> u32 {
+        let may_come =
+            |&&source: &&Block| source != walk.branch && !self.contains(source) && self.is_ahead(source, walk);
+        self.cfg.predecessors(block).iter().filter(may_come).count() as u32
+    }
+
+    /// The walk came to a block: its edges into labelled blocks are no longer open.
+    fn close_edges(&mut self, block: Block, walk: Walk, is_settled: &impl Fn(Block) -> bool) {
+        let cfg = self.cfg;
+        if !self.is_ahead(block, walk) {
+            return;
+        }
+        // An edge from the block to itself was not counted: the block was labelled by then.
+        for &next in cfg.successors(block).iter().filter(|&&next| next != block) {
+            if let Some(label) = self.labels[next.index()].expand() {
+                self.open.of[next.index()] = self.open.of[next.index()].saturating_sub(1);
+                self.account(next, Some(label), is_settled);
+            }
+        }
+    }
+
+    fn is_ahead(&self, block: Block, walk: Walk) -> bool {
+        let place = self.cfg.position(block);
+        place.is_some() && place >= walk.floor
+    }
+
+    /// Brings the sums up to date for a block that was counted under the label `known`.
+    fn account(&mut self, block: Block, known: Option<Block>, is_settled: &impl Fn(Block) -> bool) {
+        let is_settled = self.joined.contains(block.index()) && is_settled(block);
+        let count = if is_settled { 0 } else { self.open.of[block.index()] };
+        let before = core::mem::replace(&mut self.open.counted[block.index()], count);
+        if let Some(known) = known {
+            self.open.on_way[known.index()] -= before;
+        }
+        if let Some(label) = self.labels[block.index()].expand() {
+            self.open.on_way[label.index()] += count;
+        }
+        self.open.total = self.open.total - before + count;
+    }
+}
+
+/// Edges from blocks without a label into blocks with one.
+struct OpenEdges {
+    /// By block.
+    of: Vec<u32>,
+    /// By block: how many of them are in the sums.
+    counted: Vec<u32>,
+    /// Summed by label.
+    on_way: Vec<u32>,
+    total: u32,
+}
+
+impl OpenEdges {
+    fn all_are_on(&self, label: Block) -> bool {
+        self.total == self.on_way[label.index()]
     }
 }

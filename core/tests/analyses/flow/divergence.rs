@@ -15,15 +15,15 @@ use super::random_program::{Program, REGS, programs};
 
 const LANES: usize = 4;
 
-struct Analysed {
-    func: Function,
-    cfg: Cfg,
-    post_dominators: PostDominators,
-    values: Values,
-    divergence: Divergence,
+pub struct Analysed {
+    pub func: Function,
+    pub cfg: Cfg,
+    pub post_dominators: PostDominators,
+    pub values: Values,
+    pub divergence: Divergence,
 }
 
-fn analyse(func: Function) -> Analysed {
+pub fn analyse(func: Function) -> Analysed {
     let cfg = Cfg::compute(&func);
     let dominators = Dominators::compute(&cfg);
     let post_dominators = PostDominators::compute(&cfg);
@@ -41,7 +41,7 @@ fn analyse(func: Function) -> Analysed {
 }
 
 /// A kernel in which some instructions read the lane's number, and some draw from a uniform input.
-fn kernel(program: &Program, flavours: &[usize]) -> Function {
+pub fn kernel(program: &Program, flavours: &[usize]) -> Function {
     let mut func = program.function();
     func.kind = FuncKind::Kernel;
     let input = func.build_input(InputData { name: "u".into(), ty: Type::U32, uniform: true });
