@@ -15,10 +15,15 @@
 //! A NaN is made canonical where it is written into a register that somebody reads as bits, and when it is stored. That
 //! is early enough, because nothing else tells one NaN from another, and costs nothing where nobody looks.
 
+mod access;
 mod builder;
+mod control;
+mod instruction;
+mod layout;
 mod operands;
 mod sites;
 mod timing;
+mod warp;
 
 pub use sites::{
     Access, AccessKind, AccessValue, Base, CallSite, DrawSite, Extension, Index, RetSite, SwitchSite, Value, WarpSite,

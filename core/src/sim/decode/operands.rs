@@ -3,9 +3,8 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use super::builder::registers_read_as_bits;
 use super::{Initial, SINK, UNUSED, Value, is_wide};
-use crate::ir::{Func, Function, Reg, Special, Type};
+use crate::ir::{ArgKind, Func, Function, Op, Operand, Reg, Special, Type};
 
 /// Places of one function's registers, counted from the frame's start. Places are given out when first asked for, so
 /// registers that no instruction names take none; parameters come first, so that callers know their places.
@@ -155,4 +154,27 @@ impl<'a> Frame<'a> {
     pub(super) fn initial(&self) -> &[(Initial, u32)] {
         &self.initial
     }
+}
+
+/// The registers that something reads as bits: where the operand's type is no float.
+fn registers_read_as_bits(body: &Function) -> BTreeSet<Reg> {
+    let mut read = BTreeSet::new();
+    for inst in body.block_order().flat_map(|block| body.block_insts(block)) {
+        let data = &body.insts[inst];
+        let packs = data.dsts.len() > 1 || matches!(data.args.first(), Some(Operand::List(_)));
+        let signature = data.opcode.signature();
+        for (index, operand) in data.args.iter().enumerate() {
+            let as_float = match signature.arg(index) {
+                Some(ArgKind::Value(ty) | ArgKind::LowBits(ty) | ArgKind::Elements(ty, _)) => ty.is_float(),
+                _ => false,
+            };
+            let shuffles = data.opcode.op.is_convergent();
+            if !as_float || shuffles || (data.opcode.op == Op::Mov && packs) {
+                operand.for_each_reg(&mut |reg| {
+                    read.insert(reg);
+                });
+            }
+        }
+    }
+    read
 }

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cranelift_entity::EntityRef;
 use proptest::prelude::*;
 use warpscope_core::flow::{Definition, Divergence, Value, Values};
 use warpscope_core::graph::{Cfg, Dominators, PostDominators};

@@ -1,0 +1,40 @@
+//! Decodes what the lanes of a warp do together: barriers, votes, shuffles, matches.
+
+use super::instruction::{Decoder, Refusal};
+use super::{DecodedInst, Kind, WarpSite};
+use crate::ir::{ArgKind, InstData, Op, Type};
+
+impl Decoder<'_, '_> {
+    pub(super) fn warp(&mut self, data: &InstData, decoded: &mut DecodedInst) -> Result<(), Refusal> {
+        let op = data.opcode.op;
+        let signature = data.opcode.signature();
+        let mut site = WarpSite { op, dst: None, predicate: None, operands: [None; 3], members: None };
+        let members_at = match op {
+            Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot | Op::MatchAny | Op::MatchAll => 1,
+            _ => site.operands.len(),
+        };
+        for (k, operand) in data.args.iter().enumerate() {
+            let ty = match signature.arg(k).ok_or("too many operands")? {
+                ArgKind::Value(ty) => ty,
+                ArgKind::Predicate => Type::Pred,
+                _ => return Err("a value was expected here"),
+            };
+            let value = Some(self.value(operand, ty)?);
+            if k == members_at {
+                site.members = value;
+            } else {
+                *site.operands.get_mut(k).ok_or("too many operands")? = value;
+            }
+        }
+        if let Some(&reg) = data.dsts.first() {
+            site.dst = Some(self.dst(reg, signature.dsts[0].ty)?);
+        }
+        if let Some(&reg) = data.dsts.get(1) {
+            site.predicate = Some(self.predicate(reg)?);
+        }
+        decoded.kind = if op == Op::BarSync { Kind::Barrier } else { Kind::Warp };
+        decoded.side = self.builder.program.warp_sites.len() as u32;
+        self.builder.program.warp_sites.push(site);
+        Ok(())
+    }
+}
