@@ -179,12 +179,15 @@ impl<'a> Propagation<'a> {
         self.input.cfg.position(cycle.map_or(branch, |cycle| tables.left.loops[cycle].header))
     }
 
-    /// Values of a loop that lanes leave for one block: those that are visible there are left behind.
+    /// Values of a loop that lanes leave for one block: those that are visible there are left behind, the others as far as
+    /// a join there takes them.
     fn leave_loop(&mut self, left: Loop, branch: Block, meeting: Block, tables: &mut Parting<'_>) {
         for block in tables.left.take_blocks(left) {
+            let loops = &tables.left.loops;
             if self.input.dominators.dominates(block, meeting) {
-                let loops = &tables.left.loops;
                 self.diverge_uses(block, branch, |at| !loops.contains(left, at), |_, to| !loops.contains(left, to));
+            } else {
+                self.diverge_uses(block, branch, |_| false, |_, to| to == meeting);
             }
         }
     }
@@ -193,8 +196,8 @@ impl<'a> Propagation<'a> {
     /// block dominates it, and otherwise as far as a join there takes them.
     fn leave_cycles(&mut self, branch: Block, meeting: Block, tables: &mut Parting<'_>) {
         let DivergenceInput { func, dominators, values, uses, .. } = self.input;
-        let is_visible = |block: &Block| dominators.dominates(*block, meeting) && dominators.dominates(*block, branch);
-        let writers: Vec<Block> = tables.regions.blocks().iter().copied().filter(is_visible).collect();
+        let writes_again = |block: &Block| dominators.dominates(*block, branch);
+        let writers: Vec<Block> = tables.regions.blocks().iter().copied().filter(writes_again).collect();
         if writers.is_empty() {
             return;
         }
@@ -210,6 +213,10 @@ impl<'a> Propagation<'a> {
         let Some(behind) = behind else { return self.give_up_uses(branch, meeting, tables) };
         let regions = &tables.regions;
         for block in writers {
+            if !dominators.dominates(block, meeting) {
+                self.diverge_uses(block, branch, |_| false, |_, to| to == meeting);
+                continue;
+            }
             let depth = dominators.depth(block);
             let is_reached = |at| behind.get(&at).is_some_and(|&passed| passed > depth);
             let is_behind = |at| !regions.contains(at) || is_reached(at);

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use warpscope_core::flow::{Definition, Divergence, Value, Values};
+use warpscope_core::flow::{Definition, Divergence, JoinArg, Value, Values};
 use warpscope_core::graph::{Cfg, Dominators, PostDominators};
 use warpscope_core::ir::{Block, Function, Inst, Op, Operand, Special};
 
@@ -129,6 +129,18 @@ impl Input<'_> {
         }
 
         let Some(meeting) = meeting else { return };
+        // A join where the lanes meet takes a value from the region that each lane has from its last time there.
+        for join in values.joins(meeting) {
+            let is_left = |arg: &JoinArg| {
+                let source = arg.edge.expand().map(|edge| cfg.source(edge));
+                let writer = values.block(func, arg.value).filter(|writer| region.contains(writer));
+                source.is_some_and(|source| source == branch || region.contains(&source))
+                    && writer.is_some_and(|writer| self.dominators.dominates(writer, branch))
+            };
+            if values.join_args(join).iter().any(is_left) {
+                known.values.insert(join);
+            }
+        }
         for &writer in &region {
             if !self.dominators.dominates(writer, meeting) {
                 continue;
