@@ -190,6 +190,8 @@ pub struct Function {
     block_names: NameSpace,
     /// How often the instructions that stand in the text write each register.
     definition_counts: SecondaryMap<Reg, u32>,
+    /// How many of them are [generic accesses](InstData::is_generic_access).
+    generic_accesses: u32,
 }
 
 impl Function {
@@ -215,6 +217,7 @@ impl Function {
             reg_names: NameSpace::default(),
             block_names: NameSpace::default(),
             definition_counts: SecondaryMap::new(),
+            generic_accesses: 0,
         }
     }
 
@@ -269,6 +272,12 @@ impl Function {
         self.definition_counts[reg] as usize
     }
 
+    /// How many of the instructions that stand in the text are [generic accesses](InstData::is_generic_access). Constant
+    /// time.
+    pub fn generic_access_count(&self) -> usize {
+        self.generic_accesses as usize
+    }
+
     /// The block of that name, if it stands in the text.
     pub fn block_by_name(&self, name: &str) -> Option<Block> {
         self.block_order().find(|&block| self.blocks[block].name == name)
@@ -317,21 +326,33 @@ impl Function {
     /// Puts an instruction that stands nowhere into a block, before another one of that block or last.
     pub fn insert_inst(&mut self, inst: Inst, block: Block, before: Option<Inst>) {
         self.layout.insert_inst(inst, block, before);
-        self.insts[inst].dsts.iter().for_each(|&dst| self.definition_counts[dst] += 1);
+        self.count_in(inst);
     }
 
     /// Takes an instruction out of its block.
     pub(crate) fn remove_inst(&mut self, inst: Inst) {
         self.layout.remove_inst(inst);
-        self.insts[inst].dsts.iter().for_each(|&dst| self.definition_counts[dst] -= 1);
+        self.count_out(inst);
     }
 
     /// Changes an instruction that stands in a block.
     pub(crate) fn change_inst<T>(&mut self, inst: Inst, change: impl FnOnce(&mut InstData) -> T) -> T {
-        self.insts[inst].dsts.iter().for_each(|&dst| self.definition_counts[dst] -= 1);
+        self.count_out(inst);
         let outcome = change(&mut self.insts[inst]);
-        self.insts[inst].dsts.iter().for_each(|&dst| self.definition_counts[dst] += 1);
+        self.count_in(inst);
         outcome
+    }
+
+    fn count_in(&mut self, inst: Inst) {
+        let data = &self.insts[inst];
+        data.dsts.iter().for_each(|&dst| self.definition_counts[dst] += 1);
+        self.generic_accesses += u32::from(data.is_generic_access());
+    }
+
+    fn count_out(&mut self, inst: Inst) {
+        let data = &self.insts[inst];
+        data.dsts.iter().for_each(|&dst| self.definition_counts[dst] -= 1);
+        self.generic_accesses -= u32::from(data.is_generic_access());
     }
 
     /// Adds a `shared` or `local` array. Its name is taken from the registers' name space.

@@ -84,6 +84,12 @@ impl Operand {
         if let Operand::Reg(reg) = self { Some(*reg) } else { None }
     }
 
+    /// The register, if the operand is one or the negation of one.
+    #[inline]
+    pub fn as_reg_or_negation(&self) -> Option<Reg> {
+        if let Operand::Reg(reg) | Operand::NotReg(reg) = self { Some(*reg) } else { None }
+    }
+
     /// The constant's bits, if the operand is one.
     pub fn as_const(&self) -> Option<u64> {
         if let Operand::Const(bits) = self { Some(*bits) } else { None }
@@ -144,19 +150,23 @@ pub struct Callee {
 pub type InstArgs = SmallVec<[Operand; 3]>;
 
 /// One instruction. Terminators are instructions too; they stand last in their block.
+///
+/// The order of the fields is that in memory: what is looked at together stands together, first what tells where control
+/// goes, which is read of one instruction here and one there.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[repr(C)]
 pub struct InstData {
-    /// Lanes where the guard is false do not take part. Terminators have none.
-    pub guard: Option<Guard>,
     /// What it does.
     pub opcode: Opcode,
+    /// Where a terminator may go: `br` one, a conditional `br` the true side then the false side, `switch` any number
+    /// (the last one is taken for every value beyond), `call … to` one for each exit of the callee.
+    pub targets: SmallVec<[Block; 2]>,
+    /// Lanes where the guard is false do not take part. Terminators have none.
+    pub guard: Option<Guard>,
     /// Registers it writes, in text order.
     pub dsts: SmallVec<[Reg; 2]>,
     /// What it reads, in text order.
     pub args: InstArgs,
-    /// Where a terminator may go: `br` one, a conditional `br` the true side then the false side, `switch` any number
-    /// (the last one is taken for every value beyond), `call … to` one for each exit of the callee.
-    pub targets: SmallVec<[Block; 2]>,
     /// The function of a call.
     pub callee: Option<Callee>,
     /// `ret.K`: the exit of a function with several, 0 elsewhere.
@@ -223,6 +233,11 @@ impl InstData {
     /// The memory operand of a load, store or atomic.
     pub fn address(&self) -> Option<&Address> {
         self.args.iter().find_map(Operand::as_address)
+    }
+
+    /// Does it go to memory of which it does not say in which space it is?
+    pub fn is_generic_access(&self) -> bool {
+        matches!(self.opcode.op, Op::Ld | Op::St | Op::Atom | Op::Red) && self.opcode.space.is_none()
     }
 
     /// Does it end a block?

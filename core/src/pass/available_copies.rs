@@ -186,7 +186,8 @@ pub struct AvailableCopies {
     cfg: Rc<Cfg>,
     dominators: Rc<Dominators>,
     /// Which registers have exactly one definition, a parameter's value on entry counted as one, is decided before the
-    /// first block: who removes definitions on the way does not make others true elsewhere.
+    /// first block: who removes definitions on the way does not make others true elsewhere. One entry more, at the end,
+    /// is nobody's.
     regs: Vec<RegState>,
     knowledge: Vec<Knowledge>,
     scopes: Vec<Scope>,
@@ -202,8 +203,9 @@ impl AvailableCopies {
     /// Before the first block.
     fn new(func: &Function, cfg: Rc<Cfg>, dominators: Rc<Dominators>) -> AvailableCopies {
         let written = |reg| if func.definition_count(reg) == 1 { Written::NOT_YET } else { Written::NEVER };
-        let mut regs: Vec<RegState> =
-            func.regs.keys().map(|reg| RegState { written: written(reg), known: Known::NOTHING }).collect();
+        let mut regs = Vec::with_capacity(func.regs.len() + 1);
+        regs.extend(func.regs.keys().map(|reg| RegState { written: written(reg), known: Known::NOTHING }));
+        regs.push(RegState::default());
         for reg in func.params.iter().filter_map(|param| param.reg) {
             let is_constant = func.definition_count(reg) == 0;
             regs[reg.index()].written = if is_constant { Written::ON_ENTRY } else { Written::version(1) };
@@ -264,6 +266,25 @@ impl AvailableCopies {
     #[inline]
     pub fn may_be_copy(&self, reg: Reg) -> bool {
         self.regs[reg.index()].known.is_copy()
+    }
+
+    /// May [`AvailableCopies::lookup`] find something for one of the registers that an instruction reads?
+    #[inline]
+    pub fn may_read_copy(&self, data: &InstData) -> bool {
+        // Which operands are registers is as good as random, so a guess would cost more than to look at the last entry,
+        // which is no register's, for all others.
+        let nobody = self.regs.len() - 1;
+        let is_copy = |reg: Option<Reg>| self.regs[reg.map_or(nobody, Reg::index)].known.is_copy();
+        let mut any = is_copy(data.guard.map(|guard| guard.reg));
+        let mut has_more = false;
+        for operand in &data.args {
+            any |= is_copy(operand.as_reg_or_negation());
+            has_more |= matches!(operand, Operand::Address(_) | Operand::List(_));
+        }
+        if has_more {
+            data.for_each_use(|reg| any |= self.may_be_copy(reg));
+        }
+        any
     }
 
     /// What a register holds, for an instruction under that guard.

@@ -66,9 +66,7 @@ impl Propagation {
         inst: Inst,
     ) {
         // Most instructions read no copy at all.
-        let mut any = false;
-        view.func().insts[inst].for_each_use(|reg| any |= copies.may_be_copy(reg));
-        if any {
+        if copies.may_read_copy(&view.func().insts[inst]) {
             propagate_into(view, copies, block, inst, self);
         }
     }
@@ -245,16 +243,14 @@ impl Finder<'_> {
         for (index, operand) in data.args.iter().enumerate() {
             match operand {
                 Operand::Reg(reg) | Operand::NotReg(reg) if self.copies.may_be_copy(*reg) => {
-                    if let Some(kind) = kind(index) {
-                        self.look_into_operand(operand, kind, |replaced| Change::Operand(index, replaced));
-                    }
+                    self.look_into_operand(operand, || kind(index), |replaced| Change::Operand(index, replaced));
                 }
                 Operand::Address(address) => self.look_into_address(address, index),
                 Operand::List(elements) => {
                     let Some(ArgKind::Elements(ty, _)) = kind(index) else { continue };
                     for (place, element) in elements.iter().enumerate() {
                         let change = |replaced| Change::Element(index, place, replaced);
-                        self.look_into_operand(element, ArgKind::LowBits(ty), change);
+                        self.look_into_operand(element, || Some(ArgKind::LowBits(ty)), change);
                     }
                 }
                 _ => {}
@@ -266,18 +262,23 @@ impl Finder<'_> {
         }
     }
 
-    fn look_into_operand(&mut self, operand: &Operand, kind: ArgKind, change: impl Fn(Replaced) -> Change) {
+    fn look_into_operand(
+        &mut self,
+        operand: &Operand,
+        kind: impl FnOnce() -> Option<ArgKind>,
+        change: impl Fn(Replaced) -> Change,
+    ) {
         match *operand {
             Operand::Reg(reg) => {
                 let Some(source) = self.source(reg) else { return };
-                if self.fits(reg, source, kind) {
-                    let replaced = match source {
-                        Source::Reg(source) => Replaced::Reg(source),
-                        Source::Const(bits) => Replaced::Const(bits & constant_mask(kind)),
-                    };
-                    self.found.done.push(Replacement { copy: reg, source, change: change(replaced) });
-                } else {
-                    self.found.refused.push(Refusal { copy: reg, source });
+                let replaced = match source {
+                    // What has the copy's type fits wherever the copy stands; what may stand there is mostly not asked.
+                    Source::Reg(from) if self.func.regs[from].ty == self.func.regs[reg].ty => Some(Replaced::Reg(from)),
+                    _ => kind().and_then(|kind| self.replaced(reg, source, kind)),
+                };
+                match replaced {
+                    Some(replaced) => self.found.done.push(Replacement { copy: reg, source, change: change(replaced) }),
+                    None => self.found.refused.push(Refusal { copy: reg, source }),
                 }
             }
             Operand::NotReg(reg) => self.look_for_register(reg, |_, _| true, |reg| change(Replaced::NotReg(reg))),
@@ -338,6 +339,14 @@ impl Finder<'_> {
             // A constant predicate is for `const-fold` to act on.
             Some(Source::Const(_)) | None => {}
         }
+    }
+
+    /// What may stand for a source in a place of that kind.
+    fn replaced(&self, copy: Reg, source: Source, kind: ArgKind) -> Option<Replaced> {
+        self.fits(copy, source, kind).then(|| match source {
+            Source::Reg(from) => Replaced::Reg(from),
+            Source::Const(bits) => Replaced::Const(bits & constant_mask(kind)),
+        })
     }
 
     /// May `source` stand where `copy` stands in a place of that kind?

@@ -17,7 +17,7 @@
 //!
 //! Sound under the rule of C that PTX inherits from its source: an address is computed from one pointer and numbers, and
 //! stays inside the memory of that pointer. The analysis ignores order; each register rises through five values, so the
-//! worklist is linear. Running the pass again finds nothing more.
+//! worklist is linear; without a generic access there is nothing to do at all. Running the pass again finds nothing more.
 //!
 //! Source: LLVM's InferAddressSpaces pass, whose idea this is.
 
@@ -50,25 +50,15 @@ impl Pass for InferSpace {
     };
 
     fn run<S: Listener>(view: &mut View<'_, S>, _: &Settings) -> Result<(), PassError> {
-        let accesses: Vec<Inst> = view
-            .func()
-            .block_order()
-            .flat_map(|block| view.func().block_insts(block))
-            .filter(|&inst| is_generic_access(&view.func().insts[inst]))
-            .collect();
-        if accesses.is_empty() {
+        if view.func().generic_access_count() == 0 {
             return Ok(());
         }
-        let origins = Origins::of(view.module(), view.func());
+        let (origins, accesses) = Origins::of(view.module(), view.func());
         for inst in accesses {
             name_space(view, &origins, inst);
         }
         Ok(())
     }
-}
-
-fn is_generic_access(data: &InstData) -> bool {
-    matches!(data.opcode.op, Op::Ld | Op::St | Op::Atom | Op::Red) && data.opcode.space.is_none()
 }
 
 /// Names the space of one access, or says why not.
@@ -202,7 +192,8 @@ impl Cause {
 }
 
 impl Origins {
-    fn of(module: &Module, func: &Function) -> Origins {
+    /// The origins of all registers, and the generic accesses in the order of the text.
+    fn of(module: &Module, func: &Function) -> (Origins, Vec<Inst>) {
         let mut origins = Origins {
             of_reg: SecondaryMap::with_capacity(func.regs.len()),
             cause: SecondaryMap::with_capacity(func.regs.len()),
@@ -221,11 +212,15 @@ impl Origins {
             origins.cause[reg] = Some(Cause::Param(reg));
         }
         // An instruction is looked at again when an origin that it reads rises; each rises at most three times.
-        let mut readings = Vec::new();
-        let mut worklist = Vec::new();
+        let mut accesses = Vec::with_capacity(func.generic_access_count());
+        let mut readings = Vec::with_capacity(2 * func.insts.len());
+        let mut worklist = Vec::with_capacity(func.insts.len());
         for block in func.block_order() {
             for inst in func.block_insts(block) {
                 let data = &func.insts[inst];
+                if data.is_generic_access() {
+                    accesses.push(inst);
+                }
                 if let &[dst] = data.dsts.as_slice()
                     && func.regs[dst].ty.bits() >= 32
                 {
@@ -247,7 +242,7 @@ impl Origins {
                 worklist.extend_from_slice(readers.of(dst));
             }
         }
-        origins
+        (origins, accesses)
     }
 
     /// Where an instruction's result points, from what its operands are now.
