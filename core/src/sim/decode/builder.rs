@@ -135,6 +135,7 @@ impl<'a> Builder<'a> {
                 timings: Vec::new(),
                 calm: Vec::new(),
                 leaves_at: Vec::new(),
+                issue_before: Vec::new(),
                 more_clocks: Vec::new(),
                 steps: Vec::new(),
                 accesses: Vec::new(),

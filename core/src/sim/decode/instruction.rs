@@ -51,6 +51,7 @@ impl Decoder<'_, '_> {
     pub(super) fn inst(&mut self, data: &InstData) -> Result<(DecodedInst, Timing), Refusal> {
         let mut decoded = DecodedInst {
             run: lanes::copy(32),
+            held: 0,
             kind: Kind::Pause,
             guard: UNGUARDED,
             guard_flip: 0,

@@ -114,6 +114,8 @@ impl Kind {
 pub struct DecodedInst {
     /// The function over lanes, for [`Kind::Lanes`].
     pub run: LaneOp,
+    /// Cycles after the first for which it holds the scheduler.
+    pub held: u16,
     /// How to run it.
     pub kind: Kind,
     /// The guard's predicate slot, or [`UNGUARDED`].
@@ -209,6 +211,8 @@ pub struct Program {
     pub calm: Vec<Calm>,
     /// From each on, the first that does not stay in the warp.
     pub leaves_at: Vec<u32>,
+    /// Before each of them, and after the last, the cycles of issue of all before, modulo 2³².
+    pub issue_before: Vec<u32>,
     /// For [`Timing::more`].
     pub more_clocks: Vec<MoreClocks>,
     /// For [`Kind::Steps`].
@@ -264,9 +268,19 @@ impl Program {
     /// better; [`ErrorKind::Limit`] where the program is too large.
     pub fn decode(module: &Module, kernel: Func, machine: Machine) -> Result<Program, SimError> {
         let mut program = builder::build(module, kernel, machine)?;
+        for (inst, timing) in program.insts.iter_mut().zip(&program.timings) {
+            inst.held = timing.issue - 1;
+        }
         program.calm = timing::calm(&program.timings);
         program.leaves_at = timing::leaves_at(&program.timings);
+        program.issue_before = timing::issue_before(&program.timings);
         Ok(program)
+    }
+
+    /// Cycles for which the instructions from one place to another hold the scheduler.
+    #[inline(always)]
+    pub fn held_between(&self, start: u32, end: u32) -> u32 {
+        self.issue_before[end as usize].wrapping_sub(self.issue_before[start as usize])
     }
 
     /// The function whose code holds a pc.

@@ -35,13 +35,15 @@ pub struct Timing {
     pub kind: Kind,
 }
 
-/// What follows from a place on: instructions that stay in the warp, issue in one cycle and take but a few.
+/// What follows from a place on: instructions that stay in the warp and take but a few cycles.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Calm {
     /// Where that ends: at the place itself if its instruction is none of these.
     pub end: u32,
     /// Cycles until the result of the slowest of them is ready.
     pub latency: u16,
+    /// Cycles for which the scheduler is held by the one that holds it longest.
+    pub issue: u16,
 }
 
 /// The longest latency of a calm instruction, in cycles.
@@ -68,14 +70,29 @@ pub(super) fn leaves_at(timings: &[Timing]) -> Vec<u32> {
     leaves_at
 }
 
+/// Up to each place, the cycles for which the scheduler is held by all instructions of the program before it; what lies
+/// between two places is the difference, also where the sum has wrapped around.
+pub(super) fn issue_before(timings: &[Timing]) -> Vec<u32> {
+    let mut sum = 0u32;
+    let mut before = alloc::vec![0];
+    before.extend(timings.iter().map(|timing| {
+        sum = sum.wrapping_add(u32::from(timing.issue));
+        sum
+    }));
+    before
+}
+
 /// From each place on, the calm instructions.
 pub(super) fn calm(timings: &[Timing]) -> Vec<Calm> {
-    let mut calm: Vec<Calm> = (0..timings.len() as u32).map(|pc| Calm { end: pc, latency: 0 }).collect();
+    let mut calm: Vec<Calm> = (0..timings.len() as u32).map(|end| Calm { end, ..Calm::default() }).collect();
     for (pc, timing) in timings.iter().enumerate().rev() {
-        if timing.kind.stays_in_the_warp() && timing.issue == 1 && timing.latency <= CALM_LATENCY {
+        if timing.kind.stays_in_the_warp() && timing.latency <= CALM_LATENCY {
             let next = calm.get(pc + 1).copied().unwrap_or_default();
-            let end = next.end.max(pc as u32 + 1);
-            calm[pc] = Calm { end, latency: timing.latency.max(next.latency) };
+            calm[pc] = Calm {
+                end: next.end.max(pc as u32 + 1),
+                latency: timing.latency.max(next.latency),
+                issue: timing.issue.max(next.issue),
+            };
         }
     }
     calm

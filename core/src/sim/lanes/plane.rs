@@ -3,6 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::vector::signs;
 use crate::sim::arith::half::F16;
 use crate::sim::decode::SHARED;
 
@@ -108,17 +109,6 @@ pub trait Lane: Copy {
     /// Stores one lane.
     fn set(planes: &mut [Plane], slot: usize, lane: usize, value: Self);
 }
-
-/// The bit of each lane.
-const LANE_BITS: [u32; 32] = {
-    let mut bits = [1; 32];
-    let mut lane = 1;
-    while lane < 32 {
-        bits[lane] = bits[lane - 1] << 1;
-        lane += 1;
-    }
-    bits
-};
 
 /// All ones for each bit of four. A table, because SSE2 cannot shift lanes by different amounts.
 const SPREAD: [[u32; 4]; 16] = {
@@ -354,20 +344,13 @@ scalar_map!(
 pub fn compare<A: Lane>(file: &LaneFile, a: u32, b: u32, test: impl Fn(A, A) -> bool + Copy) -> u32 {
     let (a, b) = (file.at(a), file.at(b));
     let planes = file.planes.as_slice();
-    // Two plain loops, which become SIMD; one that did it all would not.
-    let mut holds = [0u32; 32];
+    let mut holds = [[0u32; 4]; 8];
     for chunk in 0..32 / CHUNK {
         let a = A::load(planes, a, chunk);
         let b = A::load(planes, b, chunk);
         for lane in 0..CHUNK {
-            holds[CHUNK * chunk + lane] = u32::from(test(a[lane], b[lane])).wrapping_neg();
+            holds[2 * chunk + lane / 4][lane % 4] = u32::from(test(a[lane], b[lane])).wrapping_neg();
         }
     }
-    let mut bits = [0u32; 4];
-    for (holds, lanes) in holds.chunks_exact(4).zip(LANE_BITS.chunks_exact(4)) {
-        for lane in 0..4 {
-            bits[lane] |= holds[lane] & lanes[lane];
-        }
-    }
-    bits.into_iter().fold(0, |all, bit| all | bit)
+    signs(&holds)
 }

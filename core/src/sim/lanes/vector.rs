@@ -1,7 +1,12 @@
-//! Fused multiply-add by the processor's own instruction, where it has one that the build may ask for.
+//! What no plain loop becomes: instructions of the processor that have to be asked for by name.
+//!
+//! ```text
+//! fused multiply-add      a·b + c with one rounding: one instruction, or fifteen without it
+//! signs of lanes          0 ~0 ~0 0 …  →  0b…0110: one instruction for 4 or 16 lanes
+//! ```
 //!
 //! Sound because a fused multiply-add has one correctly rounded result; only the payload of a NaN may differ, and no NaN
-//! is seen before it is made canonical.
+//! is seen before it is made canonical. Where there is no such instruction, plain code gives the same bits.
 
 use super::plane::LaneOp;
 
@@ -21,6 +26,54 @@ pub(super) fn fma64() -> LaneOp {
         return x86::fma64;
     }
     super::float::fma64_portable
+}
+
+/// A bit for each lane that is all ones; a lane is that, or zero.
+#[inline(always)]
+pub(super) fn signs(lanes: &[[u32; 4]; 8]) -> u32 {
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    {
+        // SAFETY: the build asks for SSE2, or this would not be compiled.
+        unsafe { sse2::signs(lanes) }
+    }
+    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+    {
+        use core::arch::wasm32::{i32x4_bitmask, u32x4};
+        let bits = |&[a, b, c, d]: &[u32; 4]| u32::from(i32x4_bitmask(u32x4(a, b, c, d)));
+        lanes.iter().enumerate().fold(0, |all, (at, four)| all | bits(four) << (4 * at))
+    }
+    #[cfg(not(any(
+        all(target_arch = "x86_64", target_feature = "sse2"),
+        all(target_arch = "wasm32", target_feature = "simd128")
+    )))]
+    lanes.iter().flatten().enumerate().fold(0, |all, (lane, value)| all | (value & 1) << lane)
+}
+
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod sse2 {
+    use core::arch::x86_64::{__m128i, _mm_movemask_epi8, _mm_packs_epi16, _mm_packs_epi32, _mm_set_epi32};
+
+    #[inline]
+    #[target_feature(enable = "sse2")]
+    pub(super) fn signs(lanes: &[[u32; 4]; 8]) -> u32 {
+        let (low, high) = lanes.split_at(4);
+        sixteen(low) | sixteen(high) << 16
+    }
+
+    #[inline]
+    #[target_feature(enable = "sse2")]
+    fn sixteen(lanes: &[[u32; 4]]) -> u32 {
+        let words = _mm_packs_epi32(vector(lanes[0]), vector(lanes[1]));
+        let more = _mm_packs_epi32(vector(lanes[2]), vector(lanes[3]));
+        _mm_movemask_epi8(_mm_packs_epi16(words, more)) as u32
+    }
+
+    #[inline]
+    #[target_feature(enable = "sse2")]
+    fn vector(lanes: [u32; 4]) -> __m128i {
+        let [a, b, c, d] = lanes.map(|lane| lane as i32);
+        _mm_set_epi32(d, c, b, a)
+    }
 }
 
 #[cfg(all(feature = "std", target_arch = "x86_64"))]

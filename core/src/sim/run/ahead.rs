@@ -17,10 +17,11 @@
 use core::ops::Range;
 
 use super::effect::{draw, work};
-use super::{Front, NEVER, Simulation};
+use super::{CalmAhead, Front, NEVER, Simulation};
 use crate::sim::decode::{DecodedInst, Kind, Program, UNGUARDED};
 use crate::sim::lanes::{Active, place};
 use crate::sim::reconvergence::Reconvergence;
+use crate::sim::statistics::IdleCause;
 use crate::sim::together::{self, FrameBase};
 use crate::sim::watch::Watcher;
 
@@ -53,15 +54,12 @@ impl<R: Reconvergence> Simulation<R> {
         let warps = &warps[..count];
         let mut pc = front.pc;
         let mut done = 0;
-        let (mut is_calm, mut calm, mut latency) = (true, 0, 0);
+        let (mut is_calm, mut calm) = (true, CalmAhead::NONE);
         loop {
             let end = program.leaves_at[pc as usize];
             self.work_straight(slot, warps, &program, pc..end, watcher);
             if is_calm {
-                let stretch = program.calm[pc as usize];
-                calm += stretch.end - pc;
-                latency = latency.max(u32::from(stretch.latency));
-                is_calm = stretch.end == end;
+                is_calm = calm.go_on(&program, pc) == end;
             }
             done += end - pc;
             pc = end;
@@ -71,16 +69,16 @@ impl<R: Reconvergence> Simulation<R> {
             let Some(target) = self.common_target(front.join, warps, pc) else { break };
             self.count_branch(slot, warps, pc, target, watcher);
             if is_calm {
-                is_calm = program.timings[pc as usize].issue == 1;
-                calm += u32::from(is_calm);
+                calm.branch(&program, pc);
             }
             done += 1;
             pc = target;
         }
+        calm.is_all = is_calm;
         for slot in slot..slot + count {
             let branches = self.ways[slot].len() as u32;
             let front = &mut self.fronts[slot];
-            (front.done_to, front.branches, front.calm, front.latency) = (pc, branches, calm, latency);
+            (front.done_to, front.branches, front.calm) = (pc, branches, calm);
         }
     }
 
@@ -106,12 +104,17 @@ impl<R: Reconvergence> Simulation<R> {
         range: Range<u32>,
         watcher: &mut impl Watcher,
     ) {
+        let count = warps.len() as u64;
         let running = warps[0].mask.count_ones() as usize;
         let mut guarded = [Active::default(); MOST_WARPS];
         for (at, inst) in program.insts[..range.end as usize].iter().enumerate().skip(range.start as usize) {
-            let occupancy = &mut self.statistics.insts[at].occupancy;
+            let counts = &mut self.statistics.insts[at];
+            if inst.held != 0 {
+                counts.idle[IdleCause::Issue as usize] += count * u64::from(inst.held);
+            }
+            let occupancy = &mut counts.occupancy;
             let active = if inst.guard == UNGUARDED {
-                occupancy[running] += warps.len() as u64;
+                occupancy[running] += count;
                 warps
             } else {
                 for (to, &Active { base, mask }) in guarded.iter_mut().zip(warps) {
@@ -192,8 +195,10 @@ impl<R: Reconvergence> Simulation<R> {
     /// Counts such a branch, and keeps where it leads for when it issues.
     #[inline(always)]
     fn count_branch(&mut self, slot: usize, warps: &[Active], pc: u32, target: u32, watcher: &mut impl Watcher) {
-        let running = warps[0].mask.count_ones() as usize;
-        self.statistics.insts[pc as usize].occupancy[running] += warps.len() as u64;
+        let (count, running) = (warps.len() as u64, warps[0].mask.count_ones() as usize);
+        let counts = &mut self.statistics.insts[pc as usize];
+        counts.occupancy[running] += count;
+        counts.idle[IdleCause::Issue as usize] += count * u64::from(self.program.insts[pc as usize].held);
         for (slot, warp) in (slot..).zip(warps) {
             self.ways[slot].push_back(target);
             watcher.issued(slot, pc, warp.mask);

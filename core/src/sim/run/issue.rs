@@ -59,7 +59,8 @@ impl<R: Reconvergence> Simulation<R> {
             return self.issue_alone(slot, front, &timing, watcher);
         }
         if timing.kind.stays_in_the_warp() {
-            self.finish(slot, &timing, u64::from(timing.issue), u64::from(timing.latency), IdleCause::Arithmetic);
+            let latency = u64::from(timing.latency);
+            self.finish(slot, &timing, u64::from(timing.issue), latency, IdleCause::Arithmetic);
         } else {
             self.go_on(slot, &timing);
         }
@@ -69,25 +70,22 @@ impl<R: Reconvergence> Simulation<R> {
     /// Ends a branch whose target is known: time, and when the warp may issue again.
     #[inline(always)]
     fn go_on(&mut self, slot: usize, timing: &Timing) {
-        self.pass_time(self.fronts[slot].pc, u64::from(timing.issue));
+        self.cycle += u64::from(timing.issue);
         let front = &mut self.fronts[slot];
         front.pc = self.ways[slot].pop_front().unwrap_or(front.pc + 1);
         front.branches -= 1;
-        front.calm = front.calm.saturating_sub(1);
+        front.calm.pass(timing.issue);
         front.ready = ready_at(*front, self.cycle, &self.program, &self.clocks);
     }
 
-    /// The scheduler is held for so many cycles.
-    #[inline(always)]
-    fn pass_time(&mut self, pc: u32, busy: u64) {
-        self.cycle += busy;
-        if busy > 1 {
-            self.statistics.insts[pc as usize].idle[IdleCause::Issue as usize] += busy - 1;
-        }
+    /// Counts the cycles for which an instruction holds the scheduler after the first. Work that is done ahead counts them
+    /// itself.
+    fn count_hold(&mut self, pc: u32, busy: u64) {
+        self.statistics.insts[pc as usize].idle[IdleCause::Issue as usize] += busy - 1;
     }
 
     /// Issues an instruction that others can notice, or that changes who runs where.
-    fn issue_alone(
+    pub(super) fn issue_alone(
         &mut self,
         slot: usize,
         front: Front,
@@ -112,6 +110,7 @@ impl<R: Reconvergence> Simulation<R> {
                     busy += cost.busy;
                     latency = cost.latency.unwrap_or(latency) + cost.busy;
                 }
+                self.count_hold(pc, busy);
                 self.finish(slot, timing, busy, latency, IdleCause::Memory);
                 if mask != 0 {
                     watcher.wrote(&program, pc, mask, &self.file, frame);
@@ -121,6 +120,7 @@ impl<R: Reconvergence> Simulation<R> {
             Kind::Barrier | Kind::Pause => {
                 // Whatever follows in the warp waits.
                 let passed = (self.cycle + latency) << CAUSE_BITS | IdleCause::Barrier as u64;
+                self.count_hold(pc, busy);
                 self.finish(slot, timing, busy, latency, IdleCause::Arithmetic);
                 self.fronts[slot].wait_until(passed);
                 return if inst.kind == Kind::Barrier { self.barrier(slot, pc, passed, frame, mask) } else { Ok(()) };
@@ -138,7 +138,8 @@ impl<R: Reconvergence> Simulation<R> {
             // The others stay in the warp.
             Kind::Lanes | Kind::Steps | Kind::Warp | Kind::Draw | Kind::Work => {}
         }
-        self.pass_time(pc, busy);
+        self.count_hold(pc, busy);
+        self.cycle += busy;
         self.leave_frames(slot, watcher);
         if self.warp(slot).stack.current().mask == 0 {
             self.end_warp(slot);
@@ -164,14 +165,11 @@ impl<R: Reconvergence> Simulation<R> {
             }
         }
         self.cycle += busy;
-        if busy > 1 {
-            self.statistics.insts[front.pc as usize].idle[IdleCause::Issue as usize] += busy - 1;
-        }
         if front.is_undone() {
             front.done_to += 1;
         }
         front.pc += 1;
-        front.calm = front.calm.saturating_sub(1);
+        front.calm.pass(timing.issue);
         front.ready = ready_at(*front, self.cycle, &self.program, &self.clocks);
     }
 

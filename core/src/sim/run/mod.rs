@@ -36,7 +36,7 @@ use alloc::vec::Vec;
 use super::access::Caches;
 use super::bind::{Bound, bind};
 use super::cache::Cache;
-use super::decode::Program;
+use super::decode::{Calm, Program};
 use super::error::{ErrorKind, SimError};
 use super::lanes::LaneFile;
 use super::memory::Memory;
@@ -46,6 +46,8 @@ use super::statistics::Statistics;
 use super::watch::{Nobody, Watcher};
 use crate::ir::{Func, Launch, Module};
 use crate::machine::Machine;
+
+use rounds::Turn;
 
 pub use state::WarpView;
 
@@ -126,10 +128,8 @@ struct Front {
     join: u32,
     /// The cycle in which all results so far are there.
     settled: u64,
-    /// How many of the instructions whose work is done go on calmly from [`Front::pc`], branches included; at least.
-    calm: u32,
-    /// The longest latency of these, in cycles.
-    latency: u32,
+    /// What goes on calmly from [`Front::pc`], of the instructions whose work is done; at least.
+    calm: CalmAhead,
 }
 
 impl Front {
@@ -143,8 +143,7 @@ impl Front {
         running: 0,
         join: 0,
         settled: 0,
-        calm: 0,
-        latency: 0,
+        calm: CalmAhead::NONE,
     };
 
     /// Is the work of the next instruction still to be done?
@@ -155,6 +154,57 @@ impl Front {
     /// The warp may not issue before `ready` either.
     fn wait_until(&mut self, ready: u64) {
         self.ready = self.ready.max(ready);
+    }
+}
+
+/// Instructions that issue one after the other without surprises, branches included.
+#[derive(Clone, Copy)]
+struct CalmAhead {
+    /// How many.
+    count: u32,
+    /// Is this all whose work is done?
+    is_all: bool,
+    /// Cycles for which all of them hold the scheduler.
+    held: u32,
+    /// The last of them.
+    last: u32,
+    /// The longest latency, in cycles.
+    latency: u16,
+    /// The longest time for which one of them holds the scheduler, in cycles.
+    issue: u16,
+}
+
+impl CalmAhead {
+    const NONE: CalmAhead = CalmAhead { count: 0, is_all: false, held: 0, last: 0, latency: 0, issue: 1 };
+
+    /// Goes on with what is calm from a place on, and says where that ends.
+    fn go_on(&mut self, program: &Program, pc: u32) -> u32 {
+        let Calm { end, latency, issue } = program.calm[pc as usize];
+        if end > pc {
+            self.count += end - pc;
+            self.held += program.held_between(pc, end);
+            self.last = end - 1;
+            (self.latency, self.issue) = (self.latency.max(latency), self.issue.max(issue));
+        }
+        end
+    }
+
+    /// Goes on with a branch.
+    fn branch(&mut self, program: &Program, pc: u32) {
+        let issue = program.timings[pc as usize].issue;
+        self.count += 1;
+        self.held += u32::from(issue);
+        self.last = pc;
+        self.issue = self.issue.max(issue);
+    }
+
+    /// Leaves the first of them behind.
+    #[inline(always)]
+    fn pass(&mut self, issue: u16) {
+        if self.count > 0 {
+            self.count -= 1;
+            self.held -= u32::from(issue);
+        }
     }
 }
 
@@ -187,6 +237,8 @@ pub struct Simulation<R: Reconvergence = SimtStack> {
     next_block: u64,
     /// The warp slot after the one that issued last.
     turn: usize,
+    /// The warps that take part in rounds; empty outside of counting them.
+    turns: Vec<Turn>,
     cycle: u64,
     issued: u64,
     fuel: u64,
@@ -247,6 +299,7 @@ impl<R: Reconvergence> Simulation<R> {
             blocks: Vec::new(),
             next_block: 0,
             turn: 0,
+            turns: Vec::new(),
             cycle: 0,
             issued: 0,
             fuel: settings.fuel,
@@ -268,7 +321,7 @@ impl<R: Reconvergence> Simulation<R> {
         let last = self.issued.saturating_add(budget);
         let stop = last.min(self.fuel);
         while self.issued < stop {
-            if self.turn == 0 && self.skip_rounds(stop - self.issued, watcher) {
+            if self.turn == 0 && self.skip_rounds(stop - self.issued, watcher)? {
                 continue;
             }
             let Some(slot) = self.schedule() else { return self.ended_or_stuck() };
