@@ -354,3 +354,24 @@ pub fn compare<A: Lane>(file: &LaneFile, a: u32, b: u32, test: impl Fn(A, A) -> 
     }
     signs(&holds)
 }
+
+/// `d = a` in the active lanes for which the predicate operand holds, and `b` in the other active lanes.
+#[inline(always)]
+pub fn choose<T: Lane>(file: &mut LaneFile, slots: &Slots, warps: &[Active]) {
+    let planes = file.planes.as_mut_slice();
+    for &Active { base, mask } in warps {
+        let choice = file.predicates[place(slots.f, base)] ^ slots.flip;
+        let [d, a, b] = [slots.d, slots.a, slots.b].map(|slot| place(slot, base));
+        for chunk in 0..32 / CHUNK {
+            let lanes_of = |bits: u32| bits >> (CHUNK * chunk) & ((1 << CHUNK) - 1);
+            let (part, chosen) = (lanes_of(mask), spread(lanes_of(choice)));
+            let (a, b) = (T::load(planes, a, chunk), T::load(planes, b, chunk));
+            let values = core::array::from_fn(|lane| if chosen[lane] == 0 { b[lane] } else { a[lane] });
+            if mask == !0 {
+                T::store(planes, d, chunk, values);
+            } else if part != 0 {
+                T::blend(planes, d, chunk, values, part);
+            }
+        }
+    }
+}

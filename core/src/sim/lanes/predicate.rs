@@ -3,7 +3,7 @@
 // `a < b || a > b` is the ordered `ne`: unlike `a != b` it is false where one of them is NaN.
 #![allow(clippy::double_comparisons)]
 
-use super::plane::{Active, Lane, LaneFile, LaneOp, Slots, compare, each_warp, map1, place};
+use super::plane::{Active, LaneFile, LaneOp, Slots, choose, compare, each_warp};
 use crate::ir::{Cmp, Combine, Op, Opcode, Type};
 use crate::sim::arith::float::Real;
 use crate::sim::arith::half::F16;
@@ -153,17 +153,6 @@ pub(super) fn select_logic(opcode: Opcode) -> Option<LaneOp> {
 }
 
 /// `selp`.
-pub(super) fn select_selp(opcode: Opcode) -> Option<LaneOp> {
-    fn run<T: Lane>(file: &mut LaneFile, slots: &Slots, warps: &[Active]) {
-        for &Active { base, mask } in warps {
-            let choice = file.predicates[place(slots.f, base)] ^ slots.flip;
-            // Where the destination is one of the operands, the lanes that keep it are left alone.
-            for (from, mask) in [(slots.a, mask & choice), (slots.b, mask & !choice)] {
-                if from != slots.d && mask != 0 {
-                    map1::<T, T>(file, &Slots { a: from, ..*slots }, &[Active { base, mask }], |value| value);
-                }
-            }
-        }
-    }
-    Some(if opcode.ty.bits() == 64 { run::<u64> } else { run::<u32> })
+pub(super) fn select_selp(opcode: Opcode) -> LaneOp {
+    if opcode.ty.bits() == 64 { choose::<u64> } else { choose::<u32> }
 }

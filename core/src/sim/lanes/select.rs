@@ -100,7 +100,7 @@ pub fn select(opcode: Opcode) -> Option<(LaneOp, u32)> {
         Op::Mov | Op::Cvta => copy(opcode.ty.bits()),
         Op::Cvt => return Some((convert::select_cvt(opcode), convert::cvt_code(opcode))),
         Op::Setp => return predicate::select_setp(opcode),
-        Op::Selp => predicate::select_selp(opcode)?,
+        Op::Selp => predicate::select_selp(opcode),
         _ if opcode.ty.is_float() => float::select_float(opcode)?,
         _ => integer::select_integer(opcode)?,
     };
