@@ -131,6 +131,10 @@ impl Work {
         if self.profile == ProfileSource::Simulate {
             let measured = self.measure(&source, &program.module, machine)?;
             profile::declare(&mut program.module, &measured);
+        } else if let [first, ..] = self.run.given()[..] {
+            output::notice(&format!(
+                "warning: `{first}` says how a kernel is run, and nothing is run here without `--profile simulate`\n"
+            ));
         }
         let start = Instant::now();
         let mut clock = || u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);

@@ -64,6 +64,21 @@ fn lanes(text: &str) -> Result<u32, String> {
 }
 
 impl RunOptions {
+    /// The options that were given, as they are written.
+    pub fn given(&self) -> Vec<&'static str> {
+        let given = [
+            ("--launch", self.launch.is_some()),
+            ("--machine", self.machine.is_some()),
+            ("--seed", self.seed.is_some()),
+            ("--set", !self.set.is_empty()),
+            ("--grid", self.grid.is_some()),
+            ("--block", self.block.is_some()),
+            ("--warp", self.warp.is_some()),
+            ("--fuel", self.fuel.is_some()),
+        ];
+        given.into_iter().filter_map(|(name, is_given)| is_given.then_some(name)).collect()
+    }
+
     /// The machine model.
     pub fn machine(&self) -> Result<Machine, Failure> {
         let Some(name) = &self.machine else { return Ok(Machine::default()) };

@@ -30,6 +30,22 @@ fn program() -> String {
 }
 
 #[test]
+fn options_of_a_run_that_does_not_happen_are_told() {
+    let told = |arguments: &[&str]| {
+        let output = warpscope(arguments, &program());
+        assert!(output.status.success(), "{arguments:?}");
+        stderr(&output)
+    };
+    for (option, value) in [("--seed", "3"), ("--set", "x.zero=0.5"), ("--machine", "volta"), ("--grid", "2")] {
+        let warning = told(&["opt", "-", option, value]);
+        assert!(warning.starts_with("warning: ") && warning.contains(&format!("`{option}`")), "{warning}");
+        assert!(warning.contains("`--profile simulate`"), "{warning}");
+        assert_eq!(told(&["opt", "-", "--profile", "simulate", option, value]), "");
+    }
+    assert_eq!(told(&["opt", "-"]), "");
+}
+
+#[test]
 fn passes_get_a_measured_profile_as_if_it_were_declared() {
     let text = good(&["opt", "-", "--profile", "simulate"], &program());
     assert!(text.contains(MEASURED), "{text}");

@@ -37,6 +37,22 @@ fn work_holds_the_scheduler() {
     assert_eq!(result.idle_cycles["issue"], 2 * 9);
 }
 
+/// Ampere: mov at 0, setp at 1, whose result is there at 5, then the load, add and exit in a row.
+#[test]
+fn an_access_that_no_lane_makes_costs_its_issue_only() {
+    let cycles = |guard: &str, access: &str| {
+        let source = format!(
+            "kernel k(x: ptr.global) {{\nentry:\n    v = mov.u32 1\n    p = setp.lt.u32 %laneid, 0\n    @{guard}p {access}\n    \
+             w = add.u32 v, 1\n    exit\n}}\nlaunch k {{\n    block 32\n    x = buffer u32[4] const 0\n}}\n"
+        );
+        try_run_on(Machine::Ampere, &source, &[]).unwrap_or_else(|error| panic!("{error}")).result.cycles
+    };
+    assert_eq!(cycles("", "v = ld.global.u32 x[0]"), 5 + 1 + 1 + 1);
+    assert_eq!(cycles("", "v = atom.global.add.u32 x[0], 1"), 5 + 1 + 1 + 1);
+    assert_eq!(cycles("", "st.global.u32 x[0], v"), 5 + 1 + 1 + 1);
+    assert!(cycles("!", "v = ld.global.u32 x[0]") > 200, "the first load comes from memory");
+}
+
 #[test]
 fn fuel_counts_warp_instructions() {
     let source = "kernel k() {\nentry:\n    br entry_2\nentry_2:\n    br entry_2\n}\nlaunch k {\n    block 32\n}\n";

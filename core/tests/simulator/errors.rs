@@ -54,6 +54,36 @@ fn a_barrier_that_one_of_two_warps_reaches() {
     assert!(error.message.contains("`meet`"), "{error}");
 }
 
+/// PTX ISA, `bar`: the number of threads is a multiple of the warp size.
+#[test]
+fn a_barrier_for_a_part_of_a_warp() {
+    let body = "entry:\n    bar.sync 1, n\n    exit\n";
+    let fails = |warp: u32, count: u32| {
+        let launch = format!("    block 64\n    warp {warp}\n    n = {count}\n");
+        try_run(&format!("kernel k(n: u32) {{\n{body}}}\nlaunch k {{\n{launch}}}\n"), &[]).err()
+    };
+    for (warp, count) in [(32, 48), (32, 0), (16, 24), (8, 63)] {
+        let error = fails(warp, count).unwrap_or_else(|| panic!("{count} threads of warps of {warp}"));
+        assert_eq!(error.kind, ErrorKind::Barrier);
+        let expected = format!("multiple of the warp's {warp} lanes");
+        assert!(error.message.contains(&expected) && error.message.contains(&format!("{count} is none")), "{error}");
+    }
+    for (warp, count) in [(32, 64), (16, 48), (8, 56)] {
+        // Whoever comes after the barrier was passed waits for others that never come, but for all of them it is passed.
+        let error = fails(warp, count);
+        assert_eq!(error.is_none(), count == 64, "{error:?}");
+    }
+}
+
+/// A block of forty threads has two warps; the second counts as a whole one.
+#[test]
+fn a_warp_with_fewer_threads_counts_as_a_whole_one_at_a_barrier() {
+    let source = "kernel k(r: ptr.global) {\nentry:\n    bar.sync 1, 64\n    st.global.u32 r[0], 7\n    exit\n}\n\
+                  launch k {\n    block 40\n    r = buffer u32[1] const 0\n}\n";
+    let outcome = try_run(source, &[]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(outcome.buffer("r"), [7]);
+}
+
 #[test]
 fn accesses_beside_their_memory_say_how_far() {
     let cases = [

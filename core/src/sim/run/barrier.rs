@@ -28,10 +28,20 @@ impl<R: Reconvergence> Simulation<R> {
         let lane = mask.trailing_zeros() as usize;
         let number = site.operands[0].map_or(0, |value| frame.read(&self.file, value, lane) as u32);
         let block = self.warp(slot).block;
+        let said = site.operands[1].map(|value| frame.read(&self.file, value, lane) as u32);
+        let size = self.bound.warp;
+        if let Some(count) = said.filter(|&count| count == 0 || count % size != 0) {
+            let message = format!(
+                "a barrier's number of threads is a multiple of the warp's {size} lanes, because whole warps take part; \
+                 {count} is none"
+            );
+            return Err(self.blame(slot, pc, lane, None, ErrorKind::Barrier, message));
+        }
         let Some(state) = &mut self.blocks[block] else { return Ok(()) };
-        let expected = site.operands[1].map_or(state.threads, |value| frame.read(&self.file, value, lane) as u32);
+        // A warp with fewer threads counts as a whole one.
+        let expected = said.unwrap_or(state.threads.next_multiple_of(size));
         let arrived = state.barriers.entry(number).or_insert((0, expected));
-        arrived.0 += mask.count_ones();
+        arrived.0 += size;
         let complete = arrived.0 >= arrived.1;
         if complete {
             state.barriers.remove(&number);

@@ -109,6 +109,9 @@ impl<R: Reconvergence> Simulation<R> {
                     let cost = self.access(slot, pc, inst, frame, mask)?;
                     busy += cost.busy;
                     latency = cost.latency.unwrap_or(latency) + cost.busy;
+                } else {
+                    // Nothing is on its way: whoever reads the destination reads what was there.
+                    latency = busy;
                 }
                 self.count_hold(pc, busy);
                 self.finish(slot, timing, busy, latency, IdleCause::Memory);
