@@ -2,29 +2,22 @@
 
 use alloc::format;
 
-use super::{NEVER, Progress, Simulation, Waiting};
+use super::{Issue, NEVER, Progress, Simulation, Waiting};
 use crate::sim::error::{ErrorKind, SimError};
 use crate::sim::reconvergence::Reconvergence;
-use crate::sim::together::FrameBase;
 
 impl<R: Reconvergence> Simulation<R> {
     /// A warp arrives. Every lane that it was launched with has to take part: one that has ended or waits elsewhere can
     /// never arrive. `passed` is when all may go on if this warp is the last.
-    pub(super) fn barrier(
-        &mut self,
-        slot: usize,
-        pc: u32,
-        passed: u64,
-        frame: FrameBase,
-        mask: u32,
-    ) -> Result<(), SimError> {
+    pub(super) fn barrier(&mut self, issue: Issue<'_>, passed: u64) -> Result<(), SimError> {
+        let Issue { slot, pc, inst, frame, mask } = issue;
         if mask == 0 {
             return Ok(());
         }
         if mask != self.warp(slot).lanes {
             return Err(self.barrier_error(slot, pc));
         }
-        let site = self.program.warp_sites[self.program.insts[pc as usize].side as usize];
+        let site = self.program.warp_sites[inst.side as usize];
         let lane = mask.trailing_zeros() as usize;
         let number = site.operands[0].map_or(0, |value| frame.read(&self.file, value, lane) as u32);
         let block = self.warp(slot).block;

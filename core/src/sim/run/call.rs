@@ -6,7 +6,7 @@ use alloc::vec;
 
 use smallvec::SmallVec;
 
-use super::{AFTER_CALL, CAUSE_BITS, Simulation};
+use super::{AFTER_CALL, CAUSE_BITS, Issue, Simulation};
 use crate::sim::decode::{CALL_DEPTH_LIMIT, CallSite};
 use crate::sim::error::{ErrorKind, SimError};
 use crate::sim::lanes::for_each_lane;
@@ -16,14 +16,8 @@ use crate::sim::watch::Watcher;
 
 impl<R: Reconvergence> Simulation<R> {
     /// Lanes enter a callee, which gets a frame of its own.
-    pub(super) fn call(
-        &mut self,
-        slot: usize,
-        pc: u32,
-        side: u32,
-        frame: FrameBase,
-        mask: u32,
-    ) -> Result<(), SimError> {
+    pub(super) fn call(&mut self, issue: Issue<'_>) -> Result<(), SimError> {
+        let Issue { slot, pc, inst, frame, mask } = issue;
         if mask == 0 {
             self.warp_mut(slot).stack.jump(pc + 1);
             return Ok(());
@@ -36,7 +30,7 @@ impl<R: Reconvergence> Simulation<R> {
         let caller = self.warp(slot).frames.last().expect("a frame");
         let local = caller.local + self.program.funcs[caller.func].local_bytes;
         let program = self.program.clone();
-        let site = &program.calls[side as usize];
+        let site = &program.calls[inst.side as usize];
         let CallSite { callee, entry, .. } = *site;
         if local + self.program.funcs[callee].local_bytes > self.memory.local_bytes {
             let message =
@@ -61,8 +55,9 @@ impl<R: Reconvergence> Simulation<R> {
     }
 
     /// The running lanes return, or end where there is nobody to return to.
-    pub(super) fn ret(&mut self, slot: usize, side: u32, frame: FrameBase, mask: u32) {
-        let site = self.program.rets[side as usize];
+    pub(super) fn ret(&mut self, issue: Issue<'_>) {
+        let Issue { slot, inst, frame, mask, .. } = issue;
+        let site = self.program.rets[inst.side as usize];
         let Some(warp) = &mut self.warps[slot] else { return };
         if warp.frames.len() == 1 {
             warp.alive &= !mask;

@@ -2,11 +2,10 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::Simulation;
-use crate::sim::decode::{DecodedInst, SwitchSite, Value};
+use super::{Issue, Simulation};
+use crate::sim::decode::{SwitchSite, Value};
 use crate::sim::lanes::{Slots, for_each_lane};
 use crate::sim::reconvergence::Reconvergence;
-use crate::sim::together::FrameBase;
 use crate::sim::watch::Watcher;
 
 impl<R: Reconvergence> Simulation<R> {
@@ -18,15 +17,8 @@ impl<R: Reconvergence> Simulation<R> {
         }
     }
 
-    pub(super) fn branch(
-        &mut self,
-        slot: usize,
-        pc: u32,
-        inst: &DecodedInst,
-        frame: FrameBase,
-        mask: u32,
-        watcher: &mut impl Watcher,
-    ) {
+    pub(super) fn branch(&mut self, issue: Issue<'_>, watcher: &mut impl Watcher) {
+        let Issue { slot, pc, inst, frame, mask } = issue;
         let condition = self.file.predicates[frame.at(inst.slots.f) as usize] ^ inst.slots.flip;
         let (on_true, on_false) = (mask & condition, mask & !condition);
         let Slots { a, b, c, .. } = inst.slots;
@@ -50,17 +42,10 @@ impl<R: Reconvergence> Simulation<R> {
         watcher.diverged(slot, sides);
     }
 
-    pub(super) fn switch(
-        &mut self,
-        slot: usize,
-        pc: u32,
-        side: u32,
-        frame: FrameBase,
-        mask: u32,
-        watcher: &mut impl Watcher,
-    ) {
+    pub(super) fn switch(&mut self, issue: Issue<'_>, watcher: &mut impl Watcher) {
+        let Issue { slot, pc, inst, frame, mask } = issue;
         let program = self.program.clone();
-        let SwitchSite { selector, ref targets, join } = program.switches[side as usize];
+        let SwitchSite { selector, ref targets, join } = program.switches[inst.side as usize];
         let mut lanes_to: SmallVec<[u32; 8]> = smallvec![0; targets.len()];
         for_each_lane(mask, |lane| {
             let index = frame.read(&self.file, Value::Word(selector), lane) as usize;

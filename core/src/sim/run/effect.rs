@@ -4,11 +4,11 @@ use alloc::string::String;
 
 use smallvec::SmallVec;
 
-use super::{Simulation, Warp, unflatten};
+use super::{Issue, Simulation, Warp, unflatten};
 use crate::ir::Type;
 use crate::sim::access::{self, Place as AccessPlace};
 use crate::sim::bind::{Bound, input_stream};
-use crate::sim::decode::{DecodedInst, DrawSite, WorkSite};
+use crate::sim::decode::{DrawSite, WorkSite};
 use crate::sim::error::{ErrorKind, SimError};
 use crate::sim::lanes::{LaneFile, for_each_lane};
 use crate::sim::random::{Place, Stream, hash};
@@ -17,14 +17,8 @@ use crate::sim::together::FrameBase;
 
 impl<R: Reconvergence> Simulation<R> {
     /// Runs a memory access of the lanes of a mask.
-    pub(super) fn access(
-        &mut self,
-        slot: usize,
-        pc: u32,
-        inst: &DecodedInst,
-        frame: FrameBase,
-        mask: u32,
-    ) -> Result<access::Cost, SimError> {
+    pub(super) fn access(&mut self, issue: Issue<'_>) -> Result<access::Cost, SimError> {
+        let Issue { slot, pc, inst, frame, mask } = issue;
         let model = self.machine.memory();
         let block = self.warp(slot).block;
         let place = AccessPlace { frame, mask, block, warp: slot, model: &model, caches: &mut self.caches };

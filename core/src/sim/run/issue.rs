@@ -1,6 +1,6 @@
 //! The scheduler, and what happens when a warp issues.
 
-use super::{CAUSE_BITS, Front, NEVER, Simulation};
+use super::{CAUSE_BITS, Front, Issue, NEVER, Simulation};
 use crate::sim::decode::{Kind, NO_MORE, Program, Timing, UNGUARDED};
 use crate::sim::error::SimError;
 use crate::sim::reconvergence::Reconvergence;
@@ -100,13 +100,14 @@ impl<R: Reconvergence> Simulation<R> {
         if inst.guard != UNGUARDED {
             mask &= self.file.predicates[frame.at(inst.guard) as usize] ^ inst.guard_flip;
         }
+        let issue = Issue { slot, pc, inst, frame, mask };
         self.statistics.insts[pc as usize].occupancy[mask.count_ones() as usize] += 1;
         watcher.issued(slot, pc, mask);
         let (mut busy, mut latency) = (u64::from(timing.issue), u64::from(timing.latency));
         match inst.kind {
             Kind::Access | Kind::Texture => {
                 if mask != 0 {
-                    let cost = self.access(slot, pc, inst, frame, mask)?;
+                    let cost = self.access(issue)?;
                     busy += cost.busy;
                     latency = cost.latency.unwrap_or(latency) + cost.busy;
                 } else {
@@ -126,13 +127,13 @@ impl<R: Reconvergence> Simulation<R> {
                 self.count_hold(pc, busy);
                 self.finish(slot, timing, busy, latency, IdleCause::Arithmetic);
                 self.fronts[slot].wait_until(passed);
-                return if inst.kind == Kind::Barrier { self.barrier(slot, pc, passed, frame, mask) } else { Ok(()) };
+                return if inst.kind == Kind::Barrier { self.barrier(issue, passed) } else { Ok(()) };
             }
             Kind::Branch => self.advance(slot, pc, inst.slots.a, watcher),
-            Kind::BranchIf => self.branch(slot, pc, inst, frame, mask, watcher),
-            Kind::Switch => self.switch(slot, pc, inst.side, frame, mask, watcher),
-            Kind::Call => self.call(slot, pc, inst.side, frame, mask)?,
-            Kind::Ret => self.ret(slot, inst.side, frame, mask),
+            Kind::BranchIf => self.branch(issue, watcher),
+            Kind::Switch => self.switch(issue, watcher),
+            Kind::Call => self.call(issue)?,
+            Kind::Ret => self.ret(issue),
             Kind::Exit => {
                 let warp = self.warp_mut(slot);
                 warp.alive &= !mask;

@@ -36,13 +36,14 @@ use alloc::vec::Vec;
 use super::access::Caches;
 use super::bind::{Bound, bind};
 use super::cache::Cache;
-use super::decode::{Calm, Program};
+use super::decode::{Calm, DecodedInst, Program};
 use super::error::{ErrorKind, SimError};
 use super::lanes::LaneFile;
 use super::memory::Memory;
 use super::reconvergence::{Reconvergence, SimtStack};
 use super::settings::Settings;
 use super::statistics::Statistics;
+use super::together::FrameBase;
 use super::watch::{Nobody, Watcher};
 use crate::ir::{Func, Launch, Module};
 use crate::machine::Machine;
@@ -155,6 +156,18 @@ impl Front {
     fn wait_until(&mut self, ready: u64) {
         self.ready = self.ready.max(ready);
     }
+}
+
+/// An instruction that a warp issues by itself.
+#[derive(Clone, Copy)]
+struct Issue<'a> {
+    slot: usize,
+    pc: u32,
+    inst: &'a DecodedInst,
+    /// The frame that it names registers of.
+    frame: FrameBase,
+    /// The lanes that run it.
+    mask: u32,
 }
 
 /// Instructions that issue one after the other without surprises, branches included.
