@@ -46,6 +46,12 @@ pub fn is_typing() -> bool {
     editable.is_ok_and(|found| found.is_some())
 }
 
+/// The elements below `element` that `selector` finds.
+pub fn all(element: &Element, selector: &str) -> Vec<Element> {
+    let Ok(found) = element.query_selector_all(selector) else { return Vec::new() };
+    (0..found.length()).filter_map(|index| found.get(index)?.dyn_into().ok()).collect()
+}
+
 /// Scrolls `element` into its own pane and no further: the page itself stays where it is.
 pub fn reveal(element: &Element) {
     let Some(pane) = element.closest(".scroll").ok().flatten() else { return };

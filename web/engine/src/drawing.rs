@@ -49,6 +49,10 @@ pub fn draw(module: &Module, func: Func, printed: &Printed, is_new: impl Fn(usiz
     graph
 }
 
+/// Links of a chain of causes that are told. Where everything depends on what came before, each of many thousand lines
+/// has a chain of hundreds.
+const MOST_CAUSES: usize = 8;
+
 /// What differs between the lanes of a warp.
 struct Lanes {
     values: Values,
@@ -75,8 +79,11 @@ impl Lanes {
     /// The chain of causes, in sentences; none for something uniform.
     fn why(&self, func: &Function, subject: Subject) -> Option<String> {
         let chain = self.divergence.explain(subject);
-        let sentences: Vec<String> =
-            chain.iter().map(|link| format!("{}.", link.sentence(func, &self.values))).collect();
+        let told = chain.iter().take(MOST_CAUSES).map(|link| format!("{}.", link.sentence(func, &self.values)));
+        let mut sentences: Vec<String> = told.collect();
+        if chain.len() > MOST_CAUSES {
+            sentences.push(format!("And so on, over {} more.", chain.len() - MOST_CAUSES));
+        }
         (!sentences.is_empty()).then(|| sentences.join(" "))
     }
 }

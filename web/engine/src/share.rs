@@ -61,7 +61,8 @@ fn shared(document: Document) -> Shared {
     let (mut sets, mut words) = (BTreeMap::new(), BTreeMap::new());
     for (name, value) in document.run.set {
         // A slider belongs to something: `x.zero`. Everything else is kept as it was written.
-        match value.parse().ok().filter(|_| name.contains('.')) {
+        // What is no number of a slider would differ from itself, and from what is shown.
+        match value.parse().ok().filter(|number: &f64| name.contains('.') && number.is_finite()) {
             Some(number) => drop(sets.insert(name, number)),
             None => drop(words.insert(name, value)),
         }
@@ -102,4 +103,27 @@ fn stage_out(stage: &Stage) -> link::Stage {
 
 fn to_u32(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_number_of_a_slider_is_kept_as_written() {
+        let set = [("x.zero", "0.5"), ("y.zero", "NaN"), ("z.true", "1e999"), ("l1", "off")];
+        let set = set.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().collect();
+        let document = Document { run: RunSettings { set, ..RunSettings::default() }, ..Document::default() };
+        let opened = open(&link::encode(&document).expect("it is small")).expect("it is a link");
+        assert_eq!(opened, opened.clone());
+        assert_eq!(opened.settings.sets.len(), 1);
+        assert_eq!(opened.settings.words.len(), 3);
+    }
+
+    #[test]
+    fn more_passes_than_can_be_shown_are_refused() {
+        let pipeline = vec![link::Stage { pass: "dce".to_owned(), ..link::Stage::default() }; MOST_STAGES + 1];
+        let text = link::encode(&Document { pipeline, ..Document::default() }).expect("it is small");
+        assert!(open(&text).is_err_and(|why| why.contains("257 passes")));
+    }
 }

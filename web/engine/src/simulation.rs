@@ -67,7 +67,10 @@ fn prepare(program: &Program, settings: &Settings) -> Result<Prepared, String> {
         Some(launch) => ptx::complete_launch(&module, &module.funcs[kernel], launch),
         None => ptx::derive_launch(&module, &module.funcs[kernel]),
     };
-    let machine = Machine::from_name(&settings.machine).unwrap_or_default();
+    let machine = match settings.machine.as_str() {
+        "" => Machine::default(),
+        name => Machine::from_name(name).ok_or_else(|| format!("there is no machine `{name}`: choose another"))?,
+    };
     let simulation = Simulation::new(&module, kernel, &launch, &core_settings(settings)?, machine).map_err(say)?;
     let lines = Lines { index: LineIndex::new(&program.text), text: program.text.clone() };
     Ok(Prepared { module, kernel, lines, simulation })

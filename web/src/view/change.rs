@@ -173,11 +173,16 @@ fn Comparison(ComparisonProps { diff, selected, run, act }: &ComparisonProps) ->
         use_effect_with((diff.clone(), selected.clone()), move |(_, selected)| {
             let elsewhere = selected.as_ref().is_some_and(|selection| selection.by != Pane::Change);
             let by_itself = selected.as_ref().is_some_and(|selection| selection.by == Pane::Change);
-            let wanted: &[&str] = if elsewhere { &["tr.exact", "tr.selected"] } else { &["tr.removed, tr.added"] };
-            if let Some(element) = place.cast::<HtmlElement>().filter(|_| !by_itself)
-                && let Some(line) = wanted.iter().find_map(|wanted| element.query_selector(wanted).ok().flatten())
-            {
-                dom::reveal(&line);
+            let Some(element) = place.cast::<HtmlElement>().filter(|_| !by_itself) else { return };
+            let lines = if elsewhere {
+                let exact = dom::all(&element, "tr.exact");
+                if exact.is_empty() { dom::all(&element, "tr.selected") } else { exact }
+            } else {
+                element.query_selector("tr.removed, tr.added").ok().flatten().into_iter().collect()
+            };
+            // All of a block if it fits, else its beginning.
+            for line in lines.last().into_iter().chain(lines.first()) {
+                dom::reveal(line);
             }
         });
     }

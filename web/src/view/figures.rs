@@ -32,6 +32,9 @@ pub enum Figure {
     Idle(String),
 }
 
+/// A relative change that would be shown as 0.0 %.
+const SMALLEST_CHANGE: f64 = 0.000_5;
+
 impl Figure {
     /// The figures that say something about any of these counts.
     pub fn all<'a>(counts: impl Iterator<Item = &'a Counts> + Clone) -> Vec<Figure> {
@@ -117,6 +120,9 @@ impl Figure {
     pub fn cells(&self, before: Option<&Counts>, after: Option<&Counts>) -> Html {
         let (old, new) = (before.and_then(|counts| self.of(counts)), after.and_then(|counts| self.of(counts)));
         let (class, change) = match (old, new) {
+            (Some(old), Some(new)) if old > 0.0 && (new / old - 1.0).abs() < SMALLEST_CHANGE && old != new => {
+                ("change", "≈".to_owned())
+            }
             (Some(old), Some(new)) if old != new => {
                 let is_better = (new > old) == self.more_is_better();
                 let text = if old == 0.0 {

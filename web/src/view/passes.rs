@@ -153,9 +153,6 @@ fn StageCard(props: &StageProps) -> Html {
                 { &name }
             </button>
             <span class="tools">
-                if let (true, Some(micros)) = (stage.on, result.as_ref().and_then(|result| result.micros)) {
-                    <span class="time">{ duration(micros) }</span>
-                }
                 if !knobs.is_empty() || !parts.is_empty() {
                     <button type="button" class="icon-button small" aria-expanded={open.to_string()}
                         aria-label={format!("{details} of {name}")} title={details}
@@ -175,6 +172,7 @@ fn StageCard(props: &StageProps) -> Html {
                         <span class="delta">{ difference(result.instructions) }</span>
                     }
                     if result.missed > 0 { <span>{ format!("{} refused", result.missed) }</span> }
+                    <span class="time">{ result.micros.map(duration) }</span>
                 } else if !stage.on {
                     <span>{ "off" }</span>
                 }

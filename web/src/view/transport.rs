@@ -64,7 +64,7 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
             <div class="scrubber">
                 <div class="track" aria-hidden="true">
                     { for timeline.ranges().into_iter().map(|(stage, from, to)| {
-                        let mut class = "part".to_owned();
+                        let mut class = "piece".to_owned();
                         if stop.stage == stage { class.push_str(" shown"); }
                         if at >= to { class.push_str(" done"); }
                         html! {
