@@ -127,7 +127,9 @@ impl Cfg {
                 } else {
                     visit.next -= 1;
                     let (target, number) = (self.targets[visit.next as usize], visit.number);
-                    stack.extend(self.visit(target, number));
+                    if let Some(visit) = self.visit(target, number) {
+                        stack.push(visit);
+                    }
                 }
             }
         }

@@ -159,10 +159,11 @@ pub enum Lookup {
     Overwritten(Source),
 }
 
-/// Walks over a function. `visit` may look up what an instruction reads, and change or remove that instruction.
+/// Walks over a function. `visit` may look up what an instruction reads, and change or remove that instruction; it gives
+/// whether the instruction is still there.
 pub fn walk_with_copies<S: Listener>(
     view: &mut View<'_, S>,
-    mut visit: impl FnMut(&mut View<'_, S>, &AvailableCopies, Block, Inst),
+    mut visit: impl FnMut(&mut View<'_, S>, &AvailableCopies, Block, Inst) -> bool,
 ) {
     let (cfg, dominators) = (view.cfg(), view.dominators());
     let mut copies = AvailableCopies::new(view.func(), cfg, dominators.clone());
@@ -171,11 +172,11 @@ pub fn walk_with_copies<S: Listener>(
         let mut next = view.func().layout.first_inst(block);
         while let Some(inst) = next {
             next = view.func().layout.next_inst(inst);
-            visit(view, &copies, block, inst);
-            let func = view.func();
+            let stays = visit(view, &copies, block, inst);
+            debug_assert_eq!(stays, view.func().inst_block(inst).is_some());
             // What went away writes nothing.
-            if func.inst_block(inst).is_some() {
-                copies.define(&func.insts[inst]);
+            if stays {
+                copies.define(&view.func().insts[inst]);
             }
         }
     }

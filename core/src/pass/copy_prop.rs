@@ -43,7 +43,10 @@ impl Pass for CopyProp {
 
     fn run<S: Listener>(view: &mut View<'_, S>, _: &Settings) -> Result<(), PassError> {
         let mut propagation = Propagation::default();
-        walk_with_copies(view, |view, copies, block, inst| propagation.visit(view, copies, block, inst));
+        walk_with_copies(view, |view, copies, block, inst| {
+            propagation.visit(view, copies, block, inst);
+            true
+        });
         Ok(())
     }
 }

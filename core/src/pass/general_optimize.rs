@@ -72,7 +72,7 @@ fn propagate_and_fold<S: Listener>(view: &mut View<'_, S>, settings: &Settings) 
     let mut propagation = Propagation::default();
     walk_with_copies(view, |view, copies, block, inst| {
         propagation.visit(view, copies, block, inst);
-        const_fold::visit(view, copies, block, inst, settings);
+        const_fold::visit(view, copies, block, inst, settings)
     });
 }
 

@@ -27,10 +27,10 @@ use alloc::format;
 use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
 
-use super::available_copies::{Lookup, Source, walk_with_copies};
+use super::available_copies::{AvailableCopies, Lookup, Source, walk_with_copies};
 use super::{Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Place, Remark};
-use crate::ir::{Block, InstData, Op, Operand};
+use crate::ir::{Block, Inst, InstData, Op, Operand};
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
 
@@ -63,37 +63,42 @@ impl Pass for SimplifyCfg {
 /// Branches whose outcome is known become plain ones.
 fn make_constant_branches_plain<S: Listener>(view: &mut View<'_, S>) {
     walk_with_copies(view, |view, copies, block, inst| {
-        let data = &view.func().insts[inst];
-        let known = match (data.opcode.op, data.args.first()) {
-            (Op::BrIf, Some(Operand::Reg(reg))) => copies.predicate(*reg).map(usize::from).map(|taken| 1 - taken),
-            (Op::BrIf, Some(Operand::NotReg(reg))) => copies.predicate(*reg).map(usize::from),
-            (Op::Switch, Some(Operand::Const(bits))) => Some(*bits as usize),
-            (Op::Switch, Some(Operand::Reg(reg))) => match copies.lookup(*reg, None) {
-                Lookup::Found(Source::Const(bits)) => Some(bits as usize),
-                _ => None,
-            },
-            _ => return,
-        };
-        let targets = &data.targets;
-        let all_one = targets.iter().all(|&target| target == targets[0]);
-        let (target, why) = match known {
-            Some(index) => (targets[index.min(targets.len() - 1)], "its outcome is known here"),
-            None if all_one => (targets[0], "all its targets are one"),
-            None => return,
-        };
-        let module = view.module();
-        let mut rewrite = view.rewrite(|func| {
-            let text = instruction_text(module, func, inst);
-            Remark::applied(
-                "constant-branch",
-                block,
-                format!("`{text}` always goes to `{}`: {why}", func.blocks[target].name),
-            )
-            .at(inst)
-            .with("target", Fact::Block(target))
-        });
-        rewrite.replace(inst, InstData::branch(target));
+        make_branch_plain(view, copies, block, inst);
+        true
     });
+}
+
+fn make_branch_plain<S: Listener>(view: &mut View<'_, S>, copies: &AvailableCopies, block: Block, inst: Inst) {
+    let data = &view.func().insts[inst];
+    let known = match (data.opcode.op, data.args.first()) {
+        (Op::BrIf, Some(Operand::Reg(reg))) => copies.predicate(*reg).map(usize::from).map(|taken| 1 - taken),
+        (Op::BrIf, Some(Operand::NotReg(reg))) => copies.predicate(*reg).map(usize::from),
+        (Op::Switch, Some(Operand::Const(bits))) => Some(*bits as usize),
+        (Op::Switch, Some(Operand::Reg(reg))) => match copies.lookup(*reg, None) {
+            Lookup::Found(Source::Const(bits)) => Some(bits as usize),
+            _ => None,
+        },
+        _ => return,
+    };
+    let targets = &data.targets;
+    let all_one = targets.iter().all(|&target| target == targets[0]);
+    let (target, why) = match known {
+        Some(index) => (targets[index.min(targets.len() - 1)], "its outcome is known here"),
+        None if all_one => (targets[0], "all its targets are one"),
+        None => return,
+    };
+    let module = view.module();
+    let mut rewrite = view.rewrite(|func| {
+        let text = instruction_text(module, func, inst);
+        Remark::applied(
+            "constant-branch",
+            block,
+            format!("`{text}` always goes to `{}`: {why}", func.blocks[target].name),
+        )
+        .at(inst)
+        .with("target", Fact::Block(target))
+    });
+    rewrite.replace(inst, InstData::branch(target));
 }
 
 /// Blocks that no entry reaches go away, one rewrite each.

@@ -56,7 +56,11 @@ impl Pass for ConstFold {
 /// One walk over the dominator tree. Gives whether an instruction went away.
 fn walk<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> bool {
     let mut removed = false;
-    walk_with_copies(view, |view, copies, block, inst| removed |= !visit(view, copies, block, inst, settings));
+    walk_with_copies(view, |view, copies, block, inst| {
+        let stays = visit(view, copies, block, inst, settings);
+        removed |= !stays;
+        stays
+    });
     removed
 }
 

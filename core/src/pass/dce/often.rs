@@ -4,7 +4,6 @@
 use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
-use smallvec::SmallVec;
 
 use super::definitions::Definitions;
 use crate::graph::Cfg;
@@ -15,7 +14,7 @@ pub(super) struct Often {
     /// The list of each bit.
     pub lists: Vec<u32>,
     /// How many words a block has.
-    words: usize,
+    pub words: usize,
     /// By block and word.
     blocks: Vec<OftenWord>,
 }
@@ -71,10 +70,9 @@ impl Often {
         new != 0
     }
 
-    /// What is to be passed on from the beginning of a block, by word.
-    pub fn take(&mut self, block: Block) -> SmallVec<[u64; 4]> {
-        let words = &mut self.blocks[block.index() * self.words..][..self.words];
-        words.iter_mut().map(|word| core::mem::take(&mut word.pending)).collect()
+    /// What is to be passed on from the beginning of a block, of one word.
+    pub fn take(&mut self, block: Block, word: usize) -> u64 {
+        core::mem::take(&mut self.blocks[block.index() * self.words + word].pending)
     }
 
     /// Searches for registers from the end of a block: those that were not yet and go through it, and those that were

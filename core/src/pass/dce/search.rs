@@ -82,7 +82,7 @@ struct Search<'a> {
     often: Often,
     /// How the others are searched for, once one is.
     rare: Option<Box<Rare<'a>>>,
-    /// Blocks for which the register is still asked for that is being searched for.
+    /// Blocks at whose beginnings the register is still asked for that is being searched for.
     asked: Vec<Block>,
 }
 
@@ -150,7 +150,11 @@ impl Search<'_> {
 
     /// Goes up from the beginning of a block with all registers defined often that are asked for there.
     fn go_up_together(&mut self, block: Block) {
-        for (word, asked) in self.often.take(block).into_iter().enumerate() {
+        for word in 0..self.often.words {
+            let asked = self.often.take(block, word);
+            if asked == 0 {
+                continue;
+            }
             for &predecessor in self.cfg.predecessors(block) {
                 let (through, mut defined) = self.often.search(predecessor, word, asked);
                 self.ask_word(predecessor, word, through);
@@ -199,14 +203,10 @@ impl Search<'_> {
     }
 
     fn go_from_site_to_site(&mut self, sites: &mut Sites<'_>, list: u32, block: Block) {
-        sites.ask_at_start(list, block, &mut self.asked);
-        // The register is asked for at the ends of these blocks.
-        while let Some(block) = self.asked.pop() {
-            if self.definitions.lists[list as usize].unneeded > 0
-                && let Some((site, defines)) = sites.ask_at_end(list, block)
-                && (!defines || self.need_last_at_end(list, site))
-            {
-                sites.ask_at_start(list, site, &mut self.asked);
+        sites.ask_at_start(list, block);
+        while let Some(block) = sites.next_asked(list) {
+            if self.definitions.lists[list as usize].unneeded > 0 && self.need_last_at_end(list, block) {
+                sites.ask_at_start(list, block);
             }
         }
     }
@@ -215,7 +215,6 @@ impl Search<'_> {
     fn go_around_regions(&mut self, regions: &mut Regions, list: u32, block: Block) -> usize {
         let mut visits = 0;
         self.asked.push(block);
-        // The register is asked for at the beginnings of these blocks.
         while let Some(block) = self.asked.pop() {
             if self.definitions.lists[list as usize].unneeded == 0 {
                 continue;

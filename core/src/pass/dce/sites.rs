@@ -17,7 +17,6 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use core::ops::Range;
 use hashbrown::HashSet;
 
 use super::definitions::Definitions;
@@ -28,6 +27,7 @@ use crate::ir::Block;
 const MOST_JOINS: usize = 8;
 
 /// A block where something happens to a register.
+#[derive(Clone, Copy)]
 struct Site {
     block: Block,
     /// Does the block define the register?
@@ -37,6 +37,14 @@ struct Site {
     /// Was the register asked for at the beginning already, and at the end?
     asked_at_start: bool,
     asked_at_end: bool,
+}
+
+/// A place where a register is asked for.
+enum Asked {
+    /// The end of a site, by its index.
+    Site(usize),
+    /// The end of a block that nothing reaches.
+    Unreachable(Block),
 }
 
 /// From a place of the preorder on, the nearest site is this one.
@@ -54,6 +62,8 @@ pub(super) struct Sites<'a> {
     of_list: Vec<Option<(u32, u32)>>,
     steps: Vec<Step>,
     sites: Vec<Site>,
+    /// Where the register is still asked for that is being searched for.
+    asked: Vec<Asked>,
     /// Used while sites are found: definitions, joins, and open subtrees.
     blocks: Vec<Block>,
     joins: Vec<Block>,
@@ -73,6 +83,7 @@ impl<'a> Sites<'a> {
             of_list: vec![None; definitions.lists.len()],
             steps: Vec::new(),
             sites: Vec::new(),
+            asked: Vec::new(),
             blocks: Vec::new(),
             joins: Vec::new(),
             open: Vec::new(),
@@ -142,39 +153,69 @@ impl<'a> Sites<'a> {
         }
     }
 
-    /// Asks for a register at the end of a block. Gives the nearest site that dominates it, and whether it may define
-    /// the register, if that is new.
-    pub fn ask_at_end(&mut self, list: u32, block: Block) -> Option<(Block, bool)> {
-        if !self.dominators.contains(block) {
-            return self.asked_unreachable.insert((list, block)).then_some((block, true));
-        }
-        let site = self.nearest(list, block)?;
-        let is_new = !core::mem::replace(&mut site.asked_at_end, true);
-        is_new.then_some((site.block, site.defines))
-    }
-
-    /// Asks for a register at the beginning of a block: appends to `asked` the blocks at whose ends it is to be asked for.
-    pub fn ask_at_start(&mut self, list: u32, block: Block, asked: &mut Vec<Block>) {
+    /// Asks for a register at the beginning of a block.
+    pub fn ask_at_start(&mut self, list: u32, block: Block) {
         let (cfg, dominators) = (self.cfg, self.dominators);
-        if !dominators.contains(block) {
-            return asked.extend_from_slice(cfg.predecessors(block));
+        let mut next = self.nearest(list, block);
+        if let Some(index) = next
+            && self.sites[index].block == block
+        {
+            let site = &mut self.sites[index];
+            if site.joins {
+                if !core::mem::replace(&mut site.asked_at_start, true) {
+                    cfg.predecessors(block).iter().for_each(|&predecessor| self.ask_at_end(list, predecessor));
+                }
+                return;
+            }
+            next = dominators.parent(block).and_then(|parent| self.nearest(list, parent));
+        } else if !dominators.contains(block) {
+            cfg.predecessors(block).iter().for_each(|&predecessor| self.ask_at_end(list, predecessor));
         }
-        let Some(site) = self.nearest(list, block) else { return };
-        if site.block != block {
-            asked.push(site.block);
-        } else if !site.joins {
-            asked.extend(dominators.parent(block));
-        } else if !core::mem::replace(&mut site.asked_at_start, true) {
-            asked.extend_from_slice(cfg.predecessors(block));
+        self.ask_site(next);
+    }
+
+    fn ask_at_end(&mut self, list: u32, block: Block) {
+        if self.dominators.contains(block) {
+            let site = self.nearest(list, block);
+            self.ask_site(site);
+        } else if self.asked_unreachable.insert((list, block)) {
+            self.asked.push(Asked::Unreachable(block));
         }
     }
 
-    /// The nearest site that dominates a block, which may be its own.
-    fn nearest(&mut self, list: u32, block: Block) -> Option<&mut Site> {
+    /// Asks for a register at the end of a site.
+    fn ask_site(&mut self, site: Option<usize>) {
+        if let Some(index) = site
+            && !core::mem::replace(&mut self.sites[index].asked_at_end, true)
+        {
+            self.asked.push(Asked::Site(index));
+        }
+    }
+
+    /// The next block at whose end the register is asked for and that may define it.
+    pub fn next_asked(&mut self, list: u32) -> Option<Block> {
+        loop {
+            let index = match self.asked.pop()? {
+                Asked::Site(index) => index,
+                Asked::Unreachable(block) => return Some(block),
+            };
+            let Site { block, defines, .. } = self.sites[index];
+            if defines {
+                return Some(block);
+            }
+            self.ask_at_start(list, block);
+        }
+    }
+
+    /// The index of the nearest site that dominates a block, which may be its own.
+    fn nearest(&self, list: u32, block: Block) -> Option<usize> {
+        if !self.dominators.contains(block) {
+            return None;
+        }
         let (first, end) = self.of_list[list as usize]?;
-        let steps = &self.steps[Range { start: first as usize, end: end as usize }];
+        let steps = &self.steps[first as usize..end as usize];
         let place = self.dominators.preorder_number(block);
         let index = steps.partition_point(|step| step.from <= place).checked_sub(1)?;
-        steps[index].site.map(|site| &mut self.sites[site as usize])
+        steps[index].site.map(|site| site as usize)
     }
 }
