@@ -106,6 +106,12 @@ fn bits_by_bits() {
         check(&format!("$ = shr.{ty} a, b"), &[ty, "u32"], ty, |x| low(shift(x[0].into(), x[1]), bits));
         for ty in [format!("u{bits}"), format!("s{bits}")] {
             check(&format!("$ = shr.{ty} a, b"), &[&ty, "u32"], &ty, |x| low(shift(value(x[0], &ty), x[1]), bits));
+            for amount in [0, 1, 15, 16, 31, 32, 33, 63, 64, 127, u64::from(u32::MAX)] {
+                let left = |x: &[u64]| if amount < u64::from(bits) { x[0] << amount & mask } else { 0 };
+                check(&format!("$ = shl.b{bits} a, {amount}"), &[&ty], &ty, left);
+                let right = |x: &[u64]| low(shift(value(x[0], &ty), amount), bits);
+                check(&format!("$ = shr.{ty} a, {amount}"), &[&ty], &ty, right);
+            }
         }
     }
 }

@@ -198,7 +198,11 @@ impl Decoder<'_, '_> {
     fn lanes(&mut self, data: &InstData, decoded: &mut DecodedInst) -> Result<(), Refusal> {
         let opcode = data.opcode;
         let signature = opcode.signature();
-        let (run, modifier) = lanes::select(opcode).ok_or("the simulator has no such operation")?;
+        let by_constant = data.args.get(1).and_then(Operand::as_const).zip(lanes::shift_by_modifier(opcode));
+        let (run, modifier) = by_constant
+            .map(|(amount, run)| (run, amount as u32))
+            .or_else(|| lanes::select(opcode))
+            .ok_or("the simulator has no such operation")?;
         let mut slots = Slots { e: SINK, modifier, ..Slots::default() };
         let (mut before, mut after): (Vec<Step>, Vec<Step>) = (Vec::new(), Vec::new());
         let mut position = 0;

@@ -144,6 +144,36 @@ pub(super) fn select_integer(opcode: Opcode) -> Option<LaneOp> {
     })
 }
 
+/// A shift of 32 or 64 bits by the same amount in all lanes, which is the modifier: vectors shift by one amount at once,
+/// and hardly by several.
+pub fn shift_by_modifier(opcode: Opcode) -> Option<LaneOp> {
+    macro_rules! shift {
+        ($ty:ty, |$a:ident, $n:ident| $shifted:expr) => {
+            |file, slots, warps| {
+                let $n = slots.modifier % <$ty>::BITS;
+                let kept: $ty = if slots.modifier < <$ty>::BITS { !0 } else { 0 };
+                map1(file, slots, warps, |$a: $ty| $shifted & kept);
+            }
+        };
+        // By more than all bits but the sign, a number keeps its sign alone.
+        (signed $ty:ty) => {
+            |file, slots, warps| {
+                let n = slots.modifier.min(<$ty>::BITS - 1);
+                map1(file, slots, warps, |a: $ty| a >> n);
+            }
+        };
+    }
+    Some(match (opcode.op, opcode.ty.bits(), opcode.ty.is_signed()) {
+        (Op::Shl, 32, _) => shift!(u32, |a, n| (a << n)),
+        (Op::Shl, 64, _) => shift!(u64, |a, n| (a << n)),
+        (Op::Shr, 32, false) => shift!(u32, |a, n| (a >> n)),
+        (Op::Shr, 64, false) => shift!(u64, |a, n| (a >> n)),
+        (Op::Shr, 32, true) => shift!(signed i32),
+        (Op::Shr, 64, true) => shift!(signed i64),
+        _ => return None,
+    })
+}
+
 #[inline(always)]
 fn high_u32(a: u32, b: u32) -> u32 {
     ((u64::from(a) * u64::from(b)) >> 32) as u32
