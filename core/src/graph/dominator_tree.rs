@@ -62,32 +62,33 @@ pub struct DominatorTree {
 impl DominatorTree {
     pub(super) fn compute(graph: &impl Digraph) -> DominatorTree {
         let search = graph.search();
-        let Ancestry { idoms, links: mut sizes, best: mut free, semi: mut depths } = search.ancestry(graph);
+        let Ancestry { idoms, forest: mut places, semi: mut depths } = search.ancestry(graph);
         let count = idoms.len();
 
         // An immediate dominator's number is smaller than its node's, so one pass up gives the sizes of subtrees and
         // one pass down gives each subtree its interval. Tables that have served are used again: on large graphs fresh
         // memory costs more than the computation.
-        sizes.fill(1);
+        places.fill(Tree { above: 0, value: 1 });
         for number in (1..count).rev() {
-            sizes[idoms[number] as usize] += sizes[number];
+            places[idoms[number] as usize].value += places[number].value;
         }
         let mut nodes = vec![Node { idom: None.into(), start: 0, end: 0, depth: 0 }; graph.node_count()];
         let mut preorder = vec![Block::new(0); count - 1];
-        free[0] = 0;
         for &block in graph.order(&search) {
             let number = search.numbers[block.index()] as usize;
             let parent = idoms[number] as usize;
-            let start = free[parent];
-            free[parent] += sizes[number];
-            free[number] = start + 1;
+            // Where the next child's interval begins is counted in `above`.
+            let size = places[number].value;
+            let start = places[parent].above;
+            places[parent].above += size;
+            places[number].above = start + 1;
             preorder[start as usize] = block;
             let (idom, depth) = match parent {
                 0 => (None, 0),
                 _ => (Some(search.nodes[parent]), depths[parent] + 1),
             };
             depths[number] = depth;
-            nodes[block.index()] = Node { idom: idom.into(), start, end: start + sizes[number], depth };
+            nodes[block.index()] = Node { idom: idom.into(), start, end: start + size, depth };
         }
         DominatorTree { nodes, preorder }
     }
@@ -227,7 +228,8 @@ impl Search {
     fn ancestry(&self, graph: &impl Digraph) -> Ancestry {
         let count = self.nodes.len();
         let mut idoms = self.parents.clone();
-        let mut forest = Forest { links: self.parents.clone(), best: (0..count as u32).collect(), path: Vec::new() };
+        let trees = self.parents.iter().zip(0..).map(|(&above, value)| Tree { above, value }).collect();
+        let mut forest = Forest { trees, path: Vec::new() };
         // The virtual root is a predecessor of every root, also of one that the search met on its way from another.
         let mut semi = vec![u32::MAX; count];
         graph.roots().iter().for_each(|root| semi[self.numbers[root.index()] as usize] = 0);
@@ -240,7 +242,7 @@ impl Search {
                 }
             }
             semi[number] = least;
-            forest.best[number] = least;
+            forest.trees[number].value = least;
         }
         for number in 1..count {
             let mut idom = idoms[number];
@@ -249,43 +251,67 @@ impl Search {
             }
             idoms[number] = idom;
         }
-        Ancestry { idoms, links: forest.links, best: forest.best, semi }
+        Ancestry { idoms, forest: forest.trees, semi }
     }
 }
 
 /// Number to the immediate dominator's number, and tables that are free again.
 struct Ancestry {
     idoms: Vec<u32>,
-    links: Vec<u32>,
-    best: Vec<u32>,
+    forest: Vec<Tree>,
     semi: Vec<u32>,
 }
 
 /// The part of the search tree whose semidominators are known, with compressed paths.
 struct Forest {
-    /// An ancestor: the parent at first, further up after compression.
-    links: Vec<u32>,
-    /// The least semidominator from the node up to, but without, the ancestor that `links` names; the node's own
-    /// number while it is not linked.
-    best: Vec<u32>,
+    trees: Vec<Tree>,
     path: Vec<u32>,
+}
+
+/// A node of the forest. Who looks at one number looks at the other.
+#[derive(Clone, Copy)]
+struct Tree {
+    /// An ancestor: the parent at first, further up after compression.
+    above: u32,
+    /// The least semidominator from the node up to, but without, that ancestor; the node's own number while it is not
+    /// linked.
+    value: u32,
 }
 
 impl Forest {
     /// The least semidominator among the node's ancestors from `linked` on, itself included.
+    #[inline(always)]
     fn least_semidominator(&mut self, node: u32, linked: u32) -> u32 {
-        let mut top = node;
-        while self.links[top as usize] >= linked {
-            self.path.push(top);
-            top = self.links[top as usize];
+        let tree = self.trees[node as usize];
+        // Not linked, or just below what is not: nothing to compress.
+        if tree.above < linked || self.trees[tree.above as usize].above < linked {
+            return if tree.above < linked { tree.value } else { self.one_step(node, tree) };
         }
-        let mut least = self.best[top as usize];
-        let above = self.links[top as usize];
+        self.compress(node, linked)
+    }
+
+    #[inline(always)]
+    fn one_step(&mut self, node: u32, tree: Tree) -> u32 {
+        let top = self.trees[tree.above as usize];
+        let value = tree.value.min(top.value);
+        self.trees[node as usize] = Tree { above: top.above, value };
+        value
+    }
+
+    fn compress(&mut self, node: u32, linked: u32) -> u32 {
+        let mut number = node;
+        let mut top = self.trees[node as usize];
+        while top.above >= linked {
+            self.path.push(number);
+            number = top.above;
+            top = self.trees[number as usize];
+        }
+        let mut least = top.value;
         while let Some(below) = self.path.pop() {
-            least = least.min(self.best[below as usize]);
-            self.best[below as usize] = least;
-            self.links[below as usize] = above;
+            let tree = &mut self.trees[below as usize];
+            least = least.min(tree.value);
+            *tree = Tree { above: top.above, value: least };
         }
-        self.best[node as usize]
+        least
     }
 }
