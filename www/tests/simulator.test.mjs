@@ -95,6 +95,7 @@ test("results by block and by instruction, for any figure; a row selects everywh
 test("while a program has mistakes the results say that they are older", async (t) => {
   const page = await openAndRun(t);
   await pasteProgram(page, "kernel k() {");
+  await waitForMistakes(page, "error");
   await page.getByTestId("outdated").waitFor();
   assert.equal(await page.getByTestId("verdict").count(), 0);
   assert.match(await page.getByTestId("reason").innerText(), /mistakes/);

@@ -14,6 +14,7 @@ pub fn Results(PaneProps { lab, act }: &PaneProps) -> Html {
     let runs = lab.runs.clone();
     let sides = runs.as_ref().map(|runs| (runs.before.as_ref(), runs.after.as_ref()));
     let stale = lab.running || lab.stopped;
+    let is_outdated = lab.lacks_program() || lab.ran.0 != lab.bench.source;
     let side = |shows_blocks: bool, name: &'static str| {
         let choice = by_block.clone();
         html! {
@@ -26,7 +27,7 @@ pub fn Results(PaneProps { lab, act }: &PaneProps) -> Html {
     html! {
         <div class={if stale { "part results stale" } else { "part results" }} role="group" aria-labelledby="results-title">
             <h3 id="results-title">
-                { "Results" }{ if lab.lacks_program() { outdated(sides) } else { verdict(sides) } }
+                { "Results" }{ if is_outdated { outdated(sides) } else { verdict(sides) } }
                 <fieldset class="segments" data-testid="results-by"><legend class="hidden">{ "Results of" }</legend>
                     { side(false, "All") }{ side(true, "Blocks") }
                 </fieldset>
