@@ -212,7 +212,13 @@ impl Search {
         Some(*number)
     }
 
-    fn run<G: Digraph + ?Sized>(graph: &G) -> Search {
+    /// How many nodes the search came to.
+    pub(super) fn reached_count(&self) -> usize {
+        self.nodes.len() - 1
+    }
+
+    /// A search of a whole graph.
+    pub(super) fn run<G: Digraph + ?Sized>(graph: &G) -> Search {
         let mut search = Search::with_capacity(graph.node_count());
         // What is to be visited, and from where; a node counts as visited when it is taken off.
         let mut stack: Vec<(Block, u32)> = graph.roots().iter().rev().map(|&root| (root, 0)).collect();

@@ -13,13 +13,14 @@
 //!
 //! The tree and its bounds are those of [`DominatorTree`]; finding the endless loops is linear.
 
+use alloc::borrow::Cow;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Deref;
 use cranelift_entity::EntityRef;
 
 use super::cfg::Cfg;
-use super::dominator_tree::{Digraph, DominatorTree};
+use super::dominator_tree::{Digraph, DominatorTree, Search};
 use crate::ir::Block;
 
 /// The post-dominator tree over all blocks.
@@ -32,14 +33,15 @@ pub struct PostDominators {
 impl PostDominators {
     /// The post-dominators of a graph.
     pub fn compute(cfg: &Cfg) -> PostDominators {
-        let mut reversed = Reversed { cfg, ends: Vec::new() };
-        let mut reaches_end = vec![false; cfg.block_count()];
-        for block in (0..cfg.block_count()).map(Block::new) {
-            if cfg.successors(block).is_empty() {
-                reversed.ends.push(block);
-                mark_predecessors(cfg, block, &mut reaches_end);
-            }
+        let has_end = |block: &Block| cfg.successors(*block).is_empty();
+        let ends = (0..cfg.block_count()).map(Block::new).filter(has_end).collect();
+        let mut reversed = Reversed { cfg, ends, search: None };
+        let search = Search::run(&reversed);
+        if search.reached_count() == cfg.block_count() {
+            reversed.search = Some(search);
+            return PostDominators { tree: DominatorTree::compute(&reversed), endless: Vec::new() };
         }
+        let mut reaches_end: Vec<bool> = search.numbers.iter().map(|&number| number != 0).collect();
         let endless = endless_loop_ends(cfg, &mut reaches_end);
         reversed.ends.extend_from_slice(&endless);
         PostDominators { tree: DominatorTree::compute(&reversed), endless }
@@ -78,6 +80,8 @@ impl Deref for PostDominators {
 struct Reversed<'a> {
     cfg: &'a Cfg,
     ends: Vec<Block>,
+    /// A search from these ends, where there was one.
+    search: Option<Search>,
 }
 
 impl Digraph for Reversed<'_> {
@@ -95,6 +99,10 @@ impl Digraph for Reversed<'_> {
 
     fn predecessors(&self, node: Block) -> &[Block] {
         self.cfg.successors(node)
+    }
+
+    fn search(&self) -> Cow<'_, Search> {
+        self.search.as_ref().map_or_else(|| Cow::Owned(Search::run(self)), Cow::Borrowed)
     }
 }
 
