@@ -68,19 +68,8 @@ impl Decoder<'_, '_> {
                 self.control(data, &mut decoded)?;
             }
             Op::Ld | Op::St | Op::Atom | Op::Red | Op::Tex2d => self.access(data, &mut decoded)?,
-            Op::BarSync
-            | Op::VoteAll
-            | Op::VoteAny
-            | Op::VoteUni
-            | Op::VoteBallot
-            | Op::ShflIdx
-            | Op::ShflUp
-            | Op::ShflDown
-            | Op::ShflBfly
-            | Op::MatchAny
-            | Op::MatchAll
-            | Op::Activemask => self.warp(data, &mut decoded)?,
             Op::BarWarp | Op::Membar => decoded.kind = Kind::Pause,
+            op if op.is_convergent() => self.warp(data, &mut decoded)?,
             Op::In => self.draw(data, &mut decoded)?,
             Op::Work => self.work(data, &mut decoded)?,
             Op::Mov if data.dsts.len() > 1 || matches!(data.args.first(), Some(Operand::List(_))) => {
