@@ -6,10 +6,11 @@
 //! ptx       PTX in and out                        view      a function with its analyses, computed when asked
 //! graph     dominators, loops, control dependence sim       the warp simulator
 //! machine   what instructions cost                profile   how often, and how often zero
-//! flow      dataflow: liveness, values, divergence pass     the passes, and the one list of them
-//! symbolic  affine names                          link      permalinks
-//! alias     which accesses may meet               session   program + pipeline + position
-//! verify    the invariants                         report    what a session did, as JSON
+//! flow      dataflow: liveness, values, divergence equivalence  do two programs leave the same memory
+//! symbolic  affine names                          pass      the passes, and the one list of them
+//! alias     which accesses may meet               link      permalinks
+//! verify    the invariants                        session   program + pipeline + position
+//!                                                 report    what a session did, as JSON
 //! ```
 //!
 //! A file imports only from rooms above its own, in the order of this list (down the left column, then the right one).
