@@ -8,7 +8,8 @@
 //! [`IteratedFrontier`] stores them while they stay within [`IteratedFrontier::STORED_PER_BLOCK`] entries a block, so
 //! that a set costs what its answer is large. Beyond that it walks the tree for each set: every block and edge at
 //! most once, deepest sources first, because an edge out of a subtree matters only where it goes no deeper than the
-//! subtree's root.
+//! subtree's root. Where only joins below some block are asked for, it climbs from the definitions to that block instead:
+//! a join is in the frontier of what is between its own parent in the tree and its predecessor.
 //!
 //! Source: R. Cytron and others, Efficiently computing static single assignment form and the control dependence graph,
 //! TOPLAS 1991; V. Sreedhar and G. Gao, A linear time algorithm for placing phi-nodes, POPL 1995.
@@ -17,6 +18,7 @@ use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
+use cranelift_entity::packed_option::PackedOption;
 
 use super::cfg::Cfg;
 use super::dominators::Dominators;
@@ -41,6 +43,8 @@ pub struct IteratedFrontier<'a> {
     cfg: &'a Cfg,
     dominators: &'a Dominators,
     stored: Option<StoredFrontiers>,
+    /// The joins under each block, made when they are first asked for and no frontiers are stored.
+    climbs: Option<Climbs>,
     /// The last set for which the block was found to be in the frontier, or its subtree walked.
     found: Vec<u32>,
     walked: Vec<u32>,
@@ -60,7 +64,8 @@ impl<'a> IteratedFrontier<'a> {
     /// The same without stored frontiers: the choice for a single set.
     pub fn walking(cfg: &'a Cfg, dominators: &'a Dominators) -> IteratedFrontier<'a> {
         let blocks = cfg.block_count();
-        IteratedFrontier { cfg, dominators, stored: None, found: vec![0; blocks], walked: vec![0; blocks], current: 0 }
+        let (found, walked) = (vec![0; blocks], vec![0; blocks]);
+        IteratedFrontier { cfg, dominators, stored: None, climbs: None, found, walked, current: 0 }
     }
 
     /// Are frontiers stored, so that a set costs what its answer is large?
@@ -105,6 +110,49 @@ impl<'a> IteratedFrontier<'a> {
             }
             if frontier.len() - before > limit {
                 return false;
+            }
+        }
+    }
+
+    /// Appends those members of that set to `frontier` that `top` strictly dominates, in any order. `top` dominates the
+    /// definitions.
+    pub fn add_below(&mut self, frontier: &mut Vec<Block>, definitions: &[Block], top: Block) {
+        self.current += 1;
+        let (current, dominators) = (self.current, self.dominators);
+        let mut seen = frontier.len();
+        let mut starts = definitions.iter().copied();
+        loop {
+            let source = match starts.next() {
+                Some(start) => start,
+                None if seen < frontier.len() => {
+                    seen += 1;
+                    frontier[seen - 1]
+                }
+                None => return,
+            };
+            if source == top || core::mem::replace(&mut self.walked[source.index()], current) == current {
+                continue;
+            }
+            if let Some(stored) = &self.stored {
+                for &next in stored.of(source) {
+                    if self.found[next.index()] != current && dominators.strictly_dominates(top, next) {
+                        self.found[next.index()] = current;
+                        frontier.push(next);
+                    }
+                }
+                continue;
+            }
+            let climbs = self.climbs.get_or_insert_with(|| Climbs::new(self.cfg, dominators));
+            let mut above = climbs.next_above(source).filter(|&parent| dominators.dominates(top, parent));
+            while let Some(parent) = above {
+                for next in climbs.joins(dominators, parent, source) {
+                    if core::mem::replace(&mut self.found[next.index()], current) != current {
+                        frontier.push(next);
+                    }
+                }
+                // What is above a source has been climbed to from there.
+                let is_done = self.walked[parent.index()] == current;
+                above = climbs.next_above(parent).filter(|&parent| !is_done && dominators.dominates(top, parent));
             }
         }
     }
@@ -186,5 +234,63 @@ impl StoredFrontiers {
 
     fn of(&self, block: Block) -> &[Block] {
         &self.joins[self.first[block.index()] as usize..self.first[block.index() + 1] as usize]
+    }
+}
+
+/// The joins by their parents in the dominator tree, and links from each block to those above it that have any.
+struct Climbs {
+    /// Predecessors of joins under a block `b`, by their places in the preorder, which rise, and those joins:
+    /// `edges[first[b]..first[b + 1]]`.
+    first: Vec<u32>,
+    edges: Vec<(u32, Block)>,
+    /// By block: the nearest strictly above it that has joins under it.
+    above: Vec<PackedOption<Block>>,
+}
+
+impl Climbs {
+    /// Linear in blocks and edges.
+    fn new(cfg: &Cfg, dominators: &Dominators) -> Climbs {
+        let mut first = vec![0; cfg.block_count() + 1];
+        // Joins without a parent are below nothing.
+        let joins = |block: Block| {
+            let joins = cfg.successors(block).iter().copied();
+            joins.filter_map(move |next| Some((dominators.parent(next).filter(|&parent| parent != block)?, next)))
+        };
+        for &block in dominators.preorder() {
+            joins(block).for_each(|(parent, _)| first[parent.index()] += 1);
+        }
+        let mut end = 0;
+        for count in &mut first {
+            end += *count;
+            *count = end;
+        }
+        let mut edges = vec![(0, Block::new(0)); end as usize];
+        for &block in dominators.preorder().iter().rev() {
+            for (parent, next) in joins(block) {
+                first[parent.index()] -= 1;
+                edges[first[parent.index()] as usize] = (dominators.preorder_number(block), next);
+            }
+        }
+        let mut above: Vec<PackedOption<Block>> = vec![None.into(); cfg.block_count()];
+        for &block in dominators.preorder() {
+            let parent = dominators.parent(block);
+            let has_joins = |parent: &Block| first[parent.index()] < first[parent.index() + 1];
+            above[block.index()] =
+                parent.filter(has_joins).or_else(|| parent.and_then(|parent| above[parent.index()].expand())).into();
+        }
+        Climbs { first, edges, above }
+    }
+
+    fn next_above(&self, block: Block) -> Option<Block> {
+        self.above[block.index()].expand()
+    }
+
+    /// The joins under `parent` with a predecessor that `source` dominates.
+    fn joins(&self, dominators: &Dominators, parent: Block, source: Block) -> impl Iterator<Item = Block> + '_ {
+        let edges = &self.edges[self.first[parent.index()] as usize..self.first[parent.index() + 1] as usize];
+        let start = dominators.preorder_number(source);
+        let end = start + dominators.subtree(source).len() as u32;
+        let from = edges.partition_point(|&(place, _)| place < start);
+        edges[from..].iter().take_while(move |&&(place, _)| place < end).map(|&(_, join)| join)
     }
 }

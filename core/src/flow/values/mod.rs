@@ -15,12 +15,16 @@
 //! "the register still holds this value" is a comparison of names ([`Values::before`]).
 //!
 //! The function is not changed and nothing needs to be rebuilt. Joins are placed by iterated dominance frontiers
-//! (minimal), and only for registers that some block reads before it writes them and that have several definitions or
-//! one that does not dominate a read (semi-pruned); a read that a path reaches without any definition sees the
-//! register's value on entry. Then one walk over the dominator tree names everything.
+//! (minimal), and only for registers that some block reads before it writes them (semi-pruned), and there only where the
+//! register may still be read. That is told by dominance, without knowing what is live. Let the *tops* of a register be
+//! the blocks that write it and are dominated by no other block that does. Where every such read is dominated by a
+//! write, a join that a top does not strictly dominate could reach a read below that top only through it, which writes
+//! the register again. So joins are needed only below tops with such a read, their *scopes*: a counter of an inner loop
+//! has none in the headers of the loops around it. A register with a read that no write dominates is known everywhere;
+//! that read may see the value on entry. Then one walk over the dominator tree names everything.
 //!
-//! Time and space: linear in instructions and blocks, plus the joins with their arguments. Instructions are read once,
-//! into one flat array that holds first registers and then their values.
+//! Time and space: linear in instructions and blocks, plus the joins with their arguments, plus what their frontiers
+//! cost. Instructions are read once, into one flat array that holds first registers and then their values.
 //!
 //! Source: R. Cytron and others, Efficiently computing static single assignment form and the control dependence graph,
 //! TOPLAS 1991; P. Briggs and others, Practical improvements to the construction and destruction of static single
@@ -104,8 +108,8 @@ struct Record {
     is_guarded: bool,
 }
 
-/// From `point` on, as far as the defining block dominates (before `scope_end`), the register holds the value, unless a
-/// later event says otherwise.
+/// From `point` on and before `scope_end`, which is where the defining block's dominance ends or the block itself, the
+/// register holds the value, unless a later event says otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Event {
     point: u32,
@@ -113,19 +117,6 @@ struct Event {
     value: Value,
     /// The nearest earlier event of the register whose scope reaches here.
     outer: u32,
-}
-
-/// What is known of a register.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum RegKind {
-    /// Never written: its entry value, if anything reads it.
-    Constant(PackedOption<Value>),
-    /// Written once, and everything that reads it is dominated by that.
-    Single,
-    /// Joins are placed: its value is known everywhere.
-    Joined,
-    /// Written several times, read only in the block that wrote it before: known from there to that block's end.
-    Local,
 }
 
 /// The value names of a function.
@@ -146,7 +137,8 @@ pub struct Values {
     args: Vec<JoinArg>,
     /// The joins of a block, as a range of values.
     block_joins: Vec<(u32, u32)>,
-    kinds: Vec<RegKind>,
+    /// What registers hold when control comes in, if anything reads that.
+    entry_values: Vec<PackedOption<Value>>,
     /// Events of register `r` are `events[first_event[r]..first_event[r + 1]]`, in order of their points.
     first_event: Vec<u32>,
     events: Vec<Event>,
@@ -266,14 +258,13 @@ impl Values {
     }
 
     fn at_point(&self, block: Block, point: u32, reg: Reg) -> Option<Value> {
-        let (block_start, _) = self.block_slots[block.index()];
-        if block_start == NONE {
+        if self.block_slots[block.index()].0 == NONE {
             return None;
         }
-        if let RegKind::Constant(value) = self.kinds[reg.index()] {
-            return value.expand();
-        }
         let (start, end) = (self.first_event[reg.index()], self.first_event[reg.index() + 1]);
+        if start == end {
+            return self.entry_values[reg.index()].expand();
+        }
         let events = &self.events[start as usize..end as usize];
         let mut index = events.partition_point(|event| event.point <= point).checked_sub(1)? as u32;
         while events[index as usize].scope_end <= point {
@@ -282,9 +273,7 @@ impl Values {
                 return None;
             }
         }
-        let event = events[index as usize];
-        let is_local = self.kinds[reg.index()] == RegKind::Local;
-        (!is_local || event.point > block_start).then_some(event.value)
+        Some(events[index as usize].value)
     }
 
     fn record(&self, inst: Inst) -> Option<&Record> {

@@ -2,10 +2,9 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, PrimaryMap};
 
-use super::{Definition, Event, JoinArg, NONE, Record, RegKind, Value, ValueData, Values};
+use super::{Definition, Event, JoinArg, NONE, Record, Value, ValueData, Values};
 use crate::graph::{Cfg, Dominators, IteratedFrontier};
 use crate::ir::{Block, Function, Reg};
 
@@ -20,9 +19,10 @@ pub(super) struct Naming<'a> {
     /// By place in `order`, and one past it: the first record.
     place_records: Vec<u32>,
     regs: Vec<RegFacts>,
+    /// The scopes of registers with several definitions, given by the places of their tops; both rise.
+    scopes: Vec<(Reg, u32)>,
     /// What each register holds at the point of the walk; `NONE` for the entry value.
     current: Vec<u32>,
-    entry_values: Vec<PackedOption<Value>>,
     /// By register: where its next event goes.
     next_event: Vec<u32>,
     result: Values,
@@ -34,16 +34,27 @@ struct RegFacts {
     definitions: u32,
     /// One more than the place in the order of the block that wrote it last.
     written_in: u32,
-    is_param: bool,
-    /// Read in a block before it is written there.
-    is_exposed: bool,
+    /// One more than the place of the top that the walk came to last.
+    top: u32,
+    /// The register's next scope in the order of the walk.
+    next_scope: u32,
+    /// Read below the top, in a block that did not write it before.
+    is_read_below: bool,
     /// Read where no definition dominates.
     is_undominated: bool,
+    /// Is that top's subtree a scope?
+    is_in_scope: bool,
 }
 
 impl RegFacts {
-    fn needs_joins(self) -> bool {
-        self.definitions > 0 && self.is_exposed && (self.definitions > 1 || self.is_param || self.is_undominated)
+    /// Is its value known everywhere, by joins wherever definitions meet?
+    fn is_known_everywhere(self) -> bool {
+        self.definitions > 0 && self.is_undominated
+    }
+
+    /// Does everything that reads it read its only definition?
+    fn is_single(self) -> bool {
+        self.definitions == 1 && !self.is_undominated
     }
 }
 
@@ -51,10 +62,6 @@ impl<'a> Naming<'a> {
     pub(super) fn new(func: &'a Function, cfg: &'a Cfg, dominators: &'a Dominators) -> Naming<'a> {
         let mut order = dominators.preorder().to_vec();
         order.extend(func.block_order().filter(|&block| !cfg.is_reachable(block)));
-        let mut regs = vec![RegFacts::default(); func.regs.len()];
-        for reg in func.params.iter().filter_map(|param| param.reg) {
-            regs[reg.index()].is_param = true;
-        }
         // A good guess for the size of what follows: most instructions write one register and read two.
         let insts = func.insts.len();
         let result = Values {
@@ -66,7 +73,7 @@ impl<'a> Naming<'a> {
             first_arg: Vec::new(),
             args: Vec::new(),
             block_joins: vec![(0, 0); cfg.block_count()],
-            kinds: Vec::new(),
+            entry_values: vec![None.into(); func.regs.len()],
             first_event: Vec::new(),
             events: Vec::new(),
         };
@@ -77,9 +84,9 @@ impl<'a> Naming<'a> {
             place_slots: Vec::with_capacity(order.len() + 1),
             place_records: Vec::with_capacity(order.len() + 1),
             order,
-            regs,
+            regs: vec![RegFacts::default(); func.regs.len()],
+            scopes: Vec::new(),
             current: vec![NONE; func.regs.len()],
-            entry_values: vec![None.into(); func.regs.len()],
             next_event: Vec::new(),
             result,
         }
@@ -87,6 +94,7 @@ impl<'a> Naming<'a> {
 
     pub(super) fn run(mut self) -> Values {
         self.read_instructions();
+        self.sort_scopes();
         self.place_joins();
         self.reserve_events();
         for reg in self.func.params.iter().filter_map(|param| param.reg) {
@@ -94,7 +102,6 @@ impl<'a> Naming<'a> {
         }
         self.name_reachable();
         self.name_unreachable();
-        self.set_kinds();
         self.result
     }
 
@@ -113,11 +120,7 @@ impl<'a> Naming<'a> {
                 self.read_block(
                     block,
                     |naming, reg| naming.note_read(block, place, reg),
-                    |naming, reg| {
-                        let facts = &mut naming.regs[reg.index()];
-                        facts.definitions += 1;
-                        facts.written_in = place as u32 + 1;
-                    },
+                    |naming, reg| naming.note_write(block, place, reg),
                 );
                 self.result.block_slots[block.index()] = (first_slot, self.result.slots.len() as u32);
             } else {
@@ -158,14 +161,52 @@ impl<'a> Naming<'a> {
     }
 
     fn note_read(&mut self, block: Block, place: usize, reg: Reg) {
-        let facts = &mut self.regs[reg.index()];
+        let facts = self.regs[reg.index()];
         if facts.written_in == place as u32 + 1 {
             return;
         }
-        facts.is_exposed = true;
         // The tree's preorder brings a dominating definition before this read.
-        facts.is_undominated |=
-            facts.written_in == 0 || !self.dominators.dominates(self.order[facts.written_in as usize - 1], block);
+        if !self.is_below_top(facts, block) {
+            self.regs[reg.index()].is_undominated = true;
+        } else if !facts.is_read_below {
+            self.regs[reg.index()].is_read_below = true;
+            if facts.definitions > 1 {
+                self.scopes.push((reg, facts.top - 1));
+            }
+        }
+    }
+
+    fn note_write(&mut self, block: Block, place: usize, reg: Reg) {
+        let mut facts = self.regs[reg.index()];
+        facts.definitions += 1;
+        facts.written_in = place as u32 + 1;
+        if facts.definitions == 2 && facts.is_read_below {
+            self.scopes.push((reg, facts.top - 1));
+        }
+        if !self.is_below_top(facts, block) {
+            facts.top = place as u32 + 1;
+            facts.is_read_below = false;
+        }
+        self.regs[reg.index()] = facts;
+    }
+
+    fn is_below_top(&self, facts: RegFacts, block: Block) -> bool {
+        facts.top != 0 && self.dominators.dominates(self.order[facts.top as usize - 1], block)
+    }
+
+    /// Brings the scopes of each register together. One that is known everywhere needs none.
+    fn sort_scopes(&mut self) {
+        self.scopes.retain(|(reg, _)| !self.regs[reg.index()].is_undominated);
+        self.scopes.sort_unstable();
+        self.regs.iter_mut().for_each(|facts| (facts.top, facts.next_scope) = (0, NONE));
+        for (index, (reg, _)) in self.scopes.iter().enumerate().rev() {
+            self.regs[reg.index()].next_scope = index as u32;
+        }
+    }
+
+    /// Are there places where definitions of the register may meet?
+    fn may_have_joins(&self, reg: usize) -> bool {
+        self.regs[reg].is_known_everywhere() || self.regs[reg].next_scope != NONE
     }
 
     // --- joins -------------------------------------------------------------------------------------------------
@@ -205,24 +246,24 @@ impl<'a> Naming<'a> {
 
     /// Place of the block and register of each join, registers rising.
     fn find_joins(&self) -> Vec<(u32, Reg)> {
-        if !self.regs.iter().any(|facts| facts.needs_joins()) {
-            return Vec::new();
-        }
         // The blocks that define each register, as compressed rows.
         let mut first = vec![0u32; self.regs.len() + 1];
         let mut end = 0;
-        for (count, facts) in first.iter_mut().zip(&self.regs) {
-            *count = end;
-            end += if facts.needs_joins() { facts.definitions } else { 0 };
+        for (reg, facts) in self.regs.iter().enumerate() {
+            first[reg] = end;
+            end += if self.may_have_joins(reg) { facts.definitions } else { 0 };
         }
         first[self.regs.len()] = end;
+        if end == 0 {
+            return Vec::new();
+        }
         let mut free = first.clone();
         let mut blocks = vec![Block::new(0); end as usize];
         for place in 0..self.dominators.preorder().len() {
             for record in &self.result.records[self.record_range(place)] {
                 for slot in record.middle..record.end {
                     let reg = self.result.slots[slot as usize].index();
-                    if self.regs[reg].needs_joins() {
+                    if self.may_have_joins(reg) {
                         blocks[free[reg] as usize] = self.order[place];
                         free[reg] += 1;
                     }
@@ -231,16 +272,29 @@ impl<'a> Naming<'a> {
         }
         let mut frontier = IteratedFrontier::new(self.cfg, self.dominators);
         let mut pairs = Vec::new();
-        let mut definitions = Vec::new();
-        for reg in (0..self.regs.len()).filter(|&reg| self.regs[reg].needs_joins()) {
-            definitions.clear();
-            definitions.extend_from_slice(self.cfg.entries());
-            definitions.extend_from_slice(&blocks[first[reg] as usize..first[reg + 1] as usize]);
-            definitions.dedup();
-            let joins = frontier.of(&definitions);
-            pairs.extend(joins.into_iter().map(|block| (self.dominators.preorder_number(block), Reg::new(reg))));
+        let mut joins = Vec::new();
+        let mut scopes = self.scopes.iter().peekable();
+        for reg in (0..self.regs.len()).filter(|&reg| self.may_have_joins(reg)) {
+            let definitions = &blocks[first[reg] as usize..first[reg + 1] as usize];
+            if self.regs[reg].is_known_everywhere() {
+                let entries = self.cfg.entries();
+                joins = frontier.of(&[entries, definitions].concat());
+            }
+            while let Some(&(_, top)) = scopes.next_if(|(scoped, _)| scoped.index() == reg) {
+                let top = self.order[top as usize];
+                // What the top dominates is one piece of the preorder.
+                let start = definitions.partition_point(|&block| self.is_before(block, top));
+                let end = definitions
+                    .partition_point(|&block| self.is_before(block, top) || self.dominators.dominates(top, block));
+                frontier.add_below(&mut joins, &definitions[start..end], top);
+            }
+            pairs.extend(joins.drain(..).map(|block| (self.dominators.preorder_number(block), Reg::new(reg))));
         }
         pairs
+    }
+
+    fn is_before(&self, block: Block, other: Block) -> bool {
+        self.dominators.preorder_number(block) < self.dominators.preorder_number(other)
     }
 
     // --- naming ------------------------------------------------------------------------------------------------
@@ -279,6 +333,8 @@ impl<'a> Naming<'a> {
             for record in self.record_range(place) {
                 self.name_record(record, |naming, reg, value, slot| {
                     naming.set(reg, value, &mut undo);
+                    let is_known = naming.is_known_below(reg, place);
+                    let scope_end = if is_known { scope_end } else { naming.place_slots[place + 1] };
                     naming.add_event(reg, slot + 1, scope_end, value);
                 });
             }
@@ -344,17 +400,33 @@ impl<'a> Naming<'a> {
 
     fn set(&mut self, reg: Reg, value: Value, undo: &mut Vec<(Reg, u32)>) {
         let old = core::mem::replace(&mut self.current[reg.index()], value.as_u32());
-        if self.regs[reg.index()].needs_joins() {
+        if self.may_have_joins(reg.index()) {
             undo.push((reg, old));
         }
     }
 
+    /// Does the register's value remain known below a block that writes it, beyond the block's end?
+    fn is_known_below(&mut self, reg: Reg, place: usize) -> bool {
+        let facts = self.regs[reg.index()];
+        if facts.is_single() || facts.is_undominated {
+            return true;
+        }
+        if facts.next_scope == NONE || self.is_below_top(facts, self.order[place]) {
+            return facts.is_in_scope;
+        }
+        let facts = &mut self.regs[reg.index()];
+        facts.top = place as u32 + 1;
+        facts.is_in_scope = self.scopes.get(facts.next_scope as usize) == Some(&(reg, place as u32));
+        facts.next_scope += u32::from(facts.is_in_scope);
+        facts.is_in_scope
+    }
+
     fn entry_value(&mut self, reg: Reg) -> Value {
-        if let Some(value) = self.entry_values[reg.index()].expand() {
+        if let Some(value) = self.result.entry_values[reg.index()].expand() {
             return value;
         }
         let value = self.result.values.push(ValueData { reg, definition: Definition::Entry });
-        self.entry_values[reg.index()] = value.into();
+        self.result.entry_values[reg.index()] = value.into();
         value
     }
 
@@ -378,10 +450,10 @@ impl<'a> Naming<'a> {
     // --- events ------------------------------------------------------------------------------------------------
 
     /// Shares the table of events out to the registers: one for each definition and join, and one for the entry value
-    /// of a register with joins, which holds wherever nothing else does.
+    /// of a register that is known everywhere, which holds wherever nothing else does.
     fn reserve_events(&mut self) {
         let mut first: Vec<u32> =
-            self.regs.iter().map(|facts| facts.definitions + u32::from(facts.needs_joins())).collect();
+            self.regs.iter().map(|facts| facts.definitions + u32::from(facts.is_known_everywhere())).collect();
         first.push(0);
         for data in self.result.values.values() {
             first[data.reg.index()] += 1;
@@ -397,7 +469,7 @@ impl<'a> Naming<'a> {
         let unset = Event { point: 0, scope_end: u32::MAX, value: Value::new(0), outer: NONE };
         self.result.events = vec![unset; end as usize];
         for reg in 0..self.regs.len() {
-            if self.regs[reg].needs_joins() {
+            if self.regs[reg].is_known_everywhere() {
                 let value = self.entry_value(Reg::new(reg));
                 self.add_event(Reg::new(reg), 0, u32::MAX, value);
             }
@@ -414,15 +486,5 @@ impl<'a> Naming<'a> {
             outer = self.result.events[start + outer as usize].outer;
         }
         self.result.events[place as usize] = Event { point, scope_end, value, outer };
-    }
-
-    fn set_kinds(&mut self) {
-        let kinds = self.regs.iter().enumerate().map(|(reg, facts)| match facts {
-            _ if facts.definitions == 0 => RegKind::Constant(self.entry_values[reg]),
-            _ if facts.needs_joins() => RegKind::Joined,
-            _ if facts.definitions == 1 && !facts.is_param => RegKind::Single,
-            _ => RegKind::Local,
-        });
-        self.result.kinds = kinds.collect();
     }
 }

@@ -3,9 +3,9 @@
 use cranelift_entity::EntityRef;
 use proptest::prelude::*;
 use std::collections::HashMap;
-use warpscope_core::flow::{Definition, Value, ValueUse, ValueUses, Values};
-use warpscope_core::graph::Edge;
-use warpscope_core::ir::Reg;
+use warpscope_core::flow::{Definition, Liveness, Value, ValueUse, ValueUses, Values};
+use warpscope_core::graph::{Edge, IteratedFrontier};
+use warpscope_core::ir::{Block, Reg};
 
 use super::random_program::{REGS, analysed, programs};
 
@@ -89,6 +89,55 @@ proptest! {
             }
             along = cfg.out_edge(block, choice % outs);
             block = cfg.target(along.unwrap());
+        }
+    }
+
+    #[test]
+    fn joins_are_placed_where_definitions_meet_that_are_read(program in programs(7)) {
+        let (func, cfg, dominators) = analysed(&program);
+        let values = Values::compute(&func, &cfg, &dominators);
+        let liveness = Liveness::compute(&func, &cfg);
+        let mut frontier = IteratedFrontier::walking(&cfg, &dominators);
+        let reachable: Vec<Block> = func.block_order().filter(|&block| cfg.is_reachable(block)).collect();
+        for reg in (0..REGS).map(Reg::new) {
+            // Blocks that write the register, and those that may read what it held before.
+            let writes = |block: Block| func.block_insts(block).any(|inst| func.insts[inst].dsts.contains(&reg));
+            let reads_first = |block: Block| {
+                let touching = func.block_insts(block).find(|&inst| {
+                    func.insts[inst].uses().contains(&reg) || func.insts[inst].dsts.contains(&reg)
+                });
+                touching.is_some_and(|inst| {
+                    let data = &func.insts[inst];
+                    data.uses().contains(&reg) || data.guard.is_some()
+                })
+            };
+            let writers: Vec<Block> = reachable.iter().copied().filter(|&block| writes(block)).collect();
+            let readers: Vec<Block> = reachable.iter().copied().filter(|&block| reads_first(block)).collect();
+            let is_above = |block: Block, others: &[Block]| {
+                others.iter().any(|&other| dominators.strictly_dominates(block, other))
+            };
+            let is_below = |block: Block, others: &[Block]| {
+                others.iter().any(|&other| dominators.strictly_dominates(other, block))
+            };
+            let meeting = frontier.of(&[cfg.entries(), &writers].concat());
+            let mut expected = if writers.is_empty() {
+                Vec::new()
+            } else if readers.iter().all(|&reader| is_below(reader, &writers)) {
+                let is_scope = |top: &Block| !is_below(*top, &writers) && is_above(*top, &readers);
+                let scopes: Vec<Block> = writers.iter().copied().filter(is_scope).collect();
+                meeting.iter().copied().filter(|&block| is_below(block, &scopes)).collect()
+            } else {
+                meeting.clone()
+            };
+            expected.sort_unstable();
+            let has_join = |block: &Block| values.joins(*block).any(|join| values.reg(join) == reg);
+            let mut found: Vec<Block> = reachable.iter().copied().filter(has_join).collect();
+            found.sort_unstable();
+            prop_assert_eq!(&found, &expected, "joins of {:?}", reg);
+            for block in meeting {
+                let is_needed = !writers.is_empty() && liveness.is_live_in(block, reg);
+                prop_assert!(!is_needed || found.contains(&block), "{:?} is live at {:?}", reg, block);
+            }
         }
     }
 

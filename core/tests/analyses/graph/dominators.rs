@@ -138,7 +138,15 @@ proptest! {
             let mut found = iterated.of(&start);
             prop_assert!(found.is_sorted_by_key(|&block| cfg.position(block)));
             found.sort_unstable();
-            prop_assert_eq!(found, expected);
+            prop_assert_eq!(&found, &expected);
+            for top in graph.blocks().filter(|&top| start.iter().all(|&block| dominators.dominates(top, block))) {
+                let mut below = Vec::new();
+                iterated.add_below(&mut below, &start, top);
+                below.sort_unstable();
+                let is_below = |join: &Block| dominators.strictly_dominates(top, *join);
+                let expected_below: Vec<Block> = expected.iter().copied().filter(is_below).collect();
+                prop_assert_eq!(below, expected_below);
+            }
         }
     }
 }
