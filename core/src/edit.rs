@@ -16,9 +16,9 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use cranelift_entity::EntityRef;
+use cranelift_entity::{EntityRef, PrimaryMap};
 
-use crate::ir::{Block, Function, Guard, Inst, InstArgs, InstData, Profile, Reg, Type};
+use crate::ir::{Block, Function, Inst, InstData, Profile, Reg, RegData, Type};
 
 /// Where an instruction stands: in a block, before another one or last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -326,8 +326,8 @@ impl<'a, S: EditSink> Editor<'a, S> {
 
     /// Begins a rewrite. The reason is built before anything changes, and only if somebody listens.
     pub fn rewrite(&mut self, reason: impl FnOnce(&Function) -> Remark) -> Rewrite<'_, 'a, S> {
-        let remark = S::LISTENS.then(|| reason(self.func));
-        Rewrite { editor: self, remark, edits: Vec::new(), changed: false }
+        let recording = S::LISTENS.then(|| Box::new(Recording { remark: reason(self.func), edits: Vec::new() }));
+        Rewrite { editor: self, recording, changed: false }
     }
 
     /// Records a refused opportunity.
@@ -342,9 +342,15 @@ impl<'a, S: EditSink> Editor<'a, S> {
 /// A remark that gathers its edits. Complete when finished or dropped; with no edit at all nothing is recorded.
 pub struct Rewrite<'e, 'a, S: EditSink> {
     editor: &'e mut Editor<'a, S>,
-    remark: Option<Remark>,
-    edits: Vec<Edit>,
+    /// Only where somebody listens.
+    recording: Option<Box<Recording>>,
     changed: bool,
+}
+
+/// A reason and what was done for it so far.
+struct Recording {
+    remark: Remark,
+    edits: Vec<Edit>,
 }
 
 impl<S: EditSink> Rewrite<'_, '_, S> {
@@ -356,8 +362,8 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
     fn make(&mut self, edit: Edit) {
         edit.apply(self.editor.func);
         self.note(&edit);
-        if S::LISTENS {
-            self.edits.push(edit);
+        if let Some(recording) = &mut self.recording {
+            recording.edits.push(edit);
         }
     }
 
@@ -446,14 +452,19 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
         }
     }
 
-    /// Changes what an instruction reads, in place: `change` gets its guard and its operands, and says whether it did
-    /// change them. Quicker than [`Rewrite::update`], since neither definitions nor edges come or go.
-    pub fn update_reads(&mut self, inst: Inst, change: impl FnOnce(&mut Option<Guard>, &mut InstArgs) -> bool) {
+    /// Changes what an instruction reads, in place: `change` may write to its guard and its operands, and says whether it
+    /// did. Quicker than [`Rewrite::update`], since neither definitions nor edges come or go.
+    #[inline]
+    pub fn update_reads(&mut self, inst: Inst, change: impl FnOnce(&mut InstData, &PrimaryMap<Reg, RegData>) -> bool) {
         if S::LISTENS {
-            return self.update(inst, |data| change(&mut data.guard, &mut data.args));
+            let mut data = self.func().insts[inst].clone();
+            if change(&mut data, &self.func().regs) {
+                self.replace(inst, data);
+            }
+            return;
         }
-        let InstData { guard, args, .. } = &mut self.editor.func.insts[inst];
-        if change(guard, args) {
+        let Function { insts, regs, .. } = &mut *self.editor.func;
+        if change(&mut insts[inst], regs) {
             self.changed = true;
             self.editor.touched.values = true;
         }
@@ -540,13 +551,16 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
 }
 
 impl<S: EditSink> Drop for Rewrite<'_, '_, S> {
+    #[inline]
     fn drop(&mut self) {
         if !self.changed {
             return;
         }
         self.editor.rewrites += 1;
-        if let Some(remark) = self.remark.take() {
-            let edits = core::mem::take(&mut self.edits);
+        if S::LISTENS
+            && let Some(recording) = self.recording.take()
+        {
+            let Recording { remark, edits } = *recording;
             self.editor.sink.rewritten(self.editor.func, remark, edits);
         }
     }

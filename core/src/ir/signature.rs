@@ -211,6 +211,17 @@ impl InstData {
         }
         self.opcode.signature()
     }
+
+    /// What may stand where its operand number `index` stands. Quicker than [`InstData::signature`] for the many opcodes
+    /// whose operands are all values of one type.
+    pub fn arg_kind(&self, index: usize) -> Option<ArgKind> {
+        match self.opcode.op {
+            Op::Add | Op::Sub | Op::Mul | Op::Mad | Op::Fma | Op::Min | Op::Max | Op::And | Op::Or | Op::Xor => {
+                Some(ArgKind::Value(self.opcode.ty))
+            }
+            _ => self.signature().arg(index),
+        }
+    }
 }
 
 /// Adds the carry out of the `.cc` forms.
@@ -226,4 +237,21 @@ fn with_carry(opcode: Opcode, signature: Signature) -> Signature {
 /// Adds the member mask of the `.sync` forms; without `.sync` it may not stand there.
 fn with_members(opcode: Opcode, signature: Signature) -> Signature {
     if opcode.has(Flags::SYNC) { signature.with_optional_arg(ArgKind::Value(Type::B32)) } else { signature }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kind_of_one_operand_is_that_of_the_whole_shape() {
+        for &op in Op::ALL {
+            for flags in [Flags::empty(), Flags::CC] {
+                let data = InstData::new(Opcode { flags, ..Opcode::new(op, Type::U32) }, [], []);
+                for (index, &kind) in data.signature().args.iter().enumerate() {
+                    assert_eq!(data.arg_kind(index), Some(kind), "operand {index} of {}", op.name());
+                }
+            }
+        }
+    }
 }

@@ -8,14 +8,14 @@
 //! ```
 //!
 //! Blocks are visited in dominator-tree preorder. A copy between registers with one definition each stays true in every
-//! block that the copy dominates: the source's definition dominates the copy, so no path can run it again and reach a use
-//! without passing the copy again. Everything else is true along an extended basic block, until one of its registers is
-//! written; each write gives a register a new version, and a copy names the versions it was made of. Leaving a
-//! block takes back what was learnt in it.
+//! block that the copy dominates, if the source's definition dominates the copy: no path can run that definition again
+//! and reach a use without passing the copy again. Everything else is true along an extended basic block (a block, those
+//! that only it leads to, and so on), until one of its registers is written; each write gives a register a new version,
+//! and a copy names the versions it was made of. Leaving a block takes back what was learnt in it.
 //!
 //! Every instruction costs a constant number of table look-ups; the tables are one entry a register. Most registers have
-//! one definition and are no copies: of these the walk only notes the block that writes them, which the dominator tree
-//! turns into an answer at any later point, so that there is nothing to take back.
+//! one definition and are no copies: of these the walk only notes the block that writes them, so that there is nothing to
+//! take back.
 
 use alloc::rc::Rc;
 use alloc::vec;
@@ -48,17 +48,27 @@ impl Source {
 
 /// A source, with what has to stay as it was for the knowledge to stay true.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Held {
-    source: Source,
-    /// The source register's version when it was copied.
-    version: u32,
+enum Held {
+    /// A register, and the write that it was copied after.
+    Reg(Reg, Written),
+    /// A constant's bits.
+    Const(u64),
+}
+
+impl Held {
+    fn source(self) -> Source {
+        match self {
+            Held::Reg(reg, _) => Source::Reg(reg),
+            Held::Const(bits) => Source::Const(bits),
+        }
+    }
 }
 
 /// A predicate register at one of its versions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Predicate {
     reg: Reg,
-    version: u32,
+    written: Written,
 }
 
 /// What is known of a register since its last write.
@@ -81,12 +91,12 @@ struct RegState {
     known: Known,
 }
 
-/// The last write of a register on the way to the block that is open.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
+/// The last write of a register on the way to the block that is open. Equal where no write stands between.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 struct Written(u32);
 
 impl Written {
-    /// Of a register with several definitions: no write dominates.
+    /// Of a register with several definitions: none yet.
     const NEVER: Written = Written(0);
     /// Set for registers with one definition. The other bits are one more than the number of the block that it stands
     /// in, once the walk has come there, whether that dominates the open block or not.
@@ -108,6 +118,12 @@ impl Written {
 
     fn is_once(self) -> bool {
         self.0 & Written::ONCE != 0
+    }
+
+    /// The block of the one definition, once the walk has come there.
+    fn block(self) -> Option<Block> {
+        let is_known = self.is_once() && self != Written::NOT_YET && self != Written::ON_ENTRY;
+        is_known.then(|| Block::from_u32((self.0 & !Written::ONCE) - 1))
     }
 }
 
@@ -134,29 +150,63 @@ struct Knowledge {
     copy: Copy,
     /// The extended block in which `copy` was learnt.
     copied_in: u32,
-    /// A predicate's value on this path, from the branch that led here, and the extended block in which it was learnt.
-    told: Option<(bool, u32)>,
+    /// Where what a branch told stands in [`AvailableCopies::told`]; 0 is nothing.
+    told: u32,
+}
+
+/// A predicate's value on a path, as the branch tells that begins it.
+#[derive(Clone, Copy)]
+struct Told {
+    value: bool,
+    /// The extended block in which it was learnt.
+    extended_block: u32,
+    /// The block that the branch went to, which has no other predecessor.
+    block: Block,
 }
 
 /// One open block of the walk. What was learnt since it was opened stands behind these places of the tables.
 struct Scope {
     block: Block,
     /// Where its subtree ends in the dominator tree's preorder.
-    end: usize,
-    undo_from: usize,
-    knowledge_from: usize,
+    end: u32,
+    undo_from: u32,
+    knowledge_from: u32,
+    told_from: u32,
     extended_block: u32,
+    /// What the block's branch asks, and where it goes if that is so.
+    question: Option<(Reg, bool, Block)>,
 }
 
-/// The outcome of a look-up.
+/// Where an instruction reads copies: operands by number, and the guard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Lookup {
-    /// The register is no known copy.
-    None,
-    /// It holds this.
-    Found(Source),
-    /// It was made a copy of this, but the source may have been overwritten since.
-    Overwritten(Source),
+pub struct CopyReads(u8);
+
+impl CopyReads {
+    /// Operands that have a bit of their own.
+    const PLACES: usize = 3;
+    const ALL_PLACES: u8 = 0b111;
+    /// The bit of all operands beyond those.
+    const MORE: usize = CopyReads::PLACES;
+    const GUARD: usize = 4;
+
+    /// There are none.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The operands, in order, of an instruction with `count` of them. Of those beyond the first few, all or none.
+    #[inline]
+    pub fn operands(self, count: usize) -> impl Iterator<Item = usize> {
+        let mut left = self.0 & CopyReads::ALL_PLACES;
+        let first = core::iter::from_fn(move || {
+            let place = left.trailing_zeros() as usize;
+            left &= left.wrapping_sub(1);
+            (place < CopyReads::PLACES).then_some(place)
+        });
+        let beyond = if self.0 & 1 << CopyReads::MORE != 0 { CopyReads::PLACES..count } else { 0..0 };
+        first.chain(beyond)
+    }
 }
 
 /// Walks over a function. `visit` may look up what an instruction reads, and change or remove that instruction; it gives
@@ -168,7 +218,7 @@ pub fn walk_with_copies<S: Listener>(
     let (cfg, dominators) = (view.cfg(), view.dominators());
     let mut copies = AvailableCopies::new(view.func(), cfg, dominators.clone());
     for (place, &block) in dominators.preorder().iter().enumerate() {
-        copies.enter(view.func(), block, place);
+        copies.enter(block, place as u32);
         let mut next = view.func().layout.first_inst(block);
         while let Some(inst) = next {
             next = view.func().layout.next_inst(inst);
@@ -176,7 +226,11 @@ pub fn walk_with_copies<S: Listener>(
             debug_assert_eq!(stays, view.func().inst_block(inst).is_some());
             // What went away writes nothing.
             if stays {
-                copies.define(&view.func().insts[inst]);
+                let data = &view.func().insts[inst];
+                copies.define(data);
+                if next.is_none() {
+                    copies.ask(data);
+                }
             }
         }
     }
@@ -191,6 +245,7 @@ pub struct AvailableCopies {
     /// is nobody's.
     regs: Vec<RegState>,
     knowledge: Vec<Knowledge>,
+    told: Vec<Told>,
     scopes: Vec<Scope>,
     undo: Vec<(Reg, RegState)>,
     last_version: u32,
@@ -211,13 +266,17 @@ impl AvailableCopies {
             let is_constant = func.definition_count(reg) == 0;
             regs[reg.index()].written = if is_constant { Written::ON_ENTRY } else { Written::version(1) };
         }
+        let mut knowledge = Vec::with_capacity(regs.len() / 4);
+        knowledge.push(Knowledge { copy: Copy::Unknown, copied_in: 0, told: 0 });
+        let undo = Vec::with_capacity(regs.len() / 4);
         AvailableCopies {
             cfg,
             dominators,
             regs,
-            knowledge: vec![Knowledge { copy: Copy::Unknown, copied_in: 0, told: None }],
+            knowledge,
+            told: vec![Told { value: false, extended_block: 0, block: Block::new(0) }],
             scopes: Vec::new(),
-            undo: Vec::new(),
+            undo,
             last_version: 1,
             block: Block::new(0),
             extended_block: 0,
@@ -226,41 +285,53 @@ impl AvailableCopies {
     }
 
     /// Goes to the next block of the dominator tree's preorder, the one at that place.
-    fn enter(&mut self, func: &Function, block: Block, place: usize) {
-        while let Some(scope) = self.scopes.last()
-            && scope.end <= place
-        {
-            while self.undo.len() > scope.undo_from
-                && let Some((reg, state)) = self.undo.pop()
-            {
-                self.regs[reg.index()] = state;
-            }
-            self.knowledge.truncate(scope.knowledge_from);
-            self.scopes.pop();
-        }
+    fn enter(&mut self, block: Block, place: u32) {
+        self.close_scopes(place);
         // A block with one predecessor goes on with what that one knew; the predecessor is its immediate dominator.
         let only_predecessor = match *self.cfg.predecessors(block) {
             [only] if !self.cfg.is_entry(block) => Some(only),
             _ => None,
         };
-        self.extended_block = match self.scopes.last() {
-            Some(scope) if only_predecessor == Some(scope.block) => scope.extended_block,
+        let question = match self.scopes.last() {
+            Some(scope) if only_predecessor == Some(scope.block) => {
+                self.extended_block = scope.extended_block;
+                scope.question
+            }
             _ => {
                 self.last_extended_block += 1;
-                self.last_extended_block
+                self.extended_block = self.last_extended_block;
+                None
             }
         };
         self.block = block;
         self.scopes.push(Scope {
             block,
-            end: place + self.dominators.subtree(block).len(),
-            undo_from: self.undo.len(),
-            knowledge_from: self.knowledge.len(),
+            end: place + self.dominators.subtree(block).len() as u32,
+            undo_from: self.undo.len() as u32,
+            knowledge_from: self.knowledge.len() as u32,
+            told_from: self.told.len() as u32,
             extended_block: self.extended_block,
+            question: None,
         });
-        if let Some(predecessor) = only_predecessor {
-            self.learn_from_branch(func, predecessor, block);
+        if let Some((reg, value, on_true)) = question {
+            self.learn(reg, value == (on_true == block));
         }
+    }
+
+    /// Takes back what was learnt in blocks that do not dominate the one at that place.
+    fn close_scopes(&mut self, place: u32) {
+        let mut closed = None;
+        while let Some(scope) = self.scopes.pop_if(|scope| scope.end <= place) {
+            closed = Some(scope);
+        }
+        let Some(Scope { undo_from, knowledge_from, told_from, .. }) = closed else { return };
+        while self.undo.len() > undo_from as usize
+            && let Some((reg, state)) = self.undo.pop()
+        {
+            self.regs[reg.index()] = state;
+        }
+        self.knowledge.truncate(knowledge_from as usize);
+        self.told.truncate(told_from as usize);
     }
 
     /// May [`AvailableCopies::lookup`] find something for the register? Mostly not, and this is the quicker question.
@@ -269,48 +340,80 @@ impl AvailableCopies {
         self.regs[reg.index()].known.is_copy()
     }
 
-    /// May [`AvailableCopies::lookup`] find something for one of the registers that an instruction reads?
+    /// Where an instruction reads registers for which [`AvailableCopies::lookup`] may find something.
     #[inline]
-    pub fn may_read_copy(&self, data: &InstData) -> bool {
-        // Which operands are registers is as good as random, so a guess would cost more than to look at the last entry,
-        // which is no register's, for all others.
+    pub fn reads_of_copies(&self, data: &InstData) -> CopyReads {
+        // How many operands there are, and which of them are registers, is as good as random, so a guess would cost more
+        // than to look at the last operand again, and at the last entry of the table, which is no register's.
         let nobody = self.regs.len() - 1;
-        let is_copy = |reg: Option<Reg>| self.regs[reg.map_or(nobody, Reg::index)].known.is_copy();
-        let mut any = is_copy(data.guard.map(|guard| guard.reg));
-        let mut has_more = false;
-        for operand in &data.args {
-            any |= is_copy(operand.as_reg_or_negation());
+        let is_copy = |reg: Option<Reg>| u8::from(self.regs[reg.map_or(nobody, Reg::index)].known.is_copy());
+        let mut places = is_copy(data.guard.map(|guard| guard.reg)) << CopyReads::GUARD;
+        let args = data.args.as_slice();
+        let Some(last) = args.len().checked_sub(1) else { return CopyReads(places) };
+        let mut has_more = last >= CopyReads::PLACES;
+        for place in 0..CopyReads::PLACES {
+            let operand = &args[place.min(last)];
+            places |= is_copy(operand.as_reg_or_negation()) << place;
             has_more |= matches!(operand, Operand::Address(_) | Operand::List(_));
         }
         if has_more {
-            data.for_each_use(|reg| any |= self.may_be_copy(reg));
+            return self.reads_of_many(data);
         }
-        any
+        CopyReads(places & (CopyReads::ALL_PLACES >> (CopyReads::PLACES - 1 - last) | 1 << CopyReads::GUARD))
+    }
+
+    /// The same for instructions with operands of several registers, or with many operands.
+    fn reads_of_many(&self, data: &InstData) -> CopyReads {
+        let mut places = data.guard.map_or(0, |guard| u8::from(self.may_be_copy(guard.reg)) << CopyReads::GUARD);
+        for (place, operand) in data.args.iter().enumerate() {
+            let mut any = false;
+            operand.for_each_reg(&mut |reg| any |= self.may_be_copy(reg));
+            places |= u8::from(any) << place.min(CopyReads::MORE);
+        }
+        CopyReads(places)
     }
 
     /// What a register holds, for an instruction under that guard.
     #[inline]
-    pub fn lookup(&self, reg: Reg, guard: Option<Guard>) -> Lookup {
+    pub fn lookup(&self, reg: Reg, guard: Option<Guard>) -> Option<Source> {
         let RegState { written, known } = self.regs[reg.index()];
         if !known.is_copy() {
-            return Lookup::None;
+            return None;
         }
         let knowledge = &self.knowledge[known.index()];
+        // Mostly copies are asked for soon after they are made.
+        if let Copy::Always(held) = knowledge.copy
+            && knowledge.copied_in == self.extended_block
+        {
+            return self.still_holds_here(held).then(|| held.source());
+        }
+        let held = self.held(written, knowledge, guard)?;
+        self.still_holds(written, knowledge.copied_in, held).then(|| held.source())
+    }
+
+    /// What a register was made a copy of on every path to an instruction under that guard, where it or its source may
+    /// have been overwritten since.
+    pub fn overwritten(&self, reg: Reg, guard: Option<Guard>) -> Option<Source> {
+        let RegState { written, known } = self.regs[reg.index()];
+        let knowledge = &self.knowledge[known.index()];
+        let held = self.held(written, knowledge, guard)?;
+        (!self.still_holds(written, knowledge.copied_in, held)).then(|| held.source())
+    }
+
+    /// What a register, last written so, was made a copy of in the lanes that an instruction under that guard works in.
+    fn held(&self, written: Written, knowledge: &Knowledge, guard: Option<Guard>) -> Option<Held> {
         let value_of = |predicate| self.value_of(written, knowledge.copied_in, predicate, guard);
-        let held = match knowledge.copy {
+        match knowledge.copy {
             Copy::Unknown => None,
             Copy::Always(held) => Some(held),
             Copy::Where(predicate, value, held) => (value_of(predicate) == Some(value)).then_some(held),
-            Copy::Select(predicate, on_true, on_false) => match value_of(predicate) {
-                Some(true) => on_true,
-                Some(false) => on_false,
-                None => None,
-            },
-        };
-        match held {
-            None => Lookup::None,
-            Some(held) if self.still_holds(written, knowledge.copied_in, held) => Lookup::Found(held.source),
-            Some(held) => Lookup::Overwritten(held.source),
+            Copy::Select(predicate, on_true, on_false) => {
+                if value_of(predicate)? {
+                    on_true
+                } else {
+                    on_false
+                }
+            }
         }
     }
 
@@ -320,34 +423,26 @@ impl AvailableCopies {
             return None;
         }
         self.known_value(reg).or_else(|| match self.lookup(reg, None) {
-            Lookup::Found(Source::Const(bits)) => Some(bits & 1 != 0),
-            Lookup::Found(Source::Reg(source)) => self.known_value(source),
-            _ => None,
+            Some(Source::Const(bits)) => Some(bits & 1 != 0),
+            Some(Source::Reg(source)) => self.known_value(source),
+            None => None,
         })
     }
 
     /// What a branch on the register itself tells.
     fn known_value(&self, reg: Reg) -> Option<bool> {
         let RegState { written, known } = self.regs[reg.index()];
-        let (value, learnt_in) = self.knowledge[known.index()].told?;
-        (written.is_once() || learnt_in == self.extended_block).then_some(value)
+        let Told { value, extended_block, block } = match self.knowledge[known.index()].told {
+            0 => return None,
+            told => self.told[told as usize],
+        };
+        let holds = extended_block == self.extended_block || self.was_written_before(written, block);
+        holds.then_some(value)
     }
 
     /// Has the register exactly one definition, a parameter's value on entry counted as one?
     pub fn is_defined_once(&self, reg: Reg) -> bool {
         self.regs[reg.index()].written.is_once()
-    }
-
-    /// The version of a register: equal where no write stands between, 0 where none dominates the open block.
-    fn version(&self, reg: Reg) -> u32 {
-        let written = self.regs[reg.index()].written;
-        match written {
-            Written::NOT_YET => 0,
-            Written::ON_ENTRY => written.0,
-            _ if !written.is_once() => written.0,
-            _ if self.dominators.dominates(Block::from_u32((written.0 & !Written::ONCE) - 1), self.block) => written.0,
-            _ => 0,
-        }
     }
 
     /// Tells what an instruction writes, after its reads have been looked up.
@@ -384,7 +479,7 @@ impl AvailableCopies {
     fn define_copy(&mut self, data: &InstData) {
         let known = match self.copy_made_by(data) {
             Copy::Unknown => Known::NOTHING,
-            copy => self.know(Knowledge { copy, copied_in: self.extended_block, told: None }),
+            copy => self.know(Knowledge { copy, copied_in: self.extended_block, told: 0 }),
         };
         for &dst in &data.dsts {
             self.write(dst, known);
@@ -406,8 +501,8 @@ impl AvailableCopies {
             let source = Source::of(operand)?;
             match source {
                 Source::Reg(reg) if reg == dst => None,
-                Source::Reg(reg) => Some(Held { source, version: self.version(reg) }),
-                Source::Const(_) => Some(Held { source, version: 0 }),
+                Source::Reg(reg) => Some(Held::Reg(reg, self.regs[reg.index()].written)),
+                Source::Const(bits) => Some(Held::Const(bits)),
             }
         };
         let made = match (data.opcode.op, data.args.as_slice()) {
@@ -417,7 +512,7 @@ impl AvailableCopies {
                 let (Operand::Reg(reg) | Operand::NotReg(reg)) = *condition else { return Copy::Unknown };
                 let negated = matches!(condition, Operand::NotReg(_));
                 let (on_true, on_false) = if negated { (on_false, on_true) } else { (on_true, on_false) };
-                let predicate = Predicate { reg, version: self.version(reg) };
+                let predicate = Predicate { reg, written: self.regs[reg.index()].written };
                 let known =
                     data.guard.filter(|guard| guard.reg == reg).map(|guard| !guard.negated).or(self.predicate(reg));
                 match known {
@@ -438,7 +533,7 @@ impl AvailableCopies {
 
     /// What a guarded write leaves: the new copy where the guard holds, and elsewhere what was there before.
     fn under_guard(&self, dst: Reg, guard: Guard, made: Copy) -> Copy {
-        let predicate = Predicate { reg: guard.reg, version: self.version(guard.reg) };
+        let predicate = Predicate { reg: guard.reg, written: self.regs[guard.reg.index()].written };
         let value = !guard.negated;
         if self.predicate(guard.reg) == Some(value) {
             return made;
@@ -470,21 +565,28 @@ impl AvailableCopies {
         }
     }
 
-    /// The one edge into a block says what the branch saw.
-    fn learn_from_branch(&mut self, func: &Function, predecessor: Block, block: Block) {
-        let Some(branch) = func.terminator(predecessor).map(|inst| &func.insts[inst]) else { return };
+    /// Notes what a block's last instruction asks.
+    fn ask(&mut self, branch: &InstData) {
         if branch.opcode.op != Op::BrIf || branch.targets[0] == branch.targets[1] {
             return;
         }
-        let taken = branch.targets[0] == block;
         let (reg, value) = match branch.args[0] {
-            Operand::Reg(reg) => (reg, taken),
-            Operand::NotReg(reg) => (reg, !taken),
+            Operand::Reg(reg) => (reg, true),
+            Operand::NotReg(reg) => (reg, false),
             _ => return,
         };
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.question = Some((reg, value, branch.targets[0]));
+        }
+    }
+
+    /// The one edge into the open block says what the branch saw.
+    fn learn(&mut self, reg: Reg, value: bool) {
         let state = self.regs[reg.index()];
-        let Knowledge { copy, copied_in, .. } = self.knowledge[state.known.index()];
-        let known = self.know(Knowledge { copy, copied_in, told: Some((value, self.extended_block)) });
+        let before = self.knowledge[state.known.index()];
+        let told = self.told.len() as u32;
+        self.told.push(Told { value, extended_block: self.extended_block, block: self.block });
+        let known = self.know(Knowledge { told, ..before });
         self.undo.push((reg, state));
         self.regs[reg.index()].known = known;
     }
@@ -492,8 +594,8 @@ impl AvailableCopies {
     /// The value of a predicate that the knowledge of a register leans on: told by the guard of the reader, or by the
     /// path.
     fn value_of(&self, owner: Written, learnt_in: u32, predicate: Predicate, guard: Option<Guard>) -> Option<bool> {
-        let Predicate { reg, version } = predicate;
-        if !self.still_holds(owner, learnt_in, Held { source: Source::Reg(reg), version }) {
+        let Predicate { reg, written } = predicate;
+        if !self.still_holds(owner, learnt_in, Held::Reg(reg, written)) {
             return None;
         }
         match guard {
@@ -503,15 +605,31 @@ impl AvailableCopies {
     }
 
     /// Is a source what it was when a register, last written so, was made a copy of it?
-    #[inline]
     fn still_holds(&self, owner: Written, learnt_in: u32, held: Held) -> bool {
-        let here = learnt_in == self.extended_block;
-        match held.source {
-            Source::Const(_) => owner.is_once() || here,
-            Source::Reg(reg) => {
-                let both_defined_once = owner.is_once() && self.is_defined_once(reg) && held.version != 0;
-                both_defined_once || (here && self.version(reg) == held.version)
-            }
+        if learnt_in == self.extended_block {
+            return self.still_holds_here(held);
+        }
+        match (held, owner.block()) {
+            (Held::Const(_), copied_in) => copied_in.is_some(),
+            (Held::Reg(_, written), Some(copied_in)) => self.was_written_before(written, copied_in),
+            (Held::Reg(..), None) => false,
+        }
+    }
+
+    /// The same for a copy that was made in this extended block.
+    #[inline]
+    fn still_holds_here(&self, held: Held) -> bool {
+        match held {
+            Held::Const(_) => true,
+            Held::Reg(reg, written) => self.regs[reg.index()].written == written,
+        }
+    }
+
+    /// Had every path to a place in that block passed the one definition of a register that, there, was last written so?
+    fn was_written_before(&self, written: Written, block: Block) -> bool {
+        match written.block() {
+            Some(definition) => definition == block || self.dominators.dominates(definition, block),
+            None => written == Written::ON_ENTRY,
         }
     }
 }

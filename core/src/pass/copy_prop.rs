@@ -8,9 +8,9 @@
 //! @!q y = add.u32 c, d                 @!q y = add.u32 c, 7       d is 7 where q does not
 //! ```
 //!
-//! One walk over the dominator tree in preorder; since a copy's own operand is replaced before the copy is recorded,
-//! whole chains collapse in that one walk. Sound because [`AvailableCopies`] only answers with a source that still holds
-//! what was copied in every lane that asks. A use is left alone where the source's type does not fit its place.
+//! One walk in reverse postorder; since a copy's own operand is replaced before the copy is recorded, whole chains
+//! collapse in that one walk. Sound because [`AvailableCopies`] only answers with a source that still holds what was
+//! copied in every lane that asks. A use is left alone where the source's type does not fit its place.
 //!
 //! Cost: a constant number of look-ups an operand. Running it again finds nothing more.
 //!
@@ -19,12 +19,13 @@
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use cranelift_entity::PrimaryMap;
 
-use super::available_copies::{AvailableCopies, Lookup, Source, walk_with_copies};
+use super::available_copies::{AvailableCopies, CopyReads, Source, walk_with_copies};
 use super::{Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
 use crate::ir::{
-    Address, AddressBase, ArgKind, Block, Function, Guard, Inst, InstArgs, InstData, Operand, Reg, RegData,
+    Address, AddressBase, ArgKind, Block, Function, Guard, Inst, InstData, Module, Operand, Reg, RegData, Type,
 };
 use crate::text::{constant_text, instruction_text};
 use crate::view::{Listener, View};
@@ -42,180 +43,131 @@ impl Pass for CopyProp {
     };
 
     fn run<S: Listener>(view: &mut View<'_, S>, _: &Settings) -> Result<(), PassError> {
-        let mut propagation = Propagation::default();
         walk_with_copies(view, |view, copies, block, inst| {
-            propagation.visit(view, copies, block, inst);
+            visit(view, copies, block, inst);
             true
         });
         Ok(())
     }
 }
 
-/// What one walk does to instructions. What was found for one is kept to the next for its memory.
-#[derive(Default)]
-pub(super) struct Propagation {
-    done: Vec<Replacement>,
-    refused: Vec<Refusal>,
-}
-
-impl Propagation {
-    /// Replaces what one instruction reads.
-    #[inline]
-    pub(super) fn visit<S: Listener>(
-        &mut self,
-        view: &mut View<'_, S>,
-        copies: &AvailableCopies,
-        block: Block,
-        inst: Inst,
-    ) {
-        // Most instructions read no copy at all.
-        if copies.may_read_copy(&view.func().insts[inst]) {
-            propagate_into(view, copies, block, inst, self);
-        }
+/// Replaces what one instruction reads.
+#[inline]
+pub(super) fn visit<S: Listener>(view: &mut View<'_, S>, copies: &AvailableCopies, block: Block, inst: Inst) {
+    // Most instructions read no copy at all.
+    let reads = copies.reads_of_copies(&view.func().insts[inst]);
+    if !reads.is_empty() {
+        propagate_into(view, copies, block, inst, reads);
     }
 }
 
-/// One register that an instruction reads through a copy.
-struct Replacement {
-    copy: Reg,
-    source: Source,
-    change: Change,
-}
-
-/// A register that an instruction goes on reading although it is a copy.
-struct Refusal {
-    copy: Reg,
-    source: Source,
-}
-
-/// What a replacement does to the instruction. Numbers count operands, and within one elements or terms.
-#[derive(Clone, Copy)]
-enum Change {
-    Guard(Reg),
-    Operand(usize, Replaced),
-    Element(usize, usize, Replaced),
-    Base(usize, Reg),
-    Term(usize, usize, Reg),
-    /// A constant index, extended to 64 bits, goes into the offset.
-    ConstantTerm(usize, usize, i64),
-}
-
-/// What stands where the copy stood.
-#[derive(Clone, Copy)]
-enum Replaced {
-    Reg(Reg),
-    NotReg(Reg),
-    Const(u64),
-}
-
-/// Replaces what one instruction reads, which may be a copy. Apart from [`Propagation::visit`], which most instructions
-/// leave quickly.
+/// Replaces what one instruction reads, which may be a copy. Apart from [`visit`], which most instructions leave quickly.
 #[inline(never)]
 fn propagate_into<S: Listener>(
     view: &mut View<'_, S>,
     copies: &AvailableCopies,
     block: Block,
     inst: Inst,
-    found: &mut Propagation,
+    reads: CopyReads,
 ) {
-    let func = view.func();
-    Finder { func, copies, guard: None, found }.search(&func.insts[inst]);
-    let Propagation { done, refused } = found;
-    if done.is_empty() && refused.is_empty() {
-        return;
+    let mut found = Found::default();
+    if S::LISTENS {
+        // Tried on a copy first, because reasons are given before anything changes.
+        let func = view.func();
+        Replacer { regs: &func.regs, copies, guard: None, hearer: &mut found }
+            .replace(&mut func.insts[inst].clone(), reads);
+        tell_refusals(view, block, inst, &found.refused);
+        if found.replaced.is_empty() {
+            return;
+        }
     }
-    let before = if S::LISTENS { instruction_text(view.module(), func, inst) } else { String::new() };
-    for &Refusal { copy, source } in refused.iter() {
+    let module = view.module();
+    view.rewrite(|func| explain(module, func, block, inst, &found.replaced)).update_reads(inst, |data, regs| {
+        Replacer { regs, copies, guard: None, hearer: &mut Nobody }.replace(data, reads)
+    });
+}
+
+/// What was found for one instruction.
+#[derive(Default)]
+struct Found {
+    /// Registers that it read through a copy.
+    replaced: Vec<(Reg, Source)>,
+    /// Registers that it goes on reading although they are copies.
+    refused: Vec<Refusal>,
+}
+
+struct Refusal {
+    copy: Reg,
+    source: Source,
+    was_overwritten: bool,
+}
+
+/// Who hears what is found.
+trait Hearer {
+    const HEARS: bool;
+    fn replaced(&mut self, copy: Reg, source: Source);
+    fn refused(&mut self, refusal: Refusal);
+}
+
+impl Hearer for Found {
+    const HEARS: bool = true;
+
+    fn replaced(&mut self, copy: Reg, source: Source) {
+        self.replaced.push((copy, source));
+    }
+
+    fn refused(&mut self, refusal: Refusal) {
+        self.refused.push(refusal);
+    }
+}
+
+struct Nobody;
+
+impl Hearer for Nobody {
+    const HEARS: bool = false;
+    fn replaced(&mut self, _: Reg, _: Source) {}
+    fn refused(&mut self, _: Refusal) {}
+}
+
+fn tell_refusals<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst, refusals: &[Refusal]) {
+    let module = view.module();
+    for &Refusal { copy, source, was_overwritten } in refusals {
         view.miss(|func| {
+            let text = instruction_text(module, func, inst);
             let (copy_name, source_name) = (&func.regs[copy].name, source_text(func, copy, source));
-            let overwritten = copies.lookup(copy, func.insts[inst].guard) == Lookup::Overwritten(source);
             let why = match source {
-                Source::Reg(reg) if overwritten => {
+                Source::Reg(reg) if was_overwritten => {
                     format!("`{}` may be overwritten between the copy and this use", func.regs[reg].name)
                 }
-                Source::Const(_) if overwritten => {
+                Source::Const(_) if was_overwritten => {
                     format!("`{copy_name}` may be overwritten between the copy and this use")
                 }
                 Source::Reg(reg) => format!("`{source_name}` has type {}, which does not fit here", func.regs[reg].ty),
                 Source::Const(_) => "a constant cannot stand there".into(),
             };
-            Remark::missed("copy", block, format!("`{before}` keeps `{copy_name}`, a copy of `{source_name}`: {why}"))
+            Remark::missed("copy", block, format!("`{text}` keeps `{copy_name}`, a copy of `{source_name}`: {why}"))
                 .at(inst)
                 .with("copy", Fact::Reg(copy))
                 .with("source", Fact::Text(source_name))
         });
     }
-    if done.is_empty() {
-        return;
-    }
-    let mut rewrite = view.rewrite(|func| explain(func, block, inst, &before, done));
-    rewrite.update_reads(inst, |guard, args| {
-        // From the end, because a constant index takes its term out.
-        done.iter().rev().for_each(|one| one.change.make(guard, args));
-        true
-    });
 }
 
-impl Change {
-    fn make(self, guard: &mut Option<Guard>, args: &mut InstArgs) {
-        match self {
-            Change::Guard(reg) => {
-                if let Some(guard) = guard {
-                    guard.reg = reg;
-                }
-            }
-            Change::Operand(index, replaced) => args[index] = replaced.operand(),
-            Change::Element(index, element, replaced) => {
-                if let Operand::List(elements) = &mut args[index] {
-                    elements[element] = replaced.operand();
-                }
-            }
-            Change::Base(index, reg) => {
-                if let Operand::Address(address) = &mut args[index] {
-                    address.base = AddressBase::Reg(reg);
-                }
-            }
-            Change::Term(index, term, reg) => {
-                if let Operand::Address(address) = &mut args[index] {
-                    address.terms[term].0 = reg;
-                }
-            }
-            Change::ConstantTerm(index, term, value) => {
-                if let Operand::Address(address) = &mut args[index] {
-                    let (_, scale) = address.terms.remove(term);
-                    address.offset = address.offset.wrapping_add(value.wrapping_mul(scale));
-                }
-            }
-        }
-    }
-}
-
-impl Replaced {
-    fn operand(self) -> Operand {
-        match self {
-            Replaced::Reg(reg) => Operand::Reg(reg),
-            Replaced::NotReg(reg) => Operand::NotReg(reg),
-            Replaced::Const(bits) => Operand::Const(bits),
-        }
-    }
-}
-
-fn explain(func: &Function, block: Block, inst: Inst, before: &str, done: &[Replacement]) -> Remark {
-    let parts: Vec<String> = done
+fn explain(module: &Module, func: &Function, block: Block, inst: Inst, replaced: &[(Reg, Source)]) -> Remark {
+    let before = instruction_text(module, func, inst);
+    let parts: Vec<String> = replaced
         .iter()
-        .map(|one| {
-            format!("`{}` instead of its copy `{}`", source_text(func, one.copy, one.source), func.regs[one.copy].name)
+        .map(|&(copy, source)| {
+            format!("`{}` instead of its copy `{}`", source_text(func, copy, source), func.regs[copy].name)
         })
         .collect();
-    let rule = match done[0].source {
-        Source::Reg(_) => "copy",
-        Source::Const(_) => "constant",
+    let rule = match replaced.first() {
+        Some((_, Source::Const(_))) => "constant",
+        _ => "copy",
     };
     let mut remark = Remark::applied(rule, block, format!("`{before}` reads {}", parts.join(" and "))).at(inst);
-    for one in done {
-        remark = remark
-            .with("copy", Fact::Reg(one.copy))
-            .with("source", Fact::Text(source_text(func, one.copy, one.source)));
+    for &(copy, source) in replaced {
+        remark = remark.with("copy", Fact::Reg(copy)).with("source", Fact::Text(source_text(func, copy, source)));
     }
     remark
 }
@@ -228,128 +180,139 @@ fn source_text(func: &Function, copy: Reg, source: Source) -> String {
     }
 }
 
-/// The search for what one instruction may read instead.
-struct Finder<'a> {
-    func: &'a Function,
+/// Lets one instruction read what was copied.
+struct Replacer<'a, H> {
+    regs: &'a PrimaryMap<Reg, RegData>,
     copies: &'a AvailableCopies,
+    /// Of whoever reads the registers that are looked at.
     guard: Option<Guard>,
-    found: &'a mut Propagation,
+    hearer: &'a mut H,
 }
 
-impl Finder<'_> {
-    fn search(mut self, data: &InstData) {
-        self.found.done.clear();
-        self.found.refused.clear();
+impl<H: Hearer> Replacer<'_, H> {
+    /// Gives whether anything was replaced; `reads` tells where to look.
+    fn replace(mut self, data: &mut InstData, reads: CopyReads) -> bool {
+        let mut any = false;
         self.guard = data.guard;
-        let mut signature = None;
-        let mut kind = |index| signature.get_or_insert_with(|| data.signature()).arg(index);
-        for (index, operand) in data.args.iter().enumerate() {
-            match operand {
-                Operand::Reg(reg) | Operand::NotReg(reg) if self.copies.may_be_copy(*reg) => {
-                    self.look_into_operand(operand, || kind(index), |replaced| Change::Operand(index, replaced));
+        for index in reads.operands(data.args.len()) {
+            match &mut data.args[index] {
+                Operand::Reg(reg) => {
+                    let copy = *reg;
+                    let Some(source) = self.source(copy) else { continue };
+                    // What has the copy's type fits wherever the copy stands; what may stand there is mostly not asked.
+                    if let Source::Reg(from) = source
+                        && self.regs[from].ty == self.regs[copy].ty
+                    {
+                        *reg = from;
+                        self.hearer.replaced(copy, source);
+                        any = true;
+                    } else if let Some(operand) = self.fitting(copy, source, data.arg_kind(index)) {
+                        data.args[index] = operand;
+                        any = true;
+                    }
                 }
-                Operand::Address(address) => self.look_into_address(address, index),
-                Operand::List(elements) => {
-                    let Some(ArgKind::Elements(ty, _)) = kind(index) else { continue };
-                    for (place, element) in elements.iter().enumerate() {
-                        let change = |replaced| Change::Element(index, place, replaced);
-                        self.look_into_operand(element, || Some(ArgKind::LowBits(ty)), change);
+                Operand::NotReg(reg) => any |= self.replace_register(reg, |_, _| true),
+                Operand::Address(address) => any |= self.replace_in_address(address),
+                Operand::List(_) => {
+                    let Some(ArgKind::Elements(ty, _)) = data.signature().arg(index) else { continue };
+                    if let Operand::List(elements) = &mut data.args[index] {
+                        any |= self.replace_in_list(elements, ty);
                     }
                 }
                 _ => {}
             }
         }
-        if let Some(guard) = data.guard {
+        if let Some(guard) = &mut data.guard {
             self.guard = None;
-            self.look_for_register(guard.reg, |_, _| true, Change::Guard);
+            any |= self.replace_register(&mut guard.reg, |_, _| true);
         }
+        any
     }
 
-    fn look_into_operand(
-        &mut self,
-        operand: &Operand,
-        kind: impl FnOnce() -> Option<ArgKind>,
-        change: impl Fn(Replaced) -> Change,
-    ) {
-        match *operand {
-            Operand::Reg(reg) => {
-                let Some(source) = self.source(reg) else { return };
-                let replaced = match source {
-                    // What has the copy's type fits wherever the copy stands; what may stand there is mostly not asked.
-                    Source::Reg(from) if self.func.regs[from].ty == self.func.regs[reg].ty => Some(Replaced::Reg(from)),
-                    _ => kind().and_then(|kind| self.replaced(reg, source, kind)),
-                };
-                match replaced {
-                    Some(replaced) => self.found.done.push(Replacement { copy: reg, source, change: change(replaced) }),
-                    None => self.found.refused.push(Refusal { copy: reg, source }),
-                }
+    fn replace_in_list(&mut self, elements: &mut [Operand], ty: Type) -> bool {
+        let mut any = false;
+        for element in elements {
+            let Operand::Reg(copy) = *element else { continue };
+            let Some(source) = self.source(copy) else { continue };
+            if let Some(operand) = self.fitting(copy, source, Some(ArgKind::LowBits(ty))) {
+                *element = operand;
+                any = true;
             }
-            Operand::NotReg(reg) => self.look_for_register(reg, |_, _| true, |reg| change(Replaced::NotReg(reg))),
-            _ => {}
         }
+        any
     }
 
     /// A constant index goes into the offset; a register index keeps its extension to 64 bits.
-    fn look_into_address(&mut self, address: &Address, index: usize) {
-        if let AddressBase::Reg(base) = address.base {
-            let fits = |from: &RegData, to: &RegData| from.ty.bits() == to.ty.bits();
-            self.look_for_register(base, fits, |reg| Change::Base(index, reg));
+    fn replace_in_address(&mut self, address: &mut Address) -> bool {
+        let mut any = false;
+        if let AddressBase::Reg(base) = &mut address.base {
+            any |= self.replace_register(base, |from, to| from.bits() == to.bits());
         }
-        for (place, &(term, _)) in address.terms.iter().enumerate() {
-            if let Lookup::Found(Source::Const(bits)) = self.copies.lookup(term, self.guard) {
-                let ty = self.func.regs[term].ty;
+        let Address { terms, offset, .. } = address;
+        terms.retain(|(term, scale)| {
+            if let Some(source @ Source::Const(bits)) = self.copies.lookup(*term, self.guard) {
+                let ty = self.regs[*term].ty;
                 let shift = 64 - ty.bits();
                 let bits = bits & ty.mask();
                 let value = if ty.is_signed() { ((bits << shift) as i64) >> shift } else { bits as i64 };
-                let change = Change::ConstantTerm(index, place, value);
-                self.found.done.push(Replacement { copy: term, source: Source::Const(bits), change });
-            } else {
-                let fits = |from: &RegData, to: &RegData| {
-                    from.ty.bits() == to.ty.bits() && (from.ty.bits() == 64 || from.ty.is_signed() == to.ty.is_signed())
-                };
-                self.look_for_register(term, fits, |reg| Change::Term(index, place, reg));
+                *offset = offset.wrapping_add(value.wrapping_mul(*scale));
+                self.hearer.replaced(*term, source);
+                any = true;
+                return false;
             }
-        }
-    }
-
-    /// What a register is a copy of; an overwritten source is noted as refused.
-    fn source(&mut self, reg: Reg) -> Option<Source> {
-        if !self.copies.may_be_copy(reg) {
-            return None;
-        }
-        match self.copies.lookup(reg, self.guard) {
-            Lookup::Found(source) => Some(source),
-            Lookup::Overwritten(source) => {
-                self.found.refused.push(Refusal { copy: reg, source });
-                None
-            }
-            Lookup::None => None,
-        }
+            any |= self.replace_register(term, |from, to| {
+                from.bits() == to.bits() && (from.bits() == 64 || from.is_signed() == to.is_signed())
+            });
+            true
+        });
+        any
     }
 
     /// Looks at a place where only a register can stand.
-    fn look_for_register(
-        &mut self,
-        reg: Reg,
-        fits: impl Fn(&RegData, &RegData) -> bool,
-        change: impl Fn(Reg) -> Change,
-    ) {
-        match self.source(reg) {
-            Some(source @ Source::Reg(to)) if fits(&self.func.regs[reg], &self.func.regs[to]) => {
-                self.found.done.push(Replacement { copy: reg, source, change: change(to) });
+    fn replace_register(&mut self, place: &mut Reg, fits: impl Fn(Type, Type) -> bool) -> bool {
+        let copy = *place;
+        match self.source(copy) {
+            Some(source @ Source::Reg(from)) if fits(self.regs[copy].ty, self.regs[from].ty) => {
+                self.hearer.replaced(copy, source);
+                *place = from;
+                true
             }
-            Some(source @ Source::Reg(_)) => self.found.refused.push(Refusal { copy: reg, source }),
+            Some(source @ Source::Reg(_)) => {
+                self.hearer.refused(Refusal { copy, source, was_overwritten: false });
+                false
+            }
             // A constant predicate is for `const-fold` to act on.
-            Some(Source::Const(_)) | None => {}
+            Some(Source::Const(_)) | None => false,
         }
     }
 
-    /// What may stand for a source in a place of that kind.
-    fn replaced(&self, copy: Reg, source: Source, kind: ArgKind) -> Option<Replaced> {
-        self.fits(copy, source, kind).then(|| match source {
-            Source::Reg(from) => Replaced::Reg(from),
-            Source::Const(bits) => Replaced::Const(bits & constant_mask(kind)),
+    /// The source of a copy as it may stand in a place of that kind.
+    fn fitting(&mut self, copy: Reg, source: Source, kind: Option<ArgKind>) -> Option<Operand> {
+        let Some(kind) = kind.filter(|&kind| self.fits(copy, source, kind)) else {
+            self.hearer.refused(Refusal { copy, source, was_overwritten: false });
+            return None;
+        };
+        self.hearer.replaced(copy, source);
+        Some(match source {
+            Source::Reg(from) => Operand::Reg(from),
+            Source::Const(bits) => Operand::Const(bits & constant_mask(kind)),
         })
+    }
+
+    /// What a register is a copy of.
+    #[inline]
+    fn source(&mut self, copy: Reg) -> Option<Source> {
+        if !self.copies.may_be_copy(copy) {
+            return None;
+        }
+        let source = self.copies.lookup(copy, self.guard);
+        if H::HEARS
+            && source.is_none()
+            && let Some(source) = self.copies.overwritten(copy, self.guard)
+        {
+            self.hearer.refused(Refusal { copy, source, was_overwritten: true });
+        }
+        source
     }
 
     /// May `source` stand where `copy` stands in a place of that kind?
@@ -357,13 +320,14 @@ impl Finder<'_> {
         match (source, kind) {
             (Source::Const(_), ArgKind::Value(_) | ArgKind::LowBits(_)) => true,
             (Source::Const(_), _) => false,
-            (Source::Reg(reg), ArgKind::Value(ty)) => self.func.regs[reg].ty.agrees_with(ty),
+            (Source::Reg(reg), _) if self.regs[reg].ty == self.regs[copy].ty => true,
+            (Source::Reg(reg), ArgKind::Value(ty)) => self.regs[reg].ty.agrees_with(ty),
             (Source::Reg(reg), ArgKind::LowBits(ty)) => {
-                let have = self.func.regs[reg].ty;
+                let have = self.regs[reg].ty;
                 have.agrees_with(ty) || (have.bits() > ty.bits() && !have.is_float())
             }
             (Source::Reg(_), ArgKind::Predicate | ArgKind::Texture) => true,
-            (Source::Reg(reg), ArgKind::Any(_)) => self.func.regs[reg].ty.agrees_with(self.func.regs[copy].ty),
+            (Source::Reg(reg), ArgKind::Any(_)) => self.regs[reg].ty.agrees_with(self.regs[copy].ty),
             (Source::Reg(_), ArgKind::Address | ArgKind::Elements(..) | ArgKind::Input | ArgKind::Cycles) => false,
         }
     }

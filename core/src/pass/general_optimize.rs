@@ -22,7 +22,7 @@ use alloc::format;
 
 use super::available_copies::walk_with_copies;
 use super::const_fold;
-use super::copy_prop::Propagation;
+use super::copy_prop;
 use super::dce::Dce;
 use super::simplify_cfg::SimplifyCfg;
 use super::{Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
@@ -69,9 +69,8 @@ impl Pass for GeneralOptimize {
 /// Copy propagation and constant folding in one walk: a folded constant goes on to its uses at once, so that a chain of
 /// them takes one round, however long it is.
 fn propagate_and_fold<S: Listener>(view: &mut View<'_, S>, settings: &Settings) {
-    let mut propagation = Propagation::default();
     walk_with_copies(view, |view, copies, block, inst| {
-        propagation.visit(view, copies, block, inst);
+        copy_prop::visit(view, copies, block, inst);
         const_fold::visit(view, copies, block, inst, settings)
     });
 }

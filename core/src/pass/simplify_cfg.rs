@@ -27,7 +27,7 @@ use alloc::format;
 use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
 
-use super::available_copies::{AvailableCopies, Lookup, Source, walk_with_copies};
+use super::available_copies::{AvailableCopies, Source, walk_with_copies};
 use super::{Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Place, Remark};
 use crate::ir::{Block, Inst, InstData, Op, Operand};
@@ -75,7 +75,7 @@ fn make_branch_plain<S: Listener>(view: &mut View<'_, S>, copies: &AvailableCopi
         (Op::BrIf, Some(Operand::NotReg(reg))) => copies.predicate(*reg).map(usize::from),
         (Op::Switch, Some(Operand::Const(bits))) => Some(*bits as usize),
         (Op::Switch, Some(Operand::Reg(reg))) => match copies.lookup(*reg, None) {
-            Lookup::Found(Source::Const(bits)) => Some(bits as usize),
+            Some(Source::Const(bits)) => Some(bits as usize),
             _ => None,
         },
         _ => return,
