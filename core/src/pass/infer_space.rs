@@ -167,6 +167,26 @@ impl Origin {
     }
 }
 
+/// What an instruction's result points to.
+enum Passing {
+    /// Where its operands point, or some of them.
+    Operands,
+    /// Nobody knows where, if it is as wide as a pointer.
+    Unknown,
+    /// Nowhere.
+    Nothing,
+}
+
+fn passing(data: &InstData) -> Passing {
+    match data.opcode.op {
+        Op::Mov | Op::Cvt | Op::Cvta | Op::Add | Op::Or | Op::And | Op::Xor | Op::Sub => Passing::Operands,
+        Op::Mad | Op::MadWide | Op::Selp | Op::Min | Op::Max => Passing::Operands,
+        Op::Ld | Op::Atom | Op::Call | Op::CallTo | Op::In => Passing::Unknown,
+        op if op.is_convergent() => Passing::Unknown,
+        _ => Passing::Nothing,
+    }
+}
+
 /// The origins of all registers, with the parameter or symbol each came from first.
 struct Origins {
     of_reg: SecondaryMap<Reg, Origin>,
@@ -211,21 +231,36 @@ impl Origins {
             origins.of_reg[reg] = origin;
             origins.cause[reg] = Some(Cause::Param(reg));
         }
-        // An instruction is looked at again when an origin that it reads rises; each rises at most three times.
+        // An instruction is looked at when an origin that it reads rises, and at first if it has one without that; each
+        // rises at most three times.
         let mut accesses = Vec::with_capacity(func.generic_access_count());
-        let mut readings = Vec::with_capacity(2 * func.insts.len());
-        let mut worklist = Vec::with_capacity(func.insts.len());
+        let mut readings = Vec::with_capacity(func.insts.len());
+        let mut worklist = Vec::new();
         for block in func.block_order() {
             for inst in func.block_insts(block) {
                 let data = &func.insts[inst];
                 if data.is_generic_access() {
                     accesses.push(inst);
                 }
-                if let &[dst] = data.dsts.as_slice()
-                    && func.regs[dst].ty.bits() >= 32
-                {
-                    data.args.iter().for_each(|arg| arg.for_each_reg(&mut |reg| readings.push((reg, inst))));
-                    worklist.push(inst);
+                match passing(data) {
+                    Passing::Operands if data.dsts.len() == 1 => {
+                        let mut points = data.opcode.op == Op::Cvta && data.opcode.space.is_some();
+                        for arg in &data.args {
+                            points |= origins.of_operand(module, func, arg).0 != Origin::None;
+                            readings.extend(arg.as_reg().map(|reg| (reg, inst)));
+                        }
+                        if points {
+                            worklist.push(inst);
+                        }
+                    }
+                    Passing::Unknown => {
+                        if let &[dst] = data.dsts.as_slice()
+                            && func.regs[dst].ty.bits() == 64
+                        {
+                            worklist.push(inst);
+                        }
+                    }
+                    _ => {}
                 }
             }
         }
@@ -234,6 +269,9 @@ impl Origins {
         while let Some(inst) = worklist.pop() {
             let data = &func.insts[inst];
             let dst = data.dsts[0];
+            if func.regs[dst].ty.bits() < 32 {
+                continue;
+            }
             let (origin, cause) = origins.of_result(module, func, data);
             let joined = origins.of_reg[dst].join(origin);
             if joined != origins.of_reg[dst] {
@@ -247,26 +285,25 @@ impl Origins {
 
     /// Where an instruction's result points, from what its operands are now.
     fn of_result(&self, module: &Module, func: &Function, data: &InstData) -> (Origin, Option<Cause>) {
-        let wide = func.regs[data.dsts[0]].ty.bits() == 64;
         let arg =
             |index: usize| data.args.get(index).map_or((Origin::None, None), |arg| self.of_operand(module, func, arg));
         let both = |(a, cause_a): (Origin, Option<Cause>), (b, cause_b), combine: fn(Origin, Origin) -> Origin| {
             let from_a = matches!(a, Origin::In(_)) || b == Origin::None;
             (combine(a, b), if from_a { cause_a } else { cause_b })
         };
-        match data.opcode.op {
-            Op::Mov | Op::Cvt => arg(0),
-            Op::Cvta => match data.opcode.space {
+        match (passing(data), data.opcode.op) {
+            (Passing::Nothing, _) => (Origin::None, None),
+            (Passing::Unknown, _) if func.regs[data.dsts[0]].ty.bits() == 64 => (Origin::Unknown, None),
+            (Passing::Unknown, _) => (Origin::None, None),
+            (Passing::Operands, Op::Cvta) => match data.opcode.space {
                 Some(space) => (Origin::In(space), arg(0).1.or(Some(Cause::Conversion(space)))),
                 None => arg(0),
             },
-            Op::Add | Op::Or | Op::And | Op::Xor => both(arg(0), arg(1), Origin::plus),
-            Op::Sub => both(arg(0), arg(1), Origin::minus),
-            Op::Mad | Op::MadWide => arg(2),
-            Op::Selp | Op::Min | Op::Max => both(arg(0), arg(1), Origin::join),
-            Op::Ld | Op::Atom | Op::Call | Op::CallTo | Op::In if wide => (Origin::Unknown, None),
-            op if op.is_convergent() && wide => (Origin::Unknown, None),
-            _ => (Origin::None, None),
+            (Passing::Operands, Op::Sub) => both(arg(0), arg(1), Origin::minus),
+            (Passing::Operands, Op::Mad | Op::MadWide) => arg(2),
+            (Passing::Operands, Op::Selp | Op::Min | Op::Max) => both(arg(0), arg(1), Origin::join),
+            (Passing::Operands, Op::Add | Op::Or | Op::And | Op::Xor) => both(arg(0), arg(1), Origin::plus),
+            (Passing::Operands, _) => arg(0),
         }
     }
 

@@ -23,6 +23,7 @@
 //!
 //! Source: Muchnick, Advanced Compiler Design and Implementation, section 18.2.
 
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
@@ -124,16 +125,15 @@ fn remove_unreachable_blocks<S: Listener>(view: &mut View<'_, S>) {
 /// branch is redirected once for every block that it leaves out.
 fn leave_out_empty_blocks<S: Listener>(view: &mut View<'_, S>) {
     let cfg = view.cfg();
-    let mut predecessors: SecondaryMap<Block, Vec<Block>> = SecondaryMap::new();
-    for block in cfg.postorder() {
-        predecessors[block] = cfg.predecessors(block).to_vec();
-    }
+    // What comes to a block besides the graph's predecessors, because of blocks that were left out.
+    let mut redirected: BTreeMap<Block, Vec<Block>> = BTreeMap::new();
     for block in cfg.postorder() {
         let Some(target) = empty_block_target(view, block) else { continue };
         if cfg.is_entry(block) || target == block {
             continue;
         }
-        let coming = core::mem::take(&mut predecessors[block]);
+        let mut coming = cfg.predecessors(block).to_vec();
+        coming.extend(redirected.remove(&block).unwrap_or_default());
         let mut rewrite = view.rewrite(|func| {
             let (name, target_name) = (&func.blocks[block].name, &func.blocks[target].name);
             Remark::applied(
@@ -148,13 +148,14 @@ fn leave_out_empty_blocks<S: Listener>(view: &mut View<'_, S>) {
         }
         rewrite.remove_block(block, Some(target));
         rewrite.finish();
-        predecessors[target].extend(coming);
+        redirected.entry(target).or_default().extend(coming);
     }
 }
 
 /// Where a block goes that does nothing else.
 fn empty_block_target<S: Listener>(view: &View<'_, S>, block: Block) -> Option<Block> {
-    let first = view.func().layout.first_inst(block)?;
+    let layout = &view.func().layout;
+    let first = layout.first_inst(block).filter(|&first| layout.last_inst(block) == Some(first))?;
     let data = &view.func().insts[first];
     (data.opcode.op == Op::Br).then(|| data.targets[0])
 }

@@ -2,7 +2,8 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use cranelift_entity::EntityRef;
+use bitflags::bitflags;
+use cranelift_entity::{EntityRef, SecondaryMap};
 use fixedbitset::FixedBitSet;
 
 use super::parting::Parting;
@@ -12,9 +13,29 @@ use crate::flow::uses::ValueUse;
 use crate::flow::values::{Definition, Value};
 use crate::ir::{Block, FuncKind, Inst, Op, Operand};
 
+bitflags! {
+    /// What the fixpoint has to know of an instruction: a byte, because divergence meets instructions in no order.
+    #[derive(Clone, Copy, Default)]
+    struct InstFacts: u8 {
+        /// Control may come to it.
+        const REACHABLE = 1 << 0;
+        /// It has a guard.
+        const GUARDED = 1 << 1;
+        /// Its results are the same for all lanes whatever operand 0 is.
+        const EVENS = 1 << 2;
+        /// Its operand decides where lanes go.
+        const BRANCHES = 1 << 3;
+        /// It draws from an input.
+        const DRAWS = 1 << 4;
+        /// It has passed divergence on.
+        const DIVERGED = 1 << 5;
+    }
+}
+
 pub(super) struct Propagation<'a> {
     pub(super) input: DivergenceInput<'a>,
     pub(super) result: Divergence,
+    insts: Vec<InstFacts>,
     /// Values and branches whose effects are still to be looked at.
     values: Vec<Value>,
     branches: Vec<Block>,
@@ -27,15 +48,26 @@ pub(super) struct Propagation<'a> {
 
 impl<'a> Propagation<'a> {
     pub(super) fn new(input: DivergenceInput<'a>) -> Propagation<'a> {
+        let mut values = SecondaryMap::new();
+        values.resize(input.values.len());
         let result = Divergence {
-            values: Default::default(),
+            values,
             branches: Default::default(),
             temporal_uses: Default::default(),
             apart: vec![None; input.cfg.block_count()],
         };
         let drawn_apart = FixedBitSet::with_capacity(input.func.inputs.len());
         let drawing = FixedBitSet::with_capacity(input.cfg.block_count());
-        Propagation { input, result, values: Vec::new(), branches: Vec::new(), drawn_apart, draws: Vec::new(), drawing }
+        Propagation {
+            input,
+            result,
+            insts: vec![InstFacts::default(); input.func.insts.len()],
+            values: Vec::new(),
+            branches: Vec::new(),
+            drawn_apart,
+            draws: Vec::new(),
+            drawing,
+        }
     }
 
     pub(super) fn run(mut self) -> Divergence {
@@ -66,11 +98,18 @@ impl<'a> Propagation<'a> {
         for &block in cfg.reverse_postorder() {
             for inst in func.block_insts(block) {
                 let data = &func.insts[inst];
-                if data.opcode.op == Op::In {
+                let behaviour = behaviour(func, data);
+                let mut facts = InstFacts::REACHABLE;
+                facts.set(InstFacts::GUARDED, data.guard.is_some());
+                facts.set(InstFacts::EVENS, behaviour == Behaviour::Evens);
+                facts.set(InstFacts::BRANCHES, matches!(data.opcode.op, Op::BrIf | Op::Switch));
+                facts.set(InstFacts::DRAWS, data.opcode.op == Op::In);
+                self.insts[inst.index()] = facts;
+                if facts.contains(InstFacts::DRAWS) {
                     self.draws.push(inst);
                     self.drawing.insert(block.index());
                 }
-                if let Behaviour::Differs(source) = behaviour(func, data) {
+                if let Behaviour::Differs(source) = behaviour {
                     values.defined(inst).iter().for_each(|&value| self.mark(value, Cause::Source(source)));
                     if matches!(data.opcode.op, Op::CallTo | Op::Switch) {
                         self.mark_branch(block, Cause::Source(source));
@@ -99,24 +138,30 @@ impl<'a> Propagation<'a> {
 
     /// A reader sees different numbers in `value`: because the value is divergent, or for a cause of its own.
     pub(super) fn diverge_use(&mut self, reader: ValueUse, value: Value, cause: Option<Cause>) {
-        let DivergenceInput { func, cfg, values, .. } = self.input;
         match reader {
             ValueUse::Old(made) | ValueUse::Argument(made) => self.mark(made, cause.unwrap_or(Cause::Value(value))),
             ValueUse::Operand { inst, index } => {
-                let data = &func.insts[inst];
-                let Some(block) = func.inst_block(inst).filter(|&block| cfg.is_reachable(block)) else { return };
-                let is_guard = index == 0 && data.guard.is_some();
-                let operand = index - u32::from(data.guard.is_some() && !is_guard);
-                let passes_on = is_guard || operand > 0 || behaviour(func, data) != Behaviour::Evens;
-                let of_guard = Cause::Guard(value);
-                let cause = cause.unwrap_or(if is_guard { of_guard } else { Cause::Value(value) });
-                if passes_on {
+                let facts = self.insts[inst.index()];
+                if !facts.contains(InstFacts::REACHABLE) {
+                    return;
+                }
+                let is_guarded = facts.contains(InstFacts::GUARDED);
+                let is_guard = index == 0 && is_guarded;
+                let operand = index - u32::from(is_guarded && !is_guard);
+                let passes_on = is_guard || operand > 0 || !facts.contains(InstFacts::EVENS);
+                if passes_on && !facts.contains(InstFacts::DIVERGED) {
+                    self.insts[inst.index()].insert(InstFacts::DIVERGED);
+                    let of_guard = Cause::Guard(value);
+                    let cause = cause.unwrap_or(if is_guard { of_guard } else { Cause::Value(value) });
+                    let DivergenceInput { func, values, .. } = self.input;
                     values.defined(inst).iter().for_each(|&made| self.mark(made, cause));
-                    if matches!(data.opcode.op, Op::BrIf | Op::Switch) {
+                    if facts.contains(InstFacts::BRANCHES)
+                        && let Some(block) = func.inst_block(inst)
+                    {
                         self.mark_branch(block, cause);
                     }
                 }
-                if is_guard {
+                if is_guard && facts.contains(InstFacts::DRAWS) {
                     self.draw_apart(inst, Cause::DrawnUnder(value));
                 }
             }
