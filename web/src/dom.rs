@@ -8,9 +8,9 @@ use yew::Event;
 
 /// Moves the focus to the element with this id.
 pub fn focus(id: &str) {
-    if let Some(element) = document().get_element_by_id(id).and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
-        // An element that cannot take the focus leaves it where it is.
-        let _ = element.focus();
+    if let Some(element) = document().get_element_by_id(id) {
+        // Elements of a drawing take the focus as those of a text do. One that cannot leaves it where it is.
+        let _ = element.unchecked_ref::<HtmlElement>().focus();
     }
 }
 
@@ -46,12 +46,6 @@ pub fn is_typing() -> bool {
     editable.is_ok_and(|found| found.is_some())
 }
 
-/// The elements below `element` that `selector` finds.
-pub fn all(element: &Element, selector: &str) -> Vec<Element> {
-    let Ok(found) = element.query_selector_all(selector) else { return Vec::new() };
-    (0..found.length()).filter_map(|index| found.get(index)?.dyn_into().ok()).collect()
-}
-
 /// Scrolls `element` into its own pane and no further: the page itself stays where it is.
 pub fn reveal(element: &Element) {
     let Some(pane) = element.closest(".scroll").ok().flatten() else { return };
@@ -68,6 +62,17 @@ pub fn reveal(element: &Element) {
     } else if inner.right() > outer.right() - margin {
         let right = (inner.right() - outer.right() + margin).min(inner.left() - outer.left() - margin);
         pane.set_scroll_left(pane.scroll_left() + right as i32);
+    }
+}
+
+/// Scrolls `pane` down or up so that what lies between two heights of its contents is in sight, or its beginning.
+pub fn reveal_between(pane: &HtmlElement, top: f64, bottom: f64) {
+    let margin = 24.0;
+    let (from, height) = (f64::from(pane.scroll_top()), f64::from(pane.client_height()));
+    if top < from + margin {
+        pane.set_scroll_top((top - margin) as i32);
+    } else if bottom > from + height - margin {
+        pane.set_scroll_top((bottom + margin - height).min(top - margin) as i32);
     }
 }
 

@@ -5,7 +5,7 @@
 // listener of the page is called from a microtask.
 
 import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap, isolateHistory } from "@codemirror/commands";
 import { HighlightStyle, bracketMatching, syntaxHighlighting } from "@codemirror/language";
 import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
@@ -144,6 +144,8 @@ export class Editor {
           highlightActiveLineGutter(),
           highlightSelectionMatches(),
           placeholder(hint),
+          // A signature that is cut off tells nobody what the kernel takes.
+          EditorView.lineWrapping,
           syntaxHighlighting(style),
           this.language.of(wir),
           keymap.of([...closeBracketsKeymap, ...searchKeymap, ...historyKeymap, ...lintKeymap, ...defaultKeymap]),
@@ -183,7 +185,8 @@ export class Editor {
     this.view.dispatch({
       changes: { from: 0, to: this.view.state.doc.length, insert: text },
       selection: { anchor: 0 },
-      annotations: fromPage.of(true),
+      // One step by itself, whatever was typed just before or after.
+      annotations: [fromPage.of(true), isolateHistory.of("full")],
       scrollIntoView: true,
     });
   }

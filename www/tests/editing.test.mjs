@@ -93,3 +93,54 @@ test("typing can be undone", async (t) => {
   await waitForMistakes(page, "No mistakes");
   assert.equal(await programText(page), before);
 });
+
+test("while a program has mistakes the transport says so, and the panes keep the last good one", async (t) => {
+  const page = await openPage(t);
+  await page.getByTestId("verdict").waitFor();
+  const good = await page.getByTestId("place").innerText();
+  const blocks = await page.getByTestId("graph").locator(".block").count();
+  await page.locator(".cm-line", { hasText: "root = sqrt" }).click();
+  await page.keyboard.press("End");
+  await page.keyboard.type("x");
+  await page.getByTestId("place").getByText("Mend the mistakes to step").waitFor();
+  assert.doesNotMatch(await page.getByTestId("place").innerText(), /\d+ \/ \d+/, "no place of a program that cannot be stepped");
+  await page.getByTestId("graph-pane").getByText("before the mistakes").waitFor();
+  assert.equal(await page.getByTestId("graph").locator(".block").count(), blocks);
+  assert.match(await page.getByTestId("diff").innerText(), /root = sqrt/);
+  await page.keyboard.press("Backspace");
+  await eventually("the place is back", async () => (await page.getByTestId("place").innerText()) === good);
+  assert.equal(await page.getByText("before the mistakes").count(), 0);
+});
+
+test("undo and redo over a change of example bring back the launch too", async (t) => {
+  const page = await openPage(t);
+  await page.getByTestId("verdict").waitFor();
+  const open = async (name) => {
+    await page.getByTestId("open-examples").click();
+    await page.getByTestId(`example-cuda/${name}.O3.ptx`).click();
+    await page.getByTestId("dialog").waitFor({ state: "detached" });
+  };
+  const launch = async () => {
+    await page.getByRole("tab", { name: "Launch" }).click();
+    const text = await settled(() => programText(page));
+    await page.getByRole("tab", { name: "Source" }).click();
+    return text;
+  };
+  await open("saxpy");
+  await waitForMistakes(page, "No mistakes");
+  const first = await launch();
+  assert.equal(first, await example("cuda/saxpy.launch.wir"));
+  await open("stencil");
+  await waitForMistakes(page, "No mistakes");
+  const second = await launch();
+  assert.equal(second, await example("cuda/stencil.launch.wir"));
+  await page.locator(".cm-content:visible").click();
+  await page.keyboard.press("ControlOrMeta+z");
+  await page.getByTestId("verdict").filter({ hasText: "same memory" }).waitFor();
+  await eventually("the first program is back", async () => /saxpy/.test(await programText(page)));
+  assert.equal(await launch(), first);
+  await page.locator(".cm-content:visible").click();
+  await page.keyboard.press("ControlOrMeta+y");
+  await eventually("the second program is back", async () => /stencil/.test(await programText(page)));
+  assert.equal(await launch(), second);
+});

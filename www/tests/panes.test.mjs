@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import test from "node:test";
-import { eventually, openPage, pasteProgram, screenshot, useBrowser, waitForMistakes } from "./harness.mjs";
+import { eventually, openPage, pasteProgram, screenshot, settled, useBrowser, waitForMistakes } from "./harness.mjs";
 
 useBrowser();
 
@@ -44,6 +44,46 @@ test("the graph is zoomed, moved and fitted without a mouse", async (t) => {
   );
   await page.keyboard.press("ArrowDown");
   await eventually("the arrows walk", async () => (await page.locator(".block.selected").count()) === 1);
+});
+
+test("the graph opens whole, and stays so when the pane or the program is another, until a person zooms", async (t) => {
+  const page = await openPage(t);
+  await page.getByTestId("verdict").waitFor();
+  const canvas = page.getByTestId("graph");
+  const scale = async () => Number.parseInt(await page.locator(".scale").innerText(), 10);
+  const isWhole = () =>
+    canvas.evaluate((element) => element.scrollHeight <= element.clientHeight && element.scrollWidth <= element.clientWidth);
+  await eventually("all of it is in sight", isWhole);
+  assert.ok((await scale()) <= 100);
+  const opened = await scale();
+  // A step leaves the scale alone, unless the graph outgrows the pane.
+  await page.keyboard.press("Home");
+  await page.getByTestId("block-forward").waitFor();
+  await eventually("the source's graph is whole too", isWhole);
+  const smallest = await scale();
+  assert.ok(smallest <= opened);
+  await page.keyboard.press("End");
+  await page.getByTestId("block-forward").waitFor({ state: "detached" });
+  assert.equal(await scale(), smallest);
+  // The bar above the simulator gives the pane another height.
+  const bar = page.getByRole("separator", { name: "Above the simulator" });
+  await bar.focus();
+  for (let presses = 0; presses < 4; presses += 1) {
+    await page.keyboard.press("ArrowUp");
+  }
+  await eventually("it is smaller, and whole", async () => (await scale()) < smallest && (await isWhole()));
+  await page.getByTestId("open-examples").click();
+  await page.getByTestId("example-cuda/saxpy.O3.ptx").click();
+  await page.getByTestId("dialog").waitFor({ state: "detached" });
+  await page.getByTestId("block-L__BB0_1").or(page.getByTestId("block-L__BB0_2")).first().waitFor();
+  await eventually("another program is whole", isWhole);
+  assert.ok((await scale()) <= 100);
+  await canvas.focus();
+  await page.keyboard.press("+");
+  const chosen = await settled(scale);
+  await bar.focus();
+  await page.keyboard.press("ArrowDown");
+  assert.equal(await settled(scale), chosen, "whoever zoomed keeps the scale");
 });
 
 test("passes are moved by dragging, with a preview, and by keys", async (t) => {

@@ -43,6 +43,17 @@ test("more zeros change the work, and the launch's own values come back", async 
   await eventually("the cycles are as they were", async () => (await figure(page, "cycles")) === at);
 });
 
+test("a buffer that the kernel only stores to offers no sliders at first sight", async (t) => {
+  const page = await openPage(t);
+  await page.getByTestId("verdict").waitFor();
+  await page.getByTestId("slider-x-zero").waitFor();
+  const written = page.getByTestId("written-only");
+  assert.match(await written.locator("summary").innerText(), /Only stored to: y/);
+  assert.equal(await page.getByTestId("slider-y-zero").isVisible(), false);
+  await written.locator("summary").click();
+  await page.getByTestId("slider-y-zero").waitFor();
+});
+
 test("an input has a slider for how often it is true", async (t) => {
   const page = await openAndRun(t);
   await page.getByTestId("open-examples").click();

@@ -9,6 +9,7 @@ pub mod message;
 mod program;
 mod share;
 mod simulation;
+mod sources;
 mod view;
 pub mod worker;
 

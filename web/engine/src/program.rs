@@ -44,7 +44,9 @@ pub fn load(source: &str, launch: &str) -> Loaded {
         let has_kernel = |launch: &Launch| module.kernels().any(|kernel| module.funcs[kernel].name == launch.kernel);
         let (ours, foreign): (Vec<_>, Vec<_>) = parsed.module.launches.into_iter().partition(has_kernel);
         launch_is_foreign = ours.is_empty() && !foreign.is_empty() && module.kernels().next().is_some();
-        if let Some(launch) = foreign.first() {
+        // A kernel with mistakes may be missing only until they are mended.
+        let is_whole = diagnostics.iter().all(|diagnostic| diagnostic.is_warning);
+        if let Some(launch) = foreign.first().filter(|_| is_whole) {
             let message = format!("the program has no kernel `{}`, so this launch is not used", launch.kernel);
             diagnostics.push(Diagnostic {
                 in_launch: true,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use warpscope_core::edit::{Fact, Remark as CoreRemark, RemarkKind};
-use warpscope_core::ir::{Block, Fill, Func, Function, Launch, Module, Type, ValueSource as CoreSource, Values};
+use warpscope_core::ir::{Block, Func, Function, Module};
 use warpscope_core::pass::{Step, parse_pipeline};
 use warpscope_core::session::{Options, Session};
 use warpscope_core::text::LineIndex;
@@ -12,6 +12,7 @@ use crate::comparison::{Listing, compare};
 use crate::drawing::draw;
 use crate::message::{Bench, Position, Remark, Scope, Stage, StageResult, ValueSource, View};
 use crate::program::{Loaded, launch_text, load};
+use crate::sources::value_sources;
 
 /// Refused opportunities of one pass that are shown.
 const MOST_MISSED: usize = 200;
@@ -22,6 +23,7 @@ pub struct Opened {
     kernel: Option<Func>,
     source_blocks: Vec<String>,
     source_insts: Vec<Option<u32>>,
+    sources: Vec<ValueSource>,
     session: Option<Session>,
     stages: Vec<StageResult>,
     /// For each stage the session's passes, several for a named pipeline; none for a stage that cannot run.
@@ -36,8 +38,9 @@ impl Opened {
         let kernel = choose_kernel(&module, bench.kernel.as_deref());
         let (source_blocks, source_insts) =
             kernel.map(|kernel| owners_of_lines(&module.funcs[kernel], &bench.source)).unwrap_or_default();
+        let sources = kernel.map(|kernel| value_sources(&module, &module.funcs[kernel])).unwrap_or_default();
         let (session, stages, passes) = (None, Vec::new(), Vec::new());
-        let mut opened = Opened { loaded, kernel, source_blocks, source_insts, session, stages, passes };
+        let mut opened = Opened { loaded, kernel, source_blocks, source_insts, sources, session, stages, passes };
         if let Some(kernel) = kernel.filter(|_| opened.loaded.is_usable) {
             let steps: Vec<Result<Vec<Step>, String>> = bench.pipeline.iter().map(steps_of).collect();
             let only = (module.kernels().count() > 1).then(|| module.funcs[kernel].name.clone());
@@ -77,11 +80,9 @@ impl Opened {
             stages: self.stages.clone(),
             source_blocks: self.source_blocks.clone(),
             source_insts: self.source_insts.clone(),
+            sources: self.sources.clone(),
             ..View::default()
         };
-        if let Some(launch) = start.launch_of(&view.kernel) {
-            view.sources = self.kernel.map(|kernel| value_sources(launch, &start.funcs[kernel])).unwrap_or_default();
-        }
         let (Some(session), Some(kernel)) = (&mut self.session, self.kernel) else { return view };
         let stop = Stop::find(session, &self.passes, position);
         view.position = stop.position;
@@ -252,45 +253,6 @@ fn owners_of_lines(func: &Function, source: &str) -> (Vec<String>, Vec<Option<u3
         }
     }
     (blocks, insts)
-}
-
-/// What a person may turn: inputs, and buffers and textures with values that are not a plain list.
-fn value_sources(launch: &Launch, func: &Function) -> Vec<ValueSource> {
-    let name = |key: &warpscope_core::ir::FillKey| match key {
-        warpscope_core::ir::FillKey::Name(name) => name.clone(),
-        warpscope_core::ir::FillKey::Index(index) => {
-            func.params.get(*index as usize).map(|param| param.name.clone()).unwrap_or_default()
-        }
-    };
-    let source = |what: String, name: String, values: &Values| ValueSource {
-        name,
-        what,
-        truth: if let CoreSource::True(probability) = values.source { Some(probability) } else { None },
-        zero: Some(values.zero.unwrap_or(0.0)),
-        coherence: Some(values.coherence.unwrap_or(0.0)),
-    };
-    let of_binding = |binding: &warpscope_core::ir::Binding| {
-        let name = name(&binding.key);
-        match &binding.fill {
-            Fill::Buffer { ty, len, values } => Some(source(format!("buffer {}[{len}]", type_name(*ty)), name, values)),
-            Fill::Texture { width, height, values } => {
-                Some(source(format!("texture {width} × {height}"), name, values))
-            }
-            Fill::Draws(values) => {
-                // Lanes that all draw the same cannot disagree.
-                let is_uniform = func.inputs.values().any(|input| input.name == name && input.uniform);
-                let mut drawn = source(if is_uniform { "uniform input" } else { "input" }.to_owned(), name, values);
-                drawn.coherence = drawn.coherence.filter(|_| !is_uniform);
-                Some(drawn)
-            }
-            Fill::Number(_) | Fill::Numbers(_) => None,
-        }
-    };
-    launch.bindings.iter().filter_map(of_binding).collect()
-}
-
-fn type_name(ty: Type) -> String {
-    format!("{ty:?}").to_lowercase()
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ use std::collections::BTreeMap;
 pub const VIRTUAL_NODES: usize = 20_000;
 
 /// A control-flow graph as the layout sees it: boxes and arrows.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Graph {
     /// The blocks, entry blocks first.
     pub nodes: Vec<Node>,
@@ -186,7 +186,6 @@ fn sort_indices(indices: &mut [usize], key: &dyn Fn(usize) -> (f64, f64)) {
 
 impl Rect {
     /// Whether the insides of the two boxes have a point in common.
-    #[cfg(test)]
     pub fn overlaps(&self, other: &Rect) -> bool {
         self.x < other.x + other.width
             && other.x < self.x + self.width
@@ -197,6 +196,18 @@ impl Rect {
     /// The x coordinate of the middle.
     pub fn center_x(&self) -> f64 {
         self.x + self.width / 2.0
+    }
+}
+
+impl Route {
+    /// The smallest box around the line, a little wider than a straight one.
+    pub fn bounds(&self) -> Rect {
+        let range = |coordinate: fn(&Point) -> f64| {
+            let all = || self.points.iter().map(coordinate);
+            (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max))
+        };
+        let ((left, right), (top, bottom)) = (range(|point| point.x), range(|point| point.y));
+        Rect { x: left - 1.0, y: top - 1.0, width: right - left + 2.0, height: bottom - top + 2.0 }
     }
 }
 

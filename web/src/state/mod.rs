@@ -3,6 +3,7 @@
 //! Every view is a function of a [`Lab`]. Whatever takes time (the engine, the clipboard, a timer) happens in
 //! [`crate::app`] and comes back as an [`Action`], so that this folder can be tested without a browser.
 
+mod launches;
 mod pipeline;
 mod settings;
 mod share;
@@ -25,6 +26,8 @@ pub use timeline::{Timeline, Travel};
 
 use crate::examples;
 
+use launches::Launches;
+
 /// The laboratory as the page knows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lab {
@@ -38,10 +41,18 @@ pub struct Lab {
     pub settings: Settings,
     /// Counts whenever something other than a person's typing replaces the texts, so that the editors follow.
     pub text_version: u32,
+    /// Counts whenever something other than a person's typing replaces the launch alone.
+    pub launch_version: u32,
+    /// Which launch stood beside which program.
+    pub launches: Launches,
+    /// The program before the last edit, with its launch.
+    pub before_edit: Rc<(String, String)>,
     /// What there is to choose from, once the engine has said it.
     pub catalogue: Option<Rc<Catalogue>>,
     /// The last answer about bench and position.
     pub view: Option<Rc<View>>,
+    /// The last answer with a program, for the time in which the present one has mistakes.
+    pub last_good: Option<Rc<View>>,
     /// The last question about them that was answered while nobody had a newer one.
     pub answered: Option<Rc<Look>>,
     /// Whether a newer answer is on its way.
@@ -235,8 +246,12 @@ impl Lab {
             scope: Scope::Pass,
             settings: Settings::default(),
             text_version: 0,
+            launch_version: 0,
+            launches: Launches::default(),
+            before_edit: Rc::default(),
             catalogue: None,
             view: None,
+            last_good: None,
             answered: None,
             looking: false,
             source_leads: false,
@@ -285,6 +300,20 @@ impl Lab {
     /// Whether the last answer knows of no program that could run.
     pub fn lacks_program(&self) -> bool {
         self.view.as_ref().is_some_and(|view| view.kernel.is_empty() || view.after.is_empty())
+    }
+
+    /// Whether the program has mistakes that must be mended before it can be stepped or run.
+    pub fn has_mistakes(&self) -> bool {
+        let errors = |view: &Rc<View>| view.diagnostics.iter().any(|diagnostic| !diagnostic.is_warning);
+        self.lacks_program() && self.view.as_ref().is_some_and(errors)
+    }
+
+    /// The view to draw, and whether it shows the program as it was before it had mistakes.
+    pub fn drawn(&self) -> (Rc<View>, bool) {
+        match &self.last_good {
+            Some(good) if self.has_mistakes() => (good.clone(), true),
+            _ => (self.view.clone().unwrap_or_default(), false),
+        }
     }
 
     /// The run of the source, if that is the one that is shown.
@@ -339,7 +368,9 @@ impl Lab {
     }
 
     fn load(&mut self, shared: Shared) {
-        self.bench = shared.bench;
+        let before = std::mem::replace(&mut self.bench, shared.bench);
+        self.launches.replace((&before.source, &before.launch), (&self.bench.source, &self.bench.launch));
+        self.last_good = None;
         self.position = shared.position;
         self.scope = shared.scope;
         self.settings = shared.settings;
@@ -369,14 +400,19 @@ impl Lab {
                     self.answered = Some(Rc::new(look.clone()));
                 }
                 // Whoever pastes another program does not mean its launch to be that of the last one.
-                if view.launch_is_foreign && self.source_leads {
+                if view.launch_is_foreign && self.source_leads && is_last {
+                    self.launches.replace((&self.before_edit.0, &self.before_edit.1), (&self.bench.source, ""));
                     self.bench.launch.clear();
                 }
                 // A step into a pass whose rewrites were not known yet stands at the first of them.
                 if is_last && view.position.stage == self.position.stage && view.position.step > self.position.step {
                     self.position = view.position;
                 }
-                self.view = Some(Rc::new(*view));
+                let view = Rc::new(*view);
+                self.view = Some(view.clone());
+                if !self.lacks_program() {
+                    self.last_good = Some(view);
+                }
             }
             Response::Simulated(runs) => {
                 self.running = false;
@@ -414,7 +450,12 @@ impl Reducible for Lab {
         let mut lab = (*self).clone();
         match action {
             Action::EditSource(text) => {
-                lab.bench.source = text;
+                let (before, launch) = (std::mem::replace(&mut lab.bench.source, text), lab.bench.launch.clone());
+                if let Some(launch) = lab.launches.at_undo((&before, &launch), &lab.bench.source) {
+                    lab.bench.launch = launch;
+                    lab.launch_version += 1;
+                }
+                lab.before_edit = Rc::new((before, launch));
                 lab.source_leads = true;
                 lab.position = Position::END;
                 lab.forget_runs();

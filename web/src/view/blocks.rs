@@ -134,7 +134,8 @@ fn paired_insts<'a>(block: &str, before: Option<&'a Run>, after: Option<&'a Run>
     };
     // The source was read once for both, so its instructions are those of the session; the text at the position was
     // printed and read again, so that only its lines lead back.
-    let drawn = lab.view.as_ref().and_then(|view| view.graph.blocks.iter().find(|found| found.name == block));
+    let (view, _) = lab.drawn();
+    let drawn = view.graph.blocks.iter().find(|found| found.name == block);
     let identity = |line: usize| {
         let lines = drawn.map_or(&[][..], |block| &block.lines);
         lines.iter().find(|found| found.line == line).map(|found| found.inst)

@@ -39,7 +39,7 @@ pub fn Header(PaneProps { lab, act }: &PaneProps) -> Html {
                 { "warpscope" }
             </h1>
             <p class="tagline">{ "Edit a GPU kernel, watch each pass think, run it on a simulated warp." }</p>
-            <button type="button" class="plain" data-testid="open-examples"
+            <button type="button" class="plain" title="Examples" data-testid="open-examples"
                 onclick={on(act, || Action::Dialog(Some(Dialog::Examples)))}>
                 { Icon::Examples.html() }<span>{ "Examples" }</span>
             </button>
@@ -54,7 +54,7 @@ pub fn Header(PaneProps { lab, act }: &PaneProps) -> Html {
                 </label>
             }
             <span class="space" />
-            <button type="button" class="plain primary" data-testid="share" onclick={share}>
+            <button type="button" class="plain primary" title="Share a link" data-testid="share" onclick={share}>
                 { Icon::Share.html() }<span>{ "Share" }</span>
             </button>
             { icon_button(Icon::Theme, theme_name, false, on(act, move || Action::Theme(theme))) }

@@ -99,7 +99,7 @@ fn warp_row(warp: &WarpState, issues: bool, lab: &Lab, act: &Callback<Action>) -
             <button type="button" {onclick} aria-current={issues.then_some("step")}>
                 <span class="name">{ &warp.name }</span>
                 { mask(warp.active, warp.ended, warp.size) }
-                <span class="instruction">
+                <span class="instruction" title={warp.text.clone()}>
                     if warp.text.is_empty() {
                         <em>{ "ended" }</em>
                     } else {

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod change;
+mod comparison;
 mod dialogs;
 mod figures;
 mod graph;
@@ -11,6 +12,7 @@ mod lanes;
 mod machines;
 mod passes;
 mod results;
+mod sight;
 mod simulator;
 mod source;
 mod splits;

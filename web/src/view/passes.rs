@@ -13,7 +13,7 @@ use warpscope_engine::message::{KnobInfo, PassInfo, Stage, StageResult};
 /// The pass rail.
 #[component]
 pub fn Passes(PaneProps { lab, act }: &PaneProps) -> Html {
-    let view = lab.view.clone().unwrap_or_default();
+    let (view, is_old) = lab.drawn();
     let shown = view.position.stage;
     let edit = act.reform(Action::Pipeline);
     let dragged = use_state(|| None::<Dragged>);
@@ -43,7 +43,7 @@ pub fn Passes(PaneProps { lab, act }: &PaneProps) -> Html {
                 </label>
             </div>
             <div class="pane-body scroll" tabindex="-1">
-                <ol class="stages" data-testid="pipeline">
+                <ol class={if is_old { "stages old" } else { "stages" }} data-testid="pipeline">
                     <li class={if shown == 0 { "stage origin shown" } else { "stage origin" }}>
                         <button type="button" class="name" aria-current={(shown == 0).then_some("step")}
                             onclick={on(act, || Action::Travel(Travel::First))}>{ "Source" }</button>

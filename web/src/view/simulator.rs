@@ -103,6 +103,11 @@ fn Values(PaneProps { lab, act }: &PaneProps) -> Html {
     let Settings { grid, block, fuel, ref sets, ref words, .. } = lab.settings;
     let is_set =
         !sets.is_empty() || words.keys().any(|name| name != "l1") || grid.or(block).is_some() || fuel.is_some();
+    let (read, written): (Vec<ValueSource>, Vec<ValueSource>) =
+        sources.iter().cloned().partition(|source| source.is_read);
+    let names = written.iter().enumerate().map(|(index, source)| {
+        html! { <>{ if index > 0 { ", " } else { "" } }<code>{ &source.name }</code></> }
+    });
     let reset = on(act, || Action::Settings(SettingsEdit::Reset));
     html! {
         <div class="part values" role="group" aria-labelledby="values-title">
@@ -112,15 +117,27 @@ fn Values(PaneProps { lab, act }: &PaneProps) -> Html {
             </h3>
             <div class="scroll part-body" tabindex={if sources.is_empty() { "-1" } else { "0" }} role="group" aria-label="Sliders">
                 { overrides(&lab.settings) }
-                { for sources.iter().map(|source| value_source(source, lab, act)) }
+                { for read.iter().map(|source| value_source(source, lab, act)) }
+                if !written.is_empty() {
+                    <details class="written" data-testid="written-only" open={written.iter().any(|source| is_turned(source, &lab.settings))}>
+                        <summary>{ "Only stored to: " }{ for names }</summary>
+                        <p class="note">{ "The kernel loads nothing from here: these sliders move no figure, unless it is edited." }</p>
+                        { for written.iter().map(|source| value_source(source, lab, act)) }
+                    </details>
+                }
                 if sources.is_empty() {
                     <p class="empty">
-                        { if lab.lacks_program() { "There is no kernel to run yet." } else { "This launch has no inputs and no random buffers." } }
+                        { if lab.has_mistakes() { "Mend the mistakes to run it." } else if lab.lacks_program() { "There is no kernel to run yet." } else { "This launch has no inputs and no random buffers." } }
                     </p>
                 }
             </div>
         </div>
     }
+}
+
+/// Whether a slider of it stands elsewhere than the launch says, perhaps by a link.
+fn is_turned(source: &ValueSource, settings: &Settings) -> bool {
+    ["true", "zero", "coherence"].iter().any(|what| settings.sets.contains_key(&format!("{}.{what}", source.name)))
 }
 
 /// What a link says over the launch and no slider shows.

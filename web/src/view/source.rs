@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use warpscope_engine::message::{Diagnostic, Language, Run};
-use yew::{Callback, Html, KeyboardEvent, component, html, use_state};
+use yew::{Callback, Html, KeyboardEvent, component, html, use_memo, use_state};
 
-use super::{PaneProps, count, on, thousands};
+use super::{PaneProps, Shared, count, on, thousands};
 use crate::editor::{EditorBox, LineLevel};
 use crate::state::{Action, Lab, Pane, Selection, Tab};
 
@@ -27,6 +27,9 @@ pub fn Source(PaneProps { lab, act }: &PaneProps) -> Html {
         })
     };
     let (marked, exact) = marked_lines(lab);
+    let heat = use_memo(lab.run_of_source().and_then(|_| lab.runs.clone()).map(Shared), |runs| {
+        Rc::new(runs.as_ref().and_then(|runs| runs.0.before.as_ref().ok()).map(line_levels).unwrap_or_default())
+    });
     let show_marked = lab.selected.as_ref().is_some_and(|selection| selection.by != Pane::Source);
     let launch_text = if lab.bench.launch.is_empty() { view.launch.clone() } else { lab.bench.launch.clone() };
     // A derived launch arrives with the view; the editor takes it over when it is another one.
@@ -52,13 +55,13 @@ pub fn Source(PaneProps { lab, act }: &PaneProps) -> Html {
                 <EditorBox
                     label="Program" hint="Write a kernel, or paste the PTX that nvcc printed."
                     text={lab.bench.source.clone()} version={lab.text_version} language={view.language}
-                    diagnostics={in_source} {marked} {exact} {show_marked} heat={source_heat(lab)}
+                    diagnostics={in_source} {marked} {exact} {show_marked} heat={(*heat).clone()}
                     hidden={lab.tab != Tab::Source} jump={jump_in(Tab::Source)}
                     on_change={act.reform(Action::EditSource)} {on_line}
                 />
                 <EditorBox
                     label="Launch" hint="How the kernel is run: grid, block, and what its parameters hold."
-                    text={launch_text} version={lab.text_version.wrapping_mul(1 << 16) + launch_version.0} language={Language::Wir}
+                    text={launch_text} version={(lab.text_version + lab.launch_version).wrapping_mul(1 << 16) + launch_version.0} language={Language::Wir}
                     diagnostics={in_launch} hidden={lab.tab != Tab::Launch} jump={jump_in(Tab::Launch)}
                     on_change={act.reform(Action::EditLaunch)} on_line={Callback::noop()}
                 />
@@ -156,13 +159,8 @@ fn marked_lines(lab: &Lab) -> (Vec<u32>, u32) {
     (lines, exact)
 }
 
-/// How often the lines of the source ran, while the result belongs to this source.
-fn source_heat(lab: &Lab) -> Rc<Vec<LineLevel>> {
-    Rc::new(lab.run_of_source().map(line_levels).unwrap_or_default())
-}
-
 /// Issues of each line, relative to the hottest.
-pub fn line_levels(run: &Run) -> Vec<LineLevel> {
+fn line_levels(run: &Run) -> Vec<LineLevel> {
     let hottest = run.lines.iter().map(|line| line.issues).max().unwrap_or(0).max(1);
     run.lines
         .iter()

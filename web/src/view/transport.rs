@@ -5,7 +5,7 @@ use yew::{Callback, Event, Html, InputEvent, component, html};
 use super::icons::Icon;
 use super::{PaneProps, icon_button, on};
 use crate::dom;
-use crate::state::{Action, Travel};
+use crate::state::{Action, Timeline, Travel};
 
 /// How fast the transport and the lanes may move, as multiples of the usual pace.
 const PACES: [(f64, &str); 5] = [(0.25, "¼×"), (0.5, "½×"), (1.0, "1×"), (2.0, "2×"), (4.0, "4×")];
@@ -13,10 +13,15 @@ const PACES: [(f64, &str); 5] = [(0.25, "¼×"), (0.5, "½×"), (1.0, "1×"), (2
 /// The transport.
 #[component]
 pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
-    let view = lab.view.clone().unwrap_or_default();
-    let timeline = lab.timeline();
-    let at = timeline.index(lab.position);
+    // While the program has mistakes its last good state stands still.
+    let (view, is_old) = lab.drawn();
+    let (timeline, position) = match is_old {
+        true => (Timeline::new(&lab.bench.pipeline, &view.stages), view.position),
+        false => (lab.timeline(), lab.position),
+    };
+    let at = timeline.index(position);
     let last = timeline.len() - 1;
+    let rests = is_old || last == 0;
     let pass =
         |stage: usize| lab.bench.pipeline.get(stage.wrapping_sub(1)).map_or("source", |stage| stage.pass.as_str());
     let stop = timeline.stops()[at];
@@ -26,6 +31,9 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
         (stage, 0) => format!("{}: no change", pass(stage)),
         (stage, rewrites) => format!("{}: change {} of {rewrites}", pass(stage), stop.step),
     };
+    let lacking = lab
+        .lacks_program()
+        .then(|| if lab.has_mistakes() { "Mend the mistakes to step" } else { "Write a kernel to step" });
     let travel = |travel: Travel| on(act, move || Action::Travel(travel));
     let scrub = {
         let act = act.clone();
@@ -45,16 +53,16 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
     };
     let playing = lab.playing;
     let (icon, name) = if playing { (Icon::Pause, "Pause") } else { (Icon::Play, "Play") };
-    let sentence = view.remark.as_ref().filter(|_| stop.stage > 0).map(|remark| remark.message.clone());
+    let sentence = view.remark.as_ref().filter(|_| stop.stage > 0 && !is_old).map(|remark| remark.message.clone());
     html! {
-        <section class="transport" aria-label="Transport" data-testid="transport">
+        <section class={if is_old { "transport old" } else { "transport" }} aria-label="Transport" data-testid="transport">
             <div class="buttons" role="group" aria-label="Steps">
-                { icon_button(Icon::First, "First", at == 0, travel(Travel::First)) }
-                { icon_button(Icon::Back, "Back", at == 0, travel(Travel::Back)) }
-                <button type="button" class="icon-button play" aria-label={name} title={name} disabled={last == 0}
+                { icon_button(Icon::First, "First", rests || at == 0, travel(Travel::First)) }
+                { icon_button(Icon::Back, "Back", rests || at == 0, travel(Travel::Back)) }
+                <button type="button" class="icon-button play" aria-label={name} title={name} disabled={rests}
                     onclick={on(act, move || Action::Play(!playing))}>{ icon.html() }</button>
-                { icon_button(Icon::Forward, "Forward", at == last, travel(Travel::Forward)) }
-                { icon_button(Icon::Last, "Last", at == last, travel(Travel::Last)) }
+                { icon_button(Icon::Forward, "Forward", rests || at == last, travel(Travel::Forward)) }
+                { icon_button(Icon::Last, "Last", rests || at == last, travel(Travel::Last)) }
                 <select class="pace" aria-label="Speed" title="Speed of playing" onchange={choose_pace} data-testid="pace">
                     { for PACES.into_iter().map(|(pace, name)| html! {
                         <option value={pace.to_string()} selected={pace == lab.pace}>{ name }</option>
@@ -74,13 +82,16 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
                         }
                     }) }
                 </div>
-                <input type="range" min="0" max={last.to_string()} step="1" value={at.to_string()} disabled={last == 0}
-                    aria-label="Position" aria-valuetext={place.clone()} oninput={scrub} data-testid="scrubber" />
+                <input type="range" min="0" max={last.to_string()} step="1" value={at.to_string()} disabled={rests}
+                    aria-label="Position" aria-valuetext={lacking.map_or_else(|| place.clone(), str::to_owned)} oninput={scrub} data-testid="scrubber" />
             </div>
             <p class="place" role="status" data-testid="place">
-                <b>{ format!("{at} / {last}") }</b>
-                <span>{ place }</span>
-                if let Some(sentence) = sentence { <span class="sentence">{ super::change::with_code(&sentence) }</span> }
+                if let Some(why) = lacking {
+                    <b aria-hidden="true">{ "–" }</b><span class="lacking">{ why }</span>
+                } else {
+                    <b>{ format!("{at} / {last}") }</b><span>{ &place }</span>
+                }
+                if let Some(sentence) = sentence { <span class="sentence" title={sentence.replace('`', "")}>{ super::change::with_code(&sentence) }</span> }
             </p>
         </section>
     }

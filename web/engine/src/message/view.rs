@@ -166,6 +166,8 @@ pub struct ValueSource {
     pub zero: Option<f64>,
     /// The coherence that the launch says, if it may be set.
     pub coherence: Option<f64>,
+    /// Whether the kernel may load its values; false for a buffer that it only stores to.
+    pub is_read: bool,
 }
 
 /// What one entry of the pipeline did.

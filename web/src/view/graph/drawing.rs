@@ -1,0 +1,262 @@
+//! Blocks, edges and loops as SVG. Of a large graph only what is in sight is in the document, and while it is too small
+//! to be read, only the outlines of the blocks with their names.
+
+use warpscope_engine::message::{self, GraphBlock, Run};
+use yew::{Callback, Html, component, html};
+
+use super::super::source::{heat_level, short_number};
+use super::super::{Shared, count};
+use crate::layout::{self, EdgeKind, Placement, Rect};
+use crate::state::{Action, Pane, Selection};
+
+/// Width of a character and height of a line in a block, in units of the drawing.
+const CHARACTER: f64 = 7.25;
+const LINE: f64 = 17.0;
+/// Height of a block's head.
+const HEAD: f64 = 24.0;
+/// Lines that a block shows, and characters of a line.
+const MOST_LINES: usize = 14;
+const MOST_CHARACTERS: usize = 44;
+/// Blocks of a graph that is drawn as a whole, with every line.
+pub const MOST_BLOCKS: usize = 80;
+
+/// How much of a block is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Its name and its lines.
+    Text,
+    /// Its name.
+    Outline,
+}
+
+/// What there is to draw.
+#[derive(PartialEq, yew::Properties)]
+pub struct Props {
+    /// Whose graph it is.
+    pub view: Shared<message::View>,
+    /// Where everything stands.
+    pub placement: Shared<Placement>,
+    /// The part of the drawing that is drawn; none is all of it.
+    pub part: Option<Rect>,
+    /// How much of each block.
+    pub detail: Detail,
+    /// The block or line that is selected everywhere.
+    pub selected: Option<Selection>,
+    /// The runs whose heat is shown.
+    pub runs: Option<Shared<message::Simulated>>,
+    /// Where to say what a person did.
+    pub act: Callback<Action>,
+}
+
+/// Blocks, edges and loops.
+#[component]
+pub fn Drawing(Props { view, placement, part, detail, selected, runs, act }: &Props) -> Html {
+    let (graph, placement) = (&view.0.graph, &placement.0);
+    let run = runs.as_ref().and_then(|runs| runs.0.after.as_ref().ok());
+    let hottest = run.map_or(0, |run| run.lines.iter().map(|line| line.issues).max().unwrap_or(0));
+    let is_selected = |block: &GraphBlock| selected.as_ref().is_some_and(|selection| selection.block == block.name);
+    let focusable = graph.blocks.iter().position(is_selected).unwrap_or(0);
+    // What the keyboard reaches and what is brought into sight is there wherever it stands.
+    let changed = graph.blocks.iter().position(|block| block.lines.iter().any(|line| line.changed));
+    let is_needed = |index: usize| index == focusable || Some(index) == changed;
+    let is_drawn = |rect: &Rect| part.is_none_or(|part| part.overlaps(rect));
+    html! {
+        <>
+            { patterns() }
+            { for placement.loops.iter().filter(|inner| is_drawn(&inner.rect)).map(|inner| html! {
+                <rect class="loop" key={format!("loop-{}", inner.head)} rx="10"
+                    style={format!("x:{:.1}px;y:{:.1}px;width:{:.1}px;height:{:.1}px", inner.rect.x, inner.rect.y, inner.rect.width, inner.rect.height)} />
+            }) }
+            { for placement.routes.iter().filter(|route| is_drawn(&route.bounds())).map(|route| edge_line(graph, route, selected.as_ref())) }
+            { for graph.blocks.iter().enumerate().filter_map(|(index, block)| {
+                let rect = placement.blocks[&block.id];
+                if !is_drawn(&rect) && !is_needed(index) {
+                    return None;
+                }
+                let heat = run.map(|run| (run, hottest));
+                let act = act.clone();
+                let name = block.name.clone();
+                let select = Callback::from(move |inst: Option<u32>| {
+                    act.emit(Action::Select(Some(Selection { block: name.clone(), inst, by: Pane::Graph })));
+                });
+                let exact = selected.as_ref().and_then(|selection| selection.inst);
+                Some(block_box(graph, index, block, rect, (is_selected(block), exact), index == focusable, *detail, heat, select))
+            }) }
+        </>
+    }
+}
+
+/// What the layout needs to know.
+pub fn boxes(graph: &message::Graph) -> layout::Graph {
+    let nodes = graph.blocks.iter().map(|block| {
+        let longest = block.lines.iter().map(|line| line.text.chars().count().min(MOST_CHARACTERS)).max().unwrap_or(0);
+        let head = block.name.chars().count() + 8;
+        layout::Node {
+            id: block.id,
+            width: (longest.max(head) as f64 * CHARACTER + 26.0).max(110.0),
+            height: HEAD + shown_lines(block) as f64 * LINE + 8.0,
+        }
+    });
+    let edges = graph.edges.iter().map(|edge| layout::Edge {
+        from: edge.from,
+        to: edge.to,
+        kind: match edge.kind {
+            message::EdgeKind::Jump => EdgeKind::Jump,
+            message::EdgeKind::True => EdgeKind::True,
+            message::EdgeKind::False => EdgeKind::False,
+            message::EdgeKind::Case(case) => EdgeKind::Case(case),
+        },
+    });
+    layout::Graph { nodes: nodes.collect(), edges: edges.collect() }
+}
+
+/// Lines that a block shows, the line that counts the others included.
+fn shown_lines(block: &GraphBlock) -> usize {
+    block.lines.len().min(MOST_LINES)
+}
+
+/// The hatch that says divergent without colour, and the arrow heads.
+fn patterns() -> Html {
+    let arrow = |id: &'static str, class: &'static str| {
+        html! {
+            <marker {id} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+                <path d="M0 0.5 8 4 0 7.5z" {class} />
+            </marker>
+        }
+    };
+    html! {
+        <defs>
+            <pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+                <rect width="6" height="6" class="hatch-ground" /><rect width="2.4" height="6" class="hatch-line" />
+            </pattern>
+            { arrow("arrow", "arrow") }
+            { arrow("arrow-true", "arrow true") }
+            { arrow("arrow-false", "arrow false") }
+        </defs>
+    }
+}
+
+fn edge_line(graph: &message::Graph, route: &layout::Route, selected: Option<&Selection>) -> Html {
+    let edge = graph.edges[route.edge];
+    let (kind, marker, label) = match edge.kind {
+        message::EdgeKind::Jump => ("", "arrow", String::new()),
+        message::EdgeKind::True => (" true", "arrow-true", "T".to_owned()),
+        message::EdgeKind::False => (" false", "arrow-false", "F".to_owned()),
+        message::EdgeKind::Case(case) => ("", "arrow", case.to_string()),
+    };
+    let touches = selected
+        .is_some_and(|selection| [edge.from, edge.to].iter().any(|&block| graph.blocks[block].name == selection.block));
+    let class = format!("edge{kind}{}{}", if route.back { " back" } else { "" }, if touches { " near" } else { "" });
+    let data = Placement::path_data(&route.points, 7.0);
+    let start = route.points[0];
+    let key = format!("{}-{}-{:?}", graph.blocks[edge.from].id, graph.blocks[edge.to].id, edge.kind);
+    html! {
+        <g {key} {class}>
+            <path d={data.clone()} style={format!("d:path('{data}')")} marker-end={format!("url(#{marker})")} />
+            if !label.is_empty() {
+                <text aria-hidden="true" style={format!("transform:translate({:.1}px,{:.1}px)", start.x + 4.0, start.y + 11.0)}>{ label }</text>
+            }
+        </g>
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "one call, and a struct would only repeat the names")]
+fn block_box(
+    graph: &message::Graph,
+    index: usize,
+    block: &GraphBlock,
+    rect: layout::Rect,
+    (selected, exact): (bool, Option<u32>),
+    focusable: bool,
+    detail: Detail,
+    heat: Option<(&Run, u64)>,
+    select: Callback<Option<u32>>,
+) -> Html {
+    let onclick = select.reform(|_: yew::MouseEvent| None);
+    let divergent = block.divergent.is_some();
+    let mut class = "block".to_owned();
+    let marks = [
+        ("selected", selected),
+        ("divergent", divergent),
+        ("unreachable", !block.reachable),
+        ("changed", block.lines.iter().any(|line| line.changed)),
+    ];
+    for (name, _) in marks.into_iter().filter(|(_, holds)| *holds) {
+        class.push(' ');
+        class.push_str(name);
+    }
+    let leads: Vec<&str> =
+        graph.edges.iter().filter(|edge| edge.from == index).map(|edge| graph.blocks[edge.to].name.as_str()).collect();
+    let mut name = format!("{}, {}", block.name, count(block.lines.len(), "instruction"));
+    if let Some(cause) = &block.divergent {
+        name.push_str(&format!(", divergent: {cause}"));
+    }
+    if !block.reachable {
+        name.push_str(", unreachable");
+    }
+    if !leads.is_empty() {
+        name.push_str(&format!(", leads to {}", leads.join(" and ")));
+    }
+    let of_block = heat.and_then(|(run, _)| run.blocks.iter().find(|found| found.name == block.name));
+    let level = of_block.zip(heat).map_or(0.0, |(of_block, (_, hottest))| {
+        heat_level(of_block.counts.issues / (block.lines.len().max(1) as u64), hottest)
+    });
+    let hidden = block.lines.len() - shown_lines(block);
+    let shown = match detail {
+        Detail::Outline => 0,
+        Detail::Text if hidden > 0 => MOST_LINES - 1,
+        Detail::Text => block.lines.len(),
+    };
+    html! {
+        <g {class} key={block.id} id={format!("block-{}", block.id)} role="group" aria-current={selected.then_some("true")}
+            aria-label={name} tabindex={if focusable { "0" } else { "-1" }} {onclick} data-testid={format!("block-{}", block.name)}
+            style={format!("transform:translate({:.1}px,{:.1}px);--heat:{level}", rect.x, rect.y)}>
+            if let Some(cause) = &block.divergent { <title>{ format!("Divergent: {cause}") }</title> }
+            <rect class="face" width={rect.width.to_string()} height={rect.height.to_string()} rx="7" />
+            <rect class="warmth" width={rect.width.to_string()} height={HEAD.to_string()} rx="7" />
+            <text class="label" x="11" y="16.5">{ &block.name }</text>
+            if let Some(of_block) = of_block.filter(|of_block| of_block.counts.issues > 0) {
+                <text class="issues" x={(rect.width - 10.0).to_string()} y="16">{ short_number(of_block.counts.issues) }</text>
+            }
+            { for block.lines.iter().take(shown).enumerate().map(|(row, line)| {
+                let y = HEAD + row as f64 * LINE;
+                let ran = heat.and_then(|(run, hottest)| {
+                    let at = run.lines.binary_search_by_key(&line.line, |found| found.line).ok()?;
+                    Some((run.lines[at].issues, hottest))
+                });
+                let level = ran.map_or(0.0, |(issues, hottest)| heat_level(issues, hottest));
+                let inst = line.inst;
+                let onclick = select.reform(move |event: yew::MouseEvent| {
+                    event.stop_propagation();
+                    Some(inst)
+                });
+                html! {
+                    <g key={row} {onclick}>
+                        if level > 0.0 {
+                            <rect class="line-heat" x="1" y={format!("{y:.1}")} width={format!("{:.1}", rect.width - 2.0)} height={LINE.to_string()} style={format!("--heat:{level}")} />
+                        }
+                        if line.changed { <rect class="line-changed" x="1" y={format!("{y:.1}")} width={format!("{:.1}", rect.width - 2.0)} height={LINE.to_string()} /> }
+                        if exact == Some(line.inst) { <rect class="line-selected" x="1" y={format!("{y:.1}")} width={format!("{:.1}", rect.width - 2.0)} height={LINE.to_string()} /> }
+                        if let Some(cause) = &line.divergent {
+                            <rect class="line-divergent" x="3" y={format!("{:.1}", y + 2.0)} width="4" height={format!("{:.1}", LINE - 4.0)}><title>{ cause }</title></rect>
+                        }
+                        <text x="11" y={format!("{:.1}", y + 12.5)}>{ shortened(&line.text) }</text>
+                    </g>
+                }
+            }) }
+            if hidden > 0 && detail == Detail::Text {
+                <text class="more" x="11" y={format!("{:.1}", HEAD + shown as f64 * LINE + 12.5)}>{ format!("… {} more", block.lines.len() - shown) }</text>
+            }
+            if divergent {
+                <rect class="divergence" x="1" y={format!("{:.1}", rect.height - 6.0)} width={format!("{:.1}", rect.width - 2.0)} height="5" rx="2" />
+            }
+        </g>
+    }
+}
+
+fn shortened(text: &str) -> String {
+    if text.chars().count() <= MOST_CHARACTERS {
+        return text.to_owned();
+    }
+    text.chars().take(MOST_CHARACTERS - 1).chain(['…']).collect()
+}

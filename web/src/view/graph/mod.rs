@@ -1,0 +1,249 @@
+//! The graph pane: the control-flow graph at the position. Blocks keep their places between positions, and glide where
+//! they have to move.
+
+mod drawing;
+mod fit;
+mod hand;
+
+use std::rc::Rc;
+
+use gloo::events::{EventListener, EventListenerOptions};
+use warpscope_engine::message;
+use wasm_bindgen::JsCast;
+use web_sys::{HtmlElement, WheelEvent};
+use yew::{Callback, Html, KeyboardEvent, component, html, use_effect_with, use_mut_ref, use_node_ref, use_state};
+
+use super::change::with_code;
+use super::icons::Icon;
+use super::sight::{GRAIN, Sight, use_sight};
+use super::{PaneProps, Shared, icon_button};
+use crate::dom;
+use crate::layout::{self, Placement, Rect};
+use crate::state::{Pane, Selection};
+
+use drawing::{Detail, Drawing, MOST_BLOCKS, boxes};
+use fit::Fitted;
+use hand::{keep_point, pan, panning, walk, zoomed};
+
+/// Free space around the drawing.
+const MARGIN: f64 = 16.0;
+/// The scales that the buttons reach.
+const SCALES: std::ops::RangeInclusive<f64> = 0.15..=3.0;
+/// What one key press zooms by.
+const ZOOM_STEP: f64 = 1.25;
+/// The scale below which the blocks of a large graph are outlines.
+const SMALLEST_TEXT: f64 = 0.35;
+
+/// How large the graph is drawn.
+#[derive(Clone, Copy, PartialEq)]
+enum Zoom {
+    /// The whole graph in the pane, if that is not too small to tell its blocks apart.
+    Fit,
+    /// As large as the pane allows, and large enough to be read.
+    Readable,
+    /// As a person chose.
+    At(f64),
+}
+
+/// A graph as it was placed last.
+struct Placed {
+    view: Rc<message::View>,
+    boxes: layout::Graph,
+    placement: Rc<Placement>,
+}
+
+/// The graph pane.
+#[component]
+pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
+    let (view, is_old) = lab.drawn();
+    let place = use_node_ref();
+    let sight = use_sight(&place);
+    let zoom = use_state(|| Zoom::Fit);
+    let fitted = use_mut_ref(Fitted::default);
+    let last = use_mut_ref(|| None::<Placed>);
+    let placement = place_blocks(&mut last.borrow_mut(), &view);
+    let size = (placement.width + 2.0 * MARGIN, placement.height + 2.0 * MARGIN);
+    let pane = (sight.width, sight.height);
+    let scale = match *zoom {
+        Zoom::At(scale) => scale,
+        Zoom::Fit => fitted.borrow_mut().scale(lab.answered.as_ref(), size, pane),
+        Zoom::Readable => fit::readable(size, pane),
+    };
+    let is_large = view.graph.blocks.len() > MOST_BLOCKS;
+
+    {
+        // Pinching and Ctrl with the wheel zoom around the pointer; the browser would zoom the page.
+        let (place, zoom) = (place.clone(), zoom.clone());
+        use_effect_with(scale, move |&scale| {
+            let listener = place.cast::<HtmlElement>().map(|element| {
+                let pane = element.clone();
+                let options = EventListenerOptions::enable_prevent_default();
+                EventListener::new_with_options(&element, "wheel", options, move |event| {
+                    let Some(event) =
+                        event.dyn_ref::<WheelEvent>().filter(|event| event.ctrl_key() || event.meta_key())
+                    else {
+                        return;
+                    };
+                    event.prevent_default();
+                    let new = zoomed(scale, (-event.delta_y() / 300.0).exp());
+                    let corner = pane.get_bounding_client_rect();
+                    keep_point(
+                        &pane,
+                        f64::from(event.client_x()) - corner.left(),
+                        f64::from(event.client_y()) - corner.top(),
+                        new / scale,
+                    );
+                    zoom.set(Zoom::At(new));
+                })
+            });
+            move || drop(listener)
+        });
+    }
+    {
+        // What was selected elsewhere comes into sight, and after a step, if nothing was, what changed.
+        let bring = {
+            let place = place.clone();
+            move |selector: &str| {
+                if let Some(element) = place.cast::<HtmlElement>()
+                    && let Ok(Some(block)) = element.query_selector(selector)
+                {
+                    dom::reveal(&block);
+                }
+            }
+        };
+        let elsewhere = lab.selected.as_ref().is_some_and(|selection| selection.by != Pane::Graph);
+        let after_step = if elsewhere { ".block.selected" } else { ".block.changed" };
+        {
+            let bring = bring.clone();
+            use_effect_with(view.position, move |_| bring(after_step));
+        }
+        use_effect_with(lab.selected.clone(), move |_| {
+            if elsewhere {
+                bring(".block.selected");
+            }
+        });
+    }
+
+    let zoom_by = {
+        let (place, zoom) = (place.clone(), zoom.clone());
+        Callback::from(move |factor: f64| {
+            let new = zoomed(scale, factor);
+            if let Some(pane) = place.cast::<HtmlElement>() {
+                keep_point(
+                    &pane,
+                    f64::from(pane.client_width()) / 2.0,
+                    f64::from(pane.client_height()) / 2.0,
+                    new / scale,
+                );
+            }
+            zoom.set(Zoom::At(new));
+        })
+    };
+    // Once fitted, the same button makes it readable.
+    let is_fitted = *zoom == Zoom::Fit;
+    let fit_all = {
+        let zoom = zoom.clone();
+        Callback::from(move |_| zoom.set(if is_fitted { Zoom::Readable } else { Zoom::Fit }))
+    };
+    let fit_name = if is_fitted { "Make it readable" } else { "Fit" };
+    let (onpointerdown, onpointermove, onpointerup) = panning(&place);
+    let onkeydown = {
+        let walk = walk(lab.selected.clone(), view.clone(), placement.clone(), act.clone());
+        let (place, zoom_by) = (place.clone(), zoom_by.clone());
+        Callback::from(move |event: KeyboardEvent| {
+            let factor = match event.key().as_str() {
+                "+" | "=" => ZOOM_STEP,
+                "-" => 1.0 / ZOOM_STEP,
+                _ if event.shift_key() && pan(&place, &event.key()) => 1.0,
+                _ => return walk.emit(event),
+            };
+            event.prevent_default();
+            if factor != 1.0 && !event.ctrl_key() && !event.meta_key() {
+                zoom_by.emit(factor);
+            }
+        })
+    };
+    html! {
+        <section class={if is_old { "pane graph old" } else { "pane graph" }} aria-labelledby="graph-title" data-testid="graph-pane">
+            <div class="pane-head">
+                <h2 id="graph-title">{ "Graph" }</h2>
+                if is_old {
+                    <span class="chip" role="status">{ "before the mistakes" }</span>
+                } else {
+                    <span class="legend" aria-hidden="true"><span class="swatch divergent" />{ "divergent" }</span>
+                }
+                <span class="space" />
+                <span class="note scale">{ format!("{:.0} %", scale * 100.0) }</span>
+                { icon_button(Icon::Minus, "Zoom out", scale <= *SCALES.start(), zoom_by.reform(|_| 1.0 / ZOOM_STEP)) }
+                { icon_button(Icon::Add, "Zoom in", scale >= *SCALES.end(), zoom_by.reform(|_| ZOOM_STEP)) }
+                <button type="button" class="icon-button" id="graph-fit" aria-label="Fit" title={fit_name} aria-pressed={is_fitted.to_string()}
+                    onclick={fit_all}>{ Icon::Fit.html() }</button>
+            </div>
+            <div class="pane-body scroll canvas" id="graph-canvas" ref={place} tabindex="0" role="region" data-testid="graph"
+                aria-label="Control-flow graph; arrow keys walk along its edges, with Shift they pan; plus and minus zoom"
+                {onpointerdown} {onpointermove} onpointerup={onpointerup.clone()} onpointercancel={onpointerup} {onkeydown}>
+                // Rounded down: half a pixel too much would bring scroll bars, which take room, which scales.
+                <svg role="group" aria-label={format!("{} blocks", view.graph.blocks.len())} class={is_large.then_some("large")}
+                    width={format!("{:.0}", (size.0 * scale).floor())} height={format!("{:.0}", (size.1 * scale).floor())}
+                    viewBox={format!("{} {} {:.1} {:.1}", -MARGIN, -MARGIN, size.0, size.1)}>
+                    <Drawing view={Shared(view.clone())} placement={Shared(placement.clone())} selected={lab.selected.clone()}
+                        part={is_large.then(|| part_around(sight, scale))}
+                        detail={if is_large && scale < SMALLEST_TEXT { Detail::Outline } else { Detail::Text }}
+                        runs={lab.run_at_position().and_then(|_| lab.runs.clone()).map(Shared)} act={act.clone()} />
+                </svg>
+                if view.graph.blocks.is_empty() { <p class="empty">{ "There is no kernel to draw yet." }</p> }
+            </div>
+            { cause(&view.graph, lab.selected.as_ref()) }
+        </section>
+    }
+}
+
+/// Where the blocks stand: as before if nothing has another size or leads elsewhere, otherwise as near to it as possible.
+fn place_blocks(last: &mut Option<Placed>, view: &Rc<message::View>) -> Rc<Placement> {
+    if let Some(placed) = last.as_ref().filter(|placed| Rc::ptr_eq(&placed.view, view)) {
+        return placed.placement.clone();
+    }
+    let boxes = boxes(&view.graph);
+    let before = last.take().filter(|placed| placed.view.kernel == view.kernel);
+    let placement = match before {
+        Some(placed) if placed.boxes == boxes => placed.placement,
+        before => Rc::new(layout::lay_out(&boxes, before.as_ref().map(|placed| &*placed.placement))),
+    };
+    *last = Some(Placed { view: view.clone(), boxes, placement: placement.clone() });
+    placement
+}
+
+/// What is in sight, with as much around it as may come into sight before it is drawn anew, in units of the drawing.
+fn part_around(sight: Sight, scale: f64) -> Rect {
+    let unit = |pixels: f64| pixels / scale;
+    Rect {
+        x: unit(sight.left - GRAIN) - MARGIN,
+        y: unit(sight.top - GRAIN) - MARGIN,
+        width: unit(sight.width + 3.0 * GRAIN),
+        height: unit(sight.height + 3.0 * GRAIN),
+    }
+}
+
+/// Why the selected line, or the branch of the selected block, is divergent.
+fn cause(graph: &message::Graph, selected: Option<&Selection>) -> Html {
+    let cause = selected.and_then(|Selection { block, inst, .. }| {
+        let mut lines = graph.blocks.iter().flat_map(|block| &block.lines);
+        match lines.find(|line| Some(line.inst) == *inst) {
+            Some(line) if line.divergent.is_some() => line.divergent.clone(),
+            _ => graph.blocks.iter().find(|found| found.name == *block)?.divergent.clone(),
+        }
+    });
+    let cause = cause.unwrap_or_default();
+    let (first, rest) = cause.split_once(". ").unwrap_or((&cause, ""));
+    let swatch = html! { <span class="swatch divergent" aria-hidden="true" /> };
+    html! {
+        <div class="cause" role="status" data-testid="cause">
+            // The chain may be long; its first link says the most.
+            if !rest.is_empty() {
+                <details><summary>{ swatch }{ with_code(first) }</summary>{ with_code(rest) }</details>
+            } else if !first.is_empty() {
+                <>{ swatch }{ with_code(first) }</>
+            }
+        </div>
+    }
+}
