@@ -78,7 +78,9 @@ test("every example of the gallery opens, runs, and keeps its memory through the
     await page.getByTestId(name).click();
     await page.getByTestId("dialog").waitFor({ state: "detached" });
     await waitForMistakes(page, "No mistakes");
-    const verdict = await settled(() => page.getByTestId("verdict").allInnerTexts().then(String));
+    const verdicts = () => page.getByTestId("verdict").allInnerTexts().then(String);
+    await eventually(`${name} has run`, async () => !/last program/.test(await verdicts()));
+    const verdict = await settled(verdicts);
     assert.match(verdict, /same memory/, `${name}: ${await page.getByTestId("simulator-pane").innerText()}`);
   }
 });

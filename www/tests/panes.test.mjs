@@ -65,11 +65,11 @@ test("the graph opens whole, and stays so when the pane or the program is anothe
   await page.keyboard.press("End");
   await page.getByTestId("block-forward").waitFor({ state: "detached" });
   assert.equal(await scale(), smallest);
-  // The bar above the simulator gives the pane another height.
-  const bar = page.getByRole("separator", { name: "Above the simulator" });
+  // The bar beside it gives the pane another width.
+  const bar = page.getByRole("separator", { name: "Between change and graph" });
   await bar.focus();
   for (let presses = 0; presses < 4; presses += 1) {
-    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("ArrowRight");
   }
   await eventually("it is smaller, and whole", async () => (await scale()) < smallest && (await isWhole()));
   await page.getByTestId("open-examples").click();
@@ -82,7 +82,7 @@ test("the graph opens whole, and stays so when the pane or the program is anothe
   await page.keyboard.press("+");
   const chosen = await settled(scale);
   await bar.focus();
-  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowLeft");
   assert.equal(await settled(scale), chosen, "whoever zoomed keeps the scale");
 });
 

@@ -81,6 +81,7 @@ test("nothing is written to the address while somebody works", async (t) => {
   const address = page.url();
   const history = await page.evaluate(() => window.history.length);
   await page.locator(".cm-content:visible").click();
+  await page.keyboard.press("ControlOrMeta+Home");
   await page.keyboard.type("// a remark\n");
   await page.getByTestId("slider-x-zero").press("End");
   await page.getByTestId("transport").getByRole("button", { name: "First", exact: true }).click();

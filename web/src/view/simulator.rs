@@ -65,7 +65,7 @@ fn machine(lab: &Lab, act: &Callback<Action>) -> Html {
     html! {
         <div class="machine">
             <label class="field">
-                <span>{ "Machine" }</span>
+                <span class="hidden">{ "Machine" }</span>
                 <select onchange={change(SettingsEdit::Machine)} data-testid="machine">
                     { for machines.iter().map(|machine| html! {
                         <option value={machine.name.clone()} selected={machine.name == chosen} title={machine.summary.clone()}>{ &machine.name }</option>
@@ -161,6 +161,8 @@ fn value_source(source: &ValueSource, lab: &Lab, act: &Callback<Action>) -> Html
         let stored = lab.settings.sets.get(&key).copied().unwrap_or(launch);
         let shown = if inverted { 1.0 - stored } else { stored };
         let id = format!("slider-{}-{setting}", source.name);
+        // Where there is little room one word has to do.
+        let (first, rest) = what.split_at(what.find(' ').unwrap_or(what.len()));
         let oninput = {
             let act = act.clone();
             Callback::from(move |event: InputEvent| {
@@ -171,7 +173,7 @@ fn value_source(source: &ValueSource, lab: &Lab, act: &Callback<Action>) -> Html
         };
         html! {
             <div class="slider">
-                <label for={id.clone()}>{ what }</label>
+                <label for={id.clone()}>{ first }<span class="rest">{ rest }</span></label>
                 <input type="range" {id} min="0" max="100" step="1" value={format!("{:.0}", shown * 100.0)} {oninput}
                     style={format!("--at:{:.0}%", shown * 100.0)}
                     aria-label={format!("{what} of {}", source.name)} data-testid={format!("slider-{}-{setting}", source.name)} />
