@@ -54,7 +54,7 @@ const fn bar(class: &'static str, name: &'static str, before: usize, is_row: boo
 }
 
 const ARRANGEMENTS: [Arrangement; 2] = [
-    // Four columns that fill the window, the simulator below two of them.
+    // Four columns that fill the window, the simulator below some of them.
     Arrangement {
         key: "warpscope.panes",
         sizes: &[

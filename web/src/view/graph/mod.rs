@@ -233,16 +233,24 @@ fn cause(graph: &message::Graph, selected: Option<&Selection>) -> Html {
             _ => graph.blocks.iter().find(|found| found.name == *block)?.divergent.clone(),
         }
     });
-    let cause = cause.unwrap_or_default();
+    // The strip is always there: a graph that changed its size with every selection would be hard to follow.
+    let Some(cause) = cause.filter(|cause| !cause.is_empty()) else {
+        let is_drawn = |name: &str| graph.blocks.iter().any(|block| block.name == name);
+        let hint = match selected {
+            Some(selection) if is_drawn(&selection.block) => "Uniform: all lanes of a warp agree here.",
+            _ => "Select a block or a line to see whether lanes disagree there, and why.",
+        };
+        return html! { <div class="cause none" role="status" data-testid="cause" title={hint}>{ hint }</div> };
+    };
     let (first, rest) = cause.split_once(". ").unwrap_or((&cause, ""));
     let swatch = html! { <span class="swatch divergent" aria-hidden="true" /> };
     html! {
         <div class="cause" role="status" data-testid="cause">
             // The chain may be long; its first link says the most.
             if !rest.is_empty() {
-                <details><summary>{ swatch }{ with_code(first) }</summary>{ with_code(rest) }</details>
-            } else if !first.is_empty() {
-                <>{ swatch }{ with_code(first) }</>
+                <details><summary title={first.replace('`', "")}>{ swatch }{ with_code(first) }</summary><p>{ with_code(first) }{ ". " }{ with_code(rest) }</p></details>
+            } else {
+                <p title={first.replace('`', "")}>{ swatch }{ with_code(first) }</p>
             }
         </div>
     }
