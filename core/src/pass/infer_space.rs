@@ -21,7 +21,6 @@
 //!
 //! Source: LLVM's InferAddressSpaces pass, whose idea this is.
 
-use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -100,24 +99,24 @@ fn name_space<S: Listener>(view: &mut View<'_, S>, origins: &Origins, inst: Inst
             .at(inst)
             .with("space", Fact::Text(space.name().to_string()))
     });
-    let mut changed = rewrite.func().insts[inst].clone();
-    changed.opcode.space = Some(space);
-    if let Some(base) = base {
+    let converted = base.map(|base| {
         let ty = if rewrite.func().regs[base].ty.bits() == 32 { Type::U32 } else { Type::U64 };
         let mut convert = Opcode::new(Op::Cvta, ty);
         (convert.space, convert.flags) = (Some(space), Flags::TO);
         let converted = rewrite.create_temporary(ty);
-        let conversion = InstData::new(convert, [converted], [Operand::Reg(base)]).guarded(changed.guard);
-        rewrite.insert_before(inst, conversion);
-        for operand in &mut changed.args {
-            if let Operand::Address(address) = operand {
-                let mut moved: Address = (**address).clone();
-                moved.base = AddressBase::Reg(converted);
-                *operand = Operand::Address(Box::new(moved));
+        let guard = rewrite.func().insts[inst].guard;
+        rewrite.insert_before(inst, InstData::new(convert, [converted], [Operand::Reg(base)]).guarded(guard));
+        converted
+    });
+    rewrite.update(inst, |data| {
+        data.opcode.space = Some(space);
+        for operand in &mut data.args {
+            if let (Operand::Address(address), Some(converted)) = (operand, converted) {
+                address.base = AddressBase::Reg(converted);
             }
         }
-    }
-    rewrite.replace(inst, changed);
+        true
+    });
 }
 
 /// Where the pointer in a register comes from.
@@ -246,8 +245,12 @@ impl Origins {
                     Passing::Operands if data.dsts.len() == 1 => {
                         let mut points = data.opcode.op == Op::Cvta && data.opcode.space.is_some();
                         for arg in &data.args {
-                            points |= origins.of_operand(module, func, arg).0 != Origin::None;
-                            readings.extend(arg.as_reg().map(|reg| (reg, inst)));
+                            if let &Operand::Reg(reg) = arg {
+                                points |= origins.of_reg[reg] != Origin::None;
+                                readings.push((reg, inst));
+                            } else {
+                                points |= matches!(arg, Operand::Symbol(_));
+                            }
                         }
                         if points {
                             worklist.push(inst);
