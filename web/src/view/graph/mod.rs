@@ -238,7 +238,7 @@ fn cause(graph: &message::Graph, selected: Option<&Selection>) -> Html {
         let is_drawn = |name: &str| graph.blocks.iter().any(|block| block.name == name);
         let hint = match selected {
             Some(selection) if is_drawn(&selection.block) => "Uniform: all lanes of a warp agree here.",
-            _ => "Select a block or a line to see whether lanes disagree there, and why.",
+            _ => "Select a line: do lanes disagree there, and why?",
         };
         return html! { <div class="cause none" role="status" data-testid="cause" title={hint}>{ hint }</div> };
     };
