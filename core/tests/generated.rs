@@ -5,6 +5,7 @@
 use proptest::prelude::*;
 use warpscope_core::pass::{PASSES, Step};
 use warpscope_testkit::recipe::{Recipe, recipe};
+use warpscope_testkit::scattered::{self, Scattered, scattered};
 use warpscope_testkit::{emit, laws};
 
 fn config() -> ProptestConfig {
@@ -15,6 +16,12 @@ fn config() -> ProptestConfig {
 /// Checks a law on the program of a recipe; the program is part of the message.
 fn holds(recipe: &Recipe, law: impl FnOnce(&str) -> laws::Law) -> Result<(), TestCaseError> {
     let source = emit::program(recipe);
+    law(&source).map_err(|broken| TestCaseError::fail(format!("{broken}\nthe program:\n{source}")))
+}
+
+/// The same for a program whose registers have few definitions, anywhere.
+fn holds_scattered(recipe: &Scattered, law: impl FnOnce(&str) -> laws::Law) -> Result<(), TestCaseError> {
+    let source = scattered::program(recipe);
     law(&source).map_err(|broken| TestCaseError::fail(format!("{broken}\nthe program:\n{source}")))
 }
 
@@ -59,6 +66,37 @@ proptest! {
     #[test]
     fn a_second_run_of_a_pass_finds_nothing(recipe in recipe()) {
         holds(&recipe, |source| {
+            let module = laws::well_formed(source)?;
+            pipelines().iter().try_for_each(|steps| laws::a_second_run_finds_nothing(&module, steps, false))
+        })?;
+    }
+
+    #[test]
+    fn scattered_definitions_every_step_is_a_good_program_and_can_be_taken_back(recipe in scattered()) {
+        holds_scattered(&recipe, |source| {
+            let module = laws::well_formed(source)?;
+            pipelines().iter().try_for_each(|steps| {
+                let session = laws::every_step_is_sound(&module, steps, false);
+                session.map(drop).map_err(|broken| format!("`{}`: {broken}", steps[0].pass))
+            })
+        })?;
+    }
+
+    #[test]
+    fn scattered_definitions_every_pass_leaves_the_memory_that_was_computed(recipe in scattered()) {
+        holds_scattered(&recipe, |source| {
+            let module = laws::well_formed(source)?;
+            pipelines().iter().try_for_each(|steps| {
+                let optimised = laws::run_silently(&module, steps, false);
+                laws::memory_is_the_same(&module, &optimised, false)
+                    .map_err(|broken| format!("`{}`: {broken}", steps[0].pass))
+            })
+        })?;
+    }
+
+    #[test]
+    fn scattered_definitions_a_second_run_of_a_pass_finds_nothing(recipe in scattered()) {
+        holds_scattered(&recipe, |source| {
             let module = laws::well_formed(source)?;
             pipelines().iter().try_for_each(|steps| laws::a_second_run_finds_nothing(&module, steps, false))
         })?;

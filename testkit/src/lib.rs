@@ -9,3 +9,4 @@ pub mod laws;
 mod operations;
 pub mod recipe;
 pub mod sample;
+pub mod scattered;

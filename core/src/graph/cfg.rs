@@ -235,8 +235,9 @@ impl Cfg {
         self.position[block.index()] != UNREACHED
     }
 
-    /// Is `a` an ancestor of `b` (or `b` itself) in the tree of the depth-first search that gave the orders?
-    pub(super) fn is_search_ancestor(&self, a: Block, b: Block) -> bool {
+    /// Is `a` an ancestor of `b` (or `b` itself) in the tree of the depth-first search that gave the orders? If it is,
+    /// control can get from `a` to `b`.
+    pub fn is_search_ancestor(&self, a: Block, b: Block) -> bool {
         self.is_reachable(b)
             && self.search.numbers[a.index()] <= self.search.numbers[b.index()]
             && self.position[a.index()] <= self.position[b.index()]

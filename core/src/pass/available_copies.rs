@@ -445,6 +445,11 @@ impl AvailableCopies {
         self.regs[reg.index()].written.is_once()
     }
 
+    /// Has every path to here assigned the register, one with several definitions?
+    pub fn is_assigned(&self, reg: Reg) -> bool {
+        !matches!(self.regs[reg.index()].written, Written::NEVER | Written::NOT_YET)
+    }
+
     /// Tells what an instruction writes, after its reads have been looked up.
     #[inline]
     fn define(&mut self, data: &InstData) {

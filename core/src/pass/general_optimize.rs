@@ -21,7 +21,7 @@
 use alloc::format;
 
 use super::available_copies::walk_with_copies;
-use super::const_fold;
+use super::const_fold::Folding;
 use super::copy_prop;
 use super::dce::Dce;
 use super::simplify_cfg::SimplifyCfg;
@@ -69,10 +69,12 @@ impl Pass for GeneralOptimize {
 /// Copy propagation and constant folding in one walk: a folded constant goes on to its uses at once, so that a chain of
 /// them takes one round, however long it is.
 fn propagate_and_fold<S: Listener>(view: &mut View<'_, S>, settings: &Settings) {
+    let mut folding = Folding::new(settings);
     walk_with_copies(view, |view, copies, block, inst| {
         copy_prop::visit(view, copies, block, inst);
-        const_fold::visit(view, copies, block, inst, settings)
+        folding.visit(view, copies, block, inst)
     });
+    folding.finish_walk(view);
 }
 
 fn run_part<P: Pass, S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {

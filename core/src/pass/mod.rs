@@ -10,6 +10,7 @@ mod dce;
 mod general_optimize;
 mod infer_space;
 mod knob;
+mod last_assignment;
 mod pipeline;
 mod simplify_cfg;
 

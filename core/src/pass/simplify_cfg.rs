@@ -16,10 +16,12 @@
 //! - `merge`: a block with one successor takes in that successor if it is its only predecessor.
 //!
 //! Sound because no instruction is executed by other lanes, more often, less often or in another order than before;
-//! only branches disappear. Blocks where control enters from outside stay.
+//! only branches disappear. Blocks where control enters from outside stay. What read a register that only the paths gone
+//! assigned goes on reading zero; see [`super::last_assignment`].
 //!
-//! A round is linear in blocks and instructions; each round but the last removes an edge or a block. Running the pass
-//! again finds nothing more.
+//! A round is linear in blocks and instructions, unless registers are read that not every path assigns: then each
+//! constant branch is. Each round but the last removes an edge or a block. Running the pass again finds nothing more,
+//! except where that would have taken too long.
 //!
 //! Source: Muchnick, Advanced Compiler Design and Implementation, section 18.2.
 
@@ -29,9 +31,10 @@ use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
 
 use super::available_copies::{AvailableCopies, Source, walk_with_copies};
+use super::last_assignment::{LastAssignments, MayLose, assign_zeros};
 use super::{Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Place, Remark};
-use crate::ir::{Block, Inst, InstData, Op, Operand};
+use crate::ir::{Block, Function, Inst, InstData, Op, Operand};
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
 
@@ -48,9 +51,10 @@ impl Pass for SimplifyCfg {
     };
 
     fn run<S: Listener>(view: &mut View<'_, S>, _: &Settings) -> Result<(), PassError> {
+        let mut last_assignments = LastAssignments::default();
         loop {
             let before = view.rewrites();
-            make_constant_branches_plain(view);
+            make_constant_branches_plain(view, &mut last_assignments);
             remove_unreachable_blocks(view);
             leave_out_empty_blocks(view);
             merge_straight_lines(view);
@@ -61,16 +65,28 @@ impl Pass for SimplifyCfg {
     }
 }
 
-/// Branches whose outcome is known become plain ones.
-fn make_constant_branches_plain<S: Listener>(view: &mut View<'_, S>) {
-    walk_with_copies(view, |view, copies, block, inst| {
-        make_branch_plain(view, copies, block, inst);
-        true
-    });
+/// A branch whose outcome is known.
+struct Constant {
+    block: Block,
+    inst: Inst,
+    target: Block,
+    why: &'static str,
 }
 
-fn make_branch_plain<S: Listener>(view: &mut View<'_, S>, copies: &AvailableCopies, block: Block, inst: Inst) {
-    let data = &view.func().insts[inst];
+/// Branches whose outcome is known become plain ones, all after the walk: what it knows must not change under it.
+fn make_constant_branches_plain<S: Listener>(view: &mut View<'_, S>, last_assignments: &mut LastAssignments) {
+    let mut found = Vec::new();
+    walk_with_copies(view, |view, copies, block, inst| {
+        if let Some((target, why)) = outcome(&view.func().insts[inst], copies) {
+            found.push(Constant { block, inst, target, why });
+        }
+        true
+    });
+    found.iter().for_each(|constant| make_branch_plain(view, constant, last_assignments));
+}
+
+/// Where a branch always goes, if that is known, and why.
+fn outcome(data: &InstData, copies: &AvailableCopies) -> Option<(Block, &'static str)> {
     let known = match (data.opcode.op, data.args.first()) {
         (Op::BrIf, Some(Operand::Reg(reg))) => copies.predicate(*reg).map(usize::from).map(|taken| 1 - taken),
         (Op::BrIf, Some(Operand::NotReg(reg))) => copies.predicate(*reg).map(usize::from),
@@ -79,27 +95,40 @@ fn make_branch_plain<S: Listener>(view: &mut View<'_, S>, copies: &AvailableCopi
             Some(Source::Const(bits)) => Some(bits as usize),
             _ => None,
         },
-        _ => return,
+        _ => return None,
     };
     let targets = &data.targets;
-    let all_one = targets.iter().all(|&target| target == targets[0]);
-    let (target, why) = match known {
-        Some(index) => (targets[index.min(targets.len() - 1)], "its outcome is known here"),
-        None if all_one => (targets[0], "all its targets are one"),
-        None => return,
-    };
+    match known {
+        Some(index) => Some((targets[index.min(targets.len() - 1)], "its outcome is known here")),
+        None if targets.iter().all(|&target| target == targets[0]) => Some((targets[0], "all its targets are one")),
+        None => None,
+    }
+}
+
+fn make_branch_plain<S: Listener>(
+    view: &mut View<'_, S>,
+    &Constant { block, inst, target, why }: &Constant,
+    last_assignments: &mut LastAssignments,
+) {
+    let may_lose = last_assignments.ask_for_edge(view);
     let module = view.module();
-    let mut rewrite = view.rewrite(|func| {
+    let reason = |func: &Function| {
         let text = instruction_text(module, func, inst);
-        Remark::applied(
-            "constant-branch",
-            block,
-            format!("`{text}` always goes to `{}`: {why}", func.blocks[target].name),
-        )
-        .at(inst)
-        .with("target", Fact::Block(target))
+        format!("`{text}` always goes to `{}`: {why}", func.blocks[target].name)
+    };
+    if may_lose == MayLose::TooMuch {
+        return view.miss(|func| {
+            let why = "it stays, since registers are read here that not every path assigns, and looking after them takes long";
+            Remark::missed("constant-branch", block, format!("{}; {why}", reason(func))).at(inst)
+        });
+    }
+    let mut rewrite = view.rewrite(|func| {
+        Remark::applied("constant-branch", block, reason(func)).at(inst).with("target", Fact::Block(target))
     });
     rewrite.replace(inst, InstData::branch(target));
+    if may_lose == MayLose::Assignments {
+        assign_zeros(&mut rewrite);
+    }
 }
 
 /// Blocks that no entry reaches go away, one rewrite each.

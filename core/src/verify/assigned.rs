@@ -39,44 +39,8 @@ struct Question {
 
 impl Verifier<'_> {
     pub(super) fn assigned(&mut self, func: &Function) {
-        let cfg = Cfg::compute(func);
-        let tree = DepthFirstTree::new(func, &cfg);
-        let assignments = Assignments::new(func, &cfg);
-        let mut params = EntitySet::with_capacity(func.regs.len());
-        params.extend(func.params.iter().filter_map(|param| param.reg));
-        let mut last: SecondaryMap<Reg, Option<Block>> = SecondaryMap::with_capacity(func.regs.len());
-        let mut questions = Vec::new();
-        for block in func.block_order().filter(|&block| cfg.is_reachable(block)) {
-            for inst in func.block_insts(block) {
-                let data = &func.insts[inst];
-                data.for_each_use(|reg| {
-                    let mut tried = assignments.of(reg).iter().take(TRIED);
-                    if last[reg] != Some(block)
-                        && !params.contains(reg)
-                        && !tried.any(|&from| from != block && tree.is_ancestor(from, block))
-                    {
-                        questions.push(Question { reg, inst, block });
-                    }
-                });
-                for &reg in &data.dsts {
-                    last[reg] = Some(block);
-                }
-            }
-        }
-        let mut regs: Vec<Reg> = questions.iter().map(|question| question.reg).collect();
-        regs.sort_unstable();
-        regs.dedup();
-        let mut unassigned: Vec<Question> = Vec::new();
-        for batch in regs.chunks(64) {
-            let reaching = reaching(func, &cfg, &assignments, batch);
-            let asked = questions.iter().filter(|question| batch.binary_search(&question.reg).is_ok());
-            unassigned.extend(asked.filter(|question| {
-                let bit = batch.binary_search(&question.reg).unwrap_or(0);
-                reaching[question.block] >> bit & 1 == 0
-            }));
-        }
         let mut reported = EntitySet::with_capacity(func.regs.len());
-        for Question { reg, inst, .. } in unassigned {
+        for (reg, inst) in unassigned_reads(func) {
             if reported.insert(reg) {
                 let name = quoted(&func.regs[reg].name);
                 let part = part_that_reads(func, inst, reg);
@@ -90,6 +54,47 @@ impl Verifier<'_> {
             }
         }
     }
+}
+
+/// The reads of registers that no path to them has assigned, in reachable blocks.
+pub fn unassigned_reads(func: &Function) -> Vec<(Reg, Inst)> {
+    let cfg = Cfg::compute(func);
+    let tree = DepthFirstTree::new(func, &cfg);
+    let assignments = Assignments::new(func, &cfg);
+    let mut params = EntitySet::with_capacity(func.regs.len());
+    params.extend(func.params.iter().filter_map(|param| param.reg));
+    let mut last: SecondaryMap<Reg, Option<Block>> = SecondaryMap::with_capacity(func.regs.len());
+    let mut questions = Vec::new();
+    for block in func.block_order().filter(|&block| cfg.is_reachable(block)) {
+        for inst in func.block_insts(block) {
+            let data = &func.insts[inst];
+            data.for_each_use(|reg| {
+                let mut tried = assignments.of(reg).iter().take(TRIED);
+                if last[reg] != Some(block)
+                    && !params.contains(reg)
+                    && !tried.any(|&from| from != block && tree.is_ancestor(from, block))
+                {
+                    questions.push(Question { reg, inst, block });
+                }
+            });
+            for &reg in &data.dsts {
+                last[reg] = Some(block);
+            }
+        }
+    }
+    let mut regs: Vec<Reg> = questions.iter().map(|question| question.reg).collect();
+    regs.sort_unstable();
+    regs.dedup();
+    let mut unassigned: Vec<Question> = Vec::new();
+    for batch in regs.chunks(64) {
+        let reaching = reaching(func, &cfg, &assignments, batch);
+        let asked = questions.iter().filter(|question| batch.binary_search(&question.reg).is_ok());
+        unassigned.extend(asked.filter(|question| {
+            let bit = batch.binary_search(&question.reg).unwrap_or(0);
+            reaching[question.block] >> bit & 1 == 0
+        }));
+    }
+    unassigned.into_iter().map(|Question { reg, inst, .. }| (reg, inst)).collect()
 }
 
 /// The part of an instruction that reads a register.

@@ -40,6 +40,8 @@ mod launch;
 mod memory;
 mod structure;
 
+pub use assigned::unassigned_reads;
+
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;

@@ -11,7 +11,7 @@
 //! An instruction whose operands are all constants becomes a `mov` of what the simulator computes for it: there is one
 //! arithmetic in this project. An identity is applied where it holds for every operand value to the bit; float identities
 //! that hold only for real numbers need the fast-math licence. A guard whose value is known on this path is dropped, or
-//! takes its instruction with it.
+//! takes its instruction with it; see [`super::last_assignment`] for those who read what that would have written.
 //!
 //! One walk over the dominator tree, a constant number of steps an instruction; another one only after a guard that never
 //! holds took its instruction with it. The pass does not carry constants from
@@ -26,6 +26,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::available_copies::{AvailableCopies, walk_with_copies};
+use super::last_assignment::{LastAssignments, MayLose, assign_zeros};
 use super::{Pass, PassError, PassInfo, Settings};
 use crate::edit::Remark;
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Type};
@@ -48,64 +49,108 @@ impl Pass for ConstFold {
 
     fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
         // An instruction that goes away may leave its register with one definition, which tells more elsewhere.
-        while walk(view, settings) {}
+        let mut folding = Folding::new(settings);
+        while walk(view, &mut folding) {}
         Ok(())
     }
 }
 
 /// One walk over the dominator tree. Gives whether an instruction went away.
-fn walk<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> bool {
+fn walk<S: Listener>(view: &mut View<'_, S>, folding: &mut Folding<'_>) -> bool {
     let mut removed = false;
     walk_with_copies(view, |view, copies, block, inst| {
-        let stays = visit(view, copies, block, inst, settings);
+        let stays = folding.visit(view, copies, block, inst);
         removed |= !stays;
         stays
     });
-    removed
+    removed | folding.finish_walk(view)
 }
 
-/// Makes one instruction simpler. Gives whether it is still there.
-pub(super) fn visit<S: Listener>(
-    view: &mut View<'_, S>,
-    copies: &AvailableCopies,
-    block: Block,
-    inst: Inst,
-    settings: &Settings,
-) -> bool {
-    settle_guard(view, copies, block, inst);
-    let stays = view.func().inst_block(inst).is_some();
-    if stays {
-        fold(view, block, inst, settings.fast_math);
+/// What one run of the pass keeps from instruction to instruction.
+pub(super) struct Folding<'a> {
+    settings: &'a Settings,
+    /// Instructions that never run, but whose assignments may be the last before some read. They go away after the walk,
+    /// because what is assigned in their stead must not change under it.
+    never_run: Vec<(Block, Inst)>,
+    last_assignments: LastAssignments,
+}
+
+impl<'a> Folding<'a> {
+    pub(super) fn new(settings: &'a Settings) -> Folding<'a> {
+        Folding { settings, never_run: Vec::new(), last_assignments: LastAssignments::default() }
     }
-    stays
-}
 
-/// A guard that is known to hold is dropped; an instruction whose guard never holds goes away.
-fn settle_guard<S: Listener>(view: &mut View<'_, S>, copies: &AvailableCopies, block: Block, inst: Inst) {
-    let data = &view.func().insts[inst];
-    let Some(guard) = data.guard else { return };
-    let Some(value) = copies.predicate(guard.reg) else { return };
-    let holds = value != guard.negated;
-    // A register that is written nowhere else keeps a definition, of the value that unwritten registers have.
-    let sole = data.dsts.iter().find(|&&dst| copies.is_defined_once(dst)).copied();
-    let module = view.module();
-    let mut rewrite = view.rewrite(|func| {
-        let (text, name) = (instruction_text(module, func, inst), &func.regs[guard.reg].name);
-        let word = if value { "true" } else { "false" };
-        let (rule, outcome) = match (holds, sole) {
-            (true, _) => ("guard-true", "its guard always holds"),
-            (false, None) => ("guard-false", "it never runs"),
-            (false, Some(_)) => ("guard-false", "it never runs, and what it would write stays zero"),
-        };
-        Remark::applied(rule, block, format!("`{text}`: `{name}` is {word} here, so {outcome}")).at(inst)
-    });
-    if holds {
-        rewrite.update(inst, |data| data.guard.take().is_some());
-    } else if let (Some(_), &[dst]) = (sole, rewrite.func().insts[inst].dsts.as_slice()) {
-        let ty = rewrite.func().regs[dst].ty;
-        rewrite.replace(inst, InstData::new(Opcode::mov(ty), [dst], [Operand::Const(0)]));
-    } else if sole.is_none() {
-        rewrite.remove(inst);
+    /// Makes one instruction simpler. Gives whether it is still there.
+    pub(super) fn visit<S: Listener>(
+        &mut self,
+        view: &mut View<'_, S>,
+        copies: &AvailableCopies,
+        block: Block,
+        inst: Inst,
+    ) -> bool {
+        self.settle_guard(view, copies, block, inst);
+        let stays = view.func().inst_block(inst).is_some();
+        if stays {
+            fold(view, block, inst, self.settings.fast_math);
+        }
+        stays
+    }
+
+    /// What a walk has left to do. Gives whether an instruction went away.
+    pub(super) fn finish_walk<S: Listener>(&mut self, view: &mut View<'_, S>) -> bool {
+        let mut removed = false;
+        for (block, inst) in core::mem::take(&mut self.never_run) {
+            let module = view.module();
+            let message = |func: &Function| format!("`{}` never runs", instruction_text(module, func, inst));
+            if self.last_assignments.ask_for_assignment() == MayLose::TooMuch {
+                let why = "it stays, since looking after those who read what it would write takes long";
+                view.miss(|func| Remark::missed("guard-false", block, format!("{}; {why}", message(func))).at(inst));
+                continue;
+            }
+            let mut rewrite = view.rewrite(|func| Remark::applied("guard-false", block, message(func)).at(inst));
+            rewrite.remove(inst);
+            assign_zeros(&mut rewrite);
+            removed = true;
+        }
+        removed
+    }
+
+    /// A guard that is known to hold is dropped; an instruction whose guard never holds goes away.
+    fn settle_guard<S: Listener>(
+        &mut self,
+        view: &mut View<'_, S>,
+        copies: &AvailableCopies,
+        block: Block,
+        inst: Inst,
+    ) {
+        let data = &view.func().insts[inst];
+        let Some(guard) = data.guard else { return };
+        let Some(value) = copies.predicate(guard.reg) else { return };
+        let holds = value != guard.negated;
+        // A register that is written nowhere else keeps a definition, of the value that unwritten registers have.
+        let sole = data.dsts.iter().find(|&&dst| copies.is_defined_once(dst)).copied();
+        if !holds && sole.is_none() && !data.dsts.iter().all(|&dst| copies.is_assigned(dst)) {
+            return self.never_run.push((block, inst));
+        }
+        let module = view.module();
+        let mut rewrite = view.rewrite(|func| {
+            let (text, name) = (instruction_text(module, func, inst), &func.regs[guard.reg].name);
+            let word = if value { "true" } else { "false" };
+            let (rule, outcome) = match (holds, sole) {
+                (true, _) => ("guard-true", "its guard always holds"),
+                (false, None) => ("guard-false", "it never runs"),
+                (false, Some(_)) => ("guard-false", "it never runs, and what it would write stays zero"),
+            };
+            Remark::applied(rule, block, format!("`{text}`: `{name}` is {word} here, so {outcome}")).at(inst)
+        });
+        if holds {
+            rewrite.update(inst, |data| data.guard.take().is_some());
+        } else if let (Some(_), &[dst]) = (sole, rewrite.func().insts[inst].dsts.as_slice()) {
+            let ty = rewrite.func().regs[dst].ty;
+            rewrite.replace(inst, InstData::new(Opcode::mov(ty), [dst], [Operand::Const(0)]));
+        } else if sole.is_none() {
+            rewrite.remove(inst);
+        }
     }
 }
 

@@ -7,12 +7,14 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 use cranelift_entity::EntityRef;
+use cranelift_entity::packed_option::PackedOption;
 
 use super::{copies_itself, has_effect};
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, InstData, Reg};
 
-/// The definitions of one register. A copy of a register into itself is none: it passes on what was there.
+/// The definitions of one register. A copy of a register into itself is none where something else has assigned the
+/// register before: it passes on what was there.
 #[derive(Clone, Copy)]
 pub(super) enum Count {
     None,
@@ -32,6 +34,8 @@ pub(super) struct List {
     near: u32,
     /// How many of them are not needed yet.
     pub unneeded: u32,
+    /// The block of the first of them in the text; none for a parameter, which has a value on entry.
+    first_in: PackedOption<Block>,
     /// The register's bit in [`super::often::Often`], if it is defined often.
     pub bit: Option<u32>,
 }
@@ -114,7 +118,7 @@ impl Definitions {
                 if is_reachable && has_effect(data) {
                     effects.push(place);
                 }
-                if !copies_itself(data) {
+                if !(copies_itself(data) && found.is_assigned_before(data.dsts[0], block, cfg)) {
                     for dst in distinct_dsts(data) {
                         found.add(dst, Entry::new(place, data.guard.is_some()), &mut several);
                     }
@@ -134,6 +138,19 @@ impl Definitions {
         place
     }
 
+    /// Is it seen at once that a register may have been assigned on the way to a place in that block that the text comes
+    /// to next? A copy of it into itself must stay otherwise: without it the register could be one that is read and that
+    /// nothing assigns.
+    fn is_assigned_before(&self, reg: Reg, block: Block, cfg: &Cfg) -> bool {
+        let first_in = match self.of_reg[reg.index()] {
+            Count::None => return false,
+            Count::Parameter => None,
+            Count::One(entry) => Some(self.places[entry.place() as usize].block),
+            Count::Several(list) => self.lists[list as usize].first_in.expand(),
+        };
+        first_in.is_none_or(|first_in| cfg.is_search_ancestor(first_in, block))
+    }
+
     #[inline]
     fn add(&mut self, reg: Reg, entry: Entry, several: &mut Vec<(u32, Entry)>) {
         let count = &mut self.of_reg[reg.index()];
@@ -149,6 +166,7 @@ impl Definitions {
                 if let Count::One(first) = *count {
                     several.push((list, first));
                     new.unneeded = 1;
+                    new.first_in = self.places[first.place() as usize].block.into();
                 }
                 *count = Count::Several(list);
                 self.lists.push(new);

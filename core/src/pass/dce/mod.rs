@@ -15,6 +15,9 @@
 //! is defined in a few blocks, the search goes from one block where a definition stands, or where definitions meet, to
 //! the next ([`sites`]); where that would take too much memory, it leaves out regions without definitions ([`regions`]).
 //!
+//! A copy of a register into itself goes away too, unless it may be the only one that assigns the register: a program
+//! that reads what nothing assigns is refused.
+//!
 //! Sound because a removed instruction writes only values that no needed instruction can see. A load may be removed
 //! although it could have faulted: a program that faults has no result to keep.
 //!
