@@ -11,7 +11,8 @@
 //! that read, so that it is zero there: saying so in front of it changes nothing.
 //!
 //! Cost: programs in which every path assigns what is read are told apart by one walk over the dominator tree. In others
-//! each change takes the verifier's time, so that their number is limited.
+//! the verifier is asked after a change. A few changes are made one by one there, so that each has its reason, and the
+//! rest at once.
 
 use alloc::collections::BTreeSet;
 use alloc::vec;
@@ -21,48 +22,63 @@ use cranelift_entity::EntityRef;
 
 use crate::edit::Rewrite;
 use crate::graph::Dominators;
-use crate::ir::{Function, InstData, Opcode, Operand};
-use crate::verify::unassigned_reads;
+use crate::ir::{Function, Inst, InstData, Opcode, Operand};
+use crate::verify::{unassigned_reads, unassigned_reads_without};
 use crate::view::{Listener, View};
 
-/// Changes that one run of a pass makes in a function in which they may take a last assignment away.
-const MOST_CHANGES: usize = 200;
+/// Changes that are made one by one where they may take a last assignment away.
+const ONE_BY_ONE: usize = 8;
 
-/// What one run of a pass knows of the function's reads.
+/// Is a register read where not every path has assigned it? Found out when it first matters. Taking edges away makes no
+/// such read.
 #[derive(Default)]
-pub struct LastAssignments {
-    is_doubtful: Option<bool>,
-    changes: usize,
-}
+pub struct Doubt(Option<bool>);
 
-/// May a change be made that takes an edge or a definition away?
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MayLose {
-    /// Yes: every path assigns what is read, and goes on doing so.
-    Nothing,
-    /// Yes, with [`assign_zeros`] in the same rewrite.
-    Assignments,
-    /// No: there were too many already.
-    TooMuch,
-}
-
-impl LastAssignments {
-    /// Asks for a change that takes an edge away.
-    pub fn ask_for_edge<S: Listener>(&mut self, view: &mut View<'_, S>) -> MayLose {
-        let is_doubtful = *self.is_doubtful.get_or_insert_with(|| {
-            let dominators = view.dominators();
-            has_doubtful_reads(view.func(), &dominators)
-        });
-        if !is_doubtful {
-            return MayLose::Nothing;
-        }
-        self.ask_for_assignment()
+/// Makes changes that take edges away, each in a rewrite with its reason, or several in one: `change` gets as many as it
+/// is to make in a rewrite, and whether [`assign_zeros`] must follow.
+pub fn take_edges_away<S: Listener, C>(
+    view: &mut View<'_, S>,
+    changes: &[C],
+    doubt: &mut Doubt,
+    change: impl FnMut(&mut View<'_, S>, &[C], bool),
+) {
+    if changes.is_empty() {
+        return;
     }
+    let are_at_risk = *doubt.0.get_or_insert_with(|| {
+        let dominators = view.dominators();
+        has_doubtful_reads(view.func(), &dominators)
+    });
+    make(view, changes, are_at_risk, change);
+}
 
-    /// Asks for a change that takes an assignment away which may be the last before some read.
-    pub fn ask_for_assignment(&mut self) -> MayLose {
-        self.changes += 1;
-        if self.changes > MOST_CHANGES { MayLose::TooMuch } else { MayLose::Assignments }
+/// The same for changes that take instructions away.
+pub fn take_insts_away<S: Listener, C>(
+    view: &mut View<'_, S>,
+    changes: &[C],
+    inst_of: impl Fn(&C) -> Inst,
+    change: impl FnMut(&mut View<'_, S>, &[C], bool),
+) {
+    if changes.is_empty() {
+        return;
+    }
+    // If nothing is lost without all of them, nothing is without some.
+    let gone = changes.iter().map(inst_of).collect();
+    let are_at_risk = !unassigned_reads_without(view.func(), &gone).is_empty();
+    make(view, changes, are_at_risk, change);
+}
+
+fn make<S: Listener, C>(
+    view: &mut View<'_, S>,
+    changes: &[C],
+    are_at_risk: bool,
+    mut change: impl FnMut(&mut View<'_, S>, &[C], bool),
+) {
+    let alone = if are_at_risk { changes.len().min(ONE_BY_ONE) } else { changes.len() };
+    let (first, rest) = changes.split_at(alone);
+    first.chunks(1).for_each(|one| change(view, one, are_at_risk));
+    if !rest.is_empty() {
+        change(view, rest, are_at_risk);
     }
 }
 

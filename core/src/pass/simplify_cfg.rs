@@ -19,9 +19,8 @@
 //! only branches disappear. Blocks where control enters from outside stay. What read a register that only the paths gone
 //! assigned goes on reading zero; see [`super::last_assignment`].
 //!
-//! A round is linear in blocks and instructions, unless registers are read that not every path assigns: then each
-//! constant branch is. Each round but the last removes an edge or a block. Running the pass again finds nothing more,
-//! except where that would have taken too long.
+//! A round is linear in blocks and instructions; each round but the last removes an edge or a block. Running the pass
+//! again finds nothing more.
 //!
 //! Source: Muchnick, Advanced Compiler Design and Implementation, section 18.2.
 
@@ -31,10 +30,10 @@ use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
 
 use super::available_copies::{AvailableCopies, Source, walk_with_copies};
-use super::last_assignment::{LastAssignments, MayLose, assign_zeros};
+use super::last_assignment::{Doubt, assign_zeros, take_edges_away};
 use super::{Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Place, Remark};
-use crate::ir::{Block, Function, Inst, InstData, Op, Operand};
+use crate::ir::{Block, Inst, InstData, Op, Operand};
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
 
@@ -51,10 +50,10 @@ impl Pass for SimplifyCfg {
     };
 
     fn run<S: Listener>(view: &mut View<'_, S>, _: &Settings) -> Result<(), PassError> {
-        let mut last_assignments = LastAssignments::default();
+        let mut doubt = Doubt::default();
         loop {
             let before = view.rewrites();
-            make_constant_branches_plain(view, &mut last_assignments);
+            make_constant_branches_plain(view, &mut doubt);
             remove_unreachable_blocks(view);
             leave_out_empty_blocks(view);
             merge_straight_lines(view);
@@ -74,7 +73,7 @@ struct Constant {
 }
 
 /// Branches whose outcome is known become plain ones, all after the walk: what it knows must not change under it.
-fn make_constant_branches_plain<S: Listener>(view: &mut View<'_, S>, last_assignments: &mut LastAssignments) {
+fn make_constant_branches_plain<S: Listener>(view: &mut View<'_, S>, doubt: &mut Doubt) {
     let mut found = Vec::new();
     walk_with_copies(view, |view, copies, block, inst| {
         if let Some((target, why)) = outcome(&view.func().insts[inst], copies) {
@@ -82,7 +81,7 @@ fn make_constant_branches_plain<S: Listener>(view: &mut View<'_, S>, last_assign
         }
         true
     });
-    found.iter().for_each(|constant| make_branch_plain(view, constant, last_assignments));
+    take_edges_away(view, &found, doubt, make_branches_plain);
 }
 
 /// Where a branch always goes, if that is known, and why.
@@ -105,28 +104,20 @@ fn outcome(data: &InstData, copies: &AvailableCopies) -> Option<(Block, &'static
     }
 }
 
-fn make_branch_plain<S: Listener>(
-    view: &mut View<'_, S>,
-    &Constant { block, inst, target, why }: &Constant,
-    last_assignments: &mut LastAssignments,
-) {
-    let may_lose = last_assignments.ask_for_edge(view);
+/// Makes branches plain in one rewrite, mostly one.
+fn make_branches_plain<S: Listener>(view: &mut View<'_, S>, branches: &[Constant], needs_zeros: bool) {
+    let [Constant { block, inst, target, why }, others @ ..] = branches else { return };
     let module = view.module();
-    let reason = |func: &Function| {
-        let text = instruction_text(module, func, inst);
-        format!("`{text}` always goes to `{}`: {why}", func.blocks[target].name)
-    };
-    if may_lose == MayLose::TooMuch {
-        return view.miss(|func| {
-            let why = "it stays, since registers are read here that not every path assigns, and looking after them takes long";
-            Remark::missed("constant-branch", block, format!("{}; {why}", reason(func))).at(inst)
-        });
-    }
     let mut rewrite = view.rewrite(|func| {
-        Remark::applied("constant-branch", block, reason(func)).at(inst).with("target", Fact::Block(target))
+        let text = instruction_text(module, func, *inst);
+        let mut message = format!("`{text}` always goes to `{}`: {why}", func.blocks[*target].name);
+        if !others.is_empty() {
+            message += &format!("; so do {} more branches", others.len());
+        }
+        Remark::applied("constant-branch", *block, message).at(*inst).with("target", Fact::Block(*target))
     });
-    rewrite.replace(inst, InstData::branch(target));
-    if may_lose == MayLose::Assignments {
+    branches.iter().for_each(|branch| rewrite.replace(branch.inst, InstData::branch(branch.target)));
+    if needs_zeros {
         assign_zeros(&mut rewrite);
     }
 }

@@ -15,6 +15,7 @@
 //! Bounds: O(instructions + blocks) for the first part; the second takes O(64 · edges) word operations for each 64
 //! registers, and is rare.
 
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::vec::Vec;
 
@@ -58,9 +59,14 @@ impl Verifier<'_> {
 
 /// The reads of registers that no path to them has assigned, in reachable blocks.
 pub fn unassigned_reads(func: &Function) -> Vec<(Reg, Inst)> {
+    unassigned_reads_without(func, &BTreeSet::new())
+}
+
+/// The same as if some instructions, which may read, did not write.
+pub fn unassigned_reads_without(func: &Function, gone: &BTreeSet<Inst>) -> Vec<(Reg, Inst)> {
     let cfg = Cfg::compute(func);
     let tree = DepthFirstTree::new(func, &cfg);
-    let assignments = Assignments::new(func, &cfg);
+    let assignments = Assignments::new(func, &cfg, gone);
     let mut params = EntitySet::with_capacity(func.regs.len());
     params.extend(func.params.iter().filter_map(|param| param.reg));
     let mut last: SecondaryMap<Reg, Option<Block>> = SecondaryMap::with_capacity(func.regs.len());
@@ -77,8 +83,8 @@ pub fn unassigned_reads(func: &Function) -> Vec<(Reg, Inst)> {
                     questions.push(Question { reg, inst, block });
                 }
             });
-            for &reg in &data.dsts {
-                last[reg] = Some(block);
+            if !gone.contains(&inst) {
+                data.dsts.iter().for_each(|&reg| last[reg] = Some(block));
             }
         }
     }
@@ -118,11 +124,11 @@ struct Assignments {
 }
 
 impl Assignments {
-    fn new(func: &Function, cfg: &Cfg) -> Self {
+    fn new(func: &Function, cfg: &Cfg, gone: &BTreeSet<Inst>) -> Self {
         let mut pairs: Vec<(Reg, Block)> = Vec::with_capacity(func.regs.len());
         let mut last: SecondaryMap<Reg, Option<Block>> = SecondaryMap::with_capacity(func.regs.len());
         for block in func.block_order().filter(|&block| cfg.is_reachable(block)) {
-            for inst in func.block_insts(block) {
+            for inst in func.block_insts(block).filter(|inst| !gone.contains(inst)) {
                 for &reg in &func.insts[inst].dsts {
                     if last[reg] != Some(block) {
                         last[reg] = Some(block);

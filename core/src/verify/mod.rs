@@ -40,7 +40,7 @@ mod launch;
 mod memory;
 mod structure;
 
-pub use assigned::unassigned_reads;
+pub use assigned::{unassigned_reads, unassigned_reads_without};
 
 use alloc::collections::BTreeMap;
 use alloc::format;

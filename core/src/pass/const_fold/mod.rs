@@ -26,7 +26,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::available_copies::{AvailableCopies, walk_with_copies};
-use super::last_assignment::{LastAssignments, MayLose, assign_zeros};
+use super::last_assignment::{assign_zeros, take_insts_away};
 use super::{Pass, PassError, PassInfo, Settings};
 use crate::edit::Remark;
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Type};
@@ -72,12 +72,11 @@ pub(super) struct Folding<'a> {
     /// Instructions that never run, but whose assignments may be the last before some read. They go away after the walk,
     /// because what is assigned in their stead must not change under it.
     never_run: Vec<(Block, Inst)>,
-    last_assignments: LastAssignments,
 }
 
 impl<'a> Folding<'a> {
     pub(super) fn new(settings: &'a Settings) -> Folding<'a> {
-        Folding { settings, never_run: Vec::new(), last_assignments: LastAssignments::default() }
+        Folding { settings, never_run: Vec::new() }
     }
 
     /// Makes one instruction simpler. Gives whether it is still there.
@@ -98,21 +97,9 @@ impl<'a> Folding<'a> {
 
     /// What a walk has left to do. Gives whether an instruction went away.
     pub(super) fn finish_walk<S: Listener>(&mut self, view: &mut View<'_, S>) -> bool {
-        let mut removed = false;
-        for (block, inst) in core::mem::take(&mut self.never_run) {
-            let module = view.module();
-            let message = |func: &Function| format!("`{}` never runs", instruction_text(module, func, inst));
-            if self.last_assignments.ask_for_assignment() == MayLose::TooMuch {
-                let why = "it stays, since looking after those who read what it would write takes long";
-                view.miss(|func| Remark::missed("guard-false", block, format!("{}; {why}", message(func))).at(inst));
-                continue;
-            }
-            let mut rewrite = view.rewrite(|func| Remark::applied("guard-false", block, message(func)).at(inst));
-            rewrite.remove(inst);
-            assign_zeros(&mut rewrite);
-            removed = true;
-        }
-        removed
+        let never_run = core::mem::take(&mut self.never_run);
+        take_insts_away(view, &never_run, |&(_, inst)| inst, remove);
+        !never_run.is_empty()
     }
 
     /// A guard that is known to hold is dropped; an instruction whose guard never holds goes away.
@@ -151,6 +138,23 @@ impl<'a> Folding<'a> {
         } else if sole.is_none() {
             rewrite.remove(inst);
         }
+    }
+}
+
+/// Removes instructions that never run in one rewrite, mostly one.
+fn remove<S: Listener>(view: &mut View<'_, S>, never_run: &[(Block, Inst)], needs_zeros: bool) {
+    let [(block, inst), others @ ..] = never_run else { return };
+    let module = view.module();
+    let mut rewrite = view.rewrite(|func| {
+        let mut message = format!("`{}` never runs", instruction_text(module, func, *inst));
+        if !others.is_empty() {
+            message += &format!("; nor do {} more instructions", others.len());
+        }
+        Remark::applied("guard-false", *block, message).at(*inst)
+    });
+    never_run.iter().for_each(|&(_, inst)| rewrite.remove(inst));
+    if needs_zeros {
+        assign_zeros(&mut rewrite);
     }
 }
 
