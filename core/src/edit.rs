@@ -121,7 +121,7 @@ impl Edit {
             Edit::CreateInst { inst, .. } | Edit::RemoveInst { inst, .. } | Edit::MoveInst { inst, .. } => of(inst),
             Edit::ReplaceInst { old, new, .. } => {
                 // Where control may go from a block is what its terminator's targets say, whatever else changes.
-                let keeps_edges = old.is_terminator() == new.is_terminator() && old.targets == new.targets;
+                let keeps_edges = old.is_terminator() == new.is_terminator() && old.targets() == new.targets();
                 Touched { shape: !keeps_edges, values: true }
             }
         }
@@ -501,7 +501,7 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
     pub fn retarget(&mut self, block: Block, from: Block, to: Block) {
         if let Some(inst) = self.func().terminator(block) {
             self.update(inst, |data| {
-                let targets = data.targets.iter_mut().filter(|target| **target == from);
+                let targets = data.targets_mut().iter_mut().filter(|target| **target == from);
                 targets.map(|target| *target = to).count() > 0
             });
         }

@@ -1,8 +1,9 @@
 //! A function with its analyses, each computed when first asked for and dropped by what an edit touches.
 //!
-//! A pass reads and changes its function through one [`View`]. Analyses are handed out as shared pointers: a pass that
-//! holds one across its own edits looks at the past, knowingly. In debug builds an analysis that survives an edit is
-//! computed again and compared, so that a wrong claim about what an edit touches cannot hide.
+//! A pass reads and changes its function through one [`View`], and hands on the analyses that are still true when it is
+//! done: the next pass starts with them. Analyses are handed out as shared pointers: a pass that holds one across its
+//! own edits looks at the past, knowingly. In debug builds an analysis that survives an edit is computed again and
+//! compared, so that a wrong claim about what an edit touches cannot hide.
 
 use alloc::rc::Rc;
 
@@ -21,12 +22,12 @@ impl Listener for Journal {}
 /// Declares the cached analyses: `name: Type, kept by which edits, how it is computed`.
 macro_rules! analyses {
     ($($(#[$doc:meta])* $name:ident : $ty:ty, $survives:ident, |$view:ident| $compute:expr;)*) => {
-        /// What has been computed.
-        #[derive(Default)]
-        struct Cache { $($name: Option<Rc<$ty>>),* }
+        /// What has been computed of one function as it is.
+        #[derive(Clone, Default)]
+        pub struct Analyses { $($name: Option<Rc<$ty>>),* }
 
-        impl Cache {
-            fn drop_shape(&mut self) { *self = Cache::default(); }
+        impl Analyses {
+            fn drop_shape(&mut self) { *self = Analyses::default(); }
             fn drop_values(&mut self) { $(analyses!(@values $survives, self.$name);)* }
         }
 
@@ -34,21 +35,21 @@ macro_rules! analyses {
             $($(#[$doc])*
             pub fn $name(&mut self) -> Rc<$ty> {
                 self.revalidate();
-                if let Some(known) = &self.cache.$name {
+                if let Some(known) = &self.known.$name {
                     return known.clone();
                 }
                 let computed = { let $view = &mut *self; Rc::new($compute) };
-                self.cache.$name = Some(computed.clone());
+                self.known.$name = Some(computed.clone());
                 computed
             })*
 
             /// Computes again what survived an edit of values only, and compares.
             #[cfg(debug_assertions)]
             fn compare_survivors(&mut self) {
-                $(if let Some(known) = self.cache.$name.take() {
+                $(if let Some(known) = self.known.$name.take() {
                     let again = { let $view = &mut *self; $compute };
                     assert!(*known == again, "{} did not survive an edit that it claims to survive", stringify!($name));
-                    self.cache.$name = Some(known);
+                    self.known.$name = Some(known);
                 })*
             }
         }
@@ -62,7 +63,7 @@ macro_rules! analyses {
 pub struct View<'a, S: Listener> {
     module: &'a Module,
     editor: Editor<'a, S>,
-    cache: Cache,
+    known: Analyses,
 }
 
 analyses! {
@@ -102,9 +103,16 @@ analyses! {
 }
 
 impl<'a, S: Listener> View<'a, S> {
-    /// Opens a function. `module` is the rest of the program, for reading; its entry for `func` itself is not looked at.
-    pub fn new(module: &'a Module, func: &'a mut Function, sink: &'a mut S) -> Self {
-        View { module, editor: Editor::new(func, sink), cache: Cache::default() }
+    /// Opens a function of which `known` is true. `module` is the rest of the program, for reading; its entry for
+    /// `func` itself is not looked at.
+    pub fn new(module: &'a Module, func: &'a mut Function, sink: &'a mut S, known: Analyses) -> Self {
+        View { module, editor: Editor::new(func, sink), known }
+    }
+
+    /// Closes the function. Gives what is known of it as it is now.
+    pub fn close(mut self) -> Analyses {
+        self.revalidate();
+        self.known
     }
 
     /// The function as it is now.
@@ -136,9 +144,9 @@ impl<'a, S: Listener> View<'a, S> {
     fn revalidate(&mut self) {
         let touched = self.editor.take_touched();
         if touched.shape {
-            self.cache.drop_shape();
+            self.known.drop_shape();
         } else if touched.values {
-            self.cache.drop_values();
+            self.known.drop_values();
             #[cfg(debug_assertions)]
             self.compare_survivors();
         }

@@ -45,8 +45,8 @@ pub fn time<T>(
     nanoseconds
 }
 
-/// As [`time`], for work that uses up what it is given: each call gets a copy of `original`, made outside the measured
-/// time.
+/// As [`time`], for work that uses up what it is given: each call gets a copy of `original`, and gives the time that is to
+/// count, see [`timed`].
 pub fn time_on_copies<S: Clone, T>(
     name: &str,
     size: Option<usize>,
@@ -54,7 +54,7 @@ pub fn time_on_copies<S: Clone, T>(
     count: usize,
     asked: Option<Asked>,
     original: &S,
-    mut work: impl FnMut(&mut S) -> T,
+    mut work: impl FnMut(&mut S) -> (Duration, T),
 ) {
     let mut best = Duration::MAX;
     let mut spent = Duration::ZERO;
@@ -64,9 +64,7 @@ pub fn time_on_copies<S: Clone, T>(
     // take most of the time.
     for call in 0.. {
         let mut copy = original.clone();
-        let start = clock::now();
-        let result = black_box(work(&mut copy));
-        let taken = clock::now() - start;
+        let (taken, result) = work(&mut copy);
         drop(result);
         best = best.min(taken);
         spent += taken;
@@ -76,6 +74,13 @@ pub fn time_on_copies<S: Clone, T>(
         }
     }
     print(name, size, best.as_secs_f64() * 1e9 / count as f64, unit, asked);
+}
+
+/// The CPU time of one call, and what it gave.
+pub fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
+    let start = clock::now();
+    let result = black_box(work());
+    (clock::now() - start, result)
 }
 
 /// Measures `work`, which does `count` things a call, and prints millions of things a second. Returns them.

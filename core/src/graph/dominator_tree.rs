@@ -37,10 +37,6 @@ pub(super) trait Digraph {
     fn search(&self) -> Cow<'_, Search> {
         Cow::Owned(Search::run(self))
     }
-    /// What the search reached, immediate dominators before what they dominate: the order of siblings in the tree.
-    fn order<'a>(&'a self, search: &'a Search) -> &'a [Block] {
-        &search.nodes[1..]
-    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,30 +61,38 @@ impl DominatorTree {
         let Ancestry { idoms, forest: mut places, semi: mut depths } = search.ancestry(graph);
         let count = idoms.len();
 
-        // An immediate dominator's number is smaller than its node's, so one pass up gives the sizes of subtrees and
-        // one pass down gives each subtree its interval. Tables that have served are used again: on large graphs fresh
-        // memory costs more than the computation.
+        // An immediate dominator's number is smaller than its node's, so one pass up gives the sizes of subtrees, and
+        // one pass down gives each subtree its interval. In between, siblings are lined up: by their ids, because that
+        // mostly is how they stand in the text and in memory. Tables that have served are used again: on large graphs
+        // fresh memory costs more than the computation.
         places.fill(Tree { above: 0, value: 1 });
         for number in (1..count).rev() {
             places[idoms[number] as usize].value += places[number].value;
         }
+        for &number in search.numbers.iter().filter(|&&number| number != 0) {
+            let size = places[number as usize].value;
+            let siblings = &mut places[idoms[number as usize] as usize].above;
+            depths[number as usize] = *siblings;
+            *siblings += size;
+        }
         let mut nodes = vec![Node { idom: None.into(), start: 0, end: 0, depth: 0 }; graph.node_count()];
         let mut preorder = vec![Block::new(0); count - 1];
-        for &block in graph.order(&search) {
-            let number = search.numbers[block.index()] as usize;
+        // The virtual root's interval begins before all others, and it is not in it.
+        places[0].above = 0;
+        for number in 1..count {
             let parent = idoms[number] as usize;
-            // Where the next child's interval begins is counted in `above`.
-            let size = places[number].value;
-            let start = places[parent].above;
-            places[parent].above += size;
+            let Tree { above: after_parent, .. } = places[parent];
+            let start = after_parent + depths[number];
+            let end = start + places[number].value;
             places[number].above = start + 1;
+            let block = search.nodes[number];
             preorder[start as usize] = block;
             let (idom, depth) = match parent {
                 0 => (None, 0),
                 _ => (Some(search.nodes[parent]), depths[parent] + 1),
             };
             depths[number] = depth;
-            nodes[block.index()] = Node { idom: idom.into(), start, end: start + size, depth };
+            nodes[block.index()] = Node { idom: idom.into(), start, end, depth };
         }
         DominatorTree { nodes, preorder }
     }
@@ -136,7 +140,7 @@ impl DominatorTree {
         None
     }
 
-    /// All nodes, parents before their children, a subtree in one piece.
+    /// All nodes, parents before their children, a subtree in one piece, siblings by their ids.
     pub fn preorder(&self) -> &[Block] {
         &self.preorder
     }

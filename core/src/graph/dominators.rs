@@ -56,9 +56,4 @@ impl Digraph for Cfg {
     fn search(&self) -> Cow<'_, Search> {
         Cow::Borrowed(Cfg::search(self))
     }
-
-    /// Siblings stand as in the reverse postorder, which mostly is how they stand in the text and in memory.
-    fn order<'a>(&'a self, _: &'a Search) -> &'a [Block] {
-        self.reverse_postorder()
-    }
 }

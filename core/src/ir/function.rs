@@ -241,7 +241,7 @@ impl Function {
     /// Where control may go from the end of a block, in the terminator's order, repetitions kept.
     pub fn successors(&self, block: Block) -> &[Block] {
         match self.terminator(block) {
-            Some(inst) => &self.insts[inst].targets,
+            Some(inst) => self.insts[inst].targets(),
             None => &[],
         }
     }

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use smallvec::SmallVec;
 
 use super::entities::{Array, Block, Func, Global, Input, Reg};
+use super::few::Few;
 use super::opcode::{Op, Opcode};
 use super::special::Special;
 
@@ -76,7 +77,7 @@ pub enum Operand {
 
 // Walks over large programs take as long as it takes to read the instructions from memory.
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Operand>() == 16 && size_of::<InstData>() == 144);
+const _: () = assert!(size_of::<Operand>() == 16 && size_of::<InstData>() == 112);
 
 impl Operand {
     /// The register, if the operand is one (not negated).
@@ -146,6 +147,27 @@ pub struct Callee {
     pub entry: u32,
 }
 
+/// A call.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Call {
+    /// Whom it calls.
+    pub callee: Callee,
+    /// `call … to`: where control comes back to, a block for each exit of the callee.
+    pub exits: Few<Block>,
+}
+
+/// Where control goes at an instruction, beyond simply going on.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Control {
+    /// To one of these: `br` has one, a conditional `br` the true side then the false side, `switch` any number (the
+    /// last one is taken for every value beyond). Other instructions have none.
+    Targets(Few<Block>),
+    /// To another function and back.
+    Call(Box<Call>),
+    /// Out of the function, `ret.K` by its exit K.
+    Exit(u32),
+}
+
 /// What an instruction reads besides its guard, in text order.
 pub type InstArgs = SmallVec<[Operand; 3]>;
 
@@ -158,19 +180,14 @@ pub type InstArgs = SmallVec<[Operand; 3]>;
 pub struct InstData {
     /// What it does.
     pub opcode: Opcode,
-    /// Where a terminator may go: `br` one, a conditional `br` the true side then the false side, `switch` any number
-    /// (the last one is taken for every value beyond), `call … to` one for each exit of the callee.
-    pub targets: SmallVec<[Block; 2]>,
+    /// Where control goes.
+    pub control: Control,
     /// Lanes where the guard is false do not take part. Terminators have none.
     pub guard: Option<Guard>,
     /// Registers it writes, in text order.
-    pub dsts: SmallVec<[Reg; 2]>,
+    pub dsts: Few<Reg>,
     /// What it reads, in text order.
     pub args: InstArgs,
-    /// The function of a call.
-    pub callee: Option<Callee>,
-    /// `ret.K`: the exit of a function with several, 0 elsewhere.
-    pub exit: u32,
 }
 
 impl InstData {
@@ -181,24 +198,34 @@ impl InstData {
             opcode,
             dsts: dsts.into_iter().collect(),
             args: args.into_iter().collect(),
-            targets: SmallVec::new(),
-            callee: None,
-            exit: 0,
+            control: Control::Targets(Few::new()),
         }
     }
 
     /// `br target`.
     pub fn branch(target: Block) -> Self {
-        let mut inst = InstData::new(Opcode::untyped(Op::Br), [], []);
-        inst.targets.push(target);
-        inst
+        InstData::new(Opcode::untyped(Op::Br), [], []).to([target])
     }
 
     /// `br condition, on_true, on_false`; the condition is a predicate register, plain or negated.
     pub fn branch_if(condition: Operand, on_true: Block, on_false: Block) -> Self {
-        let mut inst = InstData::new(Opcode::untyped(Op::BrIf), [], [condition]);
-        inst.targets.extend([on_true, on_false]);
-        inst
+        InstData::new(Opcode::untyped(Op::BrIf), [], [condition]).to([on_true, on_false])
+    }
+
+    /// The same instruction with these targets behind those that it has. Of a call they are where it comes back to.
+    pub fn to(mut self, targets: impl IntoIterator<Item = Block>) -> Self {
+        match &mut self.control {
+            Control::Targets(list) => list.extend(targets),
+            Control::Call(call) => call.exits.extend(targets),
+            Control::Exit(_) => self.control = Control::Targets(targets.into_iter().collect()),
+        }
+        self
+    }
+
+    /// The same instruction as a call of that function.
+    pub fn calling(mut self, callee: Callee) -> Self {
+        self.control = Control::Call(Box::new(Call { callee, exits: Few::new() }));
+        self
     }
 
     /// The same instruction under a guard.
@@ -225,6 +252,35 @@ impl InstData {
         regs
     }
 
+    /// Where a terminator may go, in text order: the blocks of [`Control::Targets`], or where a call comes back to.
+    #[inline]
+    pub fn targets(&self) -> &[Block] {
+        match &self.control {
+            Control::Targets(targets) => targets,
+            Control::Call(call) => &call.exits,
+            Control::Exit(_) => &[],
+        }
+    }
+
+    /// The same, to be changed in place.
+    pub fn targets_mut(&mut self) -> &mut [Block] {
+        match &mut self.control {
+            Control::Targets(targets) => targets,
+            Control::Call(call) => &mut call.exits,
+            Control::Exit(_) => &mut [],
+        }
+    }
+
+    /// Whom a call calls.
+    pub fn callee(&self) -> Option<Callee> {
+        if let Control::Call(call) = &self.control { Some(call.callee) } else { None }
+    }
+
+    /// `ret.K`: the exit of a function with several, 0 elsewhere.
+    pub fn exit(&self) -> u32 {
+        if let Control::Exit(exit) = self.control { exit } else { 0 }
+    }
+
     /// The first destination, for the many opcodes that have exactly one.
     pub fn dst(&self) -> Option<Reg> {
         self.dsts.first().copied()
@@ -247,8 +303,8 @@ impl InstData {
 
     /// All targets, each once, in text order.
     pub fn distinct_targets(&self) -> Vec<Block> {
-        let mut seen = Vec::with_capacity(self.targets.len());
-        for &target in &self.targets {
+        let mut seen = Vec::with_capacity(self.targets().len());
+        for &target in self.targets() {
             if !seen.contains(&target) {
                 seen.push(target);
             }

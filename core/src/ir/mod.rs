@@ -7,6 +7,7 @@
 
 mod comments;
 mod entities;
+mod few;
 mod function;
 mod inst;
 mod launch;
@@ -21,10 +22,11 @@ mod types;
 
 pub use comments::{Comment, CommentAnchor, Comments};
 pub use entities::{Array, Block, Func, Global, Input, Inst, Reg};
+pub use few::Few;
 pub use function::{
     ArrayData, BlockData, FuncKind, Function, InputData, ParamData, ParamType, Profile, RegData, Span, ZeroEntry,
 };
-pub use inst::{Address, AddressBase, Callee, Guard, InstArgs, InstData, Operand, Symbol};
+pub use inst::{Address, AddressBase, Call, Callee, Control, Guard, InstArgs, InstData, Operand, Symbol};
 pub use launch::{Binding, Fill, FillKey, Launch, Number, ValueSource, Values};
 pub use layout::{Insts, Layout};
 pub use module::{GlobalData, Item, Module};

@@ -572,7 +572,7 @@ impl AvailableCopies {
 
     /// Notes what a block's last instruction asks.
     fn ask(&mut self, branch: &InstData) {
-        if branch.opcode.op != Op::BrIf || branch.targets[0] == branch.targets[1] {
+        if branch.opcode.op != Op::BrIf || branch.targets()[0] == branch.targets()[1] {
             return;
         }
         let (reg, value) = match branch.args[0] {
@@ -581,7 +581,7 @@ impl AvailableCopies {
             _ => return,
         };
         if let Some(scope) = self.scopes.last_mut() {
-            scope.question = Some((reg, value, branch.targets[0]));
+            scope.question = Some((reg, value, branch.targets()[0]));
         }
     }
 

@@ -12,15 +12,16 @@ mod infer_space;
 mod knob;
 mod last_assignment;
 mod pipeline;
+mod runner;
 mod simplify_cfg;
 
 use alloc::string::String;
 
 pub use knob::{Knob, KnobKind, KnobValue, KnobValues};
 pub use pipeline::{
-    PIPELINES, PassReport, PipelineError, Size, Step, apply_knob, parse_pipeline, print_pipeline, run_pass,
-    run_pipeline,
+    PIPELINES, PassReport, PipelineError, Size, Step, apply_knob, parse_pipeline, print_pipeline, run_pipeline,
 };
+pub use runner::{Runner, run_pass};
 
 use crate::edit::Silent;
 use crate::journal::Journal;

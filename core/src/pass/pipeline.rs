@@ -3,13 +3,12 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::mem;
 
-use super::{KnobValues, PASSES, PassEntry, PassError, Recorder, Settings, find};
-use crate::ir::{Func, FuncKind, Function, Module};
+use super::runner::Runner;
+use super::{KnobValues, PASSES, PassEntry, PassError, Settings, find};
+use crate::ir::{Func, Function, Module};
 use crate::journal::Journal;
 use crate::text::nearest;
-use crate::view::View;
 
 /// Pipelines with names, written `@name`.
 pub const PIPELINES: &[(&str, &str)] = &[("basic", "copy-prop,const-fold,dce,simplify-cfg")];
@@ -246,23 +245,6 @@ impl PassReport {
     }
 }
 
-/// Runs one pass over one function of a module. Gives the number of rewrites made, and whether it came to its end.
-pub fn run_pass<S: Recorder>(
-    module: &mut Module,
-    func: Func,
-    pass: &PassEntry,
-    settings: &Settings,
-    sink: &mut S,
-) -> (u64, Result<(), PassError>) {
-    // The function leaves the module while it is changed, so that the pass can read the rest of the program.
-    let mut body = mem::replace(&mut module.funcs[func], Function::new("", FuncKind::Func));
-    let mut view = View::new(module, &mut body, sink);
-    let outcome = S::entry(pass)(&mut view, settings);
-    let rewrites = view.rewrites();
-    module.funcs[func] = body;
-    (rewrites, outcome)
-}
-
 /// Runs a pipeline over the functions that `selected` accepts, into a journal. `clock` gives microseconds and is only
 /// ever subtracted.
 pub fn run_pipeline(
@@ -274,8 +256,9 @@ pub fn run_pipeline(
     clock: &mut dyn FnMut() -> u64,
 ) -> Vec<PassReport> {
     let mut reports = Vec::with_capacity(steps.len());
+    let mut runner = Runner::new(module);
     for step in steps {
-        let before = Size::of(module, &selected);
+        let before = Size::of(runner.module(), &selected);
         let mut report = PassReport {
             name: step.pass,
             enabled: step.enabled,
@@ -295,16 +278,17 @@ pub fn run_pipeline(
                     message: format!("`{}` needs the fast-math licence: it treats floats as real numbers", step.pass),
                 });
             } else {
-                let funcs: Vec<Func> = module.funcs.keys().filter(|&func| selected(&module.funcs[func])).collect();
+                let funcs = &runner.module().funcs;
+                let funcs: Vec<Func> = funcs.keys().filter(|&func| selected(&funcs[func])).collect();
                 for func in funcs {
                     journal.enter(func);
-                    let (rewrites, outcome) = run_pass(module, func, entry, &settings, journal);
+                    let (rewrites, outcome) = runner.run(func, entry, &settings, journal);
                     report.rewrites += rewrites;
                     report.error = report.error.or(outcome.err());
                 }
             }
             report.micros = clock().saturating_sub(start);
-            report.after = Size::of(module, &selected);
+            report.after = Size::of(runner.module(), &selected);
         }
         reports.push(report);
     }

@@ -96,7 +96,7 @@ fn outcome(data: &InstData, copies: &AvailableCopies) -> Option<(Block, &'static
         },
         _ => return None,
     };
-    let targets = &data.targets;
+    let targets = data.targets();
     match known {
         Some(index) => Some((targets[index.min(targets.len() - 1)], "its outcome is known here")),
         None if targets.iter().all(|&target| target == targets[0]) => Some((targets[0], "all its targets are one")),
@@ -177,7 +177,7 @@ fn empty_block_target<S: Listener>(view: &View<'_, S>, block: Block) -> Option<B
     let layout = &view.func().layout;
     let first = layout.first_inst(block).filter(|&first| layout.last_inst(block) == Some(first))?;
     let data = &view.func().insts[first];
-    (data.opcode.op == Op::Br).then(|| data.targets[0])
+    (data.opcode.op == Op::Br).then(|| data.targets()[0])
 }
 
 /// A block takes in its only successor if it is that one's only predecessor. In reverse postorder the head of a line
@@ -194,7 +194,7 @@ fn merge_straight_lines<S: Listener>(view: &mut View<'_, S>) {
             if data.opcode.op != Op::Br {
                 break;
             }
-            let next = data.targets[0];
+            let next = data.targets()[0];
             if next == head || cfg.is_entry(next) || cfg.predecessors(next).len() != 1 {
                 break;
             }

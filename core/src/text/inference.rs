@@ -35,7 +35,7 @@ pub fn inferred_types(func: &Function, returns: impl Fn(Func) -> Option<Type>) -
 fn destination_type(data: &InstData, index: usize, returns: impl Fn(Func) -> Option<Type>) -> Option<Type> {
     match data.opcode.op {
         Op::Call | Op::CallTo => {
-            let returned = data.callee.and_then(|callee| returns(callee.func));
+            let returned = data.callee().and_then(|callee| returns(callee.func));
             Some(returned.unwrap_or(data.opcode.ty))
         }
         _ => data.signature().dsts.get(index).map(|dst| dst.ty),

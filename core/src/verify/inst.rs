@@ -179,7 +179,7 @@ impl Verifier<'_> {
 
     fn call(&mut self, func: &Function, inst: Inst, data: &InstData) {
         let module = self.module;
-        let Some((callee, to)) = data.callee.and_then(|callee| Some((callee, module.funcs.get(callee.func)?))) else {
+        let Some((callee, to)) = data.callee().and_then(|callee| Some((callee, module.funcs.get(callee.func)?))) else {
             return self.report(func, inst, Part::Whole, "unknown-function", String::from("a call calls a function"));
         };
         let name = quoted(&to.name);
@@ -236,9 +236,9 @@ impl Verifier<'_> {
         }
         let exits = self.exit_count(callee.func);
         match data.opcode.op {
-            Op::CallTo if data.targets.len() != exits as usize => {
+            Op::CallTo if data.targets().len() != exits as usize => {
                 let message =
-                    format!("{name} has {exits} exits, so `to` takes {exits} labels, not {}", data.targets.len());
+                    format!("{name} has {exits} exits, so `to` takes {exits} labels, not {}", data.targets().len());
                 self.report(func, inst, Part::Whole, "target-count", message);
             }
             Op::Call if exits > 1 => {
@@ -253,7 +253,7 @@ impl Verifier<'_> {
 
     fn ret(&mut self, func: &Function, inst: Inst, data: &InstData) {
         let name = quoted(&func.name);
-        if func.kind == FuncKind::Kernel && data.exit > 0 {
+        if func.kind == FuncKind::Kernel && data.exit() > 0 {
             self.report(func, inst, Part::Whole, "kernel-returns", String::from("a kernel has no numbered exits"));
         }
         match (func.returns, &data.args[..]) {

@@ -154,7 +154,7 @@ impl<'m> Verifier<'m> {
             let rets = function.block_order().filter_map(|block| function.terminator(block));
             rets.map(|inst| &function.insts[inst])
                 .filter(|data| data.opcode.op == Op::Ret)
-                .map(|data| data.exit.saturating_add(1))
+                .map(|data| data.exit().saturating_add(1))
                 .max()
                 .unwrap_or(1)
         })

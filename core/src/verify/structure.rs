@@ -71,7 +71,7 @@ impl Verifier<'_> {
 
     fn targets(&mut self, func: &Function, inst: Inst) {
         let data = &func.insts[inst];
-        for (index, &target) in data.targets.iter().enumerate() {
+        for (index, &target) in data.targets().iter().enumerate() {
             if !func.blocks.is_valid(target) || !func.layout.has_block(target) {
                 let name = func.blocks.get(target).map_or("?", |block| block.name.as_str());
                 let message = format!("the target {} does not stand in the function", quoted(name));
@@ -79,14 +79,14 @@ impl Verifier<'_> {
             }
         }
         let wanted = match data.opcode.op {
-            Op::Br => data.targets.len() == 1,
-            Op::BrIf => data.targets.len() == 2,
+            Op::Br => data.targets().len() == 1,
+            Op::BrIf => data.targets().len() == 2,
             // How many a call needs is for the callee to say.
-            Op::Switch | Op::CallTo => !data.targets.is_empty(),
-            _ => data.targets.is_empty(),
+            Op::Switch | Op::CallTo => !data.targets().is_empty(),
+            _ => data.targets().is_empty(),
         };
         if !wanted {
-            let message = format!("`{}` cannot have {} targets", data.opcode, data.targets.len());
+            let message = format!("`{}` cannot have {} targets", data.opcode, data.targets().len());
             self.report(func, inst, Part::Whole, "target-count", message);
         }
     }

@@ -33,7 +33,7 @@ pub fn is_refused(module: &Module, kernel: &Function) -> bool {
             if needs_warp || rounds || types.contains(&Type::F16) {
                 return true;
             }
-            if let Some(callee) = inst.callee
+            if let Some(callee) = inst.callee()
                 && seen.insert(callee.func)
             {
                 work.push(&module.funcs[callee.func]);
@@ -244,14 +244,14 @@ impl Machine<'_> {
             (frame.block, frame.next) = (block, 0);
         };
         match opcode.op {
-            Op::Br => go(thread, inst.targets[0]),
+            Op::Br => go(thread, inst.targets()[0]),
             Op::BrIf => {
                 let taken = self.operand(thread, func, &inst.args[0], Type::Pred) & 1 == 1;
-                go(thread, inst.targets[usize::from(!taken)]);
+                go(thread, inst.targets()[usize::from(!taken)]);
             }
             Op::Switch => {
                 let index = self.operand(thread, func, &inst.args[0], Type::U32) as usize;
-                go(thread, inst.targets[index.min(inst.targets.len() - 1)]);
+                go(thread, inst.targets()[index.min(inst.targets().len() - 1)]);
             }
             Op::Exit => thread.frames.clear(),
             Op::Ret => {
@@ -262,7 +262,7 @@ impl Machine<'_> {
                 }
             }
             Op::Call => {
-                let callee = inst.callee.expect("a callee").func;
+                let callee = inst.callee().expect("a callee").func;
                 let target = &self.module.funcs[callee];
                 let mut registers = vec![0; target.regs.len()];
                 for (param, arg) in target.params.iter().zip(&inst.args) {

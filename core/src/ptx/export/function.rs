@@ -198,8 +198,8 @@ impl<'m> Writer<'m> {
     fn terminator(&mut self, inst: &InstData, next: Option<Block>) -> Written<()> {
         match inst.opcode.op {
             Op::Br => {
-                if Some(inst.targets[0]) != next {
-                    let label = self.label(inst.targets[0]);
+                if Some(inst.targets()[0]) != next {
+                    let label = self.label(inst.targets()[0]);
                     self.line(&format!("bra.uni {label};"));
                 }
             }
@@ -209,7 +209,7 @@ impl<'m> Writer<'m> {
                     Some(Operand::Reg(reg)) => (*reg, false),
                     _ => return Err(self.problem(None, "a branch on a constant; run `simplify-cfg` first")),
                 };
-                let (mut taken, mut other) = (inst.targets[0], inst.targets[1]);
+                let (mut taken, mut other) = (inst.targets()[0], inst.targets()[1]);
                 if Some(taken) == next {
                     (taken, other, negated) = (other, taken, !negated);
                 }
@@ -224,13 +224,13 @@ impl<'m> Writer<'m> {
             Op::Switch => {
                 let index = self.value(&inst.args[0], Type::U32)?;
                 let (clamped, table) = (self.temporary(Type::B32), self.fresh_label());
-                let last = inst.targets.len().saturating_sub(1);
+                let last = inst.targets().len().saturating_sub(1);
                 self.line(&format!("min.u32 {clamped}, {index}, {last};"));
-                let labels: Vec<String> = inst.targets.iter().map(|&target| self.label(target)).collect();
+                let labels: Vec<String> = inst.targets().iter().map(|&target| self.label(target)).collect();
                 self.line(&format!("{table}: .branchtargets {};", labels.join(", ")));
                 self.line(&format!("brx.idx {clamped}, {table};"));
             }
-            Op::Ret if inst.exit != 0 => {
+            Op::Ret if inst.exit() != 0 => {
                 return Err(self.problem(None, "PTX functions have one exit"));
             }
             Op::Ret => {

@@ -243,7 +243,7 @@ impl Writer<'_> {
 
     /// The parameters around a call must stand beside it, so a guarded one is jumped over.
     fn call(&mut self, inst: &InstData) -> Written<()> {
-        let Some(callee) = inst.callee.filter(|callee| callee.entry == 0) else {
+        let Some(callee) = inst.callee().filter(|callee| callee.entry == 0) else {
             return Err(self.problem(None, "PTX functions have one entry"));
         };
         self.callees.insert(callee.func);

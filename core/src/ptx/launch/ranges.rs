@@ -333,10 +333,10 @@ impl Analysis<'_> {
             _ => None,
         };
         let Some(condition) = condition else {
-            return inst.targets.iter().map(|&target| (target, state.clone())).collect();
+            return inst.targets().iter().map(|&target| (target, state.clone())).collect();
         };
         let sides = [condition.when_true, condition.when_false];
-        let narrowed = inst.targets.iter().zip(sides).filter_map(|(&target, facts)| {
+        let narrowed = inst.targets().iter().zip(sides).filter_map(|(&target, facts)| {
             let mut narrowed = state.clone();
             // The numbers in buffers are guesses, so a branch that seems impossible is taken all the same.
             let holds = facts?.iter().all(|fact| self.assume(func, &mut narrowed, fact).is_some());

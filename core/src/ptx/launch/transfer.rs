@@ -113,7 +113,7 @@ impl Analysis<'_> {
             }
             Op::Ld | Op::St | Op::Atom | Op::Red => return (self.access(func, inst, state), None),
             Op::Call | Op::CallTo => {
-                let Some(callee) = inst.callee else { return (vec![], None) };
+                let Some(callee) = inst.callee() else { return (vec![], None) };
                 let target = &self.module.funcs[callee.func];
                 let arguments: Vec<Value> =
                     inst.args.iter().map(|arg| self.operand(func, state, arg, Type::B64)).collect();

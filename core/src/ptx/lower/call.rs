@@ -244,9 +244,7 @@ impl<'a> Lowering<'a, '_> {
             FuncResult::Scalar(ty) => Opcode { ty, src_ty: ty, ..Opcode::untyped(Op::Call) },
             _ => Opcode::untyped(Op::Call),
         };
-        let mut data = InstData::new(opcode, dst, args);
-        data.callee = Some(Callee { func, entry: 0 });
-        self.emit(data);
+        self.emit(InstData::new(opcode, dst, args).calling(Callee { func, entry: 0 }));
         Ok(taken)
     }
 

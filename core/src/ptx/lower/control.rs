@@ -80,9 +80,7 @@ impl<'a> Lowering<'a, '_> {
         let targets = labels.iter().map(|label| self.label(label.text)).collect::<Lowered<Vec<Block>>>()?;
         self.leave_guarded("dispatch", rest);
         let index = self.value(index, Type::U32)?;
-        let mut data = InstData::new(Opcode::untyped(Op::Switch), [], [index]);
-        data.targets.extend(targets);
-        self.resume_after(data);
+        self.resume_after(InstData::new(Opcode::untyped(Op::Switch), [], [index]).to(targets));
         Ok(())
     }
 

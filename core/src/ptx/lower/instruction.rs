@@ -1,7 +1,7 @@
 //! One instruction of PTX: what it is called here, and its operands in place.
 
 use super::body::{Lowered, Lowering};
-use crate::ir::{Flags, Guard, InstData, Op, Opcode, Operand, Reg, Signature, SpellingError, Type};
+use crate::ir::{Few, Flags, Guard, InstData, Op, Opcode, Operand, Reg, Signature, SpellingError, Type};
 use crate::ptx::syntax::{Inst, Operand as Source, OperandKind, Statement};
 use crate::text::{Diagnostic, nearest, quoted};
 use alloc::format;
@@ -107,7 +107,7 @@ impl<'a> Lowering<'a, '_> {
         let (signature, operands) = self.shape(inst, opcode)?;
         let (dsts, sources) = match operands {
             [first, rest @ ..] if !signature.dsts.is_empty() => (self.destinations(first, &signature)?, rest),
-            operands => (SmallVec::new(), operands),
+            operands => (Few::new(), operands),
         };
         let mut data = InstData::new(opcode, dsts, []);
         // PTX's carry flag is a register here: one destination more, or one operand more.
@@ -177,7 +177,7 @@ impl<'a> Lowering<'a, '_> {
         Ok((signature, &inst.operands))
     }
 
-    pub(super) fn destinations(&mut self, first: &Source<'a>, signature: &Signature) -> Lowered<SmallVec<[Reg; 2]>> {
+    pub(super) fn destinations(&mut self, first: &Source<'a>, signature: &Signature) -> Lowered<Few<Reg>> {
         let names: SmallVec<[&'a str; 4]> = match &first.kind {
             OperandKind::Name(name) => SmallVec::from_slice(&[*name]),
             OperandKind::Pair(first, second) if *second == "_" => SmallVec::from_slice(&[*first]),

@@ -37,7 +37,7 @@ mod types;
 
 use super::syntax::{File, Function as Source, Initial, Inst, Number, OperandKind, Statement, Variable};
 use crate::ir::{
-    Func, FuncKind, Function, Global, GlobalData, Item, Module, Op, Operand, ParamType, Reg, Space, Span, Type,
+    Control, Func, FuncKind, Function, Global, GlobalData, Item, Module, Op, Operand, ParamType, Reg, Space, Span, Type,
 };
 use crate::text::{Diagnostic, Diagnostics, MAX_ARRAY_BYTES, MAX_PARAMS, MAX_SHARED_BYTES};
 use alloc::boxed::Box;
@@ -110,10 +110,10 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
     }
     for function in module.funcs.values_mut() {
         for inst in function.insts.values_mut() {
-            if let Some(callee) = &mut inst.callee
-                && let Some(id) = ids[callee.func.as_u32() as usize]
+            if let Control::Call(call) = &mut inst.control
+                && let Some(id) = ids[call.callee.func.as_u32() as usize]
             {
-                callee.func = id;
+                call.callee.func = id;
             }
         }
     }
@@ -295,7 +295,7 @@ fn drop_callers(lowered: &mut [(&&Source<'_>, Option<Function>)], problems: &mut
     for (index, (_, function)) in lowered.iter().enumerate() {
         let Some(caller) = function else { continue };
         for inst in caller.block_order().flat_map(|block| caller.block_insts(block)) {
-            if let Some(callee) = caller.insts[inst].callee {
+            if let Some(callee) = caller.insts[inst].callee() {
                 call_sites[callee.func.as_u32() as usize].push((index, caller.inst_spans[inst]));
             }
         }
@@ -320,7 +320,7 @@ fn mark_textures(module: &mut Module) {
     let mut work = Vec::new();
     for (id, func) in module.funcs.iter() {
         for inst in func.insts.values() {
-            match (inst.opcode.op, inst.callee) {
+            match (inst.opcode.op, inst.callee()) {
                 (Op::Tex2d, _) => work.extend(inst.args.first().and_then(Operand::as_reg).map(|reg| (id, reg))),
                 (Op::Mov, _) => {
                     if let (Some(dst), Some(source)) = (inst.dst(), inst.args.first().and_then(Operand::as_reg)) {

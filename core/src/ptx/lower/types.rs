@@ -89,7 +89,7 @@ fn for_each_typed_use(func: &Function, inst: &InstData, callees: &[FuncType], mu
     for (index, arg) in inst.args.iter().enumerate() {
         let ty = match (inst.opcode.op, signature.arg(index)) {
             (Op::Call | Op::CallTo, _) => {
-                let callee = inst.callee.and_then(|callee| callees.get(callee.func.as_u32() as usize));
+                let callee = inst.callee().and_then(|callee| callees.get(callee.func.as_u32() as usize));
                 match callee.and_then(|callee| callee.params.get(index)) {
                     Some(ParamType::Scalar(ty)) => *ty,
                     _ => Type::B64,

@@ -42,7 +42,7 @@ fn reachable_functions(module: &Module, kernel: Func) -> Vec<Func> {
         next += 1;
         let body = &module.funcs[func];
         for inst in body.block_order().flat_map(|block| body.block_insts(block)) {
-            if let Some(callee) = body.insts[inst].callee
+            if let Some(callee) = body.insts[inst].callee()
                 && !funcs.contains(&callee.func)
                 && module.funcs.is_valid(callee.func)
             {

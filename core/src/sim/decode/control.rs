@@ -14,7 +14,7 @@ impl Decoder<'_, '_> {
     }
 
     fn targets(&self, data: &InstData) -> Result<Vec<u32>, Refusal> {
-        data.targets.iter().map(|&block| self.target(block)).collect()
+        data.targets().iter().map(|&block| self.target(block)).collect()
     }
 
     pub(super) fn control(&mut self, data: &InstData, decoded: &mut DecodedInst) -> Result<(), Refusal> {
@@ -50,7 +50,7 @@ impl Decoder<'_, '_> {
                 let value = data.args.first().map(|operand| self.value(operand, ty)).transpose()?;
                 decoded.kind = Kind::Ret;
                 decoded.side = self.builder.program.rets.len() as u32;
-                self.builder.program.rets.push(RetSite { value, exit: data.exit });
+                self.builder.program.rets.push(RetSite { value, exit: data.exit() });
             }
             Op::Exit => decoded.kind = Kind::Exit,
             _ => self.call(data, targets, decoded)?,
@@ -59,7 +59,7 @@ impl Decoder<'_, '_> {
     }
 
     fn call(&mut self, data: &InstData, targets: Vec<u32>, decoded: &mut DecodedInst) -> Result<(), Refusal> {
-        let callee = data.callee.ok_or("the callee is missing")?;
+        let callee = data.callee().ok_or("the callee is missing")?;
         let index =
             self.builder.funcs.iter().position(|&func| func == callee.func).ok_or("the callee is not declared")?;
         let body = &self.builder.module.funcs[callee.func];

@@ -7,7 +7,8 @@ use alloc::vec::Vec;
 use smallvec::SmallVec;
 
 use crate::ir::{
-    ArgKind, Callee, Func, Guard, InstData, Op, Opcode, Operand, ParamType, Reg, Signature, Span, SpellingError, Type,
+    ArgKind, Block, Callee, Control, Few, Func, Guard, InstData, Op, Opcode, Operand, ParamType, Reg, Signature, Span,
+    SpellingError, Type,
 };
 use crate::text::diagnostic::{Diagnostic, quoted};
 use crate::text::lexer::TokenKind;
@@ -20,7 +21,7 @@ use super::{Parser, Reported, Result};
 
 /// The destinations of an instruction and where they stand.
 struct Destinations {
-    regs: SmallVec<[Reg; 2]>,
+    regs: Few<Reg>,
     span: Span,
 }
 
@@ -91,7 +92,7 @@ impl<'a> Parser<'a> {
     /// `r =` or `{a, b} =`
     fn destinations(&mut self, body: &Body<'a>) -> Result<Destinations> {
         let first = self.at;
-        let mut regs = SmallVec::new();
+        let mut regs = Few::new();
         if self.is_name(0) && self.is_punct(1, b'=') {
             regs.push(self.destination(body)?);
         } else if self.eat_punct(b'{') {
@@ -232,9 +233,7 @@ impl<'a> Parser<'a> {
         let (mut opcode, _) = self.opcode()?;
         if self.is_name(0) && self.is_statement_end(1) {
             let target = self.expect_block(body)?;
-            let mut data = InstData::new(opcode, [], []);
-            data.targets.push(target);
-            return Ok(data);
+            return Ok(InstData::new(opcode, [], []).to([target]));
         }
         opcode.op = Op::BrIf;
         let first = self.at;
@@ -253,8 +252,7 @@ impl<'a> Parser<'a> {
         let mut data = InstData::new(opcode, [], [condition]);
         for what in ["`,` and the block where the predicate holds", "`,` and the block where it does not"] {
             self.expect_punct(b',', what)?;
-            let target = self.expect_block(body)?;
-            data.targets.push(target);
+            data = data.to([self.expect_block(body)?]);
         }
         Ok(data)
     }
@@ -271,18 +269,17 @@ impl<'a> Parser<'a> {
         let mut data = InstData::new(opcode, [], []);
         data.args = self.operands(body, opcode, &signature, core::iter::once(selector).collect(), word)?;
         self.expect_punct(b',', "`,` and the block for 0")?;
-        self.targets(body, &mut data)?;
-        Ok(data)
+        Ok(data.to(self.targets(body)?))
     }
 
-    fn targets(&mut self, body: &Body<'a>, data: &mut InstData) -> Result<()> {
+    fn targets(&mut self, body: &Body<'a>) -> Result<Few<Block>> {
+        let mut targets = Few::new();
         loop {
-            let target = self.expect_block(body)?;
-            data.targets.push(target);
+            targets.push(self.expect_block(body)?);
             if !self.eat_punct(b',') {
-                return Ok(());
+                return Ok(targets);
             }
-            if data.targets.len() >= MAX_TARGETS {
+            if targets.len() >= MAX_TARGETS {
                 let span = self.peek().span;
                 return Err(self.error("too-many", span, format!("a terminator has at most {MAX_TARGETS} targets")));
             }
@@ -295,7 +292,7 @@ impl<'a> Parser<'a> {
         let mut data = InstData::new(Opcode::untyped(Op::Ret), [], []);
         if let Some(exit) = self.text(token).strip_prefix("ret.") {
             match exit.parse() {
-                Ok(exit) if exit < MAX_EXITS => data.exit = exit,
+                Ok(exit) if exit < MAX_EXITS => data.control = Control::Exit(exit),
                 _ => {
                     let message = format!("expected the number of an exit, below {MAX_EXITS}, found {}", quoted(exit));
                     return Err(self.error("bad-number", token.span, message));
@@ -349,10 +346,10 @@ impl<'a> Parser<'a> {
         }
         let mut data = InstData::new(opcode, [], []);
         data.args = args;
-        data.callee = Some(Callee { func, entry });
+        data = data.calling(Callee { func, entry });
         if self.eat_name("to") {
             data.opcode.op = Op::CallTo;
-            self.targets(body, &mut data)?;
+            data = data.to(self.targets(body)?);
         }
         Ok(data)
     }

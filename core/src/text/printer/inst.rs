@@ -31,8 +31,8 @@ impl Printer<'_> {
             }
         }
         let _ = write!(self.out, "{}", data.opcode);
-        if data.opcode.op == Op::Ret && data.exit > 0 {
-            let _ = write!(self.out, ".{}", data.exit);
+        if data.opcode.op == Op::Ret && data.exit() > 0 {
+            let _ = write!(self.out, ".{}", data.exit());
         }
         if data.opcode.op.is_call() {
             self.call(func, data);
@@ -43,7 +43,7 @@ impl Printer<'_> {
                 self.operand(func, data, arg, signature_type(&signature, index, data.opcode.ty));
             }
         }
-        for (index, &target) in data.targets.iter().enumerate() {
+        for (index, &target) in data.targets().iter().enumerate() {
             self.out.push_str(match (index, data.opcode.op) {
                 (0, Op::CallTo) => " to ",
                 (0, Op::Br) => " ",
@@ -56,8 +56,8 @@ impl Printer<'_> {
     fn call(&mut self, func: &Function, data: &InstData) {
         self.out.push(' ');
         let module = self.module;
-        let callee = data.callee.and_then(|callee| module.funcs.get(callee.func));
-        if let Some(callee) = data.callee {
+        let callee = data.callee().and_then(|callee| module.funcs.get(callee.func));
+        if let Some(callee) = data.callee() {
             name_or_id(&mut self.out, module.funcs.get(callee.func).map(|func| func.name.as_str()), callee.func);
             if callee.entry > 0 {
                 let entry = module.funcs.get(callee.func).and_then(|func| {

@@ -109,9 +109,9 @@ fn run(
                     continue;
                 }
                 if data.is_terminator() {
-                    let Some(last) = data.targets.len().checked_sub(1) else { continue };
+                    let Some(last) = data.targets().len().checked_sub(1) else { continue };
                     let choice = data.uses().first().map_or(0, |reg| before[reg.index()] as usize >> 3);
-                    let target = data.targets[if last == 0 { 0 } else { choice % (last + 1) }];
+                    let target = data.targets()[if last == 0 { 0 } else { choice % (last + 1) }];
                     match sides.iter_mut().find(|side| side.0 == target) {
                         Some(side) => side.1.push(lane),
                         None => sides.push((target, vec![lane])),
@@ -173,7 +173,7 @@ proptest! {
                 if differs && !analysed.divergence.is_divergent_use(&analysed.values, inst, index) {
                     failure.get_or_insert((block, inst, *reg));
                 }
-                if differs && data.is_terminator() && data.targets.iter().any(|&to| to != data.targets[0]) {
+                if differs && data.is_terminator() && data.targets().iter().any(|&to| to != data.targets()[0]) {
                     assert!(analysed.divergence.is_divergent_branch(block));
                 }
             }
@@ -212,7 +212,7 @@ fn shape(lists: &[&[usize]], choice: Reg) -> Function {
             1 => InstData::new(Opcode::untyped(Op::Br), [], []),
             _ => InstData::new(Opcode::untyped(Op::BrIf), [], [Operand::Reg(choice)]),
         };
-        data.targets.extend(list.iter().map(|&target| Block::new(target)));
+        data = data.to(list.iter().map(|&target| Block::new(target)));
         func.build_inst(Block::new(block), data);
     }
     func

@@ -73,7 +73,7 @@ impl Input<'_> {
                     || data.opcode.op == Op::In && known.draws_are_apart;
                 if differs {
                     known.values.extend(values.defined(inst));
-                    if data.is_terminator() && data.targets.iter().any(|&to| to != data.targets[0]) {
+                    if data.is_terminator() && data.targets().iter().any(|&to| to != data.targets()[0]) {
                         known.branches.insert(block);
                     }
                 }

@@ -51,14 +51,13 @@ impl Program {
             }
             let targets = self.graph.successors[index].iter().map(|&target| Block::new(target));
             let choice = Operand::Reg(Reg::new(self.choices[index]));
-            let mut terminator = match self.graph.successors[index].len() {
+            let terminator = match self.graph.successors[index].len() {
                 0 => InstData::new(Opcode::untyped(Op::Ret), [], []),
                 1 => InstData::new(Opcode::untyped(Op::Br), [], []),
                 2 => InstData::new(Opcode::untyped(Op::BrIf), [], [choice]),
                 _ => InstData::new(Opcode::untyped(Op::Switch), [], [choice]),
             };
-            terminator.targets.extend(targets);
-            func.build_inst(block, terminator);
+            func.build_inst(block, terminator.to(targets));
         }
         func
     }

@@ -1,0 +1,76 @@
+//! Passes one after the other over the functions of a module.
+//!
+//! ```text
+//! copy-prop    computes graph and dominators
+//! const-fold   finds them as they are: no edge has changed
+//! dce          finds the graph
+//! ```
+//!
+//! What one pass has computed of a function, and what its edits have left true, the next pass starts with. The runner
+//! holds the module for as long as it holds such knowledge, so nothing else can change a function meanwhile.
+
+use core::mem;
+use cranelift_entity::SecondaryMap;
+
+use super::{PassEntry, PassError, Recorder, Settings};
+use crate::edit::Silent;
+use crate::ir::{Func, FuncKind, Function, Module};
+use crate::view::{Analyses, Listener, View};
+
+/// A module and what is known of its functions.
+pub struct Runner<'m> {
+    module: &'m mut Module,
+    known: SecondaryMap<Func, Analyses>,
+}
+
+impl<'m> Runner<'m> {
+    /// Knows nothing yet.
+    pub fn new(module: &'m mut Module) -> Runner<'m> {
+        Runner { module, known: SecondaryMap::new() }
+    }
+
+    /// The module as it is now.
+    pub fn module(&self) -> &Module {
+        self.module
+    }
+
+    /// Runs one pass over one function. Gives the number of rewrites made, and whether it came to its end.
+    pub fn run<S: Recorder>(
+        &mut self,
+        func: Func,
+        pass: &PassEntry,
+        settings: &Settings,
+        sink: &mut S,
+    ) -> (u64, Result<(), PassError>) {
+        self.with_view(func, sink, |view| {
+            let outcome = S::entry(pass)(view, settings);
+            (view.rewrites(), outcome)
+        })
+    }
+
+    /// Computes the graph of a function and its dominators, so that the time of a pass afterwards is its own.
+    pub fn know_graph(&mut self, func: Func) {
+        self.with_view(func, &mut Silent, |view| drop((view.cfg(), view.dominators())));
+    }
+
+    fn with_view<S: Listener, T>(&mut self, func: Func, sink: &mut S, work: impl FnOnce(&mut View<'_, S>) -> T) -> T {
+        // The function leaves the module while it is changed, so that the pass can read the rest of the program.
+        let mut body = mem::replace(&mut self.module.funcs[func], Function::new("", FuncKind::Func));
+        let mut view = View::new(self.module, &mut body, sink, mem::take(&mut self.known[func]));
+        let result = work(&mut view);
+        self.known[func] = view.close();
+        self.module.funcs[func] = body;
+        result
+    }
+}
+
+/// Runs one pass over one function of a module of which nothing is known; see [`Runner::run`].
+pub fn run_pass<S: Recorder>(
+    module: &mut Module,
+    func: Func,
+    pass: &PassEntry,
+    settings: &Settings,
+    sink: &mut S,
+) -> (u64, Result<(), PassError>) {
+    Runner::new(module).run(func, pass, settings, sink)
+}
