@@ -5,8 +5,9 @@
 //! the first one after a change of the graph compute them. What that costs is measured apart, as `graph`: a pass that
 //! stands alone takes the sum of both.
 
+use std::time::Duration;
+
 use warpscope_core::edit::Silent;
-use warpscope_core::graph::{Cfg, Dominators};
 use warpscope_core::journal::Journal;
 use warpscope_core::pass::{KnobValues, PASSES, PassEntry, Recorder, Runner, Settings};
 use warpscope_core::{text, verify};
@@ -15,14 +16,14 @@ use crate::inputs::{Input, PROGRAMS, SIZES};
 use crate::report::{self, Asked};
 
 /// What is measured besides the passes.
-const OTHER_WORK: [&str; 4] = ["parse", "verify", "print", "graph"];
+const TEXT: [&str; 3] = ["parse", "verify", "print"];
 
 /// Nanoseconds an instruction that are asked of passes.
 const ASKED_OF_PASSES: &[(&str, f64)] = &[("copy-prop", 60.0), ("dce", 150.0)];
 
 /// Measures all of them that the command line asks for.
 pub fn measure() {
-    for work in OTHER_WORK {
+    for work in TEXT {
         for_each_input(work, |name, input| {
             let count = input.instructions();
             let time = |work: &mut dyn FnMut()| {
@@ -31,11 +32,13 @@ pub fn measure() {
             match work {
                 "parse" => time(&mut || drop(text::parse(&input.source))),
                 "verify" => time(&mut || drop(verify::verify(&input.module))),
-                "print" => time(&mut || drop(text::print(&input.module))),
-                _ => time(&mut || drop(Dominators::compute(&Cfg::compute(&input.module.funcs[input.func])))),
+                _ => time(&mut || drop(text::print(&input.module))),
             }
         });
     }
+    for_each_input("graph", |name, input| {
+        on_copies(name, input, None, |runner| report::timed(|| runner.know_graph(input.func)));
+    });
     for pass in PASSES {
         for_each_input(pass.info.name, |name, input| run(pass, name, input, || Silent));
         for_each_input(&format!("{} recorded", pass.info.name), |name, input| {
@@ -63,7 +66,20 @@ fn run<S: Recorder>(pass: &PassEntry, name: &str, input: &Input, listener: impl 
     let asked = ASKED_OF_PASSES.iter().find(|(pass_name, _)| name.starts_with(&format!("{pass_name}, ")));
     let asked = asked.map(|&(_, nanoseconds)| Asked::AtMost(nanoseconds));
     let settings = Settings { knobs: KnobValues::defaults(pass.info.knobs), fast_math: true };
-    // A pass changes what it is given, so each call gets a fresh copy, and the copying is not counted.
+    on_copies(name, input, asked, |runner| {
+        runner.know_graph(input.func);
+        let mut listener = listener();
+        report::timed(|| (runner.run(input.func, pass, &settings, &mut listener), listener))
+    });
+}
+
+/// Measures what is done to a program. A pass changes what it is given, so each call gets a fresh copy.
+fn on_copies<T>(
+    name: &str,
+    input: &Input,
+    asked: Option<Asked>,
+    mut work: impl FnMut(&mut Runner<'_>) -> (Duration, T),
+) {
     report::time_on_copies(
         name,
         Some(input.size),
@@ -71,11 +87,6 @@ fn run<S: Recorder>(pass: &PassEntry, name: &str, input: &Input, listener: impl 
         input.instructions(),
         asked,
         &input.module,
-        |module| {
-            let mut listener = listener();
-            let mut runner = Runner::new(module);
-            runner.know_graph(input.func);
-            report::timed(|| (runner.run(input.func, pass, &settings, &mut listener), listener))
-        },
+        |module| work(&mut Runner::new(module)),
     );
 }

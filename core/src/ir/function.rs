@@ -9,6 +9,7 @@ use cranelift_entity::{PrimaryMap, SecondaryMap};
 
 use super::comments::{CommentAnchor, Comments};
 use super::entities::{Array, Block, Input, Inst, Reg};
+use super::few::Few;
 use super::inst::InstData;
 use super::layout::{Insts, Layout};
 use super::names::NameSpace;
@@ -192,6 +193,9 @@ pub struct Function {
     definition_counts: SecondaryMap<Reg, u32>,
     /// How many of them are [generic accesses](InstData::is_generic_access).
     generic_accesses: u32,
+    /// The targets of each block's terminator once more, side by side: terminators stand far from each other in memory,
+    /// and whoever computes the graph wants nothing else.
+    successors: SecondaryMap<Block, Few<Block>>,
 }
 
 impl Function {
@@ -218,6 +222,7 @@ impl Function {
             block_names: NameSpace::default(),
             definition_counts: SecondaryMap::new(),
             generic_accesses: 0,
+            successors: SecondaryMap::new(),
         }
     }
 
@@ -240,10 +245,7 @@ impl Function {
 
     /// Where control may go from the end of a block, in the terminator's order, repetitions kept.
     pub fn successors(&self, block: Block) -> &[Block] {
-        match self.terminator(block) {
-            Some(inst) => self.insts[inst].targets(),
-            None => &[],
-        }
+        &self.successors[block]
     }
 
     /// The block that control enters first: the first of the text, or the first of `entries`.
@@ -327,12 +329,19 @@ impl Function {
     pub fn insert_inst(&mut self, inst: Inst, block: Block, before: Option<Inst>) {
         self.layout.insert_inst(inst, block, before);
         self.count_in(inst);
+        if before.is_none() {
+            self.note_successors(block);
+        }
     }
 
     /// Takes an instruction out of its block.
     pub(crate) fn remove_inst(&mut self, inst: Inst) {
+        let block = self.inst_block(inst).filter(|&block| self.layout.last_inst(block) == Some(inst));
         self.layout.remove_inst(inst);
         self.count_out(inst);
+        if let Some(block) = block {
+            self.note_successors(block);
+        }
     }
 
     /// Changes an instruction that stands in a block.
@@ -340,7 +349,18 @@ impl Function {
         self.count_out(inst);
         let outcome = change(&mut self.insts[inst]);
         self.count_in(inst);
+        if let Some(block) = self.inst_block(inst).filter(|&block| self.layout.last_inst(block) == Some(inst)) {
+            self.note_successors(block);
+        }
         outcome
+    }
+
+    /// The last instruction of a block has come, gone or changed.
+    fn note_successors(&mut self, block: Block) {
+        let targets = self.terminator(block).map_or(&[][..], |inst| self.insts[inst].targets());
+        if *self.successors[block] != *targets {
+            self.successors[block] = targets.iter().copied().collect();
+        }
     }
 
     fn count_in(&mut self, inst: Inst) {
