@@ -12,6 +12,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 use core::hash::{Hash, Hasher};
+use core::hint::select_unpredictable;
 use core::ops::{Deref, DerefMut};
 use cranelift_entity::EntityRef;
 
@@ -50,6 +51,16 @@ impl<T: EntityRef> Few<T> {
                 self.0 = Items::Elsewhere(Box::new(longer));
             }
             Items::Elsewhere(items) => items.push(item),
+        }
+    }
+
+    /// The only item, or `other` where there is none. None where there are several. Which of the two it is does not
+    /// decide a branch: that would be as good as random where lists of both kinds mix.
+    #[inline]
+    pub fn only_or(&self, other: T) -> Option<T> {
+        match &self.0 {
+            Items::Here(len @ (0 | 1), items) => Some(select_unpredictable(*len == 1, items[0], other)),
+            _ => None,
         }
     }
 

@@ -191,29 +191,37 @@ impl CopyReads {
 
     /// There are none.
     #[inline]
-    pub fn is_empty(self) -> bool {
+    fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The operands, in order, of an instruction with `count` of them. Of those beyond the first few, all or none.
+    /// Is the guard one?
     #[inline]
-    pub fn operands(self, count: usize) -> impl Iterator<Item = usize> {
+    pub fn guard(self) -> bool {
+        self.0 & 1 << CopyReads::GUARD != 0
+    }
+
+    /// Calls `visit` with the operands, in order, of an instruction with `count` of them. Of those beyond the first few,
+    /// with all or none.
+    #[inline]
+    pub fn for_each_operand(self, count: usize, mut visit: impl FnMut(usize)) {
         let mut left = self.0 & CopyReads::ALL_PLACES;
-        let first = core::iter::from_fn(move || {
-            let place = left.trailing_zeros() as usize;
-            left &= left.wrapping_sub(1);
-            (place < CopyReads::PLACES).then_some(place)
-        });
-        let beyond = if self.0 & 1 << CopyReads::MORE != 0 { CopyReads::PLACES..count } else { 0..0 };
-        first.chain(beyond)
+        while left != 0 {
+            visit(left.trailing_zeros() as usize);
+            left &= left - 1;
+        }
+        if self.0 & 1 << CopyReads::MORE != 0 {
+            (CopyReads::PLACES..count).for_each(visit);
+        }
     }
 }
 
-/// Walks over a function. `visit` may look up what an instruction reads, and change or remove that instruction; it gives
-/// whether the instruction is still there.
-pub fn walk_with_copies<S: Listener>(
+/// Walks over a function. `look` may look up what an instruction reads. Where it finds something, `visit` hears of it; it
+/// may change or remove that instruction, and gives whether the instruction is still there.
+pub fn walk_with_copies<S: Listener, F>(
     view: &mut View<'_, S>,
-    mut visit: impl FnMut(&mut View<'_, S>, &AvailableCopies, Block, Inst) -> bool,
+    look: impl Fn(&AvailableCopies, &InstData) -> Option<F>,
+    mut visit: impl FnMut(&mut View<'_, S>, &AvailableCopies, (Block, Inst), F) -> bool,
 ) {
     let (cfg, dominators) = (view.cfg(), view.dominators());
     let mut copies = AvailableCopies::new(view.func(), cfg, dominators.clone());
@@ -222,15 +230,19 @@ pub fn walk_with_copies<S: Listener>(
         let mut next = view.func().layout.first_inst(block);
         while let Some(inst) = next {
             next = view.func().layout.next_inst(inst);
-            let stays = visit(view, &copies, block, inst);
-            debug_assert_eq!(stays, view.func().inst_block(inst).is_some());
-            // What went away writes nothing.
-            if stays {
-                let data = &view.func().insts[inst];
-                copies.define(data);
-                if next.is_none() {
-                    copies.ask(data);
+            let mut data = &view.func().insts[inst];
+            if let Some(found) = look(&copies, data) {
+                let stays = visit(view, &copies, (block, inst), found);
+                debug_assert_eq!(stays, view.func().inst_block(inst).is_some());
+                // What went away writes nothing.
+                if !stays {
+                    continue;
                 }
+                data = &view.func().insts[inst];
+            }
+            copies.define(data);
+            if next.is_none() {
+                copies.ask(data);
             }
         }
     }
@@ -261,7 +273,8 @@ impl AvailableCopies {
         let written = |reg| if func.definition_count(reg) == 1 { Written::NOT_YET } else { Written::NEVER };
         let mut regs = Vec::with_capacity(func.regs.len() + 1);
         regs.extend(func.regs.keys().map(|reg| RegState { written: written(reg), known: Known::NOTHING }));
-        regs.push(RegState::default());
+        // What nobody writes leaves nothing to take back.
+        regs.push(RegState { written: Written::NOT_YET, known: Known::NOTHING });
         for reg in func.params.iter().filter_map(|param| param.reg) {
             let is_constant = func.definition_count(reg) == 0;
             regs[reg.index()].written = if is_constant { Written::ON_ENTRY } else { Written::version(1) };
@@ -340,9 +353,15 @@ impl AvailableCopies {
         self.regs[reg.index()].known.is_copy()
     }
 
-    /// Where an instruction reads registers for which [`AvailableCopies::lookup`] may find something.
+    /// Where an instruction reads registers for which [`AvailableCopies::lookup`] may find something. Most instructions
+    /// read none.
     #[inline]
-    pub fn reads_of_copies(&self, data: &InstData) -> CopyReads {
+    pub fn reads_if_any(&self, data: &InstData) -> Option<CopyReads> {
+        Some(self.reads_of_copies(data)).filter(|reads| !reads.is_empty())
+    }
+
+    #[inline]
+    fn reads_of_copies(&self, data: &InstData) -> CopyReads {
         // How many operands there are, and which of them are registers, is as good as random, so a guess would cost more
         // than to look at the last operand again, and at the last entry of the table, which is no register's.
         let nobody = self.regs.len() - 1;
@@ -453,12 +472,12 @@ impl AvailableCopies {
     /// Tells what an instruction writes, after its reads have been looked up.
     #[inline]
     fn define(&mut self, data: &InstData) {
-        if data.guard.is_none() && !matches!(data.opcode.op, Op::Mov | Op::Selp) {
-            for &dst in &data.dsts {
-                self.write(dst, Known::NOTHING);
-            }
-        } else {
-            self.define_copy(data);
+        // One branch on everything, and none on whether there is a destination: each is as good as random.
+        let may_copy = data.guard.is_some() | (data.opcode.op == Op::Mov) | (data.opcode.op == Op::Selp);
+        let nobody = Reg::new(self.regs.len() - 1);
+        match data.dsts.only_or(nobody) {
+            Some(dst) if !may_copy => self.write(dst, Known::NOTHING),
+            _ => self.define_others(data, may_copy),
         }
     }
 
@@ -479,10 +498,12 @@ impl AvailableCopies {
         self.undo.push((dst, before));
     }
 
-    /// The same for what may make copies. Apart from [`AvailableCopies::define`], which most instructions leave quickly.
+    /// The same for what may make copies, and for what writes several registers. Apart from
+    /// [`AvailableCopies::define`], which most instructions leave quickly.
     #[inline(never)]
-    fn define_copy(&mut self, data: &InstData) {
-        let known = match self.copy_made_by(data) {
+    fn define_others(&mut self, data: &InstData, may_copy: bool) {
+        let copy = if may_copy { self.copy_made_by(data) } else { Copy::Unknown };
+        let known = match copy {
             Copy::Unknown => Known::NOTHING,
             copy => self.know(Knowledge { copy, copied_in: self.extended_block, told: 0 }),
         };

@@ -43,8 +43,8 @@ impl Pass for CopyProp {
     };
 
     fn run<S: Listener>(view: &mut View<'_, S>, _: &Settings) -> Result<(), PassError> {
-        walk_with_copies(view, |view, copies, block, inst| {
-            visit(view, copies, block, inst);
+        walk_with_copies(view, AvailableCopies::reads_if_any, |view, copies, (block, inst), reads| {
+            propagate_into(view, copies, block, inst, reads);
             true
         });
         Ok(())
@@ -52,16 +52,13 @@ impl Pass for CopyProp {
 }
 
 /// Replaces what one instruction reads.
-#[inline]
 pub(super) fn visit<S: Listener>(view: &mut View<'_, S>, copies: &AvailableCopies, block: Block, inst: Inst) {
-    // Most instructions read no copy at all.
-    let reads = copies.reads_of_copies(&view.func().insts[inst]);
-    if !reads.is_empty() {
+    if let Some(reads) = copies.reads_if_any(&view.func().insts[inst]) {
         propagate_into(view, copies, block, inst, reads);
     }
 }
 
-/// Replaces what one instruction reads, which may be a copy. Apart from [`visit`], which most instructions leave quickly.
+/// Replaces what one instruction reads, which may be a copy. Most instructions read none and do not come here.
 #[inline(never)]
 fn propagate_into<S: Listener>(
     view: &mut View<'_, S>,
@@ -194,39 +191,43 @@ impl<H: Hearer> Replacer<'_, H> {
     fn replace(mut self, data: &mut InstData, reads: CopyReads) -> bool {
         let mut any = false;
         self.guard = data.guard;
-        for index in reads.operands(data.args.len()) {
-            match &mut data.args[index] {
-                Operand::Reg(reg) => {
-                    let copy = *reg;
-                    let Some(source) = self.source(copy) else { continue };
-                    // What has the copy's type fits wherever the copy stands; what may stand there is mostly not asked.
-                    if let Source::Reg(from) = source
-                        && self.regs[from].ty == self.regs[copy].ty
-                    {
-                        *reg = from;
-                        self.hearer.replaced(copy, source);
-                        any = true;
-                    } else if let Some(operand) = self.fitting(copy, source, data.arg_kind(index)) {
-                        data.args[index] = operand;
-                        any = true;
-                    }
-                }
-                Operand::NotReg(reg) => any |= self.replace_register(reg, |_, _| true),
-                Operand::Address(address) => any |= self.replace_in_address(address),
-                Operand::List(_) => {
-                    let Some(ArgKind::Elements(ty, _)) = data.signature().arg(index) else { continue };
-                    if let Operand::List(elements) = &mut data.args[index] {
-                        any |= self.replace_in_list(elements, ty);
-                    }
-                }
-                _ => {}
-            }
-        }
-        if let Some(guard) = &mut data.guard {
+        reads.for_each_operand(data.args.len(), |index| any |= self.replace_operand(data, index));
+        if reads.guard()
+            && let Some(guard) = &mut data.guard
+        {
             self.guard = None;
             any |= self.replace_register(&mut guard.reg, |_, _| true);
         }
         any
+    }
+
+    #[inline]
+    fn replace_operand(&mut self, data: &mut InstData, index: usize) -> bool {
+        match &mut data.args[index] {
+            Operand::Reg(reg) => {
+                let copy = *reg;
+                let Some(source) = self.source(copy) else { return false };
+                // What has the copy's type fits wherever the copy stands; what may stand there is mostly not asked.
+                if let Source::Reg(from) = source
+                    && self.regs[from].ty == self.regs[copy].ty
+                {
+                    *reg = from;
+                    self.hearer.replaced(copy, source);
+                    return true;
+                }
+                let Some(operand) = self.fitting(copy, source, data.arg_kind(index)) else { return false };
+                data.args[index] = operand;
+                true
+            }
+            Operand::NotReg(reg) => self.replace_register(reg, |_, _| true),
+            Operand::Address(address) => self.replace_in_address(address),
+            Operand::List(_) => {
+                let Some(ArgKind::Elements(ty, _)) = data.signature().arg(index) else { return false };
+                let Operand::List(elements) = &mut data.args[index] else { return false };
+                self.replace_in_list(elements, ty)
+            }
+            _ => false,
+        }
     }
 
     fn replace_in_list(&mut self, elements: &mut [Operand], ty: Type) -> bool {

@@ -70,10 +70,14 @@ impl Pass for GeneralOptimize {
 /// them takes one round, however long it is.
 fn propagate_and_fold<S: Listener>(view: &mut View<'_, S>, settings: &Settings) {
     let mut folding = Folding::new(settings);
-    walk_with_copies(view, |view, copies, block, inst| {
-        copy_prop::visit(view, copies, block, inst);
-        folding.visit(view, copies, block, inst)
-    });
+    walk_with_copies(
+        view,
+        |_, _| Some(()),
+        |view, copies, (block, inst), ()| {
+            copy_prop::visit(view, copies, block, inst);
+            folding.visit(view, copies, block, inst)
+        },
+    );
     folding.finish_walk(view);
 }
 

@@ -75,17 +75,15 @@ struct Constant {
 /// Branches whose outcome is known become plain ones, all after the walk: what it knows must not change under it.
 fn make_constant_branches_plain<S: Listener>(view: &mut View<'_, S>, doubt: &mut Doubt) {
     let mut found = Vec::new();
-    walk_with_copies(view, |view, copies, block, inst| {
-        if let Some((target, why)) = outcome(&view.func().insts[inst], copies) {
-            found.push(Constant { block, inst, target, why });
-        }
+    walk_with_copies(view, outcome, |_, _, (block, inst), (target, why)| {
+        found.push(Constant { block, inst, target, why });
         true
     });
     take_edges_away(view, &found, doubt, make_branches_plain);
 }
 
 /// Where a branch always goes, if that is known, and why.
-fn outcome(data: &InstData, copies: &AvailableCopies) -> Option<(Block, &'static str)> {
+fn outcome(copies: &AvailableCopies, data: &InstData) -> Option<(Block, &'static str)> {
     let known = match (data.opcode.op, data.args.first()) {
         (Op::BrIf, Some(Operand::Reg(reg))) => copies.predicate(*reg).map(usize::from).map(|taken| 1 - taken),
         (Op::BrIf, Some(Operand::NotReg(reg))) => copies.predicate(*reg).map(usize::from),

@@ -58,11 +58,15 @@ impl Pass for ConstFold {
 /// One walk over the dominator tree. Gives whether an instruction went away.
 fn walk<S: Listener>(view: &mut View<'_, S>, folding: &mut Folding<'_>) -> bool {
     let mut removed = false;
-    walk_with_copies(view, |view, copies, block, inst| {
-        let stays = folding.visit(view, copies, block, inst);
-        removed |= !stays;
-        stays
-    });
+    walk_with_copies(
+        view,
+        |_, _| Some(()),
+        |view, copies, (block, inst), ()| {
+            let stays = folding.visit(view, copies, block, inst);
+            removed |= !stays;
+            stays
+        },
+    );
     removed | folding.finish_walk(view)
 }
 
