@@ -274,6 +274,13 @@ impl Function {
         self.definition_counts[reg] as usize
     }
 
+    /// The same for all registers in order.
+    pub fn definition_counts(&self) -> impl Iterator<Item = usize> + '_ {
+        // The table ends with the last register that was ever written.
+        let known = self.definition_counts.values().map(|&count| count as usize);
+        known.chain(core::iter::repeat(0)).take(self.regs.len())
+    }
+
     /// How many of the instructions that stand in the text are [generic accesses](InstData::is_generic_access). Constant
     /// time.
     pub fn generic_access_count(&self) -> usize {

@@ -270,9 +270,9 @@ pub struct AvailableCopies {
 impl AvailableCopies {
     /// Before the first block.
     fn new(func: &Function, cfg: Rc<Cfg>, dominators: Rc<Dominators>) -> AvailableCopies {
-        let written = |reg| if func.definition_count(reg) == 1 { Written::NOT_YET } else { Written::NEVER };
+        let written = |count| if count == 1 { Written::NOT_YET } else { Written::NEVER };
         let mut regs = Vec::with_capacity(func.regs.len() + 1);
-        regs.extend(func.regs.keys().map(|reg| RegState { written: written(reg), known: Known::NOTHING }));
+        regs.extend(func.definition_counts().map(|count| RegState { written: written(count), known: Known::NOTHING }));
         // What nobody writes leaves nothing to take back.
         regs.push(RegState { written: Written::NOT_YET, known: Known::NOTHING });
         for reg in func.params.iter().filter_map(|param| param.reg) {
