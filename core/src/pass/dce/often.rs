@@ -37,14 +37,21 @@ const OFTEN: usize = 64;
 
 impl Often {
     pub fn new(definitions: &mut Definitions, cfg: &Cfg) -> Often {
-        let mut lists = Vec::new();
-        for (index, list) in definitions.lists.iter_mut().enumerate() {
-            if ((list.end - list.first) as usize) * OFTEN >= cfg.block_count() {
-                list.bit = Some(lists.len() as u32);
-                lists.push(index as u32);
-            }
+        // The most frequent ones first, so that those that share a word are about as frequent.
+        let mut by_count: Vec<(u32, u32)> =
+            definitions.lists.iter().zip(0..).map(|(list, index)| (list.end - list.first, index)).collect();
+        let often = |&(count, _): &(u32, u32)| count as usize * OFTEN >= cfg.block_count();
+        let words = by_count.iter().filter(|entry| often(entry)).count().div_ceil(u64::BITS as usize);
+        // What is left of the last word costs nothing.
+        let bits = (words * u64::BITS as usize).min(by_count.len());
+        if bits < by_count.len() && bits > 0 {
+            by_count.select_nth_unstable_by(bits, |a, b| b.cmp(a));
         }
-        let words = lists.len().div_ceil(u64::BITS as usize);
+        by_count.truncate(bits);
+        let lists: Vec<u32> = by_count.into_iter().map(|(_, index)| index).collect();
+        for (&list, bit) in lists.iter().zip(0..) {
+            definitions.lists[list as usize].bit = Some(bit);
+        }
         let mut blocks = vec![OftenWord::default(); words * cfg.block_count()];
         for (bit, &list) in lists.iter().enumerate() {
             for block in definitions.blocks_of(list) {
