@@ -230,11 +230,12 @@ impl Origins {
             origins.of_reg[reg] = origin;
             origins.cause[reg] = Some(Cause::Param(reg));
         }
-        // An instruction is looked at when an origin that it reads rises, and at first if it has one without that; each
-        // rises at most three times.
+        // The text is read once, and mostly that is all: each instruction is looked at again when an origin that it reads
+        // rises later, which each does at most three times.
         let mut accesses = Vec::with_capacity(func.generic_access_count());
-        let mut readings = Vec::with_capacity(func.insts.len());
-        let mut worklist = Vec::new();
+        let mut readings: Vec<(Reg, Inst)> = Vec::with_capacity(func.insts.len());
+        // How many readings stand before the place where each register's origin last rose.
+        let mut rose_after = vec![0; func.regs.len()];
         for block in func.block_order() {
             for inst in func.block_insts(block) {
                 let data = &func.insts[inst];
@@ -252,38 +253,48 @@ impl Origins {
                                 points |= matches!(arg, Operand::Symbol(_));
                             }
                         }
-                        if points {
-                            worklist.push(inst);
+                        if points && let Some(risen) = origins.raise(module, func, data) {
+                            rose_after[risen.index()] = readings.len();
                         }
                     }
-                    Passing::Unknown => {
-                        if let &[dst] = data.dsts.as_slice()
-                            && func.regs[dst].ty.bits() == 64
-                        {
-                            worklist.push(inst);
+                    Passing::Unknown if data.dsts.len() == 1 => {
+                        if let Some(risen) = origins.raise(module, func, data) {
+                            rose_after[risen.index()] = readings.len();
                         }
                     }
                     _ => {}
                 }
             }
         }
+        let too_early = |&(place, &(reg, _)): &(usize, &(Reg, Inst))| place < rose_after[reg.index()];
+        let mut worklist: Vec<Inst> =
+            readings.iter().enumerate().rev().filter(too_early).map(|(_, &(_, inst))| inst).collect();
+        if worklist.is_empty() {
+            return (origins, accesses);
+        }
         let readers = Readers::new(func, &readings);
-        worklist.reverse();
         while let Some(inst) = worklist.pop() {
-            let data = &func.insts[inst];
-            let dst = data.dsts[0];
-            if func.regs[dst].ty.bits() < 32 {
-                continue;
-            }
-            let (origin, cause) = origins.of_result(module, func, data);
-            let joined = origins.of_reg[dst].join(origin);
-            if joined != origins.of_reg[dst] {
-                origins.of_reg[dst] = joined;
-                origins.cause[dst] = origins.cause[dst].or(cause);
-                worklist.extend_from_slice(readers.of(dst));
+            if let Some(risen) = origins.raise(module, func, &func.insts[inst]) {
+                worklist.extend_from_slice(readers.of(risen));
             }
         }
         (origins, accesses)
+    }
+
+    /// Takes account of an instruction with one destination. Gives the destination if its origin rises.
+    fn raise(&mut self, module: &Module, func: &Function, data: &InstData) -> Option<Reg> {
+        let dst = data.dsts[0];
+        if func.regs[dst].ty.bits() < 32 {
+            return None;
+        }
+        let (origin, cause) = self.of_result(module, func, data);
+        let joined = self.of_reg[dst].join(origin);
+        if joined == self.of_reg[dst] {
+            return None;
+        }
+        self.of_reg[dst] = joined;
+        self.cause[dst] = self.cause[dst].or(cause);
+        Some(dst)
     }
 
     /// Where an instruction's result points, from what its operands are now.
