@@ -221,6 +221,16 @@ impl CopyReads {
 pub fn walk_with_copies<S: Listener, F>(
     view: &mut View<'_, S>,
     look: impl Fn(&AvailableCopies, &InstData) -> Option<F>,
+    visit: impl FnMut(&mut View<'_, S>, &AvailableCopies, (Block, Inst), F) -> bool,
+) {
+    walk_part_with_copies(view, |_| true, look, visit);
+}
+
+/// The same over some of the instructions. What the others write is taken for unwritten.
+pub fn walk_part_with_copies<S: Listener, F>(
+    view: &mut View<'_, S>,
+    takes_part: impl Fn(Inst) -> bool,
+    look: impl Fn(&AvailableCopies, &InstData) -> Option<F>,
     mut visit: impl FnMut(&mut View<'_, S>, &AvailableCopies, (Block, Inst), F) -> bool,
 ) {
     let (cfg, dominators) = (view.cfg(), view.dominators());
@@ -230,6 +240,9 @@ pub fn walk_with_copies<S: Listener, F>(
         let mut next = view.func().layout.first_inst(block);
         while let Some(inst) = next {
             next = view.func().layout.next_inst(inst);
+            if !takes_part(inst) {
+                continue;
+            }
             let mut data = &view.func().insts[inst];
             if let Some(found) = look(&copies, data) {
                 let stays = visit(view, &copies, (block, inst), found);

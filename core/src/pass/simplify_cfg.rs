@@ -29,7 +29,8 @@ use alloc::format;
 use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
 
-use super::available_copies::{AvailableCopies, Source, walk_with_copies};
+use super::available_copies::{AvailableCopies, Source, walk_part_with_copies};
+use super::branch_slice::BranchSlice;
 use super::last_assignment::{Doubt, assign_zeros, take_edges_away};
 use super::{Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Place, Remark};
@@ -51,9 +52,10 @@ impl Pass for SimplifyCfg {
 
     fn run<S: Listener>(view: &mut View<'_, S>, _: &Settings) -> Result<(), PassError> {
         let mut doubt = Doubt::default();
+        let slice = BranchSlice::of(view.func());
         loop {
             let before = view.rewrites();
-            make_constant_branches_plain(view, &mut doubt);
+            make_constant_branches_plain(view, &slice, &mut doubt);
             remove_unreachable_blocks(view);
             leave_out_empty_blocks(view);
             merge_straight_lines(view);
@@ -73,12 +75,17 @@ struct Constant {
 }
 
 /// Branches whose outcome is known become plain ones, all after the walk: what it knows must not change under it.
-fn make_constant_branches_plain<S: Listener>(view: &mut View<'_, S>, doubt: &mut Doubt) {
+fn make_constant_branches_plain<S: Listener>(view: &mut View<'_, S>, slice: &BranchSlice, doubt: &mut Doubt) {
     let mut found = Vec::new();
-    walk_with_copies(view, outcome, |_, _, (block, inst), (target, why)| {
-        found.push(Constant { block, inst, target, why });
-        true
-    });
+    walk_part_with_copies(
+        view,
+        |inst| slice.contains(inst),
+        outcome,
+        |_, _, (block, inst), (target, why)| {
+            found.push(Constant { block, inst, target, why });
+            true
+        },
+    );
     take_edges_away(view, &found, doubt, make_branches_plain);
 }
 
