@@ -34,6 +34,7 @@ use super::branch_slice::BranchSlice;
 use super::last_assignment::{Doubt, assign_zeros, take_edges_away};
 use super::{Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Place, Remark};
+use crate::graph::Cfg;
 use crate::ir::{Block, Inst, InstData, Op, Operand};
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
@@ -56,9 +57,13 @@ impl Pass for SimplifyCfg {
         loop {
             let before = view.rewrites();
             make_constant_branches_plain(view, &slice, &mut doubt);
-            remove_unreachable_blocks(view);
-            leave_out_empty_blocks(view);
-            merge_straight_lines(view);
+            // The graph is computed again only where the next rule could not tell from this one: unreachable blocks that
+            // went away are still in it.
+            let cfg = view.cfg();
+            remove_unreachable_blocks(view, &cfg);
+            let are_empty_blocks_left_out = leave_out_empty_blocks(view, &cfg);
+            let cfg = if are_empty_blocks_left_out { view.cfg() } else { cfg };
+            merge_straight_lines(view, &cfg);
             if view.rewrites() == before {
                 return Ok(());
             }
@@ -128,8 +133,7 @@ fn make_branches_plain<S: Listener>(view: &mut View<'_, S>, branches: &[Constant
 }
 
 /// Blocks that no entry reaches go away, one rewrite each.
-fn remove_unreachable_blocks<S: Listener>(view: &mut View<'_, S>) {
-    let cfg = view.cfg();
+fn remove_unreachable_blocks<S: Listener>(view: &mut View<'_, S>, cfg: &Cfg) {
     let unreachable: Vec<Block> = view.func().block_order().filter(|&block| !cfg.is_reachable(block)).collect();
     if unreachable.is_empty() {
         return;
@@ -147,9 +151,9 @@ fn remove_unreachable_blocks<S: Listener>(view: &mut View<'_, S>) {
 }
 
 /// Predecessors of an empty block go where it goes. Postorder settles a row of empty blocks from its end, so each
-/// branch is redirected once for every block that it leaves out.
-fn leave_out_empty_blocks<S: Listener>(view: &mut View<'_, S>) {
-    let cfg = view.cfg();
+/// branch is redirected once for every block that it leaves out. Gives whether there are any.
+fn leave_out_empty_blocks<S: Listener>(view: &mut View<'_, S>, cfg: &Cfg) -> bool {
+    let before = view.rewrites();
     // What comes to a block besides the graph's predecessors, because of blocks that were left out.
     let mut redirected: BTreeMap<Block, Vec<Block>> = BTreeMap::new();
     for block in cfg.postorder() {
@@ -157,7 +161,7 @@ fn leave_out_empty_blocks<S: Listener>(view: &mut View<'_, S>) {
         if cfg.is_entry(block) || target == block {
             continue;
         }
-        let mut coming = cfg.predecessors(block).to_vec();
+        let mut coming: Vec<Block> = reachable_predecessors(cfg, block).collect();
         coming.extend(redirected.remove(&block).unwrap_or_default());
         let mut rewrite = view.rewrite(|func| {
             let (name, target_name) = (&func.blocks[block].name, &func.blocks[target].name);
@@ -175,6 +179,12 @@ fn leave_out_empty_blocks<S: Listener>(view: &mut View<'_, S>) {
         rewrite.finish();
         redirected.entry(target).or_default().extend(coming);
     }
+    view.rewrites() > before
+}
+
+/// Where control really comes from, repetitions kept.
+fn reachable_predecessors(cfg: &Cfg, block: Block) -> impl Iterator<Item = Block> {
+    cfg.predecessors(block).iter().copied().filter(|&predecessor| cfg.is_reachable(predecessor))
 }
 
 /// Where a block goes that does nothing else.
@@ -187,20 +197,22 @@ fn empty_block_target<S: Listener>(view: &View<'_, S>, block: Block) -> Option<B
 
 /// A block takes in its only successor if it is that one's only predecessor. In reverse postorder the head of a line
 /// takes in the whole line, so each instruction moves once.
-fn merge_straight_lines<S: Listener>(view: &mut View<'_, S>) {
-    let cfg = view.cfg();
+fn merge_straight_lines<S: Listener>(view: &mut View<'_, S>, cfg: &Cfg) {
     let mut merged: SecondaryMap<Block, bool> = SecondaryMap::new();
     for &head in cfg.reverse_postorder() {
         if merged[head] {
             continue;
         }
-        while let Some(inst) = view.func().terminator(head) {
+        // Most blocks go to several others, which is known without a look at their terminators.
+        while view.func().successors(head).len() == 1
+            && let Some(inst) = view.func().terminator(head)
+        {
             let data = &view.func().insts[inst];
             if data.opcode.op != Op::Br {
                 break;
             }
             let next = data.targets()[0];
-            if next == head || cfg.is_entry(next) || cfg.predecessors(next).len() != 1 {
+            if next == head || cfg.is_entry(next) || reachable_predecessors(cfg, next).count() != 1 {
                 break;
             }
             let mut rewrite = view.rewrite(|func| {
