@@ -74,3 +74,66 @@ pub fn run_pass<S: Recorder>(
 ) -> (u64, Result<(), PassError>) {
     Runner::new(module).run(func, pass, settings, sink)
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::rc::Rc;
+
+    use super::*;
+    use crate::edit::Remark;
+    use crate::pass::find;
+    use crate::text;
+
+    const TEXT: &str = "kernel k(n: u32) {
+n1:
+    a = mov.u32 n
+    p = setp.lt.u32 a, 3
+    br p, n2, n3
+n2:
+    br n3
+n3:
+    ret
+}
+";
+
+    /// The graph's address is its identity as long as it is held.
+    fn graph(runner: &mut Runner<'_>, func: Func) -> Rc<crate::graph::Cfg> {
+        runner.with_view(func, &mut Silent, |view| view.cfg())
+    }
+
+    #[test]
+    fn the_next_pass_starts_with_what_the_last_one_left_true() {
+        let mut module = text::parse(TEXT).module;
+        let func = module.funcs.keys().next().unwrap();
+        let mut runner = Runner::new(&mut module);
+        runner.know_graph(func);
+        let before = graph(&mut runner, func);
+        let settings = Settings::default();
+        let (rewrites, _) = runner.run(func, find("copy-prop").unwrap(), &settings, &mut Silent);
+        assert_eq!(rewrites, 1);
+        assert!(Rc::ptr_eq(&before, &graph(&mut runner, func)), "no edge has changed");
+        let (rewrites, _) = runner.run(func, find("simplify-cfg").unwrap(), &settings, &mut Silent);
+        assert!(rewrites > 0);
+        let after = graph(&mut runner, func);
+        assert!(!Rc::ptr_eq(&before, &after));
+        assert_eq!(*after, crate::graph::Cfg::compute(&runner.module().funcs[func]));
+    }
+
+    #[test]
+    fn an_edit_at_the_very_end_of_a_pass_is_not_forgotten() {
+        let mut module = text::parse(TEXT).module;
+        let func = module.funcs.keys().next().unwrap();
+        let mut runner = Runner::new(&mut module);
+        let before = graph(&mut runner, func);
+        runner.with_view(func, &mut Silent, |view| {
+            let block = view.func().block_by_name("n1").unwrap();
+            let target = view.func().block_by_name("n3").unwrap();
+            let inst = view.func().terminator(block).unwrap();
+            let mut rewrite = view.rewrite(|_| Remark::applied("test", block, "straight on"));
+            rewrite.replace(inst, crate::ir::InstData::branch(target));
+        });
+        let after = graph(&mut runner, func);
+        assert_ne!(*before, *after);
+        assert_eq!(*after, crate::graph::Cfg::compute(&runner.module().funcs[func]));
+    }
+}

@@ -72,6 +72,7 @@ impl Pass for SimplifyCfg {
 }
 
 /// A branch whose outcome is known.
+#[derive(PartialEq, Debug)]
 struct Constant {
     block: Block,
     inst: Inst,
@@ -81,17 +82,21 @@ struct Constant {
 
 /// Branches whose outcome is known become plain ones, all after the walk: what it knows must not change under it.
 fn make_constant_branches_plain<S: Listener>(view: &mut View<'_, S>, slice: &BranchSlice, doubt: &mut Doubt) {
-    let mut found = Vec::new();
-    walk_part_with_copies(
-        view,
-        |inst| slice.contains(inst),
-        outcome,
-        |_, _, (block, inst), (target, why)| {
-            found.push(Constant { block, inst, target, why });
-            true
-        },
-    );
+    let found = constant_branches(view, |inst| slice.contains(inst));
+    if cfg!(debug_assertions) {
+        assert_eq!(found, constant_branches(view, |_| true), "the slice lacks something that tells of a branch");
+    }
     take_edges_away(view, &found, doubt, make_branches_plain);
+}
+
+/// The branches whose outcome is known to a walk over some of the instructions.
+fn constant_branches<S: Listener>(view: &mut View<'_, S>, takes_part: impl Fn(Inst) -> bool) -> Vec<Constant> {
+    let mut found = Vec::new();
+    walk_part_with_copies(view, takes_part, outcome, |_, _, (block, inst), (target, why)| {
+        found.push(Constant { block, inst, target, why });
+        true
+    });
+    found
 }
 
 /// Where a branch always goes, if that is known, and why.
