@@ -116,7 +116,9 @@ impl Edit {
     pub fn touches(&self, func: &Function) -> Touched {
         let of = |inst: &Inst| Touched { shape: func.insts[*inst].is_terminator(), values: true };
         match self {
-            Edit::CreateReg { .. } | Edit::SetProfiles { .. } => Touched::default(),
+            Edit::SetProfiles { .. } => Touched::default(),
+            // Analyses of values have a place for each register.
+            Edit::CreateReg { .. } => Touched { shape: false, values: true },
             Edit::CreateBlock { .. } | Edit::RemoveBlock { .. } => Touched { shape: true, values: true },
             Edit::CreateInst { inst, .. } | Edit::RemoveInst { inst, .. } | Edit::MoveInst { inst, .. } => of(inst),
             Edit::ReplaceInst { old, new, .. } => {
@@ -464,7 +466,17 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
             return;
         }
         let Function { insts, regs, .. } = &mut *self.editor.func;
-        if change(&mut insts[inst], regs) {
+        #[cfg(debug_assertions)]
+        let before = insts[inst].clone();
+        let changed = change(&mut insts[inst], regs);
+        #[cfg(debug_assertions)]
+        assert!(
+            insts[inst].opcode == before.opcode
+                && insts[inst].control == before.control
+                && insts[inst].dsts == before.dsts,
+            "more than reads was changed in place"
+        );
+        if changed {
             self.changed = true;
             self.editor.touched.values = true;
         }

@@ -8,7 +8,7 @@
 //! @!q y = add.u32 c, d                 @!q y = add.u32 c, 7       d is 7 where q does not
 //! ```
 //!
-//! One walk in reverse postorder; since a copy's own operand is replaced before the copy is recorded, whole chains
+//! One walk over the dominator tree; since a copy's own operand is replaced before the copy is recorded, whole chains
 //! collapse in that one walk. Sound because [`AvailableCopies`] only answers with a source that still holds what was
 //! copied in every lane that asks. A use is left alone where the source's type does not fit its place.
 //!

@@ -10,14 +10,13 @@
 //! ```
 //!
 //! Every register gets an origin: the join over its definitions of where the pointer in it comes from. A sum points where
-//! its pointer points; a difference of two pointers is a number. What a kernel is given points into global memory, because
+//! its pointer points, and so does a pointer less a number; what is taken away must be known not to be a pointer. What a kernel is given points into global memory, because
 //! a launch can bind nothing else; what is loaded, called for or passed to a function may point anywhere, and the
 //! access stays generic. An address of global memory is the same number in both forms; for the other spaces a `cvta.to`
 //! is put before the access, since on hardware a generic address is another number.
 //!
 //! Sound under the rule of C that PTX inherits from its source: an address is computed from one pointer and numbers, and
-//! stays inside the memory of that pointer. The analysis ignores order; each register rises through five values, so the
-//! worklist is linear; without a generic access there is nothing to do at all. Running the pass again finds nothing more.
+//! stays inside the memory of that pointer. Each register rises through five values, so the worklist is linear; without a generic access there is nothing to do at all. Running the pass again finds nothing more.
 //!
 //! Source: LLVM's InferAddressSpaces pass, whose idea this is.
 
@@ -160,9 +159,14 @@ impl Origin {
         }
     }
 
-    /// The difference: of two pointers it is a number.
+    /// The difference: less a number, a pointer is one still; of two pointers it is a number.
     fn minus(self, other: Origin) -> Origin {
-        if matches!((self, other), (Origin::In(_), Origin::In(_))) { Origin::None } else { self.plus(other) }
+        match (self, other) {
+            (one, Origin::None) => one,
+            (Origin::Mixed, _) | (_, Origin::Mixed) => Origin::Mixed,
+            (Origin::Number, Origin::Number) => Origin::Number,
+            _ => Origin::Unknown,
+        }
     }
 }
 
@@ -250,16 +254,18 @@ impl Origins {
                                 points |= origins.of_reg[reg] != Origin::None;
                                 readings.push((reg, inst));
                             } else {
-                                points |= matches!(arg, Operand::Symbol(_));
+                                points |= matches!(arg, Operand::Symbol(_) | Operand::List(_));
                             }
                         }
-                        if points && let Some(risen) = origins.raise(module, func, data) {
-                            rose_after[risen.index()] = readings.len();
+                        if points && origins.raise(module, func, data, data.dsts[0]) {
+                            rose_after[data.dsts[0].index()] = readings.len();
                         }
                     }
-                    Passing::Unknown if data.dsts.len() == 1 => {
-                        if let Some(risen) = origins.raise(module, func, data) {
-                            rose_after[risen.index()] = readings.len();
+                    Passing::Unknown => {
+                        for &dst in &data.dsts {
+                            if origins.raise(module, func, data, dst) {
+                                rose_after[dst.index()] = readings.len();
+                            }
                         }
                     }
                     _ => {}
@@ -274,31 +280,31 @@ impl Origins {
         }
         let readers = Readers::new(func, &readings);
         while let Some(inst) = worklist.pop() {
-            if let Some(risen) = origins.raise(module, func, &func.insts[inst]) {
-                worklist.extend_from_slice(readers.of(risen));
+            let data = &func.insts[inst];
+            if origins.raise(module, func, data, data.dsts[0]) {
+                worklist.extend_from_slice(readers.of(data.dsts[0]));
             }
         }
         (origins, accesses)
     }
 
-    /// Takes account of an instruction with one destination. Gives the destination if its origin rises.
-    fn raise(&mut self, module: &Module, func: &Function, data: &InstData) -> Option<Reg> {
-        let dst = data.dsts[0];
+    /// Takes account of an instruction that writes `dst`. Gives whether the origin of that rises.
+    fn raise(&mut self, module: &Module, func: &Function, data: &InstData, dst: Reg) -> bool {
         if func.regs[dst].ty.bits() < 32 {
-            return None;
+            return false;
         }
-        let (origin, cause) = self.of_result(module, func, data);
+        let (origin, cause) = self.of_result(module, func, data, dst);
         let joined = self.of_reg[dst].join(origin);
         if joined == self.of_reg[dst] {
-            return None;
+            return false;
         }
         self.of_reg[dst] = joined;
         self.cause[dst] = self.cause[dst].or(cause);
-        Some(dst)
+        true
     }
 
-    /// Where an instruction's result points, from what its operands are now.
-    fn of_result(&self, module: &Module, func: &Function, data: &InstData) -> (Origin, Option<Cause>) {
+    /// Where an instruction's result points, one of them if it has several, from what its operands are now.
+    fn of_result(&self, module: &Module, func: &Function, data: &InstData, dst: Reg) -> (Origin, Option<Cause>) {
         let arg =
             |index: usize| data.args.get(index).map_or((Origin::None, None), |arg| self.of_operand(module, func, arg));
         let both = |(a, cause_a): (Origin, Option<Cause>), (b, cause_b), combine: fn(Origin, Origin) -> Origin| {
@@ -307,7 +313,7 @@ impl Origins {
         };
         match (passing(data), data.opcode.op) {
             (Passing::Nothing, _) => (Origin::None, None),
-            (Passing::Unknown, _) if func.regs[data.dsts[0]].ty.bits() == 64 => (Origin::Unknown, None),
+            (Passing::Unknown, _) if func.regs[dst].ty.bits() == 64 => (Origin::Unknown, None),
             (Passing::Unknown, _) => (Origin::None, None),
             (Passing::Operands, Op::Cvta) => match data.opcode.space {
                 Some(space) => (Origin::In(space), arg(0).1.or(Some(Cause::Conversion(space)))),
@@ -325,6 +331,8 @@ impl Origins {
         match operand {
             Operand::Reg(reg) => (self.of_reg[*reg], self.cause[*reg]),
             Operand::Symbol(symbol) => (Origin::In(symbol_space(module, func, *symbol)), Some(Cause::Symbol(*symbol))),
+            // What is put together may be the halves of a pointer.
+            Operand::List(_) => (Origin::Unknown, None),
             _ => (Origin::None, None),
         }
     }

@@ -22,7 +22,7 @@
 //! although it could have faulted: a program that faults has no result to keep.
 //!
 //! Cost: linear in the instructions, where control flow is not contrived. Registers with a definition in every 64th
-//! block or more often take a bit a block. Another one costs a binary search for each block where different definitions
+//! block or more often, and a few more, take a bit a block. Another one costs a binary search for each block where different definitions
 //! of it meet, for each edge to one, and for each block that reads it. Running it again finds nothing more.
 //!
 //! Source: Cytron et al., TOPLAS 1991, section 7.1, on use-definition chains in place of SSA.

@@ -1,5 +1,6 @@
-//! The search for registers that have a definition in every so many blocks or more often. All of them go up together, a
-//! bit each; there are at most so many bits for each definition.
+//! The search for registers that have a definition in every so many blocks or more often, and for the next ones up to a
+//! whole number of words. All of them go up together, a bit each; there are at most so many words for each definition of
+//! a register.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -37,12 +38,11 @@ const OFTEN: usize = 64;
 
 impl Often {
     pub fn new(definitions: &mut Definitions, cfg: &Cfg) -> Often {
-        // The most frequent ones first, so that those that share a word are about as frequent.
         let mut by_count: Vec<(u32, u32)> =
             definitions.lists.iter().zip(0..).map(|(list, index)| (list.end - list.first, index)).collect();
         let often = |&(count, _): &(u32, u32)| count as usize * OFTEN >= cfg.block_count();
         let words = by_count.iter().filter(|entry| often(entry)).count().div_ceil(u64::BITS as usize);
-        // What is left of the last word costs nothing.
+        // What is left of the last word takes no memory, and those that share a word share the visits of its blocks.
         let bits = (words * u64::BITS as usize).min(by_count.len());
         if bits < by_count.len() && bits > 0 {
             by_count.select_nth_unstable_by(bits, |a, b| b.cmp(a));

@@ -292,6 +292,8 @@ impl<'a> Parser<'a> {
         let mut data = InstData::new(Opcode::untyped(Op::Ret), [], []);
         if let Some(exit) = self.text(token).strip_prefix("ret.") {
             match exit.parse() {
+                // The first exit is the plain one: `ret.0` is `ret`.
+                Ok(0) => {}
                 Ok(exit) if exit < MAX_EXITS => data.control = Control::Exit(exit),
                 _ => {
                     let message = format!("expected the number of an exit, below {MAX_EXITS}, found {}", quoted(exit));
