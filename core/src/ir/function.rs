@@ -336,14 +336,14 @@ impl Function {
     pub fn insert_inst(&mut self, inst: Inst, block: Block, before: Option<Inst>) {
         self.layout.insert_inst(inst, block, before);
         self.count_in(inst);
-        if before.is_none() {
+        if let Some(block) = self.block_ended_by(inst) {
             self.note_successors(block);
         }
     }
 
     /// Takes an instruction out of its block.
     pub(crate) fn remove_inst(&mut self, inst: Inst) {
-        let block = self.inst_block(inst).filter(|&block| self.layout.last_inst(block) == Some(inst));
+        let block = self.block_ended_by(inst);
         self.layout.remove_inst(inst);
         self.count_out(inst);
         if let Some(block) = block {
@@ -356,10 +356,15 @@ impl Function {
         self.count_out(inst);
         let outcome = change(&mut self.insts[inst]);
         self.count_in(inst);
-        if let Some(block) = self.inst_block(inst).filter(|&block| self.layout.last_inst(block) == Some(inst)) {
+        if let Some(block) = self.block_ended_by(inst) {
             self.note_successors(block);
         }
         outcome
+    }
+
+    /// The block whose last instruction this is, if it is one's.
+    fn block_ended_by(&self, inst: Inst) -> Option<Block> {
+        self.inst_block(inst).filter(|&block| self.layout.last_inst(block) == Some(inst))
     }
 
     /// The last instruction of a block has come, gone or changed.
