@@ -509,6 +509,21 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
         }
     }
 
+    /// Puts all instructions of a block, as they stand, behind those of another one, which must not have a terminator.
+    pub fn move_insts(&mut self, from: Block, to: Block) {
+        debug_assert!(self.func().terminator(to).is_none());
+        if S::LISTENS {
+            let insts: Vec<Inst> = self.func().block_insts(from).collect();
+            for inst in insts {
+                self.move_inst(inst, Place { block: to, before: None });
+            }
+        } else {
+            self.changed = true;
+            self.editor.touched = Touched { shape: true, values: true };
+            self.editor.func.move_insts(from, to);
+        }
+    }
+
     /// Sends every edge of `block`'s terminator that goes to `from` to `to` instead.
     pub fn retarget(&mut self, block: Block, from: Block, to: Block) {
         if let Some(inst) = self.func().terminator(block) {

@@ -58,7 +58,8 @@ impl<'a> IteratedFrontier<'a> {
     /// Tables for a graph.
     pub fn new(cfg: &'a Cfg, dominators: &'a Dominators) -> IteratedFrontier<'a> {
         let limit = IteratedFrontier::STORED_PER_BLOCK * cfg.block_count();
-        IteratedFrontier { stored: StoredFrontiers::compute(cfg, dominators, limit), ..Self::walking(cfg, dominators) }
+        let stored = StoredFrontiers::compute(cfg, dominators, limit);
+        IteratedFrontier { stored, ..Self::walking(cfg, dominators) }
     }
 
     /// The same without stored frontiers: the choice for a single set.
@@ -199,14 +200,17 @@ impl StoredFrontiers {
     /// None where there are more than `limit` entries.
     fn compute(cfg: &Cfg, dominators: &Dominators, limit: usize) -> Option<StoredFrontiers> {
         // A join is in the frontiers of its predecessors and of the blocks above them, up to what dominates the join.
-        let mut pairs: Vec<(Block, Block)> = Vec::new();
-        let mut last_join = vec![None; cfg.block_count()];
-        for &join in cfg.reverse_postorder() {
+        let mut pairs: Vec<(Block, Block)> = Vec::with_capacity(cfg.edge_count());
+        let mut last_join: Vec<PackedOption<Block>> = vec![None.into(); cfg.block_count()];
+        // By number, because what belongs to neighbours lies side by side.
+        for join in (0..cfg.block_count()).map(Block::new) {
             let end = dominators.parent(join);
-            for &predecessor in cfg.predecessors(join) {
-                let mut above = Some(predecessor).filter(|&block| cfg.is_reachable(block));
+            // Most blocks have one predecessor, which is their parent.
+            let predecessors = cfg.predecessors(join).iter().copied().filter(|&predecessor| Some(predecessor) != end);
+            for predecessor in predecessors {
+                let mut above = Some(predecessor).filter(|&block| cfg.is_reachable(block) && cfg.is_reachable(join));
                 while let Some(block) = above.filter(|&block| Some(block) != end) {
-                    if last_join[block.index()].replace(join) == Some(join) {
+                    if core::mem::replace(&mut last_join[block.index()], join.into()) == join.into() {
                         break;
                     }
                     pairs.push((block, join));

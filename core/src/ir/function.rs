@@ -351,6 +351,13 @@ impl Function {
         }
     }
 
+    /// Puts all instructions of a block, as they stand, behind those of another one.
+    pub(crate) fn move_insts(&mut self, from: Block, to: Block) {
+        self.layout.move_insts(from, to);
+        self.note_successors(from);
+        self.note_successors(to);
+    }
+
     /// Changes an instruction that stands in a block.
     pub(crate) fn change_inst<T>(&mut self, inst: Inst, change: impl FnOnce(&mut InstData) -> T) -> T {
         self.count_out(inst);

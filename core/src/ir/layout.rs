@@ -154,6 +154,27 @@ impl Layout {
             None => self.blocks[block].last = node.prev,
         }
     }
+
+    /// Puts all instructions of a block, as they stand, behind those of another one.
+    pub fn move_insts(&mut self, from: Block, to: Block) {
+        debug_assert!(from != to);
+        let (first, last) = (self.blocks[from].first, self.blocks[from].last);
+        let Some(first_inst) = first.expand() else { return };
+        let mut next = Some(first_inst);
+        while let Some(inst) = next {
+            let node = &mut self.insts[inst];
+            node.block = to.into();
+            next = node.next.expand();
+        }
+        let before = self.blocks[to].last;
+        self.insts[first_inst].prev = before;
+        match before.expand() {
+            Some(before) => self.insts[before].next = first,
+            None => self.blocks[to].first = first,
+        }
+        self.blocks[to].last = last;
+        (self.blocks[from].first, self.blocks[from].last) = (None.into(), None.into());
+    }
 }
 
 /// Iterator over the instructions of a block.

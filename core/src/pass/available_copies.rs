@@ -223,24 +223,33 @@ pub fn walk_with_copies<S: Listener, F>(
     look: impl Fn(&AvailableCopies, &InstData) -> Option<F>,
     visit: impl FnMut(&mut View<'_, S>, &AvailableCopies, (Block, Inst), F) -> bool,
 ) {
-    walk_part_with_copies(view, |_| true, look, visit);
+    walk_part_with_copies(view, |_| true, |_| true, look, visit);
 }
 
-/// The same over some of the instructions. What the others write is taken for unwritten.
+/// The same over some of the blocks and some of their instructions. Blocks are asked for by their places in the dominator
+/// tree's preorder; what dominates one that takes part must do so, too. What the other instructions write is taken for
+/// unwritten.
 pub fn walk_part_with_copies<S: Listener, F>(
     view: &mut View<'_, S>,
-    takes_part: impl Fn(Inst) -> bool,
+    block_takes_part: impl Fn(usize) -> bool,
+    inst_takes_part: impl Fn(Inst) -> bool,
     look: impl Fn(&AvailableCopies, &InstData) -> Option<F>,
     mut visit: impl FnMut(&mut View<'_, S>, &AvailableCopies, (Block, Inst), F) -> bool,
 ) {
     let (cfg, dominators) = (view.cfg(), view.dominators());
     let mut copies = AvailableCopies::new(view.func(), cfg, dominators.clone());
-    for (place, &block) in dominators.preorder().iter().enumerate() {
+    let mut place = 0;
+    while let Some(&block) = dominators.preorder().get(place) {
+        if !block_takes_part(place) {
+            place += dominators.subtree(block).len();
+            continue;
+        }
         copies.enter(block, place as u32);
+        place += 1;
         let mut next = view.func().layout.first_inst(block);
         while let Some(inst) = next {
             next = view.func().layout.next_inst(inst);
-            if !takes_part(inst) {
+            if !inst_takes_part(inst) {
                 continue;
             }
             let mut data = &view.func().insts[inst];

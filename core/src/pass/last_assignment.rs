@@ -16,7 +16,6 @@
 
 use alloc::collections::BTreeSet;
 use alloc::vec;
-use alloc::vec::Vec;
 
 use cranelift_entity::EntityRef;
 
@@ -95,28 +94,22 @@ pub fn assign_zeros<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>) {
 
 /// Is a register read where not every path has assigned it? A parameter is assigned on entry, a guarded write assigns.
 fn has_doubtful_reads(func: &Function, dominators: &Dominators) -> bool {
-    // How many of the open blocks, and of the instructions seen in them, assign each register.
-    let mut assigned = vec![0_u32; func.regs.len()];
-    func.params.iter().filter_map(|param| param.reg).for_each(|reg| assigned[reg.index()] += 1);
-    let mut written = Vec::new();
-    let mut open: Vec<(usize, usize)> = Vec::new();
+    // By register: the end, in the preorder, of what the outermost open block that assigns it dominates. Whatever the
+    // walk comes to before that is dominated by the assignment; open blocks lie within one another.
+    let mut assigned_until = vec![0; func.regs.len()];
+    func.params.iter().filter_map(|param| param.reg).for_each(|reg| assigned_until[reg.index()] = usize::MAX);
     for (place, &block) in dominators.preorder().iter().enumerate() {
-        while let Some((_, first)) = open.pop_if(|(end, _)| *end <= place) {
-            for reg in written.drain(first..) {
-                assigned[EntityRef::index(reg)] -= 1;
-            }
-        }
-        open.push((place + dominators.subtree(block).len(), written.len()));
+        let end = place + dominators.subtree(block).len();
         for inst in func.block_insts(block) {
             let data = &func.insts[inst];
             let mut is_doubtful = false;
-            data.for_each_use(|reg| is_doubtful |= assigned[reg.index()] == 0);
+            data.for_each_use(|reg| is_doubtful |= assigned_until[reg.index()] <= place);
             if is_doubtful {
                 return true;
             }
             for &dst in &data.dsts {
-                assigned[dst.index()] += 1;
-                written.push(dst);
+                let until = &mut assigned_until[dst.index()];
+                *until = end.max(*until);
             }
         }
     }

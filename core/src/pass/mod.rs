@@ -8,6 +8,7 @@ mod branch_slice;
 mod const_fold;
 mod copy_prop;
 mod dce;
+mod fresh_knowledge;
 mod general_optimize;
 mod infer_space;
 mod knob;

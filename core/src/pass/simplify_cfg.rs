@@ -9,7 +9,7 @@
 //!     ret a
 //! ```
 //!
-//! Four rules, round after round until none fires:
+//! Four rules, in this order, the first one again and again, and all again until none fires:
 //! - `constant-branch`: a branch whose predicate or index is known here, or whose targets are all one, becomes plain;
 //! - `unreachable`: a block that no entry reaches goes away;
 //! - `empty-block`: a block that only branches on is left out by those who went there;
@@ -19,7 +19,8 @@
 //! only branches disappear. Blocks where control enters from outside stay. What read a register that only the paths gone
 //! assigned goes on reading zero; see [`super::last_assignment`].
 //!
-//! A round is linear in blocks and instructions; each round but the last removes an edge or a block. Running the pass
+//! A round is linear in blocks and instructions; each round but the last removes an edge or a block. Where edges were
+//! taken away, branches are looked for again only where more can be known ([`super::fresh_knowledge`]). Running the pass
 //! again finds nothing more.
 //!
 //! Source: Muchnick, Advanced Compiler Design and Implementation, section 18.2.
@@ -31,9 +32,10 @@ use cranelift_entity::SecondaryMap;
 
 use super::available_copies::{AvailableCopies, Source, walk_part_with_copies};
 use super::branch_slice::BranchSlice;
+use super::fresh_knowledge::Seen;
 use super::last_assignment::{Doubt, assign_zeros, take_edges_away};
 use super::{Pass, PassError, PassInfo, Settings};
-use crate::edit::{Fact, Place, Remark};
+use crate::edit::{Fact, Remark};
 use crate::graph::Cfg;
 use crate::ir::{Block, Inst, InstData, Op, Operand};
 use crate::text::instruction_text;
@@ -55,16 +57,16 @@ impl Pass for SimplifyCfg {
         let mut doubt = Doubt::default();
         let slice = BranchSlice::of(view.func());
         loop {
-            let before = view.rewrites();
             make_constant_branches_plain(view, &slice, &mut doubt);
+            let cfg = view.cfg();
+            let has_unreachable_blocks = remove_unreachable_blocks(view, &cfg);
+            let has_empty_blocks = leave_out_empty_blocks(view, &cfg);
             // The graph is computed again only where the next rule could not tell from this one: unreachable blocks that
             // went away are still in it.
-            let cfg = view.cfg();
-            remove_unreachable_blocks(view, &cfg);
-            let are_empty_blocks_left_out = leave_out_empty_blocks(view, &cfg);
-            let cfg = if are_empty_blocks_left_out { view.cfg() } else { cfg };
+            let cfg = if has_empty_blocks { view.cfg() } else { cfg };
             merge_straight_lines(view, &cfg);
-            if view.rewrites() == before {
+            // Merged blocks know what they knew as neighbours, so merging alone shows no branch in another light.
+            if !has_unreachable_blocks && !has_empty_blocks {
                 return Ok(());
             }
         }
@@ -80,19 +82,42 @@ struct Constant {
     why: &'static str,
 }
 
-/// Branches whose outcome is known become plain ones, all after the walk: what it knows must not change under it.
+/// Branches whose outcome is known become plain ones, until there are no more or blocks have become unreachable, which
+/// have to go first: they may hold definitions that stand in the way. Those that one walk finds become plain after it:
+/// what it knows must not change under it.
 fn make_constant_branches_plain<S: Listener>(view: &mut View<'_, S>, slice: &BranchSlice, doubt: &mut Doubt) {
-    let found = constant_branches(view, |inst| slice.contains(inst));
-    if cfg!(debug_assertions) {
-        assert_eq!(found, constant_branches(view, |_| true), "the slice lacks something that tells of a branch");
+    // What the last walk saw, where nothing was done since but to take edges away.
+    let mut seen: Option<Seen> = None;
+    loop {
+        let (cfg, dominators) = (view.cfg(), view.dominators());
+        let blocks = seen.map(|seen| seen.blocks_to_walk(&cfg, &dominators));
+        let block_takes_part = |place| blocks.as_ref().is_none_or(|blocks| blocks[place]);
+        let found = constant_branches(view, block_takes_part, |inst| slice.contains(inst));
+        if cfg!(debug_assertions) {
+            let all = constant_branches(view, |_| true, |_| true);
+            assert_eq!(found, all, "the part walked over lacks something that tells of a branch");
+        }
+        if found.is_empty() {
+            return;
+        }
+        let insts_before = view.func().insts.len();
+        take_edges_away(view, &found, doubt, make_branches_plain);
+        if view.cfg().reverse_postorder().len() < cfg.reverse_postorder().len() {
+            return;
+        }
+        let has_new_insts = view.func().insts.len() > insts_before;
+        seen = (!has_new_insts).then(|| Seen::new(cfg, dominators));
     }
-    take_edges_away(view, &found, doubt, make_branches_plain);
 }
 
-/// The branches whose outcome is known to a walk over some of the instructions.
-fn constant_branches<S: Listener>(view: &mut View<'_, S>, takes_part: impl Fn(Inst) -> bool) -> Vec<Constant> {
+/// The branches whose outcome is known to a walk over some of the blocks and instructions.
+fn constant_branches<S: Listener>(
+    view: &mut View<'_, S>,
+    block_takes_part: impl Fn(usize) -> bool,
+    inst_takes_part: impl Fn(Inst) -> bool,
+) -> Vec<Constant> {
     let mut found = Vec::new();
-    walk_part_with_copies(view, takes_part, outcome, |_, _, (block, inst), (target, why)| {
+    walk_part_with_copies(view, block_takes_part, inst_takes_part, outcome, |_, _, (block, inst), (target, why)| {
         found.push(Constant { block, inst, target, why });
         true
     });
@@ -137,11 +162,11 @@ fn make_branches_plain<S: Listener>(view: &mut View<'_, S>, branches: &[Constant
     }
 }
 
-/// Blocks that no entry reaches go away, one rewrite each.
-fn remove_unreachable_blocks<S: Listener>(view: &mut View<'_, S>, cfg: &Cfg) {
+/// Blocks that no entry reaches go away. Gives whether there are any.
+fn remove_unreachable_blocks<S: Listener>(view: &mut View<'_, S>, cfg: &Cfg) -> bool {
     let unreachable: Vec<Block> = view.func().block_order().filter(|&block| !cfg.is_reachable(block)).collect();
     if unreachable.is_empty() {
-        return;
+        return false;
     }
     // They may branch to one another, so all go in one rewrite: no state in between names a block that is gone.
     let mut rewrite = view.rewrite(|func| {
@@ -153,6 +178,7 @@ fn remove_unreachable_blocks<S: Listener>(view: &mut View<'_, S>, cfg: &Cfg) {
     for &block in &unreachable {
         rewrite.remove_block(block, None);
     }
+    true
 }
 
 /// Predecessors of an empty block go where it goes. Postorder settles a row of empty blocks from its end, so each
@@ -230,10 +256,7 @@ fn merge_straight_lines<S: Listener>(view: &mut View<'_, S>, cfg: &Cfg) {
                 .with("merged", Fact::Block(next))
             });
             rewrite.remove(inst);
-            let moved: Vec<_> = rewrite.func().block_insts(next).collect();
-            for inst in moved {
-                rewrite.move_inst(inst, Place { block: head, before: None });
-            }
+            rewrite.move_insts(next, head);
             rewrite.remove_block(next, Some(head));
             rewrite.finish();
             merged[next] = true;

@@ -40,17 +40,23 @@ pub(super) struct List {
     pub bit: Option<u32>,
 }
 
-/// One definition: twice its place in the text, and one more if it stands under a guard.
+/// One definition: four times its place in the text, two more if its instruction writes another register as well, and
+/// one more if it stands under a guard.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Entry(u32);
 
 impl Entry {
-    fn new(place: u32, is_guarded: bool) -> Entry {
-        Entry(place << 1 | u32::from(is_guarded))
+    fn new(place: u32, data: &InstData) -> Entry {
+        Entry(place << 2 | u32::from(data.dsts.len() > 1) << 1 | u32::from(data.guard.is_some()))
     }
 
     pub fn place(self) -> u32 {
-        self.0 >> 1
+        self.0 >> 2
+    }
+
+    /// May its instruction write other registers as well?
+    pub fn has_company(self) -> bool {
+        self.0 & 2 != 0
     }
 
     pub fn is_guarded(self) -> bool {
@@ -120,7 +126,7 @@ impl Definitions {
                 }
                 if !(copies_itself(data) && found.is_assigned_before(data.dsts[0], block, cfg)) {
                     for dst in distinct_dsts(data) {
-                        found.add(dst, Entry::new(place, data.guard.is_some()), &mut several);
+                        found.add(dst, Entry::new(place, data), &mut several);
                     }
                 }
             }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use cranelift_entity::EntityRef;
 
-use super::definitions::{Count, Definitions};
+use super::definitions::{Count, Definitions, Entry};
 use super::often::Often;
 use super::regions::Regions;
 use super::sites::Sites;
@@ -100,7 +100,11 @@ const BLOCKS_A_VISIT: usize = 16;
 
 impl Search<'_> {
     fn run(mut self, effects: Vec<u32>) -> Needed {
-        effects.into_iter().for_each(|place| self.need(place));
+        for place in effects {
+            if self.mark(place) {
+                self.definitions.count_as_needed(place);
+            }
+        }
         while let Some(place) = self.todo.pop() {
             let Range { start, end } = self.definitions.read_range(place);
             if contains(&self.needed, place) {
@@ -114,14 +118,28 @@ impl Search<'_> {
         Needed { places: self.needed, text_of: self.definitions.text_of }
     }
 
-    /// Needs the instruction at a place.
+    /// Needs the instruction at a place. Gives whether it was not needed yet.
     #[inline]
-    fn need(&mut self, place: u32) {
+    fn mark(&mut self, place: u32) -> bool {
         let (word, bit) = (&mut self.needed[(place / u64::BITS) as usize], 1 << (place % u64::BITS));
-        if *word & bit == 0 {
+        let is_new = *word & bit == 0;
+        if is_new {
             *word |= bit;
             self.todo.insert(place);
-            self.definitions.count_as_needed(place);
+        }
+        is_new
+    }
+
+    /// Needs a definition of a register, which has a list if it has several.
+    #[inline]
+    fn need(&mut self, definition: Entry, list: Option<u32>) {
+        if !self.mark(definition.place()) {
+            return;
+        }
+        if definition.has_company() {
+            self.definitions.count_as_needed(definition.place());
+        } else if let Some(list) = list {
+            self.definitions.lists[list as usize].unneeded -= 1;
         }
     }
 
@@ -130,7 +148,7 @@ impl Search<'_> {
     fn need_definitions(&mut self, reg: Reg, reader: u32) {
         let list = match self.definitions.of_reg[reg.index()] {
             Count::None | Count::Parameter => return,
-            Count::One(definition) => return self.need(definition.place()),
+            Count::One(definition) => return self.need(definition, None),
             Count::Several(list) => list,
         };
         // Once all definitions are needed there is nothing left to search for: a register that is only ever written
@@ -249,7 +267,7 @@ impl Search<'_> {
             if entry.place() < start {
                 break;
             }
-            self.need(entry.place());
+            self.need(entry, Some(list));
             if !entry.is_guarded() {
                 return false;
             }
