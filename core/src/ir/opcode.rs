@@ -225,6 +225,27 @@ words! {
     }
 }
 
+impl Cmp {
+    /// The comparison that says the same with its operands exchanged.
+    pub const fn swapped(self) -> Cmp {
+        match self {
+            Cmp::Lt => Cmp::Gt,
+            Cmp::Le => Cmp::Ge,
+            Cmp::Gt => Cmp::Lt,
+            Cmp::Ge => Cmp::Le,
+            Cmp::Lo => Cmp::Hi,
+            Cmp::Ls => Cmp::Hs,
+            Cmp::Hi => Cmp::Lo,
+            Cmp::Hs => Cmp::Ls,
+            Cmp::Ltu => Cmp::Gtu,
+            Cmp::Leu => Cmp::Geu,
+            Cmp::Gtu => Cmp::Ltu,
+            Cmp::Geu => Cmp::Leu,
+            Cmp::Eq | Cmp::Ne | Cmp::Equ | Cmp::Neu | Cmp::Num | Cmp::Nan => self,
+        }
+    }
+}
+
 words! {
     /// How `setp` combines its comparison with a third, predicate operand.
     Combine { And = "and", Or = "or", Xor = "xor" }
@@ -400,6 +421,19 @@ impl Opcode {
             _ => Type::B32,
         };
         Opcode::new(op, ty)
+    }
+
+    /// All of it in three words, the first below 2³¹: what has the same words is the same opcode.
+    pub fn words(self) -> [u32; 3] {
+        let space = self.space.map_or(0, |space| 1 + space as u32);
+        let rounding = self.rounding.map_or(0, |rounding| 1 + rounding as u32);
+        let combine = self.combine.map_or(0, |combine| 1 + combine as u32);
+        let prmt = self.prmt.map_or(0, |mode| 1 + mode as u32);
+        let types = (self.ty as u32) << 7 | (self.src_ty as u32) << 12;
+        let modifiers = space << 17 | u32::from(self.vector) << 20 | rounding << 23 | combine << 26 | prmt << 28;
+        let cmp = self.cmp.map_or(0, |cmp| 1 + cmp as u32);
+        let atomic = self.atomic.map_or(0, |atomic| 1 + atomic as u32);
+        [self.op as u32 | types | modifiers, cmp | atomic << 8, self.flags.bits()]
     }
 
     /// `mov.ty`.

@@ -72,6 +72,24 @@ impl Special {
         Special::LanemaskGt,
     ];
 
+    /// A number of its own, its place in [`Special::ALL`].
+    pub const fn index(self) -> u32 {
+        match self {
+            Special::Tid(axis) => axis as u32,
+            Special::Ntid(axis) => 3 + axis as u32,
+            Special::Ctaid(axis) => 6 + axis as u32,
+            Special::Nctaid(axis) => 9 + axis as u32,
+            Special::Laneid => 12,
+            Special::Warpid => 13,
+            Special::Warpsize => 14,
+            Special::LanemaskEq => 15,
+            Special::LanemaskLe => 16,
+            Special::LanemaskLt => 17,
+            Special::LanemaskGe => 18,
+            Special::LanemaskGt => 19,
+        }
+    }
+
     /// The canonical spelling, without the percent sign. `%tid` is `%tid.x`.
     pub const fn name(self) -> &'static str {
         match self {

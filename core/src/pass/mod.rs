@@ -10,6 +10,7 @@ mod copy_prop;
 mod dce;
 mod fresh_knowledge;
 mod general_optimize;
+mod gvn_cse;
 mod infer_space;
 mod knob;
 mod last_assignment;
@@ -116,6 +117,7 @@ passes![
     dce::Dce,
     simplify_cfg::SimplifyCfg,
     general_optimize::GeneralOptimize,
+    gvn_cse::GvnCse,
 ];
 
 /// The pass of that name.

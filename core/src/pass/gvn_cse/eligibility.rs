@@ -1,0 +1,67 @@
+//! Which instructions may be replaced by what has been computed before: the page's eligibility table in this language.
+//!
+//! | class | condition |
+//! |---|---|
+//! | arithmetic, comparison, selection, conversion | always |
+//! | load | not volatile; between the two nothing may have written what it reads (the key holds the state of memory) |
+//! | texture read | always: nothing writes textures |
+//! | transcendental (`sin cos ex2 lg2 rsqrt rcp sqrt`) | enhanced scope |
+//! | shuffle | enhanced scope, and the same lanes certain to be active (the key holds the region) |
+//! | vote, match, `activemask` | the same lanes certain to be active |
+//! | atomic, reduction | enhanced scope; but as each changes memory, no two are ever equal |
+//! | `in`, calls, barriers, stores | never |
+//! | copies | never: they are followed, not replaced |
+//!
+//! Source: ptxas page, Instruction Eligibility.
+
+use crate::ir::{Flags, InstData, Op};
+
+/// A class of the eligibility table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Class {
+    /// Its result depends on its operands alone.
+    Pure,
+    /// The same, on the special function unit.
+    Transcendental,
+    /// It depends on memory.
+    Load,
+    /// It depends on which lanes are active.
+    Convergent,
+    /// The same, and it passes values between lanes.
+    Shuffle,
+    /// It changes memory.
+    Atomic,
+    /// Each execution is one of its own.
+    Never,
+}
+
+impl Class {
+    /// The class of an instruction.
+    pub fn of(data: &InstData) -> Class {
+        match data.opcode.op {
+            Op::Ld if data.opcode.has(Flags::VOLATILE) || is_ordered(data) => Class::Never,
+            Op::Ld => Class::Load,
+            Op::Atom | Op::Red => Class::Atomic,
+            Op::Sin | Op::Cos | Op::Ex2 | Op::Lg2 | Op::Rsqrt | Op::Rcp | Op::Sqrt => Class::Transcendental,
+            Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly => Class::Shuffle,
+            Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot => Class::Convergent,
+            Op::MatchAny | Op::MatchAll | Op::Activemask => Class::Convergent,
+            op if data.dsts.is_empty() || data.opcode.has_effect() || op.is_convergent() => Class::Never,
+            _ => Class::Pure,
+        }
+    }
+
+    /// May it be replaced, with enhanced scope or without?
+    pub fn is_eligible(self, enhanced: bool) -> bool {
+        match self {
+            Class::Pure | Class::Load | Class::Convergent => true,
+            Class::Transcendental | Class::Shuffle | Class::Atomic => enhanced,
+            Class::Never => false,
+        }
+    }
+}
+
+/// Does a load order other accesses around itself?
+fn is_ordered(data: &InstData) -> bool {
+    data.opcode.has(Flags::RELAXED) || data.opcode.has(Flags::ACQUIRE) || data.opcode.has(Flags::CV)
+}
