@@ -16,18 +16,21 @@
 
 use alloc::collections::BTreeMap;
 use alloc::format;
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use cranelift_entity::packed_option::PackedOption;
 use smallvec::SmallVec;
 
+use super::eligibility::Class;
+use super::memory::MemoryStates;
 use super::numbering::Numbering;
 use super::scope::Scope;
 use crate::edit::{Fact, Place, Remark, Rewrite};
 use crate::flow::{Definition, Value, Values};
 use crate::graph::Dominators;
-use crate::ir::{Block, Function, Inst, InstData, Opcode, Operand, Reg};
+use crate::ir::{Block, Function, Inst, InstData, Module, Opcode, Operand, Reg};
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
 
@@ -37,6 +40,7 @@ pub(super) struct Commoning<'a> {
     pub values: &'a Values,
     pub numbering: &'a Numbering,
     pub dominators: &'a Dominators,
+    pub memory: &'a MemoryStates,
     pub scope: Scope,
     /// Eligible instructions that are looked at.
     pub limit: usize,
@@ -45,7 +49,14 @@ pub(super) struct Commoning<'a> {
 /// Replaces all that can be.
 pub(super) fn replace_repetitions<S: Listener>(view: &mut View<'_, S>, commoning: &Commoning<'_>) {
     let holders = vec![Holders::default(); commoning.numbering.count()];
-    let mut walk = Walk { commoning, holders, undo: Vec::new(), temporaries: BTreeMap::new(), left: commoning.limit };
+    let mut walk = Walk {
+        commoning,
+        holders,
+        undo: Vec::new(),
+        works: if S::LISTENS { vec![None.into(); commoning.numbering.count()] } else { Vec::new() },
+        temporaries: BTreeMap::new(),
+        left: commoning.limit,
+    };
     let mut open: Vec<(usize, usize)> = Vec::new();
     for (place, &block) in commoning.dominators.preorder().iter().enumerate() {
         while let Some((_, first)) = open.pop_if(|(end, _)| *end <= place) {
@@ -71,6 +82,8 @@ struct Walk<'a> {
     holders: Vec<Holders>,
     /// What stood in `holders` before, for numbers held since a block was opened.
     undo: Vec<(u32, Holders)>,
+    /// By number of work, where somebody listens: an instruction that did it.
+    works: Vec<PackedOption<Inst>>,
     /// Temporaries that keep leaders.
     temporaries: BTreeMap<Value, Reg>,
     /// Eligible instructions that may still be looked at.
@@ -106,7 +119,11 @@ impl Walk<'_> {
         let mut next = view.func().layout.first_inst(block);
         while let Some(inst) = next {
             next = view.func().layout.next_inst(inst);
-            let Some(first) = numbering.of_inst(inst) else { continue };
+            let earlier = self.note_work(view.func(), inst);
+            let Some(first) = numbering.of_inst(inst) else {
+                self.tell_refusal(view, block, inst, earlier);
+                continue;
+            };
             if self.left == 0 {
                 return;
             }
@@ -116,12 +133,80 @@ impl Walk<'_> {
                 .take(defined.len())
                 .map(|number| self.holders_within_reach(view.func(), block, number))
                 .collect();
-            if let Some(leaders) = leaders {
-                self.replace(view, block, inst, first.0, &leaders);
+            match leaders {
+                Some(leaders) => self.replace(view, block, inst, first.0, &leaders),
+                None => self.tell_refusal(view, block, inst, earlier),
             }
             for (number, &value) in (first.0..).zip(defined) {
                 self.hold(view.func(), block, number, value);
             }
+        }
+    }
+
+    /// Notes who did an instruction's work first, and gives who did it before.
+    fn note_work(&mut self, func: &Function, inst: Inst) -> Option<Inst> {
+        if self.works.is_empty() {
+            return None;
+        }
+        let work = self.commoning.numbering.work(inst)?;
+        let slot = &mut self.works[work.0 as usize];
+        let before = slot.expand().filter(|&before| {
+            let (from, to) = (func.inst_block(before), func.inst_block(inst));
+            from.zip(to).is_some_and(|(from, to)| self.commoning.dominators.dominates(from, to))
+        });
+        if before.is_none() {
+            *slot = inst.into();
+        }
+        before
+    }
+
+    /// Says why an instruction stays although another one does the same work.
+    fn tell_refusal<S: Listener>(&self, view: &mut View<'_, S>, block: Block, inst: Inst, earlier: Option<Inst>) {
+        let Some(earlier) = earlier else { return };
+        let module = view.module();
+        view.miss(|func| {
+            let text = instruction_text(module, func, inst);
+            let (rule, why) = self.refusal(module, func, inst, earlier);
+            let name = func.insts[earlier].dsts.first().map_or("", |&dst| &func.regs[dst].name);
+            let message = format!("`{text}` does what gave `{name}` its value, and stays: {why}");
+            Remark::missed(rule, block, message).at(inst).with("earlier", Fact::Text(name.into()))
+        });
+    }
+
+    /// Why an instruction is not replaced by an earlier one that does the same work.
+    fn refusal(&self, module: &Module, func: &Function, inst: Inst, earlier: Inst) -> (&'static str, String) {
+        let Commoning { values, numbering, memory, .. } = *self.commoning;
+        let data = &func.insts[inst];
+        let class = Class::of(data);
+        match class {
+            Class::Atomic => return ("atomic", "each time it changes memory".into()),
+            Class::Never => return ("volatile", "each time is one of its own".into()),
+            _ if numbering.of_inst(inst).is_none() => return ("enhanced-scope", "enhanced scope is off".into()),
+            _ => {}
+        }
+        let guard = |inst: Inst| {
+            let number = values.guard(inst).and_then(|guard| numbering.of_value(guard));
+            (number, func.insts[inst].guard.map(|guard| guard.negated))
+        };
+        if guard(inst) != guard(earlier) {
+            return ("guard", "it stands under another guard".into());
+        }
+        match class {
+            Class::Load if memory.of(inst) != memory.of(earlier) => {
+                let (now, before) = (memory.of(inst), memory.of(earlier));
+                let changed = [(now.memory, before.memory), (now.barrier, before.barrier), (now.call, before.call)];
+                let state = changed.iter().find(|(now, before)| now != before).map_or(0, |&(now, _)| now);
+                let who = memory.maker(state).filter(|&maker| func.inst_block(maker).is_some());
+                let why = match who {
+                    Some(maker) => {
+                        format!("`{}` may have written what it reads", instruction_text(module, func, maker))
+                    }
+                    None => "what it reads may have been written on some way here".into(),
+                };
+                ("memory", why)
+            }
+            Class::Convergent | Class::Shuffle => ("lanes", "other lanes may be active here".into()),
+            _ => ("scope", "it is out of this mode's reach".into()),
         }
     }
 

@@ -67,7 +67,7 @@ impl Pass for GvnCse {
             },
             Knob {
                 name: "EnableGvnCsePerInstr",
-                kind: KnobKind::Integer { default: i64::MAX, min: 0, max: i64::MAX },
+                kind: KnobKind::Integer { default: 1_000_000_000, min: 0, max: 1_000_000_000 },
                 help: "how many eligible instructions are looked at, in the order of the walk, before the pass stops",
             },
             Knob {
@@ -115,7 +115,7 @@ impl Pass for GvnCse {
         } else {
             MemoryStates::default()
         };
-        let numbering = Numbering::compute(view.func(), &cfg, &values, &memory, &regions, enhanced);
+        let numbering = Numbering::compute(view.func(), &cfg, &values, &memory, &regions, enhanced, S::LISTENS);
         let scope = match mode {
             1 => Scope::Block,
             2 => {
@@ -125,8 +125,8 @@ impl Pass for GvnCse {
             _ => Scope::Dominators { joins: mode >= 5 },
         };
         let limit = usize::try_from(knobs.integer("EnableGvnCsePerInstr")).unwrap_or(usize::MAX);
-        let (values, numbering, dominators) = (&*values, &numbering, &*dominators);
-        replace_repetitions(view, &Commoning { values, numbering, dominators, scope, limit });
+        let (values, numbering, dominators, memory) = (&*values, &numbering, &*dominators, &memory);
+        replace_repetitions(view, &Commoning { values, numbering, dominators, memory, scope, limit });
         Ok(())
     }
 }

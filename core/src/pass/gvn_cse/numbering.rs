@@ -33,7 +33,7 @@ use super::lanes::Regions;
 use super::memory::MemoryStates;
 use crate::flow::{Definition, Value, Values};
 use crate::graph::Cfg;
-use crate::ir::{AddressBase, Block, Function, Inst, InstData, Op, Operand, Reg, Symbol};
+use crate::ir::{AddressBase, Block, Function, Inst, InstData, Op, Opcode, Operand, Reg, Symbol};
 
 /// The numbers of a function.
 pub(super) struct Numbering {
@@ -41,13 +41,16 @@ pub(super) struct Numbering {
     of_value: Vec<u32>,
     /// By instruction: one more than the number of its first result, if it may be replaced.
     of_inst: SecondaryMap<Inst, u32>,
+    /// By instruction: one more than the number of its work.
+    work: SecondaryMap<Inst, u32>,
     count: usize,
 }
 
 const NONE: u32 = u32::MAX;
 
 impl Numbering {
-    /// Numbers a function's values. `enhanced` is whether the classes of enhanced scope are eligible.
+    /// Numbers a function's values. `enhanced` is whether the classes of enhanced scope are eligible, `names_work`
+    /// whether [`Numbering::work`] will be asked for.
     pub fn compute(
         func: &Function,
         cfg: &Cfg,
@@ -55,6 +58,7 @@ impl Numbering {
         memory: &MemoryStates,
         regions: &Regions,
         enhanced: bool,
+        names_work: bool,
     ) -> Numbering {
         let mut pass = Pass {
             func,
@@ -65,12 +69,15 @@ impl Numbering {
             expressions: Expressions::with_capacity(func.insts.len()),
             of_value: vec![NONE; values.len()],
             of_inst: SecondaryMap::with_capacity(func.insts.len()),
+            names_work,
+            work: SecondaryMap::new(),
             key: Vec::new(),
         };
         for &block in cfg.reverse_postorder() {
             pass.block(block);
         }
-        Numbering { of_value: pass.of_value, of_inst: pass.of_inst, count: pass.expressions.number_count() }
+        let count = pass.expressions.number_count();
+        Numbering { of_value: pass.of_value, of_inst: pass.of_inst, work: pass.work, count }
     }
 
     /// The number of a value, if it can be reached.
@@ -83,6 +90,11 @@ impl Numbering {
         self.of_inst[inst].checked_sub(1).map(Number)
     }
 
+    /// The number of an instruction's work: opcode and operands, whatever the guard, memory and the lanes are.
+    pub fn work(&self, inst: Inst) -> Option<Number> {
+        self.work[inst].checked_sub(1).map(Number)
+    }
+
     /// One more than the greatest number.
     pub fn count(&self) -> usize {
         self.count
@@ -91,18 +103,24 @@ impl Numbering {
 
 /// What a key begins with, where it is not an opcode. Opcodes begin with less than 2³¹.
 #[derive(Clone, Copy)]
+#[repr(u32)]
 enum Head {
     Constant = 1 << 31,
     Special,
     Symbol,
     Join,
     Guarded,
+    Work,
 }
+
+/// Where in a key the guard stands, and where its operands begin.
+const GUARD: usize = 3;
+const OPERANDS: usize = 4;
 
 /// How an operand's first word ends.
 #[derive(Clone, Copy)]
 enum Tail {
-    Number,
+    Number = 0,
     Negation,
     Address,
     List,
@@ -123,6 +141,8 @@ struct Pass<'a> {
     expressions: Expressions,
     of_value: Vec<u32>,
     of_inst: SecondaryMap<Inst, u32>,
+    names_work: bool,
+    work: SecondaryMap<Inst, u32>,
     /// The key that is being made.
     key: Vec<u32>,
 }
@@ -181,14 +201,28 @@ impl Pass<'_> {
         let class = Class::of(data);
         let first = match self.copied(inst, data) {
             Some(number) => number,
-            None if class == Class::Never || class == Class::Atomic => self.expressions.fresh(count),
             None => {
-                self.make_key(block, inst, data, class, calls);
-                let first = self.expressions.number(&self.key, count);
-                if class.is_eligible(self.enhanced) && !is_copy {
-                    self.of_inst[inst] = first.0 + 1;
+                let is_single = class == Class::Never || class == Class::Atomic;
+                if !is_single || self.names_work {
+                    self.make_key(inst, data);
                 }
-                first
+                if self.names_work && !is_copy {
+                    let guard = core::mem::replace(&mut self.key[GUARD], 0);
+                    self.key.push(Head::Work as u32);
+                    self.work[inst] = self.expressions.number(&self.key, 1).0 + 1;
+                    self.key.pop();
+                    self.key[GUARD] = guard;
+                }
+                if is_single {
+                    self.expressions.fresh(count)
+                } else {
+                    self.add_surroundings(block, inst, class, calls);
+                    let first = self.expressions.number(&self.key, count);
+                    if class.is_eligible(self.enhanced) && !is_copy {
+                        self.of_inst[inst] = first.0 + 1;
+                    }
+                    first
+                }
             }
         };
         for index in 0..data.dsts.len() {
@@ -242,43 +276,46 @@ impl Pass<'_> {
         }
     }
 
-    fn make_key(&mut self, block: Block, inst: Inst, data: &InstData, class: Class, calls: u32) {
+    /// Opcode, guard and operands.
+    fn make_key(&mut self, inst: Inst, data: &InstData) {
         let opcode = data.opcode;
         let guard = self.guard(inst, data);
         let mut key = core::mem::take(&mut self.key);
         key.clear();
         key.extend(opcode.words());
         key.push(guard);
-        let operands_from = key.len();
         let mut used = self.values.operands(inst).iter().copied();
         for operand in &data.args {
             self.add_operand(&mut key, operand, &mut used);
         }
-        if opcode.op.is_commutative() && key[operands_from] > key[operands_from + 1] && is_number(&key, operands_from) {
-            key.swap(operands_from, operands_from + 1);
-        } else if let (Op::Setp, Some(cmp)) = (opcode.op, opcode.cmp)
-            && key[operands_from] > key[operands_from + 1]
-            && is_number(&key, operands_from)
-        {
-            // `a < b` is `b > a`.
-            let mut swapped = opcode;
-            swapped.cmp = Some(cmp.swapped());
-            key[..operands_from - 1].copy_from_slice(&swapped.words());
-            key.swap(operands_from, operands_from + 1);
+        let are_values = key.get(OPERANDS..OPERANDS + 2).is_some_and(|words| words.iter().all(|word| word & 3 == 0));
+        if are_values && key[OPERANDS] > key[OPERANDS + 1] {
+            if opcode.op.is_commutative() {
+                key.swap(OPERANDS, OPERANDS + 1);
+            } else if let (Op::Setp, Some(cmp)) = (opcode.op, opcode.cmp) {
+                // `a < b` is `b > a`.
+                let swapped = Opcode { cmp: Some(cmp.swapped()), ..opcode };
+                key[..GUARD].copy_from_slice(&swapped.words());
+                key.swap(OPERANDS, OPERANDS + 1);
+            }
         }
+        self.key = key;
+    }
+
+    /// The state of memory, or the region.
+    fn add_surroundings(&mut self, block: Block, inst: Inst, class: Class, calls: u32) {
         match class {
             Class::Load => {
                 let state = self.memory.of(inst);
-                key.extend([state.memory, state.barrier, state.call]);
+                self.key.extend([state.memory, state.barrier, state.call]);
             }
             Class::Convergent | Class::Shuffle => {
                 // Behind a call there may be fewer lanes.
                 let after = if calls == 0 { 0 } else { block.as_u32() + 1 };
-                key.extend([self.regions.of(block), after, calls]);
+                self.key.extend([self.regions.of(block), after, calls]);
             }
             _ => {}
         }
-        self.key = key;
     }
 
     fn add_operand(&mut self, key: &mut Vec<u32>, operand: &Operand, used: &mut impl Iterator<Item = Value>) {
@@ -340,11 +377,6 @@ impl Pass<'_> {
         let ty = self.func.regs[reg].ty;
         ty.bits() << 1 | u32::from(ty.is_signed())
     }
-}
-
-/// Are the first two operands plain values?
-fn is_number(key: &[u32], from: usize) -> bool {
-    key[from..from + 2].iter().all(|word| word & 3 == Tail::Number as u32)
 }
 
 fn symbol_words(symbol: Symbol) -> (u32, u32) {
