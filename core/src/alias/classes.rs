@@ -13,7 +13,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use cranelift_entity::entity_impl;
 
-use super::{AliasAnalysis, spaces_meet};
+use super::{Access, AliasAnalysis, spaces_meet};
 use crate::ir::{Inst, Space};
 use crate::symbolic::Base;
 
@@ -36,11 +36,17 @@ impl AliasClasses {
     /// The classes of a function.
     pub fn compute(alias: AliasAnalysis<'_>) -> AliasClasses {
         let func = alias.func;
+        let insts = func.block_order().flat_map(|block| func.block_insts(block));
+        let accesses: Vec<(Inst, Access)> = insts.filter_map(|inst| Some((inst, alias.access(inst)?))).collect();
+        AliasClasses::of_accesses(alias, accesses.iter().map(|(inst, access)| (*inst, access)))
+    }
+
+    /// The same, where the accesses are known already.
+    pub fn of_accesses<'a>(alias: AliasAnalysis<'_>, found: impl Iterator<Item = (Inst, &'a Access)>) -> AliasClasses {
         let mut keys: BTreeMap<(Option<Space>, Base), u32> = BTreeMap::new();
         let mut accesses: Vec<(Inst, u32)> = Vec::new();
-        for inst in func.block_order().flat_map(|block| func.block_insts(block)) {
-            let Some(access) = alias.access(inst) else { continue };
-            let base = access.address.map_or(Base::Unknown, |address| address.base);
+        for (inst, access) in found {
+            let base = access.address.as_ref().map_or(Base::Unknown, |address| address.base);
             let next = keys.len() as u32;
             accesses.push((inst, *keys.entry((access.space, base)).or_insert(next)));
         }

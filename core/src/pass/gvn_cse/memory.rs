@@ -27,7 +27,7 @@ use alloc::vec::Vec;
 
 use cranelift_entity::SecondaryMap;
 
-use crate::alias::{AliasAnalysis, AliasClasses, Effect, Moment, Relation};
+use crate::alias::{Access, AliasAnalysis, AliasClass, AliasClasses, Effect, Moment, Relation};
 use crate::graph::{Cfg, Dominators, IteratedFrontier};
 use crate::ir::{Block, Function, Inst, Op, Space};
 
@@ -65,13 +65,13 @@ impl MemoryStates {
             }
         }
         let mut walk = Walk {
-            func,
             alias,
             tracks: &tracks,
             now: vec![0; tracks.defining_blocks.len()],
             before: vec![0],
             found: MemoryStates { of_load: SecondaryMap::new(), makers: vec![None] },
         };
+        let mut works = tracks.works.iter().peekable();
         let mut undo: Vec<(u32, u32)> = Vec::new();
         let mut open: Vec<(usize, usize)> = Vec::new();
         for (place, &block) in dominators.preorder().iter().enumerate() {
@@ -82,7 +82,10 @@ impl MemoryStates {
             for &track in joins.get(&block).into_iter().flatten() {
                 walk.define(track, None, &mut undo);
             }
-            walk.block(block, &mut undo);
+            // Works stand in the order of this walk.
+            while let Some(work) = works.next_if(|work| func.inst_block(work.inst) == Some(block)) {
+                walk.inst(work, &mut undo);
+            }
         }
         walk.found
     }
@@ -98,9 +101,23 @@ impl MemoryStates {
     }
 }
 
+/// What an instruction does to memory.
+struct Work {
+    inst: Inst,
+    /// The access and its class; none for barriers and calls.
+    access: Option<(Access, AliasClass)>,
+    /// What it may write.
+    defines: Option<u32>,
+}
+
 /// What is followed: the classes, then barriers, then calls.
 struct Tracks {
-    classes: AliasClasses,
+    /// Of all instructions that have to do with memory, in the order of the walk.
+    works: Vec<Work>,
+    /// By instruction: one more than its place in `works`.
+    work_of: SecondaryMap<Inst, u32>,
+    barriers: u32,
+    calls: u32,
     defining_blocks: Vec<Vec<Block>>,
     /// By class: does no other thread write it, and does nothing at all?
     is_private: Vec<bool>,
@@ -109,60 +126,72 @@ struct Tracks {
 
 impl Tracks {
     fn of(func: &Function, dominators: &Dominators, alias: AliasAnalysis<'_>) -> Tracks {
-        let classes = AliasClasses::compute(alias);
+        let mut effects: Vec<(Block, Inst, Effect)> = Vec::new();
+        for &block in dominators.preorder() {
+            for inst in func.block_insts(block).filter(|&inst| concerns_memory(func.insts[inst].opcode.op)) {
+                effects.push((block, inst, alias.effect(inst)));
+            }
+        }
+        let accesses = effects.iter().filter_map(|(_, inst, effect)| match effect {
+            Effect::Access(access) | Effect::Ordered(access) => Some((*inst, access)),
+            Effect::None | Effect::Everything => None,
+        });
+        let classes = AliasClasses::of_accesses(alias, accesses);
         let mut tracks = Tracks {
+            works: Vec::with_capacity(effects.len()),
+            work_of: SecondaryMap::with_capacity(func.insts.len()),
+            barriers: classes.len() as u32,
+            calls: classes.len() as u32 + 1,
             defining_blocks: vec![Vec::new(); classes.len() + 2],
             is_private: vec![true; classes.len()],
             is_constant: vec![true; classes.len()],
-            classes,
         };
-        for &block in dominators.preorder() {
-            for inst in func.block_insts(block) {
-                if let Some(class) = tracks.classes.of(inst) {
-                    let space = alias.access(inst).and_then(|access| access.space);
-                    let class = class.as_u32() as usize;
-                    tracks.is_private[class] &= matches!(space, Some(Space::Local | Space::Param | Space::Const));
-                    tracks.is_constant[class] &= matches!(space, Some(Space::Param | Space::Const));
+        for (block, inst, effect) in effects {
+            let is_call = func.insts[inst].opcode.op.is_call();
+            let (access, defines) = match (effect, classes.of(inst)) {
+                (Effect::None, _) => continue,
+                (Effect::Access(access) | Effect::Ordered(access), Some(class)) => {
+                    let defines = access.writes.then_some(class.as_u32());
+                    let (private, constant) = (is_private(access.space), is_constant(access.space));
+                    tracks.is_private[class.as_u32() as usize] &= private;
+                    tracks.is_constant[class.as_u32() as usize] &= constant;
+                    (Some((access, class)), defines)
                 }
-                if let Some(track) = tracks.defined_by(func, alias, inst)
-                    && tracks.defining_blocks[track as usize].last() != Some(&block)
-                {
-                    tracks.defining_blocks[track as usize].push(block);
-                }
+                (Effect::Everything, _) if !is_call => (None, Some(tracks.barriers)),
+                _ => (None, Some(tracks.calls)),
+            };
+            if let Some(track) = defines
+                && tracks.defining_blocks[track as usize].last() != Some(&block)
+            {
+                tracks.defining_blocks[track as usize].push(block);
             }
+            tracks.works.push(Work { inst, access, defines });
+            tracks.work_of[inst] = tracks.works.len() as u32;
         }
         tracks
     }
 
-    fn barriers(&self) -> u32 {
-        self.classes.len() as u32
-    }
-
-    fn calls(&self) -> u32 {
-        self.classes.len() as u32 + 1
-    }
-
-    /// What an instruction may write.
-    fn defined_by(&self, func: &Function, alias: AliasAnalysis<'_>, inst: Inst) -> Option<u32> {
-        let op = func.insts[inst].opcode.op;
-        if !op.reads_memory() && !op.writes_memory() && !matches!(op, Op::BarSync | Op::BarWarp | Op::Membar) {
-            return None;
-        }
-        match alias.effect(inst) {
-            Effect::None => None,
-            Effect::Everything if matches!(op, Op::BarSync | Op::BarWarp | Op::Membar) => Some(self.barriers()),
-            Effect::Everything => Some(self.calls()),
-            Effect::Access(access) | Effect::Ordered(access) => match self.classes.of(inst) {
-                _ if !access.writes => None,
-                Some(class) => Some(class.as_u32()),
-                None => Some(self.calls()),
-            },
-        }
+    /// What an instruction does to memory, if anything.
+    fn work(&self, inst: Inst) -> Option<&Work> {
+        self.works.get(self.work_of[inst].checked_sub(1)? as usize)
     }
 }
 
+fn concerns_memory(op: Op) -> bool {
+    op.reads_memory() || op.writes_memory() || matches!(op, Op::BarSync | Op::BarWarp | Op::Membar)
+}
+
+/// Does no other thread write there?
+fn is_private(space: Option<Space>) -> bool {
+    matches!(space, Some(Space::Local | Space::Param | Space::Const))
+}
+
+/// Does nothing write there?
+fn is_constant(space: Option<Space>) -> bool {
+    matches!(space, Some(Space::Param | Space::Const))
+}
+
 struct Walk<'a> {
-    func: &'a Function,
     alias: AliasAnalysis<'a>,
     tracks: &'a Tracks,
     /// By track: its state at this place.
@@ -182,39 +211,38 @@ impl Walk<'_> {
         self.found.makers.push(maker);
     }
 
-    fn block(&mut self, block: Block, undo: &mut Vec<(u32, u32)>) {
-        for inst in self.func.block_insts(block) {
-            if self.func.insts[inst].opcode.op == Op::Ld {
-                self.found.of_load[inst] = self.state(inst);
-            }
-            if let Some(track) = self.tracks.defined_by(self.func, self.alias, inst) {
-                self.define(track, Some(inst), undo);
-            }
+    fn inst(&mut self, work: &Work, undo: &mut Vec<(u32, u32)>) {
+        if let Some((access, class)) = &work.access
+            && access.reads
+            && !access.writes
+        {
+            self.found.of_load[work.inst] = self.state(access, *class);
+        }
+        if let Some(track) = work.defines {
+            self.define(track, Some(work.inst), undo);
         }
     }
 
     /// The state that a load at this place reads.
-    fn state(&self, load: Inst) -> State {
-        let call = self.now[self.tracks.calls() as usize];
-        let barrier = self.now[self.tracks.barriers() as usize];
-        let (Some(class), Some(access)) = (self.tracks.classes.of(load), self.alias.access(load)) else {
-            return State { memory: 0, barrier, call };
-        };
+    fn state(&self, access: &Access, class: AliasClass) -> State {
         let class = class.as_u32() as usize;
         let mut memory = self.now[class];
         for _ in 0..MAX_STEPS {
             // Between the definition and the load no name changes its number, since each dominates the next.
-            let Some(maker) = self.found.maker(memory) else { break };
-            let Some(other) = self.alias.access(maker) else { break };
-            if self.alias.relation(&access, &other, Moment::Same) != Relation::No {
+            let Some((other, _)) = self.found.maker(memory).and_then(|maker| self.tracks.work(maker)?.access.as_ref())
+            else {
+                break;
+            };
+            if self.alias.relation(access, other, Moment::Same) != Relation::No {
                 break;
             }
             memory = self.before[memory as usize];
         }
+        let (barriers, calls) = (self.tracks.barriers as usize, self.tracks.calls as usize);
         State {
             memory,
-            barrier: if self.tracks.is_private[class] { 0 } else { barrier },
-            call: if self.tracks.is_constant[class] { 0 } else { call },
+            barrier: if self.tracks.is_private[class] { 0 } else { self.now[barriers] },
+            call: if self.tracks.is_constant[class] { 0 } else { self.now[calls] },
         }
     }
 }
