@@ -4,6 +4,7 @@
 //! rewrites, and holds no tracing code. To add one: write its file, implement [`Pass`], name it in the list below.
 
 mod available_copies;
+mod back_copy_prop;
 mod branch_slice;
 mod const_fold;
 mod copy_prop;
@@ -113,6 +114,7 @@ macro_rules! passes {
 passes![
     infer_space::InferSpace,
     copy_prop::CopyProp,
+    back_copy_prop::BackCopyProp,
     const_fold::ConstFold,
     dce::Dce,
     simplify_cfg::SimplifyCfg,

@@ -1,0 +1,328 @@
+//! The three guards of backward copy propagation, for `to = mov from`.
+//!
+//! 1. The copy is the only reader of the value in `from`, and one definition makes that value.
+//! 2. The definition can write `to`: it is an instruction that the language leaves free to, the types are the same, it
+//!    stands under the copy's guard, and it does not write `to` already.
+//! 3. Nothing reads or writes `to` between the definition and the copy.
+//!
+//! The third is a look at one row of [`Touches`] where both stand in one block. Across blocks it is what a register
+//! allocator asks before it puts two registers in one: `to` is not live behind the definition, and no other write of `to`
+//! stands where the copied value is live.
+//!
+//! What is asked is the program as it was when the walk began. Renaming inside one block leaves every answer true that a
+//! backward walk asks for later. Across blocks it makes `to` live on the way, so such a register is set aside until the
+//! next walk.
+//!
+//! Source: ptxas page, phase 83; G. Chaitin, Register allocation and spilling via graph coloring, 1982 (interference).
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::rc::Rc;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use cranelift_entity::EntityRef;
+use fixedbitset::FixedBitSet;
+
+use super::copied;
+use super::touches::Touches;
+use crate::flow::{Definition, Liveness, Value, ValueUse, ValueUses, Values};
+use crate::ir::{Block, Function, Inst, Op, Reg};
+use crate::view::{Listener, View};
+
+/// Reads and writes of a register that are looked at across blocks.
+const MAX_TOUCHES: usize = 128;
+
+/// A destination that may be renamed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Renamed {
+    /// The instruction.
+    pub inst: Inst,
+    /// Which of its destinations.
+    pub index: usize,
+    /// Does it stand in another block than the copy?
+    is_elsewhere: bool,
+}
+
+/// Which guard failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// Guard 1: others read the value.
+    SeveralReaders,
+    /// Guard 1: the value comes from several definitions.
+    SeveralDefinitions,
+    /// Guard 2: the register has held it since control came in.
+    OnEntry,
+    /// Guard 2: an `in` draws it.
+    Drawn,
+    /// Guard 2: the types differ.
+    Types,
+    /// Guard 2: definition and copy do not stand under one guard.
+    OtherGuard,
+    /// Guard 2: the definition writes the copy's register, too.
+    WrittenTwice,
+    /// Guard 3: an instruction touches the copy's register on the way, this one where it is known.
+    UnderWay(Option<Inst>),
+    /// Guard 3: the copy's register still holds something that is read.
+    Live,
+    /// Guard 3: too many places to look at.
+    ManyTouches,
+    /// Guard 3: not asked in this walk, because the answer may have changed.
+    SetAside,
+}
+
+impl Refusal {
+    /// The rule's name.
+    pub fn rule(self) -> &'static str {
+        match self {
+            Refusal::SeveralReaders | Refusal::SeveralDefinitions => "one-use",
+            Refusal::OnEntry | Refusal::Drawn | Refusal::Types | Refusal::OtherGuard | Refusal::WrittenTwice => {
+                "can-rename"
+            }
+            Refusal::UnderWay(_) | Refusal::Live | Refusal::ManyTouches | Refusal::SetAside => "no-conflict",
+        }
+    }
+
+    /// The reason in words.
+    pub fn why(self, func: &Function, copy: Inst) -> String {
+        let Some((from, to)) = copied(&func.insts[copy]) else { return String::new() };
+        let (from, to) = (&func.regs[from].name, &func.regs[to].name);
+        match self {
+            Refusal::SeveralReaders => format!("more than this copy reads `{from}`"),
+            Refusal::SeveralDefinitions => format!("`{from}` comes from more than one definition"),
+            Refusal::OnEntry => format!("no instruction defines `{from}`, it is there on entry"),
+            Refusal::Drawn => format!("`{from}` is drawn from an input, and a draw stays as it is"),
+            Refusal::Types => format!("`{from}` and `{to}` have different types"),
+            Refusal::OtherGuard => format!("`{from}` is not defined under the guard that the copy has"),
+            Refusal::WrittenTwice => format!("what defines `{from}` writes `{to}` already"),
+            Refusal::UnderWay(_) => format!("between the definition of `{from}` and here `{to}` is read or written"),
+            Refusal::Live => format!("where `{from}` is defined `{to}` holds a value that is read later"),
+            Refusal::ManyTouches => format!("`{to}` is read and written in more than {MAX_TOUCHES} places"),
+            Refusal::SetAside => format!("`{to}` has just been renamed elsewhere"),
+        }
+    }
+}
+
+/// The guards of one walk.
+pub struct Guards {
+    values: Option<(Rc<Values>, Rc<ValueUses>)>,
+    touches: Touches,
+    /// Where a copy and its definition stand in different blocks, or a value meets others.
+    liveness: Option<Rc<Liveness>>,
+    /// Copies that are gone, and what writes their register now.
+    gone: BTreeMap<Inst, Renamed>,
+    /// Registers whose liveness changed in this walk.
+    set_aside: FixedBitSet,
+    /// Copies in whose way a refused one found them.
+    in_the_way: FixedBitSet,
+    /// Was a copy refused for a reason that may have gone away with others?
+    has_doubtful_refusal: bool,
+    has_found_way: bool,
+}
+
+impl Guards {
+    /// Looks at a function before a walk.
+    pub fn new<S: Listener>(view: &mut View<'_, S>) -> Guards {
+        let cfg = view.cfg();
+        let func = view.func();
+        let mut targets = FixedBitSet::with_capacity(func.regs.len());
+        let mut copies = Vec::new();
+        for &block in cfg.reverse_postorder() {
+            for inst in func.block_insts(block) {
+                if let Some((_, to)) = copied(&func.insts[inst]) {
+                    targets.insert(to.index());
+                    copies.push((block, inst));
+                }
+            }
+        }
+        let mut guards = Guards {
+            values: None,
+            touches: Touches::compute(func, &cfg, &targets),
+            liveness: None,
+            gone: BTreeMap::new(),
+            set_aside: FixedBitSet::with_capacity(func.regs.len()),
+            in_the_way: FixedBitSet::with_capacity(func.insts.len()),
+            has_doubtful_refusal: false,
+            has_found_way: false,
+        };
+        if copies.is_empty() {
+            return guards;
+        }
+        let (values, uses) = (view.values(), view.value_uses());
+        let needs_liveness = |&(block, copy): &(Block, Inst)| {
+            let Some(&value) = values.operands(copy).first() else { return false };
+            values.definition(value).inst().is_some_and(|inst| view.func().inst_block(inst) != Some(block))
+                || uses.of(value).iter().any(|reader| matches!(reader, ValueUse::Argument(_)))
+        };
+        if copies.iter().any(needs_liveness) {
+            guards.liveness = Some(view.liveness());
+        }
+        guards.values = Some((values, uses));
+        guards
+    }
+
+    /// Might another walk find what this one did not?
+    pub fn may_find_more(&self) -> bool {
+        self.has_found_way || self.has_doubtful_refusal && !self.gone.is_empty()
+    }
+
+    /// The definition that may write `to` itself, if all guards hold.
+    pub fn definition_to_rename(
+        &mut self,
+        func: &Function,
+        (block, copy): (Block, Inst),
+        (from, to): (Reg, Reg),
+    ) -> Result<Renamed, Refusal> {
+        let Some((values, uses)) = self.values.clone() else { return Err(Refusal::OnEntry) };
+        let Some(&value) = values.operands(copy).first() else { return Err(Refusal::OnEntry) };
+        let found = self
+            .only_definition(&values, value)
+            .and_then(|found| {
+                self.is_only_reader(&values, &uses, value).then_some(found).ok_or(Refusal::SeveralReaders)
+            })
+            .and_then(|found| can_rename(func, &values, found, copy, (from, to)).map(|()| found))
+            .and_then(|found| self.no_conflict(func, found, (block, copy), (from, to)));
+        match found {
+            Err(Refusal::UnderWay(Some(inst))) if self.gone.contains_key(&inst) => self.has_found_way = true,
+            Err(Refusal::UnderWay(Some(inst))) if copied(&func.insts[inst]).is_some() => {
+                self.in_the_way.insert(inst.index());
+            }
+            Err(
+                Refusal::UnderWay(None)
+                | Refusal::Live
+                | Refusal::ManyTouches
+                | Refusal::SetAside
+                | Refusal::WrittenTwice,
+            ) => self.has_doubtful_refusal = true,
+            _ => {}
+        }
+        found
+    }
+
+    /// The copy is gone, and `renamed` writes `to`.
+    pub fn note_renamed(&mut self, copy: Inst, to: Reg, renamed: Renamed) {
+        self.has_found_way |= self.in_the_way.contains(copy.index());
+        self.gone.insert(copy, renamed);
+        if renamed.is_elsewhere {
+            self.set_aside.insert(to.index());
+        }
+    }
+
+    /// Guard 1, first half: the one definition of a value.
+    fn only_definition(&self, values: &Values, value: Value) -> Result<Renamed, Refusal> {
+        let (inst, index) = match values.definition(value) {
+            Definition::Entry => return Err(Refusal::OnEntry),
+            Definition::Join { .. } => return Err(Refusal::SeveralDefinitions),
+            Definition::Inst { inst, index } | Definition::Guarded { inst, index, .. } => (inst, index as usize),
+        };
+        let mut found = Renamed { inst, index, is_elsewhere: false };
+        while let Some(&renamed) = self.gone.get(&found.inst) {
+            found = renamed;
+        }
+        Ok(found)
+    }
+
+    /// Guard 1, second half: does only the copy read the value? A join where its register is not live is no reader.
+    fn is_only_reader(&self, values: &Values, uses: &ValueUses, value: Value) -> bool {
+        let is_read = |reader: &&ValueUse| match reader {
+            ValueUse::Operand { .. } | ValueUse::Old(_) => true,
+            ValueUse::Argument(join) => match (values.definition(*join), &self.liveness) {
+                (Definition::Join { block }, Some(liveness)) => liveness.is_live_in(block, values.reg(value)),
+                _ => true,
+            },
+        };
+        uses.of(value).iter().filter(is_read).nth(1).is_none()
+    }
+
+    /// Guard 3: between the definition and the copy nothing reads or writes `to`.
+    fn no_conflict(
+        &self,
+        func: &Function,
+        found: Renamed,
+        (block, copy): (Block, Inst),
+        (from, to): (Reg, Reg),
+    ) -> Result<Renamed, Refusal> {
+        let defined_in = func.inst_block(found.inst).ok_or(Refusal::OnEntry)?;
+        if defined_in == block {
+            return match self.touches.last_between(to, found.inst, copy) {
+                None => Ok(Renamed { is_elsewhere: false, ..found }),
+                Some(inst) => Err(Refusal::UnderWay(Some(inst))),
+            };
+        }
+        // Other lanes keep what they had in `to`, on all paths that do not come to the copy, too.
+        if func.insts[copy].guard.is_some() {
+            return Err(Refusal::OtherGuard);
+        }
+        let Some(liveness) = &self.liveness else { return Err(Refusal::Live) };
+        if self.set_aside.contains(to.index()) {
+            return Err(Refusal::SetAside);
+        }
+        if let Some(inst) = self.touches.last_behind(to, found.inst, defined_in) {
+            return Err(Refusal::UnderWay(Some(inst)));
+        }
+        if liveness.is_live_out(defined_in, to) {
+            return Err(Refusal::Live);
+        }
+        self.no_write_under_way(liveness, (defined_in, block, copy), (from, to))?;
+        Ok(Renamed { is_elsewhere: true, ..found })
+    }
+
+    /// Is `to` written nowhere on a way through other blocks? On it the copied value is live in `from`.
+    fn no_write_under_way(
+        &self,
+        liveness: &Liveness,
+        (defined_in, block, copy): (Block, Block, Inst),
+        (from, to): (Reg, Reg),
+    ) -> Result<(), Refusal> {
+        let touches = self.touches.of(to);
+        if touches.len() > MAX_TOUCHES {
+            let mut writes = touches.iter().filter(|touch| touch.is_write);
+            return if writes.nth(1).is_none() { Ok(()) } else { Err(Refusal::ManyTouches) };
+        }
+        let mut others = touches.iter().filter(|touch| touch.is_write && touch.inst != copy).peekable();
+        if others.peek().is_some() && self.set_aside.contains(from.index()) {
+            return Err(Refusal::SetAside);
+        }
+        for other in others {
+            let is_under_way = if other.block == defined_in {
+                // In front of the definition, since nothing is behind it.
+                false
+            } else if other.block == block {
+                self.touches.is_before(other.inst, copy) || liveness.is_live_out(block, from)
+            } else {
+                liveness.is_live_in(other.block, from)
+            };
+            if is_under_way {
+                return Err(Refusal::UnderWay(None));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Guard 2: can the definition write `to` instead of `from`?
+fn can_rename(
+    func: &Function,
+    values: &Values,
+    found: Renamed,
+    copy: Inst,
+    (from, to): (Reg, Reg),
+) -> Result<(), Refusal> {
+    let (definition, copy_data) = (&func.insts[found.inst], &func.insts[copy]);
+    debug_assert_eq!(definition.dsts.get(found.index), Some(&from));
+    let (have, want) = (func.regs[from].ty, func.regs[to].ty);
+    if definition.opcode.op == Op::In {
+        return Err(Refusal::Drawn);
+    }
+    // What an integer register can be written by can write any register of that width that is not a float's.
+    if have != want && !(have.is_integer() && !want.is_float() && have.agrees_with(want)) {
+        return Err(Refusal::Types);
+    }
+    if definition.guard != copy_data.guard || values.guard(found.inst) != values.guard(copy) {
+        return Err(Refusal::OtherGuard);
+    }
+    if definition.dsts.contains(&to) {
+        return Err(Refusal::WrittenTwice);
+    }
+    Ok(())
+}

@@ -1,0 +1,196 @@
+//! Backward copy propagation: what computes a value writes it where a copy would have put it.
+//!
+//! ```text
+//! r1 = add.u32 a, b                       r3 = add.u32 a, b
+//! r2 = mov.u32 r1                   ──▶   st.global.u32 x[0], r3
+//! r3 = mov.u32 r2
+//! st.global.u32 x[0], r3
+//! ```
+//!
+//! Blocks are visited in reverse postorder, their instructions last to first, so that a chain of copies collapses in one
+//! walk: `r3 = r2` makes `r3 = r1` of the copy before it, which then gives its name to the addition. A copy goes away
+//! where three [guards](guards) hold: it alone reads what it copies, that has one definition which can write the other
+//! register just as well, and nothing on the way reads or writes that other register.
+//!
+//! Sound because the register that is written earlier holds, between its new write and the place of the copy, a value
+//! that nobody asked for, and afterwards what the copy would have put there. The other register loses a value that only
+//! the copy read.
+//!
+//! Cost: the names of all values and, where a copy stands in another block than what it copies, liveness; then a binary
+//! search a copy. What one copy's removal opens for others is found by another walk, at most [`MAX_ROUNDS`] of them. If
+//! that many found work, running the pass again may find more, and a remark says so.
+//!
+//! Off unless it is asked for, as in ptxas: it changes definitions, where forward propagation only changes reads, and
+//! leaves less for passes that follow to recognise; most of what it finds `copy-prop` and `dce` have found before.
+//!
+//! Source: ptxas page, phases 82 (AdvancedPhaseBackPropVReg) and 83 (OriBackCopyPropagate).
+
+mod guards;
+mod touches;
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
+use crate::edit::{Fact, Remark};
+use crate::ir::{Block, Function, Inst, InstData, Op, Operand, Reg};
+use crate::text::instruction_text;
+use crate::view::{Listener, View};
+use guards::{Guards, Refusal, Renamed};
+
+/// Walks over the function before giving up.
+const MAX_ROUNDS: usize = 16;
+
+/// See the file's head.
+pub struct BackCopyProp;
+
+impl Pass for BackCopyProp {
+    const INFO: PassInfo = PassInfo {
+        name: "back-copy-prop",
+        paper: "ptxas page, phases 82 and 83, OriBackCopyPropagate",
+        summary: "Lets a computation write the register that a copy of its result would write, and removes the copy.",
+        knobs: &[Knob {
+            name: "BackCopyPropBudget",
+            kind: KnobKind::Integer { default: 1_000_000, min: 0, max: 1_000_000_000 },
+            help: "copies removed in a function before the pass stops",
+        }],
+        needs_fast_math: false,
+    };
+
+    fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
+        let mut budget = settings.knobs.integer("BackCopyPropBudget");
+        for _ in 0..MAX_ROUNDS {
+            let mut walk = Walk { guards: Guards::new(view), budget, refused: Vec::new(), chains: BTreeMap::new() };
+            walk.run(view);
+            budget = walk.budget;
+            if budget == 0 || !walk.guards.may_find_more() {
+                walk.tell_refusals(view);
+                return Ok(());
+            }
+        }
+        if let Some(entry) = view.func().entry_block() {
+            view.miss(|_| {
+                Remark::missed("max-rounds", entry, format!("stopped after {MAX_ROUNDS} walks that all found work"))
+                    .with("rounds", Fact::Count(MAX_ROUNDS as u64))
+            });
+        }
+        Ok(())
+    }
+}
+
+/// One walk over the function.
+struct Walk {
+    guards: Guards,
+    /// Copies that may still be removed.
+    budget: i64,
+    /// Only where somebody listens.
+    refused: Vec<(Block, Inst, Refusal)>,
+    /// The registers that a definition's value went through, for those that write another register than at first. Only
+    /// where somebody listens.
+    chains: BTreeMap<Inst, Vec<Reg>>,
+}
+
+impl Walk {
+    fn run<S: Listener>(&mut self, view: &mut View<'_, S>) {
+        let cfg = view.cfg();
+        for &block in cfg.reverse_postorder() {
+            let mut next = view.func().layout.last_inst(block);
+            while let Some(inst) = next {
+                next = view.func().layout.prev_inst(inst);
+                let Some((from, to)) = copied(&view.func().insts[inst]) else { continue };
+                match self.guards.definition_to_rename(view.func(), (block, inst), (from, to)) {
+                    Ok(_) if self.budget == 0 => return self.tell_budget(view, block, inst),
+                    Ok(definition) => {
+                        self.rename(view, (block, inst), (from, to), definition);
+                        self.budget -= 1;
+                    }
+                    Err(refusal) if S::LISTENS => self.refused.push((block, inst, refusal)),
+                    Err(_) => {}
+                }
+            }
+        }
+    }
+
+    /// Lets the definition write the copy's register, and removes the copy.
+    fn rename<S: Listener>(
+        &mut self,
+        view: &mut View<'_, S>,
+        (block, copy): (Block, Inst),
+        (from, to): (Reg, Reg),
+        definition: Renamed,
+    ) {
+        let mut chain = Vec::new();
+        if S::LISTENS {
+            chain = self.chains.remove(&copy).unwrap_or_else(|| vec![to]);
+            chain.insert(0, from);
+        }
+        let module = view.module();
+        let mut rewrite = view.rewrite(|func| {
+            let (text, definition_text) =
+                (instruction_text(module, func, copy), instruction_text(module, func, definition.inst));
+            let (from_name, to_name) = (&func.regs[from].name, &func.regs[to].name);
+            Remark::applied(
+                "back-copy",
+                block,
+                format!(
+                    "`{text}` goes away: nothing else reads `{from_name}`, so `{definition_text}` writes `{to_name}`"
+                ),
+            )
+            .at(copy)
+            .with("from", Fact::Reg(from))
+            .with("to", Fact::Reg(to))
+            .with("definition", Fact::Text(definition_text))
+            .with("chain", Fact::Text(chain_text(func, &chain)))
+        });
+        rewrite.update(definition.inst, |data| {
+            data.dsts[definition.index] = to;
+            true
+        });
+        rewrite.remove(copy);
+        rewrite.finish();
+        self.guards.note_renamed(copy, to, definition);
+        if S::LISTENS {
+            self.chains.insert(definition.inst, chain);
+        }
+    }
+
+    fn tell_budget<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block, copy: Inst) {
+        let module = view.module();
+        view.miss(|func| {
+            let text = instruction_text(module, func, copy);
+            Remark::missed("budget", block, format!("`{text}` stays, and so does what follows: the budget is used up"))
+                .at(copy)
+        });
+    }
+
+    fn tell_refusals<S: Listener>(&self, view: &mut View<'_, S>) {
+        let module = view.module();
+        for &(block, copy, refusal) in &self.refused {
+            view.miss(|func| {
+                let text = instruction_text(module, func, copy);
+                let mut message = format!("`{text}` stays: {}", refusal.why(func, copy));
+                if let Refusal::UnderWay(Some(inst)) = refusal {
+                    message += &format!(", as `{}` does", instruction_text(module, func, inst));
+                }
+                Remark::missed(refusal.rule(), block, message).at(copy)
+            });
+        }
+    }
+}
+
+/// `r1 → r2 → r3`.
+fn chain_text(func: &Function, chain: &[Reg]) -> String {
+    let names: Vec<&str> = chain.iter().map(|&reg| func.regs[reg].name.as_str()).collect();
+    names.join(" → ")
+}
+
+/// What a copy of one register into another reads and writes. Others are not looked at.
+fn copied(data: &InstData) -> Option<(Reg, Reg)> {
+    match (data.opcode.op, data.dsts.as_slice(), data.args.as_slice()) {
+        (Op::Mov, &[to], &[Operand::Reg(from)]) if from != to => Some((from, to)),
+        _ => None,
+    }
+}
