@@ -16,6 +16,7 @@ mod infer_space;
 mod knob;
 mod last_assignment;
 mod pipeline;
+mod reassociate;
 mod runner;
 mod simplify_cfg;
 
@@ -120,6 +121,7 @@ passes![
     simplify_cfg::SimplifyCfg,
     general_optimize::GeneralOptimize,
     gvn_cse::GvnCse,
+    reassociate::Reassociate,
 ];
 
 /// The pass of that name.

@@ -1,0 +1,179 @@
+//! Definitions and uses inside one block: who reads what an instruction writes, and how long a register keeps it.
+//!
+//! ```text
+//! 0  s = add s, a       writes s until 1; read once, by 1
+//! 1  s = add s, b       writes s to the end; reads the s of 0
+//! ```
+//!
+//! One walk over the block. What leaves a block is told from one fact of the whole function, which registers some block
+//! reads before it writes them; a register that none does is not live between blocks.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use cranelift_entity::EntityRef;
+use fixedbitset::FixedBitSet;
+
+use crate::ir::{Block, Function, Inst, InstData, Operand, Reg};
+
+/// An instruction's place in its block, or none: for a definition that it came from outside, for a write that there is
+/// no such write.
+pub const NONE: u32 = u32::MAX;
+
+/// One instruction of the block.
+#[derive(Clone, Copy)]
+pub struct Slot {
+    /// The instruction.
+    pub inst: Inst,
+    /// The next write, guarded or not, of the register that it writes.
+    pub next_write: u32,
+    /// Where its first two operands, if they are registers, are defined in this block.
+    pub operands: [u32; 2],
+    /// How often its result is read in this block; a guarded write that keeps it in other lanes reads it.
+    pub uses: u32,
+    /// May its result be read in another block?
+    pub leaves_block: bool,
+}
+
+#[derive(Clone, Copy, Default)]
+struct RegState {
+    /// The block's number in the walk that the rest is about.
+    block: u32,
+    /// The last write so far.
+    definition: u32,
+    first_write: u32,
+}
+
+/// The definitions and uses of the block that was looked at last.
+pub struct BlockUses {
+    slots: Vec<Slot>,
+    regs: Vec<RegState>,
+    block: u32,
+    /// Registers that some block reads before it writes them.
+    exposed: FixedBitSet,
+}
+
+impl BlockUses {
+    /// Before the first block.
+    pub fn new(func: &Function) -> BlockUses {
+        let mut uses = BlockUses {
+            slots: Vec::new(),
+            regs: vec![RegState::default(); func.regs.len()],
+            block: 0,
+            exposed: FixedBitSet::with_capacity(func.regs.len()),
+        };
+        uses.find_exposed(func);
+        uses
+    }
+
+    /// Looks again at what the blocks read before they write it. Gives the registers of which none does any more.
+    pub fn find_exposed(&mut self, func: &Function) -> FixedBitSet {
+        self.regs.resize(func.regs.len(), RegState::default());
+        let mut exposed = FixedBitSet::with_capacity(func.regs.len());
+        // Blocks that nothing reaches are asked, too: what they read has to be assigned somewhere.
+        for block in func.block_order() {
+            self.block += 1;
+            for inst in func.block_insts(block) {
+                let data = &func.insts[inst];
+                data.for_each_use(|reg| {
+                    if self.regs[reg.index()].block != self.block {
+                        exposed.insert(reg.index());
+                    }
+                });
+                for dst in &data.dsts {
+                    let state = &mut self.regs[dst.index()];
+                    if data.guard.is_none() {
+                        state.block = self.block;
+                    } else if state.block != self.block {
+                        // Other lanes keep what came in.
+                        exposed.insert(dst.index());
+                    }
+                }
+            }
+        }
+        let mut gone = core::mem::replace(&mut self.exposed, exposed);
+        gone.difference_with(&self.exposed);
+        gone
+    }
+
+    /// Looks at a block.
+    pub fn look_at(&mut self, func: &Function, block: Block) {
+        self.block += 1;
+        self.slots.clear();
+        self.regs.resize(func.regs.len(), RegState::default());
+        for inst in func.block_insts(block) {
+            self.look_at_inst(inst, &func.insts[inst]);
+        }
+        // What the last write of a register leaves behind goes on to other blocks.
+        for place in 0..self.slots.len() {
+            let slot = &mut self.slots[place];
+            if slot.next_write == NONE {
+                slot.leaves_block = func.insts[slot.inst].dsts.iter().any(|dst| self.exposed.contains(dst.index()));
+            }
+        }
+    }
+
+    fn look_at_inst(&mut self, inst: Inst, data: &InstData) {
+        let place = self.slots.len() as u32;
+        let mut slot = Slot { inst, next_write: NONE, operands: [NONE; 2], uses: 0, leaves_block: false };
+        for (operand, arg) in slot.operands.iter_mut().zip(&data.args) {
+            if let Operand::Reg(reg) = arg {
+                *operand = self.definition(*reg);
+            }
+        }
+        data.for_each_use(|reg| self.count_use(reg));
+        if data.guard.is_some() {
+            data.dsts.iter().for_each(|&dst| self.count_use(dst));
+        }
+        for dst in &data.dsts {
+            let state = &mut self.regs[dst.index()];
+            if state.block != self.block {
+                *state = RegState { block: self.block, definition: place, first_write: place };
+                continue;
+            }
+            if let Some(before) = self.slots.get_mut(state.definition as usize) {
+                before.next_write = before.next_write.min(place);
+            }
+            state.definition = place;
+        }
+        self.slots.push(slot);
+    }
+
+    fn count_use(&mut self, reg: Reg) {
+        let definition = self.definition(reg);
+        if let Some(slot) = self.slots.get_mut(definition as usize) {
+            slot.uses += 1;
+        }
+    }
+
+    /// The last write of a register so far.
+    fn definition(&self, reg: Reg) -> u32 {
+        let state = &self.regs[reg.index()];
+        if state.block == self.block { state.definition } else { NONE }
+    }
+
+    /// How many instructions there are.
+    pub fn len(&self) -> u32 {
+        self.slots.len() as u32
+    }
+
+    /// The instruction at a place.
+    pub fn slot(&self, place: u32) -> &Slot {
+        &self.slots[place as usize]
+    }
+
+    /// The write that ends what a register holds: the first one after `definition`, or of all if that is none.
+    pub fn next_write(&self, reg: Reg, definition: u32) -> u32 {
+        if definition != NONE {
+            return self.slot(definition).next_write;
+        }
+        let state = &self.regs[reg.index()];
+        if state.block == self.block { state.first_write } else { NONE }
+    }
+
+    /// Is the result read once, in this block?
+    pub fn is_read_once(&self, place: u32) -> bool {
+        let slot = self.slot(place);
+        slot.uses == 1 && !slot.leaves_block
+    }
+}

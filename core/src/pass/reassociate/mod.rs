@@ -1,0 +1,456 @@
+//! Reassociation: trees of one operation take one shape, whatever order they were written in, and what then repeats in a
+//! block is computed once.
+//!
+//! ```text
+//! n1: t = add a, b ; x = add t, c            n1: t = add a, b ; x = add t, c
+//! n2: u = add a, c ; y = add u, b     ──▶    n2: u = add a, b ; y = add u, c
+//! ```
+//!
+//! Blocks are visited in reverse postorder. In each, trees of `add`, `mul`, `and`, `or` and `xor` are flattened, their
+//! leaves sorted by value number with constants last, and rebuilt leaning to the left ([`trees`]); then what was computed
+//! within the last instructions is copied ([`commoning`]); then sums of products with a common factor become products of
+//! sums ([`distribution`]). Two trees of the same leaves have the same prefixes after that, in one block or in two.
+//!
+//! A value number is a register's, where a copy that nothing overwrites has that of what it copies. It only says in which
+//! order leaves stand, the same in every block; it claims nothing about what registers hold.
+//!
+//! Sound as the three parts are. Floats take part under the fast-math licence only. No tree gets more instructions than
+//! it had.
+//!
+//! Cost: about linear; blocks in which something was found are looked at again, together with those that what was found
+//! may concern, at most [`MAX_ROUNDS`] times. A remark says if that was not enough; otherwise running the pass again finds
+//! nothing more.
+//!
+//! Source: ptxas page, phase 50 (OriReassociateAndCommon); P. Briggs and K. Cooper, Effective partial redundancy
+//! elimination, PLDI 1994, section 3.1, for sorting operands by rank.
+
+mod block_uses;
+mod commoning;
+mod distribution;
+mod trees;
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::rc::Rc;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+
+use cranelift_entity::EntityRef;
+use fixedbitset::FixedBitSet;
+
+use super::{Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
+use crate::edit::{Fact, Remark};
+use crate::graph::Cfg;
+use crate::ir::{Block, Function, Inst, InstData, Module, Op, Opcode, Operand, Reg, Symbol, Type};
+use crate::text::{constant_text, instruction_text};
+use crate::view::{Listener, View};
+use block_uses::BlockUses;
+use commoning::Commoning;
+use trees::{Forest, FreeInst, Leaf, Licence, MAX_LEAVES, Outcome, Refusal, Tree};
+
+/// Looks at one block before giving up.
+const MAX_ROUNDS: usize = 16;
+
+/// Leaves that a remark lists.
+const LISTED: usize = 32;
+
+/// See the file's head.
+pub struct Reassociate;
+
+impl Pass for Reassociate {
+    const INFO: PassInfo = PassInfo {
+        name: "reassociate",
+        paper: "ptxas page, phase 50, OriReassociateAndCommon",
+        summary: "Sorts the operands of sums, products and bitwise trees, commons what then repeats, factors products.",
+        knobs: &[
+            Knob {
+                name: "AllowReassociateCSE",
+                kind: KnobKind::Switch { default: true },
+                help: "common what repeats inside a block once trees are sorted",
+            },
+            Knob {
+                name: "ReassociateCSEBudget",
+                kind: KnobKind::Integer { default: 1_000_000_000, min: 0, max: 1_000_000_000 },
+                help: "instructions of a function that are looked at, from its entry on",
+            },
+            Knob {
+                name: "ReassociateCSEWindow",
+                kind: KnobKind::Integer { default: 1_000, min: 0, max: 1_000_000_000 },
+                help: "instructions back to where commoning looks for the same computation",
+            },
+            Knob {
+                name: "ReassociateCSESkip",
+                kind: KnobKind::Integer { default: 0, min: 0, max: 1_000_000_000 },
+                help: "instructions at the entry of a function that are left as they are",
+            },
+            // An immediate operand costs the same at every width in our machine models, and nothing has to be moved into
+            // a register first, as on the machines for which the vendor has this knob.
+            Knob {
+                name: "ReassociateLargeImmInUIADD64",
+                kind: KnobKind::Switch { default: true },
+                help: "add up constants of 64-bit additions although the sum does not fit 32 bits",
+            },
+            Knob {
+                name: "DistributeAndReassociateMulBudget",
+                kind: KnobKind::Integer { default: 1_000_000, min: 0, max: 1_000_000_000 },
+                help: "sums of a function from whose products a common factor is taken out",
+            },
+        ],
+        needs_fast_math: false,
+    };
+
+    fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
+        Walk::new(view, settings).run(view);
+        Ok(())
+    }
+}
+
+/// What was refused, by block. A block that is looked at again begins anew.
+#[derive(Default)]
+struct Misses(BTreeMap<Block, Vec<Remark>>);
+
+impl Misses {
+    fn add(&mut self, block: Block, remark: Remark) {
+        self.0.entry(block).or_default().push(remark);
+    }
+}
+
+struct Walk {
+    cfg: Rc<Cfg>,
+    licence: Licence,
+    uses: BlockUses,
+    commoning: Option<Commoning>,
+    /// By register: its value number.
+    numbers: Vec<u32>,
+    owners: Vec<u32>,
+    /// Instructions by their numbers in reverse postorder that take part.
+    range: core::ops::Range<u64>,
+    /// Distributions that may still be made.
+    distributions: i64,
+    misses: Misses,
+}
+
+/// The function is looked at in this order: which instructions come first in which block.
+struct Places {
+    first: Vec<u64>,
+    count: u64,
+}
+
+impl Places {
+    fn new(func: &Function, cfg: &Cfg) -> Places {
+        let mut places = Places { first: vec![0; cfg.block_count()], count: 0 };
+        for &block in cfg.reverse_postorder() {
+            places.first[block.index()] = places.count;
+            places.count += func.block_insts(block).count() as u64;
+        }
+        places
+    }
+}
+
+impl Walk {
+    fn new<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Walk {
+        let knobs: &KnobValues = &settings.knobs;
+        let cfg = view.cfg();
+        let func = view.func();
+        let window = u32::try_from(knobs.integer("ReassociateCSEWindow")).unwrap_or(u32::MAX);
+        let mut numbers: Vec<u32> = (0..func.regs.len() as u32).collect();
+        cfg.reverse_postorder().iter().for_each(|&block| number_copies(func, block, &mut numbers));
+        Walk {
+            cfg,
+            licence: Licence {
+                fast_math: settings.fast_math,
+                large_sums: knobs.switch("ReassociateLargeImmInUIADD64"),
+            },
+            uses: BlockUses::new(func),
+            commoning: knobs.switch("AllowReassociateCSE").then(|| Commoning::new(func, window)),
+            numbers,
+            owners: Vec::new(),
+            range: knobs.integer("ReassociateCSESkip") as u64..knobs.integer("ReassociateCSEBudget") as u64,
+            distributions: knobs.integer("DistributeAndReassociateMulBudget"),
+            misses: Misses::default(),
+        }
+    }
+
+    fn run<S: Listener>(&mut self, view: &mut View<'_, S>) {
+        let cfg = self.cfg.clone();
+        let places = Places::new(view.func(), &cfg);
+        let mut to_visit = FixedBitSet::with_capacity(cfg.block_count());
+        to_visit.insert_range(..);
+        let mut rounds = 0;
+        while rounds < MAX_ROUNDS && !to_visit.is_clear() {
+            rounds += 1;
+            let mut changed = FixedBitSet::with_capacity(cfg.block_count());
+            for &block in cfg.reverse_postorder() {
+                if to_visit.contains(block.index()) {
+                    self.misses.0.remove(&block);
+                    changed.set(block.index(), self.visit(view, block, places.first[block.index()]));
+                }
+            }
+            if !changed.is_clear() {
+                // A register that is now read only where it is written may be part of a tree there.
+                let gone = self.uses.find_exposed(view.func());
+                let writes = |inst: Inst| view.func().insts[inst].dsts.iter().any(|dst| gone.contains(dst.index()));
+                let concerned = cfg
+                    .reverse_postorder()
+                    .iter()
+                    .filter(|&&block| !gone.is_clear() && view.func().block_insts(block).any(writes));
+                concerned.for_each(|block| changed.insert(block.index()));
+            }
+            to_visit = changed;
+        }
+        self.tell_misses(view, !to_visit.is_clear(), places.count);
+    }
+
+    /// Looks at a block. Gives whether looking at it again may find more.
+    fn visit<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block, first: u64) -> bool {
+        let range = self.range.clone();
+        let takes_part = move |place: u32| range.contains(&(first + u64::from(place)));
+        let grown = self.numbers.len() as u32..view.func().regs.len() as u32;
+        self.numbers.extend(grown);
+        number_copies(view.func(), block, &mut self.numbers);
+        self.look_at(view.func(), block);
+        let mut again = self.sort_trees(view, block, &takes_part);
+        if let Some(commoning) = &mut self.commoning {
+            again |= commoning.visit(view, block, &takes_part, &mut self.misses);
+        }
+        again | self.distribute(view, block, &takes_part)
+    }
+
+    fn look_at(&mut self, func: &Function, block: Block) {
+        self.uses.look_at(func, block);
+        self.owners.clear();
+        self.owners.resize(self.uses.len() as usize, 0);
+    }
+
+    fn forest<'a>(&'a mut self, func: &'a Function) -> Forest<'a> {
+        Forest { func, uses: &self.uses, licence: self.licence, numbers: &self.numbers, owners: &mut self.owners }
+    }
+
+    /// Gives whether leaves went away.
+    fn sort_trees<S: Listener>(
+        &mut self,
+        view: &mut View<'_, S>,
+        block: Block,
+        takes_part: &impl Fn(u32) -> bool,
+    ) -> bool {
+        let mut again = false;
+        for root in (0..self.uses.len()).rev() {
+            let mut forest = self.forest(view.func());
+            if !forest.is_root(root) || !forest.has_node(root) || !takes_part(root) {
+                continue;
+            }
+            let (tree, outcome) = settle(&mut forest, root);
+            match (tree, outcome) {
+                (Some(tree), Outcome::Rebuilt(leaves)) => {
+                    let Some(plan) = Rebuilding::new(&forest, tree, leaves) else { continue };
+                    again |= plan.leaves.len() < plan.tree.leaves.len();
+                    plan.apply(view, block);
+                }
+                (_, Outcome::Refused(refusal)) if S::LISTENS => {
+                    let inst = self.uses.slot(root).inst;
+                    self.misses.add(block, missed(view, block, inst, refusal));
+                }
+                _ => {}
+            }
+        }
+        again
+    }
+
+    /// Gives whether anything was found.
+    fn distribute<S: Listener>(
+        &mut self,
+        view: &mut View<'_, S>,
+        block: Block,
+        takes_part: &impl Fn(u32) -> bool,
+    ) -> bool {
+        let is_product = |inst: Inst| view.func().insts[inst].opcode.op == Op::Mul;
+        if view.func().block_insts(block).filter(|&inst| is_product(inst)).nth(1).is_none() {
+            return false;
+        }
+        self.look_at(view.func(), block);
+        let mut found = false;
+        for root in (0..self.uses.len()).rev() {
+            let mut forest = self.forest(view.func());
+            if !forest.is_root(root) || forest.data(root).opcode.op != Op::Add || !takes_part(root) {
+                continue;
+            }
+            let Some(tree) = forest.tree(root, false) else { continue };
+            let Some(distribution) = distribution::find(&mut forest, &tree) else { continue };
+            if self.distributions == 0 {
+                if S::LISTENS {
+                    let text = instruction_text(view.module(), view.func(), distribution.root());
+                    let message = format!("`{text}` keeps its products: the budget is used up");
+                    self.misses.add(block, Remark::missed("distribute", block, message).at(distribution.root()));
+                }
+                return found;
+            }
+            let (module, ty) = (view.module(), tree.opcode.ty);
+            let mut rewrite = view.rewrite(|func| {
+                let text = instruction_text(module, func, distribution.root());
+                let factor = operand_text(module, func, ty, &distribution.factor);
+                let others = list_text(distribution.others.iter().map(|other| operand_text(module, func, ty, other)));
+                let message = format!("`{text}` adds up products that all have the factor {factor}");
+                Remark::applied("distribute", block, message)
+                    .at(distribution.root())
+                    .with("factor", Fact::Text(factor))
+                    .with("others", Fact::Text(others))
+            });
+            distribution.apply(&mut rewrite);
+            rewrite.finish();
+            self.distributions -= 1;
+            found = true;
+        }
+        found
+    }
+
+    fn tell_misses<S: Listener>(&mut self, view: &mut View<'_, S>, is_unfinished: bool, count: u64) {
+        for &block in self.cfg.reverse_postorder() {
+            self.misses.0.remove(&block).into_iter().flatten().for_each(|remark| view.miss(|_| remark));
+        }
+        let Some(entry) = view.func().entry_block() else { return };
+        if is_unfinished {
+            view.miss(|_| {
+                let message = format!("stopped after {MAX_ROUNDS} rounds that all found work");
+                Remark::missed("max-rounds", entry, message).with("rounds", Fact::Count(MAX_ROUNDS as u64))
+            });
+        }
+        if count > self.range.end {
+            let budget = self.range.end;
+            view.miss(|_| {
+                let message = format!("of {count} instructions the first {budget} were looked at: that is the budget");
+                Remark::missed("budget", entry, message).with("budget", Fact::Count(budget))
+            });
+        }
+    }
+}
+
+/// Gives copies that nothing overwrites the numbers of what they copy.
+fn number_copies(func: &Function, block: Block, numbers: &mut [u32]) {
+    for inst in func.block_insts(block) {
+        let data = &func.insts[inst];
+        if let (Op::Mov, None, &[to], &[Operand::Reg(from)]) =
+            (data.opcode.op, data.guard, data.dsts.as_slice(), data.args.as_slice())
+            && func.definition_count(to) == 1
+            && func.definition_count(from) <= 1
+        {
+            numbers[to.index()] = numbers[from.index()];
+        }
+    }
+}
+
+/// The tree below a root and what becomes of it. Subtractions belong to it where it can be rebuilt with them.
+fn settle(forest: &mut Forest<'_>, root: u32) -> (Option<Tree>, Outcome) {
+    let Some(tree) = forest.tree(root, true) else { return (None, Outcome::Refused(Refusal::TooLarge)) };
+    let outcome = forest.outcome(&tree);
+    let has_difference = tree.nodes.iter().any(|&node| forest.data(node).opcode.op == Op::Sub);
+    if !has_difference || matches!(outcome, Outcome::Rebuilt(_)) {
+        return (Some(tree), outcome);
+    }
+    forest.disown(&tree.nodes);
+    let Some(without) = forest.tree(root, false) else { return (None, Outcome::Refused(Refusal::TooLarge)) };
+    match forest.outcome(&without) {
+        // That it cannot be rebuilt with them is what there is to say.
+        Outcome::Canonical => (None, outcome),
+        other => (Some(without), other),
+    }
+}
+
+/// A tree that gets another shape.
+struct Rebuilding {
+    tree: Tree,
+    leaves: Vec<Leaf>,
+    root: (Inst, Reg),
+    free: Vec<FreeInst>,
+    /// Subtractions that become negations.
+    negations: Vec<Inst>,
+}
+
+impl Rebuilding {
+    fn new(forest: &Forest<'_>, tree: Tree, leaves: Vec<Leaf>) -> Option<Rebuilding> {
+        let free = forest.free_insts(&tree, &trees::registers(&leaves));
+        let negations = leaves.iter().filter_map(|leaf| leaf.negation).collect();
+        let root = forest.root(&tree)?;
+        Some(Rebuilding { tree, leaves, root, free, negations })
+    }
+
+    fn apply<S: Listener>(self, view: &mut View<'_, S>, block: Block) {
+        let module = view.module();
+        let mut rewrite = view.rewrite(|func| self.explain(module, func, block));
+        for &inst in &self.negations {
+            rewrite.update(inst, |data| {
+                let negated = data.args.pop();
+                let negation = trees::negation(data.opcode);
+                *data = InstData::new(negation, data.dsts.iter().copied(), negated);
+                true
+            });
+        }
+        let mut free = self.free.into_iter();
+        let operands: Vec<Operand> = self.leaves.into_iter().map(|leaf| leaf.operand).collect();
+        trees::build(&mut rewrite, self.root, self.tree.opcode, &operands, &mut free);
+        free.for_each(|free| rewrite.remove(free.inst));
+    }
+
+    fn explain(&self, module: &Module, func: &Function, block: Block) -> Remark {
+        let Opcode { op, ty, .. } = self.tree.opcode;
+        let text = |leaves: &[Leaf]| leaves_text(module, func, ty, leaves);
+        let (before, after) = (text(&self.tree.leaves), text(&self.leaves));
+        let root = self.root.0;
+        let message = format!(
+            "`{}` is the root of a tree of `{}` over {before}, which becomes {after}",
+            instruction_text(module, func, root),
+            op.name()
+        );
+        Remark::applied("reassociate", block, message)
+            .at(root)
+            .with("operation", Fact::Text(op.name().to_string()))
+            .with("before", Fact::Text(before))
+            .with("after", Fact::Text(after))
+            .with("leaves", Fact::Count(self.tree.leaves.len() as u64))
+    }
+}
+
+/// `a, b, -c, 5`.
+fn leaves_text(module: &Module, func: &Function, ty: Type, leaves: &[Leaf]) -> String {
+    list_text(leaves.iter().map(|leaf| match leaf.negation.map(|inst| func.insts[inst].args.as_slice()) {
+        Some([_, negated]) => format!("-{}", operand_text(module, func, ty, negated)),
+        _ => operand_text(module, func, ty, &leaf.operand),
+    }))
+}
+
+/// A list, not all of it if it is long.
+fn list_text(items: impl ExactSizeIterator<Item = String>) -> String {
+    let count = items.len();
+    let mut texts: Vec<String> = items.take(LISTED).collect();
+    if count > LISTED {
+        texts.push(format!("… ({count} in all)"));
+    }
+    texts.join(", ")
+}
+
+/// An operand as the text would write it.
+fn operand_text(module: &Module, func: &Function, ty: Type, operand: &Operand) -> String {
+    match *operand {
+        Operand::Reg(reg) => func.regs[reg].name.clone(),
+        Operand::Const(bits) => constant_text(bits, ty),
+        Operand::Special(special) => format!("{special}"),
+        Operand::Symbol(Symbol::Global(global)) => module.globals[global].name.clone(),
+        Operand::Symbol(Symbol::Array(array)) => func.arrays[array].name.clone(),
+        Operand::Symbol(Symbol::Param(index)) => func.params[index as usize].name.clone(),
+        Operand::NotReg(_) | Operand::Address(_) | Operand::List(_) | Operand::Input(_) => "?".to_string(),
+    }
+}
+
+fn missed<S: Listener>(view: &View<'_, S>, block: Block, root: Inst, refusal: Refusal) -> Remark {
+    let func = view.func();
+    let text = instruction_text(view.module(), func, root);
+    let (rule, why) = match refusal {
+        Refusal::TooLarge => ("too-large", format!("its tree has more than {MAX_LEAVES} leaves")),
+        Refusal::Overwritten(reg) => (
+            "overwritten",
+            format!("`{}` is overwritten between where its tree reads it and here", func.regs[reg].name),
+        ),
+        Refusal::MoreInstructions => ("more-instructions", "its tree would take more instructions than it has".into()),
+    };
+    Remark::missed(rule, block, format!("`{text}` stays: {why}")).at(root)
+}

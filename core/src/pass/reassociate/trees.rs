@@ -1,0 +1,380 @@
+//! Trees of one associative and commutative operation: flattened, sorted, rebuilt leaning to the left.
+//!
+//! ```text
+//! t = add c, 2                 leaves as they stand: b c 2 a 3
+//! u = add b, t                 sorted: a b c 2 3, constants folded: a b c 5
+//! v = add a, 3                 u = add a, b
+//! r = add u, v           ──▶   v = add u, c
+//!                              r = add v, 5
+//! ```
+//!
+//! An operand is flattened further if it is computed in the same block, unguarded, by the same opcode, and read by nobody
+//! else. `x = sub a, b` stands for two leaves in a tree of additions, `a` and `-b`; of a constant the negation folds,
+//! otherwise `x = neg b` takes its place. The root stays where it is and the others come to stand in front of it, in the
+//! registers that they had where those are free there, else in new ones.
+//!
+//! Sound because integer arithmetic wraps, and every leaf still holds at the root what it held where it was read: that is
+//! asked, and the tree left as it is otherwise. A tree that would take more instructions than before is left, too.
+//!
+//! Bounds: trees of up to [`MAX_LEAVES`] leaves; sorting is all that is not linear.
+
+use alloc::vec::Vec;
+
+use super::block_uses::{BlockUses, NONE};
+use crate::edit::{Place, Rewrite};
+use crate::ir::{Flags, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type};
+use crate::sim::evaluate;
+use crate::view::Listener;
+
+/// Leaves of a tree; larger ones are left as they are.
+pub const MAX_LEAVES: usize = 256;
+
+/// Marks, in [`Forest::owners`], a node that goes on writing its register where it stands.
+const STAYS: u32 = 1 << 31;
+
+/// One operand of a tree.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Leaf {
+    /// What is read.
+    pub operand: Operand,
+    /// Where it is defined in the block.
+    pub definition: u32,
+    /// The subtraction that takes something away, if the leaf is the negation that it becomes.
+    pub negation: Option<Inst>,
+}
+
+/// What may be done to trees.
+#[derive(Clone, Copy)]
+pub struct Licence {
+    /// Floats as real numbers.
+    pub fast_math: bool,
+    /// Sums of 64-bit constants beyond 32 bits.
+    pub large_sums: bool,
+}
+
+impl Licence {
+    /// May an instruction be part of a tree of its opcode?
+    pub fn allows(self, data: &InstData) -> bool {
+        let flags = if data.opcode.ty.is_float() { Flags::FTZ | Flags::APPROX } else { Flags::empty() };
+        matches!(data.opcode.op, Op::Add | Op::Mul | Op::And | Op::Or | Op::Xor | Op::Sub)
+            && data.guard.is_none()
+            && flags.contains(data.opcode.flags)
+            && (self.fast_math || !data.opcode.ty.is_float())
+    }
+}
+
+/// A tree as it stands.
+pub struct Tree {
+    /// Where its root stands in the block.
+    pub root: u32,
+    /// What it computes with.
+    pub opcode: Opcode,
+    /// Leaves from the left to the right of the text.
+    pub leaves: Vec<Leaf>,
+    /// Where its other instructions stand.
+    pub nodes: Vec<u32>,
+    /// Is every node the left operand of another?
+    leans_left: bool,
+}
+
+/// Why a tree stays as it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// It has too many leaves.
+    TooLarge,
+    /// A leaf is overwritten before the root.
+    Overwritten(Reg),
+    /// It would take more instructions.
+    MoreInstructions,
+}
+
+/// What becomes of a tree.
+pub enum Outcome {
+    /// It is as it should be.
+    Canonical,
+    /// It stays as it is all the same.
+    Refused(Refusal),
+    /// It is rebuilt of these leaves.
+    Rebuilt(Vec<Leaf>),
+}
+
+/// Finds trees in one block.
+pub struct Forest<'a> {
+    pub func: &'a Function,
+    pub uses: &'a BlockUses,
+    pub licence: Licence,
+    /// By register: its value number.
+    pub numbers: &'a [u32],
+    /// By place: one more than the root of the tree that it belongs to.
+    pub owners: &'a mut Vec<u32>,
+}
+
+impl Forest<'_> {
+    /// Is the instruction at a place the root of a tree that nothing has been asked about? Roots are met from the end of
+    /// the block, so that whatever belongs to another tree is known to.
+    pub fn is_root(&self, place: u32) -> bool {
+        let data = self.data(place);
+        self.owners[place as usize] == 0 && data.opcode.op != Op::Sub && self.licence.allows(data)
+    }
+
+    pub fn data(&self, place: u32) -> &InstData {
+        &self.func.insts[self.uses.slot(place).inst]
+    }
+
+    /// The tree below a root. With `through_sub` subtractions belong to trees of additions. None if it is too large; then
+    /// all its nodes are its own nevertheless.
+    pub fn tree(&mut self, root: u32, through_sub: bool) -> Option<Tree> {
+        let opcode = self.data(root).opcode;
+        let mut tree = Tree { root, opcode, leaves: Vec::new(), nodes: Vec::new(), leans_left: true };
+        let mut stack: Vec<(Leaf, bool)> = Vec::new();
+        self.push_operands(root, &mut stack);
+        while let Some((leaf, is_left)) = stack.pop() {
+            let place = leaf.definition;
+            let is_node = leaf.negation.is_none() && place != NONE && self.uses.is_read_once(place);
+            let data = if is_node { Some(self.data(place)) } else { None };
+            let data = data.filter(|data| data.dsts.len() == 1 && self.licence.allows(data));
+            match data.map(|data| data.opcode) {
+                Some(found) if found == opcode => {
+                    tree.leans_left &= is_left;
+                    self.push_operands(place, &mut stack);
+                }
+                Some(found) if through_sub && opcode.op == Op::Add && found == (Opcode { op: Op::Sub, ..opcode }) => {
+                    tree.leans_left = false;
+                    self.push_difference(place, &mut stack);
+                }
+                _ => {
+                    tree.leaves.push(leaf);
+                    continue;
+                }
+            }
+            tree.nodes.push(place);
+        }
+        for &place in &tree.nodes {
+            self.owners[place as usize] = root + 1;
+        }
+        for leaf in tree.leaves.iter().filter(|leaf| leaf.negation.is_some()) {
+            self.owners[leaf.definition as usize] |= STAYS;
+        }
+        self.owners[root as usize] = root + 1;
+        (tree.leaves.len() <= MAX_LEAVES).then_some(tree)
+    }
+
+    fn push_operands(&self, place: u32, stack: &mut Vec<(Leaf, bool)>) {
+        let [left, right] = self.operands(place);
+        stack.push((right, false));
+        stack.push((left, true));
+    }
+
+    /// `x = sub a, b` is `a` and the negation of `b`, which `x` is to hold.
+    fn push_difference(&self, place: u32, stack: &mut Vec<(Leaf, bool)>) {
+        let (inst, data) = (self.uses.slot(place).inst, self.data(place));
+        let [minuend, subtrahend] = data.args.as_slice() else { return };
+        let negated = subtrahend.as_const().and_then(|bits| evaluate(negation(data.opcode), &[bits]));
+        stack.push(match (negated, data.dst()) {
+            (Some(bits), _) => (Leaf { operand: Operand::Const(bits), definition: NONE, negation: None }, false),
+            (None, Some(dst)) => (Leaf { operand: Operand::Reg(dst), definition: place, negation: Some(inst) }, false),
+            (None, None) => return,
+        });
+        let definition = self.uses.slot(place).operands[0];
+        stack.push((Leaf { operand: minuend.clone(), definition, negation: None }, true));
+    }
+
+    /// May an operand of that instruction be flattened? Mostly not, and this is the quicker question.
+    pub fn has_node(&self, place: u32) -> bool {
+        let may_be_node = |place: u32| place != NONE && self.uses.is_read_once(place);
+        self.uses.slot(place).operands.into_iter().any(may_be_node)
+    }
+
+    /// What becomes of a tree.
+    pub fn outcome(&self, tree: &Tree) -> Outcome {
+        if tree.leaves.len() <= 2 {
+            return Outcome::Canonical;
+        }
+        let mut leaves = tree.leaves.clone();
+        leaves.sort_by_key(|leaf| self.key(leaf));
+        self.fold(tree.opcode, &mut leaves);
+        if tree.leans_left && leaves == tree.leaves {
+            return Outcome::Canonical;
+        }
+        if let Some(reg) = self.overwritten(tree, &leaves) {
+            return Outcome::Refused(Refusal::Overwritten(reg));
+        }
+        let negations = leaves.iter().filter(|leaf| leaf.negation.is_some()).count();
+        if leaves.len().saturating_sub(2) + negations > tree.nodes.len() {
+            return Outcome::Refused(Refusal::MoreInstructions);
+        }
+        Outcome::Rebuilt(leaves)
+    }
+
+    /// Constants last, the others by value number.
+    fn key(&self, leaf: &Leaf) -> (bool, u64) {
+        match leaf.operand {
+            Operand::Const(_) => (true, 0),
+            Operand::Reg(reg) => (false, 1 + u64::from(self.numbers[reg.as_u32() as usize])),
+            // A special register or a symbol is the same everywhere.
+            _ => (false, 0),
+        }
+    }
+
+    /// Makes one constant of several, and leaves out one that changes nothing or all others beside one that decides.
+    fn fold(&self, opcode: Opcode, leaves: &mut Vec<Leaf>) {
+        while let [.., a, b] = leaves.as_slice()
+            && let (Some(a), Some(b)) = (a.operand.as_const(), b.operand.as_const())
+            && let Some(bits) = evaluate(opcode, &[a, b])
+            && (self.licence.large_sums || !is_large_sum(opcode, [a, b], bits))
+        {
+            leaves.pop();
+            leaves.pop();
+            leaves.push(Leaf { operand: Operand::Const(bits), definition: NONE, negation: None });
+        }
+        let Some(bits) = leaves.last().and_then(|leaf| leaf.operand.as_const()) else { return };
+        let ones = opcode.ty.mask();
+        match opcode.op {
+            _ if opcode.ty.is_float() => {}
+            Op::Add | Op::Or | Op::Xor if bits == 0 && leaves.len() > 1 => drop(leaves.pop()),
+            Op::Mul if bits == 1 && leaves.len() > 1 => drop(leaves.pop()),
+            Op::And if bits == ones && leaves.len() > 1 => drop(leaves.pop()),
+            Op::Mul | Op::And if bits == 0 => drop(leaves.drain(..leaves.len() - 1)),
+            Op::Or if bits == ones => drop(leaves.drain(..leaves.len() - 1)),
+            _ => {}
+        }
+    }
+
+    /// A leaf that does not hold at the root what it held where it was read.
+    pub fn overwritten(&self, tree: &Tree, leaves: &[Leaf]) -> Option<Reg> {
+        let overwritten = |leaf: &Leaf| {
+            let reg = leaf.operand.as_reg()?;
+            (!self.holds_until_root(reg, leaf.definition, tree.root)).then_some(reg)
+        };
+        leaves.iter().find_map(overwritten)
+    }
+
+    /// Is what a register holds from `definition` on still there in front of a root, once the root's tree has gone?
+    fn holds_until_root(&self, reg: Reg, definition: u32, root: u32) -> bool {
+        let mut next = self.uses.next_write(reg, definition);
+        while next < root {
+            if self.owners[next as usize] != root + 1 {
+                return false;
+            }
+            next = self.uses.slot(next).next_write;
+        }
+        true
+    }
+
+    /// The instructions of a tree that can be used for others, from the first to the last in the block: all but the root
+    /// and what becomes a negation. With each the register that it may go on writing, if that is free in front of the
+    /// root and not among those that are read there, which are sorted.
+    pub fn free_insts(&self, tree: &Tree, read: &[Reg]) -> Vec<FreeInst> {
+        let mut places = tree.nodes.clone();
+        places.retain(|&place| self.owners[place as usize] & STAYS == 0);
+        places.sort_unstable();
+        places.into_iter().map(|place| self.free_inst(place, tree.root, read)).collect()
+    }
+
+    /// Is there a product at that place, of the right type, that is read once?
+    pub fn is_read_once_product(&self, place: u32, multiply: Opcode) -> bool {
+        place != NONE && self.uses.is_read_once(place) && {
+            let data = self.data(place);
+            data.opcode == multiply && data.dsts.len() == 1 && self.licence.allows(data)
+        }
+    }
+
+    /// The operands of a binary instruction.
+    pub fn operands(&self, place: u32) -> [Leaf; 2] {
+        let (data, definitions) = (self.data(place), self.uses.slot(place).operands);
+        [0, 1].map(|index| Leaf { operand: data.args[index].clone(), definition: definitions[index], negation: None })
+    }
+
+    /// The root of a tree and the register that it writes.
+    pub fn root(&self, tree: &Tree) -> Option<(Inst, Reg)> {
+        Some((self.uses.slot(tree.root).inst, self.data(tree.root).dst()?))
+    }
+
+    /// These instructions belong to a tree, too.
+    pub fn own(&mut self, tree: &Tree, places: &[u32]) {
+        places.iter().for_each(|&place| self.owners[place as usize] = tree.root + 1);
+    }
+
+    /// They do not.
+    pub fn disown(&mut self, places: &[u32]) {
+        places.iter().for_each(|&place| self.owners[place as usize] = 0);
+    }
+
+    /// One of them.
+    pub fn free_inst(&self, place: u32, root: u32, read: &[Reg]) -> FreeInst {
+        let reg = self.data(place).dst();
+        let is_free = |reg: &Reg| read.binary_search(reg).is_err() && self.holds_until_root(*reg, place, root);
+        FreeInst { inst: self.uses.slot(place).inst, reg: reg.filter(is_free) }
+    }
+}
+
+/// An instruction that can be used for another one, and the register that it may write.
+#[derive(Clone, Copy)]
+pub struct FreeInst {
+    pub inst: Inst,
+    pub reg: Option<Reg>,
+}
+
+/// The registers that leaves read, sorted.
+pub fn registers(leaves: &[Leaf]) -> Vec<Reg> {
+    let mut read: Vec<Reg> = leaves.iter().filter_map(|leaf| leaf.operand.as_reg()).collect();
+    read.sort_unstable();
+    read
+}
+
+/// Writes, in front of a root, what combines operands from the left to the right; the root itself does the last step.
+/// Takes one instruction for each operand beyond two.
+pub fn build<S: Listener>(
+    rewrite: &mut Rewrite<'_, '_, S>,
+    (root, dst): (Inst, Reg),
+    opcode: Opcode,
+    operands: &[Operand],
+    free: &mut impl Iterator<Item = FreeInst>,
+) {
+    let [first, others @ .., last] = operands else {
+        if let [only] = operands {
+            rewrite.replace(root, InstData::new(Opcode::mov(opcode.ty), [dst], [only.clone()]));
+        }
+        return;
+    };
+    let mut left = first.clone();
+    for operand in others {
+        let Some(free) = free.next() else { return };
+        left = Operand::Reg(put_before(rewrite, root, free, opcode, [left, operand.clone()]));
+    }
+    rewrite.replace(root, InstData::new(opcode, [dst], [left, last.clone()]));
+}
+
+/// Makes another instruction of a free one, in front of a root. Gives the register that it writes.
+pub fn put_before<S: Listener>(
+    rewrite: &mut Rewrite<'_, '_, S>,
+    root: Inst,
+    free: FreeInst,
+    opcode: Opcode,
+    operands: [Operand; 2],
+) -> Reg {
+    let dst = free.reg.unwrap_or_else(|| rewrite.create_temporary(opcode.ty));
+    rewrite.replace(free.inst, InstData::new(opcode, [dst], operands));
+    if let Some(block) = rewrite.func().inst_block(root) {
+        rewrite.move_inst(free.inst, Place { block, before: Some(root) });
+    }
+    dst
+}
+
+/// Would a sum of 64-bit constants be the first that does not fit the 32 bits of an immediate operand?
+fn is_large_sum(opcode: Opcode, parts: [u64; 2], sum: u64) -> bool {
+    let fits = |bits: u64| i32::try_from(bits as i64).is_ok();
+    opcode.op == Op::Add && opcode.ty.bits() == 64 && parts.into_iter().all(fits) && !fits(sum)
+}
+
+/// The negation that goes with a subtraction.
+pub fn negation(subtraction: Opcode) -> Opcode {
+    let ty = match subtraction.ty.bits() {
+        _ if subtraction.ty.is_float() => subtraction.ty,
+        8 => Type::S8,
+        16 => Type::S16,
+        32 => Type::S32,
+        _ => Type::S64,
+    };
+    Opcode { op: Op::Neg, ty, src_ty: ty, rounding: None, ..subtraction }
+}
