@@ -14,7 +14,8 @@
 //!
 //! Sound because each part is. Every round but the last makes the program smaller or its operands more constant; rounds
 //! are counted all the same, and reaching `max_rounds` is said in a remark. Otherwise running the pass again finds
-//! nothing more.
+//! nothing more. That is variant A. Variant B goes on only while a round saves a share of what the function costs, 0.25
+//! unless told otherwise, and says so in a remark when it stops before all is found.
 //!
 //! Source: ptxas page, GeneralOptimize.
 
@@ -27,6 +28,8 @@ use super::dce::Dce;
 use super::simplify_cfg::SimplifyCfg;
 use super::{Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
+use crate::ir::Function;
+use crate::machine::{Machine, OpClass};
 use crate::view::{Listener, View};
 
 /// See the file's head.
@@ -37,23 +40,45 @@ impl Pass for GeneralOptimize {
         name: "general-optimize",
         paper: "ptxas page, GeneralOptimize",
         summary: "Runs copy-prop, const-fold, dce and simplify-cfg until none of them finds more.",
-        knobs: &[Knob {
-            name: "max_rounds",
-            kind: KnobKind::Integer { default: 100, min: 1, max: 10_000 },
-            help: "rounds of the four passes before giving up",
-        }],
+        knobs: &[
+            Knob {
+                name: "variant",
+                kind: KnobKind::Choice { default: "A", words: &["A", "B"] },
+                help: "A: rounds until nothing is found, at most max_rounds; B: while a round saves the share of cost",
+            },
+            Knob {
+                name: "max_rounds",
+                kind: KnobKind::Integer { default: 100, min: 1, max: 10_000 },
+                help: "rounds of the four passes before giving up, in both variants",
+            },
+            Knob {
+                name: "share",
+                kind: KnobKind::Number { default: 0.25, min: 0.0, max: 1.0 },
+                help: "what a round of variant B has to save for another one, as a share of the cost before it",
+            },
+        ],
         needs_fast_math: false,
     };
 
     fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
         let max_rounds = settings.knobs.integer("max_rounds");
+        let least_share = (settings.knobs.choice("variant") == "B").then(|| settings.knobs.number("share"));
         for _ in 0..max_rounds {
             let before = view.rewrites();
+            let cost_before = least_share.map(|_| issue_cycles(view.func()));
             propagate_and_fold(view, settings);
             run_part::<Dce, S>(view, settings)?;
             run_part::<SimplifyCfg, S>(view, settings)?;
             if view.rewrites() == before {
                 return Ok(());
+            }
+            if let (Some(least_share), Some(cost_before)) = (least_share, cost_before) {
+                let cost = issue_cycles(view.func());
+                let share = cost_before.saturating_sub(cost) as f64 / cost_before.max(1) as f64;
+                if share < least_share {
+                    tell_small_share(view, share, least_share);
+                    return Ok(());
+                }
             }
         }
         if let Some(entry) = view.func().entry_block() {
@@ -63,6 +88,27 @@ impl Pass for GeneralOptimize {
             });
         }
         Ok(())
+    }
+}
+
+/// What a function costs: the cycles in which its instructions are issued, each once, on the default machine.
+fn issue_cycles(func: &Function) -> u64 {
+    let insts = func.block_order().flat_map(|block| func.block_insts(block));
+    insts.map(|inst| u64::from(Machine::default().cost(OpClass::of(func.insts[inst].opcode)).issue.value)).sum()
+}
+
+fn tell_small_share<S: Listener>(view: &mut View<'_, S>, share: f64, least: f64) {
+    if let Some(entry) = view.func().entry_block() {
+        view.miss(|_| {
+            let message = format!(
+                "stopped: the last round saved {:.1} % of the cost, less than {:.1} %; more may be found",
+                100.0 * share,
+                100.0 * least
+            );
+            Remark::missed("small-share", entry, message)
+                .with("share", Fact::Number(share))
+                .with("least_share", Fact::Number(least))
+        });
     }
 }
 
