@@ -12,6 +12,7 @@ mod dce;
 mod fresh_knowledge;
 mod general_optimize;
 mod gvn_cse;
+mod if_convert;
 mod infer_space;
 mod knob;
 mod last_assignment;
@@ -120,6 +121,7 @@ passes![
     dce::Dce,
     simplify_cfg::SimplifyCfg,
     general_optimize::GeneralOptimize,
+    if_convert::IfConvert,
     gvn_cse::GvnCse,
     reassociate::Reassociate,
 ];

@@ -64,7 +64,7 @@ impl Pass for SimplifyCfg {
             // The graph is computed again only where the next rule could not tell from this one: unreachable blocks that
             // went away are still in it.
             let cfg = if has_empty_blocks { view.cfg() } else { cfg };
-            merge_straight_lines(view, &cfg);
+            merge_straight_lines(view, &cfg, |_| true);
             // Merged blocks know what they knew as neighbours, so merging alone shows no branch in another light.
             if !has_unreachable_blocks && !has_empty_blocks {
                 return Ok(());
@@ -227,8 +227,12 @@ fn empty_block_target<S: Listener>(view: &View<'_, S>, block: Block) -> Option<B
 }
 
 /// A block takes in its only successor if it is that one's only predecessor. In reverse postorder the head of a line
-/// takes in the whole line, so each instruction moves once.
-fn merge_straight_lines<S: Listener>(view: &mut View<'_, S>, cfg: &Cfg) {
+/// takes in the whole line, so each instruction moves once. Only blocks that `may_be_merged` are taken in.
+pub(super) fn merge_straight_lines<S: Listener>(
+    view: &mut View<'_, S>,
+    cfg: &Cfg,
+    may_be_merged: impl Fn(Block) -> bool,
+) {
     let mut merged: SecondaryMap<Block, bool> = SecondaryMap::new();
     for &head in cfg.reverse_postorder() {
         if merged[head] {
@@ -243,7 +247,11 @@ fn merge_straight_lines<S: Listener>(view: &mut View<'_, S>, cfg: &Cfg) {
                 break;
             }
             let next = data.targets()[0];
-            if next == head || cfg.is_entry(next) || reachable_predecessors(cfg, next).count() != 1 {
+            if next == head
+                || !may_be_merged(next)
+                || cfg.is_entry(next)
+                || reachable_predecessors(cfg, next).count() != 1
+            {
                 break;
             }
             let mut rewrite = view.rewrite(|func| {

@@ -16,9 +16,11 @@
 
 mod collector;
 mod declaration;
+mod declared_edges;
 
 pub use collector::Collector;
 pub use declaration::declare;
+pub use declared_edges::DeclaredEdges;
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

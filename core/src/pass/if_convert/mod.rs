@@ -1,0 +1,233 @@
+//! If-conversion: branches with short sides become guarded straight code.
+//!
+//! ```text
+//! h: p = setp.lt.u32 i, n             h: p = setp.lt.u32 i, n
+//!    br p, a, b                          @p x = add.u32 i, 1
+//! a: x = add.u32 i, 1          ──▶       @!p x = mov.u32 0
+//!    br j                                st.global.u32 o[0], x
+//! b: x = mov.u32 0                       ret
+//!    br j
+//! j: st.global.u32 o[0], x
+//!    ret
+//! ```
+//!
+//! Triangles and diamonds ([`region`]) are converted from the inside out, so that nests go too; what has a guard
+//! already gets the conjunction of both ([`guards`]). A region is converted where that costs no more cycles than the
+//! branch ([`cost`]), or always on demand, if neither side has more than so many instructions. Then the straight lines
+//! that are left are merged.
+//!
+//! Sound because each lane does what it did. Where its guard is false a lane does not take part: it keeps its registers,
+//! touches no memory and is not counted by votes, exactly as if it were on the other side. The active lanes of an
+//! instruction are the same too: those that come to the head and go to its side. The true side comes first, as it does
+//! where lanes part, so that also the order of one warp's accesses stays. Not converted are sides with calls (their cost
+//! is not known here), with `in` (no pass may move a draw), and with `bar.sync` where the branch is divergent: a
+//! block-wide barrier whose guard differs by lane means nothing on hardware. Whoever reads what a side alone assigns still
+//! comes behind an assignment, a guarded one.
+//!
+//! Bounds: at most `max_instructions` a side, after conversion of what is in it. A round is linear in the program, and
+//! divergence is computed once in it; rounds follow until one converts nothing, which is mostly the second. What that one
+//! refuses is told. So running the pass again finds nothing more.
+//!
+//! Source: J. R. Allen and others, Conversion of control dependence to data dependence, POPL 1983; ptxas page,
+//! OriDoPredication (phase 63); the limit of 7 is that of the CUDA C Programming Guide, branch predication.
+
+mod cost;
+mod guards;
+mod region;
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::rc::Rc;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::simplify_cfg::merge_straight_lines;
+use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
+use crate::edit::{Fact, Place, Remark};
+use crate::flow::Divergence;
+use crate::ir::{Block, Function, Guard, InstData, Module, Op};
+use crate::machine::Machine;
+use crate::text::instruction_text;
+use crate::view::{Listener, View};
+use cost::{CostModel, Costs};
+use guards::{Step, StraightCode};
+use region::{Region, WaysIn};
+
+/// See the file's head.
+pub struct IfConvert;
+
+impl Pass for IfConvert {
+    const INFO: PassInfo = PassInfo {
+        name: "if-convert",
+        paper: "Allen et al. 1983; ptxas page, OriDoPredication",
+        summary: "Turns branches with short sides into guarded straight code where that costs no more.",
+        knobs: &[
+            Knob {
+                name: "max_instructions",
+                kind: KnobKind::Integer { default: 7, min: 0, max: 1000 },
+                help: "instructions that a side may have",
+            },
+            Knob { name: "always", kind: KnobKind::Switch { default: false }, help: "converts whatever it costs" },
+            Knob {
+                name: "machine",
+                kind: KnobKind::Choice { default: "ampere", words: &["unit", "volta", "turing", "ampere", "hopper"] },
+                help: "whose issue costs are compared",
+            },
+            Knob {
+                name: "divergence",
+                kind: KnobKind::Number { default: 1.0, min: 0.0, max: 1.0 },
+                help: "share of a divergent branch's executions in which lanes part, where no profile tells",
+            },
+        ],
+        needs_fast_math: false,
+    };
+
+    fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
+        while convert_regions(view, settings) {}
+        Ok(())
+    }
+}
+
+/// Converts what can be converted, inner regions before outer ones. Gives whether there was anything; if not, it says
+/// what was refused.
+fn convert_regions<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> bool {
+    let cfg = view.cfg();
+    let mut ways_in = WaysIn::of(view.func());
+    let mut judge: Option<Judge> = None;
+    let mut refusals = Vec::new();
+    let mut joins = BTreeSet::new();
+    for head in cfg.postorder() {
+        let Some(region) = Region::at(view.func(), &ways_in, head) else { continue };
+        let judge = judge.get_or_insert_with(|| Judge::new(view, settings));
+        let code = StraightCode::of(view.func(), &region);
+        match judge.judge(view.func(), &region, &code, &ways_in) {
+            Ok(costs) => {
+                ways_in.join(region.join);
+                joins.insert(region.join);
+                convert(view, &region, &code, &costs);
+            }
+            Err(refusal) => refusals.push((region, refusal)),
+        }
+    }
+    if joins.is_empty() {
+        refusals.into_iter().for_each(|(region, refusal)| tell(view, &region, refusal));
+        return false;
+    }
+    let cfg = view.cfg();
+    merge_straight_lines(view, &cfg, |block| joins.contains(&block));
+    true
+}
+
+/// Decides which regions are converted.
+struct Judge {
+    divergence: Rc<Divergence>,
+    model: CostModel,
+    most_insts: usize,
+    always: bool,
+}
+
+/// Why a region stays, and its costs if these are the reason.
+struct Refusal {
+    why: String,
+    costs: Option<Costs>,
+}
+
+impl Judge {
+    fn new<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Judge {
+        let knobs = &settings.knobs;
+        let machine = Machine::from_name(knobs.choice("machine")).unwrap_or_default();
+        Judge {
+            divergence: view.divergence(),
+            model: CostModel::new(view.module(), view.func(), machine, knobs.number("divergence")),
+            most_insts: usize::try_from(knobs.integer("max_instructions")).unwrap_or(0),
+            always: knobs.switch("always"),
+        }
+    }
+
+    fn judge(&self, func: &Function, region: &Region, code: &StraightCode, ways_in: &WaysIn) -> Result<Costs, Refusal> {
+        let is_divergent = self.divergence.is_divergent_branch(region.head);
+        for side in [0, 1] {
+            if let Some(why) = self.obstacle(func, region, side, is_divergent) {
+                return Err(Refusal { why, costs: None });
+            }
+        }
+        let join_is_kept = region.join == region.head || !ways_in.are_two(region.join);
+        let costs = self.model.of(func, region, code, is_divergent, join_is_kept);
+        if self.always || costs.after <= costs.before {
+            return Ok(costs);
+        }
+        let why = format!("straight code takes {:.1} cycles, the branch {:.1}", costs.after, costs.before);
+        Err(Refusal { why, costs: Some(costs) })
+    }
+
+    /// What keeps a side from being guarded, whatever it costs.
+    fn obstacle(&self, func: &Function, region: &Region, side: usize, is_divergent: bool) -> Option<String> {
+        let count = region.insts(func, side).count();
+        if count > self.most_insts {
+            let name = &func.blocks[region.sides[side][0]].name;
+            return Some(format!("`{name}` has {count} instructions, and {} may be guarded", self.most_insts));
+        }
+        region.insts(func, side).find_map(|inst| {
+            let why = match func.insts[inst].opcode.op {
+                Op::Call => "what a call costs is not known here",
+                Op::In => "no pass moves a draw",
+                Op::BarSync if is_divergent => "lanes may part here, and a barrier is for all of them",
+                _ => return None,
+            };
+            let op = func.insts[inst].opcode.op.name();
+            Some(format!("there is `{op}`: {why}"))
+        })
+    }
+}
+
+/// Makes a region straight, in one rewrite.
+fn convert<S: Listener>(view: &mut View<'_, S>, region: &Region, code: &StraightCode, costs: &Costs) {
+    let module = view.module();
+    let mut rewrite = view.rewrite(|func| {
+        let Costs { before, after, .. } = *costs;
+        let text = instruction_text(module, func, region.branch);
+        let message = format!("`{text}` becomes straight code: {after:.1} cycles in place of {before:.1}");
+        with_facts(Remark::applied(region.shape(), region.head, message), region, Some(costs))
+    });
+    rewrite.remove(region.branch);
+    let mut temporaries = Vec::new();
+    for step in &code.steps {
+        match step {
+            Step::Compute(op, args) => {
+                let dst = rewrite.create_temporary(crate::ir::Type::Pred);
+                rewrite.append(region.head, Step::computation(*op, args, dst, &temporaries));
+                temporaries.push(dst);
+            }
+            Step::Guarded(inst, predicate, negated) => {
+                let guard = Some(Guard { reg: predicate.reg(&temporaries), negated: *negated });
+                rewrite.update_reads(*inst, |data, _| core::mem::replace(&mut data.guard, guard) != guard);
+                rewrite.move_inst(*inst, Place { block: region.head, before: None });
+            }
+        }
+    }
+    for &block in region.sides.iter().flatten() {
+        rewrite.remove_block(block, Some(region.head));
+    }
+    rewrite.append(region.head, InstData::branch(region.join));
+}
+
+/// Says why a region stays.
+fn tell<S: Listener>(view: &mut View<'_, S>, region: &Region, Refusal { why, costs }: Refusal) {
+    let module: &Module = view.module();
+    view.miss(|func| {
+        let text = instruction_text(module, func, region.branch);
+        let remark = Remark::missed(region.shape(), region.head, format!("`{text}` stays: {why}"));
+        with_facts(remark.at(region.branch), region, costs.as_ref())
+    });
+}
+
+fn with_facts(remark: Remark, region: &Region, costs: Option<&Costs>) -> Remark {
+    let blocks: Vec<Block> = region.sides.iter().flatten().copied().collect();
+    let remark = remark.with("sides", Fact::Blocks(blocks)).with("join", Fact::Block(region.join));
+    let Some(costs) = costs else { return remark };
+    remark
+        .with("cycles_before", Fact::Number(costs.before))
+        .with("cycles_after", Fact::Number(costs.after))
+        .with("true_side_probability", Fact::Number(costs.probabilities[0]))
+        .with("false_side_probability", Fact::Number(costs.probabilities[1]))
+}

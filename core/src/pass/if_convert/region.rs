@@ -1,0 +1,112 @@
+//! The shapes that become straight code: a branch, up to two sides, and the block where the sides meet.
+//!
+//! ```text
+//! triangle   h: br p, a, j        diamond   h: br p, a, b
+//!            a: br j                        a: br j
+//!            j:                             b: br j
+//!                                           j:
+//! ```
+//!
+//! A side is a line of blocks, each of which is reached from the one before and nowhere else: joins inside it that other
+//! conversions have emptied of their second way in need not have been merged yet. Where the lines end they must have come
+//! to one block. That block may have other ways in, be an entry, or be the head itself, of a loop that nothing leaves.
+//!
+//! Each line belongs to one branch, so looking at all branches is linear in the blocks.
+
+use alloc::vec::Vec;
+use cranelift_entity::SecondaryMap;
+
+use crate::ir::{Block, Function, Guard, Inst, Op, Operand};
+
+/// How many edges lead to each block; control that comes from outside counts as one.
+pub struct WaysIn(SecondaryMap<Block, u32>);
+
+impl WaysIn {
+    /// Of a function as it is.
+    pub fn of(func: &Function) -> WaysIn {
+        let mut ways = SecondaryMap::with_capacity(func.blocks.len());
+        func.entry_blocks().into_iter().for_each(|entry| ways[entry] += 1);
+        func.block_order().for_each(|block| func.successors(block).iter().for_each(|&to| ways[to] += 1));
+        WaysIn(ways)
+    }
+
+    /// Is there only one?
+    pub fn is_one(&self, block: Block) -> bool {
+        self.0[block] == 1
+    }
+
+    /// Will there be one when two become one?
+    pub fn are_two(&self, block: Block) -> bool {
+        self.0[block] == 2
+    }
+
+    /// Two edges have become one.
+    pub fn join(&mut self, block: Block) {
+        self.0[block] -= 1;
+    }
+}
+
+/// A triangle or a diamond.
+pub struct Region {
+    /// The block that branches.
+    pub head: Block,
+    /// The branch.
+    pub branch: Inst,
+    /// The guard under which the true side runs.
+    pub condition: Guard,
+    /// The true side's blocks and the false side's. One may be empty: its edge goes to the join.
+    pub sides: [Vec<Block>; 2],
+    /// Where the sides meet.
+    pub join: Block,
+}
+
+impl Region {
+    /// The region that a block's branch begins, if it begins one. The block must be reachable.
+    pub fn at(func: &Function, ways_in: &WaysIn, head: Block) -> Option<Region> {
+        let branch = func.terminator(head)?;
+        let data = &func.insts[branch];
+        let condition = match (data.opcode.op, data.args.first()?) {
+            (Op::BrIf, &Operand::Reg(reg)) => Guard { reg, negated: false },
+            (Op::BrIf, &Operand::NotReg(reg)) => Guard { reg, negated: true },
+            _ => return None,
+        };
+        let &[on_true, on_false] = data.targets() else { return None };
+        let (true_side, true_end) = line(func, ways_in, head, on_true);
+        let (false_side, false_end) = line(func, ways_in, head, on_false);
+        if true_end != false_end || (true_side.is_empty() && false_side.is_empty()) {
+            return None;
+        }
+        Some(Region { head, branch, condition, sides: [true_side, false_side], join: true_end })
+    }
+
+    /// The rule's name.
+    pub fn shape(&self) -> &'static str {
+        if self.sides.iter().any(Vec::is_empty) { "triangle" } else { "diamond" }
+    }
+
+    /// The guard under which a side runs, 0 the true one.
+    pub fn guard(&self, side: usize) -> Guard {
+        Guard { negated: self.condition.negated != (side == 1), ..self.condition }
+    }
+
+    /// A side's instructions without the branches, in order.
+    pub fn insts<'a>(&'a self, func: &'a Function, side: usize) -> impl Iterator<Item = Inst> + 'a {
+        let insts = self.sides[side].iter().flat_map(|&block| func.block_insts(block));
+        insts.filter(|&inst| !func.insts[inst].is_terminator())
+    }
+}
+
+/// The blocks from `first` on that are reached one from the other and nowhere else, and the block that the last of them
+/// goes to; `first` itself if it is not one of them.
+fn line(func: &Function, ways_in: &WaysIn, head: Block, first: Block) -> (Vec<Block>, Block) {
+    let (mut blocks, mut next) = (Vec::new(), first);
+    while ways_in.is_one(next)
+        && next != head
+        && let Some(inst) = func.terminator(next)
+        && func.insts[inst].opcode.op == Op::Br
+    {
+        blocks.push(next);
+        next = func.insts[inst].targets()[0];
+    }
+    (blocks, next)
+}
