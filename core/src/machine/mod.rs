@@ -23,7 +23,10 @@ mod class;
 mod figures;
 
 pub use class::OpClass;
+
 pub use figures::{Cost, CostRow, Figure, Limits, Memory, Source};
+
+use crate::ir::{InstData, Op, Operand};
 
 /// A machine model.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -76,6 +79,15 @@ impl Machine {
     /// Issue cost and latency of a class.
     pub fn cost(self, class: OpClass) -> Cost {
         figures::cost(self, class)
+    }
+
+    /// Cycles for which an instruction holds the scheduler: the issue cost of its class, or what a `work` says. What a
+    /// memory access adds for its sectors is not in it.
+    pub fn issue_cycles(self, data: &InstData) -> u32 {
+        match data.args.first().and_then(Operand::as_const) {
+            Some(cycles) if data.opcode.op == Op::Work => u32::try_from(cycles).unwrap_or(u32::MAX),
+            _ => self.cost(OpClass::of(data.opcode)).issue.value,
+        }
     }
 
     /// The whole table, one row for each class.

@@ -12,6 +12,7 @@ mod dce;
 mod fresh_knowledge;
 mod general_optimize;
 mod gvn_cse;
+mod hoist_common;
 mod if_convert;
 mod infer_space;
 mod knob;
@@ -124,6 +125,7 @@ passes![
     if_convert::IfConvert,
     gvn_cse::GvnCse,
     reassociate::Reassociate,
+    hoist_common::HoistCommon,
 ];
 
 /// The pass of that name.

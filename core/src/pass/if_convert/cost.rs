@@ -18,7 +18,7 @@
 //! any of its lanes wants it or not. What a memory access costs beyond its issue, it costs for the active lanes, so in
 //! both forms alike.
 
-use crate::ir::{Function, InstData, Module, Op, Opcode};
+use crate::ir::{Function, Module, Op, Opcode};
 use crate::machine::{Machine, OpClass};
 use crate::profile::DeclaredEdges;
 
@@ -74,7 +74,8 @@ impl CostModel {
             after += branch;
         }
         for (side, probability) in probabilities.into_iter().enumerate() {
-            let cycles: f64 = region.insts(func, side).map(|inst| self.issue_of(&func.insts[inst])).sum();
+            let cycles: f64 =
+                region.insts(func, side).map(|inst| f64::from(self.machine.issue_cycles(&func.insts[inst]))).sum();
             after += cycles;
             if !region.sides[side].is_empty() {
                 before += probability * (cycles + branch);
@@ -96,14 +97,7 @@ impl CostModel {
         }
     }
 
-    fn issue_of(&self, data: &InstData) -> f64 {
-        match data.args.first().and_then(|cycles| cycles.as_const()) {
-            Some(cycles) if data.opcode.op == Op::Work => cycles as f64,
-            _ => self.issue(data.opcode),
-        }
-    }
-
-    /// Cycles for which an instruction holds the scheduler.
+    /// Cycles for which an instruction of that opcode holds the scheduler.
     fn issue(&self, opcode: Opcode) -> f64 {
         f64::from(self.machine.cost(OpClass::of(opcode)).issue.value)
     }

@@ -13,19 +13,32 @@
 //! where both are negated: `!p & !q` is the negation of `p | q`, and a guard may be negated. A mixed one differs from
 //! its plain operand where both hold, `p & !q = p ^ (p & q)`, so that a nested diamond takes two for both its sides.
 //! Conjunctions are used again until their guard's register is overwritten.
+//!
+//! A comparison in the side itself, of which nobody outside reads the result, takes the branch's predicate into it:
+//!
+//! ```text
+//! br p, a, j
+//! a: q = setp.lt.u32 x, 3          {q, t1} = setp.lt.and.u32 x, 3, p
+//!    @q y = mov.u32 1         ──▶   @q y = mov.u32 1
+//!    @!q y = mov.u32 2             @t1 y = mov.u32 2
+//! ```
+//!
+//! Then `q` implies `p`, and nothing has to be computed for its guards. What a further comparison combines with `q` implies
+//! `p` too, so that nests of any depth cost nothing more than their comparisons.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::region::Region;
-use crate::ir::{Function, Guard, Inst, InstData, Op, Opcode, Operand, Reg, Type};
+use crate::flow::Liveness;
+use crate::ir::{Combine, Function, Guard, Inst, InstData, Op, Opcode, Operand, Reg, Type};
 
 /// A predicate of the straight code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Predicate {
     /// A register that is there already.
     Reg(Reg),
-    /// What the k-th [`Step::Compute`] computes.
+    /// The k-th new register of the steps.
     Temporary(usize),
 }
 
@@ -35,6 +48,19 @@ pub enum Step {
     Compute(Op, Vec<Predicate>),
     /// An instruction of a side, under a guard, negated or not.
     Guarded(Inst, Predicate, bool),
+    /// A comparison of a side that is false where that predicate, negated or not, is false.
+    Combined {
+        /// The comparison.
+        inst: Inst,
+        /// What it is combined with.
+        with: Predicate,
+        /// Is that negated?
+        negated: bool,
+        /// Does it also write its complement, combined in the same way, to a new temporary?
+        has_complement: bool,
+    },
+    /// An instruction of a side that may run in all lanes.
+    Unguarded(Inst),
 }
 
 /// The straight code of a region, without a terminator.
@@ -44,30 +70,37 @@ pub struct StraightCode {
 }
 
 impl StraightCode {
-    /// The straight code of a region: the true side's instructions, then the false side's.
-    pub fn of(func: &Function, region: &Region) -> StraightCode {
+    /// The straight code of a region: the true side's instructions, then the false side's. `liveness` is of the function as
+    /// it is, or as it was before regions inside this one were converted.
+    pub fn of(func: &Function, liveness: &Liveness, region: &Region) -> StraightCode {
         let sides = [0, 1].map(|side| region.insts(func, side).collect::<Vec<_>>());
         let branched = region.condition.reg;
         let overwrites = |inst: &Inst| func.insts[*inst].dsts.contains(&branched);
         let overwritten_at = sides.iter().flatten().position(overwrites);
-        let needs_copy = overwritten_at.is_some_and(|place| place + 1 < sides[0].len() + sides[1].len());
+        let is_copied = overwritten_at.is_some_and(|place| place + 1 < sides[0].len() + sides[1].len());
         let mut builder = Builder {
             steps: Vec::new(),
             temporaries: 0,
             branched,
-            is_copied: needs_copy,
+            is_copied,
             is_overwritten: false,
             known: BTreeMap::new(),
+            implying: BTreeMap::new(),
         };
-        if needs_copy {
+        if is_copied {
             builder.compute(Op::Mov, [Predicate::Reg(branched)]);
         }
         for (side, insts) in sides.iter().enumerate() {
-            for &inst in insts {
-                let (predicate, negated) = builder.guard(region.guard(side), func.insts[inst].guard);
-                builder.steps.push(Step::Guarded(inst, predicate, negated));
-                builder.overwrite(&func.insts[inst].dsts);
+            let beyond = [Some(region.join), region.sides[1 - side].first().copied()];
+            let stays_inside = |reg: &Reg| !beyond.iter().flatten().any(|&block| liveness.is_live_in(block, *reg));
+            for (place, &inst) in insts.iter().enumerate() {
+                let data = &func.insts[inst];
+                let stay_inside = data.opcode.op == Op::Setp && data.dsts.iter().all(stays_inside);
+                let guards =
+                    if stay_inside { Wanted::after(func, data, &insts[place + 1..]) } else { Wanted::default() };
+                builder.add(data, inst, region.guard(side), guards);
             }
+            builder.implying.clear();
         }
         StraightCode { steps: builder.steps }
     }
@@ -76,7 +109,7 @@ impl StraightCode {
     pub fn computed(&self) -> impl Iterator<Item = Opcode> + '_ {
         self.steps.iter().filter_map(|step| match step {
             Step::Compute(op, _) => Some(Opcode::new(*op, Type::Pred)),
-            Step::Guarded(..) => None,
+            _ => None,
         })
     }
 }
@@ -99,6 +132,41 @@ impl Predicate {
     }
 }
 
+/// How the result of a comparison is asked for behind it in its side, where nobody outside reads it.
+#[derive(Clone, Copy, Default)]
+struct Wanted {
+    /// As a guard, or to be combined with another comparison.
+    plain: bool,
+    /// As a negated guard.
+    negated: bool,
+}
+
+impl Wanted {
+    fn after(func: &Function, comparison: &InstData, behind: &[Inst]) -> Wanted {
+        let mut wanted = Wanted::default();
+        for data in behind.iter().map(|&inst| &func.insts[inst]) {
+            let guard = data.guard.filter(|guard| comparison.dsts.contains(&guard.reg));
+            wanted.negated |= guard.is_some_and(|guard| guard.negated);
+            wanted.plain |= guard.is_some_and(|guard| !guard.negated);
+            wanted.plain |= combined_with(data).is_some_and(|reg| comparison.dsts.contains(&reg));
+            if data.dsts.iter().any(|dst| comparison.dsts.contains(dst)) {
+                break;
+            }
+        }
+        wanted
+    }
+
+    fn any(self) -> bool {
+        self.plain || self.negated
+    }
+}
+
+/// The predicate without which a comparison is false.
+fn combined_with(data: &InstData) -> Option<Reg> {
+    let is_conjunction = data.opcode.op == Op::Setp && data.opcode.combine == Some(Combine::And);
+    data.args.get(2).filter(|_| is_conjunction)?.as_reg()
+}
+
 struct Builder {
     steps: Vec<Step>,
     temporaries: usize,
@@ -110,6 +178,9 @@ struct Builder {
     is_overwritten: bool,
     /// What has been computed of each guard's register, as long as it holds the same.
     known: BTreeMap<Reg, Known>,
+    /// Registers that are true only where the side is taken, each with a temporary that is true where the side is taken
+    /// and the register is not.
+    implying: BTreeMap<Reg, Option<Predicate>>,
 }
 
 /// Combinations of the branch's predicate with another one.
@@ -128,12 +199,46 @@ impl Builder {
         Predicate::Temporary(self.temporaries - 1)
     }
 
-    /// The guard of an instruction of a side that had a guard of its own, or none.
+    /// The branch's predicate.
+    fn branch(&self) -> Predicate {
+        if self.is_copied { Predicate::Temporary(0) } else { Predicate::Reg(self.branched) }
+    }
+
+    /// Adds an instruction of a side. `wanted` says how its result is asked for, if it is a comparison.
+    fn add(&mut self, data: &InstData, inst: Inst, side: Guard, wanted: Wanted) {
+        let own = data.guard.filter(|&own| self.is_overwritten || own != side);
+        if own.is_some() || !wanted.any() {
+            let (predicate, negated) = self.guard(side, own);
+            self.steps.push(Step::Guarded(inst, predicate, negated));
+            return self.overwrite(&data.dsts);
+        }
+        if combined_with(data).is_some_and(|reg| self.implying.contains_key(&reg)) {
+            self.steps.push(Step::Unguarded(inst));
+            self.overwrite(&data.dsts);
+            return self.implying.extend(data.dsts.iter().map(|&dst| (dst, None)));
+        }
+        let (&[dst], None) = (data.dsts.as_slice(), data.opcode.combine) else {
+            return self.add(data, inst, side, Wanted::default());
+        };
+        let complement = wanted.negated.then(|| {
+            self.temporaries += 1;
+            Predicate::Temporary(self.temporaries - 1)
+        });
+        let (with, negated, has_complement) = (self.branch(), side.negated, complement.is_some());
+        self.steps.push(Step::Combined { inst, with, negated, has_complement });
+        self.overwrite(&[dst]);
+        self.implying.insert(dst, complement);
+    }
+
+    /// The guard of an instruction of a side that had a guard of its own, or none that says more than the branch.
     fn guard(&mut self, side: Guard, own: Option<Guard>) -> (Predicate, bool) {
-        let branch = if self.is_copied { Predicate::Temporary(0) } else { Predicate::Reg(self.branched) };
-        // A guard that says what the branch says already.
-        let own = own.filter(|&own| self.is_overwritten || own != side);
+        let branch = self.branch();
         let Some(own) = own else { return (branch, side.negated) };
+        match self.implying.get(&own.reg) {
+            Some(_) if !own.negated => return (Predicate::Reg(own.reg), false),
+            Some(&Some(complement)) => return (complement, false),
+            _ => {}
+        }
         let other = Predicate::Reg(own.reg);
         let mut known = self.known.remove(&own.reg).unwrap_or_default();
         let guard = match (side.negated, own.negated) {
@@ -154,6 +259,7 @@ impl Builder {
     fn overwrite(&mut self, dsts: &[Reg]) {
         for dst in dsts {
             self.known.remove(dst);
+            self.implying.remove(dst);
             self.is_overwritten |= *dst == self.branched;
         }
     }

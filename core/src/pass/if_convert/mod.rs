@@ -40,12 +40,13 @@ use alloc::format;
 use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::mem;
 
 use super::simplify_cfg::merge_straight_lines;
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Place, Remark};
-use crate::flow::Divergence;
-use crate::ir::{Block, Function, Guard, InstData, Module, Op};
+use crate::flow::{Divergence, Liveness};
+use crate::ir::{Block, Combine, Function, Guard, InstData, Op, Operand, Type};
 use crate::machine::Machine;
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
@@ -99,9 +100,8 @@ fn convert_regions<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> 
     for head in cfg.postorder() {
         let Some(region) = Region::at(view.func(), &ways_in, head) else { continue };
         let judge = judge.get_or_insert_with(|| Judge::new(view, settings));
-        let code = StraightCode::of(view.func(), &region);
-        match judge.judge(view.func(), &region, &code, &ways_in) {
-            Ok(costs) => {
+        match judge.judge(view.func(), &region, &ways_in) {
+            Ok((code, costs)) => {
                 ways_in.join(region.join);
                 joins.insert(region.join);
                 convert(view, &region, &code, &costs);
@@ -114,13 +114,15 @@ fn convert_regions<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> 
         return false;
     }
     let cfg = view.cfg();
-    merge_straight_lines(view, &cfg, |block| joins.contains(&block));
+    // Unlike the merging, this counts ways in from blocks that cannot be reached.
+    merge_straight_lines(view, &cfg, |block| joins.contains(&block) && ways_in.is_one(block));
     true
 }
 
 /// Decides which regions are converted.
 struct Judge {
     divergence: Rc<Divergence>,
+    liveness: Rc<Liveness>,
     model: CostModel,
     most_insts: usize,
     always: bool,
@@ -138,23 +140,26 @@ impl Judge {
         let machine = Machine::from_name(knobs.choice("machine")).unwrap_or_default();
         Judge {
             divergence: view.divergence(),
+            liveness: view.liveness(),
             model: CostModel::new(view.module(), view.func(), machine, knobs.number("divergence")),
             most_insts: usize::try_from(knobs.integer("max_instructions")).unwrap_or(0),
             always: knobs.switch("always"),
         }
     }
 
-    fn judge(&self, func: &Function, region: &Region, code: &StraightCode, ways_in: &WaysIn) -> Result<Costs, Refusal> {
+    /// The straight code of a region and its costs, unless the region stays.
+    fn judge(&self, func: &Function, region: &Region, ways_in: &WaysIn) -> Result<(StraightCode, Costs), Refusal> {
         let is_divergent = self.divergence.is_divergent_branch(region.head);
         for side in [0, 1] {
             if let Some(why) = self.obstacle(func, region, side, is_divergent) {
                 return Err(Refusal { why, costs: None });
             }
         }
+        let code = StraightCode::of(func, &self.liveness, region);
         let join_is_kept = region.join == region.head || !ways_in.are_two(region.join);
-        let costs = self.model.of(func, region, code, is_divergent, join_is_kept);
+        let costs = self.model.of(func, region, &code, is_divergent, join_is_kept);
         if self.always || costs.after <= costs.before {
-            return Ok(costs);
+            return Ok((code, costs));
         }
         let why = format!("straight code takes {:.1} cycles, the branch {:.1}", costs.after, costs.before);
         Err(Refusal { why, costs: Some(costs) })
@@ -190,20 +195,39 @@ fn convert<S: Listener>(view: &mut View<'_, S>, region: &Region, code: &Straight
         with_facts(Remark::applied(region.shape(), region.head, message), region, Some(costs))
     });
     rewrite.remove(region.branch);
-    let mut temporaries = Vec::new();
+    let (head, mut temporaries) = (region.head, Vec::new());
     for step in &code.steps {
-        match step {
-            Step::Compute(op, args) => {
-                let dst = rewrite.create_temporary(crate::ir::Type::Pred);
-                rewrite.append(region.head, Step::computation(*op, args, dst, &temporaries));
+        let inst = match *step {
+            Step::Compute(op, ref args) => {
+                let dst = rewrite.create_temporary(Type::Pred);
+                rewrite.append(head, Step::computation(op, args, dst, &temporaries));
                 temporaries.push(dst);
+                continue;
             }
             Step::Guarded(inst, predicate, negated) => {
-                let guard = Some(Guard { reg: predicate.reg(&temporaries), negated: *negated });
-                rewrite.update_reads(*inst, |data, _| core::mem::replace(&mut data.guard, guard) != guard);
-                rewrite.move_inst(*inst, Place { block: region.head, before: None });
+                let guard = Some(Guard { reg: predicate.reg(&temporaries), negated });
+                rewrite.update_reads(inst, |data, _| mem::replace(&mut data.guard, guard) != guard);
+                inst
             }
-        }
+            Step::Combined { inst, with, negated, has_complement } => {
+                let with = with.reg(&temporaries);
+                let complement = has_complement.then(|| rewrite.create_temporary(Type::Pred));
+                temporaries.extend(complement);
+                rewrite.update(inst, |data| {
+                    data.opcode.combine = Some(Combine::And);
+                    data.args.push(if negated { Operand::NotReg(with) } else { Operand::Reg(with) });
+                    data.dsts.extend(complement);
+                    data.guard = None;
+                    true
+                });
+                inst
+            }
+            Step::Unguarded(inst) => {
+                rewrite.update_reads(inst, |data, _| data.guard.take().is_some());
+                inst
+            }
+        };
+        rewrite.move_inst(inst, Place { block: head, before: None });
     }
     for &block in region.sides.iter().flatten() {
         rewrite.remove_block(block, Some(region.head));
@@ -213,7 +237,7 @@ fn convert<S: Listener>(view: &mut View<'_, S>, region: &Region, code: &Straight
 
 /// Says why a region stays.
 fn tell<S: Listener>(view: &mut View<'_, S>, region: &Region, Refusal { why, costs }: Refusal) {
-    let module: &Module = view.module();
+    let module = view.module();
     view.miss(|func| {
         let text = instruction_text(module, func, region.branch);
         let remark = Remark::missed(region.shape(), region.head, format!("`{text}` stays: {why}"));
