@@ -11,7 +11,11 @@ use crate::journal::Journal;
 use crate::text::nearest;
 
 /// Pipelines with names, written `@name`.
-pub const PIPELINES: &[(&str, &str)] = &[("basic", "copy-prop,const-fold,dce,simplify-cfg")];
+pub const PIPELINES: &[(&str, &str)] = &[
+    ("basic", "copy-prop,const-fold,dce,simplify-cfg"),
+    // The value-redundancy phases of ptxas in its order: 46, 49, 58, 65.
+    ("ptxas", "general-optimize,gvn-cse,general-optimize[variant=B],general-optimize"),
+];
 
 /// Steps in one pipeline, named ones expanded.
 const MAX_STEPS: usize = 256;

@@ -90,7 +90,7 @@ fn what_loads_satisfies_the_verifier() {
 #[test]
 fn what_passes_make_of_it_assembles() {
     let Some(ptxas) = assembler() else { return };
-    for pipeline in ["infer-space", "infer-space,general-optimize"] {
+    for pipeline in ["infer-space", "infer-space,general-optimize", "infer-space,@ptxas"] {
         let steps = parse_pipeline(pipeline).expect("a pipeline");
         for input in inputs::all() {
             let options = Options { steps: steps.clone(), ..Options::default() };

@@ -26,7 +26,7 @@ fn versions(name: &str) -> Vec<(String, Module)> {
         let source = inputs::read(&inputs::examples_folder().join(format!("{name}.{flavour}.ptx")));
         let module = import(&source).module;
         versions.push((format!("{flavour} written and read"), import(&export(&module).text).module));
-        for pipeline in ["infer-space", "infer-space,general-optimize"] {
+        for pipeline in ["infer-space", "infer-space,general-optimize", "infer-space,@ptxas"] {
             let options = Options { steps: parse_pipeline(pipeline).expect("a pipeline"), ..Options::default() };
             let session = Session::open(module.clone(), &options, &mut || 0);
             versions.push((format!("{flavour} after {pipeline}"), session.module().clone()));
