@@ -7,6 +7,7 @@ use warpscope_core::ir::Module;
 use warpscope_core::pass::{PASSES, Step};
 use warpscope_testkit::recipe::recipe;
 use warpscope_testkit::scattered::{self, scattered};
+use warpscope_testkit::sums::{self, sums};
 use warpscope_testkit::{emit, laws};
 
 fn config() -> ProptestConfig {
@@ -83,5 +84,20 @@ proptest! {
     #[test]
     fn scattered_definitions_a_second_run_of_a_pass_finds_nothing(recipe in scattered()) {
         holds_for_every_pass(&scattered::program(&recipe), a_second_run_finds_nothing)?;
+    }
+
+    #[test]
+    fn sums_every_step_is_a_good_program_and_can_be_taken_back(recipe in sums()) {
+        holds_for_every_pass(&sums::program(&recipe), every_step_is_sound)?;
+    }
+
+    #[test]
+    fn sums_every_pass_leaves_the_memory_that_was_computed(recipe in sums()) {
+        holds_for_every_pass(&sums::program(&recipe), memory_is_the_same)?;
+    }
+
+    #[test]
+    fn sums_a_second_run_of_a_pass_finds_nothing(recipe in sums()) {
+        holds_for_every_pass(&sums::program(&recipe), a_second_run_finds_nothing)?;
     }
 }

@@ -10,3 +10,4 @@ mod operations;
 pub mod recipe;
 pub mod sample;
 pub mod scattered;
+pub mod sums;

@@ -227,14 +227,14 @@ impl Walk {
         Forest { func, uses: &self.uses, licence: self.licence, numbers: &self.numbers, owners: &mut self.owners }
     }
 
-    /// Gives whether leaves went away.
+    /// Gives whether leaves went away, or a write that was in the way of another tree may have moved.
     fn sort_trees<S: Listener>(
         &mut self,
         view: &mut View<'_, S>,
         block: Block,
         takes_part: &impl Fn(u32) -> bool,
     ) -> bool {
-        let mut again = false;
+        let (mut lost_leaves, mut rebuilt, mut overwritten) = (false, false, false);
         for root in (0..self.uses.len()).rev() {
             let mut forest = self.forest(view.func());
             if !forest.is_root(root) || !forest.has_node(root) || !takes_part(root) {
@@ -244,17 +244,21 @@ impl Walk {
             match (tree, outcome) {
                 (Some(tree), Outcome::Rebuilt(leaves)) => {
                     let Some(plan) = Rebuilding::new(&forest, tree, leaves) else { continue };
-                    again |= plan.leaves.len() < plan.tree.leaves.len();
+                    lost_leaves |= plan.leaves.len() < plan.tree.leaves.len();
+                    rebuilt = true;
                     plan.apply(view, block);
                 }
-                (_, Outcome::Refused(refusal)) if S::LISTENS => {
-                    let inst = self.uses.slot(root).inst;
-                    self.misses.add(block, missed(view, block, inst, refusal));
+                (_, Outcome::Refused(refusal)) => {
+                    overwritten |= matches!(refusal, Refusal::Overwritten(_));
+                    if S::LISTENS {
+                        let inst = self.uses.slot(root).inst;
+                        self.misses.add(block, missed(view, block, inst, refusal));
+                    }
                 }
                 _ => {}
             }
         }
-        again
+        lost_leaves || rebuilt && overwritten
     }
 
     /// Gives whether anything was found.
