@@ -6,3 +6,4 @@ mod examples;
 mod inputs;
 mod launches;
 mod oracle;
+mod redundancy;

@@ -10,7 +10,7 @@
 //! | vote, match, `activemask` | the same lanes certain to be active |
 //! | atomic, reduction | enhanced scope; but as each changes memory, no two are ever equal |
 //! | `in`, calls, barriers, stores | never |
-//! | copies | never: they are followed, not replaced |
+//! | copies | of special registers and addresses, which have to be fetched; others are followed, not replaced |
 //!
 //! Source: ptxas page, Instruction Eligibility.
 

@@ -197,10 +197,15 @@ impl Pass<'_> {
             return;
         }
         let count = data.dsts.len() as u32;
-        let is_copy = data.opcode.op == Op::Mov;
+        let is_copy = is_copy(data);
         let class = Class::of(data);
         let first = match self.copied(inst, data) {
-            Some(number) => number,
+            Some(number) => {
+                if !is_copy && data.guard.is_none() {
+                    self.of_inst[inst] = number.0 + 1;
+                }
+                number
+            }
             None => {
                 let is_single = class == Class::Never || class == Class::Atomic;
                 if !is_single || self.names_work {
@@ -377,6 +382,13 @@ impl Pass<'_> {
         let ty = self.func.regs[reg].ty;
         ty.bits() << 1 | u32::from(ty.is_signed())
     }
+}
+
+/// Is it a copy of a register or a constant, which nothing is gained by copying from elsewhere? Special registers and
+/// addresses have to be fetched, and packing is work; taking a register apart again would take more copies than it does.
+fn is_copy(data: &InstData) -> bool {
+    let fetches = matches!(data.args.first(), Some(Operand::Special(_) | Operand::Symbol(_) | Operand::List(_)));
+    data.opcode.op == Op::Mov && (!fetches || data.dsts.len() > 1)
 }
 
 fn symbol_words(symbol: Symbol) -> (u32, u32) {
