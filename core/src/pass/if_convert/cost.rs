@@ -9,10 +9,12 @@
 //! `P` is the probability that a warp runs the side, which it does where one of its lanes does. Let `q` be the probability
 //! that a lane goes to the true side: as declared profiles tell, else one half. Then
 //!
-//! - a uniform branch:                 `P(true) = q`, `P(false) = 1 - q`;
-//! - a divergent one with a profile:   `P(true) = 1 - (1 - q)^w`, `P(false) = 1 - q^w` for `w` lanes that decide
-//!   independently: profiles count lanes and do not tell which of them go together;
-//! - a divergent one without:          `d + (1 - d) / 2` for both, where lanes part in a share `d` of the executions.
+//! - a uniform branch:    `P(true) = q`, `P(false) = 1 - q`;
+//! - a divergent one:    `P(true) = s q + (1 - s) (1 - (1 - q)^w)`, and `P(false)` with `1 - q` for `q`: in a share `s` of
+//!   the executions all lanes decide together, in the others `w` lanes do so independently. `s` is the coherence that the
+//!   launch declares of what decides ([`coherence`](super::coherence)); 0 with a profile alone, since profiles count lanes
+//!   and do not tell which of them go together;
+//! - a divergent one of which neither tells:    `d + (1 - d) / 2` for both, where lanes part in a share `d`.
 //!
 //! Bounds: latencies are left out, since other resident warps hide them; a lone warp waits for a guarded division whether
 //! any of its lanes wants it or not. What a memory access costs beyond its issue, it costs for the active lanes, so in
@@ -22,6 +24,7 @@ use crate::ir::{Function, Module, Op, Opcode};
 use crate::machine::{Machine, OpClass};
 use crate::profile::DeclaredEdges;
 
+use super::coherence::Coherence;
 use super::guards::StraightCode;
 use super::region::Region;
 
@@ -32,12 +35,21 @@ const LANES: u32 = 32;
 pub struct CostModel {
     /// Whose issue costs.
     pub machine: Machine,
-    /// Share (0–1) of a divergent branch's executions in which lanes part, where no profile tells.
+    /// Share (0–1) of a divergent branch's executions in which lanes part, where neither profile nor launch tells.
     pub divergence: f64,
     /// Lanes of a warp.
     pub lanes: u32,
     /// How often control takes an edge.
     pub edges: DeclaredEdges,
+}
+
+/// How the lanes of a warp decide a branch.
+#[derive(Clone, Copy)]
+pub enum Decision {
+    /// All alike.
+    Uniform,
+    /// Perhaps differently, in a share of the executions that the launch may tell.
+    Divergent(Option<Coherence>),
 }
 
 /// Both costs of a region, in cycles, and what they follow from.
@@ -57,16 +69,16 @@ impl CostModel {
         CostModel { machine, divergence, lanes, edges: DeclaredEdges::of(func) }
     }
 
-    /// The costs of a region. `is_divergent` says of its branch, `join_is_kept` that the join keeps other ways in.
+    /// The costs of a region, whose branch is decided like that. `join_is_kept` says that the join keeps other ways in.
     pub fn of(
         &self,
         func: &Function,
         region: &Region,
         code: &StraightCode,
-        is_divergent: bool,
+        decision: Decision,
         join_is_kept: bool,
     ) -> Costs {
-        let probabilities = self.probabilities(region, is_divergent);
+        let probabilities = self.probabilities(region, decision);
         let branch = self.issue(Opcode::untyped(Op::Br));
         let mut before = branch;
         let mut after: f64 = code.computed().map(|opcode| self.issue(opcode)).sum();
@@ -84,16 +96,22 @@ impl CostModel {
         Costs { before, after, probabilities }
     }
 
-    fn probabilities(&self, region: &Region, is_divergent: bool) -> [f64; 2] {
+    fn probabilities(&self, region: &Region, decision: Decision) -> [f64; 2] {
         let first = |side: usize| region.sides[side].first().copied();
-        let declared = |side: usize| self.edges.probability(region.head, first(side)?);
-        let declared = declared(0).or_else(|| declared(1).map(|probability| 1.0 - probability));
-        let lane = declared.unwrap_or(0.5).clamp(0.0, 1.0);
+        let profiled = |side: usize| self.edges.probability(region.head, first(side)?);
+        let profiled = profiled(0).or_else(|| profiled(1).map(|probability| 1.0 - probability));
+        let coherence = if let Decision::Divergent(coherence) = decision { coherence } else { None };
+        let drawn = coherence.and_then(|coherence| coherence.is_true);
+        let drawn = drawn.map(|is_true| if region.condition.negated { 1.0 - is_true } else { is_true });
+        let known = profiled.or(drawn);
+        let lane = known.unwrap_or(0.5).clamp(0.0, 1.0);
         let at_least_one = |probability: f64| 1.0 - libm::pow(1.0 - probability, f64::from(self.lanes));
-        match (is_divergent, declared) {
-            (false, _) => [lane, 1.0 - lane],
-            (true, Some(_)) => [at_least_one(lane), at_least_one(1.0 - lane)],
-            (true, None) => [self.divergence + (1.0 - self.divergence) * lane; 2],
+        let shared = coherence.map_or(0.0, |coherence| coherence.shared);
+        let warp = |lane: f64| shared * lane + (1.0 - shared) * at_least_one(lane);
+        match decision {
+            Decision::Uniform => [lane, 1.0 - lane],
+            Decision::Divergent(None) if known.is_none() => [self.divergence + (1.0 - self.divergence) * lane; 2],
+            Decision::Divergent(_) => [warp(lane), warp(1.0 - lane)],
         }
     }
 

@@ -31,6 +31,7 @@
 //! Source: J. R. Allen and others, Conversion of control dependence to data dependence, POPL 1983; ptxas page,
 //! OriDoPredication (phase 63); the limit of 7 is that of the CUDA C Programming Guide, branch predication.
 
+mod coherence;
 mod cost;
 mod guards;
 mod region;
@@ -45,12 +46,13 @@ use core::mem;
 use super::simplify_cfg::merge_straight_lines;
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Place, Remark};
-use crate::flow::{Divergence, Liveness};
-use crate::ir::{Block, Combine, Function, Guard, InstData, Op, Operand, Type};
+use crate::flow::{Divergence, Liveness, Values};
+use crate::ir::{Block, Combine, Function, Guard, InstData, Launch, Op, Operand, Type};
 use crate::machine::Machine;
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
-use cost::{CostModel, Costs};
+use coherence::Coherence;
+use cost::{CostModel, Costs, Decision};
 use guards::{Step, StraightCode};
 use region::{Region, WaysIn};
 
@@ -77,7 +79,7 @@ impl Pass for IfConvert {
             Knob {
                 name: "divergence",
                 kind: KnobKind::Number { default: 1.0, min: 0.0, max: 1.0 },
-                help: "share of a divergent branch's executions in which lanes part, where no profile tells",
+                help: "share of a divergent branch's executions in which lanes part, where neither profile nor launch tells",
             },
         ],
         needs_fast_math: false,
@@ -120,7 +122,9 @@ fn convert_regions<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> 
 }
 
 /// Decides which regions are converted.
-struct Judge {
+struct Judge<'m> {
+    launch: Option<&'m Launch>,
+    values: Rc<Values>,
     divergence: Rc<Divergence>,
     liveness: Rc<Liveness>,
     model: CostModel,
@@ -134,11 +138,13 @@ struct Refusal {
     costs: Option<Costs>,
 }
 
-impl Judge {
-    fn new<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Judge {
+impl<'m> Judge<'m> {
+    fn new<S: Listener>(view: &mut View<'m, S>, settings: &Settings) -> Judge<'m> {
         let knobs = &settings.knobs;
         let machine = Machine::from_name(knobs.choice("machine")).unwrap_or_default();
         Judge {
+            launch: view.module().launch_of(&view.func().name),
+            values: view.values(),
             divergence: view.divergence(),
             liveness: view.liveness(),
             model: CostModel::new(view.module(), view.func(), machine, knobs.number("divergence")),
@@ -157,7 +163,12 @@ impl Judge {
         }
         let code = StraightCode::of(func, &self.liveness, region);
         let join_is_kept = region.join == region.head || !ways_in.are_two(region.join);
-        let costs = self.model.of(func, region, &code, is_divergent, join_is_kept);
+        let coherence = |launch| Coherence::of_branch(func, launch, &self.values, &self.divergence, region.head);
+        let decision = match is_divergent {
+            true => Decision::Divergent(self.launch.and_then(coherence)),
+            false => Decision::Uniform,
+        };
+        let costs = self.model.of(func, region, &code, decision, join_is_kept);
         if self.always || costs.after <= costs.before {
             return Ok((code, costs));
         }
