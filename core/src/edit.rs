@@ -14,6 +14,7 @@
 //! With the silent sink nothing is recorded and remarks are not even built.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use cranelift_entity::{EntityRef, PrimaryMap};
@@ -510,8 +511,10 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
     }
 
     /// Puts all instructions of a block, as they stand, behind those of another one, which must not have a terminator.
+    /// Declared zero profiles follow.
     pub fn move_insts(&mut self, from: Block, to: Block) {
         debug_assert!(self.func().terminator(to).is_none());
+        self.renumber_writes(from, to);
         if S::LISTENS {
             let insts: Vec<Inst> = self.func().block_insts(from).collect();
             for inst in insts {
@@ -554,6 +557,25 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
         self.retarget(from, to, middle);
         self.change_profiles(|profile| split_in_profile(profile, from, to, middle));
         middle
+    }
+
+    /// The writes of a block come behind those of another one, so that zero profiles count them from there on.
+    fn renumber_writes(&mut self, from: Block, to: Block) {
+        let speaks_of_it = |profile: &Profile| matches!(profile, Profile::Zero(entries) if entries.iter().any(|entry| entry.block == from));
+        if !self.func().profiles.iter().any(speaks_of_it) {
+            return;
+        }
+        let mut writes: BTreeMap<Reg, u32> = BTreeMap::new();
+        for inst in self.func().block_insts(to) {
+            self.func().insts[inst].dsts.iter().for_each(|&dst| *writes.entry(dst).or_default() += 1);
+        }
+        self.change_profiles(|profile| {
+            let Profile::Zero(entries) = profile else { return };
+            for entry in entries.iter_mut().filter(|entry| entry.block == from) {
+                entry.block = to;
+                entry.occurrence += writes.get(&entry.reg).copied().unwrap_or(0);
+            }
+        });
     }
 
     fn change_profiles(&mut self, change: impl Fn(&mut Profile)) {

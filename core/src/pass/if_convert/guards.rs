@@ -115,6 +115,14 @@ impl StraightCode {
 }
 
 impl Step {
+    /// The instruction of a side that it is about, unless it is a new one.
+    pub fn inst(&self) -> Option<Inst> {
+        match *self {
+            Step::Compute(..) => None,
+            Step::Guarded(inst, ..) | Step::Combined { inst, .. } | Step::Unguarded(inst) => Some(inst),
+        }
+    }
+
     /// The instruction that computes a temporary into `dst`, given the temporaries before it.
     pub fn computation(op: Op, args: &[Predicate], dst: Reg, temporaries: &[Reg]) -> InstData {
         let args = args.iter().map(|arg| Operand::Reg(arg.reg(temporaries)));

@@ -45,7 +45,7 @@ use core::mem;
 
 use super::simplify_cfg::merge_straight_lines;
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
-use crate::edit::{Fact, Place, Remark};
+use crate::edit::{Fact, Remark};
 use crate::flow::{Divergence, Liveness, Values};
 use crate::ir::{Block, Combine, Function, Guard, InstData, Launch, Op, Operand, Type};
 use crate::machine::Machine;
@@ -206,19 +206,19 @@ fn convert<S: Listener>(view: &mut View<'_, S>, region: &Region, code: &Straight
         with_facts(Remark::applied(region.shape(), region.head, message), region, Some(costs))
     });
     rewrite.remove(region.branch);
-    let (head, mut temporaries) = (region.head, Vec::new());
-    for step in &code.steps {
-        let inst = match *step {
+    let mut temporaries = Vec::new();
+    for (place, step) in code.steps.iter().enumerate() {
+        match *step {
             Step::Compute(op, ref args) => {
                 let dst = rewrite.create_temporary(Type::Pred);
-                rewrite.append(head, Step::computation(op, args, dst, &temporaries));
+                if let Some(next) = code.steps[place..].iter().find_map(Step::inst) {
+                    rewrite.insert_before(next, Step::computation(op, args, dst, &temporaries));
+                }
                 temporaries.push(dst);
-                continue;
             }
             Step::Guarded(inst, predicate, negated) => {
                 let guard = Some(Guard { reg: predicate.reg(&temporaries), negated });
                 rewrite.update_reads(inst, |data, _| mem::replace(&mut data.guard, guard) != guard);
-                inst
             }
             Step::Combined { inst, with, negated, has_complement } => {
                 let with = with.reg(&temporaries);
@@ -231,16 +231,15 @@ fn convert<S: Listener>(view: &mut View<'_, S>, region: &Region, code: &Straight
                     data.guard = None;
                     true
                 });
-                inst
             }
-            Step::Unguarded(inst) => {
-                rewrite.update_reads(inst, |data, _| data.guard.take().is_some());
-                inst
-            }
-        };
-        rewrite.move_inst(inst, Place { block: head, before: None });
+            Step::Unguarded(inst) => rewrite.update_reads(inst, |data, _| data.guard.take().is_some()),
+        }
     }
     for &block in region.sides.iter().flatten() {
+        if let Some(branch) = rewrite.func().terminator(block) {
+            rewrite.remove(branch);
+        }
+        rewrite.move_insts(block, region.head);
         rewrite.remove_block(block, Some(region.head));
     }
     rewrite.append(region.head, InstData::branch(region.join));
