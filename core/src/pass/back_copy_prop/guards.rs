@@ -5,20 +5,21 @@
 //!    stands under the copy's guard, and it does not write `to` already.
 //! 3. Nothing reads or writes `to` between the definition and the copy.
 //!
-//! The third is a look at one row of [`Touches`] where both stand in one block. Across blocks it is what a register
-//! allocator asks before it puts two registers in one: `to` is not live behind the definition, and no other write of `to`
-//! stands where the copied value is live.
+//! The third is a look at one row of [`Touches`] where both stand in one block. Across blocks the copy's block is searched
+//! backwards to the definition's: no block on the way may touch `to`. And where control leaves the way, `to` must be dead:
+//! that search goes forwards until `to` is written. Both give up after [`MAX_BLOCKS`] blocks.
 //!
 //! What is asked is the program as it was when the walk began. Renaming inside one block leaves every answer true that a
 //! backward walk asks for later. Across blocks it makes `to` live on the way, so such a register is set aside until the
 //! next walk.
 //!
-//! Source: ptxas page, phase 83; G. Chaitin, Register allocation and spilling via graph coloring, 1982 (interference).
+//! Source: ptxas page, phase 83.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::rc::Rc;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use cranelift_entity::EntityRef;
@@ -26,12 +27,13 @@ use fixedbitset::FixedBitSet;
 
 use super::copied;
 use super::touches::Touches;
-use crate::flow::{Definition, Liveness, Value, ValueUse, ValueUses, Values};
+use crate::flow::{Definition, Value, ValueUse, ValueUses, Values};
+use crate::graph::Cfg;
 use crate::ir::{Block, Function, Inst, Op, Reg};
 use crate::view::{Listener, View};
 
-/// Reads and writes of a register that are looked at across blocks.
-const MAX_TOUCHES: usize = 128;
+/// Blocks that are looked at on the way from a definition to a copy, and as many again beside it.
+const MAX_BLOCKS: usize = 64;
 
 /// A destination that may be renamed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,8 +67,8 @@ pub enum Refusal {
     UnderWay(Option<Inst>),
     /// Guard 3: the copy's register still holds something that is read.
     Live,
-    /// Guard 3: too many places to look at.
-    ManyTouches,
+    /// Guard 3: the definition is too far away.
+    TooFar,
     /// Guard 3: not asked in this walk, because the answer may have changed.
     SetAside,
 }
@@ -79,7 +81,7 @@ impl Refusal {
             Refusal::OnEntry | Refusal::Drawn | Refusal::Types | Refusal::OtherGuard | Refusal::WrittenTwice => {
                 "can-rename"
             }
-            Refusal::UnderWay(_) | Refusal::Live | Refusal::ManyTouches | Refusal::SetAside => "no-conflict",
+            Refusal::UnderWay(_) | Refusal::Live | Refusal::TooFar | Refusal::SetAside => "no-conflict",
         }
     }
 
@@ -97,7 +99,9 @@ impl Refusal {
             Refusal::WrittenTwice => format!("what defines `{from}` writes `{to}` already"),
             Refusal::UnderWay(_) => format!("between the definition of `{from}` and here `{to}` is read or written"),
             Refusal::Live => format!("where `{from}` is defined `{to}` holds a value that is read later"),
-            Refusal::ManyTouches => format!("`{to}` is read and written in more than {MAX_TOUCHES} places"),
+            Refusal::TooFar => format!(
+                "there are more than {MAX_BLOCKS} blocks between the definition of `{from}` and here, or beside them"
+            ),
             Refusal::SetAside => format!("`{to}` has just been renamed elsewhere"),
         }
     }
@@ -107,8 +111,7 @@ impl Refusal {
 pub struct Guards {
     values: Option<(Rc<Values>, Rc<ValueUses>)>,
     touches: Touches,
-    /// Where a copy and its definition stand in different blocks, or a value meets others.
-    liveness: Option<Rc<Liveness>>,
+    cfg: Rc<Cfg>,
     /// Copies that are gone, and what writes their register now.
     gone: BTreeMap<Inst, Renamed>,
     /// Registers whose liveness changed in this walk.
@@ -126,38 +129,28 @@ impl Guards {
         let cfg = view.cfg();
         let func = view.func();
         let mut targets = FixedBitSet::with_capacity(func.regs.len());
-        let mut copies = Vec::new();
+        let mut has_copies = false;
         for &block in cfg.reverse_postorder() {
             for inst in func.block_insts(block) {
                 if let Some((_, to)) = copied(&func.insts[inst]) {
                     targets.insert(to.index());
-                    copies.push((block, inst));
+                    has_copies = true;
                 }
             }
         }
         let mut guards = Guards {
             values: None,
             touches: Touches::compute(func, &cfg, &targets),
-            liveness: None,
+            cfg,
             gone: BTreeMap::new(),
             set_aside: FixedBitSet::with_capacity(func.regs.len()),
             in_the_way: FixedBitSet::with_capacity(func.insts.len()),
             has_doubtful_refusal: false,
             has_found_way: false,
         };
-        if copies.is_empty() {
-            return guards;
+        if has_copies {
+            guards.values = Some((view.values(), view.value_uses()));
         }
-        let (values, uses) = (view.values(), view.value_uses());
-        let needs_liveness = |&(block, copy): &(Block, Inst)| {
-            let Some(&value) = values.operands(copy).first() else { return false };
-            values.definition(value).inst().is_some_and(|inst| view.func().inst_block(inst) != Some(block))
-                || uses.of(value).iter().any(|reader| matches!(reader, ValueUse::Argument(_)))
-        };
-        if copies.iter().any(needs_liveness) {
-            guards.liveness = Some(view.liveness());
-        }
-        guards.values = Some((values, uses));
         guards
     }
 
@@ -177,22 +170,16 @@ impl Guards {
         let Some(&value) = values.operands(copy).first() else { return Err(Refusal::OnEntry) };
         let found = self
             .only_definition(&values, value)
-            .and_then(|found| {
-                self.is_only_reader(&values, &uses, value).then_some(found).ok_or(Refusal::SeveralReaders)
-            })
+            .and_then(|found| self.is_only_reader(&uses, value).then_some(found).ok_or(Refusal::SeveralReaders))
             .and_then(|found| can_rename(func, &values, found, copy, (from, to)).map(|()| found))
-            .and_then(|found| self.no_conflict(func, found, (block, copy), (from, to)));
+            .and_then(|found| self.no_conflict(func, found, (block, copy), to));
         match found {
             Err(Refusal::UnderWay(Some(inst))) if self.gone.contains_key(&inst) => self.has_found_way = true,
             Err(Refusal::UnderWay(Some(inst))) if copied(&func.insts[inst]).is_some() => {
                 self.in_the_way.insert(inst.index());
             }
             Err(
-                Refusal::UnderWay(None)
-                | Refusal::Live
-                | Refusal::ManyTouches
-                | Refusal::SetAside
-                | Refusal::WrittenTwice,
+                Refusal::UnderWay(None) | Refusal::Live | Refusal::TooFar | Refusal::SetAside | Refusal::WrittenTwice,
             ) => self.has_doubtful_refusal = true,
             _ => {}
         }
@@ -222,14 +209,11 @@ impl Guards {
         Ok(found)
     }
 
-    /// Guard 1, second half: does only the copy read the value? A join where its register is not live is no reader.
-    fn is_only_reader(&self, values: &Values, uses: &ValueUses, value: Value) -> bool {
+    /// Guard 1, second half: does only the copy read the value? A join that nothing reads is no reader.
+    fn is_only_reader(&self, uses: &ValueUses, value: Value) -> bool {
         let is_read = |reader: &&ValueUse| match reader {
             ValueUse::Operand { .. } | ValueUse::Old(_) => true,
-            ValueUse::Argument(join) => match (values.definition(*join), &self.liveness) {
-                (Definition::Join { block }, Some(liveness)) => liveness.is_live_in(block, values.reg(value)),
-                _ => true,
-            },
+            ValueUse::Argument(join) => !uses.of(*join).is_empty(),
         };
         uses.of(value).iter().filter(is_read).nth(1).is_none()
     }
@@ -240,7 +224,7 @@ impl Guards {
         func: &Function,
         found: Renamed,
         (block, copy): (Block, Inst),
-        (from, to): (Reg, Reg),
+        to: Reg,
     ) -> Result<Renamed, Refusal> {
         let defined_in = func.inst_block(found.inst).ok_or(Refusal::OnEntry)?;
         if defined_in == block {
@@ -253,47 +237,74 @@ impl Guards {
         if func.insts[copy].guard.is_some() {
             return Err(Refusal::OtherGuard);
         }
-        let Some(liveness) = &self.liveness else { return Err(Refusal::Live) };
         if self.set_aside.contains(to.index()) {
             return Err(Refusal::SetAside);
         }
         if let Some(inst) = self.touches.last_behind(to, found.inst, defined_in) {
             return Err(Refusal::UnderWay(Some(inst)));
         }
-        if liveness.is_live_out(defined_in, to) {
-            return Err(Refusal::Live);
-        }
-        self.no_write_under_way(liveness, (defined_in, block, copy), (from, to))?;
+        let way = self.way((defined_in, block, copy), to)?;
+        self.is_dead_beside(func, &way, to)?;
         Ok(Renamed { is_elsewhere: true, ..found })
     }
 
-    /// Is `to` written nowhere on a way through other blocks? On it the copied value is live in `from`.
-    fn no_write_under_way(
-        &self,
-        liveness: &Liveness,
-        (defined_in, block, copy): (Block, Block, Inst),
-        (from, to): (Reg, Reg),
-    ) -> Result<(), Refusal> {
-        let touches = self.touches.of(to);
-        if touches.len() > MAX_TOUCHES {
-            let mut writes = touches.iter().filter(|touch| touch.is_write);
-            return if writes.nth(1).is_none() { Ok(()) } else { Err(Refusal::ManyTouches) };
+    /// The blocks from a definition's to a copy's, both included, unless `to` is touched on the way.
+    fn way(&self, (defined_in, block, copy): (Block, Block, Inst), to: Reg) -> Result<Vec<Block>, Refusal> {
+        // What stands in front of the copy in its own block is on the way; what stands behind only if the way goes round.
+        let in_front = self.touches.of(to, block).iter().take_while(|touch| self.touches.is_before(touch.inst, copy));
+        if let Some(touch) = in_front.last() {
+            return Err(Refusal::UnderWay(Some(touch.inst)));
         }
-        let mut others = touches.iter().filter(|touch| touch.is_write && touch.inst != copy).peekable();
-        if others.peek().is_some() && self.set_aside.contains(from.index()) {
-            return Err(Refusal::SetAside);
+        let mut way = vec![defined_in, block];
+        let mut next = 1;
+        while let Some(&reached) = way.get(next) {
+            next += 1;
+            for &before in self.cfg.predecessors(reached) {
+                if before == block && self.writes_after(block, copy, to) {
+                    return Err(Refusal::UnderWay(None));
+                }
+                if way.contains(&before) || !self.cfg.is_reachable(before) {
+                    continue;
+                }
+                if let Some(touch) = self.touches.of(to, before).last() {
+                    return Err(Refusal::UnderWay(Some(touch.inst)));
+                }
+                way.push(before);
+                if way.len() > MAX_BLOCKS {
+                    return Err(Refusal::TooFar);
+                }
+            }
         }
-        for other in others {
-            let is_under_way = if other.block == defined_in {
-                // In front of the definition, since nothing is behind it.
-                false
-            } else if other.block == block {
-                self.touches.is_before(other.inst, copy) || liveness.is_live_out(block, from)
-            } else {
-                liveness.is_live_in(other.block, from)
-            };
-            if is_under_way {
-                return Err(Refusal::UnderWay(None));
+        Ok(way)
+    }
+
+    /// Does something other than the copy write `to` in the copy's block?
+    fn writes_after(&self, block: Block, copy: Inst, to: Reg) -> bool {
+        self.touches.of(to, block).iter().any(|touch| touch.is_write && touch.inst != copy)
+    }
+
+    /// Is `to` written before it is read wherever control leaves the way?
+    fn is_dead_beside(&self, func: &Function, way: &[Block], to: Reg) -> Result<(), Refusal> {
+        let mut beside: Vec<Block> = Vec::new();
+        // The copy's block, the second one, ends the way: what follows it reads what the copy wrote.
+        let mut leaving: Vec<Block> = way.iter().enumerate().filter(|&(at, _)| at != 1).map(|(_, &b)| b).collect();
+        while let Some(from) = leaving.pop() {
+            for &target in self.cfg.successors(from) {
+                if way.contains(&target) && target != way[0] || beside.contains(&target) {
+                    continue;
+                }
+                match self.touches.of(to, target).first() {
+                    Some(touch) if touch.is_write && func.insts[touch.inst].guard.is_none() => continue,
+                    Some(_) => return Err(Refusal::Live),
+                    // From the definition's block on, the way begins again.
+                    None if target == way[0] => continue,
+                    None => {}
+                }
+                beside.push(target);
+                leaving.push(target);
+                if beside.len() > MAX_BLOCKS {
+                    return Err(Refusal::TooFar);
+                }
             }
         }
         Ok(())

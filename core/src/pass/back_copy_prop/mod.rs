@@ -16,8 +16,8 @@
 //! that nobody asked for, and afterwards what the copy would have put there. The other register loses a value that only
 //! the copy read.
 //!
-//! Cost: the names of all values and, where a copy stands in another block than what it copies, liveness; then a binary
-//! search a copy. What one copy's removal opens for others is found by another walk, at most [`MAX_ROUNDS`] of them. If
+//! Cost: the names of all values; then a binary search a copy, and a few dozens where it stands in another block than
+//! what it copies. What one copy's removal opens for others is found by another walk, at most [`MAX_ROUNDS`] of them. If
 //! that many found work, running the pass again may find more, and a remark says so.
 //!
 //! Off unless it is asked for, as in ptxas: it changes definitions, where forward propagation only changes reads, and

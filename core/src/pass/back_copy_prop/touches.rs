@@ -16,9 +16,7 @@ use crate::ir::{Block, Function, Inst, Reg};
 pub struct Touch {
     /// The instruction.
     pub inst: Inst,
-    /// Its block.
-    pub block: Block,
-    /// Does it write the register?
+    /// Does it write the register, in all lanes or some?
     pub is_write: bool,
     place: u32,
 }
@@ -27,8 +25,8 @@ pub struct Touch {
 pub struct Touches {
     /// Instruction to its number in reverse postorder, from 1; 0 for those that are not reached.
     places: Vec<u32>,
-    /// By block: the place of its last instruction.
-    last_places: Vec<u32>,
+    /// By block: the places of its first and its last instruction.
+    ends: Vec<(u32, u32)>,
     /// Those of register `r` are `touches[first[r]..first[r + 1]]`.
     first: Vec<u32>,
     touches: Vec<Touch>,
@@ -38,30 +36,31 @@ impl Touches {
     /// Collects those of the registers of a set.
     pub fn compute(func: &Function, cfg: &Cfg, regs: &FixedBitSet) -> Touches {
         let mut places = vec![0; func.insts.len()];
-        let mut last_places = vec![0; cfg.block_count()];
+        let mut ends = vec![(1, 0); cfg.block_count()];
         let mut found: Vec<(Reg, Touch)> = Vec::new();
         let mut place = 0;
         for &block in cfg.reverse_postorder() {
+            let first = place + 1;
             for inst in func.block_insts(block) {
                 place += 1;
                 places[inst.index()] = place;
                 let data = &func.insts[inst];
                 let mut note = |reg: Reg, is_write| {
                     if regs.contains(reg.index()) {
-                        found.push((reg, Touch { inst, block, is_write, place }));
+                        found.push((reg, Touch { inst, is_write, place }));
                     }
                 };
                 data.for_each_use(|reg| note(reg, false));
                 data.dsts.iter().for_each(|&reg| note(reg, true));
             }
-            last_places[block.index()] = place;
+            ends[block.index()] = (first, place);
         }
         // Stable, so that each row rises by place.
         found.sort_by_key(|&(reg, _)| reg);
         let mut first = vec![0; func.regs.len() + 1];
         found.iter().for_each(|(reg, _)| first[reg.index() + 1] += 1);
         (1..first.len()).for_each(|index| first[index] += first[index - 1]);
-        Touches { places, last_places, first, touches: found.into_iter().map(|(_, touch)| touch).collect() }
+        Touches { places, ends, first, touches: found.into_iter().map(|(_, touch)| touch).collect() }
     }
 
     /// Does `a` stand before `b` in their block?
@@ -69,8 +68,16 @@ impl Touches {
         self.places[a.index()] < self.places[b.index()]
     }
 
-    /// The reads and writes of a register, in reverse postorder.
-    pub fn of(&self, reg: Reg) -> &[Touch] {
+    /// The reads and writes of a register in a block.
+    pub fn of(&self, reg: Reg, block: Block) -> &[Touch] {
+        let row = self.row(reg);
+        let (first, last) = self.ends[block.index()];
+        let start = row.partition_point(|touch| touch.place < first);
+        let count = row[start..].partition_point(|touch| touch.place <= last);
+        &row[start..start + count]
+    }
+
+    fn row(&self, reg: Reg) -> &[Touch] {
         &self.touches[self.first[reg.index()] as usize..self.first[reg.index() + 1] as usize]
     }
 
@@ -81,11 +88,11 @@ impl Touches {
 
     /// The last one behind an instruction in its block.
     pub fn last_behind(&self, reg: Reg, after: Inst, block: Block) -> Option<Inst> {
-        self.last_within(reg, after, self.last_places[block.index()] + 1)
+        self.last_within(reg, after, self.ends[block.index()].1 + 1)
     }
 
     fn last_within(&self, reg: Reg, after: Inst, end: u32) -> Option<Inst> {
-        let row = self.of(reg);
+        let row = self.row(reg);
         let last = row[..row.partition_point(|touch| touch.place < end)].last()?;
         (last.place > self.places[after.index()]).then_some(last.inst)
     }

@@ -85,6 +85,10 @@ impl Commoning {
         misses: &mut Misses,
     ) -> bool {
         self.block += 1;
+        // What other blocks computed is of no use any more. A table is emptied as often as that costs less than filling it.
+        if self.expressions.len() * 4 >= self.expressions.capacity() {
+            self.expressions.clear();
+        }
         self.regs.resize(view.func().regs.len(), RegState::default());
         let mut found = false;
         let mut next = view.func().layout.first_inst(block);

@@ -116,6 +116,14 @@ impl Misses {
     }
 }
 
+/// What sorting the trees of a block has left.
+struct Sorted {
+    /// Leaves went away, or a write that was in the way of another tree may have moved.
+    again: bool,
+    /// There is a sum of two products or more.
+    has_products: bool,
+}
+
 struct Walk {
     cfg: Rc<Cfg>,
     licence: Licence,
@@ -210,11 +218,11 @@ impl Walk {
         self.numbers.extend(grown);
         number_copies(view.func(), block, &mut self.numbers);
         self.look_at(view.func(), block);
-        let mut again = self.sort_trees(view, block, &takes_part);
+        let Sorted { mut again, has_products } = self.sort_trees(view, block, &takes_part);
         if let Some(commoning) = &mut self.commoning {
             again |= commoning.visit(view, block, &takes_part, &mut self.misses);
         }
-        again | self.distribute(view, block, &takes_part)
+        again | (has_products && self.distribute(view, block, &takes_part))
     }
 
     fn look_at(&mut self, func: &Function, block: Block) {
@@ -227,13 +235,13 @@ impl Walk {
         Forest { func, uses: &self.uses, licence: self.licence, numbers: &self.numbers, owners: &mut self.owners }
     }
 
-    /// Gives whether leaves went away, or a write that was in the way of another tree may have moved.
     fn sort_trees<S: Listener>(
         &mut self,
         view: &mut View<'_, S>,
         block: Block,
         takes_part: &impl Fn(u32) -> bool,
-    ) -> bool {
+    ) -> Sorted {
+        let mut has_products = false;
         let (mut lost_leaves, mut rebuilt, mut overwritten) = (false, false, false);
         for root in (0..self.uses.len()).rev() {
             let mut forest = self.forest(view.func());
@@ -241,6 +249,7 @@ impl Walk {
                 continue;
             }
             let (tree, outcome) = settle(&mut forest, root);
+            has_products |= tree.as_ref().is_some_and(|tree| forest.product_count(tree) > 1);
             match (tree, outcome) {
                 (Some(tree), Outcome::Rebuilt(leaves)) => {
                     let Some(plan) = Rebuilding::new(&forest, tree, leaves) else { continue };
@@ -258,7 +267,7 @@ impl Walk {
                 _ => {}
             }
         }
-        lost_leaves || rebuilt && overwritten
+        Sorted { again: lost_leaves || rebuilt && overwritten, has_products }
     }
 
     /// Gives whether anything was found.
@@ -268,15 +277,12 @@ impl Walk {
         block: Block,
         takes_part: &impl Fn(u32) -> bool,
     ) -> bool {
-        let is_product = |inst: Inst| view.func().insts[inst].opcode.op == Op::Mul;
-        if view.func().block_insts(block).filter(|&inst| is_product(inst)).nth(1).is_none() {
-            return false;
-        }
         self.look_at(view.func(), block);
         let mut found = false;
         for root in (0..self.uses.len()).rev() {
             let mut forest = self.forest(view.func());
-            if !forest.is_root(root) || forest.data(root).opcode.op != Op::Add || !takes_part(root) {
+            let is_sum = forest.is_root(root) && forest.data(root).opcode.op == Op::Add;
+            if !is_sum || !forest.has_node(root) || !takes_part(root) {
                 continue;
             }
             let Some(tree) = forest.tree(root, false) else { continue };
@@ -355,7 +361,7 @@ fn settle(forest: &mut Forest<'_>, root: u32) -> (Option<Tree>, Outcome) {
     let Some(without) = forest.tree(root, false) else { return (None, Outcome::Refused(Refusal::TooLarge)) };
     match forest.outcome(&without) {
         // That it cannot be rebuilt with them is what there is to say.
-        Outcome::Canonical => (None, outcome),
+        Outcome::Canonical => (Some(without), outcome),
         other => (Some(without), other),
     }
 }

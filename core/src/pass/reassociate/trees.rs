@@ -179,10 +179,21 @@ impl Forest<'_> {
         stack.push((Leaf { operand: minuend.clone(), definition, negation: None }, true));
     }
 
-    /// May an operand of that instruction be flattened? Mostly not, and this is the quicker question.
+    /// May an operand of that instruction be flattened, or be a product of a sum? Mostly not, and this is the quicker
+    /// question.
     pub fn has_node(&self, place: u32) -> bool {
-        let may_be_node = |place: u32| place != NONE && self.uses.is_read_once(place);
+        let root = self.data(place).opcode;
+        let is_part = |op: Op| op == root.op || root.op == Op::Add && matches!(op, Op::Sub | Op::Mul);
+        let may_be_node =
+            |place: u32| place != NONE && self.uses.is_read_once(place) && is_part(self.data(place).opcode.op);
         self.uses.slot(place).operands.into_iter().any(may_be_node)
+    }
+
+    /// How many leaves of a sum are products that are read once?
+    pub fn product_count(&self, tree: &Tree) -> usize {
+        let multiply = Opcode { op: Op::Mul, ..tree.opcode };
+        let is_product = |leaf: &&Leaf| self.is_read_once_product(leaf.definition, multiply);
+        if tree.opcode.op == Op::Add { tree.leaves.iter().filter(is_product).count() } else { 0 }
     }
 
     /// What becomes of a tree.
