@@ -78,7 +78,7 @@ pub fn every_step_is_sound(module: &Module, steps: &[Step], fast_math: bool) -> 
 }
 
 /// The rules of missed remarks by which a pass says that it stopped before everything was found.
-const SAYS_WHY_NOT: [&str; 2] = ["max-rounds", "small-share"];
+const SAYS_WHY_NOT: [&str; 3] = ["budget", "max-rounds", "small-share"];
 
 /// Running any step of a pipeline a second time, right after the first, changes nothing, or the first one said why not.
 pub fn a_second_run_finds_nothing(module: &Module, steps: &[Step], fast_math: bool) -> Law {

@@ -223,7 +223,17 @@ pub fn walk_with_copies<S: Listener, F>(
     look: impl Fn(&AvailableCopies, &InstData) -> Option<F>,
     visit: impl FnMut(&mut View<'_, S>, &AvailableCopies, (Block, Inst), F) -> bool,
 ) {
-    walk_part_with_copies(view, |_| true, |_| true, look, visit);
+    walk(view, true, |_| true, |_| true, look, visit);
+}
+
+/// The same, where complementary guarded copies of one value may count as one copy, or not.
+pub fn walk_with_copies_by<S: Listener, F>(
+    view: &mut View<'_, S>,
+    joins_complementary: bool,
+    look: impl Fn(&AvailableCopies, &InstData) -> Option<F>,
+    visit: impl FnMut(&mut View<'_, S>, &AvailableCopies, (Block, Inst), F) -> bool,
+) {
+    walk(view, joins_complementary, |_| true, |_| true, look, visit);
 }
 
 /// The same over some of the blocks and some of their instructions. Blocks are asked for by their places in the dominator
@@ -234,10 +244,22 @@ pub fn walk_part_with_copies<S: Listener, F>(
     block_takes_part: impl Fn(usize) -> bool,
     inst_takes_part: impl Fn(Inst) -> bool,
     look: impl Fn(&AvailableCopies, &InstData) -> Option<F>,
+    visit: impl FnMut(&mut View<'_, S>, &AvailableCopies, (Block, Inst), F) -> bool,
+) {
+    walk(view, true, block_takes_part, inst_takes_part, look, visit);
+}
+
+fn walk<S: Listener, F>(
+    view: &mut View<'_, S>,
+    joins_complementary: bool,
+    block_takes_part: impl Fn(usize) -> bool,
+    inst_takes_part: impl Fn(Inst) -> bool,
+    look: impl Fn(&AvailableCopies, &InstData) -> Option<F>,
     mut visit: impl FnMut(&mut View<'_, S>, &AvailableCopies, (Block, Inst), F) -> bool,
 ) {
     let (cfg, dominators) = (view.cfg(), view.dominators());
     let mut copies = AvailableCopies::new(view.func(), cfg, dominators.clone());
+    copies.joins_complementary = joins_complementary;
     let mut place = 0;
     while let Some(&block) = dominators.preorder().get(place) {
         if !block_takes_part(place) {
@@ -287,6 +309,8 @@ pub struct AvailableCopies {
     block: Block,
     extended_block: u32,
     last_extended_block: u32,
+    /// Are complementary guarded copies of one value one copy?
+    joins_complementary: bool,
 }
 
 impl AvailableCopies {
@@ -316,6 +340,7 @@ impl AvailableCopies {
             block: Block::new(0),
             extended_block: 0,
             last_extended_block: 0,
+            joins_complementary: true,
         }
     }
 
@@ -373,6 +398,12 @@ impl AvailableCopies {
     #[inline]
     pub fn may_be_copy(&self, reg: Reg) -> bool {
         self.regs[reg.index()].known.is_copy()
+    }
+
+    /// Was what is known of the register learnt in the open block?
+    pub fn was_copied_here(&self, reg: Reg) -> bool {
+        let here = self.scopes.last().map_or(0, |scope| scope.knowledge_from as usize);
+        self.regs[reg.index()].known.index() >= here
     }
 
     /// Where an instruction reads registers for which [`AvailableCopies::lookup`] may find something. Most instructions
@@ -601,7 +632,8 @@ impl AvailableCopies {
         match before.copy {
             // Complementary guarded copies of one value are one copy.
             Copy::Where(known, known_value, other)
-                if known == predicate
+                if self.joins_complementary
+                    && known == predicate
                     && known_value != value
                     && other == held
                     && before.copied_in == self.extended_block =>

@@ -12,17 +12,22 @@
 //! collapse in that one walk. Sound because [`AvailableCopies`] only answers with a source that still holds what was
 //! copied in every lane that asks. A use is left alone where the source's type does not fit its place.
 //!
-//! Cost: a constant number of look-ups an operand. Running it again finds nothing more.
+//! With `CopyPropUseReachingDefs` a second walk goes by what reaches a use instead ([`reaching`]). The budgets count
+//! instructions that are changed, in the order of the walk.
+//!
+//! Cost: a constant number of look-ups an operand. Running it again finds nothing more, unless a budget ran out.
 //!
 //! Source: Aho, Lam, Sethi, Ullman, section 9.1.5, extended to guards as the ptxas page describes `OriCopyProp`.
+
+mod reaching;
 
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use cranelift_entity::PrimaryMap;
 
-use super::available_copies::{AvailableCopies, CopyReads, Source, walk_with_copies};
-use super::{Pass, PassError, PassInfo, Settings};
+use super::available_copies::{AvailableCopies, CopyReads, Source, walk_with_copies_by};
+use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
 use crate::ir::{
     Address, AddressBase, ArgKind, Block, Function, Guard, Inst, InstData, Module, Operand, Reg, RegData, Type,
@@ -38,23 +43,124 @@ impl Pass for CopyProp {
         name: "copy-prop",
         paper: "ptxas page, OriCopyProp; Aho et al. 9.1.5",
         summary: "Lets every use of a copy read what was copied, through guards and selp where the guard is the same.",
-        knobs: &[],
+        knobs: &[
+            Knob {
+                name: "CopyPropBudget",
+                kind: KnobKind::Integer { default: UNLIMITED, min: 0, max: UNLIMITED },
+                help: "how many instructions may be changed",
+            },
+            Knob {
+                name: "CopyPropGlobalBudget",
+                kind: KnobKind::Integer { default: UNLIMITED, min: 0, max: UNLIMITED },
+                help: "how many of them may be changed because of a copy in another block",
+            },
+            Knob {
+                name: "CopyPropForceGlobal",
+                kind: KnobKind::Switch { default: false },
+                help: "lifts CopyPropGlobalBudget",
+            },
+            Knob { name: "CopyPropAddr", kind: KnobKind::Switch { default: true }, help: "propagates into addresses" },
+            Knob {
+                name: "CopyPropConstantBank",
+                kind: KnobKind::Switch { default: true },
+                help: "propagates constants, the only operands here that ptxas would take from its constant bank",
+            },
+            Knob {
+                name: "CopyPropNoWriteNonRR",
+                kind: KnobKind::Switch { default: false },
+                help: "leaves instructions alone that have, or would get, an operand that is no register",
+            },
+            Knob {
+                name: "CopyPropUseReachingDefs",
+                kind: KnobKind::Switch { default: false },
+                help: "also propagates where different copies of one value reach a use, by reaching definitions",
+            },
+            Knob {
+                name: "LateCopyPropComplPred",
+                kind: KnobKind::Switch { default: true },
+                help: "takes copies of one value under a guard and its opposite for one copy",
+            },
+        ],
         needs_fast_math: false,
     };
 
-    fn run<S: Listener>(view: &mut View<'_, S>, _: &Settings) -> Result<(), PassError> {
-        walk_with_copies(view, AvailableCopies::reads_if_any, |view, copies, (block, inst), reads| {
-            propagate_into(view, copies, block, inst, reads);
-            true
-        });
+    fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
+        let knobs = &settings.knobs;
+        let budget = |name: &str| u64::try_from(knobs.integer(name)).unwrap_or(0);
+        let mut rules = Rules {
+            addresses: knobs.switch("CopyPropAddr"),
+            constants: knobs.switch("CopyPropConstantBank"),
+            registers_only: knobs.switch("CopyPropNoWriteNonRR"),
+            other_blocks: true,
+        };
+        let (mut left, mut left_global) = (budget("CopyPropBudget"), budget("CopyPropGlobalBudget"));
+        let is_forced = knobs.switch("CopyPropForceGlobal");
+        let joins_complementary = knobs.switch("LateCopyPropComplPred");
+        let look = AvailableCopies::reads_if_any;
+        loop {
+            walk_with_copies_by(view, joins_complementary, look, |view, copies, (block, inst), reads| {
+                if left > 0 {
+                    rules.other_blocks = is_forced || left_global > 0;
+                    let changed = propagate_into(view, copies, (block, inst), reads, rules);
+                    left -= u64::from(changed.any);
+                    left_global = left_global.saturating_sub(u64::from(changed.from_other_block));
+                }
+                true
+            });
+            // What is copied from somewhere else now may be a copy that dominates.
+            let before = view.rewrites();
+            if knobs.switch("CopyPropUseReachingDefs") {
+                reaching::propagate(view, rules, &mut left);
+            }
+            if view.rewrites() == before {
+                break;
+            }
+        }
+        for (name, left) in [("CopyPropBudget", left), ("CopyPropGlobalBudget", left_global)] {
+            if left == 0 && budget(name) > 0 {
+                tell_end_of_budget(view, name);
+            }
+        }
         Ok(())
     }
+}
+
+/// More than any budget.
+const UNLIMITED: i64 = 1_000_000_000;
+
+/// What may be propagated, and where to.
+#[derive(Clone, Copy)]
+struct Rules {
+    addresses: bool,
+    constants: bool,
+    /// Only into instructions all of whose operands are registers, and stay so?
+    registers_only: bool,
+    /// From copies in other blocks?
+    other_blocks: bool,
+}
+
+impl Rules {
+    /// Everything, everywhere.
+    const ALL: Rules = Rules { addresses: true, constants: true, registers_only: false, other_blocks: true };
+
+    /// May an instruction with those operands be changed at all?
+    fn admit(self, data: &InstData) -> bool {
+        !self.registers_only || data.args.iter().all(|arg| arg.as_reg_or_negation().is_some())
+    }
+}
+
+/// What was done to an instruction.
+#[derive(Clone, Copy, Default)]
+struct Changed {
+    any: bool,
+    /// Was one of the copies made in another block?
+    from_other_block: bool,
 }
 
 /// Replaces what one instruction reads.
 pub(super) fn visit<S: Listener>(view: &mut View<'_, S>, copies: &AvailableCopies, block: Block, inst: Inst) {
     if let Some(reads) = copies.reads_if_any(&view.func().insts[inst]) {
-        propagate_into(view, copies, block, inst, reads);
+        propagate_into(view, copies, (block, inst), reads, Rules::ALL);
     }
 }
 
@@ -63,25 +169,41 @@ pub(super) fn visit<S: Listener>(view: &mut View<'_, S>, copies: &AvailableCopie
 fn propagate_into<S: Listener>(
     view: &mut View<'_, S>,
     copies: &AvailableCopies,
-    block: Block,
-    inst: Inst,
+    (block, inst): (Block, Inst),
     reads: CopyReads,
-) {
+    rules: Rules,
+) -> Changed {
+    let mut changed = Changed::default();
+    if !rules.admit(&view.func().insts[inst]) {
+        return changed;
+    }
     let mut found = Found::default();
     if S::LISTENS {
         // Tried on a copy first, because reasons are given before anything changes.
         let func = view.func();
-        Replacer { regs: &func.regs, copies, guard: None, hearer: &mut found }
+        Replacer { regs: &func.regs, copies, guard: None, rules, hearer: &mut found, changed: Changed::default() }
             .replace(&mut func.insts[inst].clone(), reads);
         tell_refusals(view, block, inst, &found.refused);
         if found.replaced.is_empty() {
-            return;
+            return changed;
         }
     }
     let module = view.module();
     view.rewrite(|func| explain(module, func, block, inst, &found.replaced)).update_reads(inst, |data, regs| {
-        Replacer { regs, copies, guard: None, hearer: &mut Nobody }.replace(data, reads)
+        let replacer = Replacer { regs, copies, guard: None, rules, hearer: &mut Nobody, changed: Changed::default() };
+        changed = replacer.replace(data, reads);
+        changed.any
     });
+    changed
+}
+
+fn tell_end_of_budget<S: Listener>(view: &mut View<'_, S>, name: &str) {
+    if let Some(entry) = view.func().entry_block() {
+        view.miss(|_| {
+            let message = format!("`{name}` is used up; more may be found");
+            Remark::missed("budget", entry, message).with("knob", Fact::Text(name.into()))
+        });
+    }
 }
 
 /// What was found for one instruction.
@@ -183,12 +305,14 @@ struct Replacer<'a, H> {
     copies: &'a AvailableCopies,
     /// Of whoever reads the registers that are looked at.
     guard: Option<Guard>,
+    rules: Rules,
     hearer: &'a mut H,
+    changed: Changed,
 }
 
 impl<H: Hearer> Replacer<'_, H> {
-    /// Gives whether anything was replaced; `reads` tells where to look.
-    fn replace(mut self, data: &mut InstData, reads: CopyReads) -> bool {
+    /// Gives what was replaced; `reads` tells where to look.
+    fn replace(mut self, data: &mut InstData, reads: CopyReads) -> Changed {
         let mut any = false;
         self.guard = data.guard;
         reads.for_each_operand(data.args.len(), |index| any |= self.replace_operand(data, index));
@@ -198,7 +322,7 @@ impl<H: Hearer> Replacer<'_, H> {
             self.guard = None;
             any |= self.replace_register(&mut guard.reg, |_, _| true);
         }
-        any
+        Changed { any, ..self.changed }
     }
 
     #[inline]
@@ -212,6 +336,7 @@ impl<H: Hearer> Replacer<'_, H> {
                     && self.regs[from].ty == self.regs[copy].ty
                 {
                     *reg = from;
+                    self.note(copy);
                     self.hearer.replaced(copy, source);
                     return true;
                 }
@@ -220,7 +345,7 @@ impl<H: Hearer> Replacer<'_, H> {
                 true
             }
             Operand::NotReg(reg) => self.replace_register(reg, |_, _| true),
-            Operand::Address(address) => self.replace_in_address(address),
+            Operand::Address(address) => self.rules.addresses && self.replace_in_address(address),
             Operand::List(_) => {
                 let Some(ArgKind::Elements(ty, _)) = data.signature().arg(index) else { return false };
                 let Operand::List(elements) = &mut data.args[index] else { return false };
@@ -251,7 +376,10 @@ impl<H: Hearer> Replacer<'_, H> {
         }
         let Address { terms, offset, .. } = address;
         terms.retain(|(term, scale)| {
-            if let Some(source @ Source::Const(bits)) = self.copies.lookup(*term, self.guard) {
+            if let Some(source @ Source::Const(bits)) = self.copies.lookup(*term, self.guard)
+                && self.may_use(*term, source)
+            {
+                self.note(*term);
                 let ty = self.regs[*term].ty;
                 let shift = 64 - ty.bits();
                 let bits = bits & ty.mask();
@@ -274,6 +402,7 @@ impl<H: Hearer> Replacer<'_, H> {
         let copy = *place;
         match self.source(copy) {
             Some(source @ Source::Reg(from)) if fits(self.regs[copy].ty, self.regs[from].ty) => {
+                self.note(copy);
                 self.hearer.replaced(copy, source);
                 *place = from;
                 true
@@ -293,6 +422,7 @@ impl<H: Hearer> Replacer<'_, H> {
             self.hearer.refused(Refusal { copy, source, was_overwritten: false });
             return None;
         };
+        self.note(copy);
         self.hearer.replaced(copy, source);
         Some(match source {
             Source::Reg(from) => Operand::Reg(from),
@@ -313,7 +443,19 @@ impl<H: Hearer> Replacer<'_, H> {
         {
             self.hearer.refused(Refusal { copy, source, was_overwritten: true });
         }
-        source
+        source.filter(|&source| self.may_use(copy, source))
+    }
+
+    /// Do the rules allow that source for that copy?
+    fn may_use(&self, copy: Reg, source: Source) -> bool {
+        let is_constant = matches!(source, Source::Const(_));
+        let fits = !is_constant || (self.rules.constants && !self.rules.registers_only);
+        fits && (self.rules.other_blocks || self.copies.was_copied_here(copy))
+    }
+
+    /// Notes where a copy that was used stands.
+    fn note(&mut self, copy: Reg) {
+        self.changed.from_other_block |= !self.copies.was_copied_here(copy);
     }
 
     /// May `source` stand where `copy` stands in a place of that kind?
