@@ -17,6 +17,7 @@ mod if_convert;
 mod infer_space;
 mod knob;
 mod last_assignment;
+mod late_commoning;
 mod pipeline;
 mod reassociate;
 mod runner;
@@ -126,6 +127,7 @@ passes![
     gvn_cse::GvnCse,
     reassociate::Reassociate,
     hoist_common::HoistCommon,
+    late_commoning::LateCommoning,
 ];
 
 /// The pass of that name.

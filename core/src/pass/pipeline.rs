@@ -13,11 +13,12 @@ use crate::text::nearest;
 /// Pipelines with names, written `@name`.
 pub const PIPELINES: &[(&str, &str)] = &[
     ("basic", "copy-prop,const-fold,dce,simplify-cfg"),
-    // The value-redundancy phases of ptxas in its order: 46, 49, 50, 56, 58, 63, 65. Phases 82 and 83, `back-copy-prop`,
-    // are off there as here: renaming definitions takes knowing a machine's registers.
+    // The value-redundancy phases of ptxas in its order: 46, 49, 50, 56, 58, 63, 64, 65. Phases 82 and 83,
+    // `back-copy-prop`, are off there as here: renaming definitions takes knowing a machine's registers.
     (
         "ptxas",
-        "general-optimize,gvn-cse,reassociate,hoist-common,general-optimize[variant=B],if-convert,general-optimize",
+        "general-optimize,gvn-cse,reassociate,hoist-common,general-optimize[variant=B],if-convert,late-commoning,\
+         general-optimize",
     ),
 ];
 

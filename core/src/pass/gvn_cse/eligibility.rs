@@ -18,7 +18,7 @@ use crate::ir::{Flags, InstData, Op};
 
 /// A class of the eligibility table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Class {
+pub(in crate::pass) enum Class {
     /// Its result depends on its operands alone.
     Pure,
     /// The same, on the special function unit.

@@ -18,10 +18,10 @@ use hashbrown::hash_table::Entry;
 
 /// The number of a value: equal numbers, equal values.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Number(pub u32);
+pub(in crate::pass) struct Number(pub u32);
 
 /// All keys and the numbers that they have.
-pub(super) struct Expressions {
+pub(in crate::pass) struct Expressions {
     /// The words of key `k` are `words[starts[k]..starts[k + 1]]`.
     words: Vec<u32>,
     starts: Vec<u32>,

@@ -26,7 +26,7 @@ use crate::view::{Listener, View};
 
 /// The regions of all blocks.
 #[derive(Default)]
-pub(super) struct Regions {
+pub(in crate::pass) struct Regions {
     of_block: Vec<u32>,
 }
 

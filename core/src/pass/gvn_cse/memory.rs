@@ -36,7 +36,7 @@ const MAX_STEPS: usize = 64;
 
 /// The state of memory that a load reads: equal states, equal memory.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) struct State {
+pub(in crate::pass) struct State {
     /// Of its class.
     pub memory: u32,
     /// Of barriers; 0 for what no other thread writes.
@@ -47,7 +47,7 @@ pub(super) struct State {
 
 /// The states that all loads read.
 #[derive(Default)]
-pub(super) struct MemoryStates {
+pub(in crate::pass) struct MemoryStates {
     of_load: SecondaryMap<Inst, State>,
     /// By state: the instruction that made it; none on entry and where several meet.
     makers: Vec<Option<Inst>>,

@@ -25,11 +25,11 @@
 //! Source: ptxas page, Phase 49; P. Briggs, K. Cooper and L. Simpson, Value numbering, SPE 1997.
 
 mod commoning;
-mod eligibility;
+pub(super) mod eligibility;
 mod expressions;
-mod lanes;
-mod memory;
-mod numbering;
+pub(super) mod lanes;
+pub(super) mod memory;
+pub(super) mod numbering;
 mod scope;
 
 use alloc::format;
@@ -44,7 +44,7 @@ use commoning::{Commoning, replace_repetitions};
 use eligibility::Class;
 use lanes::Regions;
 use memory::MemoryStates;
-use numbering::Numbering;
+use numbering::{Numbering, Options, Surroundings};
 use scope::Scope;
 
 /// See the file's head.
@@ -102,20 +102,10 @@ impl Pass for GvnCse {
         }
         tell_generation(view, knobs.choice("sm"));
         let (cfg, dominators, values) = (view.cfg(), view.dominators(), view.values());
-        let regions = if has_several(view.func(), |class| matches!(class, Class::Convergent | Class::Shuffle)) {
-            Regions::compute(view)
-        } else {
-            Regions::default()
-        };
-        let memory = if has_several(view.func(), |class| class == Class::Load) {
-            let func = view.func();
-            let names = AffineNames::new(func, &values, Overflow::default());
-            let alias = AliasAnalysis::new(view.module(), func, &values, names);
-            MemoryStates::compute(func, &cfg, &dominators, alias)
-        } else {
-            MemoryStates::default()
-        };
-        let numbering = Numbering::compute(view.func(), &cfg, &values, &memory, &regions, enhanced, S::LISTENS);
+        let (memory, regions) = surroundings(view);
+        let surroundings = Surroundings { memory: &memory, regions: &regions };
+        let options = Options { enhanced, names_work: S::LISTENS, is_algebraic: true, follows_copies: true };
+        let numbering = Numbering::compute(view.func(), &cfg, &values, Some(surroundings), options);
         let scope = match mode {
             1 => Scope::Block,
             2 => {
@@ -129,6 +119,23 @@ impl Pass for GvnCse {
         replace_repetitions(view, &Commoning { values, numbering, dominators, memory, scope, limit });
         Ok(())
     }
+}
+
+/// The states of memory that loads read and the regions of operations across lanes, where there are any two of these.
+pub(super) fn surroundings<S: Listener>(view: &mut View<'_, S>) -> (MemoryStates, Regions) {
+    let regions = if has_several(view.func(), |class| matches!(class, Class::Convergent | Class::Shuffle)) {
+        Regions::compute(view)
+    } else {
+        Regions::default()
+    };
+    if !has_several(view.func(), |class| class == Class::Load) {
+        return (MemoryStates::default(), regions);
+    }
+    let (cfg, dominators, values) = (view.cfg(), view.dominators(), view.values());
+    let func = view.func();
+    let names = AffineNames::new(func, &values, Overflow::default());
+    let alias = AliasAnalysis::new(view.module(), func, &values, names);
+    (MemoryStates::compute(func, &cfg, &dominators, alias), regions)
 }
 
 /// Says where the vendor's compiler would not have run.

@@ -36,7 +36,7 @@ use crate::graph::Cfg;
 use crate::ir::{AddressBase, Block, Function, Inst, InstData, Op, Opcode, Operand, Reg, Symbol};
 
 /// The numbers of a function.
-pub(super) struct Numbering {
+pub(in crate::pass) struct Numbering {
     /// By value; [`NONE`] where it has none yet.
     of_value: Vec<u32>,
     /// By instruction: one more than the number of its first result, if it may be replaced.
@@ -49,27 +49,22 @@ pub(super) struct Numbering {
 const NONE: u32 = u32::MAX;
 
 impl Numbering {
-    /// Numbers a function's values. `enhanced` is whether the classes of enhanced scope are eligible, `names_work`
-    /// whether [`Numbering::work`] will be asked for.
+    /// Numbers a function's values.
     pub fn compute(
         func: &Function,
         cfg: &Cfg,
         values: &Values,
-        memory: &MemoryStates,
-        regions: &Regions,
-        enhanced: bool,
-        names_work: bool,
+        surroundings: Option<Surroundings<'_>>,
+        options: Options,
     ) -> Numbering {
         let mut pass = Pass {
             func,
             values,
-            memory,
-            regions,
-            enhanced,
+            surroundings,
+            options,
             expressions: Expressions::with_capacity(func.insts.len()),
             of_value: vec![NONE; values.len()],
             of_inst: SecondaryMap::with_capacity(func.insts.len()),
-            names_work,
             work: SecondaryMap::new(),
             key: Vec::new(),
         };
@@ -99,6 +94,28 @@ impl Numbering {
     pub fn count(&self) -> usize {
         self.count
     }
+}
+
+/// What tells two executions of one operation apart besides operands. Left out of the keys where none are given.
+#[derive(Clone, Copy)]
+pub(in crate::pass) struct Surroundings<'a> {
+    /// What loads read.
+    pub memory: &'a MemoryStates,
+    /// Where the same lanes are active.
+    pub regions: &'a Regions,
+}
+
+/// What is taken for the same.
+#[derive(Clone, Copy)]
+pub(in crate::pass) struct Options {
+    /// Are the classes of enhanced scope eligible?
+    pub enhanced: bool,
+    /// Will [`Numbering::work`] be asked for?
+    pub names_work: bool,
+    /// Are operands sorted where they commute, and do joins of one number have that number?
+    pub is_algebraic: bool,
+    /// Does a copy have the number of what it copies?
+    pub follows_copies: bool,
 }
 
 /// What a key begins with, where it is not an opcode. Opcodes begin with less than 2³¹.
@@ -135,13 +152,11 @@ impl Tail {
 struct Pass<'a> {
     func: &'a Function,
     values: &'a Values,
-    memory: &'a MemoryStates,
-    regions: &'a Regions,
-    enhanced: bool,
+    surroundings: Option<Surroundings<'a>>,
+    options: Options,
     expressions: Expressions,
     of_value: Vec<u32>,
     of_inst: SecondaryMap<Inst, u32>,
-    names_work: bool,
     work: SecondaryMap<Inst, u32>,
     /// The key that is being made.
     key: Vec<u32>,
@@ -170,7 +185,7 @@ impl Pass<'_> {
                 _ => self.of_value[arg.value.index()],
             };
             // What comes back is not known yet.
-            if number == NONE {
+            if number == NONE || !self.options.is_algebraic {
                 return self.expressions.fresh(1);
             }
             self.key.push(number);
@@ -208,10 +223,10 @@ impl Pass<'_> {
             }
             None => {
                 let is_single = class == Class::Never || class == Class::Atomic;
-                if !is_single || self.names_work {
+                if !is_single || self.options.names_work {
                     self.make_key(inst, data);
                 }
-                if self.names_work && !is_copy {
+                if self.options.names_work && !is_copy {
                     let guard = core::mem::replace(&mut self.key[GUARD], 0);
                     self.key.push(Head::Work as u32);
                     self.work[inst] = self.expressions.number(&self.key, 1).0 + 1;
@@ -223,7 +238,7 @@ impl Pass<'_> {
                 } else {
                     self.add_surroundings(block, inst, class, calls);
                     let first = self.expressions.number(&self.key, count);
-                    if class.is_eligible(self.enhanced) && !is_copy {
+                    if class.is_eligible(self.options.enhanced) && !is_copy {
                         self.of_inst[inst] = first.0 + 1;
                     }
                     first
@@ -250,6 +265,7 @@ impl Pass<'_> {
             return None;
         }
         match from {
+            Operand::Reg(_) if !self.options.follows_copies => None,
             Operand::Reg(reg) if self.func.regs[*reg].ty.bits() == self.func.regs[*dst].ty.bits() => {
                 let value = *self.values.operands(inst).first()?;
                 Some(self.number(value))
@@ -294,7 +310,7 @@ impl Pass<'_> {
             self.add_operand(&mut key, operand, &mut used);
         }
         let are_values = key.get(OPERANDS..OPERANDS + 2).is_some_and(|words| words.iter().all(|word| word & 3 == 0));
-        if are_values && key[OPERANDS] > key[OPERANDS + 1] {
+        if are_values && self.options.is_algebraic && key[OPERANDS] > key[OPERANDS + 1] {
             if opcode.op.is_commutative() {
                 key.swap(OPERANDS, OPERANDS + 1);
             } else if let (Op::Setp, Some(cmp)) = (opcode.op, opcode.cmp) {
@@ -309,15 +325,16 @@ impl Pass<'_> {
 
     /// The state of memory, or the region.
     fn add_surroundings(&mut self, block: Block, inst: Inst, class: Class, calls: u32) {
+        let Some(Surroundings { memory, regions }) = self.surroundings else { return };
         match class {
             Class::Load => {
-                let state = self.memory.of(inst);
+                let state = memory.of(inst);
                 self.key.extend([state.memory, state.barrier, state.call]);
             }
             Class::Convergent | Class::Shuffle => {
                 // Behind a call there may be fewer lanes.
                 let after = if calls == 0 { 0 } else { block.as_u32() + 1 };
-                self.key.extend([self.regions.of(block), after, calls]);
+                self.key.extend([regions.of(block), after, calls]);
             }
             _ => {}
         }

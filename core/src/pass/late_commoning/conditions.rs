@@ -1,0 +1,138 @@
+//! The seven conditions under which two instructions are one, by their numbers on the page.
+//!
+//! | | between two blocks | within one |
+//! |---|---|---|
+//! | C1 | the blocks differ | – |
+//! | C2 | the first block dominates the second | the first stands earlier |
+//! | C3 | nothing on the way keeps the second from standing at the first's place | the same |
+//! | C4 | both stand under no guard, or under one value of one guard | the same |
+//! | C5 | there is an operand | the same |
+//! | C6 | results stand opposite results, and operands opposite operands | the same |
+//! | C7 | opposite operands are of one kind, type and value, their modifiers too | the same |
+//!
+//! The page asks C3 between blocks only, where two shared loads around a store of one block would then be one; here it is
+//! asked always. Values are compared by their numbers, which stand for the page's representatives and chain slots.
+//!
+//! Source: ptxas page, Structural Equivalence Predicate.
+
+use crate::flow::Values;
+use crate::graph::Dominators;
+use crate::ir::{Block, Function, Inst};
+
+use crate::pass::gvn_cse::eligibility::Class;
+use crate::pass::gvn_cse::lanes::Regions;
+use crate::pass::gvn_cse::memory::MemoryStates;
+use crate::pass::gvn_cse::numbering::Numbering;
+
+/// A condition that does not hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Broken {
+    /// The first does not come first on every way.
+    C2,
+    /// Memory or the active lanes may have changed in between.
+    C3,
+    /// Guards differ.
+    C4,
+}
+
+impl Broken {
+    /// The page's name, and what it means here.
+    pub fn explain(self) -> (&'static str, &'static str) {
+        match self {
+            Broken::C2 => ("C2", "the other one does not run before it on every way"),
+            Broken::C3 => ("C3", "what it reads, or the lanes that are active, may have changed in between"),
+            Broken::C4 => ("C4", "the other one stands under another guard"),
+        }
+    }
+}
+
+/// What the conditions look at.
+pub(super) struct Conditions<'a> {
+    pub func: &'a Function,
+    pub values: &'a Values,
+    pub numbering: &'a Numbering,
+    pub dominators: &'a Dominators,
+    pub memory: &'a MemoryStates,
+    pub regions: &'a Regions,
+}
+
+impl Conditions<'_> {
+    /// Is `second` what `first` is, in different blocks or in one? Both have one number of work, so that C5 to C7 hold.
+    pub fn hold(&self, first: (Block, Inst), second: (Block, Inst)) -> Result<(), Broken> {
+        debug_assert!(self.has_operands(second.1) && self.operands_match(first.1, second.1));
+        if self.are_in_different_blocks(first.0, second.0) && !self.dominates(first.0, second.0) {
+            Err(Broken::C2)
+        } else if !self.predicates_agree(first.1, second.1) {
+            Err(Broken::C4)
+        } else if self.has_dependency_between(first, second) {
+            Err(Broken::C3)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// C1.
+    fn are_in_different_blocks(&self, first: Block, second: Block) -> bool {
+        first != second
+    }
+
+    /// C2.
+    fn dominates(&self, first: Block, second: Block) -> bool {
+        self.dominators.dominates(first, second)
+    }
+
+    /// Not C3: may something have happened in between that the second one would see?
+    fn has_dependency_between(&self, first: (Block, Inst), second: (Block, Inst)) -> bool {
+        match Class::of(&self.func.insts[second.1]) {
+            Class::Load => self.memory.of(first.1) != self.memory.of(second.1),
+            // A call may end threads.
+            Class::Convergent | Class::Shuffle => {
+                self.regions.of(first.0) != self.regions.of(second.0)
+                    || self.has_call(first.0)
+                    || self.has_call(second.0)
+            }
+            _ => false,
+        }
+    }
+
+    fn has_call(&self, block: Block) -> bool {
+        self.func.block_insts(block).any(|inst| self.func.insts[inst].opcode.op.is_call())
+    }
+
+    /// C4.
+    pub fn predicates_agree(&self, first: Inst, second: Inst) -> bool {
+        self.guard(first) == self.guard(second)
+    }
+
+    /// Do they stand under one guard and its opposite?
+    pub fn predicates_are_opposite(&self, first: Inst, second: Inst) -> bool {
+        match (self.guard(first), self.guard(second)) {
+            (Some((first, first_negated)), Some((second, second_negated))) => {
+                first == second && first_negated != second_negated
+            }
+            _ => false,
+        }
+    }
+
+    /// The number of the guard's value, and whether it is negated.
+    fn guard(&self, inst: Inst) -> Option<(u32, bool)> {
+        let value = self.values.guard(inst)?;
+        let negated = self.func.insts[inst].guard.is_some_and(|guard| guard.negated);
+        Some((self.numbering.of_value(value)?.0, negated))
+    }
+
+    /// C5.
+    fn has_operands(&self, inst: Inst) -> bool {
+        let data = &self.func.insts[inst];
+        data.dsts.len() + data.args.len() > 0
+    }
+
+    /// C6 and C7: what two instructions of one number of work agree in, whose key holds all of it.
+    fn operands_match(&self, first: Inst, second: Inst) -> bool {
+        let (first_data, second_data) = (&self.func.insts[first], &self.func.insts[second]);
+        first_data.opcode == second_data.opcode
+            && first_data.dsts.len() == second_data.dsts.len()
+            && first_data.args.len() == second_data.args.len()
+            && self.numbering.work(first) == self.numbering.work(second)
+    }
+}
