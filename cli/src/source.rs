@@ -7,7 +7,7 @@ use std::path::Path;
 use clap::ValueEnum;
 use warpscope_core::edit::Silent;
 use warpscope_core::ir::{Func, Module};
-use warpscope_core::pass::{self, Settings};
+use warpscope_core::pass;
 use warpscope_core::text::{Diagnostic, LineIndex, Parsed};
 use warpscope_core::{ptx, verify};
 
@@ -152,6 +152,6 @@ fn infer_spaces(module: &mut Module) {
     let funcs: Vec<Func> = module.funcs.keys().collect();
     for func in funcs {
         // It has no way to fail; what it cannot infer stays generic.
-        let _ = pass::run_pass(module, func, pass, &Settings::default(), &mut Silent);
+        let _ = pass::run_pass(module, func, pass, &pass.default_settings(), &mut Silent);
     }
 }

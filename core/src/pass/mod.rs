@@ -86,6 +86,13 @@ pub struct PassEntry {
     pub run_recorded: fn(&mut View<'_, Journal>, &Settings) -> Result<(), PassError>,
 }
 
+impl PassEntry {
+    /// All its knobs at their defaults, without the fast-math licence.
+    pub fn default_settings(&self) -> Settings {
+        Settings { knobs: KnobValues::defaults(self.info.knobs), fast_math: false }
+    }
+}
+
 /// A listener for which the list has an entry point.
 pub trait Recorder: Listener + Sized {
     /// The pass's code for this listener.

@@ -108,11 +108,12 @@ n3:
         let mut runner = Runner::new(&mut module);
         runner.know_graph(func);
         let before = graph(&mut runner, func);
-        let settings = Settings::default();
-        let (rewrites, _) = runner.run(func, find("copy-prop").unwrap(), &settings, &mut Silent);
+        let pass = find("copy-prop").unwrap();
+        let (rewrites, _) = runner.run(func, pass, &pass.default_settings(), &mut Silent);
         assert_eq!(rewrites, 1);
         assert!(Rc::ptr_eq(&before, &graph(&mut runner, func)), "no edge has changed");
-        let (rewrites, _) = runner.run(func, find("simplify-cfg").unwrap(), &settings, &mut Silent);
+        let pass = find("simplify-cfg").unwrap();
+        let (rewrites, _) = runner.run(func, pass, &pass.default_settings(), &mut Silent);
         assert!(rewrites > 0);
         let after = graph(&mut runner, func);
         assert!(!Rc::ptr_eq(&before, &after));
