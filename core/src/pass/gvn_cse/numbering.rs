@@ -25,7 +25,6 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use cranelift_entity::{EntityRef, SecondaryMap};
-use smallvec::SmallVec;
 
 use super::eligibility::Class;
 use super::expressions::{Expressions, Number};
@@ -340,7 +339,7 @@ impl Pass<'_> {
         }
     }
 
-    fn add_operand(&mut self, key: &mut Vec<u32>, operand: &Operand, used: &mut impl Iterator<Item = Value>) {
+    fn add_operand(&mut self, key: &mut Vec<u32>, operand: &Operand, used: &mut dyn Iterator<Item = Value>) {
         let mut next = |pass: &mut Self| used.next().map_or(NONE >> 2, |value| pass.number(value).0);
         match operand {
             Operand::Reg(_) => {
@@ -369,23 +368,7 @@ impl Pass<'_> {
             }
             Operand::List(elements) => {
                 key.push(Tail::List.of(elements.len() as u32));
-                let elements: SmallVec<[Operand; 4]> = (**elements).clone();
-                for element in &elements {
-                    match element {
-                        Operand::Reg(_) => {
-                            let number = next(self);
-                            key.push(Tail::Number.of(number));
-                        }
-                        Operand::NotReg(_) => {
-                            let number = next(self);
-                            key.push(Tail::Negation.of(number));
-                        }
-                        other => {
-                            let number = self.leaf(other).map_or(NONE >> 2, |number| number.0);
-                            key.push(Tail::Number.of(number));
-                        }
-                    }
-                }
+                elements.iter().for_each(|element| self.add_operand(key, element, used));
             }
             leaf => {
                 let number = self.leaf(leaf).unwrap_or_else(|| self.expressions.fresh(1));
