@@ -121,11 +121,11 @@ fn straight(size: usize) -> Vec<Vec<Block>> {
 }
 
 /// Numbers that look random and are always the same.
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
     /// The next number below `bound`.
-    fn below(&mut self, bound: usize) -> usize {
+    pub fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % bound
     }

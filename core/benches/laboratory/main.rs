@@ -9,6 +9,7 @@ mod clock;
 mod graphs;
 mod inputs;
 mod programs;
+mod redundancy;
 mod report;
 mod simulator;
 
@@ -19,5 +20,6 @@ fn main() {
     }
     graphs::measure();
     programs::measure();
+    redundancy::measure();
     simulator::measure();
 }

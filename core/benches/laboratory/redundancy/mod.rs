@@ -1,0 +1,175 @@
+//! The passes that take redundancy away beside those of LLVM 19, on the same programs: CPU time, and the instructions that
+//! are left.
+//!
+//! | ours | LLVM's | which besides |
+//! |---|---|---|
+//! | `gvn-cse` | `early-cse<memssa>` | simplifies, gives loads what was stored, deletes what is dead and stores that are overwritten |
+//! | | `gvn` | does the same but for stores, and takes partially redundant expressions away |
+//! | `reassociate` | `reassociate` | simplifies, and leaves repetitions to a later pass |
+//!
+//! Ours puts a copy where something is computed again, and leaves what that makes constant or dead to others. So it is
+//! measured alone, and cleaned up by `general-optimize`, which follows it in the pipeline `ptxas` as well. The two together
+//! do what `early-cse` does, and more where there are loops (values that only feed themselves), but for memory: no pass
+//! of ours gives a load what a store has put there, or deletes a store that is overwritten.
+//!
+//! A pass starts here with nothing known of its function, as LLVM's does: graph, dominators and all else that it asks for
+//! count as its time. From LLVM's is taken what it needs to run a pass that does nothing, which would count on small
+//! programs. Instructions are counted without phis, and without the copies to registers of several definitions, which are
+//! the phis of ours.
+
+#[cfg(not(target_os = "wasi"))]
+mod llvm;
+mod program;
+
+use std::fs;
+use std::path::Path;
+
+use cranelift_entity::SecondaryMap;
+use warpscope_core::edit::Silent;
+use warpscope_core::ir::{Func, Function, Op, Reg};
+use warpscope_core::pass::{Runner, parse_pipeline};
+use warpscope_core::verify;
+
+use crate::inputs::SIZES;
+use crate::report::{self, Asked};
+use program::{KINDS, Program};
+
+/// Pipelines of ours: name, passes, the nanoseconds an instruction that are asked, and whether no more instructions may be
+/// left than LLVM's `early-cse` leaves.
+const OURS: [(&str, &str, Option<f64>, bool); 4] = [
+    ("gvn-cse", "gvn-cse", Some(150.0), false),
+    ("gvn-cse, cleaned up", "gvn-cse,general-optimize", None, true),
+    ("reassociate", "reassociate", Some(200.0), false),
+    ("reassociate, cleaned up", "reassociate,general-optimize", None, false),
+];
+
+/// LLVM's pipelines.
+#[cfg(not(target_os = "wasi"))]
+const THEIRS: [&str; 4] = ["early-cse<memssa>", "gvn", "reassociate", "reassociate,early-cse<memssa>"];
+
+/// Measures all that the command line asks for.
+pub fn measure() {
+    let theirs = Theirs::find();
+    for (kind, branches, memory) in KINDS {
+        let name_of = |what: &str| format!("redundancy, {kind}: {what}");
+        let ours = OURS.map(|(what, passes, asked, as_few)| (name_of(what), passes, asked, as_few));
+        let ours: Vec<_> = ours.into_iter().filter(|(name, ..)| report::chosen(name)).collect();
+        let programs = SIZES.map(|size| Program::new(branches, memory, size));
+        theirs.measure(name_of, &programs);
+        let least = programs.each_ref().map(|program| if ours.is_empty() { None } else { theirs.left(program) });
+        for (name, passes, asked, as_few) in ours {
+            let left = SIZES.into_iter().zip(&programs);
+            let left = left.map(|(size, program)| measure_ours(&name, size, program, passes, asked));
+            let left: Vec<usize> = left.collect();
+            for ((size, left), least) in SIZES.into_iter().zip(left).zip(least) {
+                print_left(&name, size, left, least.filter(|_| as_few));
+            }
+        }
+    }
+}
+
+/// Prints how many instructions are left, held against those that others leave.
+fn print_left(name: &str, size: usize, left: usize, least: Option<usize>) {
+    let asked = least.map(|least| Asked::AtMost(least as f64));
+    report::print(&format!("{name} leaves"), Some(size), left as f64, "instructions", asked);
+}
+
+/// Measures a pipeline of ours; gives the instructions that it leaves.
+fn measure_ours(name: &str, size: usize, program: &Program, passes: &str, asked: Option<f64>) -> usize {
+    let checked = verify::check(&program.wir());
+    assert!(checked.diagnostics.is_empty(), "{name}, {size}: {:?}", checked.diagnostics[0]);
+    let module = checked.module;
+    let func: Func = module.funcs.keys().next().expect("the program has a kernel");
+    let steps = parse_pipeline(passes).expect("passes of ours");
+    let (count, asked) = (program.instructions(), asked.map(Asked::AtMost));
+    let mut left = 0;
+    report::time_on_copies(name, Some(size), "ns/instruction", count, asked, &module, |module| {
+        let mut runner = Runner::new(module);
+        let timed = report::timed(|| {
+            for step in &steps {
+                let (entry, settings) = (step.entry(), step.entry().default_settings());
+                runner.run(func, entry, &settings, &mut Silent).1.expect("nothing in the way");
+            }
+        });
+        left = instructions(&runner.module().funcs[func]);
+        timed
+    });
+    left
+}
+
+/// The instructions of a function, but for the copies that are phis in SSA form.
+fn instructions(func: &Function) -> usize {
+    let all = || func.block_order().flat_map(|block| func.block_insts(block)).map(|inst| &func.insts[inst]);
+    let mut definitions: SecondaryMap<Reg, u32> = SecondaryMap::new();
+    all().flat_map(|data| &data.dsts).for_each(|&reg| definitions[reg] += 1);
+    all().filter(|data| data.opcode.op != Op::Mov || definitions[data.dsts[0]] < 2).count()
+}
+
+/// LLVM, where its library is installed.
+struct Theirs {
+    #[cfg(not(target_os = "wasi"))]
+    llvm: Option<llvm::Llvm>,
+}
+
+#[cfg(not(target_os = "wasi"))]
+impl Theirs {
+    fn find() -> Theirs {
+        let llvm = llvm::Llvm::load();
+        if llvm.is_none() && report::chosen("redundancy, ") {
+            println!("left out: the rows of LLVM 19, whose library (Debian's package libllvm19) is not installed");
+        }
+        Theirs { llvm }
+    }
+
+    /// Measures LLVM's passes, and writes the programs into the target folder for whoever wants to look.
+    fn measure(&self, name_of: impl Fn(&str) -> String, programs: &[Program]) {
+        for (size, program) in SIZES.into_iter().zip(programs) {
+            if report::chosen(&name_of("")) {
+                let file = name_of(&size.to_string()).replace([':', ','], "").replace(' ', "-");
+                let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file);
+                let written = fs::write(file.with_extension("ll"), program.ll());
+                written
+                    .and_then(|()| fs::write(file.with_extension("wir"), program.wir()))
+                    .expect("a folder to write to");
+            }
+        }
+        for passes in THEIRS {
+            let name = name_of(&format!("LLVM's {passes}"));
+            let Some(llvm) = self.llvm.as_ref().filter(|_| report::chosen(&name)) else { continue };
+            let left = SIZES.into_iter().zip(programs).map(|(size, program)| {
+                let parsed = llvm.parse(&program.ll());
+                let lowest = |passes: &str| (0..ROUNDS).map(|_| parsed.run(passes)).min().expect("some rounds");
+                let (nothing, original) = lowest("function(no-op-function)");
+                assert_eq!(original, program.instructions(), "both texts are one program");
+                let (taken, left) = lowest(&format!("function({passes})"));
+                let taken = taken.saturating_sub(nothing).as_secs_f64() * 1e9;
+                report::print(&name, Some(size), taken / program.instructions() as f64, "ns/instruction", None);
+                left
+            });
+            let left: Vec<usize> = left.collect();
+            SIZES.into_iter().zip(left).for_each(|(size, left)| print_left(&name, size, left, None));
+        }
+    }
+
+    /// The instructions that LLVM's `early-cse` leaves.
+    fn left(&self, program: &Program) -> Option<usize> {
+        self.llvm.as_ref().map(|llvm| llvm.parse(&program.ll()).run("function(early-cse<memssa>)").1)
+    }
+}
+
+/// How often LLVM's passes are run; the lowest time counts.
+#[cfg(not(target_os = "wasi"))]
+const ROUNDS: usize = 7;
+
+#[cfg(target_os = "wasi")]
+impl Theirs {
+    fn find() -> Theirs {
+        Theirs {}
+    }
+
+    fn measure(&self, _: impl Fn(&str) -> String, _: &[Program]) {}
+
+    fn left(&self, _: &Program) -> Option<usize> {
+        None
+    }
+}
