@@ -9,8 +9,10 @@
 //! Stepping is replay: the state after event k is the start state with the edits of events 0 to k applied, so going
 //! forward, going back and seeking are one operation ([`Journal::advance`] and [`Journal::retreat`]).
 //!
-//! Bounds: refusals stop being kept at [`MAX_MISSED`] events, and the journal says how many were dropped. Rewrites are
-//! always kept, since replay needs them; every pass bounds its own.
+//! Between these stands what a pass tells of the value table that it works with ([`Journal::moments`]).
+//!
+//! Bounds: refusals stop being kept at [`MAX_MISSED`] events, and the journal says how many were dropped; of a table as
+//! much as [`MAX_TOLD`] is kept. Rewrites are always kept, since replay needs them; every pass bounds its own.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -18,9 +20,13 @@ use core::ops::Range;
 
 use crate::edit::{Edit, EditSink, Remark, RemarkKind, apply_all, undo_all};
 use crate::ir::{Func, Function, Module};
+use crate::value_table::{TableEvent, TableSink};
 
 /// Refusals kept in one journal.
 pub const MAX_MISSED: usize = 100_000;
+
+/// What is told of value tables and kept in one journal.
+pub const MAX_TOLD: usize = 100_000;
 
 /// One thing that happened.
 #[derive(Clone, PartialEq, Debug)]
@@ -51,12 +57,32 @@ pub struct PassEvents {
     pub end: usize,
 }
 
+/// What happened to a value table, and when.
+#[derive(Clone, PartialEq, Debug)]
+struct Told {
+    pass: usize,
+    /// Events before it.
+    after: usize,
+    func: Func,
+    event: TableEvent,
+}
+
+/// A moment of a pass that works with a value table.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Moment<'a> {
+    /// Something happened to the table.
+    Table(&'a TableEvent),
+    /// The event of that index, a rewrite or a refusal.
+    Event(usize),
+}
+
 /// The list.
 #[derive(Clone, Default, Debug)]
 pub struct Journal {
     events: Vec<Event>,
     passes: Vec<PassEvents>,
     func: Option<Func>,
+    told: Vec<Told>,
     missed: usize,
     dropped: usize,
 }
@@ -93,6 +119,25 @@ impl Journal {
         self.passes.get(pass).map_or(&[], |pass| &self.events[pass.start..pass.end])
     }
 
+    /// What the k-th pass did in a function, moment by moment, if it works with a value table there; else nothing.
+    pub fn moments(&self, pass: usize, func: Func) -> Vec<Moment<'_>> {
+        let Some(&PassEvents { start, end, .. }) = self.passes.get(pass) else { return Vec::new() };
+        let told: Vec<&Told> = self.told.iter().filter(|told| told.pass == pass && told.func == func).collect();
+        if told.is_empty() {
+            return Vec::new();
+        }
+        let mut moments = Vec::with_capacity(told.len() + end - start);
+        let mut events = (start..end).filter(|&event| self.events[event].func == func).peekable();
+        for told in told {
+            while let Some(event) = events.next_if(|&event| event < told.after) {
+                moments.push(Moment::Event(event));
+            }
+            moments.push(Moment::Table(&told.event));
+        }
+        moments.extend(events.map(Moment::Event));
+        moments
+    }
+
     /// Refusals that were not kept because there were more than [`MAX_MISSED`].
     pub fn dropped(&self) -> usize {
         self.dropped
@@ -117,6 +162,15 @@ impl Journal {
         self.events.push(Event { func, remark, edits });
         if let Some(pass) = self.passes.last_mut() {
             pass.end = self.events.len();
+        }
+    }
+}
+
+impl TableSink for Journal {
+    fn told(&mut self, event: TableEvent) {
+        let (Some(func), Some(pass)) = (self.func, self.passes.len().checked_sub(1)) else { return };
+        if self.told.len() < MAX_TOLD {
+            self.told.push(Told { pass, after: self.events.len(), func, event });
         }
     }
 }

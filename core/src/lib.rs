@@ -2,14 +2,15 @@
 //!
 //! ```text
 //! ir        what a program is                     edit      the only door through which a function changes
-//! text      .wir in and out, diagnostics          journal   what happened and why
-//! ptx       PTX in and out                        view      a function with its analyses, computed when asked
-//! graph     dominators, loops, control dependence sim       the warp simulator
-//! machine   what instructions cost                profile   how often, and how often zero
-//! flow      dataflow: liveness, values, divergence equivalence  do two programs leave the same memory
-//! symbolic  affine names                          pass      the passes, and the one list of them
-//! alias     which accesses may meet               link      permalinks
-//! verify    the invariants                        session   program + pipeline + position
+//! text      .wir in and out, diagnostics          value_table  numbers and who holds them, at every moment
+//! ptx       PTX in and out                        journal   what happened and why
+//! graph     dominators, loops, control dependence view      a function with its analyses, computed when asked
+//! machine   what instructions cost                sim       the warp simulator
+//! flow      dataflow: liveness, values, divergence profile   how often, and how often zero
+//! symbolic  affine names                          equivalence  do two programs leave the same memory
+//! alias     which accesses may meet               pass      the passes, and the one list of them
+//! verify    the invariants                        link      permalinks
+//!                                                 session   program + pipeline + position
 //!                                                 report    what a session did, as JSON
 //! ```
 //!
@@ -40,6 +41,8 @@ pub mod alias;
 pub mod verify;
 
 pub mod edit;
+pub mod value_table;
+
 pub mod journal;
 pub mod view;
 

@@ -10,7 +10,7 @@
 //! { "source":   the program's text,
 //!   "dialect":  "wir" | "ptx",
 //!   "launch":   the text of the launch tab, for a program without launches,
-//!   "pipeline": [ { "pass": "gvn-cse" or "@ptxas", "knobs": { name: value }, "off": true } or just "gvn-cse", … ],
+//!   "pipeline": [ { "pass": "gvn-cse" or "@ptxas", "knobs": { name: value }, "off": true, "phase": "49" } or just "gvn-cse", … ],
 //!   "fast_math": true if passes may assume what IEEE arithmetic does not promise,
 //!   "position": { "pass": the entry of the pipeline, from 1; 0 is the source,
 //!                 "event": how many rewrites of that entry are done, those that led here included },
@@ -110,6 +110,9 @@ pub struct Stage {
     /// Is it kept in the list but not run?
     #[serde(skip_serializing_if = "is_default")]
     pub off: bool,
+    /// Its number in the compiler that the pipeline follows, as in `82/83`; nothing for an entry without one.
+    #[serde(skip_serializing_if = "is_default")]
+    pub phase: String,
 }
 
 /// A stop of the transport: behind one rewrite of one entry of the pipeline.
@@ -262,6 +265,8 @@ enum StageText {
         knobs: BTreeMap<String, String>,
         #[serde(default)]
         off: bool,
+        #[serde(default)]
+        phase: String,
     },
 }
 
@@ -269,7 +274,7 @@ impl From<StageText> for Stage {
     fn from(text: StageText) -> Stage {
         match text {
             StageText::Name(pass) => Stage { pass, ..Stage::default() },
-            StageText::Fields { pass, knobs, off } => Stage { pass, knobs, off },
+            StageText::Fields { pass, knobs, off, phase } => Stage { pass, knobs, off, phase },
         }
     }
 }

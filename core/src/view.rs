@@ -12,9 +12,10 @@ use crate::flow::{Divergence, DivergenceInput, Liveness, ValueUses, Values};
 use crate::graph::{Cfg, ControlDependence, Dominators, Loops, PostDominators};
 use crate::ir::{Function, Module};
 use crate::journal::Journal;
+use crate::value_table::{TableEvent, TableSink};
 
 /// Who may listen to a pass. Everything that a pass's doors can tell is one supertrait here.
-pub trait Listener: EditSink {}
+pub trait Listener: EditSink + TableSink {}
 
 impl Listener for Silent {}
 impl Listener for Journal {}
@@ -138,6 +139,14 @@ impl<'a, S: Listener> View<'a, S> {
     /// Records a refused opportunity; see [`Editor::miss`].
     pub fn miss(&mut self, reason: impl FnOnce(&Function) -> Remark) {
         self.editor.miss(reason);
+    }
+
+    /// Tells what happened to the value table that a pass works with. Not even asked for with nobody listening.
+    pub fn tell_table(&mut self, event: impl FnOnce(&Function) -> TableEvent) {
+        if S::LISTENS {
+            let (func, sink) = self.editor.func_and_sink();
+            sink.told(event(func));
+        }
     }
 
     /// Drops what the edits since the last question have made stale.

@@ -69,6 +69,17 @@ fn shapes() -> Vec<(&'static str, Document)> {
             },
         ),
         (
+            "entries with the numbers of their phases",
+            Document {
+                source: source.to_string(),
+                pipeline: vec![
+                    Stage { phase: "49".to_string(), ..stage("gvn-cse") },
+                    Stage { phase: "82/83".to_string(), off: true, ..stage("back-copy-prop") },
+                ],
+                ..Document::default()
+            },
+        ),
+        (
             "letters beyond ASCII",
             Document { source: format!("// größer, 大きい, 🧵\n{source}"), ..Document::default() },
         ),

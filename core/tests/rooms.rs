@@ -15,6 +15,7 @@ const ROOMS: &[&str] = &[
     "alias",
     "verify",
     "edit",
+    "value_table",
     "journal",
     "view",
     "query",

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
-use warpscope_core::pass::{Knob, KnobKind, PASSES, PIPELINES, PassInfo};
+use warpscope_core::pass::{Knob, KnobKind, PASSES, PIPELINES, PassInfo, Phase, Pipeline};
 
 use crate::failure::Failure;
 use crate::output;
@@ -18,8 +18,7 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<(), Failure> {
     if options.json {
         let passes: Vec<Value> = PASSES.iter().map(|pass| pass_json(&pass.info)).collect();
-        let pipelines: Vec<Value> =
-            PIPELINES.iter().map(|(name, passes)| json!({ "name": format!("@{name}"), "passes": passes })).collect();
+        let pipelines: Vec<Value> = PIPELINES.iter().map(pipeline_json).collect();
         return output::json(&json!({ "passes": passes, "pipelines": pipelines }));
     }
     let mut text = String::new();
@@ -32,8 +31,12 @@ pub fn run(options: &Options) -> Result<(), Failure> {
             let _ = writeln!(text, "{:<20} {} = {default}: {}; {}", "", knob.name, knob.help, knob.range());
         }
     }
-    for (name, passes) in PIPELINES {
-        let _ = writeln!(text, "{:<18} {passes}", format!("@{name}"));
+    for pipeline in PIPELINES {
+        let _ = writeln!(text, "{:<18} {}", format!("@{}", pipeline.name), pipeline.summary);
+        for phase in pipeline.phases {
+            let off = phase.off.map_or(String::new(), |why| format!(" ({why})"));
+            let _ = writeln!(text, "{:<20} {:>5} {}{off}", "", phase.number.unwrap_or(""), phase.entry);
+        }
     }
     output::text(&text)
 }
@@ -46,6 +49,16 @@ fn pass_json(info: &PassInfo) -> Value {
         "summary": info.summary,
         "needs_fast_math": info.needs_fast_math,
         "knobs": knobs,
+    })
+}
+
+fn pipeline_json(pipeline: &Pipeline) -> Value {
+    let phase = |phase: &Phase| json!({ "number": phase.number, "entry": phase.entry, "off": phase.off });
+    json!({
+        "name": format!("@{}", pipeline.name),
+        "summary": pipeline.summary,
+        "passes": pipeline.text(),
+        "phases": pipeline.phases.iter().map(phase).collect::<Vec<_>>(),
     })
 }
 

@@ -27,7 +27,8 @@ use alloc::string::String;
 
 pub use knob::{Knob, KnobKind, KnobValue, KnobValues};
 pub use pipeline::{
-    PIPELINES, PassReport, PipelineError, Size, Step, apply_knob, parse_pipeline, print_pipeline, run_pipeline,
+    PIPELINES, PassReport, Phase, Pipeline, PipelineError, Size, Step, apply_knob, parse_pipeline, print_pipeline,
+    run_pipeline,
 };
 pub use runner::{Runner, run_pass};
 

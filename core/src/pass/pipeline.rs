@@ -10,16 +10,81 @@ use crate::ir::{Func, Function, Module};
 use crate::journal::Journal;
 use crate::text::nearest;
 
-/// Pipelines with names, written `@name`.
-pub const PIPELINES: &[(&str, &str)] = &[
-    ("basic", "copy-prop,const-fold,dce,simplify-cfg"),
-    // The value-redundancy phases of ptxas in its order: 46, 49, 50, 56, 58, 63, 64, 65. Phases 82 and 83,
-    // `back-copy-prop`, are off there as here: renaming definitions takes knowing a machine's registers.
-    (
-        "ptxas",
-        "general-optimize,gvn-cse,reassociate,hoist-common,general-optimize[variant=B],if-convert,late-commoning,\
-         general-optimize",
-    ),
+/// A pipeline with a name, written `@name`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pipeline {
+    /// Its name, without the `@`.
+    pub name: &'static str,
+    /// What it is, in a sentence.
+    pub summary: &'static str,
+    /// Its entries in order.
+    pub phases: &'static [Phase],
+}
+
+/// One entry of a pipeline with a name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Phase {
+    /// Its number in the compiler that the pipeline follows, where that numbers its phases.
+    pub number: Option<&'static str>,
+    /// The pass with its knobs, as [`parse_pipeline`] reads it.
+    pub entry: &'static str,
+    /// Why it is in the list and switched off; none if it runs.
+    pub off: Option<&'static str>,
+}
+
+impl Pipeline {
+    /// The entries that run, as [`parse_pipeline`] reads them.
+    pub fn text(&self) -> String {
+        let running: Vec<&str> =
+            self.phases.iter().filter(|phase| phase.off.is_none()).map(|phase| phase.entry).collect();
+        running.join(",")
+    }
+}
+
+impl Phase {
+    /// The entry as a step, switched off if it says so.
+    pub fn step(&self) -> Result<Step, PipelineError> {
+        Ok(Step { enabled: self.off.is_none(), ..parse_step(self.entry)? })
+    }
+}
+
+const fn unnumbered(entry: &'static str) -> Phase {
+    Phase { number: None, entry, off: None }
+}
+
+const fn phase(number: &'static str, entry: &'static str) -> Phase {
+    Phase { number: Some(number), entry, off: None }
+}
+
+/// Pipelines with names.
+pub const PIPELINES: &[Pipeline] = &[
+    Pipeline {
+        name: "basic",
+        summary: "The small passes, each once.",
+        phases: &[unnumbered("copy-prop"), unnumbered("const-fold"), unnumbered("dce"), unnumbered("simplify-cfg")],
+    },
+    Pipeline {
+        name: "ptxas",
+        summary: "The value-redundancy phases of ptxas, in its order and with its numbers.",
+        phases: &[
+            phase("46", "general-optimize"),
+            phase("49", "gvn-cse"),
+            phase("50", "reassociate"),
+            phase("56", "hoist-common"),
+            phase("58", "general-optimize[variant=B]"),
+            phase("63", "if-convert"),
+            phase("64", "late-commoning"),
+            phase("65", "general-optimize"),
+            Phase {
+                number: Some("82/83"),
+                entry: "back-copy-prop",
+                off: Some(
+                    "off in ptxas unless the back end for an architecture asks for it: it changes what definitions \
+                     write, which takes knowing the registers that may not be renamed",
+                ),
+            },
+        ],
+    },
 ];
 
 /// Steps in one pipeline, named ones expanded.
@@ -107,23 +172,23 @@ fn unknown_pass(name: &str) -> PipelineError {
 }
 
 /// Reads a pipeline: names and `@pipelines` separated by commas, each with knobs in brackets if wanted. An empty text
-/// is the empty pipeline.
+/// is the empty pipeline. What a pipeline with a name keeps switched off is a step that is switched off.
 pub fn parse_pipeline(text: &str) -> Result<Vec<Step>, PipelineError> {
     let mut steps = Vec::new();
     for entry in split_entries(text)? {
         if let Some(name) = entry.strip_prefix('@') {
-            let Some((_, expansion)) = PIPELINES.iter().find(|(known, _)| *known == name) else {
-                let hint = match nearest(name, PIPELINES.iter().map(|(known, _)| *known)) {
+            let Some(pipeline) = PIPELINES.iter().find(|known| known.name == name) else {
+                let hint = match nearest(name, PIPELINES.iter().map(|known| known.name)) {
                     Some(other) => format!("did you mean `@{other}`?"),
                     None => {
-                        let names: Vec<_> = PIPELINES.iter().map(|(known, _)| format!("@{known}")).collect();
+                        let names: Vec<_> = PIPELINES.iter().map(|known| format!("@{}", known.name)).collect();
                         format!("there is {}", names.join(", "))
                     }
                 };
                 return Err(PipelineError::new(format!("unknown pipeline `@{name}`: {hint}")));
             };
-            for entry in split_entries(expansion)? {
-                steps.push(parse_step(entry)?);
+            for phase in pipeline.phases {
+                steps.push(phase.step()?);
             }
         } else {
             steps.push(parse_step(entry)?);

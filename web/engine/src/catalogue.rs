@@ -1,9 +1,9 @@
 //! What there is to choose from, as the core lists it.
 
 use warpscope_core::machine::{Figure as CoreFigure, Machine, Source};
-use warpscope_core::pass::{Knob, KnobKind, PASSES, PIPELINES, parse_pipeline};
+use warpscope_core::pass::{Knob, KnobKind, PASSES, PIPELINES, Phase};
 
-use crate::message::{Catalogue, CostInfo, Figure, KnobInfo, MachineInfo, PassInfo};
+use crate::message::{Catalogue, CostInfo, Figure, KnobInfo, MachineInfo, Part, PassInfo, Stage};
 
 /// Passes and machines.
 pub fn catalogue() -> Catalogue {
@@ -14,13 +14,29 @@ pub fn catalogue() -> Catalogue {
         needs_fast_math: entry.info.needs_fast_math,
         knobs: entry.info.knobs.iter().map(knob).collect(),
         parts: Vec::new(),
+        off: PIPELINES.iter().flat_map(|pipeline| pipeline.phases).find_map(|phase| {
+            let why = phase.off.filter(|_| phase.step().is_ok_and(|step| step.pass == entry.info.name));
+            why.map(str::to_owned)
+        }),
     });
-    let pipelines = PIPELINES.iter().map(|(name, passes)| {
-        let parts = parse_pipeline(passes).unwrap_or_default().iter().map(|step| step.pass.to_owned()).collect();
-        let summary = passes.replace(',', ", then ");
-        PassInfo { name: format!("@{name}"), summary, parts, ..PassInfo::default() }
+    let pipelines = PIPELINES.iter().map(|pipeline| PassInfo {
+        name: format!("@{}", pipeline.name),
+        summary: format!("{} {}", pipeline.summary, pipeline.text().replace(',', ", then ")),
+        parts: pipeline.phases.iter().filter_map(part).collect(),
+        ..PassInfo::default()
     });
     Catalogue { passes: passes.chain(pipelines).collect(), machines: Machine::ALL.map(machine).to_vec() }
+}
+
+fn part(phase: &Phase) -> Option<Part> {
+    let step = phase.step().ok()?;
+    let stage = Stage {
+        pass: step.pass.to_owned(),
+        on: step.enabled,
+        knobs: step.knobs.into_iter().collect(),
+        phase: phase.number.unwrap_or_default().to_owned(),
+    };
+    Some(Part { stage, off: phase.off.map(str::to_owned) })
 }
 
 fn machine(machine: Machine) -> MachineInfo {

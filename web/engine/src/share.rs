@@ -91,14 +91,17 @@ fn shared(document: Document) -> Shared {
             source: document.source,
             launch: document.launch,
             kernel: document.run.kernel,
-            pipeline: stages.map(|stage| Stage { pass: stage.pass, on: !stage.off, knobs: stage.knobs }).collect(),
+            pipeline: stages
+                .map(|stage| Stage { pass: stage.pass, on: !stage.off, knobs: stage.knobs, phase: stage.phase })
+                .collect(),
             fast_math: document.fast_math,
         },
     }
 }
 
 fn stage_out(stage: &Stage) -> link::Stage {
-    link::Stage { pass: stage.pass.clone(), knobs: stage.knobs.clone(), off: !stage.on }
+    let Stage { pass, on, knobs, phase } = stage.clone();
+    link::Stage { pass, knobs, off: !on, phase }
 }
 
 fn to_u32(number: usize) -> u32 {

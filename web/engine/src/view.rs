@@ -182,7 +182,7 @@ fn steps_of(stage: &Stage) -> Result<Vec<Step>, String> {
         _ if stage.knobs.is_empty() => {}
         _ => return Err(format!("`{}` has no knobs: take it apart to set those of its passes", stage.pass)),
     }
-    steps.iter_mut().for_each(|step| step.enabled = stage.on);
+    steps.iter_mut().for_each(|step| step.enabled &= stage.on);
     Ok(steps)
 }
 

@@ -19,7 +19,7 @@ pub enum PipelineEdit {
     /// Switches an entry on or off.
     Switch(usize, bool),
     /// Puts the passes of a named pipeline in its place.
-    TakeApart(usize, Vec<String>),
+    TakeApart(usize, Vec<Stage>),
     /// Sets a knob, or with none gives it its default back.
     Turn {
         /// The entry.
@@ -55,7 +55,7 @@ impl PipelineEdit {
             }
             PipelineEdit::TakeApart(index, parts) if index < pipeline.len() => {
                 let (on, last) = (pipeline[index].on, index + parts.len().saturating_sub(1));
-                let stages = parts.into_iter().map(|pass| Stage { pass, on, ..Stage::default() });
+                let stages = parts.into_iter().map(|part| Stage { on: on && part.on, ..part });
                 pipeline.splice(index..=index, stages);
                 end(last)
             }

@@ -8,7 +8,7 @@ use super::icons::Icon;
 use super::{PaneProps, count, duration, icon_button, on};
 use crate::dom;
 use crate::state::{Action, Lab, PipelineEdit, Travel};
-use warpscope_engine::message::{KnobInfo, PassInfo, Stage, StageResult};
+use warpscope_engine::message::{KnobInfo, Part, PassInfo, Stage, StageResult};
 
 /// The pass rail.
 #[component]
@@ -140,7 +140,7 @@ fn StageCard(props: &StageProps) -> Html {
         }
     }
     let knobs = info.as_ref().map(|info| info.knobs.clone()).unwrap_or_default();
-    let parts = info.as_ref().map(|info| info.parts.clone()).unwrap_or_default();
+    let parts = info.as_ref().map_or(&[][..], |info| &info.parts);
     let details = if parts.is_empty() { "Knobs" } else { "Passes" };
     let summary = info.as_ref().map_or(String::new(), |info| info.summary.clone());
     let name = stage.pass.clone();
@@ -181,12 +181,30 @@ fn StageCard(props: &StageProps) -> Html {
                 <div class="knobs">
                     { for knobs.iter().map(|knob| knob_field(knob, stage.knobs.get(&knob.name), index, act)) }
                     if !parts.is_empty() {
-                        <ol class="parts">{ for parts.iter().map(|part| html! { <li><code>{ part }</code></li> }) }</ol>
-                        <button type="button" class="plain small" onclick={edit(PipelineEdit::TakeApart(index, parts.clone()))}>{ "Take apart" }</button>
+                        { part_list(parts) }
+                        <button type="button" class="plain small" onclick={edit(PipelineEdit::TakeApart(index, parts.iter().map(|part| part.stage.clone()).collect()))}>
+                            { "Take apart" }
+                        </button>
                     }
                 </div>
             }
         </li>
+    }
+}
+
+/// The entries of a pipeline with a name, with their numbers; what it keeps switched off says why.
+fn part_list(parts: &[Part]) -> Html {
+    html! {
+        <ol class="parts">
+            { for parts.iter().map(|Part { stage, off }| html! {
+                <li class={off.is_some().then_some("off")}>
+                    if !stage.phase.is_empty() { <span class="phase">{ &stage.phase }</span> }
+                    <code>{ &stage.pass }</code>
+                    { for stage.knobs.iter().map(|(name, value)| html! { <span class="note">{ format!("{name} = {value}") }</span> }) }
+                    if let Some(why) = off { <span class="why-off">{ why }</span> }
+                </li>
+            }) }
+        </ol>
     }
 }
 

@@ -25,7 +25,8 @@ use smallvec::SmallVec;
 
 use super::eligibility::Class;
 use super::memory::MemoryStates;
-use super::numbering::Numbering;
+use super::numbering::{Numbering, is_copy};
+use super::report::Report;
 use super::scope::Scope;
 use crate::edit::{Fact, Place, Remark, Rewrite};
 use crate::flow::{Definition, Value, Values};
@@ -56,15 +57,20 @@ pub(super) fn replace_repetitions<S: Listener>(view: &mut View<'_, S>, commoning
         works: if S::LISTENS { vec![None.into(); commoning.numbering.count()] } else { Vec::new() },
         temporaries: BTreeMap::new(),
         left: commoning.limit,
+        limit_is_told: false,
+        report: Report::new::<S>(commoning.numbering.count()),
     };
-    let mut open: Vec<(usize, usize)> = Vec::new();
+    let mut open: Vec<(usize, usize, Block)> = Vec::new();
     for (place, &block) in commoning.dominators.preorder().iter().enumerate() {
-        while let Some((_, first)) = open.pop_if(|(end, _)| *end <= place) {
+        while let Some((_, first, left)) = open.pop_if(|(end, ..)| *end <= place) {
             walk.take_back(first);
+            walk.report.close(view, left);
         }
-        open.push((place + commoning.dominators.subtree(block).len(), walk.undo.len()));
+        open.push((place + commoning.dominators.subtree(block).len(), walk.undo.len(), block));
+        walk.report.open(view, commoning, block);
         walk.block(view, block);
     }
+    open.into_iter().rev().for_each(|(.., left)| walk.report.close(view, left));
 }
 
 /// The values of a number on the way down to the open block.
@@ -88,6 +94,9 @@ struct Walk<'a> {
     temporaries: BTreeMap<Value, Reg>,
     /// Eligible instructions that may still be looked at.
     left: usize,
+    limit_is_told: bool,
+    /// What is told of all this.
+    report: Report,
 }
 
 /// Where a value is read from.
@@ -120,11 +129,16 @@ impl Walk<'_> {
         while let Some(inst) = next {
             next = view.func().layout.next_inst(inst);
             let earlier = self.note_work(view.func(), inst);
+            let expression = self.report.expression(view, self.commoning, inst);
             let Some(first) = numbering.of_inst(inst) else {
                 self.tell_refusal(view, block, inst, earlier);
+                if !is_copy(&view.func().insts[inst]) {
+                    self.report.results(view, self.commoning, (block, inst), None, expression);
+                }
                 continue;
             };
             if self.left == 0 {
+                self.tell_limit(view, block, inst);
                 return;
             }
             self.left -= 1;
@@ -140,6 +154,19 @@ impl Walk<'_> {
             for (number, &value) in (first.0..).zip(defined) {
                 self.hold(view.func(), block, number, value);
             }
+            self.report.results(view, self.commoning, (block, inst), Some(first.0), expression);
+        }
+    }
+
+    /// Says once that the pass looks at nothing more.
+    fn tell_limit<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block, inst: Inst) {
+        if !core::mem::replace(&mut self.limit_is_told, true) {
+            let (module, limit) = (view.module(), self.commoning.limit);
+            view.miss(|func| {
+                let text = instruction_text(module, func, inst);
+                let message = format!("`{text}` and what follows is not looked at: {limit} instructions were");
+                Remark::missed("limit", block, message).at(inst).with("limit", Fact::Count(limit as u64))
+            });
         }
     }
 
@@ -235,6 +262,12 @@ impl Walk<'_> {
         leaders: &[Holders],
     ) {
         let data = view.func().insts[inst].clone();
+        for (number, held) in (number..).zip(leaders) {
+            if let Some(leader) = held.leader.expand() {
+                self.report.mention_as(view, self.commoning, number, leader);
+            }
+        }
+        let shown = self.report.shown(number);
         let sources: SmallVec<[Source; 2]> = leaders.iter().map(|&held| self.source(view.func(), inst, held)).collect();
         if let Err(why) = self.can_copy(view.func(), &data, &sources) {
             let module = view.module();
@@ -242,7 +275,7 @@ impl Walk<'_> {
                 let text = instruction_text(module, func, inst);
                 Remark::missed("repeated", block, format!("`{text}` has been computed before and stays: {why}"))
                     .at(inst)
-                    .with("number", Fact::Count(u64::from(number)))
+                    .with("number", Fact::Count(shown))
             });
             return;
         }
@@ -260,7 +293,7 @@ impl Walk<'_> {
             };
             Remark::applied("repeated", block, format!("`{text}` is what `{name}` was given in `{at}`{kept}"))
                 .at(inst)
-                .with("number", Fact::Count(u64::from(number)))
+                .with("number", Fact::Count(shown))
                 .with("leader", Fact::Text(name.into()))
                 .with("scope", Fact::Block(scope))
         });

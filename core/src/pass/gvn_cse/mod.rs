@@ -10,7 +10,8 @@
 //! Every value gets a number, and what has one number is one value ([`numbering`]); an instruction whose number has been
 //! computed in a block that dominates becomes a copy of that ([`commoning`]). Which instructions take part is the page's
 //! table ([`eligibility`]), how far a value is taken is the mode ([`scope`]), loads have the state of memory in their
-//! numbers ([`memory`]), and operations across lanes the region in which the same lanes are active ([`lanes`]).
+//! numbers ([`memory`]), and operations across lanes the region in which the same lanes are active ([`lanes`]). Whoever
+//! listens is told of the table of values as the walk goes ([`report`]).
 //!
 //! Sound because both instructions compute the same from the same, with no write to memory between two loads and the
 //! same lanes active at two votes, and because the first one has run before the second one on every path. A divergent
@@ -30,6 +31,7 @@ mod expressions;
 pub(super) mod lanes;
 pub(super) mod memory;
 pub(super) mod numbering;
+mod report;
 mod scope;
 
 use alloc::format;

@@ -386,7 +386,7 @@ impl Pass<'_> {
 
 /// Is it a copy of a register or a constant, which nothing is gained by copying from elsewhere? Special registers and
 /// addresses have to be fetched, and packing is work; taking a register apart again would take more copies than it does.
-fn is_copy(data: &InstData) -> bool {
+pub(super) fn is_copy(data: &InstData) -> bool {
     let fetches = matches!(data.args.first(), Some(Operand::Special(_) | Operand::Symbol(_) | Operand::List(_)));
     data.opcode.op == Op::Mov && (!fetches || data.dsts.len() > 1)
 }

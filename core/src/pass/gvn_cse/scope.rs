@@ -75,6 +75,16 @@ impl Scope {
         }
     }
 
+    /// The outermost block from which a value may be taken for one in a block; none where every block that dominates is
+    /// within reach.
+    pub fn top(&self, block: Block) -> Option<Block> {
+        match self {
+            Scope::Block => Some(block),
+            Scope::Chain(top) => Some(top[block.index()]),
+            Scope::Dominators { .. } => None,
+        }
+    }
+
     /// Are joins of one number leaders?
     pub fn has_joins(&self) -> bool {
         matches!(self, Scope::Dominators { joins: true })

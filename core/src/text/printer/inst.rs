@@ -77,6 +77,10 @@ impl Printer<'_> {
     }
 
     fn reg(&mut self, func: &Function, reg: Reg) {
+        if let Some(name) = self.reg_name.and_then(|name| name(reg)) {
+            self.out.push_str(&name);
+            return;
+        }
         name_or_id(&mut self.out, func.regs.get(reg).map(|reg| reg.name.as_str()), reg);
     }
 

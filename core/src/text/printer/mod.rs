@@ -14,7 +14,8 @@ use core::fmt::Write;
 use cranelift_entity::{EntityRef, SecondaryMap};
 
 use crate::ir::{
-    Block, Comment, CommentAnchor, Comments, Func, Function, Global, GlobalData, Inst, Item, Module, Type,
+    Block, Comment, CommentAnchor, Comments, Few, Func, Function, Global, GlobalData, Inst, InstData, Item, Module,
+    Reg, Type,
 };
 
 use super::number::write_constant;
@@ -143,8 +144,23 @@ pub fn instruction_text(module: &Module, func: &Function, inst: Inst) -> String 
     printer.out
 }
 
+/// The text of what an instruction computes: guard, opcode and operands, with another name for each register that `name`
+/// has one for.
+pub fn expression_text(
+    module: &Module,
+    func: &Function,
+    data: &InstData,
+    name: &dyn Fn(Reg) -> Option<String>,
+) -> String {
+    let mut printer = Printer { reg_name: Some(name), ..Printer::new(module) };
+    printer.inst(func, &InstData { dsts: Few::new(), ..data.clone() });
+    printer.out
+}
+
 struct Printer<'m> {
     module: &'m Module,
+    /// Other names for registers.
+    reg_name: Option<&'m dyn Fn(Reg) -> Option<String>>,
     out: String,
     lines: LineMap,
     /// Spaces before each line.
@@ -153,7 +169,7 @@ struct Printer<'m> {
 
 impl<'m> Printer<'m> {
     fn new(module: &'m Module) -> Self {
-        Printer { module, out: String::new(), lines: LineMap::default(), indent: 0 }
+        Printer { module, reg_name: None, out: String::new(), lines: LineMap::default(), indent: 0 }
     }
 
     fn item(&mut self, item: Item) {

@@ -80,7 +80,7 @@ pub struct Bench {
 }
 
 /// One entry of the pipeline.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stage {
     /// The pass.
     pub pass: String,
@@ -88,6 +88,8 @@ pub struct Stage {
     pub on: bool,
     /// Knobs that differ from their defaults.
     pub knobs: BTreeMap<String, String>,
+    /// Its number in the compiler that the pipeline follows, as in `82/83`; empty where there is none.
+    pub phase: String,
 }
 
 /// A point between two changes.

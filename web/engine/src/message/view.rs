@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Position;
+use super::{Position, Stage};
 
 /// What there is to choose from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -26,8 +26,19 @@ pub struct PassInfo {
     pub needs_fast_math: bool,
     /// What can be set.
     pub knobs: Vec<KnobInfo>,
-    /// The passes of a pipeline; none for a pass.
-    pub parts: Vec<String>,
+    /// The entries of a pipeline; none for a pass.
+    pub parts: Vec<Part>,
+    /// Why pipelines keep it switched off; none if none does.
+    pub off: Option<String>,
+}
+
+/// An entry of a pipeline that has a name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// The entry as it stands when the pipeline is taken apart.
+    pub stage: Stage,
+    /// Why it is switched off; none if it runs.
+    pub off: Option<String>,
 }
 
 /// A knob of a pass.

@@ -1,0 +1,207 @@
+//! The value table of a walk over the dominator tree: which number stands for what, and which register holds it, at every
+//! moment of the walk.
+//!
+//! ```text
+//! opened entry
+//!   held v2    2  add.u32 v0, v1   x  entry
+//! opened then
+//!   held v3    2  add.u32 v0, v1   x  entry      3  mul.u32 v2, v2   y  then
+//! closed then
+//!              2  add.u32 v0, v1   x  entry
+//! ```
+//!
+//! A walk tells a [`TableSink`] when a scope opens, when a register comes to hold a number, and when a scope closes. The
+//! table at a moment is what the events up to it amount to ([`ValueTable::at`]), so going a step back takes entries back.
+//! With nobody listening nothing is told.
+//!
+//! Linear in events.
+//!
+//! Source: P. Briggs, K. Cooper and L. Simpson, Value numbering, SPE 1997, section 3 (scoped hash tables).
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::edit::Silent;
+use crate::ir::{Block, Inst};
+
+/// One thing that happens to a table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TableEvent {
+    /// The walk comes to a block. Values may be taken from the blocks that lie between `reach`, which dominates it, and
+    /// the block itself.
+    Opened {
+        /// The block.
+        block: Block,
+        /// The outermost block within reach.
+        reach: Block,
+    },
+    /// From here on a register holds the value of a number.
+    Held {
+        /// The number.
+        number: u32,
+        /// What the number stands for, with the numbers of operands as `v5`.
+        expression: String,
+        /// Who holds it.
+        holder: Holder,
+    },
+    /// The walk leaves a block and takes back what has been entered for it.
+    Closed {
+        /// The block.
+        block: Block,
+    },
+}
+
+/// A register that holds the value of a number.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Holder {
+    /// The register's name.
+    pub name: String,
+    /// The block in which it comes to hold it, and whose scope takes it back.
+    pub block: Block,
+    /// The instruction that writes it; none where control brings it.
+    pub inst: Option<Inst>,
+}
+
+/// Who is told of a table.
+pub trait TableSink {
+    /// Something happened to it.
+    fn told(&mut self, event: TableEvent);
+}
+
+impl TableSink for Silent {
+    fn told(&mut self, _: TableEvent) {}
+}
+
+/// A table at a moment.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ValueTable {
+    /// The open scopes, from the outermost on. The last one is the block where the walk stands.
+    pub scopes: Vec<Scope>,
+    /// The rows, in the order in which they were entered.
+    pub rows: Vec<Row>,
+}
+
+/// An open scope.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Scope {
+    /// Its block.
+    pub block: Block,
+    /// May values be taken from it where the walk stands?
+    pub is_in_reach: bool,
+}
+
+/// A number that somebody holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// The number.
+    pub number: u32,
+    /// What it stands for.
+    pub expression: String,
+    /// Who holds it, the leader first.
+    pub holders: Vec<Holder>,
+    /// The last event that entered a holder, counted from 0.
+    pub entered: usize,
+}
+
+impl ValueTable {
+    /// The table after those events.
+    pub fn at<'a>(events: impl Iterator<Item = &'a TableEvent>) -> ValueTable {
+        let mut open: Vec<(Block, Block)> = Vec::new();
+        let mut rows: BTreeMap<u32, Row> = BTreeMap::new();
+        for (place, event) in events.enumerate() {
+            match event {
+                TableEvent::Opened { block, reach } => open.push((*block, *reach)),
+                TableEvent::Held { number, expression, holder } => {
+                    let row = rows.entry(*number).or_insert_with(|| Row {
+                        number: *number,
+                        expression: expression.clone(),
+                        holders: Vec::new(),
+                        entered: place,
+                    });
+                    row.holders.push(holder.clone());
+                    row.entered = place;
+                }
+                TableEvent::Closed { block } => {
+                    open.retain(|(opened, _)| opened != block);
+                    rows.retain(|_, row| {
+                        row.holders.retain(|holder| holder.block != *block);
+                        !row.holders.is_empty()
+                    });
+                }
+            }
+        }
+        let reach = open.last().map(|&(_, reach)| reach);
+        let first = open.iter().position(|&(block, _)| Some(block) == reach).unwrap_or(0);
+        let scopes: Vec<Scope> = (open.iter().enumerate())
+            .map(|(place, &(block, _))| Scope { block, is_in_reach: place >= first })
+            .collect();
+        let out_of_reach: Vec<Block> = open[..first].iter().map(|&(block, _)| block).collect();
+        let mut rows: Vec<Row> = rows.into_values().collect();
+        // What is out of reach leads no more, and what remains is led by who comes next.
+        for row in &mut rows {
+            row.holders.sort_by_key(|holder| out_of_reach.contains(&holder.block));
+        }
+        rows.sort_by_key(|row| row.number);
+        ValueTable { scopes, rows }
+    }
+
+    /// May a value be taken from that block where the walk stands?
+    pub fn is_in_reach(&self, block: Block) -> bool {
+        self.scopes.iter().any(|scope| scope.block == block && scope.is_in_reach)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    fn held(number: u32, holder: &str, block: u32) -> TableEvent {
+        let holder = Holder { name: holder.into(), block: Block::from_u32(block), inst: None };
+        TableEvent::Held { number, expression: "e".into(), holder }
+    }
+
+    fn opened(block: u32, reach: u32) -> TableEvent {
+        TableEvent::Opened { block: Block::from_u32(block), reach: Block::from_u32(reach) }
+    }
+
+    fn closed(block: u32) -> TableEvent {
+        TableEvent::Closed { block: Block::from_u32(block) }
+    }
+
+    /// The table as text: open blocks, then numbers with their holders.
+    fn shown(events: &[TableEvent]) -> String {
+        use core::fmt::Write;
+        let table = ValueTable::at(events.iter());
+        let mut text = String::new();
+        for scope in &table.scopes {
+            let _ = write!(text, "{}{} ", scope.block.as_u32(), if scope.is_in_reach { "" } else { "-" });
+        }
+        for row in &table.rows {
+            let holders: Vec<&str> = row.holders.iter().map(|holder| holder.name.as_str()).collect();
+            let _ = write!(text, "| {} {} ", row.number, holders.join(","));
+        }
+        text
+    }
+
+    #[test]
+    fn what_a_scope_entered_goes_with_it() {
+        let events = [opened(0, 0), held(2, "x", 0), opened(1, 0), held(2, "y", 1), held(3, "z", 1), closed(1)];
+        assert_eq!(shown(&events[..2]), "0 | 2 x ");
+        assert_eq!(shown(&events[..5]), "0 1 | 2 x,y | 3 z ");
+        assert_eq!(shown(&events), "0 | 2 x ");
+    }
+
+    #[test]
+    fn an_entry_for_a_block_above_outlives_the_scope_in_which_it_was_made() {
+        let events = [opened(0, 0), opened(1, 0), held(4, "parameter", 0), closed(1)];
+        assert_eq!(shown(&events), "0 | 4 parameter ");
+    }
+
+    #[test]
+    fn out_of_reach_nobody_leads() {
+        let events = vec![opened(0, 0), held(2, "x", 0), opened(1, 1), held(2, "y", 1)];
+        assert_eq!(shown(&events), "0- 1 | 2 y,x ");
+    }
+}
