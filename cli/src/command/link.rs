@@ -85,6 +85,7 @@ fn add_options(document: &mut Document, options: &EncodeOptions) -> Result<(), F
             pass: step.pass.to_string(),
             knobs: step.knobs.into_iter().collect(),
             off: !step.enabled,
+            phase: step.phase.unwrap_or_default().to_string(),
         };
         document.pipeline = steps.into_iter().map(stage).collect();
     }

@@ -44,7 +44,7 @@ impl Pipeline {
 impl Phase {
     /// The entry as a step, switched off if it says so.
     pub fn step(&self) -> Result<Step, PipelineError> {
-        Ok(Step { enabled: self.off.is_none(), ..parse_step(self.entry)? })
+        Ok(Step { enabled: self.off.is_none(), phase: self.number, ..parse_step(self.entry)? })
     }
 }
 
@@ -99,6 +99,8 @@ pub struct Step {
     pub knobs: Vec<(String, String)>,
     /// Switched off steps stay in the list and do nothing.
     pub enabled: bool,
+    /// Its number in the compiler that the pipeline follows; see [`Phase::number`].
+    pub phase: Option<&'static str>,
 }
 
 /// A pipeline that cannot be read.
@@ -118,7 +120,7 @@ impl Step {
     /// A pass with its defaults.
     pub fn new(pass: &str) -> Result<Step, PipelineError> {
         match find(pass) {
-            Some(entry) => Ok(Step { pass: entry.info.name, knobs: Vec::new(), enabled: true }),
+            Some(entry) => Ok(Step { pass: entry.info.name, knobs: Vec::new(), enabled: true, phase: None }),
             None => Err(unknown_pass(pass)),
         }
     }

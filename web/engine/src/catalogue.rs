@@ -34,7 +34,7 @@ fn part(phase: &Phase) -> Option<Part> {
         pass: step.pass.to_owned(),
         on: step.enabled,
         knobs: step.knobs.into_iter().collect(),
-        phase: phase.number.unwrap_or_default().to_owned(),
+        phase: step.phase.unwrap_or_default().to_owned(),
     };
     Some(Part { stage, off: phase.off.map(str::to_owned) })
 }

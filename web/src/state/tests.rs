@@ -193,9 +193,13 @@ fn a_number_typed_meanwhile_is_not_replaced_by_an_older_answer() {
 #[test]
 fn a_pipeline_taken_apart_keeps_its_place() {
     let mut stages = pipeline(&[("a", true), ("@x", false), ("c", true)]);
-    let position = PipelineEdit::TakeApart(1, vec!["p".to_owned(), "q".to_owned()]).apply(&mut stages, &at(0, 0));
+    let position = PipelineEdit::TakeApart(1, pipeline(&[("p", true), ("q", false)])).apply(&mut stages, &at(0, 0));
     assert_eq!(stages, pipeline(&[("a", true), ("p", false), ("q", false), ("c", true)]));
     assert_eq!(position.stage, 3);
+    // What it keeps switched off stays so.
+    let mut stages = pipeline(&[("@x", true)]);
+    PipelineEdit::TakeApart(0, pipeline(&[("p", true), ("q", false)])).apply(&mut stages, &at(0, 0));
+    assert_eq!(stages, pipeline(&[("p", true), ("q", false)]));
 }
 
 #[test]
