@@ -3,7 +3,7 @@
 
 use super::inputs::{self, Input};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use warpscope_core::ir::Module;
 use warpscope_core::pass::parse_pipeline;
@@ -13,7 +13,7 @@ use warpscope_core::text;
 use warpscope_core::verify::verify;
 
 /// The assembler, or a visible line that the test did not run.
-fn assembler() -> Option<PathBuf> {
+pub fn assembler() -> Option<PathBuf> {
     let found = std::env::var_os("WARPSCOPE_PTXAS").map(PathBuf::from);
     if found.is_none() {
         let _ = writeln!(std::io::stderr(), "SKIPPED: WARPSCOPE_PTXAS does not name NVIDIA's ptxas");
@@ -21,17 +21,24 @@ fn assembler() -> Option<PathBuf> {
     found
 }
 
-fn assemble(ptxas: &PathBuf, name: &str, ptx: &str) {
+fn assemble(ptxas: &Path, name: &str, ptx: &str) {
+    assemble_with(ptxas, &[], name, ptx);
+}
+
+/// Assembles with options; gives the file of the machine code.
+pub fn assemble_with(ptxas: &Path, options: &[&str], name: &str, ptx: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let (file, object) = (folder.join(format!("{name}.ptx")), folder.join(format!("{name}.cubin")));
     std::fs::write(&file, ptx).expect("the target folder is writable");
-    let run = Command::new(ptxas).arg("-arch=sm_80").arg(&file).arg("-o").arg(&object).output();
+    let run = Command::new(ptxas).arg("-arch=sm_80").args(options).arg(&file).arg("-o").arg(&object).output();
     let run = run.unwrap_or_else(|error| panic!("{}: {error}", ptxas.display()));
     let errors = String::from_utf8_lossy(&run.stderr);
     assert!(run.status.success(), "{}: ptxas says\n{errors}", file.display());
+    object
 }
 
-fn exported(name: &str, module: &Module) -> String {
+/// A module as PTX.
+pub fn exported(name: &str, module: &Module) -> String {
     let export = export(module);
     let errors: Vec<_> = export.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).collect();
     assert!(errors.is_empty(), "{name}: {errors:?}");
@@ -133,6 +140,44 @@ fn every_family_of_opcodes_assembles() {
         families += 1;
     }
     assert!(families > 10, "{families}");
+}
+
+#[test]
+fn a_guard_that_makes_no_difference_is_left_out() {
+    let source = "\
+kernel k(n: u32, y: ptr.global) {
+entry:
+    p = setp.lt.u32 n, 8
+    q = setp.lt.u32 n, 4
+    @p a = shl.b32 n, 2
+    @p b = add.u32 a, 1
+    @p st.global.u32 y[0], b
+    @p c = add.u32 n, 3
+    @q st.global.u32 y[1], c
+    d = mov.u32 n
+    @p d = add.u32 n, 5
+    st.global.u32 y[2], d
+    @p e = div.u32 n, 7
+    @p st.global.u32 y[3], e
+    @p f = add.u32 n, 9
+    p = mov.pred q
+    @p st.global.u32 y[4], f
+    @p g = add.u32 n, 11
+    br next
+next:
+    @p st.global.u32 y[5], g
+    ret
+}
+";
+    let text = export(&text::parse(source).module).text;
+    let is_guarded = |operation: &str| {
+        let line = text.lines().find(|line| line.contains(operation)).expect(operation);
+        line.trim_start().starts_with('@')
+    };
+    assert!(!is_guarded("shl.b32 %a") && !is_guarded("add.u32 %b"), "{text}");
+    // Read under another guard, behind another write, under a guard that has changed, in another block; or long.
+    let needed = ["add.u32 %c", "add.u32 %d", "div.u32 %e", "add.u32 %f", "add.u32 %g", "st.global.u32 [%y], %b"];
+    assert!(needed.into_iter().all(is_guarded), "{text}");
 }
 
 #[test]

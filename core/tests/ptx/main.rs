@@ -7,3 +7,4 @@ mod inputs;
 mod launches;
 mod oracle;
 mod redundancy;
+mod sass;

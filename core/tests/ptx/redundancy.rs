@@ -12,14 +12,17 @@ use warpscope_core::session::{Options, Session};
 use warpscope_core::sim::{Progress, Settings, Simulation};
 use warpscope_core::text;
 
-const EXAMPLES: [&str; 8] = ["bfs", "bilateral", "collatz", "histogram", "lighting", "reduce", "saxpy", "stencil"];
+/// The CUDA examples, each as nvcc prints it without (`O0`) and with (`O3`) optimisation.
+pub const EXAMPLES: [&str; 8] = ["bfs", "bilateral", "collatz", "histogram", "lighting", "reduce", "saxpy", "stencil"];
 
-fn module(name: &str, flavour: &str) -> Module {
+/// An example in one of the two flavours.
+pub fn module(name: &str, flavour: &str) -> Module {
     let source = inputs::read(&inputs::examples_folder().join(format!("{name}.{flavour}.ptx")));
     import(&source).module
 }
 
-fn optimised(module: &Module) -> Module {
+/// What the pipeline makes of it.
+pub fn optimised(module: &Module) -> Module {
     let steps = parse_pipeline("infer-space,@ptxas").expect("a pipeline");
     Session::open(module.clone(), &Options { steps, ..Options::default() }, &mut || 0).module().clone()
 }

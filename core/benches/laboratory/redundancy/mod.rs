@@ -21,9 +21,6 @@
 mod llvm;
 mod program;
 
-use std::fs;
-use std::path::Path;
-
 use cranelift_entity::SecondaryMap;
 use warpscope_core::edit::Silent;
 use warpscope_core::ir::{Func, Function, Op, Reg};
@@ -126,10 +123,10 @@ impl Theirs {
         for (size, program) in SIZES.into_iter().zip(programs) {
             if report::chosen(&name_of("")) {
                 let file = name_of(&size.to_string()).replace([':', ','], "").replace(' ', "-");
-                let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file);
-                let written = fs::write(file.with_extension("ll"), program.ll());
+                let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(file);
+                let written = std::fs::write(file.with_extension("ll"), program.ll());
                 written
-                    .and_then(|()| fs::write(file.with_extension("wir"), program.wir()))
+                    .and_then(|()| std::fs::write(file.with_extension("wir"), program.wir()))
                     .expect("a folder to write to");
             }
         }

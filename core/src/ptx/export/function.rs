@@ -2,6 +2,7 @@
 
 use super::carry::{self, FlagState};
 use super::forms::{Form, forms};
+use super::guards;
 use super::{Problem, memory_type, param_type, symbol};
 use crate::ir::{
     Block, Func, FuncKind, Function, Inst, InstData, Module, Op, Operand, ParamType, Reg, Space, Special, Type,
@@ -71,6 +72,7 @@ pub(super) fn body(module: &Module, id: Func) -> Body {
         let label = entry.map(|entry| writer.label(entry)).unwrap_or_default();
         writer.line(&format!("bra.uni {label};"));
     }
+    let unguarded = guards::needless(func);
     for (index, &block) in blocks.iter().enumerate() {
         let label = writer.label(block);
         let _ = writeln!(writer.text, "{label}:");
@@ -81,6 +83,8 @@ pub(super) fn body(module: &Module, id: Func) -> Body {
             let data = &func.insts[inst];
             if data.is_terminator() {
                 let _ = writer.terminator(data, blocks.get(index + 1).copied());
+            } else if unguarded.contains(&inst) {
+                let _ = writer.instruction(&data.clone().guarded(None));
             } else {
                 let _ = writer.instruction(data);
             }
