@@ -27,8 +27,8 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         let licence = if info.needs_fast_math { " (needs --fast-math)" } else { "" };
         let _ = writeln!(text, "{:<18} {}{licence}\n{:<18} {}", info.name, info.summary, "", info.paper);
         for knob in info.knobs {
-            let default = default_text(knob);
-            let _ = writeln!(text, "{:<20} {} = {default}: {}; {}", "", knob.name, knob.help, knob.range());
+            let default = default_text(knob).map(|default| format!(" = {default}")).unwrap_or_default();
+            let _ = writeln!(text, "{:<20} {}{default}: {}; {}", "", knob.name, knob.help, knob.range());
         }
     }
     for pipeline in PIPELINES {
@@ -68,6 +68,7 @@ fn knob_json(knob: &Knob) -> Value {
         KnobKind::Integer { default, .. } => ("integer", json!(default)),
         KnobKind::Number { default, .. } => ("number", json!(default)),
         KnobKind::Choice { default, .. } => ("choice", json!(default)),
+        KnobKind::Unavailable { .. } => ("unavailable", Value::Null),
     };
     let mut value = json!({ "name": knob.name, "kind": kind, "default": default, "help": knob.help });
     match knob.kind {
@@ -75,15 +76,17 @@ fn knob_json(knob: &Knob) -> Value {
         KnobKind::Integer { min, max, .. } => (value["min"], value["max"]) = (json!(min), json!(max)),
         KnobKind::Number { min, max, .. } => (value["min"], value["max"]) = (json!(min), json!(max)),
         KnobKind::Choice { words, .. } => value["words"] = json!(words),
+        KnobKind::Unavailable { why } => value["why"] = json!(why),
     }
     value
 }
 
-fn default_text(knob: &Knob) -> String {
-    match knob.kind {
+fn default_text(knob: &Knob) -> Option<String> {
+    Some(match knob.kind {
         KnobKind::Switch { default } => default.to_string(),
         KnobKind::Integer { default, .. } => default.to_string(),
         KnobKind::Number { default, .. } => default.to_string(),
         KnobKind::Choice { default, .. } => default.to_string(),
-    }
+        KnobKind::Unavailable { .. } => return None,
+    })
 }

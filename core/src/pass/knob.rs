@@ -38,6 +38,11 @@ pub enum KnobKind {
         /// All of them.
         words: &'static [&'static str],
     },
+    /// The vendor's or the paper's program has it; here there is nothing that it could mean, so it cannot be set.
+    Unavailable {
+        /// Why not.
+        why: &'static str,
+    },
 }
 
 /// A setting of a pass.
@@ -65,14 +70,15 @@ pub enum KnobValue {
 }
 
 impl Knob {
-    /// The value without being set.
-    pub fn default_value(&self) -> KnobValue {
-        match self.kind {
+    /// The value without being set; none for a knob that is not available.
+    pub fn default_value(&self) -> Option<KnobValue> {
+        Some(match self.kind {
             KnobKind::Switch { default } => KnobValue::Switch(default),
             KnobKind::Integer { default, .. } => KnobValue::Integer(default),
             KnobKind::Number { default, .. } => KnobValue::Number(default),
             KnobKind::Choice { default, .. } => KnobValue::Choice(default.to_string()),
-        }
+            KnobKind::Unavailable { .. } => return None,
+        })
     }
 
     /// What may be written, in words.
@@ -82,6 +88,7 @@ impl Knob {
             KnobKind::Integer { min, max, .. } => format!("a whole number from {min} to {max}"),
             KnobKind::Number { min, max, .. } => format!("a number from {min} to {max}"),
             KnobKind::Choice { words, .. } => format!("one of {}", words.join(", ")),
+            KnobKind::Unavailable { why } => format!("not available: {why}"),
         }
     }
 
@@ -104,6 +111,7 @@ impl Knob {
             },
             KnobKind::Choice { words, .. } if words.contains(&text) => Ok(KnobValue::Choice(text.to_string())),
             KnobKind::Choice { .. } => Err(wrong()),
+            KnobKind::Unavailable { why } => Err(format!("`{}` cannot be set here: {why}", self.name)),
         }
     }
 }
@@ -117,7 +125,8 @@ pub struct KnobValues {
 impl KnobValues {
     /// All defaults.
     pub fn defaults(knobs: &[Knob]) -> KnobValues {
-        KnobValues { values: knobs.iter().map(|knob| (knob.name, knob.default_value())).collect() }
+        let available = knobs.iter().filter_map(|knob| Some((knob.name, knob.default_value()?)));
+        KnobValues { values: available.collect() }
     }
 
     /// Sets one. The name must be among those given to [`KnobValues::defaults`].
@@ -158,5 +167,61 @@ impl KnobValues {
     /// The value of a choice.
     pub fn choice(&self, name: &str) -> &str {
         if let KnobValue::Choice(value) = self.get(name) { value } else { "" }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pass::{PASSES, apply_knob, parse_pipeline};
+
+    /// The ptxas page's "Complete Knob Reference".
+    const VENDORS: [&str; 24] = [
+        "EnableGvnCse",
+        "EnableGvnCseMode",
+        "EnableGvnCsePerInstr",
+        "AllowReassociateCSE",
+        "ReassociateCSEBudget",
+        "ReassociateCSEWindow",
+        "ReassociateCSESkip",
+        "ReassociateLargeImmInUIADD64",
+        "DistributeAndReassociateMulBudget",
+        "ForceLateCommoning",
+        "DisableMoveCommoning",
+        "BackCopyPropBudget",
+        "CopyPropBudget",
+        "CopyPropGlobalBudget",
+        "CopyPropForceGlobal",
+        "CopyPropAddr",
+        "CopyPropConstantBank",
+        "CopyPropUseReachingDefs",
+        "CopyPropPreAllocReg",
+        "CopyPropNoWriteNonRR",
+        "CopyPropNonRegMultiDef",
+        "CopyPropNoMmaCb",
+        "LateCopyPropComplPred",
+        "SpeculativeHoistCommonInsts",
+    ];
+
+    #[test]
+    fn every_knob_of_the_vendors_table_is_in_ours_once() {
+        for name in VENDORS {
+            let all = PASSES.iter().flat_map(|pass| pass.info.knobs);
+            assert_eq!(all.filter(|knob| knob.name == name && !knob.help.is_empty()).count(), 1, "{name}");
+        }
+    }
+
+    #[test]
+    fn knobs_that_are_not_available_say_why_when_they_are_set() {
+        let all = PASSES.iter().flat_map(|pass| pass.info.knobs.iter().map(move |knob| (pass.info.name, knob)));
+        let mut names = Vec::new();
+        for (pass, knob) in all {
+            let KnobKind::Unavailable { why } = knob.kind else { continue };
+            let error = apply_knob(&mut [], &format!("{pass}.{}=1", knob.name)).expect_err("cannot be set").message;
+            assert_eq!(error, format!("{pass}: `{}` cannot be set here: {why}", knob.name));
+            assert!(parse_pipeline(&format!("{pass}[{}=1]", knob.name)).is_err());
+            names.push(knob.name);
+        }
+        assert_eq!(names, ["CopyPropPreAllocReg", "CopyPropNoMmaCb"]);
     }
 }

@@ -79,6 +79,12 @@ fn knob(knob: &Knob) -> KnobInfo {
         KnobKind::Choice { default, words } => {
             (default.to_owned(), words.iter().map(|&word| word.to_owned()).collect())
         }
+        KnobKind::Unavailable { .. } => Default::default(),
     };
-    KnobInfo { name: knob.name.to_owned(), summary: format!("{} ({})", knob.help, knob.range()), default, choices }
+    let unavailable = match knob.kind {
+        KnobKind::Unavailable { why } => Some(why.to_owned()),
+        _ => None,
+    };
+    let summary = format!("{} ({})", knob.help, knob.range());
+    KnobInfo { name: knob.name.to_owned(), summary, default, choices, unavailable }
 }

@@ -298,6 +298,14 @@ fn knob_field(knob: &KnobInfo, value: Option<&String>, stage: usize, act: &Callb
     };
     let turned = Callback::from(move |event: Event| turn(dom::value(&event).filter(|value| !value.is_empty())));
     let value = value.unwrap_or(&knob.default).clone();
+    if let Some(why) = &knob.unavailable {
+        return html! {
+            <label class="field" title={knob.summary.clone()}>
+                <span>{ &knob.name }</span>
+                <input type="text" disabled=true placeholder={why.clone()} />
+            </label>
+        };
+    }
     html! {
         <label class="field" title={knob.summary.clone()}>
             <span>{ &knob.name }</span>

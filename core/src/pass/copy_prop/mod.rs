@@ -24,7 +24,7 @@ mod reaching;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use cranelift_entity::PrimaryMap;
+use cranelift_entity::{PrimaryMap, SecondaryMap};
 
 use super::available_copies::{AvailableCopies, CopyReads, Source, walk_with_copies_by};
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
@@ -66,6 +66,21 @@ impl Pass for CopyProp {
                 help: "propagates constants, the only operands here that ptxas would take from its constant bank",
             },
             Knob {
+                name: "CopyPropPreAllocReg",
+                kind: KnobKind::Unavailable { why: "no register here is bound to one of the machine's" },
+                help: "propagates registers that are allocated from the start",
+            },
+            Knob {
+                name: "CopyPropNonRegMultiDef",
+                kind: KnobKind::Switch { default: true },
+                help: "propagates constants from registers with several definitions, too",
+            },
+            Knob {
+                name: "CopyPropNoMmaCb",
+                kind: KnobKind::Unavailable { why: "there are no matrix instructions here" },
+                help: "leaves operands of matrix instructions alone that come from the constant bank",
+            },
+            Knob {
                 name: "CopyPropNoWriteNonRR",
                 kind: KnobKind::Switch { default: false },
                 help: "leaves instructions alone that have, or would get, an operand that is no register",
@@ -87,7 +102,9 @@ impl Pass for CopyProp {
     fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
         let knobs = &settings.knobs;
         let budget = |name: &str| u64::try_from(knobs.integer(name)).unwrap_or(0);
+        let counts = (!knobs.switch("CopyPropNonRegMultiDef")).then(|| definition_counts(view.func()));
         let mut rules = Rules {
+            definitions: counts.as_ref(),
             addresses: knobs.switch("CopyPropAddr"),
             constants: knobs.switch("CopyPropConstantBank"),
             registers_only: knobs.switch("CopyPropNoWriteNonRR"),
@@ -130,7 +147,9 @@ const UNLIMITED: i64 = 1_000_000_000;
 
 /// What may be propagated, and where to.
 #[derive(Clone, Copy)]
-struct Rules {
+struct Rules<'a> {
+    /// How many definitions each register has, if constants are taken only from those with one.
+    definitions: Option<&'a SecondaryMap<Reg, u32>>,
     addresses: bool,
     constants: bool,
     /// Only into instructions all of whose operands are registers, and stay so?
@@ -139,9 +158,10 @@ struct Rules {
     other_blocks: bool,
 }
 
-impl Rules {
+impl Rules<'_> {
     /// Everything, everywhere.
-    const ALL: Rules = Rules { addresses: true, constants: true, registers_only: false, other_blocks: true };
+    const ALL: Rules<'static> =
+        Rules { definitions: None, addresses: true, constants: true, registers_only: false, other_blocks: true };
 
     /// May an instruction with those operands be changed at all?
     fn admit(self, data: &InstData) -> bool {
@@ -171,7 +191,7 @@ fn propagate_into<S: Listener>(
     copies: &AvailableCopies,
     (block, inst): (Block, Inst),
     reads: CopyReads,
-    rules: Rules,
+    rules: Rules<'_>,
 ) -> Changed {
     let mut changed = Changed::default();
     if !rules.admit(&view.func().insts[inst]) {
@@ -195,6 +215,14 @@ fn propagate_into<S: Listener>(
         changed.any
     });
     changed
+}
+
+fn definition_counts(func: &Function) -> SecondaryMap<Reg, u32> {
+    let mut counts = SecondaryMap::new();
+    for inst in func.block_order().flat_map(|block| func.block_insts(block)) {
+        func.insts[inst].dsts.iter().for_each(|&dst| counts[dst] += 1);
+    }
+    counts
 }
 
 fn tell_end_of_budget<S: Listener>(view: &mut View<'_, S>, name: &str) {
@@ -305,7 +333,7 @@ struct Replacer<'a, H> {
     copies: &'a AvailableCopies,
     /// Of whoever reads the registers that are looked at.
     guard: Option<Guard>,
-    rules: Rules,
+    rules: Rules<'a>,
     hearer: &'a mut H,
     changed: Changed,
 }
@@ -449,7 +477,9 @@ impl<H: Hearer> Replacer<'_, H> {
     /// Do the rules allow that source for that copy?
     fn may_use(&self, copy: Reg, source: Source) -> bool {
         let is_constant = matches!(source, Source::Const(_));
-        let fits = !is_constant || (self.rules.constants && !self.rules.registers_only);
+        let is_only = |counts: &SecondaryMap<Reg, u32>| counts[copy] < 2;
+        let fits = !is_constant
+            || (self.rules.constants && !self.rules.registers_only && self.rules.definitions.is_none_or(is_only));
         fits && (self.rules.other_blocks || self.copies.was_copied_here(copy))
     }
 

@@ -33,7 +33,7 @@ use crate::text::instruction_text;
 use crate::view::{Listener, View};
 
 /// Lets uses read what reaches them, in at most so many instructions.
-pub(super) fn propagate<S: Listener>(view: &mut View<'_, S>, rules: Rules, left: &mut u64) {
+pub(super) fn propagate<S: Listener>(view: &mut View<'_, S>, rules: Rules<'_>, left: &mut u64) {
     let (cfg, values) = (view.cfg(), view.values());
     let sources = trace(view.func(), &cfg, &values);
     for &block in cfg.reverse_postorder() {
@@ -79,7 +79,7 @@ fn replacements(
     func: &Function,
     values: &Values,
     sources: &SecondaryMap<Value, PackedOption<Value>>,
-    rules: Rules,
+    rules: Rules<'_>,
     inst: Inst,
 ) -> Vec<(usize, Reg, Reg)> {
     let data = &func.insts[inst];

@@ -15,8 +15,7 @@
 //! and the same memory, and its register still holds what it wrote. With `complementary` a pure instruction runs in all
 //! lanes instead of in those where `p` holds, into a new register that the lanes of both guards copy from.
 //!
-//! Without `ForceLateCommoning` functions without any guard are left alone: there if-conversion has left nothing, and
-//! `gvn-cse` has been there.
+//! The page's phase is on, and asks `ForceLateCommoning` before anything else: what turns that off turns the pass off.
 //!
 //! Linear in instructions, apart from a logarithm for finding which value a register holds. Running it again finds nothing
 //! more.
@@ -39,7 +38,7 @@ use super::gvn_cse::surroundings;
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
 use crate::flow::Values;
-use crate::ir::{Block, Function, Inst, InstData, Opcode, Operand};
+use crate::ir::{Block, Inst, InstData, Opcode, Operand};
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
 use classes::Mask;
@@ -54,11 +53,7 @@ impl Pass for LateCommoning {
         paper: "ptxas page, phase 64",
         summary: "Lets what repeats under one guard, as if-conversion leaves it, be copied instead of computed again.",
         knobs: &[
-            Knob {
-                name: "ForceLateCommoning",
-                kind: KnobKind::Switch { default: true },
-                help: "runs on functions without guards, too",
-            },
+            Knob { name: "ForceLateCommoning", kind: KnobKind::Switch { default: true }, help: "runs the pass at all" },
             Knob {
                 name: "DisableMoveCommoning",
                 kind: KnobKind::Switch { default: false },
@@ -75,7 +70,7 @@ impl Pass for LateCommoning {
 
     fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
         let knobs = &settings.knobs;
-        if !knobs.switch("ForceLateCommoning") && !has_guards(view.func()) {
+        if !knobs.switch("ForceLateCommoning") {
             return Ok(());
         }
         let (cfg, dominators, values) = (view.cfg(), view.dominators(), view.values());
@@ -140,10 +135,6 @@ impl Pass for LateCommoning {
         }
         Ok(())
     }
-}
-
-fn has_guards(func: &Function) -> bool {
-    func.block_order().flat_map(|block| func.block_insts(block)).any(|inst| func.insts[inst].guard.is_some())
 }
 
 /// Has the instruction one result that could as well be copied?

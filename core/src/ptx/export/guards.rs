@@ -33,9 +33,11 @@ pub fn needless(func: &Function) -> BTreeSet<Inst> {
     for block in func.block_order() {
         search.block(func, block);
     }
-    let Search { candidates, kept, exposed } = search;
-    let can_lose =
-        |inst: &Inst| !kept.contains(inst) && !func.insts[*inst].dsts.iter().any(|dst| exposed.contains(dst));
+    let Search { candidates, read, kept, exposed } = search;
+    let can_lose = |inst: &Inst| {
+        let is_exposed = || func.insts[*inst].dsts.iter().any(|dst| exposed.contains(dst));
+        read.contains(inst) && !kept.contains(inst) && !is_exposed()
+    };
     candidates.into_iter().filter(can_lose).collect()
 }
 
@@ -43,6 +45,8 @@ pub fn needless(func: &Function) -> BTreeSet<Inst> {
 struct Search {
     /// Guarded instructions that could do without.
     candidates: Vec<Inst>,
+    /// Those whose result is read under the same condition. What nothing reads is written as it stands.
+    read: BTreeSet<Inst>,
     /// Those whose result is read under another condition.
     kept: BTreeSet<Inst>,
     /// Registers with a read that may mean a write somewhere else.
@@ -79,11 +83,18 @@ impl Search {
 
     /// A read under a condition of what those writes of the block left.
     fn read(&mut self, reg: Reg, condition: Condition, writes: &[(Inst, Condition)]) {
-        if !writes.iter().any(|(_, write)| write.is_none() || *write == condition) {
+        let mut is_covered = false;
+        for &(inst, write) in writes {
+            is_covered |= write.is_none() || write == condition;
+            if write == condition {
+                self.read.insert(inst);
+            } else if write.is_some() {
+                self.kept.insert(inst);
+            }
+        }
+        if !is_covered {
             self.exposed.insert(reg);
         }
-        self.kept
-            .extend(writes.iter().filter(|(_, write)| write.is_some() && *write != condition).map(|(inst, _)| inst));
     }
 }
 

@@ -52,6 +52,8 @@ pub struct KnobInfo {
     pub default: String,
     /// The allowed values, where they can be listed.
     pub choices: Vec<String>,
+    /// Why it cannot be set, if so.
+    pub unavailable: Option<String>,
 }
 
 /// A machine model.
