@@ -9,21 +9,13 @@ use super::inputs;
 use super::redundancy::{EXAMPLES, module, optimised};
 
 /// Where there are more, and why.
-const EXCEPTIONS: [(&str, &str, &str); 2] = [
-    (
-        "saxpy",
-        "O0",
-        "`i * 4` in 64 bits, of which nvcc computes one for each address, is shared by two. The machine adds a shifted index \
+const EXCEPTIONS: [(&str, &str, &str); 1] = [(
+    "saxpy",
+    "O0",
+    "`i * 4` in 64 bits, of which nvcc computes one for each address, is shared by two. The machine adds a shifted index \
          to a base in two instructions (`LEA`, `LEA.HI.X`), which with the index's sign makes five; shared, sign and shift \
          are three and each sum two more.",
-    ),
-    (
-        "collatz",
-        "O0",
-        "The two ways of the branch end in copies to one register. As straight code they are copies under opposite guards, \
-         which the assembler keeps, where it had given both ways' results one register.",
-    ),
-];
+)];
 
 /// Instructions in machine code, without the padding at the end.
 fn instructions(ptxas: &Path, name: &str, ptx: &str) -> usize {

@@ -13,8 +13,8 @@
 //!
 //! Triangles and diamonds ([`region`]) are converted from the inside out, so that nests go too; what has a guard
 //! already gets the conjunction of both ([`guards`]). A region is converted where that costs no more cycles than the
-//! branch ([`cost`]), or always on demand, if neither side has more than so many instructions. Then the straight lines
-//! that are left are merged.
+//! branch ([`cost`]), or always on demand, if neither side has more than so many instructions. Then copies of both sides
+//! to one register become selects ([`selects`]), and the straight lines that are left are merged.
 //!
 //! Sound because each lane does what it did. Where its guard is false a lane does not take part: it keeps its registers,
 //! touches no memory and is not counted by votes, exactly as if it were on the other side. The active lanes of an
@@ -35,6 +35,7 @@ mod coherence;
 mod cost;
 mod guards;
 mod region;
+mod selects;
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -55,6 +56,7 @@ use coherence::Coherence;
 use cost::{CostModel, Costs, Decision};
 use guards::{Step, StraightCode};
 use region::{Region, WaysIn};
+use selects::select_copies;
 
 /// See the file's head.
 pub struct IfConvert;
@@ -107,6 +109,7 @@ fn convert_regions<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> 
                 ways_in.join(region.join);
                 joins.insert(region.join);
                 convert(view, &region, &code, &costs);
+                select_copies(view, head);
             }
             Err(refusal) => refusals.push((region, refusal)),
         }

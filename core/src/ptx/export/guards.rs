@@ -11,15 +11,16 @@
 //! that the instruction is not needed in the other lanes, which the simulator counts and a warp does not feel.
 //!
 //! Sound because only pure instructions lose their guard, and only where each read of their result is in the same
-//! block, behind a write, and under the same guard: no lane whose guard is false ever reads the result. Divisions and roots
-//! keep theirs; they become many instructions, which a guard jumps over.
+//! block, behind a write, and under the same guard, or by a `selp` that takes it where that guard holds: no lane whose
+//! guard is false ever gets the result. Divisions and roots keep theirs; they become many instructions, which a guard
+//! jumps over.
 //!
 //! Linear in the instructions: of one register at most [`MOST_WRITES`] writes between two unguarded ones are looked at.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use crate::ir::{Block, Flags, Function, Inst, InstData, Op, Reg};
+use crate::ir::{Block, Flags, Function, Inst, InstData, Op, Operand, Reg};
 
 /// Writes of one register that a read may mean.
 const MOST_WRITES: usize = 8;
@@ -59,11 +60,20 @@ impl Search {
         let mut writes: BTreeMap<Reg, Vec<(Inst, Condition)>> = BTreeMap::new();
         for inst in func.block_insts(block) {
             let data = &func.insts[inst];
-            let condition = data.guard.map(|guard| {
-                let count = counts.get(&guard.reg).copied().unwrap_or_default();
-                (guard.reg, guard.negated, count)
-            });
-            data.for_each_use(|reg| self.read(reg, condition, writes.get(&reg).map_or(&[], Vec::as_slice)));
+            let count = |reg: Reg| counts.get(&reg).copied().unwrap_or_default();
+            let condition = data.guard.map(|guard| (guard.reg, guard.negated, count(guard.reg)));
+            let of = |reg: Reg| writes.get(&reg).map_or(&[][..], Vec::as_slice);
+            match (data.opcode.op, data.args.as_slice()) {
+                (Op::Selp, [on_true, on_false, Operand::Reg(predicate)]) => {
+                    for (operand, negated) in [(on_true, false), (on_false, true)] {
+                        let taken = Some((*predicate, negated, count(*predicate)));
+                        operand.as_reg().into_iter().for_each(|reg| self.read(reg, [condition, taken], of(reg)));
+                    }
+                    let others = data.guard.map(|guard| guard.reg).into_iter().chain([*predicate]);
+                    others.for_each(|reg| self.read(reg, [condition; 2], of(reg)));
+                }
+                _ => data.for_each_use(|reg| self.read(reg, [condition; 2], of(reg))),
+            }
             if condition.is_some() && can_run_anywhere(data) {
                 self.candidates.push(inst);
             }
@@ -81,12 +91,12 @@ impl Search {
         }
     }
 
-    /// A read under a condition of what those writes of the block left.
-    fn read(&mut self, reg: Reg, condition: Condition, writes: &[(Inst, Condition)]) {
+    /// A read under both conditions of what those writes of the block left.
+    fn read(&mut self, reg: Reg, conditions: [Condition; 2], writes: &[(Inst, Condition)]) {
         let mut is_covered = false;
         for &(inst, write) in writes {
-            is_covered |= write.is_none() || write == condition;
-            if write == condition {
+            is_covered |= write.is_none() || conditions.contains(&write);
+            if write.is_some() && conditions.contains(&write) {
                 self.read.insert(inst);
             } else if write.is_some() {
                 self.kept.insert(inst);
