@@ -223,6 +223,8 @@ pub enum Fact {
     Text(String),
     /// Several blocks.
     Blocks(Vec<Block>),
+    /// Several words in an order that means something.
+    Words(Vec<String>),
 }
 
 /// The reason of a rewrite, or of a refusal.

@@ -70,7 +70,7 @@ pub enum FactReport {
     Number(f64),
     /// A name, or words; also the numbers that JSON has not.
     Text(String),
-    /// Several names.
+    /// Several names or words.
     Names(Vec<String>),
 }
 
@@ -124,5 +124,6 @@ fn fact(func: &Function, fact: &Fact) -> FactReport {
         Fact::Count(count) => FactReport::Count(*count),
         Fact::Flag(flag) => FactReport::Flag(*flag),
         Fact::Text(text) => FactReport::Text(text.clone()),
+        Fact::Words(words) => FactReport::Names(words.clone()),
     }
 }

@@ -30,13 +30,12 @@ mod touches;
 
 use alloc::collections::BTreeMap;
 use alloc::format;
-use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
-use crate::ir::{Block, Function, Inst, InstData, Op, Operand, Reg};
+use crate::ir::{Block, Inst, InstData, Op, Operand, Reg};
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
 use guards::{Guards, Refusal, Renamed};
@@ -143,7 +142,7 @@ impl Walk {
             .with("from", Fact::Reg(from))
             .with("to", Fact::Reg(to))
             .with("definition", Fact::Text(definition_text))
-            .with("chain", Fact::Text(chain_text(func, &chain)))
+            .with("chain", Fact::Words(chain.iter().map(|&reg| func.regs[reg].name.clone()).collect()))
         });
         rewrite.update(definition.inst, |data| {
             data.dsts[definition.index] = to;
@@ -179,12 +178,6 @@ impl Walk {
             });
         }
     }
-}
-
-/// `r1 → r2 → r3`.
-fn chain_text(func: &Function, chain: &[Reg]) -> String {
-    let names: Vec<&str> = chain.iter().map(|&reg| func.regs[reg].name.as_str()).collect();
-    names.join(" → ")
 }
 
 /// What a copy of one register into another reads and writes. Others are not looked at.

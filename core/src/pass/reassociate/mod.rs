@@ -255,7 +255,7 @@ impl Walk {
                     let Some(plan) = Rebuilding::new(&forest, tree, leaves) else { continue };
                     lost_leaves |= plan.leaves.len() < plan.tree.leaves.len();
                     rebuilt = true;
-                    plan.apply(view, block);
+                    plan.apply(view, block, &self.numbers);
                 }
                 (_, Outcome::Refused(refusal)) => {
                     overwritten |= matches!(refusal, Refusal::Overwritten(_));
@@ -299,12 +299,12 @@ impl Walk {
             let mut rewrite = view.rewrite(|func| {
                 let text = instruction_text(module, func, distribution.root());
                 let factor = operand_text(module, func, ty, &distribution.factor);
-                let others = list_text(distribution.others.iter().map(|other| operand_text(module, func, ty, other)));
+                let others = listed(distribution.others.iter().map(|other| operand_text(module, func, ty, other)));
                 let message = format!("`{text}` adds up products that all have the factor {factor}");
                 Remark::applied("distribute", block, message)
                     .at(distribution.root())
                     .with("factor", Fact::Text(factor))
-                    .with("others", Fact::Text(others))
+                    .with("others", Fact::Words(others))
             });
             distribution.apply(&mut rewrite);
             rewrite.finish();
@@ -384,9 +384,9 @@ impl Rebuilding {
         Some(Rebuilding { tree, leaves, root, free, negations })
     }
 
-    fn apply<S: Listener>(self, view: &mut View<'_, S>, block: Block) {
+    fn apply<S: Listener>(self, view: &mut View<'_, S>, block: Block, numbers: &[u32]) {
         let module = view.module();
-        let mut rewrite = view.rewrite(|func| self.explain(module, func, block));
+        let mut rewrite = view.rewrite(|func| self.explain(module, func, block, numbers));
         for &inst in &self.negations {
             rewrite.update(inst, |data| {
                 let negated = data.args.pop();
@@ -401,41 +401,49 @@ impl Rebuilding {
         free.for_each(|free| rewrite.remove(free.inst));
     }
 
-    fn explain(&self, module: &Module, func: &Function, block: Block) -> Remark {
+    fn explain(&self, module: &Module, func: &Function, block: Block, numbers: &[u32]) -> Remark {
         let Opcode { op, ty, .. } = self.tree.opcode;
-        let text = |leaves: &[Leaf]| leaves_text(module, func, ty, leaves);
-        let (before, after) = (text(&self.tree.leaves), text(&self.leaves));
+        let texts = |leaves: &[Leaf]| leaf_texts(module, func, ty, leaves);
+        let (before, after) = (texts(&self.tree.leaves), texts(&self.leaves));
+        let ranks = self.tree.leaves.iter().map(|leaf| match leaf.operand {
+            Operand::Const(_) => "constant".to_string(),
+            Operand::Reg(reg) => format!("v{}", numbers[reg.index()]),
+            _ => "first".to_string(),
+        });
         let root = self.root.0;
         let message = format!(
-            "`{}` is the root of a tree of `{}` over {before}, which becomes {after}",
+            "`{}` is the root of a tree of `{}` over {}, which becomes {}",
             instruction_text(module, func, root),
-            op.name()
+            op.name(),
+            before.join(", "),
+            after.join(", ")
         );
         Remark::applied("reassociate", block, message)
             .at(root)
             .with("operation", Fact::Text(op.name().to_string()))
-            .with("before", Fact::Text(before))
-            .with("after", Fact::Text(after))
+            .with("before", Fact::Words(before))
+            .with("ranks", Fact::Words(ranks.take(LISTED).collect()))
+            .with("after", Fact::Words(after))
             .with("leaves", Fact::Count(self.tree.leaves.len() as u64))
     }
 }
 
-/// `a, b, -c, 5`.
-fn leaves_text(module: &Module, func: &Function, ty: Type, leaves: &[Leaf]) -> String {
-    list_text(leaves.iter().map(|leaf| match leaf.negation.map(|inst| func.insts[inst].args.as_slice()) {
+/// `a`, `b`, `-c`, `5`.
+fn leaf_texts(module: &Module, func: &Function, ty: Type, leaves: &[Leaf]) -> Vec<String> {
+    listed(leaves.iter().map(|leaf| match leaf.negation.map(|inst| func.insts[inst].args.as_slice()) {
         Some([_, negated]) => format!("-{}", operand_text(module, func, ty, negated)),
         _ => operand_text(module, func, ty, &leaf.operand),
     }))
 }
 
 /// A list, not all of it if it is long.
-fn list_text(items: impl ExactSizeIterator<Item = String>) -> String {
+fn listed(items: impl ExactSizeIterator<Item = String>) -> Vec<String> {
     let count = items.len();
     let mut texts: Vec<String> = items.take(LISTED).collect();
     if count > LISTED {
         texts.push(format!("… ({count} in all)"));
     }
-    texts.join(", ")
+    texts
 }
 
 /// An operand as the text would write it.
