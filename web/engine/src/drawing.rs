@@ -31,6 +31,7 @@ pub fn draw(module: &Module, func: Func, printed: &Printed, is_new: impl Fn(usiz
             lines: body.block_insts(block).filter_map(line_of).collect(),
             divergent: lanes.why(body, Subject::Branch(block)),
             reachable: cfg.is_reachable(block),
+            dominator: lanes.dominators.parent(block).and_then(|above| index.get(&above.index()).copied()),
         });
         let terminator = body.terminator(block).map(|inst| body.insts[inst].opcode.op);
         for (slot, target) in body.successors(block).iter().enumerate() {
@@ -55,6 +56,7 @@ const MOST_CAUSES: usize = 8;
 
 /// What differs between the lanes of a warp.
 struct Lanes {
+    dominators: Dominators,
     values: Values,
     divergence: Divergence,
 }
@@ -73,7 +75,7 @@ impl Lanes {
             values: &values,
             uses: &uses,
         });
-        Lanes { values, divergence }
+        Lanes { dominators, values, divergence }
     }
 
     /// The chain of causes, in sentences; none for something uniform.

@@ -11,6 +11,7 @@ mod share;
 mod simulation;
 mod sources;
 mod view;
+mod walk;
 pub mod worker;
 
 use message::{Bench, Request, Response};
@@ -38,7 +39,7 @@ impl Engine {
                     let opened = view::Opened::new(&look.bench, self.clock);
                     (look.bench, opened)
                 });
-                let view = opened.view(look.position, look.scope);
+                let view = opened.view(look.position, look.scope, look.moment);
                 self.opened = Some((bench, opened));
                 Response::View(Box::new(view))
             }

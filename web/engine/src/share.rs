@@ -25,7 +25,7 @@ pub fn open(text: &str) -> Result<Shared, String> {
 }
 
 fn document(shared: &Shared) -> Document {
-    let Shared { bench, position, scope, settings } = shared;
+    let Shared { bench, position, scope, moment, settings } = shared;
     let sliders = settings.sets.iter().map(|(name, value)| (name.clone(), value.to_string()));
     let words = settings.words.iter().map(|(name, value)| (name.clone(), value.clone()));
     let mut document = Document {
@@ -53,6 +53,9 @@ fn document(shared: &Shared) -> Document {
         Scope::Pipeline => "pipeline",
     };
     document.view.insert("scope".to_owned(), scope.to_owned());
+    if let Some(moment) = moment {
+        document.view.insert("moment".to_owned(), moment.to_string());
+    }
     document
 }
 
@@ -77,6 +80,7 @@ fn shared(document: Document) -> Shared {
             Some("pipeline") => Scope::Pipeline,
             _ => Scope::Pass,
         },
+        moment: document.view.get("moment").and_then(|moment| moment.parse().ok()),
         settings: Settings {
             machine: document.run.machine.unwrap_or_default(),
             seed: document.run.seed,

@@ -13,6 +13,7 @@ use crate::drawing::draw;
 use crate::message::{Bench, Position, Remark, Scope, Stage, StageResult, ValueSource, View};
 use crate::program::{Loaded, launch_text, load};
 use crate::sources::value_sources;
+use crate::walk::value_walk;
 
 /// Refused opportunities of one pass that are shown.
 const MOST_MISSED: usize = 200;
@@ -66,8 +67,8 @@ impl Opened {
         opened
     }
 
-    /// What the page shows at `position`.
-    pub fn view(&mut self, position: Position, scope: Scope) -> View {
+    /// What the page shows at `position`, with the table of values at that moment on the way to it.
+    pub fn view(&mut self, position: Position, scope: Scope, moment: Option<usize>) -> View {
         let start = self.session.as_ref().map_or(&self.loaded.module, Session::start);
         let mut view = View {
             language: self.loaded.language,
@@ -94,6 +95,7 @@ impl Opened {
         };
         session.seek(stop.done);
         view.remark = stop.rewrite.map(|event| describe(session, event));
+        view.walk = value_walk(session, &stop.passes, stop.rewrite, kernel, moment);
         let missed = events_of(session, &stop.passes)
             .filter(|&event| session.journal().events()[event].remark.kind == RemarkKind::Missed);
         view.missed = missed.take(MOST_MISSED).map(|event| describe(session, event)).collect();
@@ -195,6 +197,11 @@ fn stage_result(session: &Session, passes: &Range<usize>) -> StageResult {
     let refused = reports.iter().find_map(|report| Some((report.name, report.error.as_ref()?)));
     StageResult {
         rewrites: events.len() - missed,
+        parts: if reports.len() > 1 {
+            reports.iter().map(|report| report.rewrites as usize).collect()
+        } else {
+            Vec::new()
+        },
         missed,
         micros: Some(reports.iter().map(|report| report.micros as f64).sum()),
         instructions: (first.before.instructions, last.after.instructions),
@@ -221,16 +228,18 @@ fn block_name(func: &Function, block: Block) -> String {
     func.blocks.get(block).map(|data| data.name.clone()).unwrap_or_default()
 }
 
-fn fact(func: &Function, fact: &Fact) -> String {
-    match fact {
+fn fact(func: &Function, fact: &Fact) -> Vec<String> {
+    let word = match fact {
         Fact::Reg(reg) => func.regs.get(*reg).map(|data| data.name.clone()).unwrap_or_default(),
         Fact::Block(block) => block_name(func, *block),
         Fact::Number(number) => number.to_string(),
         Fact::Count(count) => count.to_string(),
         Fact::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
         Fact::Text(text) => text.clone(),
-        Fact::Blocks(blocks) => blocks.iter().map(|&block| block_name(func, block)).collect::<Vec<_>>().join(", "),
-    }
+        Fact::Blocks(blocks) => return blocks.iter().map(|&block| block_name(func, block)).collect(),
+        Fact::Words(words) => return words.clone(),
+    };
+    vec![word]
 }
 
 /// For each line of the source the block of `func` that it belongs to, and the instruction on it.
@@ -279,7 +288,8 @@ entry:
     fn a_named_pipeline_is_one_entry_with_the_changes_of_its_passes() {
         let parts = ["copy-prop", "const-fold", "dce", "simplify-cfg"];
         let (mut apart, mut whole) = (opened(&parts), opened(&["@basic"]));
-        let (one, all) = (apart.view(Position::END, Scope::Pipeline), whole.view(Position::END, Scope::Pass));
+        let (one, all) =
+            (apart.view(Position::END, Scope::Pipeline, None), whole.view(Position::END, Scope::Pass, None));
         assert_eq!((&one.after, &one.diff), (&all.after, &all.diff));
         assert_eq!(all.stages.len(), 1);
         let sum: usize = one.stages.iter().map(|stage| stage.rewrites).sum();
@@ -288,7 +298,7 @@ entry:
         // Every change is a stop, under the name of the pass that made it.
         let mut passes: Vec<String> = Vec::new();
         for step in 1..=sum {
-            let view = whole.view(Position { stage: 1, step }, Scope::Rewrite);
+            let view = whole.view(Position { stage: 1, step }, Scope::Rewrite, None);
             assert_eq!(view.position.step, step);
             passes.push(view.remark.expect("a change has a reason").pass);
         }
@@ -301,7 +311,7 @@ entry:
 
     #[test]
     fn an_entry_that_cannot_run_says_why_and_the_others_run() {
-        let view = opened(&["@bsic", "dce", "@basic,dce"]).view(Position::END, Scope::Pipeline);
+        let view = opened(&["@bsic", "dce", "@basic,dce"]).view(Position::END, Scope::Pipeline, None);
         assert!(view.stages[0].refused.as_ref().is_some_and(|why| why.contains("did you mean `@basic`?")));
         assert!(view.stages[1].rewrites > 0);
         assert!(view.stages[2].refused.is_some());

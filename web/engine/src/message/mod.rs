@@ -5,6 +5,7 @@
 
 mod run;
 mod view;
+mod walk;
 pub mod wire;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use run::*;
 pub use view::*;
+pub use walk::*;
 
 /// One question of the page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -128,6 +130,8 @@ pub struct Look {
     pub position: Position,
     /// What the diff compares.
     pub scope: Scope,
+    /// Which moment of the table of values is shown, of those that lead to the position; none is the usual one.
+    pub moment: Option<usize>,
 }
 
 /// Everything that a link holds.
@@ -139,6 +143,8 @@ pub struct Shared {
     pub position: Position,
     /// What the diff compares.
     pub scope: Scope,
+    /// Which moment of the table of values is shown; see [`Look::moment`].
+    pub moment: Option<usize>,
     /// How the simulator runs it.
     pub settings: Settings,
 }

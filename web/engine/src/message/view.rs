@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Position, Stage};
+use super::{Position, Stage, ValueWalk};
 
 /// What there is to choose from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -129,6 +129,8 @@ pub struct View {
     pub remark: Option<Remark>,
     /// Changes that the pass at the position considered and refused.
     pub missed: Vec<Remark>,
+    /// The table of values of the pass at the position, if that works with one.
+    pub walk: Option<ValueWalk>,
     /// The compared texts, line by line.
     pub diff: Vec<DiffLine>,
     /// The program of the source, in canonical text.
@@ -188,6 +190,8 @@ pub struct ValueSource {
 pub struct StageResult {
     /// How many rewrites.
     pub rewrites: usize,
+    /// How many each pass of a pipeline made; none for one pass.
+    pub parts: Vec<usize>,
     /// How many opportunities it refused.
     pub missed: usize,
     /// Time taken, in microseconds; none if the answer was computed before the page was opened.
@@ -211,8 +215,8 @@ pub struct Remark {
     pub at: String,
     /// The reason, in a sentence.
     pub message: String,
-    /// The facts it rests on, by name.
-    pub facts: Vec<(String, String)>,
+    /// The facts it rests on, by name: one word, or several in an order that means something.
+    pub facts: Vec<(String, Vec<String>)>,
 }
 
 /// One line of a comparison.
@@ -254,6 +258,8 @@ pub struct GraphBlock {
     pub divergent: Option<String>,
     /// Whether the entry leads here.
     pub reachable: bool,
+    /// The nearest block that comes before it on every way, by its index; none for an entry and what is not reachable.
+    pub dominator: Option<usize>,
 }
 
 /// An instruction in the graph.

@@ -1,0 +1,216 @@
+//! The table of values of the pass at a position, at one of the moments that lead there.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use warpscope_core::edit::{Fact, Remark};
+use warpscope_core::ir::{Block, Func, Function};
+use warpscope_core::journal::Moment;
+use warpscope_core::session::Session;
+use warpscope_core::value_table::{Row, TableEvent, ValueTable};
+
+use crate::message::{Finding, Happening, HappeningKind, OpenScope, RowMark, ValueRow, ValueWalk};
+
+/// Hits and refusals that are listed, and rows of the table. What was entered last is always among these.
+const MOST_FINDINGS: usize = 200;
+const MOST_ROWS: usize = 300;
+
+/// The walk that led to a position: to the rewrite of that index if one did, else that of a pass among `passes` that
+/// changed nothing. None if no such pass tells of a table. `moment` is the one that is asked for.
+pub fn value_walk(
+    session: &Session,
+    passes: &Range<usize>,
+    rewrite: Option<usize>,
+    kernel: Func,
+    moment: Option<usize>,
+) -> Option<ValueWalk> {
+    let journal = session.journal();
+    let events = journal.events();
+    let (pass, func) = match rewrite {
+        Some(event) => (passes.clone().find(|&pass| session.events_of(pass).contains(&event))?, events[event].func),
+        None => (passes.clone().rfind(|&pass| !journal.moments(pass, kernel).is_empty())?, kernel),
+    };
+    let moments = journal.moments(pass, func);
+    if moments.is_empty() {
+        return None;
+    }
+    let is_change = |moment: &Moment<'_>| matches!(moment, Moment::Event(event) if events[*event].is_rewrite());
+    let changes = (1..).zip(&moments).filter(|(_, moment)| is_change(moment)).map(|(after, _)| after).collect();
+    let first = session.events_of(passes.start).start;
+    let before = |moment: &Moment<'_>| match moment {
+        Moment::Event(event) if events[*event].is_rewrite() => Some(*event),
+        _ => None,
+    };
+    let first_change = moments.iter().find_map(before).unwrap_or(first);
+    let changes_before = events[first..first_change].iter().filter(|event| event.is_rewrite()).count();
+    let mut walk = ValueWalk { last: moments.len(), changes, changes_before, ..ValueWalk::default() };
+    let change = rewrite.map_or(0, |event| {
+        moments
+            .iter()
+            .filter(|moment| matches!(moment, Moment::Event(at) if *at <= event && events[*at].is_rewrite()))
+            .count()
+    });
+    let range = walk.moments_of(change);
+    // Where nothing was changed, the table when it is fullest.
+    let usual = || change.checked_sub(1).map_or_else(|| fullest(&moments), |index| walk.changes[index]);
+    walk.at = moment.unwrap_or_else(usual).clamp(*range.start(), *range.end());
+    let body = &session.module().funcs[func];
+    let table = table_at(&moments[..walk.at]);
+    let last = walk.at.checked_sub(1).map(|last| moments[last]);
+    walk.happened = last.map(|moment| happening(session, body, &moments[..walk.at], moment, &table));
+    walk.scopes = (table.scopes.iter())
+        .map(|scope| OpenScope { block: block_name(body, scope.block), is_in_reach: scope.is_in_reach })
+        .collect();
+    walk.rows = rows(session, body, &table, last, &moments[..walk.at]);
+    walk.findings = findings(session, &moments);
+    Some(walk)
+}
+
+/// The last moment at which no other one has more entries.
+fn fullest(moments: &[Moment<'_>]) -> usize {
+    let mut of_block: BTreeMap<Block, usize> = BTreeMap::new();
+    let (mut now, mut most, mut at) = (0, 0, 0);
+    for (after, moment) in (1..).zip(moments) {
+        match moment {
+            Moment::Table(TableEvent::Held { holder, .. }) => {
+                *of_block.entry(holder.block).or_default() += 1;
+                now += 1;
+            }
+            Moment::Table(TableEvent::Closed { block }) => now -= of_block.remove(block).unwrap_or(0),
+            _ => {}
+        }
+        if now >= most {
+            (most, at) = (now, after);
+        }
+    }
+    at
+}
+
+fn table_at(moments: &[Moment<'_>]) -> ValueTable {
+    ValueTable::at(table_events(moments))
+}
+
+fn table_events<'a>(moments: &'a [Moment<'a>]) -> impl Iterator<Item = &'a TableEvent> {
+    moments.iter().filter_map(|moment| match moment {
+        Moment::Table(event) => Some(*event),
+        Moment::Event(_) => None,
+    })
+}
+
+fn happening(
+    session: &Session,
+    func: &Function,
+    done: &[Moment<'_>],
+    moment: Moment<'_>,
+    table: &ValueTable,
+) -> Happening {
+    let name = |block: Block| block_name(func, block);
+    match moment {
+        Moment::Event(event) => {
+            let event = &session.journal().events()[event];
+            let kind = if event.is_rewrite() { HappeningKind::Hit } else { HappeningKind::Refused };
+            Happening { kind, block: name(event.remark.block), message: format!("{}.", event.remark.message) }
+        }
+        Moment::Table(TableEvent::Opened { block, reach }) => {
+            let above = table.scopes.iter().rev().nth(1);
+            let message = match above {
+                None => format!("The walk begins in `{}`.", name(*block)),
+                Some(_) if block == reach => {
+                    format!("A scope opens for `{}`, and no block above it is within reach.", name(*block))
+                }
+                Some(above) => format!("A scope opens for `{}` inside that of `{}`.", name(*block), name(above.block)),
+            };
+            Happening { kind: HappeningKind::Opens, block: name(*block), message }
+        }
+        Moment::Table(TableEvent::Held { number, expression, holder }) => {
+            let leader = table.rows.iter().find(|row| row.number == *number).map(|row| &row.holders[0]);
+            let (kind, message) = match leader {
+                Some(leader) if leader != holder => {
+                    let message = format!("`{}` holds `v{number}` too; `{}` leads.", holder.name, leader.name);
+                    (HappeningKind::Joins, message)
+                }
+                _ => (HappeningKind::Enters, format!("`{}` holds `v{number}` = `{expression}`.", holder.name)),
+            };
+            Happening { kind, block: name(holder.block), message }
+        }
+        Moment::Table(TableEvent::Closed { block }) => {
+            let before = table_at(&done[..done.len() - 1]).rows.len();
+            let message = match before - table.rows.len() {
+                0 => format!("The scope of `{}` closes; it entered no number of its own.", name(*block)),
+                1 => format!("The scope of `{}` closes and takes back one number.", name(*block)),
+                gone => format!("The scope of `{}` closes and takes back {gone} numbers.", name(*block)),
+            };
+            Happening { kind: HappeningKind::Closes, block: name(*block), message }
+        }
+    }
+}
+
+fn rows(
+    session: &Session,
+    func: &Function,
+    table: &ValueTable,
+    last: Option<Moment<'_>>,
+    done: &[Moment<'_>],
+) -> Vec<ValueRow> {
+    let found = match last {
+        Some(Moment::Event(event)) => number_of(&session.journal().events()[event].remark),
+        _ => None,
+    };
+    let entered = match last {
+        Some(Moment::Table(TableEvent::Held { .. })) => Some(table_events(done).count() - 1),
+        _ => None,
+    };
+    let row = |row: &Row| {
+        let leader = &row.holders[0];
+        let mark = match () {
+            () if found == Some(row.number) => RowMark::Hit,
+            () if entered == Some(row.entered) => RowMark::Entered,
+            () => RowMark::None,
+        };
+        ValueRow {
+            number: row.number,
+            expression: row.expression.clone(),
+            leader: leader.name.clone(),
+            inst: leader.inst.map(|inst| inst.as_u32()),
+            others: row.holders[1..].iter().map(|holder| holder.name.clone()).collect(),
+            scope: block_name(func, leader.block),
+            is_in_reach: table.is_in_reach(leader.block),
+            mark,
+        }
+    };
+    let mut rows: Vec<ValueRow> = table.rows.iter().map(row).collect();
+    if let Some(excess) = rows.len().checked_sub(MOST_ROWS) {
+        let mut place = 0;
+        rows.retain(|row| {
+            place += 1;
+            place > excess || row.mark != RowMark::None
+        });
+    }
+    rows
+}
+
+/// The number that a hit found, or a refusal is about.
+fn number_of(remark: &Remark) -> Option<u32> {
+    remark.facts.iter().find_map(|(name, fact)| match (*name, fact) {
+        ("number", Fact::Count(number)) => u32::try_from(*number).ok(),
+        _ => None,
+    })
+}
+
+fn findings(session: &Session, moments: &[Moment<'_>]) -> Vec<Finding> {
+    let finding = |(after, moment): (usize, &Moment<'_>)| {
+        let Moment::Event(event) = moment else { return None };
+        let event = &session.journal().events()[*event];
+        Some(Finding {
+            moment: after,
+            is_hit: event.is_rewrite(),
+            rule: event.remark.rule.to_owned(),
+            message: format!("{}.", event.remark.message),
+        })
+    };
+    (1..).zip(moments).filter_map(finding).take(MOST_FINDINGS).collect()
+}
+
+fn block_name(func: &Function, block: Block) -> String {
+    func.blocks.get(block).map(|data| data.name.clone()).unwrap_or_default()
+}
