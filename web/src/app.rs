@@ -57,6 +57,7 @@ pub fn App(properties: &Properties) -> Html {
             <a class="skip" href="#source-panel">{ "Skip to the editor" }</a>
             <Header lab={lab.clone()} act={act.clone()} />
             { notice(lab.notice.as_ref(), &act) }
+            { kept(lab.kept_notice.as_ref(), &act) }
             { waiting(&lab) }
             <main class={lab.looking.then_some("looking")}>
                 <Source lab={lab.clone()} act={act.clone()} />
@@ -82,6 +83,18 @@ fn notice(notice: Option<&Notice>, act: &Callback<Action>) -> Html {
         <div class={if notice.is_error { "notice bad" } else { "notice" }} role="alert" data-testid="notice">
             <p>{ &notice.text }</p>
             <button type="button" class="plain small" onclick={close}>{ "Close" }</button>
+        </div>
+    }
+}
+
+/// That an example has taken the place of something, and the way back.
+fn kept(notice: Option<&String>, act: &Callback<Action>) -> Html {
+    let Some(notice) = notice else { return Html::default() };
+    html! {
+        <div class="notice" role="status" data-testid="kept">
+            <p>{ notice }</p>
+            <button type="button" class="plain small" onclick={act.reform(|_| Action::BringBack)}>{ "Bring them back" }</button>
+            <button type="button" class="plain small" onclick={act.reform(|_| Action::HideKept)}>{ "Close" }</button>
         </div>
     }
 }
@@ -310,6 +323,8 @@ fn use_shortcuts(playing: bool, act: &Callback<Action>) {
                 "End" if !has_arrows => Action::Travel(Travel::Last),
                 "[" => Action::Travel(Travel::PreviousPass),
                 "]" => Action::Travel(Travel::NextPass),
+                "," => Action::WalkBy(-1),
+                "." => Action::WalkBy(1),
                 "p" => Action::Play(!playing),
                 "s" => Action::Dialog(Some(Dialog::Share(String::new()))),
                 "?" => Action::Dialog(Some(Dialog::Help)),

@@ -16,6 +16,9 @@ pub struct Example {
     pub summary: &'static str,
     /// The passes it is shown with.
     pub passes: &'static [&'static str],
+    /// What it is an example of: a pass, and the entry of its pipeline, from 1, at whose first change it opens. The first
+    /// one counts where nobody asked for a pass; with none it opens at the end.
+    pub shows: &'static [(&'static str, usize)],
 }
 
 const SMALL_PASSES: &[&str] = &["copy-prop", "const-fold", "dce", "simplify-cfg"];
@@ -31,6 +34,7 @@ pub const GALLERY: &[(&str, &[Example])] = &[
                 title: "First look",
                 summary: "A divergent branch, a loop, and something to do for every small pass.",
                 passes: SMALL_PASSES,
+                shows: &[],
             },
             Example {
                 file: "detour.wir",
@@ -38,9 +42,11 @@ pub const GALLERY: &[(&str, &[Example])] = &[
                 title: "Detour",
                 summary: "Lanes draw whether they take the long way: what divergence costs, under your hand.",
                 passes: SMALL_PASSES,
+                shows: &[],
             },
         ],
     ),
+    ("One for each phase of ptxas", PHASES),
     (
         "CUDA, as nvcc -O3 compiles it",
         &[
@@ -141,7 +147,87 @@ pub const GALLERY: &[(&str, &[Example])] = &[
 
 /// A kernel that was written in CUDA, with its launch beside it.
 const fn cuda(file: &'static str, launch: &'static str, title: &'static str, summary: &'static str) -> Example {
-    Example { file, launch: Some(launch), title, summary, passes: SMALL_PASSES }
+    Example { file, launch: Some(launch), title, summary, passes: SMALL_PASSES, shows: &[] }
+}
+
+/// An example of one pass.
+const fn phase(
+    file: &'static str,
+    title: &'static str,
+    summary: &'static str,
+    passes: &'static [&'static str],
+    shows: &'static [(&'static str, usize)],
+) -> Example {
+    Example { file, launch: None, title, summary, passes, shows }
+}
+
+/// One for each phase of the pipeline `ptxas`, in its order, `copy-prop` ahead of them.
+const PHASES: &[Example] = &[
+    phase(
+        "phases/copy-prop.wir",
+        "Copies of copies",
+        "A whole chain read in one scan, and selections whose condition the path has decided.",
+        &["copy-prop", "dce"],
+        &[("copy-prop", 1), ("dce", 2)],
+    ),
+    phase(
+        "phases/general-optimize.wir",
+        "What front ends leave behind",
+        "Copies, constants, identities and dead code: each opens the way for the next.",
+        &["general-optimize"],
+        &[("general-optimize", 1)],
+    ),
+    phase(
+        "phases/gvn-cse.wir",
+        "Scopes that open and close",
+        "Two hits, a product that is out of scope, and a load that a store keeps from being one.",
+        &["gvn-cse"],
+        &[("gvn-cse", 1)],
+    ),
+    phase(
+        "phases/near-miss.wir",
+        "A near miss",
+        "(a + b) + c and (a + c) + b in two blocks: gvn-cse misses it, reassociate catches it.",
+        &["gvn-cse", "reassociate", "gvn-cse", "dce"],
+        &[("reassociate", 2), ("gvn-cse", 1)],
+    ),
+    phase(
+        "phases/hoist-common.wir",
+        "Before the branch",
+        "Both sides divide the same: once for the warp instead of once for each side.",
+        &["hoist-common"],
+        &[("hoist-common", 1)],
+    ),
+    phase(
+        "phases/if-convert.wir",
+        "A diamond becomes straight",
+        "Both sides under guards: no lane waits for the others.",
+        &["if-convert"],
+        &[("if-convert", 1)],
+    ),
+    phase(
+        "phases/late-commoning.wir",
+        "What guards bring together",
+        "gvn-cse finds nothing between two sides; once they are guarded code in one block, one product is common.",
+        &["gvn-cse", "if-convert", "late-commoning"],
+        &[("late-commoning", 3)],
+    ),
+    phase(
+        "phases/back-copy-prop.wir",
+        "A chain, backward",
+        "r1 = e; r2 = r1; r3 = r2 collapses in one backward walk, where a forward one needs two.",
+        &["back-copy-prop"],
+        &[("back-copy-prop", 1)],
+    ),
+];
+
+/// The examples of a pass, each with the entry of its pipeline where it shows.
+pub fn of_pass(pass: &str) -> Vec<(&'static Example, usize)> {
+    let shown = |example: &'static Example| {
+        let (_, stage) = example.shows.iter().find(|(shown, _)| *shown == pass)?;
+        Some((example, *stage))
+    };
+    PHASES.iter().filter_map(shown).collect()
 }
 
 const FIRST: &str = include_str!("../../www/examples/first-look.wir");
@@ -149,16 +235,178 @@ const FIRST: &str = include_str!("../../www/examples/first-look.wir");
 /// What a newcomer meets.
 pub fn first() -> Shared {
     let (_, examples) = GALLERY[0];
-    bench(&examples[0], FIRST.to_owned(), String::new())
+    bench(&examples[0], None, FIRST.to_owned(), String::new())
 }
 
-/// An example with its fetched texts, optimised to the end.
-pub fn bench(example: &Example, source: String, launch: String) -> Shared {
-    let stage = |pass: &&str| Stage { pass: (*pass).to_owned(), on: true, ..Stage::default() };
+/// An example with its fetched texts: at the first change of that entry of its pipeline, else of the one that it shows,
+/// else optimised to the end.
+pub fn bench(example: &Example, stage: Option<usize>, source: String, launch: String) -> Shared {
+    let entry = |pass: &&str| Stage { pass: (*pass).to_owned(), on: true, ..Stage::default() };
+    let stage = stage.or(example.shows.first().map(|(_, stage)| *stage));
+    let (position, scope) = match stage {
+        Some(stage) => (Position { stage, step: 1 }, Scope::Rewrite),
+        None => (Position::END, Scope::Pipeline),
+    };
     Shared {
-        bench: Bench { source, launch, pipeline: example.passes.iter().map(stage).collect(), ..Bench::default() },
-        position: Position::END,
-        scope: Scope::Pipeline,
+        bench: Bench { source, launch, pipeline: example.passes.iter().map(entry).collect(), ..Bench::default() },
+        position,
+        scope,
+        moment: None,
         settings: Settings::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpscope_engine::Engine;
+    use warpscope_engine::message::{Look, Remark, Request, Response, View};
+
+    /// The example of a pass, opened as the page opens it.
+    fn opened(pass: &str, title: &str) -> Shared {
+        let (example, stage) = *of_pass(pass).iter().find(|(example, _)| example.title == title).expect("an example");
+        let path = format!("{}/../www/examples/{}", env!("CARGO_MANIFEST_DIR"), example.file);
+        let source = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        bench(example, Some(stage), source, String::new())
+    }
+
+    fn look(shared: &Shared, position: Position) -> View {
+        let look = Look { bench: shared.bench.clone(), position, scope: shared.scope, moment: None };
+        match Engine::new(|| 0.0).answer(Request::Look(look)) {
+            Response::View(view) => *view,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Where the page stands when the example is open.
+    fn view(pass: &str, title: &str) -> View {
+        let shared = opened(pass, title);
+        let view = look(&shared, shared.position);
+        assert!(view.diagnostics.is_empty(), "{:?}", view.diagnostics);
+        assert_eq!(shared.bench.pipeline[view.position.stage - 1].pass, pass);
+        assert!(!view.launch_is_derived, "it says how it is run");
+        view
+    }
+
+    /// The remarks of all changes of an entry.
+    fn remarks(shared: &Shared, stage: usize) -> Vec<Remark> {
+        let rewrites = look(shared, shared.position).stages[stage - 1].rewrites;
+        (1..=rewrites).filter_map(|step| look(shared, Position { stage, step }).remark).collect()
+    }
+
+    fn words<'a>(remark: &'a Remark, name: &str) -> &'a [String] {
+        remark.facts.iter().find(|(known, _)| known == name).map_or(&[], |(_, words)| words)
+    }
+
+    #[test]
+    fn every_phase_has_an_example_that_shows_it_at_work() {
+        let Response::Catalogue(catalogue) = Engine::new(|| 0.0).answer(Request::Catalogue) else {
+            panic!("no passes")
+        };
+        let ptxas = catalogue.passes.iter().find(|pass| pass.name == "@ptxas").expect("the pipeline");
+        let phases = ptxas.parts.iter().map(|part| part.stage.pass.as_str());
+        for pass in phases.chain(["copy-prop"]) {
+            let (example, _) = *of_pass(pass).first().unwrap_or_else(|| panic!("`{pass}` has no example"));
+            let view = view(pass, example.title);
+            let remark = view.remark.unwrap_or_else(|| panic!("`{pass}` does nothing on \"{}\"", example.title));
+            assert_eq!(remark.pass, pass);
+        }
+    }
+
+    #[test]
+    fn copies_of_copies_are_read_in_one_scan() {
+        let remarks = remarks(&opened("copy-prop", "Copies of copies"), 1);
+        assert!(
+            remarks.iter().any(|remark| remark.message.contains("reads `t` instead of its copy `v`")),
+            "{remarks:?}"
+        );
+        // What the path decides: each selection is the one value that it can be there.
+        for gain in ["near", "far"] {
+            let wanted = format!("`{gain}` instead of its copy");
+            assert!(remarks.iter().any(|remark| remark.message.contains(&wanted)), "{gain}: {remarks:?}");
+        }
+    }
+
+    #[test]
+    fn front_ends_leave_work_for_every_part() {
+        let shared = opened("general-optimize", "What front ends leave behind");
+        let rules: Vec<String> = remarks(&shared, 1).into_iter().map(|remark| remark.rule).collect();
+        for rule in ["copy", "constant", "neutral", "dead"] {
+            assert!(rules.iter().any(|found| found == rule), "{rule}: {rules:?}");
+        }
+        let (before, after) = look(&shared, Position::END).stages[0].instructions;
+        assert!(after * 2 < before, "{before} to {after}");
+    }
+
+    #[test]
+    fn scopes_open_and_close_with_two_hits_and_a_refusal() {
+        let shared = opened("gvn-cse", "Scopes that open and close");
+        let view = look(&shared, Position::END);
+        let walk = view.walk.expect("a table");
+        let findings: Vec<(bool, &str)> =
+            walk.findings.iter().map(|finding| (finding.is_hit, finding.rule.as_str())).collect();
+        assert_eq!(findings, [(true, "repeated"), (true, "repeated"), (false, "memory")]);
+        // The product of one block is not there in the other: both stay.
+        assert_eq!(view.after.matches("mul.u32 ").count(), 2, "{}", view.after);
+        assert_eq!(view.after.matches("add.u32 a, b").count(), 1, "{}", view.after);
+    }
+
+    #[test]
+    fn the_near_miss_is_missed_and_then_caught() {
+        let shared = opened("reassociate", "A near miss");
+        let view = look(&shared, shared.position);
+        let rewrites: Vec<usize> = view.stages.iter().map(|stage| stage.rewrites).collect();
+        assert_eq!(rewrites[..3], [0, 1, 2], "missed, one tree, and both of its additions found");
+        let remark = view.remark.expect("the tree");
+        assert_eq!(
+            (words(&remark, "before"), words(&remark, "after")),
+            (&words_of("a c b")[..], &words_of("a b c")[..])
+        );
+        let missed = look(&shared, Position { stage: 1, step: 0 });
+        let walk = missed.walk.expect("its table, in which nothing is found");
+        assert!(walk.changes.is_empty() && walk.findings.is_empty());
+        assert!(walk.rows.len() > 5 && walk.scopes.len() == 2, "{walk:?}");
+        let after = look(&shared, Position::END).after;
+        assert_eq!(after.matches("add.u32").count(), 2, "{after}");
+    }
+
+    fn words_of(text: &str) -> Vec<String> {
+        text.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_division_comes_before_the_branch() {
+        let shared = opened("hoist-common", "Before the branch");
+        let after = look(&shared, Position::END).after;
+        let branch = after.find("br is_odd").expect("the branch");
+        assert_eq!(after.matches("div.u32").count(), 1);
+        assert!(after.find("div.u32").is_some_and(|division| division < branch), "{after}");
+    }
+
+    #[test]
+    fn the_diamond_is_straight_in_the_end() {
+        let shared = opened("if-convert", "A diamond becomes straight");
+        let view = look(&shared, Position::END);
+        assert_eq!(view.stages[0].blocks, (4, 1));
+        assert!(view.after.contains("@big ") && view.after.contains("@!big "), "{}", view.after);
+    }
+
+    #[test]
+    fn one_product_is_common_once_guards_have_brought_both_together() {
+        let shared = opened("late-commoning", "What guards bring together");
+        let rewrites: Vec<usize> = look(&shared, Position::END).stages.iter().map(|stage| stage.rewrites).collect();
+        assert!(rewrites[0] == 0 && rewrites[1] > 0 && rewrites[2] == 1, "{rewrites:?}");
+    }
+
+    #[test]
+    fn the_chain_collapses_from_its_end() {
+        let shared = opened("back-copy-prop", "A chain, backward");
+        let remarks = remarks(&shared, 1);
+        let chains: Vec<String> = remarks.iter().map(|remark| words(remark, "chain").join(" ")).collect();
+        // A forward walk would begin with `r2 = r1` and leave `r3` for another one.
+        assert_eq!(chains, ["r2 r3", "r1 r2 r3"]);
+        let after = look(&shared, Position::END).after;
+        assert!(after.contains("r3 = add.u32") && !after.contains("mov.u32 r"), "{after}");
+        assert!(look(&shared, Position::END).missed.is_empty());
     }
 }

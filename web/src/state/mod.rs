@@ -28,6 +28,9 @@ use crate::examples;
 
 use launches::Launches;
 
+/// Benches that are kept while examples are open; the oldest goes first.
+const MOST_KEPT: usize = 24;
+
 /// The laboratory as the page knows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lab {
@@ -37,6 +40,8 @@ pub struct Lab {
     pub position: Position,
     /// What the diff compares.
     pub scope: Scope,
+    /// Which moment of the table of values is shown, of those that lead to the position; none is the usual one.
+    pub walk_at: Option<usize>,
     /// How the simulator runs.
     pub settings: Settings,
     /// Counts whenever something other than a person's typing replaces the texts, so that the editors follow.
@@ -79,6 +84,8 @@ pub struct Lab {
     pub selected: Option<Selection>,
     /// Which text the source pane shows.
     pub tab: Tab,
+    /// What the change pane shows where there is a table of values.
+    pub sheet: Sheet,
     /// Whether the transport moves by itself.
     pub playing: bool,
     /// How fast it moves by itself, as a multiple of the usual pace.
@@ -87,6 +94,12 @@ pub struct Lab {
     pub dialog: Option<Dialog>,
     /// Something that a person should know.
     pub notice: Option<Notice>,
+    /// The bench as an example or a link opened it.
+    pub opened: Option<Rc<Bench>>,
+    /// What examples have taken the place of, where that was more than another example; the last one at the end.
+    pub kept: Rc<Vec<Shared>>,
+    /// What the page says of it, until that is closed.
+    pub kept_notice: Option<String>,
     /// Light, dark, or as the system says.
     pub theme: Theme,
 }
@@ -149,6 +162,16 @@ pub enum Tab {
     Launch,
 }
 
+/// What the change pane can show of a pass that works with a table of values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sheet {
+    /// That table.
+    #[default]
+    Values,
+    /// The compared texts.
+    Lines,
+}
+
 /// What can lie over the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dialog {
@@ -204,6 +227,10 @@ pub enum Action {
     Pace(f64),
     /// The diff compares something else.
     Scope(Scope),
+    /// The table of values is shown at another moment; the transport goes along.
+    WalkTo(usize),
+    /// The same by so many moments.
+    WalkBy(isize),
     /// The simulator's settings changed.
     Settings(SettingsEdit),
     /// A person stopped the simulator.
@@ -214,14 +241,20 @@ pub enum Action {
     Select(Option<Selection>),
     /// The source pane shows another text.
     Tab(Tab),
+    /// The change pane shows something else.
+    Sheet(Sheet),
     /// A dialog opens or closes.
     Dialog(Option<Dialog>),
     /// Something is to be told, or was read.
     Notice(Option<Notice>),
     /// The colours change.
     Theme(Theme),
-    /// An example or a link replaces everything.
-    Load(Box<Shared>),
+    /// An example of that name replaces everything; what a person has changed is kept.
+    OpenExample(&'static str, Box<Shared>),
+    /// What was kept last takes its place again.
+    BringBack,
+    /// It is still kept, and the page no longer says so.
+    HideKept,
     /// A question was sent: about the bench, or for runs.
     Asked {
         /// For runs rather than about the bench.
@@ -244,6 +277,7 @@ impl Lab {
             bench: Bench::default(),
             position: Position::END,
             scope: Scope::Pass,
+            walk_at: None,
             settings: Settings::default(),
             text_version: 0,
             launch_version: 0,
@@ -265,10 +299,14 @@ impl Lab {
             moment: None,
             selected: None,
             tab: Tab::Source,
+            sheet: Sheet::Values,
             playing: false,
             pace: 1.0,
             dialog: None,
             notice: None,
+            opened: None,
+            kept: Rc::default(),
+            kept_notice: None,
             theme: Theme::System,
         };
         lab.load(examples::first());
@@ -281,6 +319,7 @@ impl Lab {
             bench: self.bench.clone(),
             position: self.view.as_ref().map_or(self.position, |view| view.position),
             scope: self.scope,
+            moment: self.walk_at,
             settings: self.settings.clone(),
         }
     }
@@ -331,7 +370,7 @@ impl Lab {
 
     /// The question about the bench.
     pub fn look(&self) -> Look {
-        Look { bench: self.bench.clone(), position: self.position, scope: self.scope }
+        Look { bench: self.bench.clone(), position: self.position, scope: self.scope, moment: self.walk_at }
     }
 
     /// The question for runs; none while there is no valid program.
@@ -371,14 +410,31 @@ impl Lab {
         let before = std::mem::replace(&mut self.bench, shared.bench);
         self.launches.replace((&before.source, &before.launch), (&self.bench.source, &self.bench.launch));
         self.last_good = None;
+        self.opened = Some(Rc::new(self.bench.clone()));
         self.position = shared.position;
         self.scope = shared.scope;
+        self.walk_at = shared.moment;
         self.settings = shared.settings;
         self.text_version += 1;
         self.source_leads = false;
         self.selected = None;
         self.tab = Tab::Source;
         self.forget_runs();
+    }
+
+    /// Keeps what is there, if a person has changed it, before an example takes its place.
+    fn keep(&mut self, example: &str) {
+        if self.opened.as_deref() != Some(&self.bench) {
+            let shared = self.shared();
+            let kept = Rc::make_mut(&mut self.kept);
+            if kept.len() == MOST_KEPT {
+                kept.remove(0);
+            }
+            kept.push(shared);
+        }
+        if !self.kept.is_empty() {
+            self.kept_notice = Some(format!("“{example}” is open. Your own program and passes are kept."));
+        }
     }
 
     /// Results of another program are worse than none.
@@ -448,6 +504,10 @@ impl Reducible for Lab {
 
     fn reduce(self: Rc<Self>, action: Action) -> Rc<Self> {
         let mut lab = (*self).clone();
+        let says_moment = matches!(
+            action,
+            Action::WalkTo(_) | Action::WalkBy(_) | Action::OpenExample(..) | Action::BringBack | Action::Answered(..)
+        );
         match action {
             Action::EditSource(text) => {
                 let (before, launch) = (std::mem::replace(&mut lab.bench.source, text), lab.bench.launch.clone());
@@ -497,6 +557,8 @@ impl Reducible for Lab {
             }
             Action::Pace(pace) => lab.pace = pace.clamp(0.1, 10.0),
             Action::Scope(scope) => lab.scope = scope,
+            Action::WalkTo(moment) => lab.walk_to(|_| moment),
+            Action::WalkBy(moments) => lab.walk_to(|at| at.saturating_add_signed(moments)),
             Action::Settings(edit) => {
                 edit.apply(&mut lab.settings);
                 lab.stopped = false;
@@ -510,14 +572,26 @@ impl Reducible for Lab {
             Action::Watch(watched) => lab.watched = watched,
             Action::Select(selection) => lab.selected = selection,
             Action::Tab(tab) => lab.tab = tab,
+            Action::Sheet(sheet) => lab.sheet = sheet,
             Action::Dialog(dialog) => lab.dialog = dialog,
             Action::Notice(notice) => lab.notice = notice,
             Action::Theme(theme) => lab.theme = theme,
-            Action::Load(shared) => {
+            Action::OpenExample(title, shared) => {
+                lab.keep(title);
                 lab.load(*shared);
                 lab.dialog = None;
                 lab.notice = None;
             }
+            Action::BringBack => {
+                if let Some(kept) = Rc::make_mut(&mut lab.kept).pop() {
+                    lab.load(kept);
+                    // It is a person's own, whatever the example was.
+                    lab.opened = None;
+                    lab.kept_notice =
+                        (!lab.kept.is_empty()).then(|| "What you had before that is kept, too.".to_owned());
+                }
+            }
+            Action::HideKept => lab.kept_notice = None,
             Action::Asked { run: true } => {
                 lab.running = true;
                 lab.runs_asked = lab.runs_asked.wrapping_add(1);
@@ -533,8 +607,16 @@ impl Reducible for Lab {
             }
             Action::Answered(request, response) => lab.take_answer(&request, response),
         }
+        // Another position has its own usual moment.
+        if !says_moment && (lab.bench != self.bench || lab.position != self.position) {
+            lab.walk_at = None;
+        }
         // From now on the view belongs to another bench, and nothing may be run that mixes the two.
-        if lab.bench != self.bench || lab.position != self.position || lab.scope != self.scope {
+        if lab.bench != self.bench
+            || lab.position != self.position
+            || lab.scope != self.scope
+            || lab.walk_at != self.walk_at
+        {
             lab.looking = lab.answered.as_deref() != Some(&lab.look());
         }
         Rc::new(lab)
@@ -542,6 +624,18 @@ impl Reducible for Lab {
 }
 
 impl Lab {
+    /// Shows the table of values at another moment, if there is one.
+    fn walk_to(&mut self, moment: impl FnOnce(usize) -> usize) {
+        let Some(view) = self.view.clone().filter(|_| !self.has_mistakes()) else { return };
+        let Some(walk) = &view.walk else { return };
+        // Quick hands are ahead of the engine.
+        let at = self.walk_at.filter(|_| self.looking).unwrap_or(walk.at);
+        let moment = moment(at).min(walk.last);
+        self.position = Position { stage: view.position.stage, step: walk.step_of(moment) };
+        self.walk_at = Some(moment);
+        self.playing = false;
+    }
+
     /// The position as the last view clamped it, so that a step from the end starts at the end.
     fn timeline_position(&self) -> Position {
         self.timeline().clamp(self.position)

@@ -1,7 +1,7 @@
 //! The page's state without a browser.
 
 use super::*;
-use warpscope_engine::message::{Stage, StageResult};
+use warpscope_engine::message::{Stage, StageResult, ValueWalk};
 
 fn pipeline(stages: &[(&str, bool)]) -> Vec<Stage> {
     stages.iter().map(|&(pass, on)| Stage { pass: pass.to_owned(), on, ..Stage::default() }).collect()
@@ -213,4 +213,43 @@ fn without_a_program_there_is_one_stop() {
 /// A view of a program whose stages rewrote so much.
 fn view(rewrites: &[usize]) -> View {
     View { kernel: "k".to_owned(), after: "text".to_owned(), stages: results(rewrites), ..View::default() }
+}
+
+#[test]
+fn an_example_keeps_what_a_person_has_changed() {
+    let example = |source: &str| {
+        let bench = Bench { source: source.to_owned(), ..Bench::default() };
+        Action::OpenExample("an example", Box::new(Shared { bench, ..Shared::default() }))
+    };
+    let open = |lab: Rc<Lab>, source: &str| lab.reduce(example(source));
+    let lab = open(Rc::new(Lab::new()), "one");
+    assert!(lab.kept.is_empty() && lab.kept_notice.is_none(), "nobody had changed the first one");
+    let lab = lab.reduce(Action::EditSource("mine".to_owned()));
+    let lab = lab.reduce(Action::Pipeline(PipelineEdit::Add("dce".to_owned())));
+    // An example after an example is no one's own.
+    let lab = open(open(lab, "two"), "three");
+    assert_eq!((lab.kept.len(), lab.bench.source.as_str()), (1, "three"));
+    let lab = lab.reduce(Action::BringBack);
+    assert_eq!((lab.bench.source.as_str(), lab.bench.pipeline.len()), ("mine", 1));
+    assert!(lab.kept.is_empty() && lab.kept_notice.is_none());
+    // It is still a person's own, and kept again.
+    assert_eq!(open(lab, "four").kept.len(), 1);
+}
+
+#[test]
+fn the_transport_goes_along_with_the_walk() {
+    let walk = ValueWalk { at: 3, last: 9, changes: vec![3, 6], ..ValueWalk::default() };
+    let view = View { position: at(2, 1), walk: Some(walk), ..view(&[1, 2]) };
+    let mut lab = Lab { position: at(2, 1), view: Some(Rc::new(view)), ..Lab::new() };
+    lab.bench.pipeline = pipeline(&[("dce", true), ("gvn-cse", true)]);
+    let lab = Rc::new(lab).reduce(Action::WalkBy(1));
+    assert_eq!((lab.position, lab.walk_at), (at(2, 2), Some(4)));
+    // Faster than the engine answers.
+    let lab = lab.reduce(Action::WalkBy(1)).reduce(Action::WalkBy(-3));
+    assert_eq!((lab.position, lab.walk_at), (at(2, 1), Some(2)));
+    let lab = lab.reduce(Action::WalkTo(100));
+    assert_eq!((lab.position, lab.walk_at), (at(2, 2), Some(9)));
+    // A step of the transport has its own usual moment.
+    let lab = lab.reduce(Action::Travel(Travel::Back));
+    assert_eq!((lab.position, lab.walk_at), (at(2, 1), None));
 }

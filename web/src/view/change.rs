@@ -1,21 +1,35 @@
-//! The change pane: the reason of the change that led to the position, and the compared texts.
+//! The change pane: the reason of the change that led to the position, and the compared texts; in a pass that works with
+//! a table of values, that table in another sheet.
 
 use warpscope_engine::message::{Remark, Scope};
-use yew::{Html, component, html};
+use yew::{Callback, Html, KeyboardEvent, component, html};
 
 use super::comparison::{Comparison, Lines};
-use super::{PaneProps, Shared, count};
-use crate::state::{Action, Lab};
+use super::order::{DRAWN, ordered_facts};
+use super::values::Values;
+use super::{PaneProps, Shared, count, on};
+use crate::state::{Action, Lab, Sheet};
 
 /// The change pane.
 #[component]
 pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
     let (view, is_old) = lab.drawn();
     let scopes = [(Scope::Rewrite, "This change"), (Scope::Pass, "This pass"), (Scope::Pipeline, "All passes")];
+    if view.walk.is_some() && !is_old && lab.sheet == Sheet::Values {
+        return html! {
+            <section class="pane change" aria-label="Change" data-testid="change-pane">
+                <div class="pane-head">{ sheets(Sheet::Values, act) }</div>
+                <div class="sheet-panel" role="tabpanel" id="change-sheet" aria-labelledby={sheet_id(Sheet::Values)}>
+                    <Values lab={lab.clone()} act={act.clone()} />
+                </div>
+            </section>
+        };
+    }
+    let has_sheets = view.walk.is_some() && !is_old;
     html! {
-        <section class={if is_old { "pane change old" } else { "pane change" }} aria-labelledby="change-title" data-testid="change-pane">
+        <section class={if is_old { "pane change old" } else { "pane change" }} aria-label="Change" data-testid="change-pane">
             <div class="pane-head">
-                <h2 id="change-title">{ "Change" }</h2>
+                if has_sheets { { sheets(Sheet::Lines, act) } } else { <h2>{ "Change" }</h2> }
                 <fieldset class="segments" data-testid="scope">
                     <legend class="hidden">{ "What is compared" }</legend>
                     { for scopes.into_iter().map(|(scope, name)| {
@@ -30,13 +44,50 @@ pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
                     }) }
                 </fieldset>
             </div>
-            { reason(view.remark.as_ref().filter(|_| !is_old), &nothing_changed(lab)) }
-            if !is_old { { refusals(&view.missed) } }
-            <Comparison diff={Lines(view.clone())}
-                selected={lab.selected.clone()}
-                run={lab.run_at_position().and_then(|_| lab.runs.clone()).map(Shared)}
-                act={act.clone()} />
+            <div class="sheet-panel" role={has_sheets.then_some("tabpanel")} id="change-sheet"
+                aria-labelledby={has_sheets.then(|| sheet_id(Sheet::Lines))}>
+                { reason(view.remark.as_ref().filter(|_| !is_old), &nothing_changed(lab)) }
+                if !is_old { { refusals(&view.missed) } }
+                <Comparison diff={Lines(view.clone())}
+                    selected={lab.selected.clone()}
+                    run={lab.run_at_position().and_then(|_| lab.runs.clone()).map(Shared)}
+                    act={act.clone()} />
+            </div>
         </section>
+    }
+}
+
+fn sheet_id(sheet: Sheet) -> &'static str {
+    match sheet {
+        Sheet::Values => "sheet-values",
+        Sheet::Lines => "sheet-lines",
+    }
+}
+
+fn sheets(shown: Sheet, act: &Callback<Action>) -> Html {
+    let other = if shown == Sheet::Values { Sheet::Lines } else { Sheet::Values };
+    let onkeydown = {
+        let act = act.clone();
+        Callback::from(move |event: KeyboardEvent| {
+            if ["ArrowLeft", "ArrowRight", "Home", "End"].contains(&event.key().as_str()) {
+                event.prevent_default();
+                act.emit(Action::Sheet(other));
+                crate::dom::focus_later(sheet_id(other).to_owned());
+            }
+        })
+    };
+    let tab = |sheet: Sheet, name: &'static str| {
+        html! {
+            <button type="button" role="tab" id={sheet_id(sheet)} aria-selected={(shown == sheet).to_string()}
+                aria-controls="change-sheet" tabindex={if shown == sheet { "0" } else { "-1" }}
+                onclick={on(act, move || Action::Sheet(sheet))}>{ name }</button>
+        }
+    };
+    html! {
+        <div role="tablist" aria-label="What is shown of the change" class="tabs" {onkeydown}>
+            { tab(Sheet::Lines, "Change") }
+            { tab(Sheet::Values, "Values") }
+        </div>
     }
 }
 
@@ -74,10 +125,11 @@ fn reason(remark: Option<&Remark>, otherwise: &str) -> Html {
                 if !remark.at.is_empty() { <span class="chip block">{ &remark.at }</span> }
             </p>
             <p class="sentence">{ with_code(&remark.message) }</p>
-            if !remark.facts.is_empty() {
+            { ordered_facts(remark) }
+            if remark.facts.iter().any(|(name, _)| !DRAWN.contains(&name.as_str())) {
                 <dl>
-                    { for remark.facts.iter().map(|(name, value)| html! {
-                        <div><dt>{ name }</dt><dd>{ value }</dd></div>
+                    { for remark.facts.iter().filter(|(name, _)| !DRAWN.contains(&name.as_str())).map(|(name, value)| html! {
+                        <div><dt>{ name }</dt><dd>{ value.join(", ") }</dd></div>
                     }) }
                 </dl>
             }

@@ -3,10 +3,11 @@
 use gloo::utils::window;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
-use yew::{Callback, Html, KeyboardEvent, component, html, use_effect_with, use_mut_ref, use_node_ref, use_state};
+use yew::{Callback, Html, KeyboardEvent, component, html, use_effect_with, use_node_ref, use_state};
 
 use super::icons::Icon;
 use super::machines::Machines;
+use super::opening::use_opening;
 use super::{PaneProps, icon_button, on, thousands};
 use crate::examples::{self, Example};
 use crate::state::{Action, Dialog, Notice, link_advice};
@@ -99,35 +100,10 @@ struct GalleryProps {
 /// Programs to start from.
 #[component]
 fn Gallery(GalleryProps { act }: &GalleryProps) -> Html {
-    let opening = use_state(|| "");
-    // The one chosen last; none once the gallery is closed.
-    let wanted = use_mut_ref(|| None::<&'static str>);
-    {
-        let wanted = wanted.clone();
-        use_effect_with((), move |()| move || *wanted.borrow_mut() = None);
-    }
+    let (open, opening) = use_opening(act);
     let choose = |example: &'static Example| {
-        let (act, opening, wanted) = (act.clone(), opening.clone(), wanted.clone());
-        Callback::from(move |_| {
-            let (act, opening, wanted) = (act.clone(), opening.clone(), wanted.clone());
-            opening.set(example.file);
-            *wanted.borrow_mut() = Some(example.file);
-            wasm_bindgen_futures::spawn_local(async move {
-                let fetched = fetch_example(example).await;
-                if *wanted.borrow() != Some(example.file) {
-                    return;
-                }
-                opening.set("");
-                act.emit(match fetched {
-                    Ok(shared) => Action::Load(Box::new(shared)),
-                    Err(why) => {
-                        // The dialog would lie over the notice.
-                        act.emit(Action::Dialog(None));
-                        Action::Notice(Some(Notice { text: why, is_error: true }))
-                    }
-                });
-            });
-        })
+        let open = open.clone();
+        Callback::from(move |_| open.emit((example, None)))
     };
     html! {
         { for examples::GALLERY.iter().map(|(heading, group)| html! {
@@ -137,7 +113,7 @@ fn Gallery(GalleryProps { act }: &GalleryProps) -> Html {
                     { for group.iter().map(|example| html! {
                         <li>
                             <button type="button" onclick={choose(example)} data-testid={format!("example-{}", example.file)}>
-                                <b>{ example.title }if *opening == example.file { <span class="late">{ " opening…" }</span> }</b>
+                                <b>{ example.title }if opening == example.file { <span class="late">{ " opening…" }</span> }</b>
                                 <span>{ example.summary }</span>
                             </button>
                         </li>
@@ -146,27 +122,6 @@ fn Gallery(GalleryProps { act }: &GalleryProps) -> Html {
             </section>
         }) }
     }
-}
-
-async fn fetch_example(example: &Example) -> Result<warpscope_engine::message::Shared, String> {
-    let source = fetch_text(example.file).await?;
-    let launch = match example.launch {
-        Some(file) => fetch_text(file).await?,
-        None => String::new(),
-    };
-    Ok(examples::bench(example, source, launch))
-}
-
-async fn fetch_text(file: &str) -> Result<String, String> {
-    let failed = |_| format!("The example {file} could not be loaded.");
-    let address = format!("examples/{file}");
-    let response = wasm_bindgen_futures::JsFuture::from(window().fetch_with_str(&address)).await.map_err(failed)?;
-    let response: web_sys::Response = response.unchecked_into();
-    if !response.ok() {
-        return Err(format!("The example {file} could not be loaded: the server says {}.", response.status()));
-    }
-    let text = wasm_bindgen_futures::JsFuture::from(response.text().map_err(failed)?).await.map_err(failed)?;
-    Ok(text.as_string().unwrap_or_default())
 }
 
 #[derive(PartialEq, yew::Properties)]
@@ -229,9 +184,10 @@ fn Link(LinkProps { link, source, act }: &LinkProps) -> Html {
 
 /// Shortcuts, which do not fire while typing, and what the marks mean.
 fn help() -> Html {
-    let keys: [(&[&str], &str); 12] = [
+    let keys: [(&[&str], &str); 13] = [
         (&["←", "→"], "one change back, one forward"),
         (&["[", "]"], "one pass back, one forward"),
+        (&[",", "."], "in a pass with a table of values: one moment back, one forward"),
         (&["Home", "End"], "the source, the end"),
         (&["p"], "play or pause"),
         (&["e"], "to the editor; Escape, then Tab, leaves it"),

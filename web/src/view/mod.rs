@@ -10,6 +10,8 @@ mod header;
 mod icons;
 mod lanes;
 mod machines;
+mod opening;
+mod order;
 mod passes;
 mod results;
 mod sight;
@@ -17,6 +19,7 @@ mod simulator;
 mod source;
 mod splits;
 mod transport;
+mod values;
 
 use std::ops::Deref;
 use std::rc::Rc;

@@ -5,8 +5,10 @@ use web_sys::{HtmlInputElement, PointerEvent};
 use yew::{Callback, Event, Html, InputEvent, KeyboardEvent, component, html, use_state};
 
 use super::icons::Icon;
+use super::opening::use_opening;
 use super::{PaneProps, count, duration, icon_button, on};
 use crate::dom;
+use crate::examples::{self, Example};
 use crate::state::{Action, Lab, PipelineEdit, Travel};
 use warpscope_engine::message::{KnobInfo, Part, PassInfo, Stage, StageResult};
 
@@ -16,6 +18,7 @@ pub fn Passes(PaneProps { lab, act }: &PaneProps) -> Html {
     let (view, is_old) = lab.drawn();
     let shown = view.position.stage;
     let edit = act.reform(Action::Pipeline);
+    let (on_example, _) = use_opening(act);
     let dragged = use_state(|| None::<Dragged>);
     let on_drag = {
         let (act, dragged) = (act.clone(), dragged.clone());
@@ -56,7 +59,7 @@ pub fn Passes(PaneProps { lab, act }: &PaneProps) -> Html {
                             info={info(lab, &stage.pass)} result={view.stages.get(index).cloned()}
                             shown={shown == index + 1} last={index + 1 == lab.bench.pipeline.len()}
                             dragged={dragged.filter(|dragged| dragged.from == index || dragged.to == index)}
-                            on_drag={on_drag.clone()} act={act.clone()} />
+                            on_drag={on_drag.clone()} on_example={on_example.clone()} act={act.clone()} />
                     }) }
                 </ol>
                 if lab.bench.pipeline.is_empty() {
@@ -101,15 +104,16 @@ struct StageProps {
     /// The drag, if it begins or would end here.
     dragged: Option<Dragged>,
     on_drag: Callback<Drag>,
+    on_example: Callback<(&'static Example, Option<usize>)>,
     act: Callback<Action>,
 }
 
 /// One entry of the pipeline.
 #[component]
 fn StageCard(props: &StageProps) -> Html {
-    let StageProps { index, stage, info, result, shown, last, dragged, on_drag, act } = props;
+    let StageProps { index, stage, info, result, shown, last, dragged, on_drag, on_example, act } = props;
     let index = *index;
-    let open = use_state(|| false);
+    let chosen = use_state(|| None::<bool>);
     let edit = |edit: PipelineEdit| on(act, move || Action::Pipeline(edit.clone()));
     let switch = {
         let act = act.clone();
@@ -141,6 +145,9 @@ fn StageCard(props: &StageProps) -> Html {
     }
     let knobs = info.as_ref().map(|info| info.knobs.clone()).unwrap_or_default();
     let parts = info.as_ref().map_or(&[][..], |info| &info.parts);
+    // The entries of a pipeline with numbers are what one came for.
+    let open = chosen.unwrap_or_else(|| parts.iter().any(|part| !part.stage.phase.is_empty()));
+    let why_off = info.as_ref().and_then(|info| info.off.clone()).filter(|_| !stage.on);
     let details = if parts.is_empty() { "Knobs" } else { "Passes" };
     let summary = info.as_ref().map_or(String::new(), |info| info.summary.clone());
     let name = stage.pass.clone();
@@ -153,16 +160,18 @@ fn StageCard(props: &StageProps) -> Html {
                 { &name }
             </button>
             <span class="tools">
-                if !knobs.is_empty() || !parts.is_empty() {
+                if !knobs.is_empty() || !parts.is_empty() || examples::of_pass(&name).len() > 1 {
                     <button type="button" class="icon-button small" aria-expanded={open.to_string()}
                         aria-label={format!("{details} of {name}")} title={details}
-                        onclick={let open = open.clone(); Callback::from(move |_| open.set(!*open))}>
+                        onclick={let chosen = chosen.clone(); Callback::from(move |_| chosen.set(Some(!open)))}>
                         { Icon::Knobs.html() }
                     </button>
                 }
                 { icon_button(Icon::Close, &format!("Remove {name}"), false, edit(PipelineEdit::Remove(index))) }
             </span>
+            { show_one(&name, on_example) }
             <span class="figures">
+                { phase_number(&stage.phase) }
                 if let Some(why) = &refused {
                     <span class="why">{ why }</span>
                 } else if let (true, Some(result)) = (stage.on, result) {
@@ -173,15 +182,18 @@ fn StageCard(props: &StageProps) -> Html {
                     }
                     if result.missed > 0 { <span>{ format!("{} refused", result.missed) }</span> }
                     <span class="time">{ result.micros.map(duration) }</span>
+                } else if let Some(why) = &why_off {
+                    <span class="why-off">{ why }</span>
                 } else if !stage.on {
                     <span>{ "off" }</span>
                 }
             </span>
-            if *open {
+            if open {
                 <div class="knobs">
+                    { example_list(&name, on_example) }
                     { for knobs.iter().map(|knob| knob_field(knob, stage.knobs.get(&knob.name), index, act)) }
                     if !parts.is_empty() {
-                        { part_list(parts) }
+                        { part_list(parts, result.as_ref(), on_example) }
                         <button type="button" class="plain small" onclick={edit(PipelineEdit::TakeApart(index, parts.iter().map(|part| part.stage.clone()).collect()))}>
                             { "Take apart" }
                         </button>
@@ -193,18 +205,62 @@ fn StageCard(props: &StageProps) -> Html {
 }
 
 /// The entries of a pipeline with a name, with their numbers; what it keeps switched off says why.
-fn part_list(parts: &[Part]) -> Html {
+fn part_list(
+    parts: &[Part],
+    result: Option<&StageResult>,
+    on_example: &Callback<(&'static Example, Option<usize>)>,
+) -> Html {
+    let rewrites = |index: usize| result.and_then(|result| result.parts.get(index)).copied().unwrap_or(0);
     html! {
         <ol class="parts">
-            { for parts.iter().map(|Part { stage, off }| html! {
+            { for parts.iter().enumerate().map(|(index, Part { stage, off })| html! {
                 <li class={off.is_some().then_some("off")}>
-                    if !stage.phase.is_empty() { <span class="phase">{ &stage.phase }</span> }
+                    { phase_number(&stage.phase) }
                     <code>{ &stage.pass }</code>
+                    { show_one(&stage.pass, on_example) }
+                    if rewrites(index) > 0 {
+                        <span class="note"><span class="mark" aria-hidden="true">{ "● " }</span>{ count(rewrites(index), "change") }</span>
+                    }
                     { for stage.knobs.iter().map(|(name, value)| html! { <span class="note">{ format!("{name} = {value}") }</span> }) }
                     if let Some(why) = off { <span class="why-off">{ why }</span> }
                 </li>
             }) }
         </ol>
+    }
+}
+
+/// The number of a phase in the compiler that the pipeline follows.
+fn phase_number(number: &str) -> Html {
+    if number.is_empty() {
+        return Html::default();
+    }
+    html! { <span class="phase" title={format!("Phase {number} of ptxas")}>{ number }</span> }
+}
+
+/// The button that opens the first example of a pass.
+fn show_one(pass: &str, on_example: &Callback<(&'static Example, Option<usize>)>) -> Html {
+    let Some(&(example, stage)) = examples::of_pass(pass).first() else { return Html::default() };
+    let onclick = on_example.reform(move |_: yew::MouseEvent| (example, Some(stage)));
+    let name = format!("Show me one: {pass}");
+    icon_button(Icon::Examples, &name, false, onclick)
+}
+
+/// All examples of a pass, with their names.
+fn example_list(pass: &str, on_example: &Callback<(&'static Example, Option<usize>)>) -> Html {
+    let examples = examples::of_pass(pass);
+    if examples.is_empty() {
+        return Html::default();
+    }
+    html! {
+        <div class="show-one">
+            <span>{ "Show me one" }</span>
+            <ul>
+                { for examples.into_iter().map(|(example, stage)| {
+                    let onclick = on_example.reform(move |_: yew::MouseEvent| (example, Some(stage)));
+                    html! { <li><button type="button" class="quiet" title={example.summary} {onclick}>{ example.title }</button></li> }
+                }) }
+            </ul>
+        </div>
     }
 }
 

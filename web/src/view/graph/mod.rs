@@ -1,6 +1,7 @@
 //! The graph pane: the control-flow graph at the position. Blocks keep their places between positions, and glide where
 //! they have to move.
 
+mod dominators;
 mod drawing;
 mod fit;
 mod hand;
@@ -21,6 +22,7 @@ use crate::dom;
 use crate::layout::{self, Placement, Rect};
 use crate::state::{Pane, Selection};
 
+use dominators::Tree;
 use drawing::{Detail, Drawing, MOST_BLOCKS, boxes};
 use fit::Fitted;
 use hand::{keep_point, pan, panning, walk, zoomed};
@@ -62,14 +64,18 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
     let fitted = use_mut_ref(Fitted::default);
     let last = use_mut_ref(|| None::<Placed>);
     let placement = place_blocks(&mut last.borrow_mut(), &view);
-    let size = (placement.width + 2.0 * MARGIN, placement.height + 2.0 * MARGIN);
+    let is_large = view.graph.blocks.len() > MOST_BLOCKS;
+    // Beside a graph of many blocks the tree would be a thicket.
+    let table = view.walk.as_ref().filter(|_| !is_large && !is_old);
+    let tree = table.map(|table| (Tree::new(&view.graph), table));
+    let tree_width = tree.as_ref().map_or(0.0, |(tree, _)| tree.width());
+    let size = (placement.width + tree_width + 2.0 * MARGIN, placement.height + 2.0 * MARGIN);
     let pane = (sight.width, sight.height);
     let scale = match *zoom {
         Zoom::At(scale) => scale,
         Zoom::Fit => fitted.borrow_mut().scale(lab.answered.as_ref(), size, pane),
         Zoom::Readable => fit::readable(size, pane),
     };
-    let is_large = view.graph.blocks.len() > MOST_BLOCKS;
 
     {
         // Pinching and Ctrl with the wheel zoom around the pointer; the browser would zoom the page.
@@ -185,7 +191,8 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
                 // Rounded down: half a pixel too much would bring scroll bars, which take room, which scales.
                 <svg role="group" aria-label={format!("{} blocks", view.graph.blocks.len())} class={is_large.then_some("large")}
                     width={format!("{:.0}", (size.0 * scale).floor())} height={format!("{:.0}", (size.1 * scale).floor())}
-                    viewBox={format!("{} {} {:.1} {:.1}", -MARGIN, -MARGIN, size.0, size.1)}>
+                    viewBox={format!("{:.1} {} {:.1} {:.1}", -MARGIN - tree_width, -MARGIN, size.0, size.1)}>
+                    if let Some((tree, table)) = &tree { { tree.draw(&view.graph, &placement, table, act) } }
                     <Drawing view={Shared(view.clone())} placement={Shared(placement.clone())} selected={lab.selected.clone()}
                         part={is_large.then(|| part_around(sight, scale))}
                         detail={if is_large && scale < SMALLEST_TEXT { Detail::Outline } else { Detail::Text }}

@@ -1,0 +1,183 @@
+//! The table of values that a pass works with, at a moment of its walk over the dominator tree: which number stands for
+//! what, who leads it, and which scope takes it back. Its slider and buttons go through the walk moment by moment, and the
+//! transport goes along.
+
+use warpscope_engine::message::{Finding, HappeningKind, OpenScope, RowMark, ValueRow, ValueWalk};
+use yew::{Callback, Html, InputEvent, component, html, use_effect_with, use_node_ref};
+
+use super::change::with_code;
+use super::icons::Icon;
+use super::{PaneProps, icon_button, on};
+use crate::dom;
+use crate::state::{Action, Lab, Pane, Selection};
+
+/// The table of values.
+#[component]
+pub fn Values(PaneProps { lab, act }: &PaneProps) -> Html {
+    let place = use_node_ref();
+    let (view, _) = lab.drawn();
+    {
+        // What just happened is in sight.
+        let place = place.clone();
+        use_effect_with((view.position, view.walk.as_ref().map(|walk| walk.at)), move |_| {
+            if let Some(pane) = place.cast::<web_sys::Element>()
+                && let Ok(Some(row)) = pane.query_selector("tr.hit, tr.entered")
+            {
+                dom::reveal(&row);
+            }
+        });
+    }
+    let Some(walk) = &view.walk else { return Html::default() };
+    html! {
+        <div class="values" data-testid="values">
+            { stepper(walk, lab, act) }
+            { happened(walk) }
+            { scopes(&walk.scopes) }
+            <div class="pane-body scroll" ref={place} tabindex="0" role="region" aria-label="Table of values">
+                <table class="value-table" data-testid="value-table">
+                    <thead>
+                        <tr>
+                            <th scope="col">{ "Number" }</th>
+                            <th scope="col">{ "Expression" }</th>
+                            <th scope="col">{ "Leader" }</th>
+                            <th scope="col">{ "Scope" }</th>
+                        </tr>
+                    </thead>
+                    <tbody>{ for walk.rows.iter().map(|value| row(value, lab, act)) }</tbody>
+                </table>
+                if walk.rows.is_empty() { <p class="empty">{ "No scope is open: the table is empty." }</p> }
+                { findings(walk, act) }
+            </div>
+        </div>
+    }
+}
+
+/// The buttons and the slider.
+fn stepper(walk: &ValueWalk, lab: &Lab, act: &Callback<Action>) -> Html {
+    // Quick hands are ahead of the engine.
+    let at = lab.walk_at.filter(|_| lab.looking).unwrap_or(walk.at);
+    let go = |to: usize| on(act, move || Action::WalkTo(to));
+    let slide = {
+        let act = act.clone();
+        Callback::from(move |event: InputEvent| {
+            if let Some(to) = dom::value(&event).and_then(|value| value.parse().ok()) {
+                act.emit(Action::WalkTo(to));
+            }
+        })
+    };
+    let filled = at as f64 / walk.last.max(1) as f64 * 100.0;
+    html! {
+        <div class="stepper" role="group" aria-label="Walk over the dominator tree">
+            { icon_button(Icon::Back, "One moment back", at == 0, go(at.saturating_sub(1))) }
+            { icon_button(Icon::Forward, "One moment forward", at >= walk.last, go(at + 1)) }
+            <input type="range" min="0" max={walk.last.to_string()} step="1" value={at.to_string()} oninput={slide}
+                aria-label="Moment of the walk" aria-valuetext={format!("moment {at} of {}", walk.last)}
+                style={format!("--at:{filled:.2}%")} data-testid="walk" />
+            <span class="note" data-testid="walk-place">{ format!("{at} / {}", walk.last) }</span>
+        </div>
+    }
+}
+
+/// What happened last.
+fn happened(walk: &ValueWalk) -> Html {
+    let Some(happening) = &walk.happened else {
+        return html! { <p class="happened" role="status" data-testid="happened">{ "Before the walk: nothing is known." }</p> };
+    };
+    let (class, word) = match happening.kind {
+        HappeningKind::Opens => ("opens", "opens"),
+        HappeningKind::Enters => ("enters", "enters"),
+        HappeningKind::Joins => ("joins", "holds too"),
+        HappeningKind::Hit => ("hit", "hit"),
+        HappeningKind::Refused => ("refused", "refused"),
+        HappeningKind::Closes => ("closes", "closes"),
+    };
+    html! {
+        <p class={format!("happened {class}")} role="status" data-testid="happened">
+            <span class="chip">{ word }</span><span class="chip block">{ &happening.block }</span>
+            <span class="sentence">{ with_code(&happening.message) }</span>
+        </p>
+    }
+}
+
+/// The open scopes, one inside the other.
+fn scopes(scopes: &[OpenScope]) -> Html {
+    let last = scopes.len().saturating_sub(1);
+    html! {
+        <p class="scopes" data-testid="scopes">
+            <span class="note">{ "Open scopes" }</span>
+            { for scopes.iter().enumerate().map(|(index, scope)| {
+                let mut class = "chip block".to_owned();
+                if index == last { class.push_str(" here"); }
+                if !scope.is_in_reach { class.push_str(" beyond"); }
+                html! {
+                    <>
+                        if index > 0 { <span class="inside" aria-hidden="true">{ "›" }</span> }
+                        <span {class} title={(!scope.is_in_reach).then_some("out of reach in this mode")}>{ &scope.block }</span>
+                    </>
+                }
+            }) }
+            if scopes.is_empty() { <span class="note">{ "none" }</span> }
+        </p>
+    }
+}
+
+fn row(value: &ValueRow, lab: &Lab, act: &Callback<Action>) -> Html {
+    let mut class = match value.mark {
+        RowMark::None => String::new(),
+        RowMark::Entered => "entered".to_owned(),
+        RowMark::Hit => "hit".to_owned(),
+    };
+    if !value.is_in_reach {
+        class.push_str(" beyond");
+    }
+    let is_selected =
+        value.inst.is_some() && lab.selected.as_ref().is_some_and(|selection| selection.inst == value.inst);
+    if is_selected {
+        class.push_str(" selected");
+    }
+    let select = {
+        let (block, inst) = (value.scope.clone(), value.inst);
+        on(act, move || Action::Select(Some(Selection { block: block.clone(), inst, by: Pane::Everywhere })))
+    };
+    html! {
+        <tr key={value.number} {class}>
+            <th scope="row">{ format!("v{}", value.number) }</th>
+            <td>{ &value.expression }</td>
+            <td>
+                <button type="button" class="leader" onclick={select} aria-pressed={is_selected.to_string()}
+                    title="Show where it is computed">{ &value.leader }</button>
+                if !value.others.is_empty() { <span class="others">{ format!("also {}", value.others.join(", ")) }</span> }
+            </td>
+            <td>{ &value.scope }</td>
+        </tr>
+    }
+}
+
+/// The hits and refusals of the whole walk: those that are still to come are faint.
+fn findings(walk: &ValueWalk, act: &Callback<Action>) -> Html {
+    if walk.findings.is_empty() {
+        return html! { <p class="empty" data-testid="findings">{ "Nothing was found twice, and nothing refused." }</p> };
+    }
+    let entry = |Finding { moment, is_hit, rule, message }: &Finding| {
+        let moment = *moment;
+        let mut class = if *is_hit { "hit" } else { "refused" }.to_owned();
+        if moment > walk.at {
+            class.push_str(" to-come");
+        }
+        let is_now = moment == walk.at;
+        html! {
+            <li {class}>
+                <button type="button" onclick={on(act, move || Action::WalkTo(moment))} aria-current={is_now.then_some("step")}>
+                    <span class="chip">{ if *is_hit { "hit" } else { rule } }</span>
+                    <span>{ with_code(message) }</span>
+                </button>
+            </li>
+        }
+    };
+    html! {
+        <section class="findings" data-testid="findings">
+            <h3>{ "Hits and refusals" }</h3>
+            <ol>{ for walk.findings.iter().map(entry) }</ol>
+        </section>
+    }
+}

@@ -1,0 +1,138 @@
+// The table of values while `gvn-cse` is stepped: forward, back, by keys, by link, and the dominator tree beside the graph.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { checkAccessibility, eventually, openPage, place, screenshot, settled, useBrowser, waitForMistakes } from "./harness.mjs";
+
+useBrowser();
+
+/// Opens the example of a phase from the gallery, with the table in sight.
+async function openScopes(page) {
+  await page.getByTestId("open-examples").click();
+  await page.getByTestId("example-phases/gvn-cse.wir").click();
+  await page.getByTestId("dialog").waitFor({ state: "detached" });
+  await page.getByTestId("value-table").waitFor();
+  await page.getByTestId("verdict").waitFor();
+}
+
+const rows = (page) => page.getByTestId("value-table").locator("tbody tr").allInnerTexts();
+const happened = (page) => page.getByTestId("happened").innerText();
+const moment = async (page) => Number.parseInt(await page.getByTestId("walk-place").innerText(), 10);
+
+async function press(page, key, to) {
+  await page.keyboard.press(key);
+  await eventually(`${key} leads to moment ${to}`, async () => (await moment(page)) === to);
+  await settled(() => happened(page));
+}
+
+test("the table opens at the first hit, with its leader and its scope", async (t) => {
+  const page = await openPage(t);
+  await openScopes(page);
+  assert.match(await happened(page), /hit[\s\S]*then[\s\S]*again = add\.u32 b, a[\s\S]*is what[\s\S]*s[\s\S]*entry/);
+  const hit = await page.locator(".value-table tr.hit").innerText();
+  assert.match(hit, /^v\d+\s+add\.u32 v\d+, v\d+\s+s\s+entry$/);
+  assert.deepEqual(await page.getByTestId("scopes").locator(".chip").allInnerTexts(), ["entry", "then"]);
+  const tree = page.getByTestId("dominators");
+  assert.equal(await tree.getAttribute("aria-label"), "Dominator tree; open: entry, then then");
+  assert.equal(await tree.locator(".dot").count(), 3);
+  assert.equal(await tree.locator(".here title").evaluate((title) => title.textContent), "then");
+  // Each dot is level with its block.
+  for (const block of ["entry", "then", "join"]) {
+    const dot = await tree.locator(".dot", { has: page.locator("title", { hasText: new RegExp(`^${block}$`) }) }).locator(".point").boundingBox();
+    const box = await page.getByTestId(`block-${block}`).boundingBox();
+    assert.ok(dot.x + dot.width < box.x && dot.y >= box.y - 1 && dot.y < box.y + 40, `${block}: ${dot.y} beside ${box.y}`);
+  }
+});
+
+test("a moment back takes entries back, and forward enters them again", async (t) => {
+  const page = await openPage(t);
+  await openScopes(page);
+  const walk = page.getByTestId("walk");
+  const last = Number(await walk.getAttribute("max"));
+  await walk.focus();
+  await press(page, "Home", 0);
+  assert.deepEqual(await rows(page), []);
+  assert.match(await happened(page), /Before the walk/);
+  const seen = [];
+  const kinds = new Set();
+  for (let at = 1; at <= last; at += 1) {
+    await press(page, "ArrowRight", at);
+    seen.push((await rows(page)).join("\n"));
+    kinds.add(await page.getByTestId("happened").locator(".chip").first().innerText());
+  }
+  assert.deepEqual([...kinds].sort(), ["closes", "enters", "hit", "holds too", "opens", "refused"]);
+  assert.equal(seen.at(-1), "", "when all scopes are closed nothing is left");
+  for (let at = last - 1; at >= 1; at -= 1) {
+    await press(page, "ArrowLeft", at);
+    assert.equal((await rows(page)).join("\n"), seen[at - 1], `moment ${at} looks as on the way there`);
+  }
+});
+
+test("the transport goes along with the walk, and the walk with the transport", async (t) => {
+  const page = await openPage(t);
+  await openScopes(page);
+  const first = await moment(page);
+  assert.equal((await place(page)).at, 1);
+  // The keys of the walk work wherever the transport's do.
+  await page.locator("#change-sheet").click({ position: { x: 5, y: 5 } });
+  await press(page, ".", first + 1);
+  await eventually("the next moment leads to the next change", async () => (await place(page)).at === 2);
+  await press(page, ",", first);
+  await eventually("and back", async () => (await place(page)).at === 1);
+  await page.keyboard.press("ArrowRight");
+  await eventually("a change forward is its moment", async () => (await moment(page)) > first + 1);
+  assert.match(await happened(page), /t = add\.u32 a, b/);
+  // The refusal is a moment as well, with its reason.
+  await page.getByTestId("findings").getByRole("button", { name: /memory/ }).click();
+  await eventually("the refusal is shown", async () => /refused[\s\S]*second = ld\.global\.u32/.test(await happened(page)));
+  assert.match(await happened(page), /written/);
+});
+
+test("a link brings the moment back", async (t) => {
+  const page = await openPage(t);
+  await openScopes(page);
+  const walk = page.getByTestId("walk");
+  await walk.focus();
+  await press(page, "Home", 0);
+  for (let at = 1; at <= 4; at += 1) {
+    await press(page, "ArrowRight", at);
+  }
+  const expected = { rows: await rows(page), happened: await happened(page) };
+  await page.getByTestId("share").click();
+  const link = await page.getByTestId("link").inputValue();
+  const other = await openPage(t, { hash: link.slice(link.indexOf("#")) });
+  await other.getByTestId("value-table").waitFor();
+  await eventually("the moment is the same", async () => (await moment(other)) === 4);
+  assert.deepEqual({ rows: await rows(other), happened: await happened(other) }, expected);
+});
+
+test("the table and the lines are two sheets, turned by keys; other passes have none", async (t) => {
+  const page = await openPage(t);
+  await openScopes(page);
+  await page.getByRole("tab", { name: "Values" }).focus();
+  await page.keyboard.press("ArrowLeft");
+  await page.getByTestId("diff").waitFor();
+  await eventually("the focus is on its tab", () => page.evaluate(() => document.activeElement.id === "sheet-lines"));
+  await page.keyboard.press("ArrowRight");
+  await page.getByTestId("value-table").waitFor();
+  await page.keyboard.press("Tab");
+  // A leader shows where it was computed, in every pane.
+  await page.locator(".value-table tr.hit .leader").press("Enter");
+  await eventually("the editor marks it", async () => /s = add\.u32 a, b/.test(await page.locator(".cm-exact-line").innerText()));
+  await page.keyboard.press("Home");
+  await eventually("the source has no table", async () => (await page.getByTestId("value-table").count()) === 0);
+  assert.equal(await page.getByTestId("dominators").count(), 0);
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  for (const width of [1440, 320]) {
+    test(`axe finds nothing in the table and its tree, ${colorScheme}, ${width} pixels wide`, async (t) => {
+      const page = await openPage(t, { colorScheme, viewport: { width, height: 900 } });
+      await waitForMistakes(page, "No mistakes");
+      await openScopes(page);
+      await checkAccessibility(page);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page scrolls sideways");
+      await screenshot(page, `values-${colorScheme}-${width}`);
+    });
+  }
+}
