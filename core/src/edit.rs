@@ -580,6 +580,7 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
         });
     }
 
+    /// Changes declared profiles; one that says nothing more goes.
     fn change_profiles(&mut self, change: impl Fn(&mut Profile)) {
         if self.func().profiles.is_empty() {
             return;
@@ -587,6 +588,7 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
         let old = self.func().profiles.clone();
         let mut new = old.clone();
         new.iter_mut().for_each(change);
+        new.retain(|profile| !is_empty(profile));
         if new != old {
             self.make(Edit::SetProfiles { old, new });
         }
@@ -614,6 +616,14 @@ impl<S: EditSink> Drop for Rewrite<'_, '_, S> {
             let Recording { remark, edits } = *recording;
             self.editor.sink.rewritten(self.editor.func, remark, edits);
         }
+    }
+}
+
+fn is_empty(profile: &Profile) -> bool {
+    match profile {
+        Profile::Path(paths) => paths.is_empty(),
+        Profile::Edge(edges) => edges.is_empty(),
+        Profile::Zero(entries) => entries.is_empty(),
     }
 }
 

@@ -102,7 +102,11 @@ fn convert_regions<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> 
     let mut refusals = Vec::new();
     let mut joins = BTreeSet::new();
     for head in cfg.postorder() {
-        let Some(region) = Region::at(view.func(), &ways_in, head) else { continue };
+        let Some(region) = Region::at(view.func(), &ways_in, head) else {
+            let near = Region::with_shared_side(view.func(), &ways_in, head);
+            refusals.extend(near.map(|(region, shared)| (region, Refusal::of_shared_side(view.func(), shared))));
+            continue;
+        };
         let judge = judge.get_or_insert_with(|| Judge::new(view, settings));
         match judge.judge(view.func(), &region, &ways_in) {
             Ok((code, costs)) => {
@@ -139,6 +143,13 @@ struct Judge<'m> {
 struct Refusal {
     why: String,
     costs: Option<Costs>,
+}
+
+impl Refusal {
+    fn of_shared_side(func: &Function, side: Block) -> Refusal {
+        let why = format!("`{}` has other ways in and would have to be copied", func.blocks[side].name);
+        Refusal { why, costs: None }
+    }
 }
 
 impl<'m> Judge<'m> {

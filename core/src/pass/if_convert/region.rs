@@ -63,20 +63,30 @@ pub struct Region {
 impl Region {
     /// The region that a block's branch begins, if it begins one. The block must be reachable.
     pub fn at(func: &Function, ways_in: &WaysIn, head: Block) -> Option<Region> {
-        let branch = func.terminator(head)?;
-        let data = &func.insts[branch];
-        let condition = match (data.opcode.op, data.args.first()?) {
-            (Op::BrIf, &Operand::Reg(reg)) => Guard { reg, negated: false },
-            (Op::BrIf, &Operand::NotReg(reg)) => Guard { reg, negated: true },
-            _ => return None,
-        };
-        let &[on_true, on_false] = data.targets() else { return None };
+        let (branch, condition, [on_true, on_false]) = decision(func, head)?;
         let (true_side, true_end) = line(func, ways_in, head, on_true);
         let (false_side, false_end) = line(func, ways_in, head, on_false);
         if true_end != false_end || (true_side.is_empty() && false_side.is_empty()) {
             return None;
         }
         Some(Region { head, branch, condition, sides: [true_side, false_side], join: true_end })
+    }
+
+    /// What would be a region, but for a side of one block with other ways in, which would have to be copied: it, and the
+    /// block.
+    pub fn with_shared_side(func: &Function, ways_in: &WaysIn, head: Block) -> Option<(Region, Block)> {
+        let (branch, condition, targets) = decision(func, head)?;
+        let after = targets.map(|side| jump(func, side).filter(|_| side != head));
+        let (join, is_side) = match after {
+            [Some(join), _] if join == targets[1] => (join, [true, false]),
+            [_, Some(join)] if join == targets[0] => (join, [false, true]),
+            [Some(join), Some(other)] if join == other => (join, [true, true]),
+            _ => return None,
+        };
+        let is_shared = |side: &usize| is_side[*side] && !ways_in.is_one(targets[*side]);
+        let shared = [0, 1].into_iter().find(is_shared).filter(|_| targets[0] != targets[1])?;
+        let sides = [0, 1].map(|side| if is_side[side] { Vec::from([targets[side]]) } else { Vec::new() });
+        Some((Region { head, branch, condition, sides, join }, targets[shared]))
     }
 
     /// The rule's name.
@@ -96,17 +106,35 @@ impl Region {
     }
 }
 
+/// The branch on a predicate that ends a block, the guard under which its true side runs, and where it goes.
+fn decision(func: &Function, head: Block) -> Option<(Inst, Guard, [Block; 2])> {
+    let branch = func.terminator(head)?;
+    let data = &func.insts[branch];
+    let condition = match (data.opcode.op, data.args.first()?) {
+        (Op::BrIf, &Operand::Reg(reg)) => Guard { reg, negated: false },
+        (Op::BrIf, &Operand::NotReg(reg)) => Guard { reg, negated: true },
+        _ => return None,
+    };
+    let &[on_true, on_false] = data.targets() else { return None };
+    Some((branch, condition, [on_true, on_false]))
+}
+
+/// Where a block goes, if only to one other.
+fn jump(func: &Function, block: Block) -> Option<Block> {
+    let data = &func.insts[func.terminator(block)?];
+    (data.opcode.op == Op::Br).then(|| data.targets()[0])
+}
+
 /// The blocks from `first` on that are reached one from the other and nowhere else, and the block that the last of them
 /// goes to; `first` itself if it is not one of them.
 fn line(func: &Function, ways_in: &WaysIn, head: Block, first: Block) -> (Vec<Block>, Block) {
     let (mut blocks, mut next) = (Vec::new(), first);
     while ways_in.is_one(next)
         && next != head
-        && let Some(inst) = func.terminator(next)
-        && func.insts[inst].opcode.op == Op::Br
+        && let Some(after) = jump(func, next)
     {
         blocks.push(next);
-        next = func.insts[inst].targets()[0];
+        next = after;
     }
     (blocks, next)
 }
