@@ -13,7 +13,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use cranelift_entity::entity_impl;
 
-use super::{Access, AliasAnalysis, spaces_meet};
+use super::{AliasAnalysis, Objects, spaces_meet};
 use crate::ir::{Inst, Space};
 use crate::symbolic::Base;
 
@@ -37,24 +37,37 @@ impl AliasClasses {
     pub fn compute(alias: AliasAnalysis<'_>) -> AliasClasses {
         let func = alias.func;
         let insts = func.block_order().flat_map(|block| func.block_insts(block));
-        let accesses: Vec<(Inst, Access)> = insts.filter_map(|inst| Some((inst, alias.access(inst)?))).collect();
-        AliasClasses::of_accesses(alias, accesses.iter().map(|(inst, access)| (*inst, access)))
+        let found = insts.filter_map(|inst| {
+            let access = alias.access(inst)?;
+            Some((inst, access.space, access.address.map_or(Base::Unknown, |address| address.base)))
+        });
+        let (insts, keys): (Vec<Inst>, Vec<_>) = found.map(|(inst, space, base)| (inst, (space, base))).unzip();
+        let (classes, count) = AliasClasses::of_objects(alias.objects, &keys);
+        AliasClasses { classes: insts.into_iter().zip(classes).collect(), count }
     }
 
-    /// The same, where the accesses are known already.
-    pub fn of_accesses<'a>(alias: AliasAnalysis<'_>, found: impl Iterator<Item = (Inst, &'a Access)>) -> AliasClasses {
+    /// The classes of accesses that go to those spaces and objects, in their order, and how many there are.
+    pub(crate) fn of_objects(objects: Objects<'_>, found: &[(Option<Space>, Base)]) -> (Vec<AliasClass>, u32) {
         let mut keys: BTreeMap<(Option<Space>, Base), u32> = BTreeMap::new();
-        let mut accesses: Vec<(Inst, u32)> = Vec::new();
-        for (inst, access) in found {
-            let base = access.address.as_ref().map_or(Base::Unknown, |address| address.base);
-            let next = keys.len() as u32;
-            accesses.push((inst, *keys.entry((access.space, base)).or_insert(next)));
+        let mut accesses: Vec<u32> = Vec::with_capacity(found.len());
+        let mut last = None;
+        for &key in found {
+            // Neighbours mostly go to one object.
+            let number = match last {
+                Some((before, number)) if before == key => number,
+                _ => {
+                    let next = keys.len() as u32;
+                    *keys.entry(key).or_insert(next)
+                }
+            };
+            last = Some((key, number));
+            accesses.push(number);
         }
         let mut roots: Vec<u32> = (0..keys.len() as u32).collect();
         let is_small = keys.len() <= AliasClasses::MAX_KEYS;
         for (a, &a_key) in &keys {
             for (b, &b_key) in &keys {
-                if !is_small || (spaces_meet(a.0, b.0) && alias.objects_meet(a.1, b.1)) {
+                if !is_small || (spaces_meet(a.0, b.0) && objects.meet(a.1, b.1)) {
                     let (a_root, b_root) = (root(&roots, a_key), root(&roots, b_key));
                     roots[a_root.max(b_root) as usize] = a_root.min(b_root);
                 }
@@ -64,12 +77,12 @@ impl AliasClasses {
             }
         }
         let mut numbers: BTreeMap<u32, AliasClass> = BTreeMap::new();
-        let classes = accesses.into_iter().map(|(inst, key)| {
+        let classes = accesses.into_iter().map(|key| {
             let next = AliasClass(numbers.len() as u32);
-            (inst, *numbers.entry(root(&roots, key)).or_insert(next))
+            *numbers.entry(root(&roots, key)).or_insert(next)
         });
         let classes = classes.collect();
-        AliasClasses { classes, count: numbers.len() as u32 }
+        (classes, numbers.len() as u32)
     }
 
     /// The class of a load, store or atomic. None for other instructions.

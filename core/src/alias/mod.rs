@@ -22,12 +22,14 @@
 //! names that never change may be compared. Calls, barriers and volatile accesses are not judged by address:
 //! [`Effect`] says so.
 
+mod bases;
 mod classes;
 
-use crate::flow::{Definition, Values};
+use crate::flow::{Definition, ValueNames, Values};
 use crate::ir::{Flags, FuncKind, Function, Inst, Module, Op, ParamType, Space, Symbol};
 use crate::symbolic::{Affine, AffineNames, Atom, Base, SymbolicAddress};
 
+pub(crate) use bases::Bases;
 pub use classes::{AliasClass, AliasClasses};
 
 /// Do two accesses reach the same memory?
@@ -82,16 +84,21 @@ pub enum Effect {
 /// The alias analysis of one function.
 #[derive(Clone, Copy)]
 pub struct AliasAnalysis<'a> {
-    module: &'a Module,
     func: &'a Function,
-    values: &'a Values,
+    objects: Objects<'a>,
+    values: &'a dyn ValueNames,
     names: AffineNames<'a>,
 }
 
 impl<'a> AliasAnalysis<'a> {
     /// For a function of a module, through the sums that its addresses are.
     pub fn new(module: &'a Module, func: &'a Function, values: &'a Values, names: AffineNames<'a>) -> Self {
-        AliasAnalysis { module, func, values, names }
+        AliasAnalysis::over(module, func, values, names)
+    }
+
+    /// The same for names that were found in another way.
+    pub fn over(module: &'a Module, func: &'a Function, values: &'a dyn ValueNames, names: AffineNames<'a>) -> Self {
+        AliasAnalysis { func, objects: Objects { module, func }, values, names }
     }
 
     /// What an instruction does to memory.
@@ -114,7 +121,7 @@ impl<'a> AliasAnalysis<'a> {
         let data = &self.func.insts[inst];
         data.address()?;
         let address = self.names.address(inst);
-        let space = data.opcode.space.or_else(|| self.object_space(address.as_ref()?.base));
+        let space = data.opcode.space.or_else(|| self.objects.space(address.as_ref()?.base));
         Some(Access {
             space,
             address,
@@ -130,7 +137,7 @@ impl<'a> AliasAnalysis<'a> {
             return Relation::No;
         }
         let (Some(a_address), Some(b_address)) = (&a.address, &b.address) else { return Relation::May };
-        if !self.objects_meet(a_address.base, b_address.base) {
+        if !self.objects.meet(a_address.base, b_address.base) {
             return Relation::No;
         }
         // Offsets count from one point only if the base is the same: unknown bases are all counted from zero.
@@ -156,13 +163,22 @@ impl<'a> AliasAnalysis<'a> {
             Atom::Value(value, _) => self.values.definition(*value) == Definition::Entry,
         })
     }
+}
 
+/// What accesses are counted from, without their offsets.
+#[derive(Clone, Copy)]
+pub(crate) struct Objects<'a> {
+    pub module: &'a Module,
+    pub func: &'a Function,
+}
+
+impl Objects<'_> {
     /// May accesses to these objects meet, whatever their offsets?
-    fn objects_meet(self, a: Base, b: Base) -> bool {
+    pub fn meet(self, a: Base, b: Base) -> bool {
         if a == b {
             return true;
         }
-        if !spaces_meet(self.object_space(a), self.object_space(b)) {
+        if !spaces_meet(self.space(a), self.space(b)) {
             return false;
         }
         let is_restrict = |base: Base| {
@@ -184,7 +200,7 @@ impl<'a> AliasAnalysis<'a> {
     }
 
     /// The space that an object is in, where that is known.
-    fn object_space(self, base: Base) -> Option<Space> {
+    pub fn space(self, base: Base) -> Option<Space> {
         match base {
             Base::Symbol(Symbol::Global(global)) => Some(self.module.globals[global].space),
             Base::Symbol(Symbol::Array(array)) => Some(self.func.arrays[array].space),

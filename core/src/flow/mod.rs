@@ -1,6 +1,7 @@
 //! What flows through a function: one dataflow solver, and the problems that everybody needs.
 //!
 //! ```text
+//! Joins           where different definitions of a register meet
 //! Values          which definition each use sees, joins included: the SSA lens
 //!  ├─▶ ValueUses            the other way round
 //!  ├─▶ ReachingDefinitions  the set of definitions behind a value
@@ -9,6 +10,7 @@
 //! ```
 
 mod divergence;
+mod joins;
 mod liveness;
 mod reaching;
 mod solver;
@@ -16,8 +18,9 @@ mod uses;
 mod values;
 
 pub use divergence::{Cause, Divergence, DivergenceInput, Explanation, Source, Subject};
+pub(crate) use joins::{JoinFinder, Joins};
 pub use liveness::Liveness;
 pub use reaching::{ReachingDefinition, ReachingDefinitions};
 pub use solver::{Direction, FactSink, Problem, Silent, Solution, solve};
 pub use uses::{ValueUse, ValueUses};
-pub use values::{Definition, JoinArg, Value, Values};
+pub use values::{Definition, JoinArg, Value, ValueNames, Values};

@@ -44,11 +44,12 @@ impl AffineNames<'_> {
                 // extends either way, and the sign lets signed arithmetic through.
                 let is_narrow = self.func.regs[reg].ty.bits() < 64 && self.overflow == Overflow::Assume;
                 let extension = if is_narrow { Extension::Sign } else { Extension::Zero };
-                sum = sum.plus(&self.extended(operands.next()?, extension))?;
+                sum = sum.plus(&self.read(operands.next()?, reg, extension))?;
             }
         }
-        for &(_, scale) in &address.terms {
-            sum = sum.plus(&self.of(operands.next()?).times(scale))?;
+        for &(reg, scale) in &address.terms {
+            let extension = Extension::of(self.func.regs[reg].ty);
+            sum = sum.plus(&self.read(operands.next()?, reg, extension).times(scale))?;
         }
         Some(self.split(sum))
     }

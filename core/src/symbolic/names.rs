@@ -17,12 +17,14 @@
 //! Bounds: at most [`AffineNames::MAX_STEPS`] definitions are substituted for one answer, to a depth of
 //! [`AffineNames::MAX_DEPTH`], and a sum has at most [`Affine::MAX_TERMS`] terms; what lies beyond stays an atom.
 
-use core::cell::Cell;
+use core::cell::{Cell, RefCell};
+
+use hashbrown::HashMap;
 
 use super::affine::{Affine, Atom};
 use super::range::{Extension, Range, special_range, value_range};
-use crate::flow::{Definition, Value, Values};
-use crate::ir::{Flags, Function, Inst, Op, Operand, Type};
+use crate::flow::{Definition, Value, ValueNames, Values};
+use crate::ir::{Flags, Function, Inst, Op, Operand, Reg, Type};
 
 /// May signed 32-bit arithmetic that feeds an address be taken not to overflow?
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -38,8 +40,15 @@ pub enum Overflow {
 #[derive(Clone, Copy)]
 pub struct AffineNames<'a> {
     pub(super) func: &'a Function,
-    pub(super) values: &'a Values,
+    pub(super) values: &'a dyn ValueNames,
     pub(super) overflow: Overflow,
+    memo: Option<&'a AffineMemo>,
+}
+
+/// Sums that have been found, for many questions about one function.
+#[derive(Default)]
+pub struct AffineMemo {
+    sums: RefCell<HashMap<(Value, u32, Extension), Affine>>,
 }
 
 impl<'a> AffineNames<'a> {
@@ -50,7 +59,17 @@ impl<'a> AffineNames<'a> {
 
     /// For a function with its value names.
     pub fn new(func: &'a Function, values: &'a Values, overflow: Overflow) -> AffineNames<'a> {
-        AffineNames { func, values, overflow }
+        AffineNames::over(func, values, overflow)
+    }
+
+    /// The same for names that were found in another way.
+    pub fn over(func: &'a Function, values: &'a dyn ValueNames, overflow: Overflow) -> AffineNames<'a> {
+        AffineNames { func, values, overflow, memo: None }
+    }
+
+    /// The same, with a memory for sums. It has to be one for these names only.
+    pub fn with_memo(self, memo: &'a AffineMemo) -> AffineNames<'a> {
+        AffineNames { memo: Some(memo), ..self }
     }
 
     /// The sum that a value is when its register's type extends it to 64 bits.
@@ -60,8 +79,13 @@ impl<'a> AffineNames<'a> {
 
     /// The sum that a value is under a given extension.
     pub fn extended(self, value: Value, extension: Extension) -> Affine {
+        self.read(value, self.values.reg(value), extension)
+    }
+
+    /// The sum that a value is when it is read from a register, under a given extension.
+    pub(super) fn read(self, value: Value, reg: Reg, extension: Extension) -> Affine {
         let substitution = Substitution { names: self, steps: Cell::new(AffineNames::MAX_STEPS) };
-        substitution.value(value, extension, AffineNames::MAX_DEPTH)
+        substitution.value(value, self.func.regs[reg].ty.bits(), extension, AffineNames::MAX_DEPTH)
     }
 }
 
@@ -71,9 +95,24 @@ struct Substitution<'a> {
 }
 
 impl Substitution<'_> {
-    fn value(&self, value: Value, extension: Extension, depth: u32) -> Affine {
+    /// The sum that a value is, read from a register of so many bits.
+    fn value(&self, value: Value, bits: u32, extension: Extension, depth: u32) -> Affine {
+        if let Some(sum) = self.names.values.leaf(value).and_then(|leaf| self.leaf(leaf, bits, extension)) {
+            return sum;
+        }
+        let key = (value, bits, extension);
+        if let Some(sum) = self.names.memo.and_then(|memo| memo.sums.borrow().get(&key).cloned()) {
+            return sum;
+        }
+        let sum = self.substituted(value, bits, extension, depth);
+        if let Some(memo) = self.names.memo {
+            memo.sums.borrow_mut().insert(key, sum.clone());
+        }
+        sum
+    }
+
+    fn substituted(&self, value: Value, bits: u32, extension: Extension, depth: u32) -> Affine {
         let AffineNames { func, values, .. } = self.names;
-        let bits = func.regs[values.reg(value)].ty.bits();
         if depth > 0
             && self.steps.get() > 0
             && let Definition::Inst { inst, index: 0 } = values.definition(value)
@@ -190,22 +229,29 @@ impl Substitution<'_> {
     fn operand(&self, inst: Inst, index: usize, ty: Type, extension: Extension, depth: u32) -> Option<Affine> {
         let func = self.names.func;
         match func.insts[inst].args.get(index)? {
-            Operand::Const(bits) => Some(Affine::constant(extension.extend(*bits, ty.bits()))),
-            // Special registers have 32 bits; PTX's limits keep all but a few below 2^31.
-            Operand::Special(special) => {
-                let fits = ty.bits() > 32 || extension.range(ty.bits()).contains(special_range(*special));
-                fits.then(|| Affine::atom(Atom::Special(*special)))
-            }
-            Operand::Symbol(symbol) => Some(Affine::atom(Atom::Symbol(*symbol))),
             Operand::Reg(reg) => {
                 let value = self.names.operand_value(inst, index)?;
                 // A register that is wider than the operation gives its low bits only.
                 let own = func.regs[*reg].ty.bits();
-                (own == ty.bits()).then(|| self.value(value, extension, depth)).or_else(|| {
-                    let whole = self.value(value, extension, depth);
+                (own == ty.bits()).then(|| self.value(value, own, extension, depth)).or_else(|| {
+                    let whole = self.value(value, own, extension, depth);
                     extension.range(ty.bits()).contains(self.range(&whole)).then_some(whole)
                 })
             }
+            leaf => self.leaf(leaf, ty.bits(), extension),
+        }
+    }
+
+    /// An operand that no instruction computes, read as a number of so many bits.
+    fn leaf(&self, operand: &Operand, bits: u32, extension: Extension) -> Option<Affine> {
+        match operand {
+            Operand::Const(constant) => Some(Affine::constant(extension.extend(*constant, bits))),
+            // Special registers have 32 bits; PTX's limits keep all but a few below 2^31.
+            Operand::Special(special) => {
+                let fits = bits > 32 || extension.range(bits).contains(special_range(*special));
+                fits.then(|| Affine::atom(Atom::Special(*special)))
+            }
+            Operand::Symbol(symbol) => Some(Affine::atom(Atom::Symbol(*symbol))),
             _ => None,
         }
     }

@@ -1,6 +1,6 @@
 //! Which numbers an atom may be: enough to prove that narrow arithmetic does not overflow.
 
-use crate::flow::{Definition, Value, Values};
+use crate::flow::{Definition, Value, ValueNames};
 use crate::ir::{Function, Op, Operand, Special, Type};
 
 /// How a narrow value becomes 64 bits wide.
@@ -73,7 +73,7 @@ pub(super) fn special_range(special: Special) -> Range {
 }
 
 /// The numbers that a value may be under an extension, from its definition alone.
-pub(super) fn value_range(func: &Function, values: &Values, value: Value, extension: Extension) -> Range {
+pub(super) fn value_range(func: &Function, values: &dyn ValueNames, value: Value, extension: Extension) -> Range {
     let bits = func.regs[values.reg(value)].ty.bits();
     let full = extension.range(bits);
     let Definition::Inst { inst, index: 0 } = values.definition(value) else { return full };

@@ -14,21 +14,14 @@
 //! definition dominates, the name stands for one number a lane: two uses with the same name read the same number, and
 //! "the register still holds this value" is a comparison of names ([`Values::before`]).
 //!
-//! The function is not changed and nothing needs to be rebuilt. Joins are placed by iterated dominance frontiers
-//! (minimal), and only for registers that some block reads before it writes them (semi-pruned), and there only where the
-//! register may still be read. That is told by dominance, without knowing what is live. Let the *tops* of a register be
-//! the blocks that write it and are dominated by no other block that does. Where every such read is dominated by a
-//! write, a join that a top does not strictly dominate could reach a read below that top only through it, which writes
-//! the register again. So joins are needed only below tops with such a read, their *scopes*: a counter of an inner loop
-//! has none in the headers of the loops around it. A register with a read that no write dominates is known everywhere;
-//! that read may see the value on entry. Then one walk over the dominator tree names everything.
+//! The function is not changed and nothing needs to be rebuilt. Joins stand where [`super::joins`] places them; then one
+//! walk over the dominator tree names everything.
 //!
 //! Time and space: linear in instructions and blocks, plus the joins with their arguments, plus what their frontiers
 //! cost. Instructions are read once, into one flat array that holds first registers and then their values.
 //!
 //! Source: R. Cytron and others, Efficiently computing static single assignment form and the control dependence graph,
-//! TOPLAS 1991; P. Briggs and others, Practical improvements to the construction and destruction of static single
-//! assignment form, SPE 1998 (semi-pruned).
+//! TOPLAS 1991.
 
 mod naming;
 
@@ -37,7 +30,7 @@ use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, PrimaryMap, entity_impl};
 
 use crate::graph::{Cfg, Dominators, Edge};
-use crate::ir::{Block, Function, Inst, Reg};
+use crate::ir::{Block, Function, Inst, Operand, Reg};
 use naming::Naming;
 
 /// A value name of one [`Values`].
@@ -80,6 +73,34 @@ impl Definition {
             Definition::Inst { inst, .. } | Definition::Guarded { inst, .. } => Some(inst),
             Definition::Entry | Definition::Join { .. } => None,
         }
+    }
+}
+
+/// Names of values, however they were found: where each comes from, and what instructions read.
+pub trait ValueNames {
+    /// Where a value comes from.
+    fn definition(&self, value: Value) -> Definition;
+    /// A register that holds it, or held it.
+    fn reg(&self, value: Value) -> Reg;
+    /// The values of an instruction's operands without its guard, in their order.
+    fn operands(&self, inst: Inst) -> &[Value];
+    /// The constant, special register or symbol that the value is known to be, however wide it is read.
+    fn leaf(&self, _value: Value) -> Option<&Operand> {
+        None
+    }
+}
+
+impl ValueNames for Values {
+    fn definition(&self, value: Value) -> Definition {
+        self.definition(value)
+    }
+
+    fn reg(&self, value: Value) -> Reg {
+        self.reg(value)
+    }
+
+    fn operands(&self, inst: Inst) -> &[Value] {
+        self.operands(inst)
     }
 }
 

@@ -5,98 +5,153 @@
 //! y = add.u32 b, a       ──▶    y = mov.u32 x
 //! ```
 //!
-//! A walk over the dominator tree holds, for every number, the *leader*: the first value of that number on the way down.
-//! Leaving a block takes back what was learnt in it. An instruction whose numbers all have leaders copies from their
-//! registers. Where a leader's register has been written since, a register that holds a later value of that number serves
-//! as well; where none does, the leader is kept in a temporary, copied right behind its definition.
+//! Along the walk that numbers the values, every number has its *leader*: the first value of that number on the way down.
+//! An instruction whose numbers all have leaders copies from their registers. Where a leader's register has been written
+//! since, a register that holds a later value of that number serves as well; where none does, the leader is kept in a
+//! temporary, copied right behind its definition.
 //!
-//! Sound because the leader's definition dominates and its register holds the leader still, as the names of values tell
-//! ([`crate::flow::Values::before`]). No register holds anything else than before, so what was found out before the first
-//! replacement stays true after it.
+//! Sound because the leader's definition dominates and its register holds the leader still, as the numbers of registers
+//! tell. No register holds anything else than before, so what was found out before a replacement stays true after it.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 
-use cranelift_entity::packed_option::PackedOption;
+use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use super::eligibility::Class;
-use super::memory::MemoryStates;
-use super::numbering::{Numbering, is_copy};
+use super::expressions::Number;
+use super::numbering::{Details, Numbered, Numbering};
 use super::report::Report;
 use super::scope::Scope;
 use crate::edit::{Fact, Place, Remark, Rewrite};
-use crate::flow::{Definition, Value, Values};
 use crate::graph::Dominators;
 use crate::ir::{Block, Function, Inst, InstData, Module, Opcode, Operand, Reg};
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
 
-/// What replacing needs to know.
-pub(super) struct Commoning<'a> {
-    /// Names of the values before anything is replaced.
-    pub values: &'a Values,
-    pub numbering: &'a Numbering,
-    pub dominators: &'a Dominators,
-    pub memory: &'a MemoryStates,
-    pub scope: Scope,
-    /// Eligible instructions that are looked at.
-    pub limit: usize,
-}
-
-/// Replaces all that can be.
-pub(super) fn replace_repetitions<S: Listener>(view: &mut View<'_, S>, commoning: &Commoning<'_>) {
-    let holders = vec![Holders::default(); commoning.numbering.count()];
+/// Replaces all that can be, within a scope. At most `limit` eligible instructions are looked at.
+pub(super) fn replace_repetitions<S: Listener>(
+    view: &mut View<'_, S>,
+    dominators: &Dominators,
+    numbering: Numbering<'_>,
+    scope: &Scope,
+    limit: usize,
+) {
     let mut walk = Walk {
-        commoning,
-        holders,
+        dominators,
+        numbering,
+        scope,
+        leaders: Vec::with_capacity(view.func().insts.len() + view.func().regs.len()),
+        latest: HashMap::new(),
         undo: Vec::new(),
-        works: if S::LISTENS { vec![None.into(); commoning.numbering.count()] } else { Vec::new() },
+        works: Vec::new(),
         temporaries: BTreeMap::new(),
-        left: commoning.limit,
+        limit,
         limit_is_told: false,
-        report: Report::new::<S>(commoning.numbering.count()),
+        left: limit,
+        report: Report::new(dominators, scope),
     };
     let mut open: Vec<(usize, usize, Block)> = Vec::new();
-    for (place, &block) in commoning.dominators.preorder().iter().enumerate() {
-        while let Some((_, first, left)) = open.pop_if(|(end, ..)| *end <= place) {
+    let mut joins: Vec<(Reg, Number)> = Vec::new();
+    for index in 0..walk.numbering.block_count() {
+        while let Some((_, first, left)) = open.pop_if(|(end, ..)| *end <= index) {
             walk.take_back(first);
             walk.report.close(view, left);
         }
-        open.push((place + commoning.dominators.subtree(block).len(), walk.undo.len(), block));
-        walk.report.open(view, commoning, block);
+        let block = walk.numbering.enter(index, |reg, number| joins.push((reg, number)));
+        open.push((index + dominators.subtree(block).len(), walk.undo.len(), block));
+        walk.report.open(view, block);
+        for (reg, number) in joins.drain(..) {
+            let holder = Holder { reg, number, maker: Maker::join(block) };
+            walk.report.note_join(view, block, holder);
+            if scope.has_joins() {
+                walk.hold(view.func(), block, number, holder);
+            }
+        }
         walk.block(view, block);
+        walk.numbering.leave(block);
     }
     open.into_iter().rev().for_each(|(.., left)| walk.report.close(view, left));
 }
 
-/// The values of a number on the way down to the open block.
-#[derive(Clone, Copy, Default)]
-struct Holders {
-    /// The first one within reach.
-    leader: PackedOption<Value>,
-    /// The last one.
-    latest: PackedOption<Value>,
+/// A value of some number: where it was defined, and in which register it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Holder {
+    pub reg: Reg,
+    /// The number that the register holds with it: another one if it was written under a guard.
+    pub number: Number,
+    pub maker: Maker,
+}
+
+/// An instruction, or the beginning of a block where definitions meet; that has the uppermost bit set.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Maker(u32);
+
+const JOIN: u32 = 1 << 31;
+
+impl Maker {
+    /// Nothing.
+    const NONE: Maker = Maker(u32::MAX);
+
+    fn inst(inst: Inst) -> Maker {
+        Maker(inst.as_u32())
+    }
+
+    fn join(block: Block) -> Maker {
+        Maker(JOIN | block.as_u32())
+    }
+
+    /// The instruction, or else the block.
+    pub fn place(self) -> Result<Inst, Block> {
+        if self.0 & JOIN == 0 { Ok(Inst::from_u32(self.0)) } else { Err(Block::from_u32(self.0 & !JOIN)) }
+    }
+}
+
+impl Holder {
+    fn none() -> Holder {
+        Holder { reg: Reg::from_u32(0), number: Number(0), maker: Maker::NONE }
+    }
+
+    /// The block in which it comes to hold the value.
+    pub fn block(self, func: &Function) -> Option<Block> {
+        match self.maker.place() {
+            Ok(inst) => func.inst_block(inst),
+            Err(block) => Some(block),
+        }
+    }
 }
 
 struct Walk<'a> {
-    commoning: &'a Commoning<'a>,
-    /// By number.
-    holders: Vec<Holders>,
-    /// What stood in `holders` before, for numbers held since a block was opened.
-    undo: Vec<(u32, Holders)>,
+    dominators: &'a Dominators,
+    numbering: Numbering<'a>,
+    scope: &'a Scope,
+    /// By number: the first value of it within reach on the way down to the open block, or one that is out of date, as it
+    /// stands in a block that does not dominate the open one.
+    leaders: Vec<Holder>,
+    /// By number: the last value of it, where there are several.
+    latest: HashMap<u32, Holder>,
+    /// What leader and latest were before, where they dominate the block in which they were changed.
+    undo: Vec<(Number, Holder, Holder)>,
     /// By number of work, where somebody listens: an instruction that did it.
-    works: Vec<PackedOption<Inst>>,
+    works: Vec<Option<Worker>>,
     /// Temporaries that keep leaders.
-    temporaries: BTreeMap<Value, Reg>,
+    temporaries: BTreeMap<(Maker, Reg), Reg>,
+    limit: usize,
+    limit_is_told: bool,
     /// Eligible instructions that may still be looked at.
     left: usize,
-    limit_is_told: bool,
-    /// What is told of all this.
-    report: Report,
+    report: Report<'a>,
+}
+
+/// An instruction and what is known of it.
+#[derive(Clone, Copy)]
+struct Worker {
+    inst: Inst,
+    numbered: Numbered,
+    details: Details,
 }
 
 /// Where a value is read from.
@@ -105,125 +160,112 @@ enum Source {
     /// A register that holds it.
     Register(Reg),
     /// A temporary that is still to be made.
-    Temporary(Value),
+    Temporary(Holder),
 }
 
 impl Walk<'_> {
     /// Takes back what was learnt behind that place of `undo`.
     fn take_back(&mut self, first: usize) {
-        for (number, before) in self.undo.drain(first..).rev() {
-            self.holders[number as usize] = before;
+        for (number, leader, latest) in self.undo.drain(first..).rev() {
+            self.leaders[number.0 as usize] = leader;
+            self.latest.insert(number.0, latest);
         }
     }
 
     fn block<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block) {
-        let Commoning { values, numbering, ref scope, .. } = *self.commoning;
-        if scope.has_joins() {
-            for join in values.joins(block) {
-                if let Some(number) = numbering.of_value(join) {
-                    self.hold(view.func(), block, number.0, join);
-                }
-            }
-        }
         let mut next = view.func().layout.first_inst(block);
         while let Some(inst) = next {
             next = view.func().layout.next_inst(inst);
-            let earlier = self.note_work(view.func(), inst);
-            let expression = self.report.expression(view, self.commoning, inst);
-            let Some(first) = numbering.of_inst(inst) else {
-                self.tell_refusal(view, block, inst, earlier);
-                if !is_copy(&view.func().insts[inst]) {
-                    self.report.results(view, self.commoning, (block, inst), None, expression);
+            let Some(numbered) = self.numbering.number(view.func(), block, inst) else { continue };
+            let own = Worker { inst, numbered, details: self.numbering.details() };
+            let earlier = if S::LISTENS { self.note_work(view.func(), own) } else { None };
+            let expression = self.report.expression(view, &self.numbering, inst);
+            let dsts = view.func().insts[inst].dsts.clone();
+            if let Some(first) = numbered.replaceable() {
+                if self.left == 0 {
+                    self.tell_limit(view, block, inst);
+                    return;
                 }
-                continue;
-            };
-            if self.left == 0 {
-                self.tell_limit(view, block, inst);
-                return;
+                self.left -= 1;
+                if (first.0..).take(dsts.len()).all(|number| self.is_held(view.func(), block, number)) {
+                    self.replace(view, block, inst, first);
+                } else if let Some(earlier) = earlier {
+                    self.tell_refusal(view, block, own, earlier);
+                }
+            } else if let Some(earlier) = earlier {
+                self.tell_refusal(view, block, own, earlier);
             }
-            self.left -= 1;
-            let defined = values.defined(inst);
-            let leaders: Option<SmallVec<[Holders; 2]>> = (first.0..)
-                .take(defined.len())
-                .map(|number| self.holders_within_reach(view.func(), block, number))
-                .collect();
-            match leaders {
-                Some(leaders) => self.replace(view, block, inst, first.0, &leaders),
-                None => self.tell_refusal(view, block, inst, earlier),
+            for (index, &reg) in (0..).zip(&dsts) {
+                let number = self.numbering.write(numbered, index, reg);
+                let holder = Holder { reg, number, maker: Maker::inst(inst) };
+                let first = numbered.replaceable().map(|first| Number(first.0 + index));
+                self.report.note_write(view, block, holder, first, (index, &expression));
+                if let Some(first) = first {
+                    self.hold(view.func(), block, first, holder);
+                }
             }
-            for (number, &value) in (first.0..).zip(defined) {
-                self.hold(view.func(), block, number, value);
-            }
-            self.report.results(view, self.commoning, (block, inst), Some(first.0), expression);
-        }
-    }
-
-    /// Says once that the pass looks at nothing more.
-    fn tell_limit<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block, inst: Inst) {
-        if !core::mem::replace(&mut self.limit_is_told, true) {
-            let (module, limit) = (view.module(), self.commoning.limit);
-            view.miss(|func| {
-                let text = instruction_text(module, func, inst);
-                let message = format!("`{text}` and what follows is not looked at: {limit} instructions were");
-                Remark::missed("limit", block, message).at(inst).with("limit", Fact::Count(limit as u64))
-            });
         }
     }
 
     /// Notes who did an instruction's work first, and gives who did it before.
-    fn note_work(&mut self, func: &Function, inst: Inst) -> Option<Inst> {
-        if self.works.is_empty() {
-            return None;
+    fn note_work(&mut self, func: &Function, own: Worker) -> Option<Worker> {
+        let work = own.details.work?.0 as usize;
+        if work >= self.works.len() {
+            self.works.resize(work + 1, None);
         }
-        let work = self.commoning.numbering.work(inst)?;
-        let slot = &mut self.works[work.0 as usize];
-        let before = slot.expand().filter(|&before| {
-            let (from, to) = (func.inst_block(before), func.inst_block(inst));
-            from.zip(to).is_some_and(|(from, to)| self.commoning.dominators.dominates(from, to))
+        let slot = &mut self.works[work];
+        let before = slot.filter(|before| {
+            let (from, to) = (func.inst_block(before.inst), func.inst_block(own.inst));
+            from.zip(to).is_some_and(|(from, to)| self.dominators.dominates(from, to))
         });
         if before.is_none() {
-            *slot = inst.into();
+            *slot = Some(own);
         }
         before
     }
 
-    /// Says why an instruction stays although another one does the same work.
-    fn tell_refusal<S: Listener>(&self, view: &mut View<'_, S>, block: Block, inst: Inst, earlier: Option<Inst>) {
-        let Some(earlier) = earlier else { return };
-        let module = view.module();
+    /// Says once that the pass looks at nothing more.
+    fn tell_limit<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block, inst: Inst) {
+        if core::mem::replace(&mut self.limit_is_told, true) {
+            return;
+        }
+        let (module, limit) = (view.module(), self.limit);
         view.miss(|func| {
             let text = instruction_text(module, func, inst);
-            let (rule, why) = self.refusal(module, func, inst, earlier);
-            let name = func.insts[earlier].dsts.first().map_or("", |&dst| &func.regs[dst].name);
+            let message = format!("`{text}` and what follows is not looked at: {limit} instructions were");
+            Remark::missed("limit", block, message).at(inst).with("limit", Fact::Count(limit as u64))
+        });
+    }
+
+    /// Says why an instruction stays although another one does the same work.
+    fn tell_refusal<S: Listener>(&self, view: &mut View<'_, S>, block: Block, own: Worker, earlier: Worker) {
+        let module = view.module();
+        view.miss(|func| {
+            let text = instruction_text(module, func, own.inst);
+            let (rule, why) = self.refusal(module, func, own, earlier);
+            let name = func.insts[earlier.inst].dsts.first().map_or("", |&dst| &func.regs[dst].name);
             let message = format!("`{text}` does what gave `{name}` its value, and stays: {why}");
-            Remark::missed(rule, block, message).at(inst).with("earlier", Fact::Text(name.into()))
+            Remark::missed(rule, block, message).at(own.inst).with("earlier", Fact::Text(name.into()))
         });
     }
 
     /// Why an instruction is not replaced by an earlier one that does the same work.
-    fn refusal(&self, module: &Module, func: &Function, inst: Inst, earlier: Inst) -> (&'static str, String) {
-        let Commoning { values, numbering, memory, .. } = *self.commoning;
-        let data = &func.insts[inst];
-        let class = Class::of(data);
+    fn refusal(&self, module: &Module, func: &Function, own: Worker, earlier: Worker) -> (&'static str, String) {
+        let class = Class::of(&func.insts[own.inst]);
         match class {
             Class::Atomic => return ("atomic", "each time it changes memory".into()),
             Class::Never => return ("volatile", "each time is one of its own".into()),
-            _ if numbering.of_inst(inst).is_none() => return ("enhanced-scope", "enhanced scope is off".into()),
+            _ if own.numbered.replaceable().is_none() => return ("enhanced-scope", "enhanced scope is off".into()),
             _ => {}
         }
-        let guard = |inst: Inst| {
-            let number = values.guard(inst).and_then(|guard| numbering.of_value(guard));
-            (number, func.insts[inst].guard.map(|guard| guard.negated))
-        };
-        if guard(inst) != guard(earlier) {
+        if own.numbered.guard != earlier.numbered.guard {
             return ("guard", "it stands under another guard".into());
         }
-        match class {
-            Class::Load if memory.of(inst) != memory.of(earlier) => {
-                let (now, before) = (memory.of(inst), memory.of(earlier));
+        match (class, own.details.state, earlier.details.state) {
+            (Class::Load, Some(now), Some(before)) if now != before => {
                 let changed = [(now.memory, before.memory), (now.barrier, before.barrier), (now.call, before.call)];
                 let state = changed.iter().find(|(now, before)| now != before).map_or(0, |&(now, _)| now);
-                let who = memory.maker(state).filter(|&maker| func.inst_block(maker).is_some());
+                let who = self.numbering.maker(state).filter(|&maker| func.inst_block(maker).is_some());
                 let why = match who {
                     Some(maker) => {
                         format!("`{}` may have written what it reads", instruction_text(module, func, maker))
@@ -232,43 +274,56 @@ impl Walk<'_> {
                 };
                 ("memory", why)
             }
-            Class::Convergent | Class::Shuffle => ("lanes", "other lanes may be active here".into()),
+            (Class::Convergent | Class::Shuffle, ..) => ("lanes", "other lanes may be active here".into()),
             _ => ("scope", "it is out of this mode's reach".into()),
         }
     }
 
     /// Notes that a value of a number is there from here on.
-    fn hold(&mut self, func: &Function, block: Block, number: u32, value: Value) {
-        let before = self.holders[number as usize];
+    fn hold(&mut self, func: &Function, block: Block, number: Number, holder: Holder) {
+        let place = number.0 as usize;
+        if place >= self.leaders.len() {
+            self.leaders.resize(place + 1, Holder::none());
+        }
+        let before = self.leaders[place];
+        if before.maker == Maker::NONE || !self.dominates(func, before, block) {
+            self.leaders[place] = holder;
+            return;
+        }
+        self.undo.push((number, before, self.latest.get(&number.0).copied().unwrap_or(before)));
         // What is out of reach here is so further down.
-        let leader = self.holders_within_reach(func, block, number).map_or(value.into(), |held| held.leader);
-        self.undo.push((number, before));
-        self.holders[number as usize] = Holders { leader, latest: value.into() };
+        if !self.is_within_reach(func, before, block) {
+            self.leaders[place] = holder;
+        }
+        self.latest.insert(number.0, holder);
     }
 
-    fn holders_within_reach(&self, func: &Function, block: Block, number: u32) -> Option<Holders> {
-        let held = self.holders[number as usize];
-        let from = self.commoning.values.block(func, held.leader.expand()?)?;
-        self.commoning.scope.reaches(self.commoning.dominators, from, block).then_some(held)
+    fn dominates(&self, func: &Function, holder: Holder, block: Block) -> bool {
+        holder.block(func).is_some_and(|from| self.dominators.dominates(from, block))
+    }
+
+    fn is_within_reach(&self, func: &Function, holder: Holder, block: Block) -> bool {
+        holder.block(func).is_some_and(|from| self.scope.reaches(self.dominators, from, block))
+    }
+
+    /// Has a number a leader within reach?
+    fn is_held(&self, func: &Function, block: Block, number: u32) -> bool {
+        self.leaders.get(number as usize).is_some_and(|&leader| {
+            leader.maker != Maker::NONE
+                && self.dominates(func, leader, block)
+                && self.is_within_reach(func, leader, block)
+        })
     }
 
     /// Copies an instruction's results from where they have been computed before, if that can be.
-    fn replace<S: Listener>(
-        &mut self,
-        view: &mut View<'_, S>,
-        block: Block,
-        inst: Inst,
-        number: u32,
-        leaders: &[Holders],
-    ) {
+    fn replace<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block, inst: Inst, first: Number) {
         let data = view.func().insts[inst].clone();
-        for (number, held) in (number..).zip(leaders) {
-            if let Some(leader) = held.leader.expand() {
-                self.report.mention_as(view, self.commoning, number, leader);
-            }
+        let numbers = (first.0..).take(data.dsts.len()).map(Number);
+        for number in numbers.clone() {
+            self.report.mention_holder(view, number, self.leaders[number.0 as usize]);
         }
-        let shown = self.report.shown(number);
-        let sources: SmallVec<[Source; 2]> = leaders.iter().map(|&held| self.source(view.func(), inst, held)).collect();
+        let shown = self.report.shown(first);
+        let sources: SmallVec<[Source; 2]> = numbers.map(|number| self.source(view.func(), block, number)).collect();
         if let Err(why) = self.can_copy(view.func(), &data, &sources) {
             let module = view.module();
             view.miss(|func| {
@@ -279,13 +334,12 @@ impl Walk<'_> {
             });
             return;
         }
-        let values = self.commoning.values;
-        let leader = leaders[0].leader.expand();
+        let leader = self.leaders[first.0 as usize];
         let module = view.module();
         let mut rewrite = view.rewrite(|func| {
             let text = instruction_text(module, func, inst);
-            let scope = leader.and_then(|leader| values.block(func, leader)).unwrap_or(block);
-            let name = leader.map_or("", |leader| &func.regs[values.reg(leader)].name);
+            let scope = leader.block(func).unwrap_or(block);
+            let name = &func.regs[leader.reg].name;
             let at = &func.blocks[scope].name;
             let kept = match sources[0] {
                 Source::Temporary(_) => ", which is kept in a temporary because its register is written again",
@@ -294,16 +348,16 @@ impl Walk<'_> {
             Remark::applied("repeated", block, format!("`{text}` is what `{name}` was given in `{at}`{kept}"))
                 .at(inst)
                 .with("number", Fact::Count(shown))
-                .with("leader", Fact::Text(name.into()))
+                .with("leader", Fact::Text(name.clone()))
                 .with("scope", Fact::Block(scope))
         });
         let mut copies: SmallVec<[InstData; 2]> = SmallVec::new();
         for (&dst, &source) in data.dsts.iter().zip(&sources) {
             let from = match source {
                 Source::Register(reg) => reg,
-                Source::Temporary(value) => {
-                    let kept = keep(&mut rewrite, values, value);
-                    self.temporaries.insert(value, kept);
+                Source::Temporary(holder) => {
+                    let kept = keep(&mut rewrite, holder);
+                    self.temporaries.insert((holder.maker, holder.reg), kept);
                     kept
                 }
             };
@@ -326,25 +380,28 @@ impl Walk<'_> {
         }
     }
 
-    /// Where a value of a number can be read at an instruction.
-    fn source(&self, func: &Function, inst: Inst, held: Holders) -> Source {
-        let values = self.commoning.values;
-        let holding = [held.leader, held.latest].into_iter().filter_map(PackedOption::expand);
-        for value in holding {
-            let reg = values.reg(value);
-            if values.before(func, inst, reg) == Some(value) {
-                return Source::Register(reg);
-            }
+    /// Where a value of a number can be read at this point of the walk.
+    fn source(&self, func: &Function, block: Block, number: Number) -> Source {
+        let leader = self.leaders[number.0 as usize];
+        let still_holds = |holder: Holder| self.numbering.held(holder.reg) == Some(holder.number);
+        if still_holds(leader) {
+            return Source::Register(leader.reg);
         }
-        let leader = held.leader.expand().unwrap_or_else(|| Value::from_u32(0));
-        self.temporaries.get(&leader).map_or(Source::Temporary(leader), |&kept| Source::Register(kept))
+        // The latest one may stand in a block that the walk has left.
+        let latest =
+            self.latest.get(&number.0).filter(|&&latest| still_holds(latest) && self.dominates(func, latest, block));
+        if let Some(latest) = latest {
+            return Source::Register(latest.reg);
+        }
+        let kept = self.temporaries.get(&(leader.maker, leader.reg));
+        kept.map_or(Source::Temporary(leader), |&kept| Source::Register(kept))
     }
 
     /// Can copies from those sources, one after the other, do the instruction's work?
     fn can_copy(&self, func: &Function, data: &InstData, sources: &[Source]) -> Result<(), &'static str> {
         let types = |source: &Source| match source {
             Source::Register(reg) => func.regs[*reg].ty,
-            Source::Temporary(value) => func.regs[self.commoning.values.reg(*value)].ty,
+            Source::Temporary(holder) => func.regs[holder.reg].ty,
         };
         if data.dsts.iter().zip(sources).any(|(&dst, source)| !types(source).agrees_with(func.regs[dst].ty)) {
             return Err("it has another type");
@@ -366,19 +423,16 @@ impl Walk<'_> {
 }
 
 /// Keeps a value in a new temporary, right behind its definition.
-fn keep<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, values: &Values, value: Value) -> Reg {
-    let reg = values.reg(value);
-    let ty = rewrite.func().regs[reg].ty;
+fn keep<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, holder: Holder) -> Reg {
+    let ty = rewrite.func().regs[holder.reg].ty;
     let kept = rewrite.create_temporary(ty);
-    let copy = InstData::new(Opcode::mov(ty), [kept], [Operand::Reg(reg)]);
-    match values.definition(value) {
-        Definition::Join { block } => {
+    let copy = InstData::new(Opcode::mov(ty), [kept], [Operand::Reg(holder.reg)]);
+    match holder.maker.place() {
+        Err(block) => {
             rewrite.prepend(block, copy);
         }
-        definition => {
-            if let Some(maker) = definition.inst()
-                && let Some(block) = rewrite.func().inst_block(maker)
-            {
+        Ok(maker) => {
+            if let Some(block) = rewrite.func().inst_block(maker) {
                 let before = rewrite.func().layout.next_inst(maker);
                 rewrite.insert(Place { block, before }, copy);
             }

@@ -14,7 +14,7 @@
 //!
 //! Source: ptxas page, Instruction Eligibility.
 
-use crate::ir::{Flags, InstData, Op};
+use crate::ir::{Flags, InstData, Op, Operand};
 
 /// A class of the eligibility table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,6 +59,18 @@ impl Class {
             Class::Never => false,
         }
     }
+}
+
+/// May an instruction be replaced?
+pub(super) fn is_eligible(data: &InstData, enhanced: bool) -> bool {
+    !is_copy(data) && Class::of(data).is_eligible(enhanced)
+}
+
+/// Is it a copy of a register or a constant, which nothing is gained by copying from elsewhere? Special registers and
+/// addresses have to be fetched, and packing is work; taking a register apart again would take more copies than it does.
+pub(super) fn is_copy(data: &InstData) -> bool {
+    let fetches = matches!(data.args.first(), Some(Operand::Special(_) | Operand::Symbol(_) | Operand::List(_)));
+    data.opcode.op == Op::Mov && (!fetches || data.dsts.len() > 1)
 }
 
 /// Does a load order other accesses around itself?

@@ -22,27 +22,23 @@ pub(in crate::pass) struct Number(pub u32);
 
 /// All keys and the numbers that they have.
 pub(in crate::pass) struct Expressions {
-    /// The words of key `k` are `words[starts[k]..starts[k + 1]]`.
+    /// All keys, each behind its length.
     words: Vec<u32>,
-    starts: Vec<u32>,
-    /// By key: the number of its first result; the others follow.
-    numbers: Vec<Number>,
-    table: HashTable<u32>,
+    table: HashTable<Found>,
     next: u32,
+}
+
+/// Where a key stands, and what was noted for it.
+#[derive(Clone, Copy)]
+struct Found {
+    start: u32,
+    noted: u32,
 }
 
 impl Expressions {
     /// None yet, with room for so many.
     pub fn with_capacity(keys: usize) -> Expressions {
-        let mut starts = Vec::with_capacity(keys + 1);
-        starts.push(0);
-        Expressions {
-            words: Vec::with_capacity(8 * keys),
-            starts,
-            numbers: Vec::with_capacity(keys),
-            table: HashTable::with_capacity(keys),
-            next: 0,
-        }
+        Expressions { words: Vec::with_capacity(8 * keys), table: HashTable::with_capacity(keys), next: 0 }
     }
 
     /// A number that nothing else has, the first of `count`.
@@ -54,19 +50,27 @@ impl Expressions {
 
     /// The number of the first of `count` results of the expression with that key.
     pub fn number(&mut self, key: &[u32], count: u32) -> Number {
-        let (words, starts) = (&self.words, &self.starts);
-        let key_of = |index: u32| &words[starts[index as usize] as usize..starts[index as usize + 1] as usize];
-        let entry = self.table.entry(hash(key), |&index| key_of(index) == key, |&index| hash(key_of(index)));
+        let next = self.next;
+        let number = self.noted(key, next);
+        self.next += if number == next { count } else { 0 };
+        Number(number)
+    }
+
+    /// What was noted for a key; if nothing was, notes `new`.
+    pub fn noted(&mut self, key: &[u32], new: u32) -> u32 {
+        let words = &self.words;
+        let key_at = |start: u32| {
+            let start = start as usize;
+            &words[start + 1..start + 1 + words[start] as usize]
+        };
+        let entry = self.table.entry(hash(key), |found| key_at(found.start) == key, |found| hash(key_at(found.start)));
         match entry {
-            Entry::Occupied(found) => self.numbers[*found.get() as usize],
+            Entry::Occupied(found) => found.get().noted,
             Entry::Vacant(free) => {
-                free.insert(self.numbers.len() as u32);
+                free.insert(Found { start: self.words.len() as u32, noted: new });
+                self.words.push(key.len() as u32);
                 self.words.extend_from_slice(key);
-                self.starts.push(self.words.len() as u32);
-                let first = Number(self.next);
-                self.next += count;
-                self.numbers.push(first);
-                first
+                new
             }
         }
     }

@@ -11,7 +11,8 @@
 //! Memory is treated as a few variables, one for each class of accesses that never meets another one
 //! ([`crate::alias::AliasClasses`]), one for barriers and one for calls. Whatever may write one of them defines it anew,
 //! and where different definitions meet there is one more: the same names as those of registers. A load's state is the
-//! nearest definition above it that its address may meet.
+//! nearest definition above it that its address may meet. That takes addresses, which are costly to write as sums, so it
+//! is asked for only where another load has the same opcode and operands and not the same state anyhow.
 //!
 //! Sound because a load with one state has no definition of it on any path from one of its places to the other: a path
 //! that passes a definition comes to a place where definitions meet, or to a place dominated by it. What one thread
@@ -21,18 +22,22 @@
 //!
 //! Source: D. Novillo, Memory SSA: a unified approach for sparsely representing memory operations, GCC Summit 2007.
 
-use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use cranelift_entity::SecondaryMap;
+use hashbrown::HashMap;
 
-use crate::alias::{Access, AliasAnalysis, AliasClass, AliasClasses, Effect, Moment, Relation};
+use crate::alias::{Access, AliasAnalysis, AliasClasses, Bases, Moment, Objects, Relation};
+use crate::flow::Joins;
 use crate::graph::{Cfg, Dominators, IteratedFrontier};
-use crate::ir::{Block, Function, Inst, Op, Space};
+use crate::ir::{Block, Function, Inst, Module, Op, Operand, Space};
+use crate::symbolic::Base;
 
 /// Definitions that one load looks past.
 const MAX_STEPS: usize = 64;
+
+/// Tracks up to which the places where definitions meet are found by a walk for each.
+const WALKED_SETS: usize = 3;
 
 /// The state of memory that a load reads: equal states, equal memory.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -45,140 +50,218 @@ pub(in crate::pass) struct State {
     pub call: u32,
 }
 
-/// The states that all loads read.
-#[derive(Default)]
-pub(in crate::pass) struct MemoryStates {
-    of_load: SecondaryMap<Inst, State>,
-    /// By state: the instruction that made it; none on entry and where several meet.
-    makers: Vec<Option<Inst>>,
+/// The states of memory along a walk over the dominator tree.
+pub(super) struct Memory {
+    /// Of all instructions that have to do with memory, block by block.
+    works: Vec<Work>,
+    /// By place of a block: its first work.
+    first_work: Vec<u32>,
+    /// The next one of the block that is open.
+    next: usize,
+    /// What is followed: the classes, then barriers, then calls. By track: its state at this place of the walk.
+    now: Vec<u32>,
+    barriers: usize,
+    calls: usize,
+    /// By class: does no other thread write it, and does nothing at all?
+    is_private: Vec<bool>,
+    is_constant: Vec<bool>,
+    /// Places and tracks where different definitions meet, rising.
+    joins: Vec<(u32, u32)>,
+    /// By state: the one before it on the way down the tree.
+    before: Vec<u32>,
+    /// By state: the work that made it; [`NONE`] on entry and where several meet.
+    makers: Vec<u32>,
+    undo: Vec<(u32, u32)>,
+    /// By work: its access with its address, once it was asked for.
+    accesses: HashMap<u32, Option<Access>>,
 }
 
-impl MemoryStates {
-    /// The states of a function's loads.
-    pub fn compute(func: &Function, cfg: &Cfg, dominators: &Dominators, alias: AliasAnalysis<'_>) -> MemoryStates {
-        let tracks = Tracks::of(func, dominators, alias);
-        let mut joins: BTreeMap<Block, Vec<u32>> = BTreeMap::new();
-        let mut frontier = IteratedFrontier::new(cfg, dominators);
-        for (track, blocks) in tracks.defining_blocks.iter().enumerate() {
-            for block in frontier.of(blocks) {
-                joins.entry(block).or_default().push(track as u32);
-            }
-        }
-        let mut walk = Walk {
-            alias,
-            tracks: &tracks,
-            now: vec![0; tracks.defining_blocks.len()],
+const NONE: u32 = u32::MAX;
+
+/// What an instruction does to memory.
+#[derive(Clone, Copy)]
+struct Work {
+    inst: Inst,
+    /// The class of its access; [`NONE`] for barriers and calls.
+    class: u32,
+    /// What it may write; [`NONE`] for a load.
+    defines: u32,
+}
+
+/// What a load may be compared by before its address is looked at.
+#[derive(Clone, Copy)]
+pub(super) struct Load {
+    work: u32,
+    /// The state of its class, whatever its address is.
+    pub state: State,
+}
+
+impl Memory {
+    /// For the instructions that [`concerns_memory`], with the places of their blocks, rising.
+    pub fn new(
+        (module, func): (&Module, &Function),
+        cfg: &Cfg,
+        dominators: &Dominators,
+        joins: &Joins,
+        found: &[(u32, Inst)],
+    ) -> Memory {
+        let objects = Objects { module, func };
+        let mut bases = Bases::new(func, joins);
+        let accesses: Vec<Option<(Option<Space>, Base)>> = found
+            .iter()
+            .map(|&(_, inst)| {
+                let data = &func.insts[inst];
+                let address = data.args.iter().find_map(Operand::as_address);
+                let base = bases.of(address.filter(|_| !data.opcode.op.is_call())?);
+                Some((data.opcode.space.or_else(|| objects.space(base)), base))
+            })
+            .collect();
+        let keys: Vec<_> = accesses.iter().flatten().copied().collect();
+        let (classes, class_count) = AliasClasses::of_objects(objects, &keys);
+        let (mut classes, class_count) = (classes.into_iter(), class_count as usize);
+        let (barriers, calls) = (class_count, class_count + 1);
+        let order = dominators.preorder();
+        let mut memory = Memory {
+            works: Vec::with_capacity(found.len()),
+            first_work: vec![0; order.len() + 1],
+            next: 0,
+            now: vec![0; class_count + 2],
+            barriers,
+            calls,
+            is_private: vec![true; class_count],
+            is_constant: vec![true; class_count],
+            joins: Vec::new(),
             before: vec![0],
-            found: MemoryStates { of_load: SecondaryMap::new(), makers: vec![None] },
+            makers: vec![NONE],
+            undo: Vec::new(),
+            accesses: HashMap::new(),
         };
-        let mut works = tracks.works.iter().peekable();
-        let mut undo: Vec<(u32, u32)> = Vec::new();
-        let mut open: Vec<(usize, usize)> = Vec::new();
-        for (place, &block) in dominators.preorder().iter().enumerate() {
-            while let Some((_, first)) = open.pop_if(|(end, _)| *end <= place) {
-                undo.drain(first..).rev().for_each(|(track, state)| walk.now[track as usize] = state);
+        let mut defining: Vec<Vec<Block>> = vec![Vec::new(); class_count + 2];
+        for (&(place, inst), access) in found.iter().zip(accesses) {
+            let op = func.insts[inst].opcode.op;
+            let class = access.and_then(|(space, _)| {
+                let class = classes.next()?.as_u32() as usize;
+                memory.is_private[class] &= is_private(space);
+                memory.is_constant[class] &= is_constant(space);
+                Some(class)
+            });
+            let defines = match class {
+                Some(class) => op.writes_memory().then_some(class),
+                None => Some(if op.is_call() { calls } else { barriers }),
+            };
+            if let Some(track) = defines
+                && defining[track].last() != Some(&order[place as usize])
+            {
+                defining[track].push(order[place as usize]);
             }
-            open.push((place + dominators.subtree(block).len(), undo.len()));
-            for &track in joins.get(&block).into_iter().flatten() {
-                walk.define(track, None, &mut undo);
-            }
-            // Works stand in the order of this walk.
-            while let Some(work) = works.next_if(|work| func.inst_block(work.inst) == Some(block)) {
-                walk.inst(work, &mut undo);
-            }
+            memory.first_work[place as usize + 1] += 1;
+            let or_none = |number: Option<usize>| number.map_or(NONE, |number| number as u32);
+            memory.works.push(Work { inst, class: or_none(class), defines: or_none(defines) });
         }
-        walk.found
+        for place in 0..order.len() {
+            memory.first_work[place + 1] += memory.first_work[place];
+        }
+        // A few sets are walked for sooner than frontiers are stored.
+        let sets = defining.iter().filter(|blocks| !blocks.is_empty()).count();
+        let frontier = if sets <= WALKED_SETS { IteratedFrontier::walking } else { IteratedFrontier::new };
+        let mut frontier = frontier(cfg, dominators);
+        for (track, blocks) in defining.iter().enumerate().filter(|(_, blocks)| !blocks.is_empty()) {
+            let joins = frontier.of(blocks).into_iter();
+            memory.joins.extend(joins.map(|block| (dominators.preorder_number(block), track as u32)));
+        }
+        memory.joins.sort_unstable();
+        memory
     }
 
-    /// The state that a load reads.
-    pub fn of(&self, load: Inst) -> State {
-        self.of_load[load]
+    /// The walk comes to a block, given by its place.
+    pub fn enter(&mut self, place: u32) {
+        self.next = self.first_work[place as usize] as usize;
+        if self.joins.is_empty() {
+            return;
+        }
+        let first = self.joins.partition_point(|&(other, _)| other < place);
+        for index in first..self.joins.len() {
+            let (other, track) = self.joins[index];
+            if other != place {
+                break;
+            }
+            self.define(track, NONE);
+        }
+    }
+
+    /// How much there is to take back.
+    pub fn depth(&self) -> usize {
+        self.undo.len()
+    }
+
+    /// Takes back what has been done since the depth was that.
+    pub fn take_back(&mut self, depth: usize) {
+        self.undo.drain(depth..).rev().for_each(|(track, state)| self.now[track as usize] = state);
+    }
+
+    /// The walk comes to an instruction of the open block. Gives what a plain load is compared by.
+    pub fn visit(&mut self, inst: Inst) -> Option<Load> {
+        let work = *self.works.get(self.next).filter(|work| work.inst == inst)?;
+        let index = self.next as u32;
+        self.next += 1;
+        if work.defines != NONE {
+            self.define(work.defines, index);
+            return None;
+        }
+        let class = work.class as usize;
+        let state = State {
+            memory: self.now[class],
+            barrier: if self.is_private[class] { 0 } else { self.now[self.barriers] },
+            call: if self.is_constant[class] { 0 } else { self.now[self.calls] },
+        };
+        Some(Load { work: index, state })
+    }
+
+    /// The state that a load reads, whose address is one of `alias`.
+    pub fn refine(&mut self, alias: AliasAnalysis<'_>, load: Load) -> State {
+        let mut memory = load.state.memory;
+        for _ in 0..MAX_STEPS {
+            // Between the definition and the load no name changes its number, since each dominates the next.
+            let maker = self.makers[memory as usize];
+            if maker == NONE {
+                break;
+            }
+            for work in [load.work, maker] {
+                let inst = self.works[work as usize].inst;
+                self.accesses.entry(work).or_insert_with(|| alias.access(inst));
+            }
+            let (Some(Some(own)), Some(Some(other))) = (self.accesses.get(&load.work), self.accesses.get(&maker))
+            else {
+                break;
+            };
+            if alias.relation(own, other, Moment::Same) != Relation::No {
+                break;
+            }
+            memory = self.before[memory as usize];
+        }
+        State { memory, ..load.state }
     }
 
     /// The instruction that made a state; none on entry and where several meet.
     pub fn maker(&self, state: u32) -> Option<Inst> {
-        self.makers.get(state as usize).copied().flatten()
+        let maker = *self.makers.get(state as usize)?;
+        self.works.get(maker as usize).map(|work| work.inst)
+    }
+
+    fn define(&mut self, track: u32, maker: u32) {
+        let state = self.before.len() as u32;
+        let now = &mut self.now[track as usize];
+        self.undo.push((track, *now));
+        self.before.push(*now);
+        *now = state;
+        self.makers.push(maker);
     }
 }
 
-/// What an instruction does to memory.
-struct Work {
-    inst: Inst,
-    /// The access and its class; none for barriers and calls.
-    access: Option<(Access, AliasClass)>,
-    /// What it may write.
-    defines: Option<u32>,
-}
-
-/// What is followed: the classes, then barriers, then calls.
-struct Tracks {
-    /// Of all instructions that have to do with memory, in the order of the walk.
-    works: Vec<Work>,
-    /// By instruction: one more than its place in `works`.
-    work_of: SecondaryMap<Inst, u32>,
-    barriers: u32,
-    calls: u32,
-    defining_blocks: Vec<Vec<Block>>,
-    /// By class: does no other thread write it, and does nothing at all?
-    is_private: Vec<bool>,
-    is_constant: Vec<bool>,
-}
-
-impl Tracks {
-    fn of(func: &Function, dominators: &Dominators, alias: AliasAnalysis<'_>) -> Tracks {
-        let mut effects: Vec<(Block, Inst, Effect)> = Vec::new();
-        for &block in dominators.preorder() {
-            for inst in func.block_insts(block).filter(|&inst| concerns_memory(func.insts[inst].opcode.op)) {
-                effects.push((block, inst, alias.effect(inst)));
-            }
-        }
-        let accesses = effects.iter().filter_map(|(_, inst, effect)| match effect {
-            Effect::Access(access) | Effect::Ordered(access) => Some((*inst, access)),
-            Effect::None | Effect::Everything => None,
-        });
-        let classes = AliasClasses::of_accesses(alias, accesses);
-        let mut tracks = Tracks {
-            works: Vec::with_capacity(effects.len()),
-            work_of: SecondaryMap::with_capacity(func.insts.len()),
-            barriers: classes.len() as u32,
-            calls: classes.len() as u32 + 1,
-            defining_blocks: vec![Vec::new(); classes.len() + 2],
-            is_private: vec![true; classes.len()],
-            is_constant: vec![true; classes.len()],
-        };
-        for (block, inst, effect) in effects {
-            let is_call = func.insts[inst].opcode.op.is_call();
-            let (access, defines) = match (effect, classes.of(inst)) {
-                (Effect::None, _) => continue,
-                (Effect::Access(access) | Effect::Ordered(access), Some(class)) => {
-                    let defines = access.writes.then_some(class.as_u32());
-                    let (private, constant) = (is_private(access.space), is_constant(access.space));
-                    tracks.is_private[class.as_u32() as usize] &= private;
-                    tracks.is_constant[class.as_u32() as usize] &= constant;
-                    (Some((access, class)), defines)
-                }
-                (Effect::Everything, _) if !is_call => (None, Some(tracks.barriers)),
-                _ => (None, Some(tracks.calls)),
-            };
-            if let Some(track) = defines
-                && tracks.defining_blocks[track as usize].last() != Some(&block)
-            {
-                tracks.defining_blocks[track as usize].push(block);
-            }
-            tracks.works.push(Work { inst, access, defines });
-            tracks.work_of[inst] = tracks.works.len() as u32;
-        }
-        tracks
-    }
-
-    /// What an instruction does to memory, if anything.
-    fn work(&self, inst: Inst) -> Option<&Work> {
-        self.works.get(self.work_of[inst].checked_sub(1)? as usize)
-    }
-}
-
-fn concerns_memory(op: Op) -> bool {
-    op.reads_memory() || op.writes_memory() || matches!(op, Op::BarSync | Op::BarWarp | Op::Membar)
+/// Has an instruction to do with memory that anybody writes?
+pub(super) fn concerns_memory(op: Op) -> bool {
+    let reads = op.reads_memory() && op != Op::Tex2d;
+    reads || op.writes_memory() || matches!(op, Op::BarSync | Op::BarWarp | Op::Membar)
 }
 
 /// Does no other thread write there?
@@ -189,60 +272,4 @@ fn is_private(space: Option<Space>) -> bool {
 /// Does nothing write there?
 fn is_constant(space: Option<Space>) -> bool {
     matches!(space, Some(Space::Param | Space::Const))
-}
-
-struct Walk<'a> {
-    alias: AliasAnalysis<'a>,
-    tracks: &'a Tracks,
-    /// By track: its state at this place.
-    now: Vec<u32>,
-    /// By state: the one before it on the way down the tree.
-    before: Vec<u32>,
-    found: MemoryStates,
-}
-
-impl Walk<'_> {
-    fn define(&mut self, track: u32, maker: Option<Inst>, undo: &mut Vec<(u32, u32)>) {
-        let state = self.before.len() as u32;
-        let now = &mut self.now[track as usize];
-        undo.push((track, *now));
-        self.before.push(*now);
-        *now = state;
-        self.found.makers.push(maker);
-    }
-
-    fn inst(&mut self, work: &Work, undo: &mut Vec<(u32, u32)>) {
-        if let Some((access, class)) = &work.access
-            && access.reads
-            && !access.writes
-        {
-            self.found.of_load[work.inst] = self.state(access, *class);
-        }
-        if let Some(track) = work.defines {
-            self.define(track, Some(work.inst), undo);
-        }
-    }
-
-    /// The state that a load at this place reads.
-    fn state(&self, access: &Access, class: AliasClass) -> State {
-        let class = class.as_u32() as usize;
-        let mut memory = self.now[class];
-        for _ in 0..MAX_STEPS {
-            // Between the definition and the load no name changes its number, since each dominates the next.
-            let Some((other, _)) = self.found.maker(memory).and_then(|maker| self.tracks.work(maker)?.access.as_ref())
-            else {
-                break;
-            };
-            if self.alias.relation(access, other, Moment::Same) != Relation::No {
-                break;
-            }
-            memory = self.before[memory as usize];
-        }
-        let (barriers, calls) = (self.tracks.barriers as usize, self.tracks.calls as usize);
-        State {
-            memory,
-            barrier: if self.tracks.is_private[class] { 0 } else { self.now[barriers] },
-            call: if self.tracks.is_constant[class] { 0 } else { self.now[calls] },
-        }
-    }
 }

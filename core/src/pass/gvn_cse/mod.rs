@@ -31,22 +31,19 @@ mod expressions;
 pub(super) mod lanes;
 pub(super) mod memory;
 pub(super) mod numbering;
+mod origins;
+mod registers;
 mod report;
 mod scope;
 
 use alloc::format;
 
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
-use crate::alias::AliasAnalysis;
 use crate::edit::{Fact, Remark};
-use crate::ir::Function;
-use crate::symbolic::{AffineNames, Overflow};
 use crate::view::{Listener, View};
-use commoning::{Commoning, replace_repetitions};
-use eligibility::Class;
+use commoning::replace_repetitions;
 use lanes::Regions;
-use memory::MemoryStates;
-use numbering::{Numbering, Options, Surroundings};
+use numbering::{Numbering, Options, Outline};
 use scope::Scope;
 
 /// See the file's head.
@@ -103,41 +100,30 @@ impl Pass for GvnCse {
             return Ok(());
         }
         tell_generation(view, knobs.choice("sm"));
-        let (cfg, dominators, values) = (view.cfg(), view.dominators(), view.values());
-        let (memory, regions) = surroundings(view);
-        let surroundings = Surroundings { memory: &memory, regions: &regions };
-        let options = Options { enhanced, names_work: S::LISTENS, is_algebraic: true, follows_copies: true };
-        let numbering = Numbering::compute(view.func(), &cfg, &values, Some(surroundings), options);
+        let (cfg, dominators) = (view.cfg(), view.dominators());
         let scope = match mode {
             1 => Scope::Block,
             2 => {
-                let cross_block_flag = knobs.switch("cross_block_flag");
-                Scope::chain(view.func(), &cfg, &dominators, &values, &numbering, cross_block_flag)
+                let values = view.values();
+                Scope::chain(view.func(), &cfg, &dominators, &values, enhanced, knobs.switch("cross_block_flag"))
             }
             _ => Scope::Dominators { joins: mode >= 5 },
         };
+        let outline = Outline::of(view.func(), &dominators);
+        let regions = if outline.needs_regions() { Regions::compute(view) } else { Regions::default() };
+        let options = Options {
+            enhanced,
+            names_work: S::LISTENS,
+            is_algebraic: true,
+            follows_copies: true,
+            has_surroundings: true,
+        };
+        let place = (view.module(), view.func());
+        let numbering = Numbering::new(place, (&cfg, &dominators), &regions, outline, options);
         let limit = usize::try_from(knobs.integer("EnableGvnCsePerInstr")).unwrap_or(usize::MAX);
-        let (values, numbering, dominators, memory) = (&*values, &numbering, &*dominators, &memory);
-        replace_repetitions(view, &Commoning { values, numbering, dominators, memory, scope, limit });
+        replace_repetitions(view, &dominators, numbering, &scope, limit);
         Ok(())
     }
-}
-
-/// The states of memory that loads read and the regions of operations across lanes, where there are any two of these.
-pub(super) fn surroundings<S: Listener>(view: &mut View<'_, S>) -> (MemoryStates, Regions) {
-    let regions = if has_several(view.func(), |class| matches!(class, Class::Convergent | Class::Shuffle)) {
-        Regions::compute(view)
-    } else {
-        Regions::default()
-    };
-    if !has_several(view.func(), |class| class == Class::Load) {
-        return (MemoryStates::default(), regions);
-    }
-    let (cfg, dominators, values) = (view.cfg(), view.dominators(), view.values());
-    let func = view.func();
-    let names = AffineNames::new(func, &values, Overflow::default());
-    let alias = AliasAnalysis::new(view.module(), func, &values, names);
-    (MemoryStates::compute(func, &cfg, &dominators, alias), regions)
 }
 
 /// Says where the vendor's compiler would not have run.
@@ -151,10 +137,4 @@ fn tell_generation<S: Listener>(view: &mut View<'_, S>, sm: &str) {
             Remark::missed("generation", entry, message).with("sm", Fact::Text(sm.into()))
         });
     }
-}
-
-/// Are there two instructions of such classes? One alone has nothing to be compared with.
-fn has_several(func: &Function, wanted: impl Fn(Class) -> bool) -> bool {
-    let insts = func.block_order().flat_map(|block| func.block_insts(block));
-    insts.filter(|&inst| wanted(Class::of(&func.insts[inst]))).nth(1).is_some()
 }

@@ -7,101 +7,79 @@
 //!     @p c = mov.u32 z        where p holds 4, elsewhere what c was: a number of its own
 //! ```
 //!
-//! Blocks are visited in reverse postorder, so that whatever comes along forward edges has its number. A join of one
-//! number is that number; two joins of one block with the same arguments are one; a join that control comes back to is
-//! new. Copies pass numbers on. A key holds the opcode with its modifiers, the numbers of the operands, sorted where they
-//! commute, the guard, the address space (in the opcode), and for a load the state of memory, for an operation across
-//! lanes the region.
+//! Numbers are given along one walk ([`registers::walk_order`]) that comes to a block after whatever comes to it along
+//! forward edges, so that those have their numbers. A join of one number is that number; two joins of one block with the
+//! same arguments are one; a join that control comes back to is new. Copies pass numbers on. A key holds the opcode with
+//! its modifiers, the numbers of the operands, sorted where they commute, the guard, the address space (in the opcode),
+//! and for a load the state of memory, for an operation across lanes the region.
 //!
-//! Sound because two values of one number are equal wherever both definitions dominate: by induction over the visit, as
+//! Sound because two values of one number are equal wherever both definitions dominate: by induction over the walk, as
 //! their operands are. A value computed in an earlier iteration cannot be mistaken for one of this iteration: a definition
 //! that dominates a place has run since the last time its operands changed.
 //!
-//! Linear in instructions and joins.
+//! Linear in instructions and joins. The function may change behind the walk, as long as every register holds what it
+//! held.
 //!
 //! Source: ptxas page, Algorithm (key); P. Briggs, K. Cooper and L. Simpson, Value numbering, SPE 1997, section 4 (joins).
 
-use alloc::vec;
 use alloc::vec::Vec;
 
-use cranelift_entity::{EntityRef, SecondaryMap};
+use cranelift_entity::SecondaryMap;
+use smallvec::SmallVec;
 
-use super::eligibility::Class;
+use super::eligibility::{Class, is_copy};
 use super::expressions::{Expressions, Number};
 use super::lanes::Regions;
-use super::memory::MemoryStates;
-use crate::flow::{Definition, Value, Values};
-use crate::graph::Cfg;
-use crate::ir::{AddressBase, Block, Function, Inst, InstData, Op, Opcode, Operand, Reg, Symbol};
+use super::memory::{Load, Memory, State, concerns_memory};
+use super::origins::Origins;
+use super::registers::{Registers, walk_order};
+use crate::alias::AliasAnalysis;
+use crate::flow::JoinFinder;
+use crate::graph::{Cfg, Dominators};
+use crate::ir::{AddressBase, Block, Flags, Function, Inst, InstData, Module, Op, Opcode, Operand, Reg, Symbol};
+use crate::symbolic::{AffineMemo, AffineNames, Overflow};
 
-/// The numbers of a function.
-pub(in crate::pass) struct Numbering {
-    /// By value; [`NONE`] where it has none yet.
-    of_value: Vec<u32>,
-    /// By instruction: one more than the number of its first result, if it may be replaced.
-    of_inst: SecondaryMap<Inst, u32>,
-    /// By instruction: one more than the number of its work.
-    work: SecondaryMap<Inst, u32>,
-    count: usize,
+/// What one look at all instructions tells.
+pub(in crate::pass) struct Outline<'a> {
+    joins: JoinFinder<'a>,
+    /// Instructions that have to do with memory, with the places of their blocks.
+    memory: Vec<(u32, Inst)>,
+    loads: usize,
+    across_lanes: usize,
 }
 
-const NONE: u32 = u32::MAX;
-
-impl Numbering {
-    /// Numbers a function's values.
-    pub fn compute(
-        func: &Function,
-        cfg: &Cfg,
-        values: &Values,
-        surroundings: Option<Surroundings<'_>>,
-        options: Options,
-    ) -> Numbering {
-        let mut pass = Pass {
-            func,
-            values,
-            surroundings,
-            options,
-            expressions: Expressions::with_capacity(func.insts.len()),
-            of_value: vec![NONE; values.len()],
-            of_inst: SecondaryMap::with_capacity(func.insts.len()),
-            work: SecondaryMap::new(),
-            key: Vec::new(),
-        };
-        for &block in cfg.reverse_postorder() {
-            pass.block(block);
+impl<'a> Outline<'a> {
+    /// Looks at all instructions that can be reached.
+    pub fn of(func: &Function, dominators: &'a Dominators) -> Outline<'a> {
+        let joins = JoinFinder::new(func.regs.len(), dominators);
+        let mut outline = Outline { joins, memory: Vec::new(), loads: 0, across_lanes: 0 };
+        for (place, &block) in dominators.preorder().iter().enumerate() {
+            let place = place as u32;
+            for inst in func.block_insts(block) {
+                let data = &func.insts[inst];
+                data.for_each_use(|reg| outline.joins.read(place, reg));
+                for &reg in &data.dsts {
+                    if data.guard.is_some() {
+                        outline.joins.read(place, reg);
+                    }
+                    outline.joins.write(place, reg, inst);
+                }
+                let op = data.opcode.op;
+                if concerns_memory(op) {
+                    outline.memory.push((place, inst));
+                    outline.loads += usize::from(op == Op::Ld);
+                } else if op.is_convergent() {
+                    outline.across_lanes += 1;
+                }
+            }
         }
-        let count = pass.expressions.number_count();
-        Numbering { of_value: pass.of_value, of_inst: pass.of_inst, work: pass.work, count }
+        outline
     }
 
-    /// The number of a value, if it can be reached.
-    pub fn of_value(&self, value: Value) -> Option<Number> {
-        Some(Number(self.of_value[value.index()])).filter(|number| number.0 != NONE)
+    /// Do regions matter? One operation across lanes has nothing to be compared with.
+    pub fn needs_regions(&self) -> bool {
+        self.across_lanes > 1
     }
-
-    /// The number of an instruction's first result, if it may be replaced; its other results have those that follow.
-    pub fn of_inst(&self, inst: Inst) -> Option<Number> {
-        self.of_inst[inst].checked_sub(1).map(Number)
-    }
-
-    /// The number of an instruction's work: opcode and operands, whatever the guard, memory and the lanes are.
-    pub fn work(&self, inst: Inst) -> Option<Number> {
-        self.work[inst].checked_sub(1).map(Number)
-    }
-
-    /// One more than the greatest number.
-    pub fn count(&self) -> usize {
-        self.count
-    }
-}
-
-/// What tells two executions of one operation apart besides operands. Left out of the keys where none are given.
-#[derive(Clone, Copy)]
-pub(in crate::pass) struct Surroundings<'a> {
-    /// What loads read.
-    pub memory: &'a MemoryStates,
-    /// Where the same lanes are active.
-    pub regions: &'a Regions,
 }
 
 /// What is taken for the same.
@@ -109,13 +87,90 @@ pub(in crate::pass) struct Surroundings<'a> {
 pub(in crate::pass) struct Options {
     /// Are the classes of enhanced scope eligible?
     pub enhanced: bool,
-    /// Will [`Numbering::work`] be asked for?
+    /// Will [`Details`] be asked for?
     pub names_work: bool,
     /// Are operands sorted where they commute, and do joins of one number have that number?
     pub is_algebraic: bool,
     /// Does a copy have the number of what it copies?
     pub follows_copies: bool,
+    /// Do memory and lanes belong to what an instruction is compared by?
+    pub has_surroundings: bool,
 }
+
+/// What an instruction computes. Small, since it is handed on for every instruction.
+#[derive(Clone, Copy)]
+pub(in crate::pass) struct Numbered {
+    /// The number of its first result where its guard holds; the others follow.
+    value: Number,
+    /// Guard and its sense in one word; 0 where there is none.
+    pub guard: u32,
+    /// May it be replaced?
+    is_eligible: bool,
+}
+
+impl Numbered {
+    /// Do they stand under one guard and its opposite?
+    pub fn has_opposite_guard(&self, other: &Numbered) -> bool {
+        self.guard != 0 && other.guard != 0 && (self.guard - 1) ^ 1 == other.guard - 1
+    }
+
+    /// The number of its first result, if it may be replaced; the others have those that follow.
+    #[inline]
+    pub fn replaceable(&self) -> Option<Number> {
+        Some(self.value).filter(|_| self.is_eligible)
+    }
+}
+
+/// What else is known of an instruction, where [`Options::names_work`] asks for it.
+#[derive(Clone, Copy, Default)]
+pub(in crate::pass) struct Details {
+    /// The number of its work: opcode and operands, whatever the guard, memory and the lanes are.
+    pub work: Option<Number>,
+    /// The state of memory that it reads.
+    pub state: Option<State>,
+}
+
+/// The walk.
+pub(in crate::pass) struct Numbering<'a> {
+    module: &'a Module,
+    cfg: &'a Cfg,
+    dominators: &'a Dominators,
+    regions: &'a Regions,
+    options: Options,
+    order: Vec<Block>,
+    expressions: Expressions,
+    registers: Registers<'a>,
+    memory: Option<Memory>,
+    origins: Origins,
+    /// What numbers are sums of.
+    sums: AffineMemo,
+    loads: Vec<Loaded>,
+    /// What registers that are written hold on entry, where that is ever read; registers rise.
+    entries: Vec<(Reg, Number)>,
+    /// Blocks whose subtrees are open: where each ends in the order, and what there is to take back then.
+    open: Vec<(usize, usize, usize)>,
+    /// The open block's place in the preorder.
+    place: u32,
+    /// Calls of the open block so far.
+    calls: u32,
+    /// Of the instruction that was numbered last.
+    details: Details,
+    /// The key that is being made.
+    key: Vec<u32>,
+    /// The numbers of the constants that were met last.
+    constants: [(u64, u32); CONSTANTS],
+}
+
+/// The first load with some opcode and operands.
+#[derive(Clone, Copy)]
+struct Loaded {
+    load: Load,
+    number: Number,
+    /// Is it found by its exact state?
+    is_refined: bool,
+}
+
+const CONSTANTS: usize = 32;
 
 /// What a key begins with, where it is not an opcode. Opcodes begin with less than 2³¹.
 #[derive(Clone, Copy)]
@@ -127,11 +182,14 @@ enum Head {
     Join,
     Guarded,
     Work,
+    Load,
 }
 
-/// Where in a key the guard stands, and where its operands begin.
-const GUARD: usize = 3;
-const OPERANDS: usize = 4;
+/// A key begins with the opcode's first word and its flags, then comes its comparison if it has one, then the operands,
+/// then the guard if it has one. These two bits of the second word, which are no flags, say so.
+const GUARDED: u32 = 1 << 31;
+const COMPARES: u32 = 1 << 30;
+const _: () = assert!(Flags::all().bits() & (GUARDED | COMPARES) == 0);
 
 /// How an operand's first word ends.
 #[derive(Clone, Copy)]
@@ -148,128 +206,275 @@ impl Tail {
     }
 }
 
-struct Pass<'a> {
-    func: &'a Function,
-    values: &'a Values,
-    surroundings: Option<Surroundings<'a>>,
-    options: Options,
-    expressions: Expressions,
-    of_value: Vec<u32>,
-    of_inst: SecondaryMap<Inst, u32>,
-    work: SecondaryMap<Inst, u32>,
-    /// The key that is being made.
-    key: Vec<u32>,
-}
-
-impl Pass<'_> {
-    fn block(&mut self, block: Block) {
-        for join in self.values.joins(block) {
-            let number = self.join(block, join);
-            self.of_value[join.index()] = number.0;
-        }
-        let mut calls = 0;
-        for inst in self.func.block_insts(block) {
-            self.inst(block, inst, calls);
-            calls += u32::from(self.func.insts[inst].opcode.op.is_call());
-        }
-    }
-
-    fn join(&mut self, block: Block, join: Value) -> Number {
-        let args = self.values.join_args(join);
-        self.key.clear();
-        self.key.extend([Head::Join as u32, block.as_u32()]);
-        for arg in args {
-            let number = match self.values.definition(arg.value) {
-                Definition::Entry => self.number(arg.value).0,
-                _ => self.of_value[arg.value.index()],
-            };
-            // What comes back is not known yet.
-            if number == NONE || !self.options.is_algebraic {
-                return self.expressions.fresh(1);
+impl<'a> Numbering<'a> {
+    pub fn new(
+        (module, func): (&'a Module, &Function),
+        (cfg, dominators): (&'a Cfg, &'a Dominators),
+        regions: &'a Regions,
+        outline: Outline<'a>,
+        options: Options,
+    ) -> Numbering<'a> {
+        let joins = outline.joins.finish(cfg);
+        let memory = (outline.loads > 1).then(|| Memory::new((module, func), cfg, dominators, &joins, &outline.memory));
+        let mut numbering = Numbering {
+            module,
+            cfg,
+            dominators,
+            regions,
+            options,
+            order: walk_order(cfg, dominators),
+            expressions: Expressions::with_capacity(func.insts.len()),
+            registers: Registers::new(func, cfg, dominators, joins),
+            origins: Origins::new(func, memory.is_some()),
+            memory,
+            sums: AffineMemo::default(),
+            loads: Vec::new(),
+            entries: Vec::new(),
+            open: Vec::new(),
+            place: 0,
+            calls: 0,
+            details: Details::default(),
+            key: Vec::new(),
+            constants: [(0, u32::MAX); CONSTANTS],
+        };
+        for reg in func.regs.keys() {
+            if numbering.registers.joins.is_known_everywhere(reg) {
+                let number = numbering.entry(reg);
+                numbering.registers.set_entry(reg, number);
+                numbering.entries.push((reg, number));
             }
-            self.key.push(number);
         }
-        match &self.key[2..] {
-            [first, rest @ ..] if rest.iter().all(|number| number == first) => Number(*first),
-            _ => self.expressions.number(&self.key, 1),
-        }
+        numbering
     }
 
-    /// The number of a value that is read. A definition is visited before what it dominates, so only what was there on
-    /// entry has none yet.
-    fn number(&mut self, value: Value) -> Number {
-        let number = &mut self.of_value[value.index()];
-        if *number == NONE {
-            *number = self.expressions.fresh(1).0;
+    /// Walks through the whole function as it stands. Gives what each instruction computes, and how many numbers there are.
+    pub fn of_all(mut self, func: &Function) -> (SecondaryMap<Inst, Option<(Numbered, Details)>>, usize) {
+        let mut found = SecondaryMap::with_capacity(func.insts.len());
+        for index in 0..self.block_count() {
+            let block = self.enter(index, |_, _| {});
+            for inst in func.block_insts(block) {
+                if let Some(numbered) = self.number(func, block, inst) {
+                    found[inst] = Some((numbered, self.details));
+                    for (index, &reg) in (0..).zip(&func.insts[inst].dsts) {
+                        self.write(numbered, index, reg);
+                    }
+                }
+            }
+            self.leave(block);
         }
-        Number(*number)
+        (found, self.number_count())
     }
 
-    fn inst(&mut self, block: Block, inst: Inst, calls: u32) {
-        let data = &self.func.insts[inst];
+    /// How many blocks the walk comes to.
+    pub fn block_count(&self) -> usize {
+        self.order.len()
+    }
+
+    /// One more than the greatest number so far.
+    pub fn number_count(&self) -> usize {
+        self.expressions.number_count()
+    }
+
+    /// What else is known of the instruction that was numbered last.
+    pub fn details(&self) -> Details {
+        self.details
+    }
+
+    /// The number that a register holds at this point of the walk.
+    pub fn held(&self, reg: Reg) -> Option<Number> {
+        self.registers.get(reg)
+    }
+
+    /// The instruction that made a state of memory; none on entry and where several meet.
+    pub fn maker(&self, state: u32) -> Option<Inst> {
+        self.memory.as_ref()?.maker(state)
+    }
+
+    /// Comes to a block of the order, whose joins get their numbers. Calls `visit` with those.
+    pub fn enter(&mut self, index: usize, mut visit: impl FnMut(Reg, Number)) -> Block {
+        while let Some((_, regs, states)) = self.open.pop_if(|(end, ..)| *end <= index) {
+            self.registers.take_back(regs);
+            if let Some(memory) = &mut self.memory {
+                memory.take_back(states);
+            }
+        }
+        let block = self.order[index];
+        let states = self.memory.as_ref().map_or(0, Memory::depth);
+        self.open.push((index + self.dominators.subtree(block).len(), self.registers.depth(), states));
+        self.place = self.dominators.preorder_number(block);
+        self.calls = 0;
+        if let Some(memory) = &mut self.memory {
+            memory.enter(self.place);
+        }
+        let joins = self.registers.joins.at(self.place).len();
+        for join in 0..joins {
+            let Some((reg, _)) = self.registers.join(self.place, join) else { break };
+            if self.cfg.is_entry(block) {
+                let number = self.on_entry(reg);
+                self.registers.set_entry_arg(self.place, join, number);
+            }
+        }
+        // All joins of a block read what was there before any of them.
+        for join in 0..joins {
+            if let Some((reg, number)) = self.join(block, join) {
+                self.registers.set_join(reg, number);
+                visit(reg, number);
+            }
+        }
+        block
+    }
+
+    /// Leaves a block for those below it.
+    pub fn leave(&mut self, block: Block) {
+        self.registers.leave(block);
+    }
+
+    /// The numbers of an instruction of the open block, before it writes its registers. None if it writes none; then
+    /// nothing else is to be done for it.
+    pub fn number(&mut self, func: &Function, block: Block, inst: Inst) -> Option<Numbered> {
+        let data = &func.insts[inst];
+        let load = self.memory.as_mut().and_then(|memory| memory.visit(inst));
+        if self.origins.is_needed(data) {
+            self.origins.begin(inst);
+            let mut note = |reg| {
+                let number = self.read(reg);
+                self.origins.add_operand(inst, number);
+            };
+            data.args.iter().for_each(|arg| arg.for_each_reg(&mut note));
+        }
+        self.calls += u32::from(data.opcode.op.is_call());
         if data.dsts.is_empty() {
-            return;
+            return None;
+        }
+        let class = Class::of(data);
+        let is_copy = is_copy(data);
+        let guard = self.guard(data);
+        if self.options.names_work {
+            self.details = Details::default();
+        }
+        if let Some(value) = self.copied(func, data) {
+            return Some(Numbered { value, guard, is_eligible: !is_copy && guard == 0 });
         }
         let count = data.dsts.len() as u32;
-        let is_copy = is_copy(data);
-        let class = Class::of(data);
-        let first = match self.copied(inst, data) {
-            Some(number) => {
-                if !is_copy && data.guard.is_none() {
-                    self.of_inst[inst] = number.0 + 1;
-                }
-                number
-            }
-            None => {
-                let is_single = class == Class::Never || class == Class::Atomic;
-                if !is_single || self.options.names_work {
-                    self.make_key(inst, data);
-                }
-                if self.options.names_work && !is_copy {
-                    let guard = core::mem::replace(&mut self.key[GUARD], 0);
-                    self.key.push(Head::Work as u32);
-                    self.work[inst] = self.expressions.number(&self.key, 1).0 + 1;
-                    self.key.pop();
-                    self.key[GUARD] = guard;
-                }
-                if is_single {
-                    self.expressions.fresh(count)
-                } else {
-                    self.add_surroundings(block, inst, class, calls);
-                    let first = self.expressions.number(&self.key, count);
-                    if class.is_eligible(self.options.enhanced) && !is_copy {
-                        self.of_inst[inst] = first.0 + 1;
-                    }
-                    first
-                }
+        let is_single = class == Class::Never || class == Class::Atomic;
+        if !is_single || self.options.names_work {
+            self.make_key(func, data, guard);
+        }
+        if self.options.names_work {
+            self.find_details(func, load, is_copy);
+        }
+        let before = self.expressions.number_count();
+        let value = match class {
+            _ if is_single => self.expressions.fresh(count),
+            Class::Load if self.options.has_surroundings => self.load(func, load, count),
+            _ => {
+                self.add_lanes(block, class);
+                self.expressions.number(&self.key, count)
             }
         };
-        for index in 0..data.dsts.len() {
-            let value = self.values.defined(inst)[index];
-            let mut number = first.0 + index as u32;
-            if let Definition::Guarded { old, .. } = self.values.definition(value) {
-                let (old, guard) = (self.number(old), self.guard(inst, data));
-                self.key.clear();
-                self.key.extend([Head::Guarded as u32, number, old.0, guard]);
-                number = self.expressions.number(&self.key, 1).0;
+        if value.0 as usize >= before && self.origins.are_kept() {
+            for (index, &dst) in (0..).zip(&data.dsts) {
+                let maker = Some(inst).filter(|_| guard == 0 && index == 0);
+                self.origins.name(Number(value.0 + index), dst, maker);
             }
-            self.of_value[value.index()] = number;
         }
+        Some(Numbered { value, guard, is_eligible: class.is_eligible(self.options.enhanced) && !is_copy })
+    }
+
+    fn find_details(&mut self, func: &Function, load: Option<Load>, is_copy: bool) {
+        if !is_copy {
+            let mut work: SmallVec<[u32; 16]> = SmallVec::from_slice(&self.key);
+            if work[1] & GUARDED != 0 {
+                work[1] &= !GUARDED;
+                work.pop();
+            }
+            work.push(Head::Work as u32);
+            self.details.work = Some(self.expressions.number(&work, 1));
+        }
+        if let Some(load) = load {
+            self.details.state = Some(self.refine(func, load));
+        }
+    }
+
+    /// The instruction writes one of its registers, the result with that index. Gives the number that the register then
+    /// holds.
+    #[inline]
+    pub fn write(&mut self, numbered: Numbered, index: u32, reg: Reg) -> Number {
+        let mut number = Number(numbered.value.0 + index);
+        if numbered.guard != 0 {
+            let old = self.read(reg);
+            let key = [Head::Guarded as u32, number.0, old.0, numbered.guard];
+            number = self.expressions.number(&key, 1);
+            self.origins.name(number, reg, None);
+        }
+        self.registers.set(reg, number, self.place);
+        number
+    }
+
+    // --- values ------------------------------------------------------------------------------------------------
+
+    /// The number of a register that is read.
+    fn read(&mut self, reg: Reg) -> Number {
+        if let Some(number) = self.registers.get(reg) {
+            return number;
+        }
+        let number = self.entry(reg);
+        if self.registers.joins.definition_count(reg) == 0 {
+            self.registers.set_entry(reg, number);
+        }
+        number
+    }
+
+    /// What a register that joins somewhere holds on entry.
+    fn on_entry(&mut self, reg: Reg) -> Number {
+        match self.entries.binary_search_by_key(&reg, |entry| entry.0) {
+            Ok(index) => self.entries[index].1,
+            Err(_) => self.entry(reg),
+        }
+    }
+
+    /// A number for what a register holds on entry.
+    fn entry(&mut self, reg: Reg) -> Number {
+        let number = self.expressions.fresh(1);
+        self.origins.name_entry(number, reg);
+        number
+    }
+
+    /// The number of a join of the open block.
+    fn join(&mut self, block: Block, index: usize) -> Option<(Reg, Number)> {
+        let (reg, args) = self.registers.join(self.place, index)?;
+        // What comes back is not known yet.
+        let number = if args.contains(&u32::MAX) || !self.options.is_algebraic {
+            self.expressions.fresh(1)
+        } else if args.iter().all(|number| *number == args[0]) {
+            return Some((reg, Number(args[0])));
+        } else {
+            self.key.clear();
+            self.key.extend([Head::Join as u32, block.as_u32()]);
+            self.key.extend(args);
+            self.expressions.number(&self.key, 1)
+        };
+        self.origins.name(number, reg, None);
+        Some((reg, number))
     }
 
     /// The number of what a copy copies.
-    fn copied(&mut self, inst: Inst, data: &InstData) -> Option<Number> {
-        let ([from], [dst]) = (data.args.as_slice(), data.dsts.as_slice()) else { return None };
+    fn copied(&mut self, func: &Function, data: &InstData) -> Option<Number> {
         if data.opcode.op != Op::Mov {
             return None;
         }
+        let ([from], &[dst]) = (data.args.as_slice(), data.dsts.as_slice()) else { return None };
         match from {
             Operand::Reg(_) if !self.options.follows_copies => None,
-            Operand::Reg(reg) if self.func.regs[*reg].ty.bits() == self.func.regs[*dst].ty.bits() => {
-                let value = *self.values.operands(inst).first()?;
-                Some(self.number(value))
+            Operand::Reg(reg) => {
+                let is_whole = func.regs[*reg].ty.bits() == func.regs[dst].ty.bits();
+                is_whole.then(|| self.read(*reg))
             }
-            Operand::Const(_) | Operand::Special(_) | Operand::Symbol(_) => self.leaf(from),
+            Operand::Const(_) | Operand::Special(_) | Operand::Symbol(_) => {
+                let number = self.leaf(from)?;
+                self.origins.name(number, dst, None);
+                Some(number)
+            }
             _ => None,
         }
     }
@@ -277,7 +482,16 @@ impl Pass<'_> {
     /// The number of an operand that no instruction computes.
     fn leaf(&mut self, operand: &Operand) -> Option<Number> {
         let key = match operand {
-            Operand::Const(bits) => [Head::Constant as u32, *bits as u32, (*bits >> 32) as u32],
+            Operand::Const(bits) => {
+                let slot = (*bits as usize ^ (*bits >> 16) as usize) % CONSTANTS;
+                if let (cached, number) = self.constants[slot]
+                    && cached == *bits
+                    && number != u32::MAX
+                {
+                    return Some(Number(number));
+                }
+                [Head::Constant as u32, *bits as u32, (*bits >> 32) as u32]
+            }
             Operand::Special(special) => [Head::Special as u32, special.index(), 0],
             Operand::Symbol(symbol) => {
                 let (kind, index) = symbol_words(*symbol);
@@ -285,75 +499,67 @@ impl Pass<'_> {
             }
             _ => return None,
         };
-        Some(self.expressions.number(&key, 1))
+        let before = self.expressions.number_count();
+        let number = self.expressions.number(&key, 1);
+        if number.0 as usize == before {
+            self.origins.name_leaf(number, operand);
+        }
+        if let Operand::Const(bits) = operand {
+            self.constants[(*bits as usize ^ (*bits >> 16) as usize) % CONSTANTS] = (*bits, number.0);
+        }
+        Some(number)
     }
+
+    // --- keys --------------------------------------------------------------------------------------------------
 
     /// Guard and its sense in one word; 0 where there is none.
-    fn guard(&mut self, inst: Inst, data: &InstData) -> u32 {
-        match (data.guard, self.values.guard(inst)) {
-            (Some(guard), Some(value)) => (self.number(value).0 << 1 | u32::from(guard.negated)) + 1,
-            _ => 0,
-        }
+    fn guard(&mut self, data: &InstData) -> u32 {
+        data.guard.map_or(0, |guard| (self.read(guard.reg).0 << 1 | u32::from(guard.negated)) + 1)
     }
 
-    /// Opcode, guard and operands.
-    fn make_key(&mut self, inst: Inst, data: &InstData) {
+    /// Opcode, operands and guard.
+    fn make_key(&mut self, func: &Function, data: &InstData, guard: u32) {
         let opcode = data.opcode;
-        let guard = self.guard(inst, data);
         let mut key = core::mem::take(&mut self.key);
         key.clear();
-        key.extend(opcode.words());
-        key.push(guard);
-        let mut used = self.values.operands(inst).iter().copied();
-        for operand in &data.args {
-            self.add_operand(&mut key, operand, &mut used);
+        let [first, compared, flags] = opcode.words();
+        key.extend([first, flags]);
+        if compared != 0 {
+            key[1] |= COMPARES;
+            key.push(compared);
         }
-        let are_values = key.get(OPERANDS..OPERANDS + 2).is_some_and(|words| words.iter().all(|word| word & 3 == 0));
-        if are_values && self.options.is_algebraic && key[OPERANDS] > key[OPERANDS + 1] {
+        let operands = key.len();
+        for operand in &data.args {
+            self.add_operand(func, &mut key, operand);
+        }
+        if let Some([left, right]) = key.get_mut(operands..operands + 2)
+            && (*left | *right) & 3 == 0
+            && left > right
+            && self.options.is_algebraic
+        {
             if opcode.op.is_commutative() {
-                key.swap(OPERANDS, OPERANDS + 1);
+                core::mem::swap(left, right);
             } else if let (Op::Setp, Some(cmp)) = (opcode.op, opcode.cmp) {
                 // `a < b` is `b > a`.
-                let swapped = Opcode { cmp: Some(cmp.swapped()), ..opcode };
-                key[..GUARD].copy_from_slice(&swapped.words());
-                key.swap(OPERANDS, OPERANDS + 1);
+                core::mem::swap(left, right);
+                key[2] = Opcode { cmp: Some(cmp.swapped()), ..opcode }.words()[1];
             }
+        }
+        if guard != 0 {
+            key[1] |= GUARDED;
+            key.push(guard);
         }
         self.key = key;
     }
 
-    /// The state of memory, or the region.
-    fn add_surroundings(&mut self, block: Block, inst: Inst, class: Class, calls: u32) {
-        let Some(Surroundings { memory, regions }) = self.surroundings else { return };
-        match class {
-            Class::Load => {
-                let state = memory.of(inst);
-                self.key.extend([state.memory, state.barrier, state.call]);
-            }
-            Class::Convergent | Class::Shuffle => {
-                // Behind a call there may be fewer lanes.
-                let after = if calls == 0 { 0 } else { block.as_u32() + 1 };
-                self.key.extend([regions.of(block), after, calls]);
-            }
-            _ => {}
-        }
-    }
-
-    fn add_operand(&mut self, key: &mut Vec<u32>, operand: &Operand, used: &mut dyn Iterator<Item = Value>) {
-        let mut next = |pass: &mut Self| used.next().map_or(NONE >> 2, |value| pass.number(value).0);
+    fn add_operand(&mut self, func: &Function, key: &mut Vec<u32>, operand: &Operand) {
         match operand {
-            Operand::Reg(_) => {
-                let number = next(self);
-                key.push(Tail::Number.of(number));
-            }
-            Operand::NotReg(_) => {
-                let number = next(self);
-                key.push(Tail::Negation.of(number));
-            }
+            Operand::Reg(reg) => key.push(Tail::Number.of(self.read(*reg).0)),
+            Operand::NotReg(reg) => key.push(Tail::Negation.of(self.read(*reg).0)),
             Operand::Address(address) => {
                 key.push(Tail::Address.of(address.terms.len() as u32));
                 let base = match address.base {
-                    AddressBase::Reg(reg) => [0, next(self), self.extension(reg)],
+                    AddressBase::Reg(reg) => [0, self.read(reg).0, extension(func, reg)],
                     AddressBase::Symbol(symbol) => {
                         let (kind, index) = symbol_words(symbol);
                         [1, kind, index]
@@ -363,12 +569,12 @@ impl Pass<'_> {
                 key.extend(base);
                 key.extend([address.offset as u32, (address.offset >> 32) as u32]);
                 for &(reg, scale) in &address.terms {
-                    key.extend([next(self), self.extension(reg), scale as u32, (scale >> 32) as u32]);
+                    key.extend([self.read(reg).0, extension(func, reg), scale as u32, (scale >> 32) as u32]);
                 }
             }
             Operand::List(elements) => {
                 key.push(Tail::List.of(elements.len() as u32));
-                elements.iter().for_each(|element| self.add_operand(key, element, used));
+                elements.iter().for_each(|element| self.add_operand(func, key, element));
             }
             leaf => {
                 let number = self.leaf(leaf).unwrap_or_else(|| self.expressions.fresh(1));
@@ -377,18 +583,59 @@ impl Pass<'_> {
         }
     }
 
-    /// How a register of an address extends to 64 bits: one word for its sign and its width.
-    fn extension(&self, reg: Reg) -> u32 {
-        let ty = self.func.regs[reg].ty;
-        ty.bits() << 1 | u32::from(ty.is_signed())
+    /// The region in which an operation across lanes stands.
+    fn add_lanes(&mut self, block: Block, class: Class) {
+        if self.options.has_surroundings && matches!(class, Class::Convergent | Class::Shuffle) {
+            // Behind a call there may be fewer lanes.
+            let after = if self.calls == 0 { 0 } else { block.as_u32() + 1 };
+            self.key.extend([self.regions.of(block), after, self.calls]);
+        }
+    }
+
+    /// The number of a load whose key has been made.
+    fn load(&mut self, func: &Function, load: Option<Load>, count: u32) -> Number {
+        let Some(load) = load else {
+            // It is the only one, or nothing is known of its address.
+            return self.expressions.fresh(count);
+        };
+        self.key.push(Head::Load as u32);
+        let next = self.loads.len() as u32;
+        let index = self.expressions.noted(&self.key, next);
+        if index == next {
+            let number = self.expressions.fresh(count);
+            self.loads.push(Loaded { load, number, is_refined: false });
+            return number;
+        }
+        let Loaded { load: first, number, is_refined } = self.loads[index as usize];
+        if !is_refined {
+            if first.state == load.state {
+                return number;
+            }
+            self.loads[index as usize].is_refined = true;
+            let key = load_key(index, self.refine(func, first));
+            self.expressions.noted(&key, number.0);
+        }
+        let key = load_key(index, self.refine(func, load));
+        self.expressions.number(&key, count)
+    }
+
+    /// The state of memory that a load reads, by its address.
+    fn refine(&mut self, func: &Function, load: Load) -> State {
+        let names = AffineNames::over(func, &self.origins, Overflow::default()).with_memo(&self.sums);
+        let alias = AliasAnalysis::over(self.module, func, &self.origins, names);
+        self.memory.as_mut().map_or(load.state, |memory| memory.refine(alias, load))
     }
 }
 
-/// Is it a copy of a register or a constant, which nothing is gained by copying from elsewhere? Special registers and
-/// addresses have to be fetched, and packing is work; taking a register apart again would take more copies than it does.
-pub(super) fn is_copy(data: &InstData) -> bool {
-    let fetches = matches!(data.args.first(), Some(Operand::Special(_) | Operand::Symbol(_) | Operand::List(_)));
-    data.opcode.op == Op::Mov && (!fetches || data.dsts.len() > 1)
+/// The key of a load by its exact state, where others have the same opcode and operands.
+fn load_key(index: u32, state: State) -> [u32; 5] {
+    [Head::Load as u32, index, state.memory, state.barrier, state.call]
+}
+
+/// How a register of an address extends to 64 bits: one word for its sign and its width.
+fn extension(func: &Function, reg: Reg) -> u32 {
+    let ty = func.regs[reg].ty;
+    ty.bits() << 1 | u32::from(ty.is_signed())
 }
 
 fn symbol_words(symbol: Symbol) -> (u32, u32) {

@@ -10,6 +10,7 @@
 //! constant in a register) before it is first mentioned. Numbers are told in the order in which they come, without the
 //! gaps that keys leave which nobody sees.
 
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -17,41 +18,57 @@ use alloc::vec::Vec;
 
 use cranelift_entity::packed_option::PackedOption;
 
-use super::commoning::Commoning;
-use crate::flow::{Definition, Value};
-use crate::ir::{Block, Function, Inst, InstData, Module, Op, Operand, Reg};
+use super::commoning::Holder;
+use super::eligibility::is_copy;
+use super::expressions::Number;
+use super::numbering::Numbering;
+use super::scope::Scope;
+use crate::graph::Dominators;
+use crate::ir::{Block, Function, Inst, InstData, Op, Operand, Reg};
 use crate::text::expression_text;
-use crate::value_table::{Holder, TableEvent};
+use crate::value_table::{self, TableEvent};
 use crate::view::{Listener, View};
 
 /// What has been told of a table.
-pub(super) struct Report {
-    /// By number: the number that is shown; 0 for what has not been told. Empty where nobody listens.
+pub(super) struct Report<'a> {
+    dominators: &'a Dominators,
+    scope: &'a Scope,
+    /// By number: the number that is shown; 0 for what has not been told.
     shown: Vec<u32>,
     /// By shown number: the outermost block for which it was told.
     told: Vec<PackedOption<Block>>,
     /// The tree of dominators that the walk is in.
     root: PackedOption<Block>,
+    /// Where registers came to hold numbers, and what the numbers stand for. Empty where nobody listens.
+    written: BTreeMap<(Reg, u32), Written>,
 }
 
-impl Report {
-    /// Of a walk over values with so many numbers.
-    pub fn new<S: Listener>(numbers: usize) -> Report {
-        let shown = if S::LISTENS { vec![0; numbers] } else { Vec::new() };
-        Report { shown, told: vec![None.into()], root: None.into() }
+/// How a register came to hold a number.
+#[derive(Clone)]
+struct Written {
+    block: Block,
+    inst: Option<Inst>,
+    text: String,
+}
+
+impl<'a> Report<'a> {
+    /// Of a walk that begins.
+    pub fn new(dominators: &'a Dominators, scope: &'a Scope) -> Report<'a> {
+        let (shown, told) = (Vec::new(), vec![None.into()]);
+        Report { dominators, scope, shown, told, root: None.into(), written: BTreeMap::new() }
     }
 
-    /// A number as it is shown.
-    pub fn shown(&self, number: u32) -> u64 {
-        u64::from(self.shown.get(number as usize).copied().unwrap_or(number))
+    /// A number as it is shown; 0 for one that is not.
+    pub fn shown(&self, number: Number) -> u64 {
+        u64::from(self.shown.get(number.0 as usize).copied().unwrap_or(0))
     }
 
     /// The walk comes to a block.
-    pub fn open<S: Listener>(&mut self, view: &mut View<'_, S>, commoning: &Commoning<'_>, block: Block) {
-        if commoning.dominators.parent(block).is_none() {
+    pub fn open<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block) {
+        if self.dominators.parent(block).is_none() {
             self.root = block.into();
         }
-        let reach = commoning.scope.top(block).or(self.root.expand()).unwrap_or(block);
+        let reach = self.scope.top(block).or(self.root.expand()).unwrap_or(block);
         view.tell_table(|_| TableEvent::Opened { block, reach });
     }
 
@@ -60,89 +77,108 @@ impl Report {
         view.tell_table(|_| TableEvent::Closed { block });
     }
 
+    /// Definitions of a register meet at the beginning of a block.
+    pub fn note_join<S: Listener>(&mut self, view: &View<'_, S>, block: Block, holder: Holder) {
+        if S::LISTENS {
+            let text = format!("join in {}", view.func().blocks[block].name);
+            self.written.insert((holder.reg, holder.number.0), Written { block, inst: None, text });
+        }
+    }
+
     /// What an instruction computes, in numbers, of which those are told that have not been.
     pub fn expression<S: Listener>(
         &mut self,
         view: &mut View<'_, S>,
-        commoning: &Commoning<'_>,
+        numbering: &Numbering<'_>,
         inst: Inst,
     ) -> Option<String> {
-        if !S::LISTENS || view.func().insts[inst].dsts.is_empty() {
+        if !S::LISTENS {
             return None;
         }
-        let used = commoning.values.used(inst);
-        used.iter().for_each(|&value| self.mention(view, commoning, value));
+        let mut data = view.func().insts[inst].clone();
+        let mut numbers: Vec<(Reg, u64)> = Vec::new();
+        for &reg in &data.uses() {
+            if let Some(number) = numbering.held(reg) {
+                self.mention(view, reg, number);
+                numbers.push((reg, self.shown(number)));
+            }
+        }
         let (module, func) = (view.module(), view.func());
-        let mut data = func.insts[inst].clone();
-        let numbers: Vec<(Reg, u32)> = (data.uses().iter().copied().zip(used))
-            .filter_map(|(reg, &value)| Some((reg, self.shown[commoning.numbering.of_value(value)?.0 as usize])))
-            .collect();
         let number = |reg: Reg| numbers.iter().find(|(known, _)| *known == reg).map(|&(_, number)| number);
         sort_operands(&mut data, &number);
         Some(expression_text(module, func, &data, &|reg| number(reg).map(|number| format!("v{number}"))))
     }
 
-    /// An instruction's results are there from here on: the numbers from `first` on, or those of its values.
-    pub fn results<S: Listener>(
+    /// A register holds a result of an instruction from here on, whose number is `first` if it may be replaced. Comes
+    /// with the result's index and what the instruction computes.
+    pub fn note_write<S: Listener>(
         &mut self,
         view: &mut View<'_, S>,
-        commoning: &Commoning<'_>,
-        (block, inst): (Block, Inst),
-        first: Option<u32>,
-        expression: Option<String>,
+        block: Block,
+        holder: Holder,
+        first: Option<Number>,
+        (index, expression): (u32, &Option<String>),
     ) {
-        let Some(expression) = expression else { return };
-        for (index, &value) in commoning.values.defined(inst).iter().enumerate() {
-            let number = match first {
-                Some(first) => Some(first + index as u32),
-                None => commoning.numbering.of_value(value).map(|number| number.0),
-            };
-            let Some(number) = number else { continue };
+        let (Some(expression), Ok(inst)) = (expression, holder.maker.place()) else { return };
+        let (module, func) = (view.module(), view.func());
+        let data = &func.insts[inst];
+        let name = name_of(func, holder.reg);
+        let text = match (data.guard, &data.args[..]) {
+            (Some(guard), _) => {
+                let sign = if guard.negated { "!" } else { "" };
+                format!("written under @{sign}{}", name_of(func, guard.reg))
+            }
+            (None, [Operand::Reg(copied)]) if data.opcode.op == Op::Mov => {
+                let written = self.written.get(&(*copied, holder.number.0));
+                written.map_or("parameter".to_string(), |written| written.text.clone())
+            }
+            _ => {
+                let text = expression_text(module, func, data, &|_| None);
+                let constant = text.split_once(' ').filter(|_| data.opcode.op == Op::Mov);
+                constant.map_or(text.clone(), |(_, constant)| constant.to_string())
+            }
+        };
+        let is_copy = is_copy(data);
+        self.written.insert((holder.reg, holder.number.0), Written { block, inst: Some(inst), text });
+        if first.is_some() || !is_copy {
+            let number = first.unwrap_or(holder.number);
             let text = if index == 0 { expression.clone() } else { format!("{expression}, result {}", index + 1) };
-            let name = name_of(view.func(), commoning.values.reg(value));
-            self.hold(view, commoning, number, text, Holder { name, block, inst: Some(inst) });
+            self.hold(view, number, text, value_table::Holder { name, block, inst: Some(inst) });
         }
     }
 
-    /// Tells of a value's number, if that has not been told where the walk stands.
-    pub fn mention<S: Listener>(&mut self, view: &mut View<'_, S>, commoning: &Commoning<'_>, value: Value) {
-        if let Some(number) = commoning.numbering.of_value(value) {
-            self.mention_as(view, commoning, number.0, value);
+    /// Tells of the number that a register holds, if that has not been told where the walk stands.
+    fn mention<S: Listener>(&mut self, view: &mut View<'_, S>, reg: Reg, number: Number) {
+        let Some(root) = self.root.expand() else { return };
+        let on_entry = || Written { block: root, inst: None, text: "parameter".to_string() };
+        let written = self.written.get(&(reg, number.0)).cloned().unwrap_or_else(on_entry);
+        let told = self.told[self.shown(number) as usize].expand();
+        if !told.is_some_and(|told| self.dominators.dominates(told, written.block)) {
+            let Written { block, inst, text } = written;
+            let name = name_of(view.func(), reg);
+            self.hold(view, number, text, value_table::Holder { name, block, inst });
         }
     }
 
-    /// The same for a number that a value has.
-    pub fn mention_as<S: Listener>(
-        &mut self,
-        view: &mut View<'_, S>,
-        commoning: &Commoning<'_>,
-        number: u32,
-        value: Value,
-    ) {
-        let Commoning { values, dominators, .. } = *commoning;
-        if !S::LISTENS {
-            return;
-        }
-        let block = values.block(view.func(), value).or(self.root.expand());
-        let told = self.told[self.shown[number as usize] as usize].expand();
-        let is_told = told.zip(block).is_some_and(|(told, block)| dominators.dominates(told, block));
-        if let Some(block) = block.filter(|_| !is_told) {
-            let text = origin(view.module(), view.func(), commoning, value);
-            let name = name_of(view.func(), values.reg(value));
-            let inst = values.definition(value).inst();
-            self.hold(view, commoning, number, text, Holder { name, block, inst });
+    /// The same for who holds a number, maybe together with something else.
+    pub fn mention_holder<S: Listener>(&mut self, view: &mut View<'_, S>, number: Number, holder: Holder) {
+        if S::LISTENS && holder.number == number {
+            self.mention(view, holder.reg, number);
         }
     }
 
     fn hold<S: Listener>(
         &mut self,
         view: &mut View<'_, S>,
-        commoning: &Commoning<'_>,
-        number: u32,
+        number: Number,
         expression: String,
-        holder: Holder,
+        holder: value_table::Holder,
     ) {
-        let shown = &mut self.shown[number as usize];
+        let place = number.0 as usize;
+        if place >= self.shown.len() {
+            self.shown.resize(place + 1, 0);
+        }
+        let shown = &mut self.shown[place];
         if *shown == 0 {
             *shown = self.told.len() as u32;
             self.told.push(None.into());
@@ -150,7 +186,7 @@ impl Report {
         let number = *shown;
         // Further down it is still told, and the scope further up is open for longer.
         let told = &mut self.told[number as usize];
-        if !told.expand().is_some_and(|told| commoning.dominators.dominates(told, holder.block)) {
+        if !told.expand().is_some_and(|told| self.dominators.dominates(told, holder.block)) {
             *told = holder.block.into();
         }
         view.tell_table(|_| TableEvent::Held { number, expression, holder });
@@ -158,42 +194,12 @@ impl Report {
 }
 
 /// Puts the operands of what commutes into the order in which the key has them.
-fn sort_operands(data: &mut InstData, number: &impl Fn(Reg) -> Option<u32>) {
+fn sort_operands(data: &mut InstData, number: &impl Fn(Reg) -> Option<u64>) {
     if let [Operand::Reg(left), Operand::Reg(right), ..] = data.args[..]
         && data.opcode.op.is_commutative()
         && number(left) > number(right)
     {
         data.args.swap(0, 1);
-    }
-}
-
-/// What stands for a value that no expression computes.
-fn origin(module: &Module, func: &Function, commoning: &Commoning<'_>, mut value: Value) -> String {
-    let values = commoning.values;
-    loop {
-        match values.definition(value) {
-            Definition::Entry => return "parameter".to_string(),
-            Definition::Join { block } => {
-                return format!("join in {}", func.blocks[block].name);
-            }
-            Definition::Guarded { inst, .. } => {
-                let guard = func.insts[inst].guard;
-                let name = guard.map_or(String::new(), |guard| name_of(func, guard.reg));
-                let sign = if guard.is_some_and(|guard| guard.negated) { "!" } else { "" };
-                return format!("written under @{sign}{name}");
-            }
-            Definition::Inst { inst, .. } => {
-                let data = &func.insts[inst];
-                match (data.opcode.op, &data.args[..], values.operands(inst)) {
-                    (Op::Mov, [Operand::Reg(_)], &[copied]) => value = copied,
-                    _ => {
-                        let text = expression_text(module, func, data, &|_| None);
-                        let constant = text.split_once(' ').filter(|_| data.opcode.op == Op::Mov);
-                        return constant.map_or(text.clone(), |(_, constant)| constant.to_string());
-                    }
-                }
-            }
-        }
     }
 }
 

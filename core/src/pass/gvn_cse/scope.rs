@@ -25,7 +25,7 @@ use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
 
-use super::numbering::Numbering;
+use super::eligibility::is_eligible;
 use crate::flow::Values;
 use crate::graph::{Cfg, Dominators};
 use crate::ir::{Block, Function, Inst};
@@ -50,10 +50,10 @@ impl Scope {
         cfg: &Cfg,
         dominators: &Dominators,
         values: &Values,
-        numbering: &Numbering,
+        enhanced: bool,
         cross_block_flag: bool,
     ) -> Scope {
-        let candidates = candidates(func, dominators, values, numbering);
+        let candidates = candidates(func, dominators, values, enhanced);
         let has_candidates = |block: Block| func.block_insts(block).any(|inst| candidates.contains(inst.index()));
         let mut top: Vec<Block> = (0..func.blocks.len()).map(Block::new).collect();
         for &block in dominators.preorder() {
@@ -92,11 +92,11 @@ impl Scope {
 }
 
 /// The instructions that the pre-pass marks.
-fn candidates(func: &Function, dominators: &Dominators, values: &Values, numbering: &Numbering) -> FixedBitSet {
+fn candidates(func: &Function, dominators: &Dominators, values: &Values, enhanced: bool) -> FixedBitSet {
     let mut marked = FixedBitSet::with_capacity(func.insts.len());
     let mut work: Vec<Inst> = vec![];
     for &block in dominators.preorder() {
-        for inst in func.block_insts(block).filter(|&inst| numbering.of_inst(inst).is_some()) {
+        for inst in func.block_insts(block).filter(|&inst| is_eligible(&func.insts[inst], enhanced)) {
             marked.insert(inst.index());
             work.push(inst);
         }

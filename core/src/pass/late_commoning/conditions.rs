@@ -15,14 +15,14 @@
 //!
 //! Source: ptxas page, Structural Equivalence Predicate.
 
-use crate::flow::Values;
+use cranelift_entity::SecondaryMap;
+
 use crate::graph::Dominators;
 use crate::ir::{Block, Function, Inst};
 
 use crate::pass::gvn_cse::eligibility::Class;
 use crate::pass::gvn_cse::lanes::Regions;
-use crate::pass::gvn_cse::memory::MemoryStates;
-use crate::pass::gvn_cse::numbering::Numbering;
+use crate::pass::gvn_cse::numbering::{Details, Numbered};
 
 /// A condition that does not hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,10 +49,8 @@ impl Broken {
 /// What the conditions look at.
 pub(super) struct Conditions<'a> {
     pub func: &'a Function,
-    pub values: &'a Values,
-    pub numbering: &'a Numbering,
+    pub numbered: &'a SecondaryMap<Inst, Option<(Numbered, Details)>>,
     pub dominators: &'a Dominators,
-    pub memory: &'a MemoryStates,
     pub regions: &'a Regions,
 }
 
@@ -84,7 +82,7 @@ impl Conditions<'_> {
     /// Not C3: may something have happened in between that the second one would see?
     fn has_dependency_between(&self, first: (Block, Inst), second: (Block, Inst)) -> bool {
         match Class::of(&self.func.insts[second.1]) {
-            Class::Load => self.memory.of(first.1) != self.memory.of(second.1),
+            Class::Load => self.details(first.1).state != self.details(second.1).state,
             // A call may end threads.
             Class::Convergent | Class::Shuffle => {
                 self.regions.of(first.0) != self.regions.of(second.0)
@@ -101,24 +99,21 @@ impl Conditions<'_> {
 
     /// C4.
     pub fn predicates_agree(&self, first: Inst, second: Inst) -> bool {
-        self.guard(first) == self.guard(second)
+        self.numbers(first).zip(self.numbers(second)).is_some_and(|(first, second)| first.guard == second.guard)
     }
 
     /// Do they stand under one guard and its opposite?
     pub fn predicates_are_opposite(&self, first: Inst, second: Inst) -> bool {
-        match (self.guard(first), self.guard(second)) {
-            (Some((first, first_negated)), Some((second, second_negated))) => {
-                first == second && first_negated != second_negated
-            }
-            _ => false,
-        }
+        let numbers = self.numbers(first).zip(self.numbers(second));
+        numbers.is_some_and(|(first, second)| first.has_opposite_guard(second))
     }
 
-    /// The number of the guard's value, and whether it is negated.
-    fn guard(&self, inst: Inst) -> Option<(u32, bool)> {
-        let value = self.values.guard(inst)?;
-        let negated = self.func.insts[inst].guard.is_some_and(|guard| guard.negated);
-        Some((self.numbering.of_value(value)?.0, negated))
+    fn numbers(&self, inst: Inst) -> Option<&Numbered> {
+        self.numbered[inst].as_ref().map(|(numbered, _)| numbered)
+    }
+
+    fn details(&self, inst: Inst) -> Details {
+        self.numbered[inst].map_or(Details::default(), |(_, details)| details)
     }
 
     /// C5.
@@ -133,6 +128,6 @@ impl Conditions<'_> {
         first_data.opcode == second_data.opcode
             && first_data.dsts.len() == second_data.dsts.len()
             && first_data.args.len() == second_data.args.len()
-            && self.numbering.work(first) == self.numbering.work(second)
+            && self.details(first).work == self.details(second).work
     }
 }

@@ -33,8 +33,8 @@ use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 
 use super::gvn_cse::eligibility::Class;
-use super::gvn_cse::numbering::{Numbering, Options};
-use super::gvn_cse::surroundings;
+use super::gvn_cse::lanes::Regions;
+use super::gvn_cse::numbering::{Numbering, Options, Outline};
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
 use crate::flow::Values;
@@ -74,16 +74,20 @@ impl Pass for LateCommoning {
             return Ok(());
         }
         let (cfg, dominators, values) = (view.cfg(), view.dominators(), view.values());
-        let (memory, regions) = surroundings(view);
+        let outline = Outline::of(view.func(), &dominators);
+        let regions = if outline.needs_regions() { Regions::compute(view) } else { Regions::default() };
         let options = Options {
             enhanced: true,
             names_work: true,
             is_algebraic: false,
             follows_copies: !knobs.switch("DisableMoveCommoning"),
+            has_surroundings: false,
         };
-        let numbering = Numbering::compute(view.func(), &cfg, &values, None, options);
+        let place = (view.module(), view.func());
+        let numbering = Numbering::new(place, (&cfg, &dominators), &regions, outline, options);
+        let (numbered, number_count) = numbering.of_all(view.func());
         let complementary = knobs.switch("complementary");
-        let mut leaders: Vec<PackedOption<Inst>> = vec![None.into(); numbering.count()];
+        let mut leaders: Vec<PackedOption<Inst>> = vec![None.into(); number_count];
         let mut undo: Vec<(u32, PackedOption<Inst>)> = Vec::new();
         let mut open: Vec<(usize, usize)> = Vec::new();
         let mut seen: SecondaryMap<Block, Mask> = SecondaryMap::new();
@@ -97,23 +101,18 @@ impl Pass for LateCommoning {
             while let Some(inst) = next {
                 next = view.func().layout.next_inst(inst);
                 let data = &view.func().insts[inst];
-                let Some(work) = numbering.work(inst).filter(|_| can_be_common(data)) else { continue };
+                let Some((own, details)) = numbered[inst].filter(|_| can_be_common(data)) else { continue };
+                let Some(work) = details.work else { continue };
                 let wanted = Mask::of(data);
                 // Under the same guard, or else under any.
-                let number = numbering.of_inst(inst).unwrap_or(work);
+                let number = own.replaceable().unwrap_or(work);
                 let alike = leaders[number.0 as usize].expand().filter(|_| mask.may_hold(wanted));
                 let leader = alike.or_else(|| leaders[work.0 as usize].expand());
                 mask = mask.with(wanted);
                 if let Some(leader) = leader {
                     let func = view.func();
-                    let conditions = Conditions {
-                        func,
-                        values: &values,
-                        numbering: &numbering,
-                        dominators: &dominators,
-                        memory: &memory,
-                        regions: &regions,
-                    };
+                    let conditions =
+                        Conditions { func, numbered: &numbered, dominators: &dominators, regions: &regions };
                     let from = func.inst_block(leader).unwrap_or(block);
                     let outcome = conditions.hold((from, leader), (block, inst));
                     let is_opposite = complementary && conditions.predicates_are_opposite(leader, inst);

@@ -1,0 +1,137 @@
+//! What an address is counted from, told from registers that are written once: quicker than writing addresses as sums, and
+//! enough to sort accesses by object.
+//!
+//! ```text
+//! t = mul.wide.s32 i, 4          a plain number
+//! a = add.s64 x, t               counted from what x points to
+//! ld.global.f32 [a + 8]          so is this access
+//! ```
+//!
+//! The same rules as those of [`crate::symbolic::AffineNames`], from which an answer may differ by `Unknown` only: one
+//! object may be added to plain numbers, and copied. What comes from memory, from several definitions or out of other
+//! operations is taken for a plain number, as there.
+//!
+//! Each register is looked at once; a chain of definitions ends after [`MAX_DEPTH`].
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use cranelift_entity::EntityRef;
+
+use crate::flow::Joins;
+use crate::ir::{Address, AddressBase, Flags, Function, Op, Operand, ParamType, Reg, Symbol};
+use crate::symbolic::Base;
+
+/// Definitions that are followed one behind the other.
+const MAX_DEPTH: u32 = 24;
+
+/// What a number is made of, as far as objects go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// No object.
+    Plain,
+    /// One object, and plain numbers.
+    Object(Base),
+    /// Several, or a multiple of one.
+    Mixed,
+}
+
+impl Origin {
+    fn plus(self, other: Origin) -> Origin {
+        match (self, other) {
+            (Origin::Plain, known) | (known, Origin::Plain) => known,
+            _ => Origin::Mixed,
+        }
+    }
+
+    /// A multiple.
+    fn times(self) -> Origin {
+        if self == Origin::Plain { Origin::Plain } else { Origin::Mixed }
+    }
+}
+
+/// The bases of a function's addresses.
+pub(crate) struct Bases<'a> {
+    func: &'a Function,
+    joins: &'a Joins,
+    /// By register, once it was asked for.
+    known: Vec<Option<Origin>>,
+}
+
+impl<'a> Bases<'a> {
+    pub fn new(func: &'a Function, joins: &'a Joins) -> Bases<'a> {
+        let mut known = vec![None; func.regs.len()];
+        for (place, param) in func.params.iter().enumerate() {
+            if let Some(reg) = param.reg
+                && joins.definition_count(reg) == 0
+                && matches!(param.ty, ParamType::Pointer { .. })
+            {
+                known[reg.index()] = Some(Origin::Object(Base::Pointer(place as u32)));
+            }
+        }
+        Bases { func, joins, known }
+    }
+
+    /// What an address is counted from.
+    pub fn of(&mut self, address: &Address) -> Base {
+        let base = match address.base {
+            AddressBase::Absolute => Origin::Plain,
+            AddressBase::Symbol(symbol) => object(symbol),
+            AddressBase::Reg(reg) => self.reg(reg, MAX_DEPTH),
+        };
+        let sum = address.terms.iter().fold(base, |sum, &(reg, scale)| {
+            let term = self.reg(reg, MAX_DEPTH);
+            sum.plus(if scale == 1 { term } else { term.times() })
+        });
+        if let Origin::Object(base) = sum { base } else { Base::Unknown }
+    }
+
+    fn reg(&mut self, reg: Reg, depth: u32) -> Origin {
+        if let Some(known) = self.known[reg.index()] {
+            return known;
+        }
+        let origin = match depth {
+            0 => Origin::Plain,
+            _ => self.definition(reg, depth - 1).unwrap_or(Origin::Plain),
+        };
+        self.known[reg.index()] = Some(origin);
+        origin
+    }
+
+    /// What the only definition of a register makes of its operands.
+    fn definition(&mut self, reg: Reg, depth: u32) -> Option<Origin> {
+        let func = self.func;
+        let data = &func.insts[self.joins.single_definition(reg)?];
+        let (opcode, bits) = (data.opcode, func.regs[reg].ty.bits());
+        let is_plain = opcode.flags.intersects(Flags::SAT | Flags::CC | Flags::HI)
+            || opcode.ty.is_float()
+            || data.guard.is_some()
+            || data.dsts.len() != 1;
+        if is_plain {
+            return None;
+        }
+        let mut operand = |index: usize| match data.args.get(index)? {
+            Operand::Reg(reg) => Some(self.reg(*reg, depth)),
+            Operand::Symbol(symbol) => Some(object(*symbol)),
+            Operand::Const(_) | Operand::Special(_) => Some(Origin::Plain),
+            _ => None,
+        };
+        match opcode.op {
+            Op::Mov | Op::Cvta if opcode.ty.bits() == bits => operand(0),
+            Op::Cvt if opcode.src_ty.bits() <= opcode.ty.bits() && !opcode.src_ty.is_float() => operand(0),
+            Op::Add => Some(operand(0)?.plus(operand(1)?)),
+            Op::Sub => Some(operand(0)?.plus(operand(1)?.times())),
+            Op::Neg | Op::Shl => Some(operand(0)?.times()),
+            Op::Mul | Op::MulWide => Some(operand(0)?.times().plus(operand(1)?.times())),
+            Op::Mad | Op::MadWide => {
+                let product = operand(0)?.times().plus(operand(1)?.times());
+                Some(product.plus(operand(2)?))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn object(symbol: Symbol) -> Origin {
+    Origin::Object(Base::Symbol(symbol))
+}

@@ -1,0 +1,280 @@
+//! Where different definitions of a register meet, so that what it holds from there on needs a name of its own.
+//!
+//! ```text
+//! a: i = 0        br h
+//! h: br p, b, c           h is a join of i: what a wrote meets what b wrote
+//! b: i = i + 1    br h
+//! ```
+//!
+//! Joins are iterated dominance frontiers (minimal), and only for registers that some block reads before it writes them
+//! (semi-pruned), and there only where the register may still be read. That is told by dominance, without knowing what is
+//! live. Let the *tops* of a register be the blocks that write it and are dominated by no other block that does. Where
+//! every such read is dominated by a write, a join that a top does not strictly dominate could reach a read below that
+//! top only through it, which writes the register again. So joins are needed only below tops with such a read, their
+//! *scopes*: a counter of an inner loop has none in the headers of the loops around it. A register with a read that no
+//! write dominates is known everywhere; that read may see the value on entry.
+//!
+//! Time and space: linear in reads, writes and blocks, plus the joins, plus what their frontiers cost.
+//!
+//! Source: R. Cytron and others, Efficiently computing static single assignment form and the control dependence graph,
+//! TOPLAS 1991; P. Briggs and others, Practical improvements to the construction and destruction of static single
+//! assignment form, SPE 1998 (semi-pruned).
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use cranelift_entity::EntityRef;
+use cranelift_entity::packed_option::PackedOption;
+
+use crate::graph::{Cfg, Dominators, IteratedFrontier};
+use crate::ir::{Block, Inst, Reg};
+
+/// Is told what each block reads and writes, and finds the joins. A place is a block's in the preorder of the dominator
+/// tree, and blocks come so that each follows those that dominate it.
+pub(crate) struct JoinFinder<'a> {
+    dominators: &'a Dominators,
+    regs: Vec<RegFacts>,
+    /// The scopes of registers with several definitions, given by the places of their tops.
+    scopes: Vec<(Reg, u32)>,
+    /// Registers that have several definitions, and the place of each.
+    definitions: Vec<(Reg, u32)>,
+}
+
+/// What reading the instructions tells of a register.
+#[derive(Clone, Copy, Default)]
+struct RegFacts {
+    definitions: u32,
+    /// The instruction that wrote it last.
+    last: PackedOption<Inst>,
+    /// One more than the place of the block that wrote it last.
+    written_in: u32,
+    /// One more than the place of the top that was come to last.
+    top: u32,
+    /// Read below the top, in a block that did not write it before.
+    is_read_below: bool,
+    /// Read where no definition dominates.
+    is_undominated: bool,
+    /// Has it a scope?
+    has_scopes: bool,
+    /// Is the top's subtree a scope?
+    is_in_scope: bool,
+}
+
+impl<'a> JoinFinder<'a> {
+    pub fn new(reg_count: usize, dominators: &'a Dominators) -> JoinFinder<'a> {
+        JoinFinder {
+            dominators,
+            regs: vec![RegFacts::default(); reg_count],
+            scopes: Vec::new(),
+            definitions: Vec::new(),
+        }
+    }
+
+    /// A block reads a register. A guarded write reads what was there.
+    #[inline]
+    pub fn read(&mut self, place: u32, reg: Reg) {
+        let facts = self.regs[reg.index()];
+        if facts.written_in == place + 1 {
+            return;
+        }
+        // What dominates came before this read.
+        if !self.is_below_top(facts, place) {
+            self.regs[reg.index()].is_undominated = true;
+        } else if !facts.is_read_below {
+            self.regs[reg.index()].is_read_below = true;
+            if facts.definitions > 1 {
+                self.scopes.push((reg, facts.top - 1));
+            }
+        }
+    }
+
+    /// An instruction of a block writes a register.
+    #[inline]
+    pub fn write(&mut self, place: u32, reg: Reg, inst: Inst) {
+        let mut facts = self.regs[reg.index()];
+        facts.definitions += 1;
+        if facts.definitions > 1 {
+            if facts.definitions == 2 {
+                self.definitions.push((reg, facts.written_in - 1));
+                if facts.is_read_below {
+                    self.scopes.push((reg, facts.top - 1));
+                }
+            }
+            self.definitions.push((reg, place));
+        }
+        facts.written_in = place + 1;
+        facts.last = inst.into();
+        if !self.is_below_top(facts, place) {
+            facts.top = place + 1;
+            facts.is_read_below = false;
+        }
+        self.regs[reg.index()] = facts;
+    }
+
+    fn is_below_top(&self, facts: RegFacts, place: u32) -> bool {
+        let order = self.dominators.preorder();
+        facts.top != 0
+            && (facts.top == place + 1
+                || self.dominators.dominates(order[facts.top as usize - 1], order[place as usize]))
+    }
+
+    /// Places the joins.
+    pub fn finish(mut self, cfg: &Cfg) -> Joins {
+        self.scopes.retain(|(reg, _)| !self.regs[reg.index()].is_undominated);
+        self.scopes.sort_unstable();
+        self.regs.iter_mut().for_each(|facts| facts.top = 0);
+        for (reg, _) in &self.scopes {
+            self.regs[reg.index()].has_scopes = true;
+        }
+        let pairs = self.find(cfg);
+        let place_count = self.dominators.preorder().len();
+        // By place; at one place registers rise already.
+        let mut first = vec![0_u32; place_count + 1];
+        for (place, _) in &pairs {
+            first[*place as usize] += 1;
+        }
+        let mut end = 0;
+        for count in &mut first {
+            end += *count;
+            *count = end;
+        }
+        let mut joined = vec![Reg::new(0); pairs.len()];
+        for &(place, reg) in pairs.iter().rev() {
+            first[place as usize] -= 1;
+            joined[first[place as usize] as usize] = reg;
+        }
+        Joins { regs: self.regs, scopes: self.scopes, first, joined }
+    }
+
+    /// Place and register of each join, registers rising.
+    fn find(&self, cfg: &Cfg) -> Vec<(u32, Reg)> {
+        let dominators = self.dominators;
+        let facts = &self.regs;
+        // The places that define each register, rising, as compressed rows. A single definition that does not dominate all
+        // reads meets the value on entry.
+        let mut first = vec![0_u32; facts.len() + 1];
+        let mut end = 0;
+        for (reg, facts) in facts.iter().enumerate() {
+            end += if facts.may_have_joins() { facts.definitions } else { 0 };
+            first[reg] = end;
+        }
+        first[facts.len()] = end;
+        if end == 0 {
+            return Vec::new();
+        }
+        let mut places = vec![0_u32; end as usize];
+        for (reg, facts) in facts.iter().enumerate().filter(|(_, facts)| facts.definitions == 1 && facts.is_undominated)
+        {
+            first[reg] -= 1;
+            places[first[reg] as usize] = facts.written_in - 1;
+        }
+        for &(reg, place) in self.definitions.iter().rev() {
+            if facts[reg.index()].may_have_joins() {
+                first[reg.index()] -= 1;
+                places[first[reg.index()] as usize] = place;
+            }
+        }
+        let order = dominators.preorder();
+        let blocks: Vec<Block> = places.iter().map(|&place| order[place as usize]).collect();
+        let mut frontier = IteratedFrontier::new(cfg, dominators);
+        let (mut pairs, mut joins) = (Vec::new(), Vec::new());
+        let mut scopes = self.scopes.iter().peekable();
+        for reg in (0..facts.len()).filter(|&reg| facts[reg].may_have_joins()) {
+            let row = first[reg] as usize..first[reg + 1] as usize;
+            let (places, blocks, reg) = (&places[row.clone()], &blocks[row], Reg::new(reg));
+            if facts[reg.index()].is_undominated {
+                joins = frontier.of(&[cfg.entries(), blocks].concat());
+            }
+            while let Some(&(_, top)) = scopes.next_if(|(scoped, _)| *scoped == reg) {
+                // What the top dominates is one piece of the preorder.
+                let top_block = order[top as usize];
+                let below = top + dominators.subtree(top_block).len() as u32;
+                let start = places.partition_point(|&place| place < top);
+                let end = places.partition_point(|&place| place < below);
+                frontier.add_below(&mut joins, &blocks[start..end], top_block);
+            }
+            pairs.extend(joins.drain(..).map(|block| (dominators.preorder_number(block), reg)));
+        }
+        pairs
+    }
+}
+
+impl RegFacts {
+    /// Is its value known everywhere, by joins wherever definitions meet?
+    fn is_known_everywhere(self) -> bool {
+        self.definitions > 0 && self.is_undominated
+    }
+
+    fn may_have_joins(self) -> bool {
+        self.is_known_everywhere() || self.has_scopes
+    }
+}
+
+/// The joins of a function's registers.
+pub(crate) struct Joins {
+    regs: Vec<RegFacts>,
+    scopes: Vec<(Reg, u32)>,
+    /// The registers that join at the block with place `p` are `joined[first[p]..first[p + 1]]`, rising.
+    first: Vec<u32>,
+    joined: Vec<Reg>,
+}
+
+impl Joins {
+    /// The registers that join at a place, rising.
+    pub fn at(&self, place: u32) -> &[Reg] {
+        let place = place as usize;
+        &self.joined[self.first[place] as usize..self.first[place + 1] as usize]
+    }
+
+    /// How many joins there are.
+    pub fn len(&self) -> usize {
+        self.joined.len()
+    }
+
+    /// How many instructions write the register.
+    pub fn definition_count(&self, reg: Reg) -> u32 {
+        self.regs[reg.index()].definitions
+    }
+
+    /// The only instruction that writes the register, if everything that reads it reads that.
+    pub fn single_definition(&self, reg: Reg) -> Option<Inst> {
+        let facts = self.regs[reg.index()];
+        if self.is_single(reg) { facts.last.expand() } else { None }
+    }
+
+    /// Does everything that reads it read its only definition?
+    pub fn is_single(&self, reg: Reg) -> bool {
+        let facts = self.regs[reg.index()];
+        facts.definitions == 1 && !facts.is_undominated
+    }
+
+    /// Is its value known everywhere, by joins wherever definitions meet?
+    pub fn is_known_everywhere(&self, reg: Reg) -> bool {
+        self.regs[reg.index()].is_known_everywhere()
+    }
+
+    /// Are there places where definitions of the register may meet?
+    pub fn may_be_at(&self, reg: Reg) -> bool {
+        self.regs[reg.index()].may_have_joins()
+    }
+
+    /// Does the register's value remain known below a block that writes it, beyond the block's end? Blocks come so that
+    /// each subtree of the dominator tree is in one piece, its root first.
+    #[inline]
+    pub fn is_known_below(&mut self, dominators: &Dominators, reg: Reg, place: u32) -> bool {
+        let facts = &mut self.regs[reg.index()];
+        if facts.is_undominated || facts.definitions == 1 {
+            return true;
+        }
+        if !facts.has_scopes {
+            return false;
+        }
+        let order = dominators.preorder();
+        let is_below_top = facts.top != 0 && dominators.dominates(order[facts.top as usize - 1], order[place as usize]);
+        if !is_below_top {
+            facts.top = place + 1;
+            facts.is_in_scope = self.scopes.binary_search(&(reg, place)).is_ok();
+        }
+        facts.is_in_scope
+    }
+}

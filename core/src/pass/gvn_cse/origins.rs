@@ -1,0 +1,146 @@
+//! Where numbers come from: the names that addresses are written as sums of.
+//!
+//! ```text
+//! t = add.u64 x, 8        number 7 is made by this instruction from the numbers of x and 8
+//! ld.global.f32 [t]       the address is number 7, which is x + 8
+//! ```
+//!
+//! Kept only where there are loads to compare, and of instructions that a sum can be made of. A number stands for all
+//! registers that ever hold it, and what one instruction makes of its operands is what all others make that have the
+//! number.
+//!
+//! Constant time for each instruction and number.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use cranelift_entity::EntityRef;
+use cranelift_entity::packed_option::PackedOption;
+use hashbrown::HashMap;
+
+use super::expressions::Number;
+use super::memory::concerns_memory;
+use crate::flow::{Definition, Value, ValueNames};
+use crate::ir::{Block, Function, Inst, InstData, Op, Operand, Reg, Type};
+
+/// Where numbers come from.
+pub(super) struct Origins {
+    is_kept: bool,
+    /// By number.
+    names: Vec<Name>,
+    /// Numbers of constants, special registers and symbols.
+    leaves: HashMap<u32, Operand>,
+    /// Of the instructions that matter, what they read.
+    operands: Vec<Value>,
+    /// By instruction: its range of `operands`.
+    ranges: Vec<(u32, u32)>,
+}
+
+#[derive(Clone, Copy)]
+struct Name {
+    /// A register that held it.
+    reg: Reg,
+    /// The instruction whose first result it was first, if that has no guard.
+    maker: PackedOption<Inst>,
+    is_entry: bool,
+}
+
+impl Origins {
+    pub fn new(func: &Function, is_kept: bool) -> Origins {
+        let count = if is_kept { func.insts.len() } else { 0 };
+        Origins {
+            is_kept,
+            names: Vec::with_capacity(2 * count),
+            leaves: HashMap::new(),
+            operands: Vec::with_capacity(count),
+            ranges: vec![(0, 0); count],
+        }
+    }
+
+    /// Does anybody ask?
+    pub fn are_kept(&self) -> bool {
+        self.is_kept
+    }
+
+    /// May a sum be made of what the instruction reads?
+    pub fn is_needed(&self, data: &InstData) -> bool {
+        let op = data.opcode.op;
+        self.is_kept
+            && match op {
+                Op::Mov | Op::Cvta | Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::Mad | Op::Shl | Op::Cvt => {
+                    !data.opcode.ty.is_float() && data.opcode.ty != Type::Pred
+                }
+                Op::MulWide | Op::MadWide => true,
+                _ => concerns_memory(op),
+            }
+    }
+
+    /// What follows is read by this instruction.
+    pub fn begin(&mut self, inst: Inst) {
+        if let Some(range) = self.ranges.get_mut(inst.index()) {
+            *range = (self.operands.len() as u32, self.operands.len() as u32);
+        }
+    }
+
+    /// An instruction reads a number.
+    pub fn add_operand(&mut self, inst: Inst, number: Number) {
+        if let Some(range) = self.ranges.get_mut(inst.index()) {
+            self.operands.push(Value::from_u32(number.0));
+            range.1 += 1;
+        }
+    }
+
+    /// A number is what an instruction made, or what else a register holds.
+    pub fn name(&mut self, number: Number, reg: Reg, maker: Option<Inst>) {
+        self.set(number, Name { reg, maker: maker.into(), is_entry: false });
+    }
+
+    /// A number is what a register holds on entry.
+    pub fn name_entry(&mut self, number: Number, reg: Reg) {
+        self.set(number, Name { reg, maker: None.into(), is_entry: true });
+    }
+
+    /// A number is that of a constant, special register or symbol.
+    pub fn name_leaf(&mut self, number: Number, operand: &Operand) {
+        if self.is_kept {
+            self.leaves.insert(number.0, operand.clone());
+        }
+    }
+
+    fn set(&mut self, number: Number, name: Name) {
+        if !self.is_kept {
+            return;
+        }
+        let place = number.0 as usize;
+        if place >= self.names.len() {
+            self.names.resize(place + 1, name);
+        }
+        self.names[place] = name;
+    }
+}
+
+impl ValueNames for Origins {
+    fn definition(&self, value: Value) -> Definition {
+        match self.names.get(value.index()) {
+            Some(Name { is_entry: true, .. }) => Definition::Entry,
+            Some(name) => match name.maker.expand() {
+                Some(inst) => Definition::Inst { inst, index: 0 },
+                // A join, or one of several results: nothing that could be looked into.
+                None => Definition::Join { block: Block::new(0) },
+            },
+            None => Definition::Join { block: Block::new(0) },
+        }
+    }
+
+    fn reg(&self, value: Value) -> Reg {
+        self.names.get(value.index()).map_or(Reg::new(0), |name| name.reg)
+    }
+
+    fn operands(&self, inst: Inst) -> &[Value] {
+        self.ranges.get(inst.index()).map_or(&[], |&(start, end)| &self.operands[start as usize..end as usize])
+    }
+
+    fn leaf(&self, value: Value) -> Option<&Operand> {
+        self.leaves.get(&value.as_u32())
+    }
+}
