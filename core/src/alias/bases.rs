@@ -7,9 +7,9 @@
 //! ld.global.f32 [a + 8]          so is this access
 //! ```
 //!
-//! The same rules as those of [`crate::symbolic::AffineNames`], from which an answer may differ by `Unknown` only: one
-//! object may be added to plain numbers, and copied. What comes from memory, from several definitions or out of other
-//! operations is taken for a plain number, as there.
+//! The same rules as those of [`crate::symbolic::AffineNames`]: one object may be added to plain numbers, and copied. What
+//! comes from memory, from several definitions or out of other operations is taken for a plain number, as there. Beyond
+//! that, whatever is scaled or widened in an address that has an object counts its elements.
 //!
 //! Each register is looked at once; a chain of definitions ends after [`MAX_DEPTH`].
 
@@ -79,11 +79,22 @@ impl<'a> Bases<'a> {
             AddressBase::Symbol(symbol) => object(symbol),
             AddressBase::Reg(reg) => self.reg(reg, MAX_DEPTH),
         };
-        let sum = address.terms.iter().fold(base, |sum, &(reg, scale)| {
-            let term = self.reg(reg, MAX_DEPTH);
-            sum.plus(if scale == 1 { term } else { term.times() })
+        // What is multiplied counts elements, and so does what is narrower than the base.
+        let base_bits = self.bits(address);
+        let sum = address.terms.iter().fold(base, |sum, &(reg, scale)| match sum {
+            Origin::Object(_) if scale != 1 || self.func.regs[reg].ty.bits() < base_bits => sum,
+            _ if scale == 1 => sum.plus(self.reg(reg, MAX_DEPTH)),
+            _ => sum.plus(self.reg(reg, MAX_DEPTH).times()),
         });
         if let Origin::Object(base) = sum { base } else { Base::Unknown }
+    }
+
+    /// How wide an address is.
+    fn bits(&self, address: &Address) -> u32 {
+        match address.base {
+            AddressBase::Reg(reg) => self.func.regs[reg].ty.bits(),
+            _ => 64,
+        }
     }
 
     fn reg(&mut self, reg: Reg, depth: u32) -> Origin {

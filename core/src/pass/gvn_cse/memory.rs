@@ -217,17 +217,20 @@ impl Memory {
         Some(Load { work: index, state })
     }
 
-    /// The state that a load reads, whose address is one of `alias`.
-    pub fn refine(&mut self, alias: AliasAnalysis<'_>, load: Load) -> State {
+    /// The state that a load reads, whose address is one of `alias`. Looks no further than to the state `enough`.
+    pub fn refine(&mut self, alias: AliasAnalysis<'_>, load: Load, enough: Option<u32>) -> State {
         let mut memory = load.state.memory;
         for _ in 0..MAX_STEPS {
             // Between the definition and the load no name changes its number, since each dominates the next.
             let maker = self.makers[memory as usize];
-            if maker == NONE {
+            if maker == NONE || enough == Some(memory) {
                 break;
             }
-            for work in [load.work, maker] {
-                let inst = self.works[work as usize].inst;
+            let [own, other] = [load.work, maker].map(|work| self.works[work as usize].inst);
+            if alias.have_one_address(own, other) {
+                break;
+            }
+            for (work, inst) in [(load.work, own), (maker, other)] {
                 self.accesses.entry(work).or_insert_with(|| alias.access(inst));
             }
             let (Some(Some(own)), Some(Some(other))) = (self.accesses.get(&load.work), self.accesses.get(&maker))

@@ -392,7 +392,7 @@ impl<'a> Numbering<'a> {
             self.details.work = Some(self.expressions.number(&work, 1));
         }
         if let Some(load) = load {
-            self.details.state = Some(self.refine(func, load));
+            self.details.state = Some(self.refine(func, load, None));
         }
     }
 
@@ -607,23 +607,26 @@ impl<'a> Numbering<'a> {
             return number;
         }
         let Loaded { load: first, number, is_refined } = self.loads[index as usize];
-        if !is_refined {
-            if first.state == load.state {
-                return number;
-            }
+        let surroundings = |state: State| (state.barrier, state.call);
+        let is_alike = surroundings(first.state) == surroundings(load.state);
+        let state = self.refine(func, load, Some(first.state.memory).filter(|_| is_alike));
+        if state == first.state {
+            return number;
+        }
+        // States rise along the walk, and what an address changes is never a later one.
+        if !is_refined && is_alike && state.memory < first.state.memory {
             self.loads[index as usize].is_refined = true;
-            let key = load_key(index, self.refine(func, first));
+            let key = load_key(index, self.refine(func, first, None));
             self.expressions.noted(&key, number.0);
         }
-        let key = load_key(index, self.refine(func, load));
-        self.expressions.number(&key, count)
+        self.expressions.number(&load_key(index, state), count)
     }
 
     /// The state of memory that a load reads, by its address.
-    fn refine(&mut self, func: &Function, load: Load) -> State {
+    fn refine(&mut self, func: &Function, load: Load, enough: Option<u32>) -> State {
         let names = AffineNames::over(func, &self.origins, Overflow::default()).with_memo(&self.sums);
         let alias = AliasAnalysis::over(self.module, func, &self.origins, names);
-        self.memory.as_mut().map_or(load.state, |memory| memory.refine(alias, load))
+        self.memory.as_mut().map_or(load.state, |memory| memory.refine(alias, load, enough))
     }
 }
 
