@@ -252,7 +252,7 @@ impl Walk {
             has_products |= tree.as_ref().is_some_and(|tree| forest.product_count(tree) > 1);
             match (tree, outcome) {
                 (Some(tree), Outcome::Rebuilt(leaves)) => {
-                    let Some(plan) = Rebuilding::new(&forest, tree, leaves) else { continue };
+                    let Some(plan) = Rebuilding::new(&mut forest, tree, leaves) else { continue };
                     lost_leaves |= plan.leaves.len() < plan.tree.leaves.len();
                     rebuilt = true;
                     plan.apply(view, block, &self.numbers);
@@ -377,7 +377,8 @@ struct Rebuilding {
 }
 
 impl Rebuilding {
-    fn new(forest: &Forest<'_>, tree: Tree, leaves: Vec<Leaf>) -> Option<Rebuilding> {
+    fn new(forest: &mut Forest<'_>, tree: Tree, leaves: Vec<Leaf>) -> Option<Rebuilding> {
+        forest.free_negations(&tree, &leaves);
         let free = forest.free_insts(&tree, &trees::registers(&leaves));
         let negations = leaves.iter().filter_map(|leaf| leaf.negation).collect();
         let root = forest.root(&tree)?;

@@ -10,7 +10,7 @@
 //!
 //! An operand is flattened further if it is computed in the same block, unguarded, by the same opcode, and read by nobody
 //! else. `x = sub a, b` stands for two leaves in a tree of additions, `a` and `-b`; of a constant the negation folds,
-//! otherwise `x = neg b` takes its place. The root stays where it is and the others come to stand in front of it, in the
+//! otherwise `x = neg b` takes its place, unless the tree has `b`, too: what is added and taken away goes. The root stays where it is and the others come to stand in front of it, in the
 //! registers that they had where those are free there, else in new ones.
 //!
 //! Sound because integer arithmetic wraps, and every leaf still holds at the root what it held where it was read: that is
@@ -203,6 +203,7 @@ impl Forest<'_> {
         }
         let mut leaves = tree.leaves.clone();
         leaves.sort_by_key(|leaf| self.key(leaf));
+        self.cancel(tree.opcode, &mut leaves);
         self.fold(tree.opcode, &mut leaves);
         if tree.leans_left && leaves == tree.leaves {
             return Outcome::Canonical;
@@ -224,6 +225,68 @@ impl Forest<'_> {
             Operand::Reg(reg) => (false, 1 + u64::from(self.numbers[reg.as_u32() as usize])),
             // A special register or a symbol is the same everywhere.
             _ => (false, 0),
+        }
+    }
+
+    /// Leaves out, of sorted leaves, what others take back: `a` beside `-a` in a sum and beside `a` in an exclusive or, and
+    /// the second `a` of a conjunction or disjunction.
+    fn cancel(&self, opcode: Opcode, leaves: &mut Vec<Leaf>) {
+        match opcode.op {
+            _ if opcode.ty.is_float() => return,
+            Op::Add => self.cancel_negations(leaves),
+            Op::And | Op::Or => leaves.dedup(),
+            Op::Xor => {
+                let all = core::mem::take(leaves);
+                for leaf in all {
+                    if leaves.last() == Some(&leaf) {
+                        leaves.pop();
+                    } else {
+                        leaves.push(leaf);
+                    }
+                }
+            }
+            _ => return,
+        }
+        if leaves.is_empty() {
+            leaves.push(Leaf { operand: Operand::Const(0), definition: NONE, negation: None });
+        }
+    }
+
+    fn cancel_negations(&self, leaves: &mut Vec<Leaf>) {
+        if leaves.iter().all(|leaf| leaf.negation.is_none()) {
+            return;
+        }
+        let mut is_gone = alloc::vec![false; leaves.len()];
+        for (place, leaf) in leaves.iter().enumerate() {
+            let Some(negated) = self.negated(leaf) else { continue };
+            let first = leaves.partition_point(|other| self.key(other) < self.key(&negated));
+            let alike = leaves[first..].iter().take_while(|other| self.key(other) == self.key(&negated));
+            let found = alike.zip(first..).find(|&(other, at)| *other == negated && !is_gone[at]);
+            if let Some((_, other)) = found {
+                (is_gone[place], is_gone[other]) = (true, true);
+            }
+        }
+        let mut is_gone = is_gone.into_iter();
+        leaves.retain(|_| !is_gone.next().unwrap_or_default());
+    }
+
+    /// What a leaf is the negation of.
+    fn negated(&self, leaf: &Leaf) -> Option<Leaf> {
+        let place = leaf.definition;
+        let operand = match self.func.insts[leaf.negation?].args.as_slice() {
+            [_, operand] => operand.clone(),
+            _ => return None,
+        };
+        Some(Leaf { operand, definition: self.uses.slot(place).operands[1], negation: None })
+    }
+
+    /// Those of the tree's subtractions whose negation is not among the leaves that it is rebuilt of are as free as its
+    /// other instructions.
+    pub fn free_negations(&mut self, tree: &Tree, leaves: &[Leaf]) {
+        for leaf in tree.leaves.iter().filter(|leaf| leaf.negation.is_some()) {
+            if !leaves.iter().any(|kept| kept.negation == leaf.negation) {
+                self.owners[leaf.definition as usize] &= !STAYS;
+            }
         }
     }
 
