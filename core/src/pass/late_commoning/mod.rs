@@ -38,7 +38,7 @@ use super::gvn_cse::numbering::{Numbering, Options, Outline};
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
 use crate::flow::Values;
-use crate::ir::{Block, Inst, InstData, Opcode, Operand};
+use crate::ir::{Block, Inst, InstData, Opcode, Operand, Reg};
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
 use classes::Mask;
@@ -136,12 +136,12 @@ impl Pass for LateCommoning {
     }
 }
 
-/// Has the instruction one result that could as well be copied?
+/// Has the instruction results that could as well be copied?
 fn can_be_common(data: &InstData) -> bool {
-    data.dsts.len() == 1 && !matches!(Class::of(data), Class::Never | Class::Atomic)
+    !data.dsts.is_empty() && !matches!(Class::of(data), Class::Never | Class::Atomic)
 }
 
-/// Copies the leader's register, if it still holds what the leader wrote. Gives whether it does.
+/// Copies the leader's registers, if they still hold what the leader wrote. Gives whether they do.
 fn copy_leader<S: Listener>(
     view: &mut View<'_, S>,
     values: &Values,
@@ -149,31 +149,55 @@ fn copy_leader<S: Listener>(
     (block, inst): (Block, Inst),
 ) -> bool {
     let (module, func) = (view.module(), view.func());
-    let (reg, dst, guard) = (func.insts[leader].dsts[0], func.insts[inst].dsts[0], func.insts[inst].guard);
-    let holds = values.before(func, inst, reg) == values.defined(leader).first().copied();
-    let ty = func.regs[dst].ty;
-    if !holds || !func.regs[reg].ty.agrees_with(ty) {
+    let (sources, data) = (func.insts[leader].dsts.clone(), func.insts[inst].clone());
+    let lost = sources.iter().zip(&data.dsts).zip(values.defined(leader)).find(|&((&reg, &dst), &value)| {
+        let holds = values.before(func, inst, reg) == Some(value);
+        !holds || !func.regs[reg].ty.agrees_with(func.regs[dst].ty)
+    });
+    let lost = lost.map(|((&reg, _), _)| (reg, "has been written since"));
+    if let Some((reg, why)) = lost.or_else(|| Some((first_overwritten(&sources, &data)?, "would be written too early")))
+    {
         view.miss(|func| {
             let (text, name) = (instruction_text(module, func, inst), &func.regs[reg].name);
-            let message = format!("`{text}` is what `{name}` was given, and stays: `{name}` has been written since");
+            let message = format!("`{text}` is what `{name}` was given, and stays: `{name}` {why}");
             Remark::missed("overwritten", block, message).at(inst).with("leader", Fact::Reg(reg))
         });
         return false;
     }
     let mut rewrite = view.rewrite(|func| {
-        let (text, name) = (instruction_text(module, func, inst), &func.regs[reg].name);
-        let message = format!("`{text}` is what `{name}` was given in `{}`", func.blocks[from].name);
+        let text = instruction_text(module, func, inst);
+        let names: Vec<_> = sources.iter().map(|&reg| format!("`{}`", func.regs[reg].name)).collect();
+        let (names, were) = (names.join(", "), if names.len() == 1 { "was" } else { "were" });
+        let message = format!("`{text}` is what {names} {were} given in `{}`", func.blocks[from].name);
         Remark::applied("common", block, message)
             .at(inst)
-            .with("leader", Fact::Reg(reg))
+            .with("leader", Fact::Reg(sources[0]))
             .with("scope", Fact::Block(from))
     });
-    if reg == dst {
-        rewrite.remove(inst);
-    } else {
-        rewrite.replace(inst, InstData { guard, ..InstData::new(Opcode::mov(ty), [dst], [Operand::Reg(reg)]) });
+    let mut copies: Vec<InstData> = Vec::new();
+    for (&reg, &dst) in sources.iter().zip(&data.dsts).filter(|(reg, dst)| reg != dst) {
+        let ty = rewrite.func().regs[dst].ty;
+        let copy = InstData::new(Opcode::mov(ty), [dst], [Operand::Reg(reg)]);
+        copies.push(InstData { guard: data.guard, ..copy });
+    }
+    let last = copies.pop();
+    for copy in copies {
+        rewrite.insert_before(inst, copy);
+    }
+    match last {
+        Some(copy) => rewrite.replace(inst, copy),
+        None => rewrite.remove(inst),
     }
     true
+}
+
+/// Copies are made one after the other: a register that one of them reads behind another that has written it.
+fn first_overwritten(sources: &[Reg], data: &InstData) -> Option<Reg> {
+    let guard = data.guard.map(|guard| guard.reg);
+    (1..sources.len()).find_map(|place| {
+        let written = |reg: &Reg| (0..place).any(|before| data.dsts[before] == *reg && sources[before] != *reg);
+        [Some(sources[place]).filter(|reg| data.dsts[place] != *reg), guard].into_iter().flatten().find(written)
+    })
 }
 
 /// Computes once, in all lanes, what stands under a guard and its opposite. Gives whether that can be.
@@ -185,7 +209,7 @@ fn drop_guards<S: Listener>(
 ) -> bool {
     let (module, func) = (view.module(), view.func());
     let (first, second) = (func.insts[leader].clone(), func.insts[inst].clone());
-    let is_pure = matches!(Class::of(&second), Class::Pure | Class::Transcendental);
+    let is_pure = matches!(Class::of(&second), Class::Pure | Class::Transcendental) && second.dsts.len() == 1;
     // A later result of the leader's register would stand between, and so would a guarded one that both write.
     if !is_pure || from != block || values.defined(leader).is_empty() {
         return false;

@@ -10,8 +10,9 @@
 //!
 //! An operand is flattened further if it is computed in the same block, unguarded, by the same opcode, and read by nobody
 //! else. `x = sub a, b` stands for two leaves in a tree of additions, `a` and `-b`; of a constant the negation folds,
-//! otherwise `x = neg b` takes its place, unless the tree has `b`, too: what is added and taken away goes. The root stays where it is and the others come to stand in front of it, in the
-//! registers that they had where those are free there, else in new ones.
+//! otherwise `x = neg b` takes its place, unless the tree has `b`, too: what is added and taken away goes. The root stays
+//! where it is and the others come to stand in front of it, in the registers that they had where those are free there,
+//! else in new ones.
 //!
 //! Sound because integer arithmetic wraps, and every leaf still holds at the root what it held where it was read: that is
 //! asked, and the tree left as it is otherwise. A tree that would take more instructions than before is left, too.
