@@ -59,7 +59,10 @@ test("the pipeline ptxas has the numbers of its phases, and says why one is off"
   assert.match(await parts.nth(4).innerText(), /variant = B/);
   assert.match(await parts.nth(8).innerText(), /off in ptxas/);
   await eventually("what each did is told", async () => /change/.test(await parts.nth(0).innerText()));
-  await checkAccessibility(page, ".passes");
+  for (const colorScheme of ["dark", "light"]) {
+    await page.emulateMedia({ colorScheme });
+    await checkAccessibility(page, ".passes");
+  }
   await screenshot(page, "ptxas-rail");
   // Apart, each is an entry of its own that keeps its number, its knobs and its switch; a link keeps them, too.
   await page.getByRole("button", { name: "Take apart" }).click();
@@ -148,7 +151,10 @@ test("the near miss: missed with its table, then one tree with its leaves in ano
   assert.deepEqual(lists, ["a c b", "a b c"]);
   assert.equal(await leaves.locator("line").count(), 3);
   assert.equal(await leaves.locator("line.moved").count(), 2);
-  await checkAccessibility(page, ".change");
+  for (const colorScheme of ["dark", "light"]) {
+    await page.emulateMedia({ colorScheme });
+    await checkAccessibility(page, ".change");
+  }
   await screenshot(page, "leaves");
   await page.getByTestId("stage-0").locator(".name").click();
   await page.getByTestId("value-table").waitFor();
@@ -167,6 +173,9 @@ test("the chain grows backward", async (t) => {
   await page.keyboard.press("ArrowRight");
   await eventually("then the one before", async () => (await chain()) === "r1 r2 r3");
   await settled(() => page.getByTestId("diff").innerText());
-  await checkAccessibility(page, ".change");
+  for (const colorScheme of ["dark", "light"]) {
+    await page.emulateMedia({ colorScheme });
+    await checkAccessibility(page, ".change");
+  }
   await screenshot(page, "chain");
 });

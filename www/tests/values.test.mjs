@@ -86,6 +86,7 @@ test("the transport goes along with the walk, and the walk with the transport", 
   await page.getByTestId("findings").getByRole("button", { name: /memory/ }).click();
   await eventually("the refusal is shown", async () => /refused[\s\S]*second = ld\.global\.u32/.test(await happened(page)));
   assert.match(await happened(page), /written/);
+  assert.match(await page.locator(".value-table tr.refused").innerText(), /first/, "what could not be taken is marked");
 });
 
 test("a link brings the moment back", async (t) => {

@@ -152,10 +152,12 @@ fn rows(
     last: Option<Moment<'_>>,
     done: &[Moment<'_>],
 ) -> Vec<ValueRow> {
-    let found = match last {
-        Some(Moment::Event(event)) => number_of(&session.journal().events()[event].remark),
+    let event = match last {
+        Some(Moment::Event(event)) => Some(&session.journal().events()[event]),
         _ => None,
     };
+    let found = event.and_then(|event| number_of(&event.remark));
+    let refused = event.filter(|event| !event.is_rewrite()).and_then(|event| earlier(&event.remark));
     let entered = match last {
         Some(Moment::Table(TableEvent::Held { .. })) => Some(table_events(done).count() - 1),
         _ => None,
@@ -163,6 +165,7 @@ fn rows(
     let row = |row: &Row| {
         let leader = &row.holders[0];
         let mark = match () {
+            () if refused.is_some_and(|name| row.holders.iter().any(|holder| holder.name == name)) => RowMark::Refused,
             () if found == Some(row.number) => RowMark::Hit,
             () if entered == Some(row.entered) => RowMark::Entered,
             () => RowMark::None,
@@ -197,6 +200,14 @@ fn number_of(remark: &Remark) -> Option<u32> {
     })
 }
 
+/// The register that holds what an instruction computes again and may not be given.
+fn earlier(remark: &Remark) -> Option<&str> {
+    remark.facts.iter().find_map(|(name, fact)| match (*name, fact) {
+        ("earlier", Fact::Text(name)) => Some(name.as_str()),
+        _ => None,
+    })
+}
+
 fn findings(session: &Session, moments: &[Moment<'_>]) -> Vec<Finding> {
     let finding = |(after, moment): (usize, &Moment<'_>)| {
         let Moment::Event(event) = moment else { return None };
@@ -213,4 +224,72 @@ fn findings(session: &Session, moments: &[Moment<'_>]) -> Vec<Finding> {
 
 fn block_name(func: &Function, block: Block) -> String {
     func.blocks.get(block).map(|data| data.name.clone()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Engine;
+    use crate::message::{Bench, HappeningKind, Look, Position, Request, Response, RowMark, Scope, Stage, View};
+
+    const SOURCE: &str = include_str!("../../../www/examples/phases/gvn-cse.wir");
+
+    fn look(engine: &mut Engine, passes: &[&str], position: Position, moment: Option<usize>) -> View {
+        let stage = |pass: &&str| Stage { pass: (*pass).to_owned(), on: true, ..Stage::default() };
+        let pipeline = passes.iter().map(stage).collect();
+        let bench = Bench { source: SOURCE.to_owned(), pipeline, ..Bench::default() };
+        match engine.answer(Request::Look(Look { bench, position, scope: Scope::Rewrite, moment })) {
+            Response::View(view) => *view,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_moment_is_shown_at_the_change_that_it_leads_to() {
+        let mut engine = Engine::new(|| 0.0);
+        for passes in [&["gvn-cse"][..], &["copy-prop", "gvn-cse"], &["@ptxas"]] {
+            let stage = passes.len();
+            let rewrites = look(&mut engine, passes, Position::END, None).stages[stage - 1].rewrites;
+            let mut walked = 0;
+            for step in 1..=rewrites {
+                let view = look(&mut engine, passes, Position { stage, step }, None);
+                let Some(walk) = view.walk else { continue };
+                walked += 1;
+                assert_eq!(view.remark.expect("a reason").pass, "gvn-cse", "only its changes have a table");
+                assert_eq!(walk.step_of(walk.at), step);
+                assert_eq!(walk.happened.as_ref().map(|what| what.kind), Some(HappeningKind::Hit));
+                assert_eq!(walk.rows.iter().filter(|row| row.mark == RowMark::Hit).count(), 1);
+                for moment in walk.moments_of(step - walk.changes_before) {
+                    let other = look(&mut engine, passes, Position { stage, step }, Some(moment));
+                    assert_eq!(other.walk.expect("the same walk").at, moment);
+                    assert_eq!((other.position.step, &other.after), (step, &view.after));
+                }
+            }
+            assert_eq!(walked, 2, "{passes:?}");
+        }
+    }
+
+    #[test]
+    fn a_moment_of_another_change_is_the_nearest_one_of_this() {
+        let mut engine = Engine::new(|| 0.0);
+        let walk = |engine: &mut Engine, step, moment| {
+            look(engine, &["gvn-cse"], Position { stage: 1, step }, Some(moment)).walk.expect("a table")
+        };
+        let first = walk(&mut engine, 1, 1_000);
+        assert_eq!(first.at, first.changes[0]);
+        assert_eq!(walk(&mut engine, 2, 0).at, first.changes[0] + 1);
+        let end = walk(&mut engine, 2, usize::MAX);
+        assert_eq!((end.at, end.rows.len(), end.scopes.len()), (end.last, 0, 0));
+    }
+
+    #[test]
+    fn a_refusal_marks_what_could_not_be_taken() {
+        let mut engine = Engine::new(|| 0.0);
+        let end = look(&mut engine, &["gvn-cse"], Position::END, None).walk.expect("a table");
+        let refusal = end.findings.iter().find(|finding| !finding.is_hit).expect("a refusal");
+        let position = Position { stage: 1, step: end.step_of(refusal.moment) };
+        let walk = look(&mut engine, &["gvn-cse"], position, Some(refusal.moment)).walk.expect("a table");
+        let marked: Vec<&str> =
+            walk.rows.iter().filter(|row| row.mark == RowMark::Refused).map(|row| row.leader.as_str()).collect();
+        assert_eq!(marked, ["first"]);
+    }
 }

@@ -21,7 +21,7 @@ pub fn Values(PaneProps { lab, act }: &PaneProps) -> Html {
         let place = place.clone();
         use_effect_with((view.position, view.walk.as_ref().map(|walk| walk.at)), move |_| {
             if let Some(pane) = place.cast::<web_sys::Element>()
-                && let Ok(Some(row)) = pane.query_selector("tr.hit, tr.entered")
+                && let Ok(Some(row)) = pane.query_selector("tr.hit, tr.entered, tr.refused")
             {
                 dom::reveal(&row);
             }
@@ -126,6 +126,7 @@ fn row(value: &ValueRow, lab: &Lab, act: &Callback<Action>) -> Html {
         RowMark::None => String::new(),
         RowMark::Entered => "entered".to_owned(),
         RowMark::Hit => "hit".to_owned(),
+        RowMark::Refused => "refused".to_owned(),
     };
     if !value.is_in_reach {
         class.push_str(" beyond");

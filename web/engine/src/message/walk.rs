@@ -95,6 +95,8 @@ pub enum RowMark {
     Entered,
     /// It was found.
     Hit,
+    /// It was found, and could not be taken.
+    Refused,
 }
 
 /// A hit or a refusal.
