@@ -204,7 +204,7 @@ fn misses(value: f64, asked: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Measurements, Row, misses};
+    use super::{Measurements, Row, misses, table};
 
     #[test]
     fn quadratic_work_has_exponent_two() {
@@ -225,6 +225,23 @@ mod tests {
             measurements.rows.insert(("pass leaves".to_owned(), Some(size)), row);
         }
         assert_eq!(measurements.exponent("pass leaves"), None);
+    }
+
+    #[test]
+    fn the_growth_of_what_is_not_ours_is_not_judged() {
+        let mut measurements = Measurements::default();
+        for name in ["redundancy: gvn-cse", "redundancy: LLVM's gvn"] {
+            for size in [1000_u32, 10_000] {
+                let row = Row { value: f64::from(size), unit: "ns/instruction".to_owned(), asked: "<= 150".to_owned() };
+                let key = (name.to_owned(), Some(size));
+                measurements.keys.push(key.clone());
+                measurements.rows.insert(key, row);
+            }
+        }
+        let table = table(&measurements, &Measurements::default());
+        let growth: Vec<bool> =
+            table.lines().filter(|line| line.contains("exponent")).map(|line| line.contains("MISSED")).collect();
+        assert_eq!(growth, [true, false], "{table}");
     }
 
     #[test]
