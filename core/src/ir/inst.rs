@@ -29,6 +29,17 @@ pub enum Symbol {
     Param(u32),
 }
 
+impl Symbol {
+    /// All of it in two words, of which the first is less than 3.
+    pub fn words(self) -> (u32, u32) {
+        match self {
+            Symbol::Global(global) => (0, global.as_u32()),
+            Symbol::Array(array) => (1, array.as_u32()),
+            Symbol::Param(index) => (2, index),
+        }
+    }
+}
+
 /// What an address is counted from.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum AddressBase {

@@ -28,8 +28,8 @@ use super::report::Report;
 use super::scope::Scope;
 use crate::edit::{Fact, Place, Remark, Rewrite};
 use crate::graph::Dominators;
-use crate::ir::{Block, Function, Inst, InstData, Module, Opcode, Operand, Reg};
-use crate::text::instruction_text;
+use crate::ir::{Block, Function, Inst, InstData, Module, Op, Opcode, Operand, Reg};
+use crate::text::{constant_text, instruction_text};
 use crate::view::{Listener, View};
 
 /// Replaces all that can be, within a scope. At most `limit` eligible instructions are looked at.
@@ -176,7 +176,10 @@ impl Walk<'_> {
         let mut next = view.func().layout.first_inst(block);
         while let Some(inst) = next {
             next = view.func().layout.next_inst(inst);
-            let Some(numbered) = self.numbering.number(view.func(), block, inst) else { continue };
+            let Some(numbered) = self.numbering.number(view.func(), block, inst) else {
+                self.hold_stored(view.func(), block, inst);
+                continue;
+            };
             let own = Worker { inst, numbered, details: self.numbering.details() };
             let earlier = if S::LISTENS { self.note_work(view.func(), own) } else { None };
             let expression = self.report.expression(view, &self.numbering, inst);
@@ -189,6 +192,8 @@ impl Walk<'_> {
                 self.left -= 1;
                 if (first.0..).take(dsts.len()).all(|number| self.is_held(view.func(), block, number)) {
                     self.replace(view, block, inst, first);
+                } else if let Some(constant) = self.loaded_constant(view.func(), inst, first) {
+                    replace_by_constant(view, block, inst, constant);
                 } else if let Some(earlier) = earlier {
                     self.tell_refusal(view, block, own, earlier);
                 }
@@ -205,6 +210,21 @@ impl Walk<'_> {
                 }
             }
         }
+    }
+
+    /// A register that was stored holds its value here, if nobody else does.
+    fn hold_stored(&mut self, func: &Function, block: Block, inst: Inst) {
+        if let Some((reg, number)) = self.numbering.take_stored()
+            && !self.is_held(func, block, number.0)
+        {
+            self.hold(func, block, number, Holder { reg, number, maker: Maker::inst(inst) });
+        }
+    }
+
+    /// The constant that a load finds, since it was stored there.
+    fn loaded_constant(&self, func: &Function, inst: Inst, number: Number) -> Option<u64> {
+        let data = &func.insts[inst];
+        if data.opcode.op == Op::Ld && data.dsts.len() == 1 { self.numbering.constant(number) } else { None }
     }
 
     /// Notes who did an instruction's work first, and gives who did it before.
@@ -419,6 +439,21 @@ impl Walk<'_> {
             return Err("copies one after the other would overwrite what the next one reads");
         }
         Ok(())
+    }
+}
+
+fn replace_by_constant<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst, constant: u64) {
+    let module = view.module();
+    let mut rewrite = view.rewrite(|func| {
+        let text = instruction_text(module, func, inst);
+        let ty = func.insts[inst].opcode.ty;
+        let message = format!("`{text}` loads {}, which was stored there", constant_text(constant, ty));
+        Remark::applied("stored", block, message).at(inst)
+    });
+    let data = rewrite.func().insts[inst].clone();
+    if let Some(dst) = data.dst() {
+        let copy = InstData::new(Opcode::mov(data.opcode.ty), [dst], [Operand::Const(constant)]);
+        rewrite.replace(inst, InstData { guard: data.guard, ..copy });
     }
 }
 

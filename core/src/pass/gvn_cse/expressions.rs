@@ -75,6 +75,17 @@ impl Expressions {
         }
     }
 
+    /// Is there so much in the table that emptying it costs no more than filling it did?
+    pub fn is_worth_emptying(&self) -> bool {
+        self.table.len() * 4 >= self.table.capacity()
+    }
+
+    /// Forgets all keys.
+    pub fn empty(&mut self) {
+        self.words.clear();
+        self.table.clear();
+    }
+
     /// One more than the greatest number.
     pub fn number_count(&self) -> usize {
         self.next as usize

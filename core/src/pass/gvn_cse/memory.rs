@@ -208,13 +208,22 @@ impl Memory {
             self.define(work.defines, index);
             return None;
         }
-        let class = work.class as usize;
-        let state = State {
+        Some(Load { work: index, state: self.state(work.class as usize) })
+    }
+
+    /// What a load right behind the access that was visited last would be compared by.
+    pub fn behind(&self) -> Option<Load> {
+        let index = self.next.checked_sub(1)?;
+        let class = self.works[index].class;
+        (class != NONE).then(|| Load { work: index as u32, state: self.state(class as usize) })
+    }
+
+    fn state(&self, class: usize) -> State {
+        State {
             memory: self.now[class],
             barrier: if self.is_private[class] { 0 } else { self.now[self.barriers] },
             call: if self.is_constant[class] { 0 } else { self.now[self.calls] },
-        };
-        Some(Load { work: index, state })
+        }
     }
 
     /// The state that a load reads, whose address is one of `alias`. Looks no further than to the state `enough`.

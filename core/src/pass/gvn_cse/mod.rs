@@ -27,7 +27,7 @@
 
 mod commoning;
 pub(super) mod eligibility;
-mod expressions;
+pub(super) mod expressions;
 pub(super) mod lanes;
 pub(super) mod memory;
 pub(super) mod numbering;
@@ -74,6 +74,12 @@ impl Pass for GvnCse {
                 kind: KnobKind::Switch { default: true },
                 help: "lets modes 4 to 6 be what they are, and transcendental functions and shuffles be replaced",
             },
+            // In a warp the lanes' stores to one address are a race that has a winner here, so it takes a promise.
+            Knob {
+                name: "forward_stores",
+                kind: KnobKind::Switch { default: false },
+                help: "a thread loads what it stored; sound where no two threads write one address without a barrier",
+            },
             Knob {
                 name: "cross_block_flag",
                 kind: KnobKind::Switch { default: true },
@@ -117,6 +123,7 @@ impl Pass for GvnCse {
             is_algebraic: true,
             follows_copies: true,
             has_surroundings: true,
+            forwards_stores: knobs.switch("forward_stores"),
         };
         let place = (view.module(), view.func());
         let numbering = Numbering::new(place, (&cfg, &dominators), &regions, outline, options);

@@ -36,7 +36,7 @@ use super::registers::{Registers, walk_order};
 use crate::alias::AliasAnalysis;
 use crate::flow::JoinFinder;
 use crate::graph::{Cfg, Dominators};
-use crate::ir::{AddressBase, Block, Flags, Function, Inst, InstData, Module, Op, Opcode, Operand, Reg, Symbol};
+use crate::ir::{AddressBase, Block, Flags, Function, Inst, InstData, Module, Op, Opcode, Operand, Reg};
 use crate::symbolic::{AffineMemo, AffineNames, Overflow};
 
 /// What one look at all instructions tells.
@@ -95,6 +95,8 @@ pub(in crate::pass) struct Options {
     pub follows_copies: bool,
     /// Do memory and lanes belong to what an instruction is compared by?
     pub has_surroundings: bool,
+    /// Is what a thread stores what it loads again, as it is where no two threads write one address at a time?
+    pub forwards_stores: bool,
 }
 
 /// What an instruction computes. Small, since it is handed on for every instruction.
@@ -155,6 +157,7 @@ pub(in crate::pass) struct Numbering<'a> {
     calls: u32,
     /// Of the instruction that was numbered last.
     details: Details,
+    stored: Option<(Reg, Number)>,
     /// The key that is being made.
     key: Vec<u32>,
     /// The numbers of the constants that were met last.
@@ -234,6 +237,7 @@ impl<'a> Numbering<'a> {
             place: 0,
             calls: 0,
             details: Details::default(),
+            stored: None,
             key: Vec::new(),
             constants: [(0, u32::MAX); CONSTANTS],
         };
@@ -344,6 +348,9 @@ impl<'a> Numbering<'a> {
         }
         self.calls += u32::from(data.opcode.op.is_call());
         if data.dsts.is_empty() {
+            if self.options.forwards_stores {
+                self.forward(func, data);
+            }
             return None;
         }
         let class = Class::of(data);
@@ -494,7 +501,7 @@ impl<'a> Numbering<'a> {
             }
             Operand::Special(special) => [Head::Special as u32, special.index(), 0],
             Operand::Symbol(symbol) => {
-                let (kind, index) = symbol_words(*symbol);
+                let (kind, index) = symbol.words();
                 [Head::Symbol as u32, kind, index]
             }
             _ => return None,
@@ -561,7 +568,7 @@ impl<'a> Numbering<'a> {
                 let base = match address.base {
                     AddressBase::Reg(reg) => [0, self.read(reg).0, extension(func, reg)],
                     AddressBase::Symbol(symbol) => {
-                        let (kind, index) = symbol_words(symbol);
+                        let (kind, index) = symbol.words();
                         [1, kind, index]
                     }
                     AddressBase::Absolute => [2, 0, 0],
@@ -622,6 +629,44 @@ impl<'a> Numbering<'a> {
         self.expressions.number(&load_key(index, state), count)
     }
 
+    /// A load of what was just stored is what was stored.
+    fn forward(&mut self, func: &Function, data: &InstData) {
+        let ([address, value], None) = (data.args.as_slice(), data.guard) else { return };
+        let opcode = Opcode { op: Op::Ld, ..data.opcode };
+        let is_plain = data.opcode.op == Op::St && data.opcode.flags.is_empty() && data.opcode.vector == 1;
+        let Some(load) = self.memory.as_ref().filter(|_| is_plain).and_then(Memory::behind) else { return };
+        let number = match value {
+            Operand::Reg(reg) if func.regs[*reg].ty.bits() == opcode.ty.bits() => {
+                let number = self.read(*reg);
+                self.stored = Some((*reg, number));
+                number
+            }
+            Operand::Const(_) => match self.leaf(value) {
+                Some(number) => number,
+                None => return,
+            },
+            _ => return,
+        };
+        self.make_key(func, &InstData::new(opcode, [], [address.clone()]), 0);
+        self.key.push(Head::Load as u32);
+        let next = self.loads.len() as u32;
+        let index = self.expressions.noted(&self.key, next);
+        if index == next {
+            self.loads.push(Loaded { load, number, is_refined: true });
+        }
+        self.expressions.noted(&load_key(index, load.state), number.0);
+    }
+
+    /// The register whose value was stored by the instruction that was numbered last, if loads may take it from there.
+    pub fn take_stored(&mut self) -> Option<(Reg, Number)> {
+        self.stored.take()
+    }
+
+    /// The constant that a number stands for.
+    pub fn constant(&self, number: Number) -> Option<u64> {
+        self.origins.constant(number)
+    }
+
     /// The state of memory that a load reads, by its address.
     fn refine(&mut self, func: &Function, load: Load, enough: Option<u32>) -> State {
         let names = AffineNames::over(func, &self.origins, Overflow::default()).with_memo(&self.sums);
@@ -639,12 +684,4 @@ fn load_key(index: u32, state: State) -> [u32; 5] {
 fn extension(func: &Function, reg: Reg) -> u32 {
     let ty = func.regs[reg].ty;
     ty.bits() << 1 | u32::from(ty.is_signed())
-}
-
-fn symbol_words(symbol: Symbol) -> (u32, u32) {
-    match symbol {
-        Symbol::Global(global) => (0, global.as_u32()),
-        Symbol::Array(array) => (1, array.as_u32()),
-        Symbol::Param(index) => (2, index),
-    }
 }

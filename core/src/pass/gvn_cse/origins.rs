@@ -107,6 +107,11 @@ impl Origins {
         }
     }
 
+    /// The constant that a number stands for.
+    pub fn constant(&self, number: Number) -> Option<u64> {
+        self.leaves.get(&number.0).and_then(Operand::as_const)
+    }
+
     fn set(&mut self, number: Number, name: Name) {
         if !self.is_kept {
             return;

@@ -82,6 +82,7 @@ impl Pass for LateCommoning {
             is_algebraic: false,
             follows_copies: !knobs.switch("DisableMoveCommoning"),
             has_surroundings: false,
+            forwards_stores: false,
         };
         let place = (view.module(), view.func());
         let numbering = Numbering::new(place, (&cfg, &dominators), &regions, outline, options);

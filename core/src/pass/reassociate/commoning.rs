@@ -17,29 +17,28 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use cranelift_entity::EntityRef;
-use hashbrown::HashMap;
-use smallvec::SmallVec;
 
 use super::Misses;
 use crate::edit::{Fact, Remark};
-use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg, Special, Symbol};
+use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg};
+use crate::pass::gvn_cse::expressions::Expressions;
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
 
-/// An operand by what it holds.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Argument {
-    Value(u32),
-    Negation(u32),
-    Const(u64),
-    Special(Special),
-    Symbol(Symbol),
+/// Of what kind an operand of a key is. Each takes three words.
+#[derive(Clone, Copy)]
+enum Kind {
+    Value,
+    Negation,
+    Const,
+    Special,
+    Symbol,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct Expression {
-    opcode: Opcode,
-    arguments: SmallVec<[Argument; 3]>,
+impl Kind {
+    fn words(self, first: u32, second: u32) -> [u32; 3] {
+        [self as u32, first, second]
+    }
 }
 
 /// Where an expression was computed last.
@@ -60,7 +59,11 @@ struct RegState {
 /// The table of expressions of one walk.
 pub struct Commoning {
     window: u32,
-    expressions: HashMap<Expression, Computed>,
+    /// What computed each expression last, by its index here.
+    expressions: Expressions,
+    computed: Vec<Computed>,
+    /// The key that is being made.
+    key: Vec<u32>,
     /// By register: what it holds, if that block is the one that is looked at.
     regs: Vec<RegState>,
     /// The number of the visit; expressions of others are forgotten.
@@ -72,7 +75,8 @@ impl Commoning {
     /// Before the first block. `window` is how many instructions an expression is remembered for.
     pub fn new(func: &Function, window: u32) -> Commoning {
         let regs = vec![RegState::default(); func.regs.len()];
-        Commoning { window, expressions: HashMap::new(), regs, block: 0, last_value: 0 }
+        let expressions = Expressions::with_capacity(0);
+        Commoning { window, expressions, computed: Vec::new(), key: Vec::new(), regs, block: 0, last_value: 0 }
     }
 
     /// Commons what is in a block, as far as `takes_part` lets its instructions by their places. Gives whether anything
@@ -86,8 +90,9 @@ impl Commoning {
     ) -> bool {
         self.block += 1;
         // What other blocks computed is of no use any more. A table is emptied as often as that costs less than filling it.
-        if self.expressions.len() * 4 >= self.expressions.capacity() {
-            self.expressions.clear();
+        if self.expressions.is_worth_emptying() {
+            self.expressions.empty();
+            self.computed.clear();
         }
         self.regs.resize(view.func().regs.len(), RegState::default());
         let mut found = false;
@@ -121,14 +126,16 @@ impl Commoning {
             self.write(dst, value);
             return false;
         }
-        let Some(expression) = self.expression(data).filter(|_| takes_part) else {
+        if !takes_part || !self.make_key(data) {
             self.write_all(&data.dsts);
             return false;
-        };
+        }
+        let new = self.computed.len() as u32;
+        let index = self.expressions.noted(&self.key, new) as usize;
         let is_recent = |computed: &&Computed| {
             computed.block == self.block && view.func().regs[computed.reg].ty == view.func().regs[dst].ty
         };
-        let earlier = self.expressions.get(&expression).filter(is_recent).copied();
+        let earlier = self.computed.get(index).filter(is_recent).copied();
         if let Some(Computed { reg, value, place: computed_at, .. }) = earlier {
             let is_overwritten = self.value(reg) != value;
             if !is_overwritten && place - computed_at <= self.window {
@@ -141,30 +148,48 @@ impl Commoning {
             }
         }
         let value = self.write(dst, None);
-        self.expressions.insert(expression, Computed { block: self.block, place, reg: dst, value });
+        let computed = Computed { block: self.block, place, reg: dst, value };
+        match self.computed.get_mut(index) {
+            Some(known) => *known = computed,
+            None => self.computed.push(computed),
+        }
         false
     }
 
-    /// What an instruction computes, if that is a function of its operands.
-    fn expression(&mut self, data: &InstData) -> Option<Expression> {
+    /// Makes the key of what an instruction computes. Gives whether that is a function of its operands.
+    fn make_key(&mut self, data: &InstData) -> bool {
         if data.dsts.len() != 1 || !data.opcode.is_pure() || data.opcode.op == Op::Mov {
-            return None;
+            return false;
         }
-        let mut arguments = SmallVec::new();
+        let mut key = core::mem::take(&mut self.key);
+        key.clear();
+        key.extend(data.opcode.words());
+        let operands = key.len();
+        let mut is_function = true;
         for arg in &data.args {
-            arguments.push(match *arg {
-                Operand::Reg(reg) => Argument::Value(self.value(reg)),
-                Operand::NotReg(reg) => Argument::Negation(self.value(reg)),
-                Operand::Const(bits) => Argument::Const(bits),
-                Operand::Special(special) => Argument::Special(special),
-                Operand::Symbol(symbol) => Argument::Symbol(symbol),
-                Operand::Address(_) | Operand::List(_) | Operand::Input(_) => return None,
+            key.extend(match *arg {
+                Operand::Reg(reg) => Kind::Value.words(self.value(reg), 0),
+                Operand::NotReg(reg) => Kind::Negation.words(self.value(reg), 0),
+                Operand::Const(bits) => Kind::Const.words(bits as u32, (bits >> 32) as u32),
+                Operand::Special(special) => Kind::Special.words(special.index(), 0),
+                Operand::Symbol(symbol) => {
+                    let (kind, index) = symbol.words();
+                    Kind::Symbol.words(kind, index)
+                }
+                Operand::Address(_) | Operand::List(_) | Operand::Input(_) => {
+                    is_function = false;
+                    break;
+                }
             });
         }
-        if data.opcode.op.is_commutative() && arguments[0] > arguments[1] {
-            arguments.swap(0, 1);
+        if let Some((left, right)) = key.get_mut(operands..operands + 6).and_then(|both| both.split_at_mut_checked(3))
+            && data.opcode.op.is_commutative()
+            && left > right
+        {
+            left.swap_with_slice(right);
         }
-        Some(Expression { opcode: data.opcode, arguments })
+        self.key = key;
+        is_function
     }
 
     /// What a register holds.
