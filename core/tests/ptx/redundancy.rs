@@ -23,12 +23,21 @@ pub fn module(name: &str, flavour: &str) -> Module {
 
 /// What the pipeline makes of it.
 pub fn optimised(module: &Module) -> Module {
-    let steps = parse_pipeline("infer-space,@ptxas").expect("a pipeline");
+    optimised_by(module, "infer-space,@ptxas")
+}
+
+fn optimised_by(module: &Module, pipeline: &str) -> Module {
+    let steps = parse_pipeline(pipeline).expect("a pipeline");
     Session::open(module.clone(), &Options { steps, ..Options::default() }, &mut || 0).module().clone()
 }
 
 /// Instructions that active lanes executed.
 fn thread_instructions(name: &str, module: &Module) -> u64 {
+    simulate(name, module).0
+}
+
+/// The same, and what the launch leaves in memory.
+fn simulate(name: &str, module: &Module) -> (u64, u64) {
     let launch = inputs::read(&inputs::examples_folder().join(format!("{name}.launch.wir")));
     let launch: Launch = text::parse(&launch).module.launches.remove(0);
     let kernel = module.func_by_name(&launch.kernel).expect("the launch's kernel");
@@ -36,7 +45,7 @@ fn thread_instructions(name: &str, module: &Module) -> u64 {
     let mut run: Simulation =
         Simulation::new(module, kernel, &launch, &settings, Machine::Ampere).expect("a launch that fits");
     assert_eq!(run.run(u64::MAX), Ok(Progress::Done), "{name}");
-    run.result().thread_instructions
+    (run.result().thread_instructions, run.result_hash())
 }
 
 /// The pure instructions of a block that repeat one before them with the same operands, as they are written: a register
@@ -80,6 +89,21 @@ fn unoptimised_examples_execute_fewer_instructions_and_optimised_ones_no_more() 
             let before = module(name, flavour);
             let (had, has) = (thread_instructions(name, &before), thread_instructions(name, &optimised(&before)));
             assert!(has < had || (!must_be_fewer && has == had), "{name} {flavour}: {had} before, {has} after");
+        }
+    }
+}
+
+#[test]
+fn kernels_without_races_may_have_their_stores_forwarded() {
+    let forwarding = "infer-space,general-optimize,gvn-cse[forward_stores=true],general-optimize";
+    for name in EXAMPLES {
+        for flavour in ["O0", "O3"] {
+            let before = module(name, flavour);
+            let plain = forwarding.replace("[forward_stores=true]", "");
+            let (had, memory) = simulate(name, &optimised_by(&before, &plain));
+            let (has, same) = simulate(name, &optimised_by(&before, forwarding));
+            assert_eq!(memory, same, "{name} {flavour}");
+            assert!(has <= had, "{name} {flavour}: {had} without, {has} with");
         }
     }
 }

@@ -9,8 +9,8 @@
 //!
 //! Ours puts a copy where something is computed again, and leaves what that makes constant or dead to others. So it is
 //! measured alone, and cleaned up by `general-optimize`, which follows it in the pipeline `ptxas` as well. The two together
-//! do what `early-cse` does, and more where there are loops (values that only feed themselves), but for memory: no pass
-//! of ours gives a load what a store has put there, or deletes a store that is overwritten.
+//! do what `early-cse` does, and more where there are loops (values that only feed themselves). LLVM takes it for granted
+//! that no two threads write one address at a time, so there `gvn-cse` is told that it may, too.
 //!
 //! A pass starts here with nothing known of its function, as LLVM's does: graph, dominators and all else that it asks for
 //! count as its time. From LLVM's is taken what it needs to run a pass that does nothing, which would count on small
@@ -24,7 +24,7 @@ mod program;
 use cranelift_entity::SecondaryMap;
 use warpscope_core::edit::Silent;
 use warpscope_core::ir::{Func, Function, Op, Reg};
-use warpscope_core::pass::{Runner, parse_pipeline};
+use warpscope_core::pass::{Runner, Settings, parse_pipeline};
 use warpscope_core::verify;
 
 use crate::inputs::SIZES;
@@ -35,7 +35,7 @@ use program::{KINDS, Program};
 /// left than LLVM's `early-cse` leaves.
 const OURS: [(&str, &str, Option<f64>, bool); 4] = [
     ("gvn-cse", "gvn-cse", Some(150.0), false),
-    ("gvn-cse, cleaned up", "gvn-cse,general-optimize", None, true),
+    ("gvn-cse, cleaned up", "gvn-cse[forward_stores=true],general-optimize", None, true),
     ("reassociate", "reassociate", Some(200.0), false),
     ("reassociate, cleaned up", "reassociate,general-optimize", None, false),
 ];
@@ -84,8 +84,8 @@ fn measure_ours(name: &str, size: usize, program: &Program, passes: &str, asked:
         let mut runner = Runner::new(module);
         let timed = report::timed(|| {
             for step in &steps {
-                let (entry, settings) = (step.entry(), step.entry().default_settings());
-                runner.run(func, entry, &settings, &mut Silent).1.expect("nothing in the way");
+                let settings = Settings { knobs: step.knob_values(), ..step.entry().default_settings() };
+                runner.run(func, step.entry(), &settings, &mut Silent).1.expect("nothing in the way");
             }
         });
         left = instructions(&runner.module().funcs[func]);

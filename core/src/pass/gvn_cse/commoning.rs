@@ -23,6 +23,7 @@ use smallvec::SmallVec;
 
 use super::eligibility::Class;
 use super::expressions::Number;
+use super::memory::concerns_memory;
 use super::numbering::{Details, Numbered, Numbering};
 use super::report::Report;
 use super::scope::Scope;
@@ -49,6 +50,7 @@ pub(super) fn replace_repetitions<S: Listener>(
         undo: Vec::new(),
         works: Vec::new(),
         temporaries: BTreeMap::new(),
+        unread: None,
         limit,
         limit_is_told: false,
         left: limit,
@@ -139,6 +141,8 @@ struct Walk<'a> {
     works: Vec<Option<Worker>>,
     /// Temporaries that keep leaders.
     temporaries: BTreeMap<(Maker, Reg), Reg>,
+    /// The last store of the open block, and its address, as long as nobody may have read what it stored.
+    unread: Option<(Inst, u32)>,
     limit: usize,
     limit_is_told: bool,
     /// Eligible instructions that may still be looked at.
@@ -173,11 +177,12 @@ impl Walk<'_> {
     }
 
     fn block<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block) {
+        self.unread = None;
         let mut next = view.func().layout.first_inst(block);
         while let Some(inst) = next {
             next = view.func().layout.next_inst(inst);
             let Some(numbered) = self.numbering.number(view.func(), block, inst) else {
-                self.hold_stored(view.func(), block, inst);
+                self.note_store(view, block, inst);
                 continue;
             };
             let own = Worker { inst, numbered, details: self.numbering.details() };
@@ -200,6 +205,9 @@ impl Walk<'_> {
             } else if let Some(earlier) = earlier {
                 self.tell_refusal(view, block, own, earlier);
             }
+            if concerns_memory(view.func().insts[inst].opcode.op) {
+                self.unread = None;
+            }
             for (index, &reg) in (0..).zip(&dsts) {
                 let number = self.numbering.write(numbered, index, reg);
                 let holder = Holder { reg, number, maker: Maker::inst(inst) };
@@ -212,12 +220,23 @@ impl Walk<'_> {
         }
     }
 
-    /// A register that was stored holds its value here, if nobody else does.
-    fn hold_stored(&mut self, func: &Function, block: Block, inst: Inst) {
-        if let Some((reg, number)) = self.numbering.take_stored()
-            && !self.is_held(func, block, number.0)
+    /// A register that was stored holds its value here, if nobody else does. What was stored before, and nobody may have
+    /// read, goes away.
+    fn note_store<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block, inst: Inst) {
+        let Some(stored) = self.numbering.take_stored() else {
+            if concerns_memory(view.func().insts[inst].opcode.op) {
+                self.unread = None;
+            }
+            return;
+        };
+        if let Some((reg, number)) = stored.value
+            && !self.is_held(view.func(), block, number.0)
         {
-            self.hold(func, block, number, Holder { reg, number, maker: Maker::inst(inst) });
+            self.hold(view.func(), block, number, Holder { reg, number, maker: Maker::inst(inst) });
+        }
+        let before = self.unread.replace((inst, stored.address));
+        if let Some((earlier, _)) = before.filter(|&(_, address)| address == stored.address) {
+            remove_overwritten(view, block, earlier, inst);
         }
     }
 
@@ -440,6 +459,16 @@ impl Walk<'_> {
         }
         Ok(())
     }
+}
+
+fn remove_overwritten<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst, later: Inst) {
+    let module = view.module();
+    let mut rewrite = view.rewrite(|func| {
+        let [text, later] = [inst, later].map(|inst| instruction_text(module, func, inst));
+        let message = format!("`{text}` goes away: `{later}` writes there before anybody reads it");
+        Remark::applied("overwritten-store", block, message).at(inst)
+    });
+    rewrite.remove(inst);
 }
 
 fn replace_by_constant<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst, constant: u64) {

@@ -78,7 +78,7 @@ impl Pass for GvnCse {
             Knob {
                 name: "forward_stores",
                 kind: KnobKind::Switch { default: false },
-                help: "a thread loads what it stored; sound where no two threads write one address without a barrier",
+                help: "a thread takes what it stored for what it loads, and stores once what it stores twice; sound without races",
             },
             Knob {
                 name: "cross_block_flag",

@@ -157,11 +157,20 @@ pub(in crate::pass) struct Numbering<'a> {
     calls: u32,
     /// Of the instruction that was numbered last.
     details: Details,
-    stored: Option<(Reg, Number)>,
+    stored: Option<Stored>,
     /// The key that is being made.
     key: Vec<u32>,
     /// The numbers of the constants that were met last.
     constants: [(u64, u32); CONSTANTS],
+}
+
+/// What a thread has stored where it may load it from.
+#[derive(Clone, Copy)]
+pub(in crate::pass) struct Stored {
+    /// Equal for stores of one type to one address, by the names in it.
+    pub address: u32,
+    /// The register that was stored, and the number that it holds.
+    pub value: Option<(Reg, Number)>,
 }
 
 /// The first load with some opcode and operands.
@@ -635,14 +644,13 @@ impl<'a> Numbering<'a> {
         let opcode = Opcode { op: Op::Ld, ..data.opcode };
         let is_plain = data.opcode.op == Op::St && data.opcode.flags.is_empty() && data.opcode.vector == 1;
         let Some(load) = self.memory.as_ref().filter(|_| is_plain).and_then(Memory::behind) else { return };
-        let number = match value {
+        let (number, value) = match value {
             Operand::Reg(reg) if func.regs[*reg].ty.bits() == opcode.ty.bits() => {
                 let number = self.read(*reg);
-                self.stored = Some((*reg, number));
-                number
+                (number, Some((*reg, number)))
             }
             Operand::Const(_) => match self.leaf(value) {
-                Some(number) => number,
+                Some(number) => (number, None),
                 None => return,
             },
             _ => return,
@@ -655,10 +663,11 @@ impl<'a> Numbering<'a> {
             self.loads.push(Loaded { load, number, is_refined: true });
         }
         self.expressions.noted(&load_key(index, load.state), number.0);
+        self.stored = Some(Stored { address: index, value });
     }
 
-    /// The register whose value was stored by the instruction that was numbered last, if loads may take it from there.
-    pub fn take_stored(&mut self) -> Option<(Reg, Number)> {
+    /// What the instruction that was numbered last has stored, if loads may take it from there.
+    pub fn take_stored(&mut self) -> Option<Stored> {
         self.stored.take()
     }
 
