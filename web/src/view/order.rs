@@ -68,7 +68,7 @@ fn leaves(before: &[String], ranks: &[String], after: &[String]) -> Html {
     let is_drawn = columns <= MOST_COLUMNS;
     html! {
         <dl class={if is_drawn { "leaves" } else { "leaves many" }} style={format!("--columns:{columns}")} data-testid="leaves">
-            { row("leaves", before, Some(ranks)) }
+            { row("before", before, Some(ranks)) }
             if is_drawn {
                 <svg class="moves" viewBox={format!("0 0 {columns} 1")} preserveAspectRatio="none" aria-hidden="true">
                     { for destinations(before, ranks, after).into_iter().enumerate().filter_map(|(from, to)| {

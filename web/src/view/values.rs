@@ -3,7 +3,9 @@
 //! transport goes along.
 
 use warpscope_engine::message::{Finding, HappeningKind, OpenScope, RowMark, ValueRow, ValueWalk};
-use yew::{Callback, Html, InputEvent, component, html, use_effect_with, use_node_ref};
+use wasm_bindgen::JsCast;
+use web_sys::{Element, HtmlElement};
+use yew::{Callback, Html, InputEvent, KeyboardEvent, component, html, use_effect_with, use_node_ref};
 
 use super::change::with_code;
 use super::icons::Icon;
@@ -20,7 +22,7 @@ pub fn Values(PaneProps { lab, act }: &PaneProps) -> Html {
         // What just happened is in sight.
         let place = place.clone();
         use_effect_with((view.position, view.walk.as_ref().map(|walk| walk.at)), move |_| {
-            if let Some(pane) = place.cast::<web_sys::Element>()
+            if let Some(pane) = place.cast::<Element>()
                 && let Ok(Some(row)) = pane.query_selector("tr.hit, tr.entered, tr.refused")
             {
                 dom::reveal(&row);
@@ -28,6 +30,7 @@ pub fn Values(PaneProps { lab, act }: &PaneProps) -> Html {
         });
     }
     let Some(walk) = &view.walk else { return Html::default() };
+    let reached = walk.rows.iter().position(|row| row.mark != RowMark::None).unwrap_or(0);
     html! {
         <div class="values" data-testid="values">
             { stepper(walk, lab, act) }
@@ -43,7 +46,9 @@ pub fn Values(PaneProps { lab, act }: &PaneProps) -> Html {
                             <th scope="col">{ "Scope" }</th>
                         </tr>
                     </thead>
-                    <tbody>{ for walk.rows.iter().map(|value| row(value, lab, act)) }</tbody>
+                    <tbody onkeydown={step_in_list}>
+                        { for walk.rows.iter().enumerate().map(|(index, value)| row(value, index == reached, lab, act)) }
+                    </tbody>
                 </table>
                 if walk.rows.is_empty() { <p class="empty">{ "No scope is open: the table is empty." }</p> }
                 { findings(walk, act) }
@@ -121,7 +126,24 @@ fn scopes(scopes: &[OpenScope]) -> Html {
     }
 }
 
-fn row(value: &ValueRow, lab: &Lab, act: &Callback<Action>) -> Html {
+/// Of the buttons of a list the keyboard meets one; up and down lead to the others.
+fn step_in_list(event: KeyboardEvent) {
+    let is_down = match event.key().as_str() {
+        "ArrowDown" => true,
+        "ArrowUp" => false,
+        _ => return,
+    };
+    let entry = event.target().and_then(|target| target.dyn_into::<Element>().ok()?.closest("tr, li").ok()?);
+    let next =
+        entry.and_then(|entry| if is_down { entry.next_element_sibling() } else { entry.previous_element_sibling() });
+    if let Some(Ok(Some(button))) = next.map(|next| next.query_selector("button")) {
+        event.prevent_default();
+        // A button that cannot take the focus leaves it where it is.
+        let _ = button.unchecked_into::<HtmlElement>().focus();
+    }
+}
+
+fn row(value: &ValueRow, is_reached: bool, lab: &Lab, act: &Callback<Action>) -> Html {
     let mut class = match value.mark {
         RowMark::None => String::new(),
         RowMark::Entered => "entered".to_owned(),
@@ -145,7 +167,7 @@ fn row(value: &ValueRow, lab: &Lab, act: &Callback<Action>) -> Html {
             <th scope="row">{ format!("v{}", value.number) }</th>
             <td>{ &value.expression }</td>
             <td>
-                <button type="button" class="leader" onclick={select} aria-pressed={is_selected.to_string()}
+                <button type="button" class="leader" onclick={select} aria-pressed={is_selected.to_string()} tabindex={tab_index(is_reached)}
                     title="Show where it is computed">{ &value.leader }</button>
                 if !value.others.is_empty() { <span class="others">{ format!("also {}", value.others.join(", ")) }</span> }
             </td>
@@ -159,7 +181,8 @@ fn findings(walk: &ValueWalk, act: &Callback<Action>) -> Html {
     if walk.findings.is_empty() {
         return html! { <p class="empty" data-testid="findings">{ "Nothing was found twice, and nothing refused." }</p> };
     }
-    let entry = |Finding { moment, is_hit, rule, message }: &Finding| {
+    let reached = walk.findings.iter().position(|finding| finding.moment >= walk.at).unwrap_or(0);
+    let entry = |(index, Finding { moment, is_hit, rule, message }): (usize, &Finding)| {
         let moment = *moment;
         let mut class = if *is_hit { "hit" } else { "refused" }.to_owned();
         if moment > walk.at {
@@ -168,7 +191,8 @@ fn findings(walk: &ValueWalk, act: &Callback<Action>) -> Html {
         let is_now = moment == walk.at;
         html! {
             <li {class}>
-                <button type="button" onclick={on(act, move || Action::WalkTo(moment))} aria-current={is_now.then_some("step")}>
+                <button type="button" onclick={on(act, move || Action::WalkTo(moment))} aria-current={is_now.then_some("step")}
+                    tabindex={tab_index(index == reached)}>
                     <span class="chip">{ if *is_hit { "hit" } else { rule } }</span>
                     <span>{ with_code(message) }</span>
                 </button>
@@ -178,7 +202,11 @@ fn findings(walk: &ValueWalk, act: &Callback<Action>) -> Html {
     html! {
         <section class="findings" data-testid="findings">
             <h3>{ "Hits and refusals" }</h3>
-            <ol>{ for walk.findings.iter().map(entry) }</ol>
+            <ol onkeydown={step_in_list}>{ for walk.findings.iter().enumerate().map(entry) }</ol>
         </section>
     }
+}
+
+fn tab_index(is_reached: bool) -> &'static str {
+    if is_reached { "0" } else { "-1" }
 }
