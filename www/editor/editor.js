@@ -151,6 +151,8 @@ export class Editor {
           keymap.of([...closeBracketsKeymap, ...searchKeymap, ...historyKeymap, ...lintKeymap, ...defaultKeymap]),
           EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0", autocorrect: "off", autocapitalize: "off" }),
           EditorView.updateListener.of((update) => this.#updated(update)),
+          // Whoever leaves the editor has paused: what comes next must know what was typed.
+          EditorView.domEventHandlers({ blur: () => queueMicrotask(() => this.#tell()) }),
         ],
       }),
     });
@@ -160,7 +162,7 @@ export class Editor {
     const byPerson = update.transactions.some((transaction) => transaction.annotation(fromPage) === undefined);
     if (update.docChanged && byPerson) {
       clearTimeout(this.pause);
-      this.pause = setTimeout(() => this.onChange(this.text()), PAUSE);
+      this.pause = setTimeout(() => this.#tell(), PAUSE);
     }
     if ((update.selectionSet || update.docChanged) && byPerson) {
       const line = update.state.doc.lineAt(update.state.selection.main.head).number;
@@ -169,6 +171,19 @@ export class Editor {
         queueMicrotask(() => this.onLine(line));
       }
     }
+  }
+
+  /** Says what has been typed, if it has not been said. */
+  #tell() {
+    if (this.pause !== undefined) {
+      this.#forget();
+      this.onChange(this.text());
+    }
+  }
+
+  #forget() {
+    clearTimeout(this.pause);
+    this.pause = undefined;
   }
 
   /** The whole text. */
@@ -181,7 +196,7 @@ export class Editor {
     if (text === this.text()) {
       return;
     }
-    clearTimeout(this.pause);
+    this.#forget();
     this.view.dispatch({
       changes: { from: 0, to: this.view.state.doc.length, insert: text },
       selection: { anchor: 0 },
@@ -235,7 +250,7 @@ export class Editor {
 
   /** Takes the editor off the page. */
   destroy() {
-    clearTimeout(this.pause);
+    this.#forget();
     this.view.destroy();
   }
 

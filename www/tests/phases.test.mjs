@@ -78,15 +78,16 @@ test("the pipeline ptxas has the numbers of its phases, and says why one is off"
   await eventually("the link has the numbers", async () => (await numbers(other)).at(-1) === "82/83");
 });
 
+/// Passes, and what their first examples are called.
 const PHASES = [
-  "copy-prop",
-  "general-optimize",
-  "gvn-cse",
-  "reassociate",
-  "hoist-common",
-  "if-convert",
-  "late-commoning",
-  "back-copy-prop",
+  ["copy-prop", "Copies of copies"],
+  ["general-optimize", "What front ends leave behind"],
+  ["gvn-cse", "Scopes that open and close"],
+  ["reassociate", "A near miss"],
+  ["hoist-common", "Before the branch"],
+  ["if-convert", "A diamond becomes straight"],
+  ["late-commoning", "What guards bring together"],
+  ["back-copy-prop", "A chain, backward"],
 ];
 
 test("every phase shows an example of itself from the rail, and no work is lost", async (t) => {
@@ -100,9 +101,10 @@ test("every phase shows an example of itself from the rail, and no work is lost"
   await eventually("the example is there", async () => /kernel scopes/.test(await programText(page)));
   assert.match(await page.getByTestId("kept").innerText(), /Your own program and passes are kept/);
   // From here on the examples follow one another; what was one's own stays kept.
-  for (const pass of PHASES) {
+  for (const [pass, title] of PHASES) {
     await choosePasses(page, [pass]);
     await page.getByRole("button", { name: `Show me one: ${pass}` }).first().click();
+    await page.getByTestId("kept").getByText(`“${title}” is open`).waitFor();
     await eventually(`${pass} is shown`, async () => {
       const reason = page.getByTestId("reason").or(page.getByTestId("happened"));
       return (await reason.count()) === 1 && (await page.locator(".stage.shown .name").innerText()) === pass;
@@ -110,7 +112,7 @@ test("every phase shows an example of itself from the rail, and no work is lost"
   }
   // A changed list of passes is one's own work as well. What was kept comes back one after the other.
   const back = page.getByTestId("kept").getByRole("button", { name: "Bring them back" });
-  for (const pass of [...PHASES].reverse()) {
+  for (const [pass] of [...PHASES].reverse()) {
     await back.click();
     await eventually(`the list with ${pass} is back`, async () => (await names(page)).join() === pass);
   }
