@@ -109,6 +109,9 @@ impl Pass for LateCommoning {
                 let number = own.replaceable().unwrap_or(work);
                 let alike = leaders[number.0 as usize].expand().filter(|_| mask.may_hold(wanted));
                 let leader = alike.or_else(|| leaders[work.0 as usize].expand());
+                // Numbers of work do not tell `{p, q} = setp` from `p = setp`.
+                let has_as_many = |leader: &Inst| view.func().insts[*leader].dsts.len() == data.dsts.len();
+                let leader = leader.filter(has_as_many);
                 mask = mask.with(wanted);
                 if let Some(leader) = leader {
                     let func = view.func();
