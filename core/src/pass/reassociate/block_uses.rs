@@ -10,6 +10,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
@@ -49,8 +50,12 @@ pub struct BlockUses {
     slots: Vec<Slot>,
     regs: Vec<RegState>,
     block: u32,
-    /// Registers that some block reads before it writes them.
-    exposed: FixedBitSet,
+    /// By register: how many blocks read it before they write it.
+    exposed: Vec<u32>,
+    /// The registers that blocks read before they write them, each once; a block that is looked at again gets a new list.
+    exposed_regs: Vec<Reg>,
+    /// By block: its list.
+    exposed_in: Vec<Range<u32>>,
 }
 
 impl BlockUses {
@@ -60,40 +65,57 @@ impl BlockUses {
             slots: Vec::new(),
             regs: vec![RegState::default(); func.regs.len()],
             block: 0,
-            exposed: FixedBitSet::with_capacity(func.regs.len()),
+            exposed: vec![0; func.regs.len()],
+            exposed_regs: Vec::new(),
+            exposed_in: vec![0..0; func.blocks.len()],
         };
-        uses.find_exposed(func);
+        // Blocks that nothing reaches are asked, too: what they read has to be assigned somewhere.
+        func.block_order().for_each(|block| uses.find_exposed(func, block));
         uses
     }
 
-    /// Looks again at what the blocks read before they write it. Gives the registers of which none does any more.
-    pub fn find_exposed(&mut self, func: &Function) -> FixedBitSet {
+    /// Looks again at what blocks read before they write it. Gives the registers of which no block does any more.
+    pub fn look_again(&mut self, func: &Function, blocks: impl Iterator<Item = Block>) -> FixedBitSet {
         self.regs.resize(func.regs.len(), RegState::default());
-        let mut exposed = FixedBitSet::with_capacity(func.regs.len());
-        // Blocks that nothing reaches are asked, too: what they read has to be assigned somewhere.
-        for block in func.block_order() {
-            self.block += 1;
-            for inst in func.block_insts(block) {
-                let data = &func.insts[inst];
-                data.for_each_use(|reg| {
-                    if self.regs[reg.index()].block != self.block {
-                        exposed.insert(reg.index());
-                    }
-                });
-                for dst in &data.dsts {
-                    let state = &mut self.regs[dst.index()];
-                    if data.guard.is_none() {
-                        state.block = self.block;
-                    } else if state.block != self.block {
-                        // Other lanes keep what came in.
-                        exposed.insert(dst.index());
-                    }
+        self.exposed.resize(func.regs.len(), 0);
+        let mut gone = FixedBitSet::with_capacity(func.regs.len());
+        for block in blocks {
+            for index in self.exposed_in[block.index()].clone() {
+                let reg = self.exposed_regs[index as usize];
+                self.exposed[reg.index()] -= 1;
+                gone.insert(reg.index());
+            }
+            self.find_exposed(func, block);
+        }
+        let still_exposed: Vec<usize> = gone.ones().filter(|&reg| self.exposed[reg] > 0).collect();
+        still_exposed.into_iter().for_each(|reg| gone.set(reg, false));
+        gone
+    }
+
+    /// Adds what a block reads before it writes it.
+    fn find_exposed(&mut self, func: &Function, block: Block) {
+        self.block += 1;
+        let start = self.exposed_regs.len() as u32;
+        let BlockUses { regs, exposed_regs, block: now, .. } = self;
+        let mut expose = |reg: Reg, is_written: bool| {
+            let state = &mut regs[reg.index()];
+            if state.block != *now {
+                state.block = *now;
+                if !is_written {
+                    exposed_regs.push(reg);
                 }
             }
+        };
+        for inst in func.block_insts(block) {
+            let data = &func.insts[inst];
+            data.for_each_use(|reg| expose(reg, false));
+            // Other lanes keep what came in.
+            data.dsts.iter().for_each(|&dst| expose(dst, data.guard.is_none()));
         }
-        let mut gone = core::mem::replace(&mut self.exposed, exposed);
-        gone.difference_with(&self.exposed);
-        gone
+        for &reg in &self.exposed_regs[start as usize..] {
+            self.exposed[reg.index()] += 1;
+        }
+        self.exposed_in[block.index()] = start..self.exposed_regs.len() as u32;
     }
 
     /// Looks at a block.
@@ -108,7 +130,10 @@ impl BlockUses {
         for place in 0..self.slots.len() {
             let slot = &mut self.slots[place];
             if slot.next_write == NONE {
-                slot.leaves_block = func.insts[slot.inst].dsts.iter().any(|dst| self.exposed.contains(dst.index()));
+                slot.leaves_block = func.insts[slot.inst]
+                    .dsts
+                    .iter()
+                    .any(|dst| self.exposed.get(dst.index()).is_some_and(|&blocks| blocks > 0));
             }
         }
     }

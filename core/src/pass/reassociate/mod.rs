@@ -120,6 +120,8 @@ impl Misses {
 struct Sorted {
     /// Leaves went away, or a write that was in the way of another tree may have moved.
     again: bool,
+    /// Trees got another shape.
+    rebuilt: bool,
     /// There is a sum of two products or more.
     has_products: bool,
 }
@@ -137,6 +139,8 @@ struct Walk {
     /// Distributions that may still be made.
     distributions: i64,
     misses: Misses,
+    /// Blocks in which something was rewritten in this round.
+    rewritten: FixedBitSet,
 }
 
 /// The function is looked at in this order: which instructions come first in which block.
@@ -165,7 +169,6 @@ impl Walk {
         let mut numbers: Vec<u32> = (0..func.regs.len() as u32).collect();
         cfg.reverse_postorder().iter().for_each(|&block| number_copies(func, block, &mut numbers));
         Walk {
-            cfg,
             licence: Licence {
                 fast_math: settings.fast_math,
                 large_sums: knobs.switch("ReassociateLargeImmInUIADD64"),
@@ -177,6 +180,8 @@ impl Walk {
             range: knobs.integer("ReassociateCSESkip") as u64..knobs.integer("ReassociateCSEBudget") as u64,
             distributions: knobs.integer("DistributeAndReassociateMulBudget"),
             misses: Misses::default(),
+            rewritten: FixedBitSet::with_capacity(cfg.block_count()),
+            cfg,
         }
     }
 
@@ -189,6 +194,7 @@ impl Walk {
         while rounds < MAX_ROUNDS && !to_visit.is_clear() {
             rounds += 1;
             let mut changed = FixedBitSet::with_capacity(cfg.block_count());
+            self.rewritten.clear();
             for &block in cfg.reverse_postorder() {
                 if to_visit.contains(block.index()) {
                     self.misses.0.remove(&block);
@@ -197,7 +203,7 @@ impl Walk {
             }
             if !changed.is_clear() {
                 // A register that is now read only where it is written may be part of a tree there.
-                let gone = self.uses.find_exposed(view.func());
+                let gone = self.uses.look_again(view.func(), self.rewritten.ones().map(Block::new));
                 let writes = |inst: Inst| view.func().insts[inst].dsts.iter().any(|dst| gone.contains(dst.index()));
                 let concerned = cfg
                     .reverse_postorder()
@@ -218,11 +224,13 @@ impl Walk {
         self.numbers.extend(grown);
         number_copies(view.func(), block, &mut self.numbers);
         self.look_at(view.func(), block);
-        let Sorted { mut again, has_products } = self.sort_trees(view, block, &takes_part);
+        let Sorted { mut again, rebuilt, has_products } = self.sort_trees(view, block, &takes_part);
         if let Some(commoning) = &mut self.commoning {
             again |= commoning.visit(view, block, &takes_part, &mut self.misses);
         }
-        again | (has_products && self.distribute(view, block, &takes_part))
+        again |= has_products && self.distribute(view, block, &takes_part);
+        self.rewritten.set(block.index(), again || rebuilt);
+        again
     }
 
     fn look_at(&mut self, func: &Function, block: Block) {
@@ -267,7 +275,7 @@ impl Walk {
                 _ => {}
             }
         }
-        Sorted { again: lost_leaves || rebuilt && overwritten, has_products }
+        Sorted { again: lost_leaves || rebuilt && overwritten, rebuilt, has_products }
     }
 
     /// Gives whether anything was found.
