@@ -16,5 +16,5 @@ mod range;
 
 pub use address::{Base, SymbolicAddress};
 pub use affine::{Affine, Atom};
-pub use names::{AffineMemo, AffineNames, Overflow};
+pub use names::{AffineNames, Overflow};
 pub use range::Extension;

@@ -17,9 +17,7 @@
 //! Bounds: at most [`AffineNames::MAX_STEPS`] definitions are substituted for one answer, to a depth of
 //! [`AffineNames::MAX_DEPTH`], and a sum has at most [`Affine::MAX_TERMS`] terms; what lies beyond stays an atom.
 
-use core::cell::{Cell, RefCell};
-
-use hashbrown::HashMap;
+use core::cell::Cell;
 
 use super::affine::{Affine, Atom};
 use super::range::{Extension, Range, special_range, value_range};
@@ -42,13 +40,6 @@ pub struct AffineNames<'a> {
     pub(super) func: &'a Function,
     pub(super) values: &'a dyn ValueNames,
     pub(super) overflow: Overflow,
-    memo: Option<&'a AffineMemo>,
-}
-
-/// Sums that have been found, for many questions about one function.
-#[derive(Default)]
-pub struct AffineMemo {
-    sums: RefCell<HashMap<(Value, u32, Extension), Affine>>,
 }
 
 impl<'a> AffineNames<'a> {
@@ -64,12 +55,7 @@ impl<'a> AffineNames<'a> {
 
     /// The same for names that were found in another way.
     pub fn over(func: &'a Function, values: &'a dyn ValueNames, overflow: Overflow) -> AffineNames<'a> {
-        AffineNames { func, values, overflow, memo: None }
-    }
-
-    /// The same, with a memory for sums. It has to be one for these names only.
-    pub fn with_memo(self, memo: &'a AffineMemo) -> AffineNames<'a> {
-        AffineNames { memo: Some(memo), ..self }
+        AffineNames { func, values, overflow }
     }
 
     /// The sum that a value is when its register's type extends it to 64 bits.
@@ -100,18 +86,6 @@ impl Substitution<'_> {
         if let Some(sum) = self.names.values.leaf(value).and_then(|leaf| self.leaf(leaf, bits, extension)) {
             return sum;
         }
-        let key = (value, bits, extension);
-        if let Some(sum) = self.names.memo.and_then(|memo| memo.sums.borrow().get(&key).cloned()) {
-            return sum;
-        }
-        let sum = self.substituted(value, bits, extension, depth);
-        if let Some(memo) = self.names.memo {
-            memo.sums.borrow_mut().insert(key, sum.clone());
-        }
-        sum
-    }
-
-    fn substituted(&self, value: Value, bits: u32, extension: Extension, depth: u32) -> Affine {
         let AffineNames { func, values, .. } = self.names;
         if depth > 0
             && self.steps.get() > 0

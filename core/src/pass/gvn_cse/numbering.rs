@@ -37,7 +37,7 @@ use crate::alias::AliasAnalysis;
 use crate::flow::JoinFinder;
 use crate::graph::{Cfg, Dominators};
 use crate::ir::{AddressBase, Block, Flags, Function, Inst, InstData, Module, Op, Opcode, Operand, Reg};
-use crate::symbolic::{AffineMemo, AffineNames, Overflow};
+use crate::symbolic::{AffineNames, Overflow};
 
 /// What one look at all instructions tells.
 pub(in crate::pass) struct Outline<'a> {
@@ -144,8 +144,6 @@ pub(in crate::pass) struct Numbering<'a> {
     registers: Registers<'a>,
     memory: Option<Memory>,
     origins: Origins,
-    /// What numbers are sums of.
-    sums: AffineMemo,
     loads: Vec<Loaded>,
     /// What registers that are written hold on entry, where that is ever read; registers rise.
     entries: Vec<(Reg, Number)>,
@@ -239,7 +237,6 @@ impl<'a> Numbering<'a> {
             registers: Registers::new(func, cfg, dominators, joins),
             origins: Origins::new(func, memory.is_some()),
             memory,
-            sums: AffineMemo::default(),
             loads: Vec::new(),
             entries: Vec::new(),
             open: Vec::new(),
@@ -678,7 +675,7 @@ impl<'a> Numbering<'a> {
 
     /// The state of memory that a load reads, by its address.
     fn refine(&mut self, func: &Function, load: Load, enough: Option<u32>) -> State {
-        let names = AffineNames::over(func, &self.origins, Overflow::default()).with_memo(&self.sums);
+        let names = AffineNames::over(func, &self.origins, Overflow::default());
         let alias = AliasAnalysis::over(self.module, func, &self.origins, names);
         self.memory.as_mut().map_or(load.state, |memory| memory.refine(alias, load, enough))
     }
