@@ -28,6 +28,9 @@ import { ptx, wir } from "./languages.js";
 /** How long a person pauses before what they typed is looked at, in milliseconds. */
 const PAUSE = 180;
 
+/** How somebody turns to something else on the page. */
+const TURNS = ["pointerup", "keydown"];
+
 /** On what the page does to the editor, as opposed to a person. */
 const fromPage = Annotation.define();
 const markLines = StateEffect.define();
@@ -151,11 +154,18 @@ export class Editor {
           keymap.of([...closeBracketsKeymap, ...searchKeymap, ...historyKeymap, ...lintKeymap, ...defaultKeymap]),
           EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0", autocorrect: "off", autocapitalize: "off" }),
           EditorView.updateListener.of((update) => this.#updated(update)),
-          // Whoever leaves the editor has paused: what comes next must know what was typed.
-          EditorView.domEventHandlers({ blur: () => queueMicrotask(() => this.#tell()) }),
         ],
       }),
     });
+    // Whoever turns to something else has paused: what comes next must know what was typed. That is said when the finger
+    // is up and nothing is clicked yet: before, what changes on the page could move a button away from under the finger,
+    // and during the click it would undo what the click does to a box.
+    this.turned = (event) => {
+      if (!this.view.dom.contains(event.target)) {
+        this.#tell();
+      }
+    };
+    TURNS.forEach((turn) => document.addEventListener(turn, this.turned, true));
   }
 
   #updated(update) {
@@ -251,6 +261,7 @@ export class Editor {
   /** Takes the editor off the page. */
   destroy() {
     this.#forget();
+    TURNS.forEach((turn) => document.removeEventListener(turn, this.turned, true));
     this.view.destroy();
   }
 

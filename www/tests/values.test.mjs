@@ -118,8 +118,14 @@ test("the table and the lines are two sheets, turned by keys; other passes have 
   await page.getByTestId("value-table").waitFor();
   await page.keyboard.press("Tab");
   // A leader shows where it was computed, in every pane. The keyboard meets one of them; the arrows lead to the others.
-  await page.locator(".value-table .leader[tabindex='0']").press("ArrowDown");
+  await settled(async () => (await rows(page)).join("\n"));
+  const reached = () => page.evaluate(() => document.activeElement.closest("tr")?.rowIndex);
+  await page.locator(".value-table tr.hit .leader").focus();
+  const hit = await reached();
   await page.keyboard.press("ArrowUp");
+  await eventually("the row above is reached", async () => (await reached()) === hit - 1);
+  await page.keyboard.press("ArrowDown");
+  await eventually("the hit is reached again", async () => (await reached()) === hit);
   await page.keyboard.press("Enter");
   await eventually("the editor marks it", async () => /s = add\.u32 a, b/.test(await page.locator(".cm-exact-line").innerText()));
   await page.keyboard.press("Home");
