@@ -7,8 +7,13 @@
 //! Each block of the region is labelled with the way on which the branch reaches it: the branch's successor where the
 //! way begins, or the last block where two ways came together. A block is a *join* when edges from different ways enter
 //! it, edges from blocks that are only reached through it left aside. Labels are the children of the branch in the
-//! dominator tree of what it reaches, with what is below each. They are recomputed from the labels before a block until
-//! none changes; blocks are taken in reverse postorder, so that outside cycles once is enough.
+//! dominator tree of what it reaches, with what is below each.
+//!
+//! Blocks with one label are a tree: each has the block that the walk came from, up to the one where the way begins. Where
+//! an edge enters a block from another tree, both trees lead there, and as they have no block in common, none but the
+//! branch is on all ways there: a way begins. What is below the block goes over to it at once, so that this is true of the
+//! next such edge, too. No way that began ends again; the walk comes to an end, however tangled the graph is. Blocks are
+//! taken in reverse postorder, so that outside cycles nothing goes over.
 //!
 //! A walk may stop early when all that is left to see is on one way and no edge from there enters another: no join can
 //! follow. What it may inspect is limited: [`FREE_STEPS`] for each branch, and beyond that what is left of an allowance
@@ -58,11 +63,15 @@ pub(super) struct Regions<'a> {
     /// Edges that walks may still inspect beyond their free ones.
     pub(super) allowance: usize,
     labels: Vec<PackedOption<Block>>,
+    /// By labelled block: where the walk came from; none where a way begins.
+    parents: Vec<PackedOption<Block>>,
     joined: FixedBitSet,
     region: Vec<Block>,
-    /// Blocks whose label is to be computed, by their place in the reverse postorder.
+    /// Blocks that are to be labelled, by their place in the reverse postorder.
     pending: BinaryHeap<Reverse<usize>>,
     is_pending: FixedBitSet,
+    /// Blocks with a new label, which their edges are to be compared with.
+    labelled: Vec<Block>,
     open: OpenEdges,
 }
 
@@ -73,10 +82,12 @@ impl<'a> Regions<'a> {
             cfg,
             allowance,
             labels: vec![None.into(); blocks],
+            parents: vec![None.into(); blocks],
             joined: FixedBitSet::with_capacity(blocks),
             region: Vec::new(),
             pending: BinaryHeap::new(),
             is_pending: FixedBitSet::with_capacity(blocks),
+            labelled: Vec::new(),
             open: OpenEdges { of: vec![0; blocks], counted: vec![0; blocks], on_way: vec![0; blocks], total: 0 },
         }
     }
@@ -89,39 +100,36 @@ impl<'a> Regions<'a> {
         while let Some(Reverse(place)) = self.pending.pop() {
             let block = self.cfg.reverse_postorder()[place];
             self.is_pending.set(block.index(), false);
-            let steps = self.cfg.predecessors(block).len() + self.cfg.successors(block).len() + 1;
-            let paid = steps.saturating_sub(free);
-            free -= steps - paid;
-            if paid > self.allowance {
-                self.allowance = 0;
-                self.pending.clear();
-                self.is_pending.clear();
-                return Extent::Exhausted;
+            self.region.push(block);
+            self.label(block, walk.branch);
+            if walk.may_stop {
+                self.open.of[block.index()] = self.edges_from_elsewhere(block, walk);
+                self.account(block, None, &is_settled);
             }
-            self.allowance -= paid;
-
-            let known = self.labels[block.index()].expand();
-            let (label, is_join) = self.way_to(block, walk.branch);
-            self.labels[block.index()] = label.into();
-            self.joined.set(block.index(), is_join);
-            if known.is_none() {
-                self.region.push(block);
+            while let Some(labelled) = self.labelled.pop() {
+                let steps = self.cfg.predecessors(labelled).len() + self.cfg.successors(labelled).len() + 1;
+                let paid = steps.saturating_sub(free);
+                free -= steps - paid;
+                if paid > self.allowance {
+                    self.allowance = 0;
+                    self.pending.clear();
+                    self.is_pending.clear();
+                    self.labelled.clear();
+                    return Extent::Exhausted;
+                }
+                self.allowance -= paid;
+                self.compare_edges(labelled, walk, &is_settled);
             }
             if walk.may_stop {
-                if known.is_none() {
-                    self.open.of[block.index()] = self.edges_from_elsewhere(block, walk);
-                }
-                self.account(block, known, &is_settled);
-                if known.is_none() && self.pending.is_empty() && self.open.all_are_on(label) {
+                let label = self.labels[block.index()].expand().unwrap_or(block);
+                if self.pending.is_empty() && self.open.all_are_on(label) {
                     return Extent::Joins;
                 }
-                if known.is_none() && block != walk.branch {
+                if block != walk.branch {
                     self.close_edges(block, walk, &is_settled);
                 }
             }
-            if known != Some(label) {
-                self.queue_successors(block, walk.meeting);
-            }
+            self.queue_successors(block, walk.meeting);
         }
         Extent::Whole
     }
@@ -150,6 +158,7 @@ impl<'a> Regions<'a> {
     fn clear(&mut self) {
         for block in self.region.drain(..) {
             self.labels[block.index()] = None.into();
+            self.parents[block.index()] = None.into();
             self.joined.set(block.index(), false);
             self.open.of[block.index()] = 0;
             self.open.counted[block.index()] = 0;
@@ -161,6 +170,7 @@ impl<'a> Regions<'a> {
     fn queue_successors(&mut self, block: Block, meeting: Option<Block>) {
         for &next in self.cfg.successors(block) {
             if Some(next) != meeting
+                && !self.contains(next)
                 && !self.is_pending.put(next.index())
                 && let Some(place) = self.cfg.position(next)
             {
@@ -169,24 +179,55 @@ impl<'a> Regions<'a> {
         }
     }
 
-    /// The label that the labels before a block give it, and whether it is a join.
-    fn way_to(&self, block: Block, branch: Block) -> (Block, bool) {
-        let mut way = None;
-        for &source in self.cfg.predecessors(block) {
-            let from = match self.labels[source.index()].expand() {
-                _ if source == branch => block,
-                // Reached through the block itself.
-                Some(label) if label == block => continue,
-                Some(label) => label,
-                None => continue,
-            };
-            match way {
-                None => way = Some(from),
-                Some(known) if known == from => {}
-                Some(_) => return (block, true),
+    /// Labels a block that the walk comes to: what the branch leads to begins a way, anything else is on one that leads
+    /// there.
+    fn label(&mut self, block: Block, branch: Block) {
+        let sources = self.cfg.predecessors(block);
+        let source = sources.iter().copied().find(|&source| self.contains(source));
+        let parent = source.filter(|_| !sources.contains(&branch));
+        self.parents[block.index()] = parent.into();
+        self.labels[block.index()] = parent.map_or(Some(block).into(), |parent| self.labels[parent.index()]);
+        self.labelled.push(block);
+    }
+
+    /// Looks where an edge leads from one way to another, from a block or to it.
+    fn compare_edges(&mut self, block: Block, walk: Walk, is_settled: &impl Fn(Block) -> bool) {
+        let cfg = self.cfg;
+        if cfg.predecessors(block).iter().any(|&source| self.changes_way(source, block, walk.branch)) {
+            self.join(block, walk, is_settled);
+        }
+        for &next in cfg.successors(block) {
+            if self.changes_way(block, next, walk.branch) {
+                self.join(next, walk, is_settled);
             }
         }
-        (way.unwrap_or(block), false)
+    }
+
+    fn changes_way(&self, source: Block, target: Block, branch: Block) -> bool {
+        let [from, to] = [source, target].map(|block| self.labels[block.index()].expand());
+        source != branch && from.is_some() && to.is_some() && from != to
+    }
+
+    /// Two ways come together at a block: there one begins, to which goes all that the walk came to from the block.
+    fn join(&mut self, block: Block, walk: Walk, is_settled: &impl Fn(Block) -> bool) {
+        if self.joined.put(block.index()) {
+            return;
+        }
+        let cfg = self.cfg;
+        let way = Some(block).into();
+        self.parents[block.index()] = None.into();
+        let mut below = vec![block];
+        while let Some(block) = below.pop() {
+            let before = core::mem::replace(&mut self.labels[block.index()], way);
+            if walk.may_stop {
+                self.account(block, before.expand(), is_settled);
+            }
+            if before != way {
+                self.labelled.push(block);
+                let came_from_here = |next: &&Block| self.parents[next.index()] == Some(block).into();
+                below.extend(cfg.successors(block).iter().filter(came_from_here));
+            }
+        }
     }
 
     /// The edges into a labelled block from blocks that the walk may still come to.

@@ -9,7 +9,8 @@ use warpscope_core::graph::{Cfg, Dominators, PostDominators};
 use warpscope_core::ir::{Block, Function, Inst, Op, Operand, Special};
 
 use super::divergence::{Analysed, analyse, kernel};
-use super::random_program::programs;
+use super::random_program::{Program, Step, programs};
+use crate::graph::random_graph::Graph;
 
 /// What is divergent.
 #[derive(Default, PartialEq, Debug)]
@@ -216,6 +217,24 @@ proptest! {
         let reference = Reference { draws_are_apart: false, ..input.reference() };
         prop_assert_eq!(found(&func, &cfg, &values, &divergence), reference);
     }
+}
+
+/// The branch of block 6 leads back to two loops, one in the other, that block 9 enters: block 2 heads the outer one and
+/// block 7, which also leads to itself, the inner.
+#[test]
+fn loops_within_what_a_branch_leads_back_to_have_one_way() {
+    let graph = Graph::new([&[1], &[2], &[7, 9], &[9, 4], &[], &[9, 3], &[8, 3, 9], &[7, 8, 2], &[6, 0], &[0]]);
+    let step = |reg: usize| Step { writes: vec![reg], reads: vec![], guard: None };
+    let mut steps = vec![vec![]; graph.len()];
+    steps[1] = vec![step(0), step(3)];
+    let program = Program { graph, steps, choices: vec![0, 0, 3, 0, 0, 0, 0, 0, 0, 0] };
+    // The first step reads the lane's number.
+    let Analysed { func, cfg, post_dominators, values, divergence } = analyse(kernel(&program, &[1, 0, 1, 1]));
+    let dominators = Dominators::compute(&cfg);
+    let input = Input { func: &func, cfg: &cfg, dominators, post_dominators: &post_dominators, values: &values };
+    let found = found(&func, &cfg, &values, &divergence);
+    assert_eq!(found.branches.len(), 4, "{found:?}");
+    assert_eq!(found, Reference { draws_are_apart: false, ..input.reference() });
 }
 
 proptest! {
