@@ -48,6 +48,11 @@ fn a_second_run_finds_nothing(module: &Module, steps: &[Step]) -> laws::Law {
     laws::a_second_run_finds_nothing(module, steps, false)
 }
 
+fn instruction_count(module: &Module) -> usize {
+    let funcs = module.funcs.values();
+    funcs.map(|func| func.block_order().map(|block| func.block_insts(block).count()).sum::<usize>()).sum()
+}
+
 proptest! {
     #![proptest_config(config())]
 
@@ -94,6 +99,16 @@ proptest! {
     #[test]
     fn sums_every_pass_leaves_the_memory_that_was_computed(recipe in sums()) {
         holds_for_every_pass(&sums::program(&recipe), memory_is_the_same)?;
+    }
+
+    #[test]
+    fn sums_reassociate_leaves_no_more_instructions(recipe in sums()) {
+        holds(&sums::program(&recipe), |source| {
+            let module = laws::well_formed(source)?;
+            let steps = [Step::new("reassociate").expect("the list knows it")];
+            let [before, after] = [&module, &laws::run_silently(&module, &steps, false)].map(instruction_count);
+            if after > before { Err(format!("{after} instructions, and {before} before")) } else { Ok(()) }
+        })?;
     }
 
     #[test]

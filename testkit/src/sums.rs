@@ -43,14 +43,14 @@ struct Inst {
     operation: u8,
     /// A register that is written again, or a new one.
     dst: Option<u8>,
-    args: [u8; 2],
+    args: [u8; 3],
     guard: Option<bool>,
 }
 
 /// Any such program.
 pub fn sums() -> impl Strategy<Value = Sums> {
     let dst = option::weighted(0.3, 0..REGISTERS);
-    let inst = (0..16_u8, dst, any::<[u8; 2]>(), option::weighted(0.05, any::<bool>()))
+    let inst = (0..18_u8, dst, any::<[u8; 3]>(), option::weighted(0.05, any::<bool>()))
         .prop_map(|(operation, dst, args, guard)| Inst { operation, dst, args, guard });
     let block = (vec(inst, 0..24), any::<bool>(), any::<bool>()).prop_map(|(insts, is_skipped, is_repeated)| Block {
         insts,
@@ -110,6 +110,7 @@ impl Inst {
             12 => "and.b32",
             13 => "xor.b32",
             14 => "add.s32",
+            15 | 16 => "mad.u32",
             _ => "mov.u32",
         };
         let guard = match self.guard {
@@ -117,7 +118,7 @@ impl Inst {
             Some(false) => "@!p ",
             None => "",
         };
-        let [a, b] = self.args.map(|choice| operand(choice, *computed));
+        let [a, b, c] = self.args.map(|choice| operand(choice, *computed));
         let dst = match self.dst {
             Some(register) => format!("r{register}"),
             None => {
@@ -127,6 +128,7 @@ impl Inst {
         };
         let _ = match opcode {
             "mov.u32" => writeln!(text, "    {guard}{dst} = {opcode} {a}"),
+            "mad.u32" => writeln!(text, "    {guard}{dst} = {opcode} {a}, {b}, {c}"),
             _ => writeln!(text, "    {guard}{dst} = {opcode} {a}, {b}"),
         };
     }

@@ -28,8 +28,8 @@ pub struct Slot {
     pub inst: Inst,
     /// The next write, guarded or not, of the register that it writes.
     pub next_write: u32,
-    /// Where its first two operands, if they are registers, are defined in this block.
-    pub operands: [u32; 2],
+    /// Where its first three operands, if they are registers, are defined in this block.
+    pub operands: [u32; 3],
     /// How often its result is read in this block; a guarded write that keeps it in other lanes reads it.
     pub uses: u32,
     /// May its result be read in another block?
@@ -140,7 +140,7 @@ impl BlockUses {
 
     fn look_at_inst(&mut self, inst: Inst, data: &InstData) {
         let place = self.slots.len() as u32;
-        let mut slot = Slot { inst, next_write: NONE, operands: [NONE; 2], uses: 0, leaves_block: false };
+        let mut slot = Slot { inst, next_write: NONE, operands: [NONE; 3], uses: 0, leaves_block: false };
         for (operand, arg) in slot.operands.iter_mut().zip(&data.args) {
             if let Operand::Reg(reg) = arg {
                 *operand = self.definition(*reg);

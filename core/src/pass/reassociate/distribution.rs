@@ -2,21 +2,26 @@
 //!
 //! ```text
 //! p = mul a, b
-//! q = mul c, a                 t = add b, c
-//! s = add p, q           ──▶   s = mul a, t
+//! q = mul c, a                 t = add b, c              p = mul a, b                t = add b, c
+//! s = add p, q           ──▶   s = mul a, t              s = mad a, c, p       ──▶   s = mul a, t
 //! ```
 //!
-//! Products are leaves of a tree of additions, computed in the same block and read by nobody else. Of the factors that
-//! several of them have, the one that most have is taken out. Exact, because integer arithmetic wraps; all factors have
-//! to hold at the root what they held at the products. Of `k` products `k - 1` multiplications go away.
+//! The terms of a sum are what a tree of `add` and `mad` (with floats `fma`) adds up. A term is a product if a `mad` of the
+//! tree adds it, or if it is computed in the same block and read by nobody else. Of the factors that several products have,
+//! the one that most have is taken out. Exact, because integer arithmetic wraps; whatever the sum reads has to hold at its
+//! root what it held where it was read.
 //!
-//! Linear in the leaves but for the search of equal factors, which sorts them.
+//! Of `k` products `k - 1` multiplications go away, and additions stay as many: `k - 1` of them add up the other factors.
+//! Where there was a `mad` the product is added by one, too. Then what has the factor takes `k` instructions where it took
+//! as many `mad`s and, for each product that none of them added, one more.
+//!
+//! Linear in the terms but for the search of equal factors, which sorts them.
 
 use alloc::vec::Vec;
 
-use super::trees::{Forest, FreeInst, Leaf, Tree, build, put_before, registers};
+use super::trees::{Forest, FreeInst, Leaf, MAX_LEAVES, multiply_add, put_before, registers};
 use crate::edit::Rewrite;
-use crate::ir::{Inst, Op, Opcode, Operand, Reg};
+use crate::ir::{Inst, InstData, Op, Opcode, Operand, Reg, Type};
 use crate::view::Listener;
 
 /// A sum that gets fewer multiplications.
@@ -24,24 +29,95 @@ pub struct Distribution {
     root: Inst,
     dst: Reg,
     add: Opcode,
+    /// Is it rebuilt with `mad`?
+    has_mad: bool,
     /// What all the products have.
     pub factor: Operand,
     /// What each has besides.
     pub others: Vec<Operand>,
-    /// The sum's other leaves.
+    /// The sum's other terms, but for those in `products`.
     rest: Vec<Operand>,
-    products: Vec<FreeInst>,
-    nodes: Vec<FreeInst>,
+    /// The factors of the other products of `mad`.
+    products: Vec<[Operand; 2]>,
+    /// Instructions that can be used for what is multiplied, and for the product if that is not left to the root.
+    early: Vec<FreeInst>,
+    /// Instructions for the steps after that.
+    late: Vec<FreeInst>,
 }
 
-/// The sum's products that have a common factor, if there are two.
-pub fn find(forest: &mut Forest<'_>, tree: &Tree) -> Option<Distribution> {
-    let multiply = Opcode { op: Op::Mul, ..tree.opcode };
-    // Each factor of each product, with the leaf's number and the other factor.
+/// A sum as it stands.
+struct Sum {
+    add: Opcode,
+    /// From the left to the right; what `mad` adds to stands on the left.
+    terms: Vec<Term>,
+    /// Where its other instructions stand.
+    nodes: Vec<u32>,
+    has_mad: bool,
+}
+
+enum Term {
+    Leaf(Leaf),
+    /// A leaf that is a product.
+    Product(Leaf),
+    /// The product of the `mad` at that place.
+    OfMad(u32),
+}
+
+impl Sum {
+    /// The sum that a root computes. None if it is too large; then all its nodes are its own nevertheless.
+    fn at(forest: &mut Forest<'_>, root: u32) -> Option<Sum> {
+        let add = Opcode { op: Op::Add, ..forest.data(root).opcode };
+        let (multiply, mad) = (Opcode { op: Op::Mul, ..add }, multiply_add(add));
+        let mut sum = Sum { add, terms: Vec::new(), nodes: Vec::new(), has_mad: false };
+        let mut stack = Vec::new();
+        sum.push_terms(forest, root, &mut stack);
+        while let Some(term) = stack.pop() {
+            match term {
+                Term::Leaf(leaf) if [add, mad].iter().any(|&node| forest.is_read_once(leaf.definition, node)) => {
+                    sum.nodes.push(leaf.definition);
+                    sum.push_terms(forest, leaf.definition, &mut stack);
+                }
+                Term::Leaf(leaf) if forest.is_read_once(leaf.definition, multiply) => {
+                    sum.terms.push(Term::Product(leaf));
+                }
+                term => sum.terms.push(term),
+            }
+        }
+        forest.own(root, &[root]);
+        forest.own(root, &sum.nodes);
+        (sum.terms.len() <= MAX_LEAVES).then_some(sum)
+    }
+
+    fn push_terms(&mut self, forest: &Forest<'_>, place: u32, stack: &mut Vec<Term>) {
+        if forest.data(place).opcode.op == Op::Add {
+            let [left, right] = forest.operands(place);
+            stack.extend([Term::Leaf(right), Term::Leaf(left)]);
+        } else {
+            let [_, _, added] = forest.operands(place);
+            stack.extend([Term::OfMad(place), Term::Leaf(added)]);
+            self.has_mad = true;
+        }
+    }
+}
+
+impl Term {
+    /// Where its product is computed, if it is one.
+    fn product(&self) -> Option<u32> {
+        match self {
+            Term::Leaf(_) => None,
+            Term::Product(leaf) => Some(leaf.definition),
+            Term::OfMad(place) => Some(*place),
+        }
+    }
+}
+
+/// The sum at a root, if several of its products have a common factor.
+pub fn find(forest: &mut Forest<'_>, root: u32) -> Option<Distribution> {
+    let mut sum = Sum::at(forest, root)?;
+    // Each factor of each product, with the term's number and the other factor.
     let mut factors: Vec<(Leaf, usize, Leaf)> = Vec::new();
-    for (number, leaf) in tree.leaves.iter().enumerate() {
-        let place = leaf.definition;
-        if forest.is_read_once_product(place, multiply) {
+    for (number, term) in sum.terms.iter().enumerate() {
+        if let Some(place) = term.product() {
             let [left, right] = forest.operands(place);
             if left != right {
                 factors.push((right.clone(), number, left.clone()));
@@ -58,36 +134,48 @@ pub fn find(forest: &mut Forest<'_>, tree: &Tree) -> Option<Distribution> {
     let group = groups.rev().max_by_key(|group| group.len()).filter(|group| group.len() > 1)?;
     let factor = group[0].0.clone();
     let others: Vec<Leaf> = group.iter().map(|(_, _, other)| other.clone()).collect();
-    let is_product = |number: usize| group.iter().any(|&(_, product, _)| product == number);
-    let places: Vec<u32> = group.iter().map(|&(_, number, _)| tree.leaves[number].definition).collect();
-    let rest: Vec<Leaf> = (0..tree.leaves.len())
-        .filter(|&number| !is_product(number))
-        .map(|number| tree.leaves[number].clone())
-        .collect();
-    let mut read = others.clone();
-    read.push(factor.clone());
-    read.extend(rest.iter().cloned());
-    forest.own(tree, &places);
-    if forest.overwritten(tree, &read).is_some() {
-        forest.disown(&places);
+    let chosen: Vec<usize> = group.iter().map(|&(_, number, _)| number).collect();
+    let (mut multiplications, mut rest, mut products) = (Vec::new(), Vec::new(), Vec::new());
+    for (number, term) in sum.terms.iter().enumerate() {
+        let is_chosen = chosen.binary_search(&number).is_ok();
+        match term {
+            Term::Product(leaf) if is_chosen => multiplications.push(leaf.definition),
+            Term::OfMad(_) if is_chosen => {}
+            Term::Leaf(leaf) | Term::Product(leaf) => rest.push(leaf.clone()),
+            Term::OfMad(place) => products.push(forest.operands::<2>(*place)),
+        }
+    }
+    forest.own(root, &multiplications);
+    let read = [core::slice::from_ref(&factor), &others, &rest, products.as_flattened()].concat();
+    if forest.overwritten(root, &read).is_some() {
+        forest.disown(&multiplications);
         return None;
     }
+    // The root adds the product as a `mad`, or it computes it where there is nothing else to add.
+    let is_left_to_root = if rest.is_empty() { products.is_empty() } else { sum.has_mad };
+    let mut places = multiplications;
+    sum.nodes.sort_unstable();
+    places.append(&mut sum.nodes);
+    let (early, late) = places.split_at_checked(others.len() - usize::from(is_left_to_root))?;
     let mut read = registers(&read);
-    let products: Vec<FreeInst> = places.iter().map(|&place| forest.free_inst(place, tree.root, &read)).collect();
-    // The product is read at the end of the chain that the nodes make.
-    read.extend(products.iter().filter_map(|free| free.reg));
+    let early: Vec<FreeInst> = early.iter().map(|&place| forest.free_inst(place, root, &read)).collect();
+    // The last of these is read behind the late ones.
+    read.extend(early.iter().filter_map(|free| free.reg));
     read.sort_unstable();
-    let (root, dst) = forest.root(tree)?;
+    let late = late.iter().map(|&place| forest.free_inst(place, root, &read)).collect();
     let operands = |leaves: Vec<Leaf>| leaves.into_iter().map(|leaf| leaf.operand).collect();
+    let (root, dst) = forest.root(root)?;
     Some(Distribution {
         root,
         dst,
-        add: tree.opcode,
+        add: sum.add,
+        has_mad: sum.has_mad,
         factor: factor.operand,
         others: operands(others),
         rest: operands(rest),
-        products,
-        nodes: forest.free_insts(tree, &read),
+        products: products.into_iter().map(|factors| factors.map(|factor| factor.operand)).collect(),
+        early,
+        late,
     })
 }
 
@@ -102,33 +190,63 @@ impl Distribution {
         self.root
     }
 
+    /// The type of what is added up.
+    pub fn ty(&self) -> Type {
+        self.add.ty
+    }
+
     /// Does it.
     pub fn apply<S: Listener>(self, rewrite: &mut Rewrite<'_, '_, S>) {
-        let Distribution { root, dst, add, factor, others, rest, products, nodes } = self;
+        let Distribution { root, dst, add, has_mad, factor, others, rest, products, early, late } = self;
         let multiply = Opcode { op: Op::Mul, ..add };
-        let mut free = products.into_iter();
+        let (mut early, mut late) = (early.into_iter(), late.into_iter());
         let mut sum: Option<Operand> = None;
         for other in others {
             sum = Some(match sum {
                 None => other,
                 Some(sum) => {
-                    let Some(free) = free.next() else { return };
+                    let Some(free) = early.next() else { return };
                     Operand::Reg(put_before(rewrite, root, free, add, [sum, other]))
                 }
             });
         }
-        let (Some(sum), Some(last)) = (sum, free.next()) else { return };
-        if rest.is_empty() {
-            rewrite.replace(root, crate::ir::InstData::new(multiply, [dst], [factor, sum]));
-            rewrite.remove(last.inst);
-            nodes.into_iter().for_each(|node| rewrite.remove(node.inst));
-            return;
+        let Some(sum) = sum else { return };
+        let mut product = Step::Product([factor, sum]);
+        if !has_mad && !rest.is_empty() {
+            let (Step::Product(factors), Some(free)) = (product, early.next()) else { return };
+            product = Step::Add(Operand::Reg(put_before(rewrite, root, free, multiply, factors)));
         }
-        let product = put_before(rewrite, root, last, multiply, [factor, sum]);
-        let mut operands = rest;
-        operands.push(Operand::Reg(product));
-        let mut nodes = nodes.into_iter();
-        build(rewrite, (root, dst), add, &operands, &mut nodes);
-        nodes.for_each(|node| rewrite.remove(node.inst));
+        let place = if rest.is_empty() { 0 } else { rest.len() + products.len() };
+        let mut steps: Vec<Step> =
+            rest.into_iter().map(Step::Add).chain(products.into_iter().map(Step::Product)).collect();
+        steps.insert(place, product);
+        let last = steps.len() - 1;
+        let mut so_far: Option<Operand> = None;
+        for (number, step) in steps.into_iter().enumerate() {
+            let (opcode, operands, free) = match (so_far, step) {
+                (None, Step::Add(first)) => {
+                    so_far = Some(first);
+                    continue;
+                }
+                (None, Step::Product(factors)) => (multiply, Vec::from(factors), &mut early),
+                (Some(so_far), Step::Add(other)) => (add, Vec::from([so_far, other]), &mut late),
+                (Some(so_far), Step::Product([left, right])) => {
+                    (multiply_add(add), Vec::from([left, right, so_far]), &mut late)
+                }
+            };
+            if number == last {
+                rewrite.replace(root, InstData::new(opcode, [dst], operands));
+                break;
+            }
+            let Some(free) = free.next() else { return };
+            so_far = Some(Operand::Reg(put_before(rewrite, root, free, opcode, operands)));
+        }
+        early.chain(late).for_each(|free| rewrite.remove(free.inst));
     }
+}
+
+/// What is done to what there is so far, or begins it.
+enum Step {
+    Add(Operand),
+    Product([Operand; 2]),
 }

@@ -122,7 +122,7 @@ struct Sorted {
     again: bool,
     /// Trees got another shape.
     rebuilt: bool,
-    /// There is a sum of two products or more.
+    /// There may be a sum of two products or more.
     has_products: bool,
 }
 
@@ -253,11 +253,12 @@ impl Walk {
         let (mut lost_leaves, mut rebuilt, mut overwritten) = (false, false, false);
         for root in (0..self.uses.len()).rev() {
             let mut forest = self.forest(view.func());
+            has_products |= forest.adds_products(root);
             if !forest.is_root(root) || !forest.has_node(root) || !takes_part(root) {
                 continue;
             }
             let (tree, outcome) = settle(&mut forest, root);
-            has_products |= tree.as_ref().is_some_and(|tree| forest.product_count(tree) > 1);
+            has_products |= tree.as_ref().is_some_and(|tree| forest.has_products(tree));
             match (tree, outcome) {
                 (Some(tree), Outcome::Rebuilt(leaves)) => {
                     let Some(plan) = Rebuilding::new(&mut forest, tree, leaves) else { continue };
@@ -289,12 +290,10 @@ impl Walk {
         let mut found = false;
         for root in (0..self.uses.len()).rev() {
             let mut forest = self.forest(view.func());
-            let is_sum = forest.is_root(root) && forest.data(root).opcode.op == Op::Add;
-            if !is_sum || !forest.has_node(root) || !takes_part(root) {
+            if !forest.is_sum_root(root) || !takes_part(root) {
                 continue;
             }
-            let Some(tree) = forest.tree(root, false) else { continue };
-            let Some(distribution) = distribution::find(&mut forest, &tree) else { continue };
+            let Some(distribution) = distribution::find(&mut forest, root) else { continue };
             if self.distributions == 0 {
                 if S::LISTENS {
                     let text = instruction_text(view.module(), view.func(), distribution.root());
@@ -303,7 +302,7 @@ impl Walk {
                 }
                 return found;
             }
-            let (module, ty) = (view.module(), tree.opcode.ty);
+            let (module, ty) = (view.module(), distribution.ty());
             let mut rewrite = view.rewrite(|func| {
                 let text = instruction_text(module, func, distribution.root());
                 let factor = operand_text(module, func, ty, &distribution.factor);
@@ -389,7 +388,7 @@ impl Rebuilding {
         forest.free_negations(&tree, &leaves);
         let free = forest.free_insts(&tree, &trees::registers(&leaves));
         let negations = leaves.iter().filter_map(|leaf| leaf.negation).collect();
-        let root = forest.root(&tree)?;
+        let root = forest.root(tree.root)?;
         Some(Rebuilding { tree, leaves, root, free, negations })
     }
 

@@ -54,10 +54,10 @@ pub struct Licence {
 }
 
 impl Licence {
-    /// May an instruction be part of a tree of its opcode?
+    /// May an instruction be part of a tree, or of a sum?
     pub fn allows(self, data: &InstData) -> bool {
         let flags = if data.opcode.ty.is_float() { Flags::FTZ | Flags::APPROX } else { Flags::empty() };
-        matches!(data.opcode.op, Op::Add | Op::Mul | Op::And | Op::Or | Op::Xor | Op::Sub)
+        matches!(data.opcode.op, Op::Add | Op::Mul | Op::And | Op::Or | Op::Xor | Op::Sub | Op::Mad | Op::Fma)
             && data.guard.is_none()
             && flags.contains(data.opcode.flags)
             && (self.fast_math || !data.opcode.ty.is_float())
@@ -115,7 +115,16 @@ impl Forest<'_> {
     /// the block, so that whatever belongs to another tree is known to.
     pub fn is_root(&self, place: u32) -> bool {
         let data = self.data(place);
-        self.owners[place as usize] == 0 && data.opcode.op != Op::Sub && self.licence.allows(data)
+        self.owners[place as usize] == 0
+            && !matches!(data.opcode.op, Op::Sub | Op::Mad | Op::Fma)
+            && self.licence.allows(data)
+    }
+
+    /// Is it the root of a sum that has not been asked about and may have two products?
+    pub fn is_sum_root(&self, place: u32) -> bool {
+        self.owners[place as usize] == 0
+            && (self.adds_products(place)
+                || self.is_root(place) && self.data(place).opcode.op == Op::Add && self.has_node(place))
     }
 
     pub fn data(&self, place: u32) -> &InstData {
@@ -150,9 +159,7 @@ impl Forest<'_> {
             }
             tree.nodes.push(place);
         }
-        for &place in &tree.nodes {
-            self.owners[place as usize] = root + 1;
-        }
+        self.own(root, &tree.nodes);
         for leaf in tree.leaves.iter().filter(|leaf| leaf.negation.is_some()) {
             self.owners[leaf.definition as usize] |= STAYS;
         }
@@ -184,17 +191,29 @@ impl Forest<'_> {
     /// question.
     pub fn has_node(&self, place: u32) -> bool {
         let root = self.data(place).opcode;
-        let is_part = |op: Op| op == root.op || root.op == Op::Add && matches!(op, Op::Sub | Op::Mul);
+        let is_part =
+            |op: Op| op == root.op || root.op == Op::Add && matches!(op, Op::Sub | Op::Mul | Op::Mad | Op::Fma);
         let may_be_node =
             |place: u32| place != NONE && self.uses.is_read_once(place) && is_part(self.data(place).opcode.op);
         self.uses.slot(place).operands.into_iter().any(may_be_node)
     }
 
-    /// How many leaves of a sum are products that are read once?
-    pub fn product_count(&self, tree: &Tree) -> usize {
-        let multiply = Opcode { op: Op::Mul, ..tree.opcode };
-        let is_product = |leaf: &&Leaf| self.is_read_once_product(leaf.definition, multiply);
-        if tree.opcode.op == Op::Add { tree.leaves.iter().filter(is_product).count() } else { 0 }
+    /// Are several leaves of a sum products, or added to one, that are read once?
+    pub fn has_products(&self, tree: &Tree) -> bool {
+        let opcodes = [Opcode { op: Op::Mul, ..tree.opcode }, multiply_add(tree.opcode)];
+        let is_product = |leaf: &&Leaf| opcodes.iter().any(|&opcode| self.is_read_once(leaf.definition, opcode));
+        tree.opcode.op == Op::Add && tree.leaves.iter().filter(is_product).nth(1).is_some()
+    }
+
+    /// Does the instruction add a product to what may be one, or a sum of some?
+    pub fn adds_products(&self, place: u32) -> bool {
+        let data = self.data(place);
+        let added = self.uses.slot(place).operands[2];
+        matches!(data.opcode.op, Op::Mad | Op::Fma)
+            && self.licence.allows(data)
+            && added != NONE
+            && self.uses.is_read_once(added)
+            && matches!(self.data(added).opcode.op, Op::Add | Op::Mul | Op::Mad | Op::Fma)
     }
 
     /// What becomes of a tree.
@@ -209,7 +228,7 @@ impl Forest<'_> {
         if tree.leans_left && leaves == tree.leaves {
             return Outcome::Canonical;
         }
-        if let Some(reg) = self.overwritten(tree, &leaves) {
+        if let Some(reg) = self.overwritten(tree.root, &leaves) {
             return Outcome::Refused(Refusal::Overwritten(reg));
         }
         let negations = leaves.iter().filter(|leaf| leaf.negation.is_some()).count();
@@ -315,11 +334,11 @@ impl Forest<'_> {
         }
     }
 
-    /// A leaf that does not hold at the root what it held where it was read.
-    pub fn overwritten(&self, tree: &Tree, leaves: &[Leaf]) -> Option<Reg> {
+    /// A leaf that does not hold at its root what it held where it was read.
+    pub fn overwritten(&self, root: u32, leaves: &[Leaf]) -> Option<Reg> {
         let overwritten = |leaf: &Leaf| {
             let reg = leaf.operand.as_reg()?;
-            (!self.holds_until_root(reg, leaf.definition, tree.root)).then_some(reg)
+            (!self.holds_until_root(reg, leaf.definition, root)).then_some(reg)
         };
         leaves.iter().find_map(overwritten)
     }
@@ -346,28 +365,32 @@ impl Forest<'_> {
         places.into_iter().map(|place| self.free_inst(place, tree.root, read)).collect()
     }
 
-    /// Is there a product at that place, of the right type, that is read once?
-    pub fn is_read_once_product(&self, place: u32, multiply: Opcode) -> bool {
+    /// Is there an instruction of that opcode at a place, read once, that may be part of a tree or of a sum?
+    pub fn is_read_once(&self, place: u32, opcode: Opcode) -> bool {
         place != NONE && self.uses.is_read_once(place) && {
             let data = self.data(place);
-            data.opcode == multiply && data.dsts.len() == 1 && self.licence.allows(data)
+            data.opcode == opcode && data.dsts.len() == 1 && self.licence.allows(data)
         }
     }
 
-    /// The operands of a binary instruction.
-    pub fn operands(&self, place: u32) -> [Leaf; 2] {
+    /// The first operands of an instruction.
+    pub fn operands<const N: usize>(&self, place: u32) -> [Leaf; N] {
         let (data, definitions) = (self.data(place), self.uses.slot(place).operands);
-        [0, 1].map(|index| Leaf { operand: data.args[index].clone(), definition: definitions[index], negation: None })
+        core::array::from_fn(|index| Leaf {
+            operand: data.args[index].clone(),
+            definition: definitions[index],
+            negation: None,
+        })
     }
 
-    /// The root of a tree and the register that it writes.
-    pub fn root(&self, tree: &Tree) -> Option<(Inst, Reg)> {
-        Some((self.uses.slot(tree.root).inst, self.data(tree.root).dst()?))
+    /// A root and the register that it writes.
+    pub fn root(&self, root: u32) -> Option<(Inst, Reg)> {
+        Some((self.uses.slot(root).inst, self.data(root).dst()?))
     }
 
-    /// These instructions belong to a tree, too.
-    pub fn own(&mut self, tree: &Tree, places: &[u32]) {
-        places.iter().for_each(|&place| self.owners[place as usize] = tree.root + 1);
+    /// These instructions belong to a root.
+    pub fn own(&mut self, root: u32, places: &[u32]) {
+        places.iter().for_each(|&place| self.owners[place as usize] = root + 1);
     }
 
     /// They do not.
@@ -426,7 +449,7 @@ pub fn put_before<S: Listener>(
     root: Inst,
     free: FreeInst,
     opcode: Opcode,
-    operands: [Operand; 2],
+    operands: impl IntoIterator<Item = Operand>,
 ) -> Reg {
     let dst = free.reg.unwrap_or_else(|| rewrite.create_temporary(opcode.ty));
     rewrite.replace(free.inst, InstData::new(opcode, [dst], operands));
@@ -440,6 +463,11 @@ pub fn put_before<S: Listener>(
 fn is_large_sum(opcode: Opcode, parts: [u64; 2], sum: u64) -> bool {
     let fits = |bits: u64| i32::try_from(bits as i64).is_ok();
     opcode.op == Op::Add && opcode.ty.bits() == 64 && parts.into_iter().all(fits) && !fits(sum)
+}
+
+/// What adds a product to what `add` adds up.
+pub fn multiply_add(add: Opcode) -> Opcode {
+    Opcode { op: if add.ty.is_float() { Op::Fma } else { Op::Mad }, ..add }
 }
 
 /// The negation that goes with a subtraction.
