@@ -7,6 +7,7 @@ mod available_copies;
 mod back_copy_prop;
 mod branch_slice;
 mod const_fold;
+mod copies;
 mod copy_prop;
 mod dce;
 mod fresh_knowledge;

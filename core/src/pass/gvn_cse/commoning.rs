@@ -30,6 +30,7 @@ use super::scope::Scope;
 use crate::edit::{Fact, Place, Remark, Rewrite};
 use crate::graph::Dominators;
 use crate::ir::{Block, Function, Inst, InstData, Module, Op, Opcode, Operand, Reg};
+use crate::pass::copies::{overwritten_early, replace_by_copies};
 use crate::text::{constant_text, instruction_text};
 use crate::view::{Listener, View};
 
@@ -390,33 +391,18 @@ impl Walk<'_> {
                 .with("leader", Fact::Text(name.clone()))
                 .with("scope", Fact::Block(scope))
         });
-        let mut copies: SmallVec<[InstData; 2]> = SmallVec::new();
-        for (&dst, &source) in data.dsts.iter().zip(&sources) {
-            let from = match source {
+        let mut registers: SmallVec<[Reg; 2]> = SmallVec::new();
+        for source in sources {
+            registers.push(match source {
                 Source::Register(reg) => reg,
                 Source::Temporary(holder) => {
                     let kept = keep(&mut rewrite, holder);
                     self.temporaries.insert((holder.maker, holder.reg), kept);
                     kept
                 }
-            };
-            if from != dst {
-                let ty = rewrite.func().regs[dst].ty;
-                copies.push(InstData {
-                    guard: data.guard,
-                    ..InstData::new(Opcode::mov(ty), [dst], [Operand::Reg(from)])
-                });
-            }
+            });
         }
-        let last = copies.pop();
-        for copy in copies {
-            rewrite.insert_before(inst, copy);
-        }
-        match last {
-            Some(copy) => rewrite.replace(inst, copy),
-            // Every register holds already what it would be given.
-            None => rewrite.remove(inst),
-        }
+        replace_by_copies(&mut rewrite, inst, &registers);
     }
 
     /// Where a value of a number can be read at this point of the walk.
@@ -445,16 +431,14 @@ impl Walk<'_> {
         if data.dsts.iter().zip(sources).any(|(&dst, source)| !types(source).agrees_with(func.regs[dst].ty)) {
             return Err("it has another type");
         }
-        let is_overwritten = |index: usize, reg: Reg| {
-            let earlier = data.dsts[..index].contains(&reg);
-            earlier && sources[index] != Source::Register(data.dsts[index])
-        };
-        let reads_late = sources.iter().enumerate().any(|(index, source)| match source {
-            Source::Register(reg) => is_overwritten(index, *reg),
-            Source::Temporary(_) => false,
-        });
-        let guard_is_written = data.guard.is_some_and(|guard| data.dsts.contains(&guard.reg));
-        if reads_late || (guard_is_written && data.dsts.len() > 1) {
+        let registers: SmallVec<[Option<Reg>; 2]> = sources
+            .iter()
+            .map(|source| match source {
+                Source::Register(reg) => Some(*reg),
+                Source::Temporary(_) => None,
+            })
+            .collect();
+        if overwritten_early(data, &registers).is_some() {
             return Err("copies one after the other would overwrite what the next one reads");
         }
         Ok(())

@@ -55,7 +55,8 @@ pub(super) struct Conditions<'a> {
 }
 
 impl Conditions<'_> {
-    /// Is `second` what `first` is, in different blocks or in one? Both have one number of work, so that C5 to C7 hold.
+    /// Is `second` what `first` is, in different blocks or in one? Both have one number of work, so that C5 to C7 hold. The
+    /// first may have lost its guard since its numbers were found.
     pub fn hold(&self, first: (Block, Inst), second: (Block, Inst)) -> Result<(), Broken> {
         debug_assert!(self.has_operands(second.1) && self.operands_match(first.1, second.1));
         if self.are_in_different_blocks(first.0, second.0) && !self.dominates(first.0, second.0) {
@@ -102,10 +103,24 @@ impl Conditions<'_> {
         self.numbers(first).zip(self.numbers(second)).is_some_and(|(first, second)| first.guard == second.guard)
     }
 
-    /// Do they stand under one guard and its opposite?
-    pub fn predicates_are_opposite(&self, first: Inst, second: Inst) -> bool {
-        let numbers = self.numbers(first).zip(self.numbers(second));
-        numbers.is_some_and(|(first, second)| first.has_opposite_guard(second))
+    /// Could the first do the work of both of a block, if it had no guard? One stands under the opposite of the other's, so
+    /// that each lane does the work once, and nothing in between changes what it gives. What reads memory may fail, so
+    /// no lane may have ended in between either, as in a call.
+    pub fn are_complementary(&self, first: (Block, Inst), second: (Block, Inst)) -> bool {
+        let numbers = self.numbers(first.1).zip(self.numbers(second.1));
+        let may_run_in_all_lanes = match Class::of(&self.func.insts[second.1]) {
+            Class::Pure | Class::Transcendental => true,
+            Class::Load => !self.has_dependency_between(first, second) && !self.has_call(first.0),
+            Class::Convergent | Class::Shuffle | Class::Atomic | Class::Never => false,
+        };
+        first.0 == second.0
+            && may_run_in_all_lanes
+            && numbers.is_some_and(|(first, second)| first.has_opposite_guard(second))
+    }
+
+    /// Had the instruction a guard that it has lost since?
+    pub fn has_lost_guard(&self, inst: Inst) -> bool {
+        self.func.insts[inst].guard.is_none() && self.numbers(inst).is_some_and(|numbered| numbered.guard != 0)
     }
 
     fn numbers(&self, inst: Inst) -> Option<&Numbered> {

@@ -12,8 +12,9 @@
 //! sorted, that is `gvn-cse`'s work.
 //!
 //! Sound because the earlier instruction has run on every way to the later one, in the same lanes, with the same operands
-//! and the same memory, and its register still holds what it wrote. With `complementary` a pure instruction runs in all
-//! lanes instead of in those where `p` holds, into a new register that the lanes of both guards copy from.
+//! and the same memory, and its registers still hold what it wrote. With `complementary` an instruction runs in all lanes
+//! instead of in those where `p` holds, into new registers that the lanes of both guards copy from; a load does where
+//! each lane would have read the same at its place and no lane can have ended in between.
 //!
 //! The page's phase is on, and asks `ForceLateCommoning` before anything else: what turns that off turns the pass off.
 //!
@@ -32,13 +33,14 @@ use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 
+use super::copies::{copies, overwritten_early, replace_by_copies};
 use super::gvn_cse::eligibility::Class;
 use super::gvn_cse::lanes::Regions;
 use super::gvn_cse::numbering::{Numbering, Options, Outline};
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
-use crate::edit::{Fact, Remark};
+use crate::edit::{Fact, Place, Remark, Rewrite};
 use crate::flow::Values;
-use crate::ir::{Block, Inst, InstData, Opcode, Operand, Reg};
+use crate::ir::{Block, Function, Inst, InstData, Reg, Type};
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
 use classes::Mask;
@@ -118,15 +120,18 @@ impl Pass for LateCommoning {
                     let conditions =
                         Conditions { func, numbered: &numbered, dominators: &dominators, regions: &regions };
                     let from = func.inst_block(leader).unwrap_or(block);
-                    let outcome = conditions.hold((from, leader), (block, inst));
-                    let is_opposite = complementary && conditions.predicates_are_opposite(leader, inst);
+                    let pair = Pair {
+                        leader: (from, leader),
+                        inst: (block, inst),
+                        has_lost_guard: conditions.has_lost_guard(leader),
+                    };
+                    let outcome = conditions.hold(pair.leader, pair.inst);
+                    let are_complementary = complementary && conditions.are_complementary(pair.leader, pair.inst);
                     match outcome {
-                        Ok(()) if copy_leader(view, &values, (from, leader), (block, inst)) => continue,
-                        Err(Broken::C4) if is_opposite && drop_guards(view, &values, (from, leader), (block, inst)) => {
-                            continue;
-                        }
-                        Ok(()) => {}
-                        Err(broken) => tell_refusal(view, leader, (block, inst), broken),
+                        Ok(()) if pair.is_copied(view, &values, false) => continue,
+                        Err(Broken::C4) if are_complementary && pair.is_copied(view, &values, true) => continue,
+                        Err(broken) if !(broken == Broken::C4 && are_complementary) => pair.tell_refusal(view, broken),
+                        _ => {}
                     }
                 }
                 for number in [work, number] {
@@ -145,102 +150,93 @@ fn can_be_common(data: &InstData) -> bool {
     !data.dsts.is_empty() && !matches!(Class::of(data), Class::Never | Class::Atomic)
 }
 
-/// Copies the leader's registers, if they still hold what the leader wrote. Gives whether they do.
-fn copy_leader<S: Listener>(
-    view: &mut View<'_, S>,
-    values: &Values,
-    (from, leader): (Block, Inst),
-    (block, inst): (Block, Inst),
-) -> bool {
-    let (module, func) = (view.module(), view.func());
-    let (sources, data) = (func.insts[leader].dsts.clone(), func.insts[inst].clone());
-    let lost = sources.iter().zip(&data.dsts).zip(values.defined(leader)).find(|&((&reg, &dst), &value)| {
-        let holds = values.before(func, inst, reg) == Some(value);
-        !holds || !func.regs[reg].ty.agrees_with(func.regs[dst].ty)
-    });
-    let lost = lost.map(|((&reg, _), _)| (reg, "has been written since"));
-    if let Some((reg, why)) = lost.or_else(|| Some((first_overwritten(&sources, &data)?, "would be written too early")))
-    {
-        view.miss(|func| {
-            let (text, name) = (instruction_text(module, func, inst), &func.regs[reg].name);
-            let message = format!("`{text}` is what `{name}` was given, and stays: `{name}` {why}");
-            Remark::missed("overwritten", block, message).at(inst).with("leader", Fact::Reg(reg))
+/// An instruction and the one that has done its work before.
+struct Pair {
+    leader: (Block, Inst),
+    inst: (Block, Inst),
+    /// Has the leader lost its guard, so that its registers are temporaries that nothing else writes?
+    has_lost_guard: bool,
+}
+
+impl Pair {
+    /// Copies what the leader wrote, if that is still there. If they stand under opposite guards, the leader does the work
+    /// in all lanes from now on. Gives whether it can be.
+    fn is_copied<S: Listener>(&self, view: &mut View<'_, S>, values: &Values, are_opposite: bool) -> bool {
+        let ((from, leader), (block, inst)) = (self.leader, self.inst);
+        let (module, func) = (view.module(), view.func());
+        let written = func.insts[leader].dsts.to_vec();
+        let frees_leader = are_opposite && !self.has_lost_guard;
+        if let Some((reg, why)) = self.obstacle(func, values, frees_leader) {
+            view.miss(|func| {
+                let (text, name) = (instruction_text(module, func, inst), &func.regs[reg].name);
+                let message = format!("`{text}` is what `{name}` was given, and stays: `{name}` {why}");
+                Remark::missed("overwritten", block, message).at(inst).with("leader", Fact::Reg(reg))
+            });
+            return false;
+        }
+        let mut rewrite = view.rewrite(|func| {
+            let text = instruction_text(module, func, inst);
+            let names: Vec<_> = written.iter().map(|&reg| format!("`{}`", func.regs[reg].name)).collect();
+            let (names, were) = (names.join(", "), if names.len() == 1 { "was" } else { "were" });
+            let (rule, rest) = if are_opposite {
+                ("complementary", "where its guard fails, so all lanes compute it once".into())
+            } else {
+                ("common", format!("in `{}`", func.blocks[from].name))
+            };
+            let remark = Remark::applied(rule, block, format!("`{text}` is what {names} {were} given {rest}"));
+            let remark = remark.at(inst).with("leader", Fact::Reg(written[0]));
+            if are_opposite { remark } else { remark.with("scope", Fact::Block(from)) }
         });
-        return false;
+        let sources = if frees_leader { compute_in_all_lanes(&mut rewrite, leader) } else { written };
+        replace_by_copies(&mut rewrite, inst, &sources);
+        true
     }
-    let mut rewrite = view.rewrite(|func| {
-        let text = instruction_text(module, func, inst);
-        let names: Vec<_> = sources.iter().map(|&reg| format!("`{}`", func.regs[reg].name)).collect();
-        let (names, were) = (names.join(", "), if names.len() == 1 { "was" } else { "were" });
-        let message = format!("`{text}` is what {names} {were} given in `{}`", func.blocks[from].name);
-        Remark::applied("common", block, message)
-            .at(inst)
-            .with("leader", Fact::Reg(sources[0]))
-            .with("scope", Fact::Block(from))
-    });
-    let mut copies: Vec<InstData> = Vec::new();
-    for (&reg, &dst) in sources.iter().zip(&data.dsts).filter(|(reg, dst)| reg != dst) {
-        let ty = rewrite.func().regs[dst].ty;
-        let copy = InstData::new(Opcode::mov(ty), [dst], [Operand::Reg(reg)]);
-        copies.push(InstData { guard: data.guard, ..copy });
+
+    /// A register that stands in the way, and why.
+    fn obstacle(&self, func: &Function, values: &Values, frees_leader: bool) -> Option<(Reg, &'static str)> {
+        let (leader, inst) = (self.leader.1, self.inst.1);
+        let (first, second) = (&func.insts[leader], &func.insts[inst]);
+        for ((&reg, &dst), &value) in first.dsts.iter().zip(&second.dsts).zip(values.defined(leader)) {
+            let is_kept = frees_leader || self.has_lost_guard || values.before(func, inst, reg) == Some(value);
+            if !is_kept {
+                return Some((reg, "has been written since"));
+            }
+            if !func.regs[reg].ty.agrees_with(func.regs[dst].ty) {
+                return Some((reg, "has another type"));
+            }
+        }
+        let temporaries = vec![None; first.dsts.len()];
+        let sources: Vec<_> = first.dsts.iter().copied().map(Some).collect();
+        let overwritten = match frees_leader {
+            true => overwritten_early(first, &temporaries).or_else(|| overwritten_early(second, &temporaries)),
+            false => overwritten_early(second, &sources),
+        };
+        overwritten.map(|reg| (reg, "would be written too early"))
     }
-    let last = copies.pop();
-    for copy in copies {
-        rewrite.insert_before(inst, copy);
+
+    fn tell_refusal<S: Listener>(&self, view: &mut View<'_, S>, broken: Broken) {
+        let (module, leader, (block, inst)) = (view.module(), self.leader.1, self.inst);
+        view.miss(|func| {
+            let (condition, why) = broken.explain();
+            let (text, name) = (instruction_text(module, func, inst), &func.regs[func.insts[leader].dsts[0]].name);
+            let message = format!("`{text}` does what gave `{name}` its value, and stays: {why} ({condition})");
+            Remark::missed("not-common", block, message).at(inst).with("condition", Fact::Text(condition.into()))
+        });
     }
-    match last {
-        Some(copy) => rewrite.replace(inst, copy),
-        None => rewrite.remove(inst),
-    }
-    true
 }
 
-/// Copies are made one after the other: a register that one of them reads behind another that has written it.
-fn first_overwritten(sources: &[Reg], data: &InstData) -> Option<Reg> {
-    let guard = data.guard.map(|guard| guard.reg);
-    (1..sources.len()).find_map(|place| {
-        let written = |reg: &Reg| (0..place).any(|before| data.dsts[before] == *reg && sources[before] != *reg);
-        [Some(sources[place]).filter(|reg| data.dsts[place] != *reg), guard].into_iter().flatten().find(written)
-    })
-}
-
-/// Computes once, in all lanes, what stands under a guard and its opposite. Gives whether that can be.
-fn drop_guards<S: Listener>(
-    view: &mut View<'_, S>,
-    values: &Values,
-    (from, leader): (Block, Inst),
-    (block, inst): (Block, Inst),
-) -> bool {
-    let (module, func) = (view.module(), view.func());
-    let (first, second) = (func.insts[leader].clone(), func.insts[inst].clone());
-    let is_pure = matches!(Class::of(&second), Class::Pure | Class::Transcendental) && second.dsts.len() == 1;
-    // A later result of the leader's register would stand between, and so would a guarded one that both write.
-    if !is_pure || from != block || values.defined(leader).is_empty() {
-        return false;
+/// Takes an instruction's guard away and lets it write temporaries, from which its registers are copied under the guard.
+/// Gives the temporaries.
+fn compute_in_all_lanes<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, inst: Inst) -> Vec<Reg> {
+    let data = rewrite.func().insts[inst].clone();
+    let types: Vec<Type> = data.dsts.iter().map(|&dst| rewrite.func().regs[dst].ty).collect();
+    let kept: Vec<Reg> = types.into_iter().map(|ty| rewrite.create_temporary(ty)).collect();
+    if let Some(block) = rewrite.func().inst_block(inst) {
+        let before = rewrite.func().layout.next_inst(inst);
+        for copy in copies(rewrite.func(), &data, &kept) {
+            rewrite.insert(Place { block, before }, copy);
+        }
     }
-    let mut rewrite = view.rewrite(|func| {
-        let (text, name) = (instruction_text(module, func, inst), &func.regs[first.dsts[0]].name);
-        let message =
-            format!("`{text}` is what `{name}` was given where its guard fails, so all lanes compute it once");
-        Remark::applied("complementary", block, message).at(inst).with("leader", Fact::Reg(first.dsts[0]))
-    });
-    let ty = rewrite.func().regs[first.dsts[0]].ty;
-    let kept = rewrite.create_temporary(ty);
-    rewrite.insert_before(leader, InstData { guard: None, dsts: [kept].into_iter().collect(), ..first.clone() });
-    for (inst, data) in [(leader, first), (inst, second)] {
-        let ty = rewrite.func().regs[data.dsts[0]].ty;
-        let copy = InstData::new(Opcode::mov(ty), [data.dsts[0]], [Operand::Reg(kept)]);
-        rewrite.replace(inst, InstData { guard: data.guard, ..copy });
-    }
-    true
-}
-
-fn tell_refusal<S: Listener>(view: &mut View<'_, S>, leader: Inst, (block, inst): (Block, Inst), broken: Broken) {
-    let module = view.module();
-    view.miss(|func| {
-        let (condition, why) = broken.explain();
-        let (text, name) = (instruction_text(module, func, inst), &func.regs[func.insts[leader].dsts[0]].name);
-        let message = format!("`{text}` does what gave `{name}` its value, and stays: {why} ({condition})");
-        Remark::missed("not-common", block, message).at(inst).with("condition", Fact::Text(condition.into()))
-    });
+    rewrite.replace(inst, InstData { guard: None, dsts: kept.iter().copied().collect(), ..data });
+    kept
 }
