@@ -1,11 +1,15 @@
-//! What a region costs as it is and as straight code, in cycles for which the scheduler is held.
+//! What a region costs as it is and as straight code, in cycles of the machine model.
 //!
 //! ```text
-//! branch      c + P(true) · (T + c) + P(false) · (F + c)      no `+ c` and nothing else for a side without blocks
-//! straight    T + F + G                                       and c, where the join keeps other ways in
+//! branch      both · (c T c F c) + only true · (c T c) + only false · (c F c)     a side without blocks is nothing
+//! straight    S, and c where the join keeps other ways in
 //! ```
 //!
-//! `T` and `F` are the issue costs of the sides' instructions, `G` of the predicates to be computed, `c` of a branch.
+//! `T` and `F` are the sides' instructions, `S` the straight code with its selects, `c` a branch, and each line costs what
+//! its [`Timeline`] tells: from where the predicate is there, to where the join can go on without waiting for a result.
+//! Other resident warps use the time in which one waits, so of that each of `n` warps costs the `n`th part, but never less
+//! than it holds the scheduler. How many there are, the launch says; where there is none, as many as the machine takes.
+//!
 //! `P` is the probability that a warp runs the side, which it does where one of its lanes does. Let `q` be the probability
 //! that a lane goes to the true side: as declared profiles tell, else one half. Then
 //!
@@ -16,29 +20,40 @@
 //!   and do not tell which of them go together;
 //! - a divergent one of which neither tells:    `d + (1 - d) / 2` for both, where lanes part in a share `d`.
 //!
-//! Bounds: latencies are left out, since other resident warps hide them; a lone warp waits for a guarded division whether
-//! any of its lanes wants it or not. What a memory access costs beyond its issue, it costs for the active lanes, so in
-//! both forms alike.
+//! A warp that comes to the branch runs both sides with probability `P(true) + P(false) - 1`.
+//!
+//! Bounds: [`SEEN`] instructions before the branch and behind the join are looked at. What a memory access costs beyond a hit
+//! in the first-level cache, it costs for the active lanes, so in both forms alike. Shared memory, which may limit how
+//! many blocks are resident, is left out.
 
-use crate::ir::{Function, Module, Op, Opcode};
-use crate::machine::{Machine, OpClass};
+use alloc::vec::Vec;
+
+use crate::ir::{Function, InstData, Launch};
+use crate::machine::Machine;
 use crate::profile::DeclaredEdges;
 
 use super::coherence::Coherence;
 use super::guards::StraightCode;
 use super::region::Region;
+use super::selects::Pairs;
+use super::timeline::Timeline;
 
 /// Lanes of a warp where no launch says.
-const LANES: u32 = 32;
+pub const LANES: u32 = 32;
+
+/// Instructions that are looked at on either side of a region.
+const SEEN: usize = 32;
 
 /// What costs are computed from.
 pub struct CostModel {
-    /// Whose issue costs.
+    /// Whose issue costs and latencies.
     pub machine: Machine,
     /// Share (0–1) of a divergent branch's executions in which lanes part, where neither profile nor launch tells.
     pub divergence: f64,
     /// Lanes of a warp.
     pub lanes: u32,
+    /// Warps that are resident with it, itself included.
+    pub warps: u32,
     /// How often control takes an edge.
     pub edges: DeclaredEdges,
 }
@@ -63,12 +78,6 @@ pub struct Costs {
 }
 
 impl CostModel {
-    /// For a function on a machine.
-    pub fn new(module: &Module, func: &Function, machine: Machine, divergence: f64) -> CostModel {
-        let lanes = module.launch_of(&func.name).and_then(|launch| launch.warp).unwrap_or(LANES);
-        CostModel { machine, divergence, lanes, edges: DeclaredEdges::of(func) }
-    }
-
     /// The costs of a region, whose branch is decided like that. `join_is_kept` says that the join keeps other ways in.
     pub fn of(
         &self,
@@ -79,21 +88,36 @@ impl CostModel {
         join_is_kept: bool,
     ) -> Costs {
         let probabilities = self.probabilities(region, decision);
-        let branch = self.issue(Opcode::untyped(Op::Br));
-        let mut before = branch;
-        let mut after: f64 = code.computed().map(|opcode| self.issue(opcode)).sum();
-        if join_is_kept {
-            after += branch;
-        }
-        for (side, probability) in probabilities.into_iter().enumerate() {
-            let cycles: f64 =
-                region.insts(func, side).map(|inst| f64::from(self.machine.issue_cycles(&func.insts[inst]))).sum();
-            after += cycles;
-            if !region.sides[side].is_empty() {
-                before += probability * (cycles + branch);
+        let mut start = Timeline::new(self.machine);
+        let head: Vec<_> = func.block_insts(region.head).filter(|&inst| inst != region.branch).collect();
+        head[head.len().saturating_sub(SEEN)..].iter().for_each(|&inst| start.issue(&func.insts[inst]));
+        start.wait_for(region.condition.reg);
+        let behind: Vec<_> = func.block_insts(region.join).take(SEEN).map(|inst| &func.insts[inst]).collect();
+        let cost = |mut end: Timeline| {
+            end.let_go_on(behind.iter().copied());
+            end.cost_since(&start, self.warps)
+        };
+        let jump = InstData::branch(region.join);
+
+        let branch = |sides: &[usize]| {
+            let mut line = start.clone();
+            line.issue(&jump);
+            for &side in sides.iter().filter(|&&side| !region.sides[side].is_empty()) {
+                region.insts(func, side).for_each(|inst| line.issue(&func.insts[inst]));
+                line.issue(&jump);
             }
+            cost(line)
+        };
+        let [on_true, on_false] = probabilities;
+        let both = on_true + on_false - 1.0;
+        let before = both * branch(&[0, 1]) + (on_true - both) * branch(&[0]) + (on_false - both) * branch(&[1]);
+
+        let mut line = start.clone();
+        with_selects(code.insts(func)).iter().for_each(|data| line.issue(data));
+        if join_is_kept {
+            line.issue(&jump);
         }
-        Costs { before, after, probabilities }
+        Costs { before, after: cost(line), probabilities }
     }
 
     fn probabilities(&self, region: &Region, decision: Decision) -> [f64; 2] {
@@ -114,9 +138,29 @@ impl CostModel {
             Decision::Divergent(_) => [warp(lane), warp(1.0 - lane)],
         }
     }
+}
 
-    /// Cycles for which an instruction of that opcode holds the scheduler.
-    fn issue(&self, opcode: Opcode) -> f64 {
-        f64::from(self.machine.cost(OpClass::of(opcode)).issue.value)
+/// Warps of a launch that are on the multiprocessor together; as many as there is room for where none is known.
+pub fn resident_warps(launch: Option<&Launch>, machine: Machine, lanes: u32) -> u32 {
+    let limits = machine.limits();
+    let Some(launch) = launch else { return limits.warps };
+    let product = |sizes: [u32; 3]| sizes.into_iter().fold(1, u32::saturating_mul);
+    let a_block = product(launch.block).div_ceil(lanes).clamp(1, limits.warps);
+    a_block * product(launch.grid).min(limits.blocks).clamp(1, limits.warps / a_block)
+}
+
+/// The straight code once the copies of both sides to one register have become selects.
+fn with_selects(insts: Vec<InstData>) -> Vec<InstData> {
+    let mut pairs = Pairs::new();
+    let mut line: Vec<Option<InstData>> = Vec::new();
+    for (place, data) in insts.into_iter().enumerate() {
+        let pair = pairs.visit(place, &data);
+        line.push(Some(data));
+        if let Some(pair) = pair {
+            let [&first, &second] = pair.places();
+            line[first] = None;
+            line[second] = Some(pair.select());
+        }
     }
+    line.into_iter().flatten().collect()
 }

@@ -28,6 +28,9 @@
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::mem;
+
+use cranelift_entity::EntityRef;
 
 use super::region::Region;
 use crate::flow::Liveness;
@@ -105,12 +108,27 @@ impl StraightCode {
         StraightCode { steps: builder.steps }
     }
 
-    /// The opcodes of what has to be computed besides the sides.
-    pub fn computed(&self) -> impl Iterator<Item = Opcode> + '_ {
-        self.steps.iter().filter_map(|step| match step {
-            Step::Compute(op, _) => Some(Opcode::new(*op, Type::Pred)),
-            _ => None,
-        })
+    /// The code as it will stand. Temporaries have the numbers behind those of the function's registers.
+    pub fn insts(&self, func: &Function) -> Vec<InstData> {
+        let mut temporaries: Vec<Reg> = Vec::new();
+        let create = |temporaries: &mut Vec<Reg>| {
+            let reg = Reg::new(func.regs.len() + temporaries.len());
+            temporaries.push(reg);
+            reg
+        };
+        let step = |step: &Step| match *step {
+            Step::Compute(op, ref args) => {
+                let known = temporaries.clone();
+                Step::computation(op, args, create(&mut temporaries), &known)
+            }
+            Step::Guarded(inst, ..) | Step::Combined { inst, .. } | Step::Unguarded(inst) => {
+                let mut data = func.insts[inst].clone();
+                let complement = step.has_complement().then(|| create(&mut temporaries));
+                step.change(&mut data, &temporaries, complement);
+                data
+            }
+        };
+        self.steps.iter().map(step).collect()
     }
 }
 
@@ -121,6 +139,27 @@ impl Step {
             Step::Compute(..) => None,
             Step::Guarded(inst, ..) | Step::Combined { inst, .. } | Step::Unguarded(inst) => Some(inst),
         }
+    }
+
+    /// Does it write a new temporary, the complement of a comparison?
+    pub fn has_complement(&self) -> bool {
+        matches!(self, Step::Combined { has_complement: true, .. })
+    }
+
+    /// Makes of an instruction of a side what it will be, given the temporaries before it and the one for its complement.
+    /// Gives whether that is something else.
+    pub fn change(&self, data: &mut InstData, temporaries: &[Reg], complement: Option<Reg>) -> bool {
+        let guard = match *self {
+            Step::Guarded(_, predicate, negated) => Some(Guard { reg: predicate.reg(temporaries), negated }),
+            _ => None,
+        };
+        let is_new = mem::replace(&mut data.guard, guard) != guard;
+        let Step::Combined { with, negated, .. } = *self else { return is_new };
+        let with = with.reg(temporaries);
+        data.opcode.combine = Some(Combine::And);
+        data.args.push(if negated { Operand::NotReg(with) } else { Operand::Reg(with) });
+        data.dsts.extend(complement);
+        true
     }
 
     /// The instruction that computes a temporary into `dst`, given the temporaries before it.

@@ -36,24 +36,25 @@ mod cost;
 mod guards;
 mod region;
 mod selects;
+mod timeline;
 
 use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::mem;
 
 use super::simplify_cfg::merge_straight_lines;
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
 use crate::flow::{Divergence, Liveness, Values};
-use crate::ir::{Block, Combine, Function, Guard, InstData, Launch, Op, Operand, Type};
+use crate::ir::{Block, Function, InstData, Launch, Op, Type};
 use crate::machine::Machine;
+use crate::profile::DeclaredEdges;
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
 use coherence::Coherence;
-use cost::{CostModel, Costs, Decision};
+use cost::{CostModel, Costs, Decision, LANES};
 use guards::{Step, StraightCode};
 use region::{Region, WaysIn};
 use selects::select_copies;
@@ -76,7 +77,12 @@ impl Pass for IfConvert {
             Knob {
                 name: "machine",
                 kind: KnobKind::Choice { default: "ampere", words: &["unit", "volta", "turing", "ampere", "hopper"] },
-                help: "whose issue costs are compared",
+                help: "whose issue costs and latencies are compared",
+            },
+            Knob {
+                name: "warps",
+                kind: KnobKind::Integer { default: 0, min: 0, max: 64 },
+                help: "resident warps that fill each other's waiting; 0 is as many as the launch says, or the machine takes",
             },
             Knob {
                 name: "divergence",
@@ -156,12 +162,21 @@ impl<'m> Judge<'m> {
     fn new<S: Listener>(view: &mut View<'m, S>, settings: &Settings) -> Judge<'m> {
         let knobs = &settings.knobs;
         let machine = Machine::from_name(knobs.choice("machine")).unwrap_or_default();
+        let launch = view.module().launch_of(&view.func().name);
+        let lanes = launch.and_then(|launch| launch.warp).unwrap_or(LANES);
+        let warps = u32::try_from(knobs.integer("warps")).unwrap_or(0);
         Judge {
-            launch: view.module().launch_of(&view.func().name),
+            launch,
             values: view.values(),
             divergence: view.divergence(),
             liveness: view.liveness(),
-            model: CostModel::new(view.module(), view.func(), machine, knobs.number("divergence")),
+            model: CostModel {
+                machine,
+                divergence: knobs.number("divergence"),
+                lanes,
+                warps: if warps == 0 { cost::resident_warps(launch, machine, lanes) } else { warps },
+                edges: DeclaredEdges::of(view.func()),
+            },
             most_insts: usize::try_from(knobs.integer("max_instructions")).unwrap_or(0),
             always: knobs.switch("always"),
         }
@@ -230,23 +245,15 @@ fn convert<S: Listener>(view: &mut View<'_, S>, region: &Region, code: &Straight
                 }
                 temporaries.push(dst);
             }
-            Step::Guarded(inst, predicate, negated) => {
-                let guard = Some(Guard { reg: predicate.reg(&temporaries), negated });
-                rewrite.update_reads(inst, |data, _| mem::replace(&mut data.guard, guard) != guard);
+            // Operands and results stay.
+            Step::Guarded(inst, ..) | Step::Unguarded(inst) => {
+                rewrite.update_reads(inst, |data, _| step.change(data, &temporaries, None));
             }
-            Step::Combined { inst, with, negated, has_complement } => {
-                let with = with.reg(&temporaries);
+            Step::Combined { inst, has_complement, .. } => {
                 let complement = has_complement.then(|| rewrite.create_temporary(Type::Pred));
+                rewrite.update(inst, |data| step.change(data, &temporaries, complement));
                 temporaries.extend(complement);
-                rewrite.update(inst, |data| {
-                    data.opcode.combine = Some(Combine::And);
-                    data.args.push(if negated { Operand::NotReg(with) } else { Operand::Reg(with) });
-                    data.dsts.extend(complement);
-                    data.guard = None;
-                    true
-                });
             }
-            Step::Unguarded(inst) => rewrite.update_reads(inst, |data, _| data.guard.take().is_some()),
         }
     }
     for &block in region.sides.iter().flatten() {
