@@ -48,8 +48,9 @@ struct RegFacts {
     last: PackedOption<Inst>,
     /// One more than the place of the block that wrote it last.
     written_in: u32,
-    /// One more than the place of the top that was come to last.
+    /// The place of the top that was come to last, and where its subtree ends; 0 for none.
     top: u32,
+    top_end: u32,
     /// Read below the top, in a block that did not write it before.
     is_read_below: bool,
     /// Read where no definition dominates.
@@ -73,56 +74,46 @@ impl<'a> JoinFinder<'a> {
     /// A block reads a register. A guarded write reads what was there.
     #[inline]
     pub fn read(&mut self, place: u32, reg: Reg) {
-        let facts = self.regs[reg.index()];
-        if facts.written_in == place + 1 {
-            return;
-        }
-        // What dominates came before this read.
-        if !self.is_below_top(facts, place) {
-            self.regs[reg.index()].is_undominated = true;
-        } else if !facts.is_read_below {
-            self.regs[reg.index()].is_read_below = true;
-            if facts.definitions > 1 {
-                self.scopes.push((reg, facts.top - 1));
-            }
+        let facts = &mut self.regs[reg.index()];
+        // What dominates came before this read. Without branches, which no processor could foretell.
+        let comes_in = facts.written_in != place + 1;
+        let is_below = facts.is_below_top(place);
+        let is_first = comes_in & is_below & !facts.is_read_below;
+        facts.is_undominated |= comes_in & !is_below;
+        facts.is_read_below |= is_first;
+        if is_first & (facts.definitions > 1) {
+            self.scopes.push((reg, facts.top));
         }
     }
 
     /// An instruction of a block writes a register.
     #[inline]
     pub fn write(&mut self, place: u32, reg: Reg, inst: Inst) {
-        let mut facts = self.regs[reg.index()];
+        let facts = &mut self.regs[reg.index()];
         facts.definitions += 1;
         if facts.definitions > 1 {
             if facts.definitions == 2 {
                 self.definitions.push((reg, facts.written_in - 1));
                 if facts.is_read_below {
-                    self.scopes.push((reg, facts.top - 1));
+                    self.scopes.push((reg, facts.top));
                 }
             }
             self.definitions.push((reg, place));
         }
         facts.written_in = place + 1;
         facts.last = inst.into();
-        if !self.is_below_top(facts, place) {
-            facts.top = place + 1;
+        if !facts.is_below_top(place) {
+            facts.top = place;
+            facts.top_end = subtree_end(self.dominators, place);
             facts.is_read_below = false;
         }
-        self.regs[reg.index()] = facts;
-    }
-
-    fn is_below_top(&self, facts: RegFacts, place: u32) -> bool {
-        let order = self.dominators.preorder();
-        facts.top != 0
-            && (facts.top == place + 1
-                || self.dominators.dominates(order[facts.top as usize - 1], order[place as usize]))
     }
 
     /// Places the joins.
     pub fn finish(mut self, cfg: &Cfg) -> Joins {
         self.scopes.retain(|(reg, _)| !self.regs[reg.index()].is_undominated);
         self.scopes.sort_unstable();
-        self.regs.iter_mut().for_each(|facts| facts.top = 0);
+        self.regs.iter_mut().for_each(|facts| facts.top_end = 0);
         for (reg, _) in &self.scopes {
             self.regs[reg.index()].has_scopes = true;
         }
@@ -186,9 +177,7 @@ impl<'a> JoinFinder<'a> {
                 joins = frontier.of(&[cfg.entries(), blocks].concat());
             }
             while let Some(&(_, top)) = scopes.next_if(|(scoped, _)| *scoped == reg) {
-                // What the top dominates is one piece of the preorder.
-                let top_block = order[top as usize];
-                let below = top + dominators.subtree(top_block).len() as u32;
+                let (top_block, below) = (order[top as usize], subtree_end(dominators, top));
                 let start = places.partition_point(|&place| place < top);
                 let end = places.partition_point(|&place| place < below);
                 frontier.add_below(&mut joins, &blocks[start..end], top_block);
@@ -199,13 +188,24 @@ impl<'a> JoinFinder<'a> {
     }
 }
 
+/// One more than the last place that the block with that place dominates: a subtree is one piece of the preorder.
+fn subtree_end(dominators: &Dominators, place: u32) -> u32 {
+    place + dominators.subtree(dominators.preorder()[place as usize]).len() as u32
+}
+
 impl RegFacts {
+    /// Does the top that was come to last dominate that place?
+    #[inline]
+    fn is_below_top(&self, place: u32) -> bool {
+        (self.top <= place) & (place < self.top_end)
+    }
+
     /// Is its value known everywhere, by joins wherever definitions meet?
-    fn is_known_everywhere(self) -> bool {
+    fn is_known_everywhere(&self) -> bool {
         self.definitions > 0 && self.is_undominated
     }
 
-    fn may_have_joins(self) -> bool {
+    fn may_have_joins(&self) -> bool {
         self.is_known_everywhere() || self.has_scopes
     }
 }
@@ -238,13 +238,12 @@ impl Joins {
 
     /// The only instruction that writes the register, if everything that reads it reads that.
     pub fn single_definition(&self, reg: Reg) -> Option<Inst> {
-        let facts = self.regs[reg.index()];
-        if self.is_single(reg) { facts.last.expand() } else { None }
+        if self.is_single(reg) { self.regs[reg.index()].last.expand() } else { None }
     }
 
     /// Does everything that reads it read its only definition?
     pub fn is_single(&self, reg: Reg) -> bool {
-        let facts = self.regs[reg.index()];
+        let facts = &self.regs[reg.index()];
         facts.definitions == 1 && !facts.is_undominated
     }
 
@@ -269,10 +268,9 @@ impl Joins {
         if !facts.has_scopes {
             return false;
         }
-        let order = dominators.preorder();
-        let is_below_top = facts.top != 0 && dominators.dominates(order[facts.top as usize - 1], order[place as usize]);
-        if !is_below_top {
-            facts.top = place + 1;
+        if !facts.is_below_top(place) {
+            facts.top = place;
+            facts.top_end = subtree_end(dominators, place);
             facts.is_in_scope = self.scopes.binary_search(&(reg, place)).is_ok();
         }
         facts.is_in_scope

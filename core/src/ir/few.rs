@@ -20,10 +20,8 @@ use cranelift_entity::EntityRef;
 const HERE: usize = 2;
 
 /// A list of ids, short as a rule.
-#[derive(Clone)]
 pub struct Few<T>(Items<T>);
 
-#[derive(Clone)]
 enum Items<T> {
     /// The first so many of the array.
     Here(u8, [T; HERE]),
@@ -71,6 +69,16 @@ impl<T: EntityRef> Few<T> {
             Items::Here(len, items) => &items[..usize::from(*len).min(HERE)],
             Items::Elsewhere(items) => items,
         }
+    }
+}
+
+impl<T: EntityRef> Clone for Few<T> {
+    #[inline]
+    fn clone(&self) -> Few<T> {
+        Few(match &self.0 {
+            Items::Here(len, items) => Items::Here(*len, *items),
+            Items::Elsewhere(items) => Items::Elsewhere(items.clone()),
+        })
     }
 }
 

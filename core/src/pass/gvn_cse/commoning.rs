@@ -206,7 +206,7 @@ impl Walk<'_> {
             } else if let Some(earlier) = earlier {
                 self.tell_refusal(view, block, own, earlier);
             }
-            if concerns_memory(view.func().insts[inst].opcode.op) {
+            if self.unread.is_some() && concerns_memory(view.func().insts[inst].opcode.op) {
                 self.unread = None;
             }
             for (index, &reg) in (0..).zip(&dsts) {
@@ -225,7 +225,7 @@ impl Walk<'_> {
     /// read, goes away.
     fn note_store<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block, inst: Inst) {
         let Some(stored) = self.numbering.take_stored() else {
-            if concerns_memory(view.func().insts[inst].opcode.op) {
+            if self.unread.is_some() && concerns_memory(view.func().insts[inst].opcode.op) {
                 self.unread = None;
             }
             return;

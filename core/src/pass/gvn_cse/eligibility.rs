@@ -37,16 +37,26 @@ pub(in crate::pass) enum Class {
 
 impl Class {
     /// The class of an instruction.
+    #[inline]
     pub fn of(data: &InstData) -> Class {
-        match data.opcode.op {
-            Op::Ld if data.opcode.has(Flags::VOLATILE) || is_ordered(data) => Class::Never,
+        const EACH_IS_ONE: Flags = Flags::VOLATILE.union(Flags::RELAXED).union(Flags::ACQUIRE).union(Flags::CV);
+        match Class::of_op(data.opcode.op) {
+            Class::Load if data.opcode.flags.intersects(EACH_IS_ONE) => Class::Never,
+            Class::Pure if data.opcode.has(Flags::VOLATILE) || data.dsts.is_empty() => Class::Never,
+            class => class,
+        }
+    }
+
+    /// The class of instructions that write a register, unless they are volatile or order others.
+    const fn of_op(op: Op) -> Class {
+        match op {
             Op::Ld => Class::Load,
             Op::Atom | Op::Red => Class::Atomic,
             Op::Sin | Op::Cos | Op::Ex2 | Op::Lg2 | Op::Rsqrt | Op::Rcp | Op::Sqrt => Class::Transcendental,
             Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly => Class::Shuffle,
             Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot => Class::Convergent,
             Op::MatchAny | Op::MatchAll | Op::Activemask => Class::Convergent,
-            op if data.dsts.is_empty() || data.opcode.has_effect() || op.is_convergent() => Class::Never,
+            op if op.has_effect() || op.is_convergent() => Class::Never,
             _ => Class::Pure,
         }
     }
@@ -71,9 +81,4 @@ pub(super) fn is_eligible(data: &InstData, enhanced: bool) -> bool {
 pub(super) fn is_copy(data: &InstData) -> bool {
     let fetches = matches!(data.args.first(), Some(Operand::Special(_) | Operand::Symbol(_) | Operand::List(_)));
     data.opcode.op == Op::Mov && (!fetches || data.dsts.len() > 1)
-}
-
-/// Does a load order other accesses around itself?
-fn is_ordered(data: &InstData) -> bool {
-    data.opcode.has(Flags::RELAXED) || data.opcode.has(Flags::ACQUIRE) || data.opcode.has(Flags::CV)
 }

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! A key is a row of words. All keys stand one behind the other in one array, and a hash table finds the row; two rows
-//! are one expression only if all their words are equal, so that a collision costs time and nothing else.
+//! are one expression only if all their words are equal, so that a collision costs time and nothing else. A row is made
+//! behind all others, where it stays if it is new.
 //!
 //! Source: P. Briggs, K. Cooper and L. Simpson, Value numbering, SPE 1997, section 3.
 
@@ -22,8 +23,11 @@ pub(in crate::pass) struct Number(pub u32);
 
 /// All keys and the numbers that they have.
 pub(in crate::pass) struct Expressions {
-    /// All keys, each behind its length.
+    /// All keys, each behind its length, and behind them the words of the one that is being made.
     words: Vec<u32>,
+    /// Where that one begins, and what its words so far are mixed to.
+    open: usize,
+    mixed: u64,
     table: HashTable<Found>,
     next: u32,
 }
@@ -38,7 +42,9 @@ struct Found {
 impl Expressions {
     /// None yet, with room for so many.
     pub fn with_capacity(keys: usize) -> Expressions {
-        Expressions { words: Vec::with_capacity(8 * keys), table: HashTable::with_capacity(keys), next: 0 }
+        let mut words = Vec::with_capacity(8 * keys + 1);
+        words.push(0);
+        Expressions { words, open: 1, mixed: 0, table: HashTable::with_capacity(keys), next: 0 }
     }
 
     /// A number that nothing else has, the first of `count`.
@@ -48,28 +54,59 @@ impl Expressions {
         first
     }
 
-    /// The number of the first of `count` results of the expression with that key.
-    pub fn number(&mut self, key: &[u32], count: u32) -> Number {
+    /// Adds a word to the key that is being made.
+    #[inline]
+    pub fn add(&mut self, word: u32) {
+        self.words.push(word);
+        self.mixed = mix(self.mixed, word);
+    }
+
+    /// Adds several.
+    #[inline]
+    pub fn extend(&mut self, words: impl IntoIterator<Item = u32>) {
+        words.into_iter().for_each(|word| self.add(word));
+    }
+
+    /// Gives up the key that is being made.
+    pub fn give_up(&mut self) {
+        self.words.truncate(self.open);
+        self.mixed = 0;
+    }
+
+    /// The number of the first of `count` results of the expression whose key has been made.
+    #[inline]
+    pub fn number(&mut self, count: u32) -> Number {
         let next = self.next;
-        let number = self.noted(key, next);
+        let number = self.noted(next);
         self.next += if number == next { count } else { 0 };
         Number(number)
     }
 
-    /// What was noted for a key; if nothing was, notes `new`.
-    pub fn noted(&mut self, key: &[u32], new: u32) -> u32 {
-        let words = &self.words;
+    /// What was noted for the key that has been made; if nothing was, notes `new`. Another key can then be made.
+    pub fn noted(&mut self, new: u32) -> u32 {
+        let (words, own) = self.words.split_at(self.open);
         let key_at = |start: u32| {
             let start = start as usize;
-            &words[start + 1..start + 1 + words[start] as usize]
+            &words[start..start + words[start - 1] as usize]
         };
-        let entry = self.table.entry(hash(key), |found| key_at(found.start) == key, |found| hash(key_at(found.start)));
-        match entry {
-            Entry::Occupied(found) => found.get().noted,
+        // Word by word: what was written just now is read soonest in the same pieces.
+        let is_own = |found: &Found| {
+            let key = key_at(found.start);
+            key.len() == own.len() && key.iter().zip(own).all(|(a, b)| a == b)
+        };
+        let hash_of = |found: &Found| finished(key_at(found.start).iter().fold(0, |mixed, &word| mix(mixed, word)));
+        match self.table.entry(finished(self.mixed), is_own, hash_of) {
+            Entry::Occupied(found) => {
+                let noted = found.get().noted;
+                self.give_up();
+                noted
+            }
             Entry::Vacant(free) => {
-                free.insert(Found { start: self.words.len() as u32, noted: new });
-                self.words.push(key.len() as u32);
-                self.words.extend_from_slice(key);
+                free.insert(Found { start: self.open as u32, noted: new });
+                self.words[self.open - 1] = (self.words.len() - self.open) as u32;
+                self.words.push(0);
+                self.open = self.words.len();
+                self.mixed = 0;
                 new
             }
         }
@@ -82,7 +119,8 @@ impl Expressions {
 
     /// Forgets all keys.
     pub fn empty(&mut self) {
-        self.words.clear();
+        self.words.truncate(1);
+        self.open = 1;
         self.table.clear();
     }
 
@@ -92,10 +130,13 @@ impl Expressions {
     }
 }
 
-/// Mixes the words of a key: a multiplication for each, and the high bits, which all words reach, folded into the low
-/// ones, which choose the place in the table.
-fn hash(key: &[u32]) -> u64 {
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mixed = key.iter().fold(0_u64, |hash, &word| (hash.rotate_left(5) ^ u64::from(word)).wrapping_mul(FACTOR));
+/// Mixes another word into what the words of a key were mixed to so far.
+#[inline]
+fn mix(mixed: u64, word: u32) -> u64 {
+    (mixed.rotate_left(5) ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// The high bits, which all words reach, folded into the low ones, which choose the place in the table.
+fn finished(mixed: u64) -> u64 {
     mixed ^ mixed >> 32
 }

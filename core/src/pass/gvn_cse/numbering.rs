@@ -25,7 +25,6 @@
 use alloc::vec::Vec;
 
 use cranelift_entity::SecondaryMap;
-use smallvec::SmallVec;
 
 use super::eligibility::{Class, is_copy};
 use super::expressions::{Expressions, Number};
@@ -36,7 +35,7 @@ use super::registers::{Registers, walk_order};
 use crate::alias::AliasAnalysis;
 use crate::flow::JoinFinder;
 use crate::graph::{Cfg, Dominators};
-use crate::ir::{AddressBase, Block, Flags, Function, Inst, InstData, Module, Op, Opcode, Operand, Reg};
+use crate::ir::{Address, AddressBase, Block, Flags, Function, Inst, InstData, Module, Op, Opcode, Operand, Reg};
 use crate::symbolic::{AffineNames, Overflow};
 
 /// What one look at all instructions tells.
@@ -58,12 +57,10 @@ impl<'a> Outline<'a> {
             for inst in func.block_insts(block) {
                 let data = &func.insts[inst];
                 data.for_each_use(|reg| outline.joins.read(place, reg));
-                for &reg in &data.dsts {
-                    if data.guard.is_some() {
-                        outline.joins.read(place, reg);
-                    }
-                    outline.joins.write(place, reg, inst);
+                if data.guard.is_some() {
+                    data.dsts.iter().for_each(|&reg| outline.joins.read(place, reg));
                 }
+                data.dsts.iter().for_each(|&reg| outline.joins.write(place, reg, inst));
                 let op = data.opcode.op;
                 if concerns_memory(op) {
                     outline.memory.push((place, inst));
@@ -141,6 +138,8 @@ pub(in crate::pass) struct Numbering<'a> {
     options: Options,
     order: Vec<Block>,
     expressions: Expressions,
+    /// Those of no operands: constants, special registers and symbols.
+    leaves: Expressions,
     registers: Registers<'a>,
     memory: Option<Memory>,
     origins: Origins,
@@ -156,8 +155,8 @@ pub(in crate::pass) struct Numbering<'a> {
     /// Of the instruction that was numbered last.
     details: Details,
     stored: Option<Stored>,
-    /// The key that is being made.
-    key: Vec<u32>,
+    /// Is it noted what the instruction reads whose key is being made?
+    notes_operands: bool,
     /// The numbers of the constants that were met last.
     constants: [(u64, u32); CONSTANTS],
 }
@@ -234,6 +233,7 @@ impl<'a> Numbering<'a> {
             options,
             order: walk_order(cfg, dominators),
             expressions: Expressions::with_capacity(func.insts.len()),
+            leaves: Expressions::with_capacity(0),
             registers: Registers::new(func, cfg, dominators, joins),
             origins: Origins::new(func, memory.is_some()),
             memory,
@@ -244,7 +244,7 @@ impl<'a> Numbering<'a> {
             calls: 0,
             details: Details::default(),
             stored: None,
-            key: Vec::new(),
+            notes_operands: false,
             constants: [(0, u32::MAX); CONSTANTS],
         };
         for reg in func.regs.keys() {
@@ -344,45 +344,40 @@ impl<'a> Numbering<'a> {
     pub fn number(&mut self, func: &Function, block: Block, inst: Inst) -> Option<Numbered> {
         let data = &func.insts[inst];
         let load = self.memory.as_mut().and_then(|memory| memory.visit(inst));
-        if self.origins.is_needed(data) {
-            self.origins.begin(inst);
-            let mut note = |reg| {
-                let number = self.read(reg);
-                self.origins.add_operand(inst, number);
-            };
-            data.args.iter().for_each(|arg| arg.for_each_reg(&mut note));
-        }
         self.calls += u32::from(data.opcode.op.is_call());
         if data.dsts.is_empty() {
+            self.note_operands(inst, data);
             if self.options.forwards_stores {
                 self.forward(func, data);
             }
             return None;
         }
-        let class = Class::of(data);
-        let is_copy = is_copy(data);
         let guard = self.guard(data);
         if self.options.names_work {
             self.details = Details::default();
         }
-        if let Some(value) = self.copied(func, data) {
+        let is_copy = data.opcode.op == Op::Mov && is_copy(data);
+        if data.opcode.op == Op::Mov
+            && let Some(value) = self.copied(func, data)
+        {
             return Some(Numbered { value, guard, is_eligible: !is_copy && guard == 0 });
         }
-        let count = data.dsts.len() as u32;
-        let is_single = class == Class::Never || class == Class::Atomic;
-        if !is_single || self.options.names_work {
-            self.make_key(func, data, guard);
-        }
+        let class = Class::of(data);
         if self.options.names_work {
-            self.find_details(func, load, is_copy);
+            self.find_details(func, inst, load, is_copy);
         }
+        let count = data.dsts.len() as u32;
         let before = self.expressions.number_count();
         let value = match class {
-            _ if is_single => self.expressions.fresh(count),
-            Class::Load if self.options.has_surroundings => self.load(func, load, count),
+            Class::Never | Class::Atomic => {
+                self.note_operands(inst, data);
+                self.expressions.fresh(count)
+            }
+            Class::Load if self.options.has_surroundings => self.load(func, inst, load, guard),
             _ => {
+                self.make_key(func, inst, guard);
                 self.add_lanes(block, class);
-                self.expressions.number(&self.key, count)
+                self.expressions.number(count)
             }
         };
         if value.0 as usize >= before && self.origins.are_kept() {
@@ -394,15 +389,24 @@ impl<'a> Numbering<'a> {
         Some(Numbered { value, guard, is_eligible: class.is_eligible(self.options.enhanced) && !is_copy })
     }
 
-    fn find_details(&mut self, func: &Function, load: Option<Load>, is_copy: bool) {
+    /// Notes what an instruction reads that has no key.
+    fn note_operands(&mut self, inst: Inst, data: &InstData) {
+        if self.origins.is_needed(data) {
+            self.origins.begin(inst);
+            let mut note = |reg| {
+                let number = self.read(reg);
+                self.origins.add_operand(number);
+            };
+            data.args.iter().for_each(|arg| arg.for_each_reg(&mut note));
+            self.origins.end(inst);
+        }
+    }
+
+    fn find_details(&mut self, func: &Function, inst: Inst, load: Option<Load>, is_copy: bool) {
         if !is_copy {
-            let mut work: SmallVec<[u32; 16]> = SmallVec::from_slice(&self.key);
-            if work[1] & GUARDED != 0 {
-                work[1] &= !GUARDED;
-                work.pop();
-            }
-            work.push(Head::Work as u32);
-            self.details.work = Some(self.expressions.number(&work, 1));
+            self.make_key(func, inst, 0);
+            self.expressions.add(Head::Work as u32);
+            self.details.work = Some(self.expressions.number(1));
         }
         if let Some(load) = load {
             self.details.state = Some(self.refine(func, load, None));
@@ -416,8 +420,8 @@ impl<'a> Numbering<'a> {
         let mut number = Number(numbered.value.0 + index);
         if numbered.guard != 0 {
             let old = self.read(reg);
-            let key = [Head::Guarded as u32, number.0, old.0, numbered.guard];
-            number = self.expressions.number(&key, 1);
+            self.expressions.extend([Head::Guarded as u32, number.0, old.0, numbered.guard]);
+            number = self.expressions.number(1);
             self.origins.name(number, reg, None);
         }
         self.registers.set(reg, number, self.place);
@@ -462,20 +466,16 @@ impl<'a> Numbering<'a> {
         } else if args.iter().all(|number| *number == args[0]) {
             return Some((reg, Number(args[0])));
         } else {
-            self.key.clear();
-            self.key.extend([Head::Join as u32, block.as_u32()]);
-            self.key.extend(args);
-            self.expressions.number(&self.key, 1)
+            self.expressions.extend([Head::Join as u32, block.as_u32()]);
+            self.expressions.extend(args.iter().copied());
+            self.expressions.number(1)
         };
         self.origins.name(number, reg, None);
         Some((reg, number))
     }
 
-    /// The number of what a copy copies.
+    /// The number of what a `mov` gives on.
     fn copied(&mut self, func: &Function, data: &InstData) -> Option<Number> {
-        if data.opcode.op != Op::Mov {
-            return None;
-        }
         let ([from], &[dst]) = (data.args.as_slice(), data.dsts.as_slice()) else { return None };
         match from {
             Operand::Reg(_) if !self.options.follows_copies => None,
@@ -512,9 +512,12 @@ impl<'a> Numbering<'a> {
             }
             _ => return None,
         };
-        let before = self.expressions.number_count();
-        let number = self.expressions.number(&key, 1);
-        if number.0 as usize == before {
+        // A key may be half made.
+        let next = self.expressions.number_count() as u32;
+        self.leaves.extend(key);
+        let number = Number(self.leaves.noted(next));
+        if number.0 == next {
+            self.expressions.fresh(1);
             self.origins.name_leaf(number, operand);
         }
         if let Operand::Const(bits) = operand {
@@ -530,70 +533,103 @@ impl<'a> Numbering<'a> {
         data.guard.map_or(0, |guard| (self.read(guard.reg).0 << 1 | u32::from(guard.negated)) + 1)
     }
 
-    /// Opcode, operands and guard.
-    fn make_key(&mut self, func: &Function, data: &InstData, guard: u32) {
+    /// Makes the key of an instruction: its opcode's first word and its flags, then its comparison if it has one, then the
+    /// operands, then the guard if there is one. Notes what it reads.
+    fn make_key(&mut self, func: &Function, inst: Inst, guard: u32) {
+        let data = &func.insts[inst];
         let opcode = data.opcode;
-        let mut key = core::mem::take(&mut self.key);
-        key.clear();
-        let [first, compared, flags] = opcode.words();
-        key.extend([first, flags]);
-        if compared != 0 {
-            key[1] |= COMPARES;
-            key.push(compared);
+        self.notes_operands = self.origins.is_needed(data);
+        if self.notes_operands {
+            self.origins.begin(inst);
         }
-        let operands = key.len();
-        for operand in &data.args {
-            self.add_operand(func, &mut key, operand);
-        }
-        if let Some([left, right]) = key.get_mut(operands..operands + 2)
-            && (*left | *right) & 3 == 0
-            && left > right
+        let mut operands = data.args.as_slice();
+        let mut pair = None;
+        let [first, mut compared, flags] = opcode.words();
+        if let [left, right, others @ ..] = operands
+            && (opcode.op.is_commutative() || opcode.op == Op::Setp)
             && self.options.is_algebraic
+            && is_plain(left)
+            && is_plain(right)
         {
-            if opcode.op.is_commutative() {
-                core::mem::swap(left, right);
-            } else if let (Op::Setp, Some(cmp)) = (opcode.op, opcode.cmp) {
+            let (left, right) = (self.plain(left), self.plain(right));
+            if left > right
+                && let Some(cmp) = opcode.cmp
+            {
                 // `a < b` is `b > a`.
-                core::mem::swap(left, right);
-                key[2] = Opcode { cmp: Some(cmp.swapped()), ..opcode }.words()[1];
+                compared = Opcode { cmp: Some(cmp.swapped()), ..opcode }.words()[1];
             }
+            (pair, operands) = (Some([left.min(right), left.max(right)]), others);
         }
+        let marks = if guard == 0 { 0 } else { GUARDED } | if compared == 0 { 0 } else { COMPARES };
+        self.expressions.extend([first, flags | marks]);
+        if compared != 0 {
+            self.expressions.add(compared);
+        }
+        if let Some(pair) = pair {
+            self.expressions.extend(pair);
+        }
+        operands.iter().for_each(|operand| self.add_operand(func, operand));
         if guard != 0 {
-            key[1] |= GUARDED;
-            key.push(guard);
+            self.expressions.add(guard);
         }
-        self.key = key;
+        if self.notes_operands {
+            self.origins.end(inst);
+        }
     }
 
-    fn add_operand(&mut self, func: &Function, key: &mut Vec<u32>, operand: &Operand) {
+    fn add_operand(&mut self, func: &Function, operand: &Operand) {
         match operand {
-            Operand::Reg(reg) => key.push(Tail::Number.of(self.read(*reg).0)),
-            Operand::NotReg(reg) => key.push(Tail::Negation.of(self.read(*reg).0)),
-            Operand::Address(address) => {
-                key.push(Tail::Address.of(address.terms.len() as u32));
-                let base = match address.base {
-                    AddressBase::Reg(reg) => [0, self.read(reg).0, extension(func, reg)],
-                    AddressBase::Symbol(symbol) => {
-                        let (kind, index) = symbol.words();
-                        [1, kind, index]
-                    }
-                    AddressBase::Absolute => [2, 0, 0],
-                };
-                key.extend(base);
-                key.extend([address.offset as u32, (address.offset >> 32) as u32]);
-                for &(reg, scale) in &address.terms {
-                    key.extend([self.read(reg).0, extension(func, reg), scale as u32, (scale >> 32) as u32]);
-                }
+            Operand::NotReg(reg) => {
+                let number = self.read_operand(*reg);
+                self.expressions.add(Tail::Negation.of(number));
             }
+            Operand::Address(address) => self.add_address(func, address),
             Operand::List(elements) => {
-                key.push(Tail::List.of(elements.len() as u32));
-                elements.iter().for_each(|element| self.add_operand(func, key, element));
+                self.expressions.add(Tail::List.of(elements.len() as u32));
+                elements.iter().for_each(|element| self.add_operand(func, element));
             }
-            leaf => {
-                let number = self.leaf(leaf).unwrap_or_else(|| self.expressions.fresh(1));
-                key.push(Tail::Number.of(number.0));
+            plain => {
+                let word = self.plain(plain);
+                self.expressions.add(word);
             }
         }
+    }
+
+    fn add_address(&mut self, func: &Function, address: &Address) {
+        self.expressions.add(Tail::Address.of(address.terms.len() as u32));
+        let base = match address.base {
+            AddressBase::Reg(reg) => [0, self.read_operand(reg), extension(func, reg)],
+            AddressBase::Symbol(symbol) => {
+                let (kind, index) = symbol.words();
+                [1, kind, index]
+            }
+            AddressBase::Absolute => [2, 0, 0],
+        };
+        self.expressions.extend(base);
+        self.expressions.extend(halves(address.offset));
+        for &(reg, scale) in &address.terms {
+            let number = self.read_operand(reg);
+            self.expressions.extend([number, extension(func, reg)]);
+            self.expressions.extend(halves(scale));
+        }
+    }
+
+    /// The word of an operand that is a register or a leaf.
+    fn plain(&mut self, operand: &Operand) -> u32 {
+        let number = match operand {
+            Operand::Reg(reg) => self.read_operand(*reg),
+            leaf => self.leaf(leaf).unwrap_or_else(|| self.expressions.fresh(1)).0,
+        };
+        Tail::Number.of(number)
+    }
+
+    /// The number of a register that an operand reads.
+    fn read_operand(&mut self, reg: Reg) -> u32 {
+        let number = self.read(reg);
+        if self.notes_operands {
+            self.origins.add_operand(number);
+        }
+        number.0
     }
 
     /// The region in which an operation across lanes stands.
@@ -601,19 +637,21 @@ impl<'a> Numbering<'a> {
         if self.options.has_surroundings && matches!(class, Class::Convergent | Class::Shuffle) {
             // Behind a call there may be fewer lanes.
             let after = if self.calls == 0 { 0 } else { block.as_u32() + 1 };
-            self.key.extend([self.regions.of(block), after, self.calls]);
+            self.expressions.extend([self.regions.of(block), after, self.calls]);
         }
     }
 
-    /// The number of a load whose key has been made.
-    fn load(&mut self, func: &Function, load: Option<Load>, count: u32) -> Number {
+    /// The number of a load.
+    fn load(&mut self, func: &Function, inst: Inst, load: Option<Load>, guard: u32) -> Number {
+        let count = func.insts[inst].dsts.len() as u32;
         let Some(load) = load else {
             // It is the only one, or nothing is known of its address.
             return self.expressions.fresh(count);
         };
-        self.key.push(Head::Load as u32);
+        self.make_key(func, inst, guard);
+        self.expressions.add(Head::Load as u32);
         let next = self.loads.len() as u32;
-        let index = self.expressions.noted(&self.key, next);
+        let index = self.expressions.noted(next);
         if index == next {
             let number = self.expressions.fresh(count);
             self.loads.push(Loaded { load, number, is_refined: false });
@@ -629,10 +667,12 @@ impl<'a> Numbering<'a> {
         // States rise along the walk, and what an address changes is never a later one.
         if !is_refined && is_alike && state.memory < first.state.memory {
             self.loads[index as usize].is_refined = true;
-            let key = load_key(index, self.refine(func, first, None));
-            self.expressions.noted(&key, number.0);
+            let state = self.refine(func, first, None);
+            self.expressions.extend(load_key(index, state));
+            self.expressions.noted(number.0);
         }
-        self.expressions.number(&load_key(index, state), count)
+        self.expressions.extend(load_key(index, state));
+        self.expressions.number(count)
     }
 
     /// A load of what was just stored is what was stored.
@@ -652,14 +692,17 @@ impl<'a> Numbering<'a> {
             },
             _ => return,
         };
-        self.make_key(func, &InstData::new(opcode, [], [address.clone()]), 0);
-        self.key.push(Head::Load as u32);
+        self.notes_operands = false;
+        self.expressions.extend([opcode.words()[0], opcode.words()[2]]);
+        self.add_operand(func, address);
+        self.expressions.add(Head::Load as u32);
         let next = self.loads.len() as u32;
-        let index = self.expressions.noted(&self.key, next);
+        let index = self.expressions.noted(next);
         if index == next {
             self.loads.push(Loaded { load, number, is_refined: true });
         }
-        self.expressions.noted(&load_key(index, load.state), number.0);
+        self.expressions.extend(load_key(index, load.state));
+        self.expressions.noted(number.0);
         self.stored = Some(Stored { address: index, value });
     }
 
@@ -684,6 +727,15 @@ impl<'a> Numbering<'a> {
 /// The key of a load by its exact state, where others have the same opcode and operands.
 fn load_key(index: u32, state: State) -> [u32; 5] {
     [Head::Load as u32, index, state.memory, state.barrier, state.call]
+}
+
+/// Is an operand a register or a leaf?
+fn is_plain(operand: &Operand) -> bool {
+    !matches!(operand, Operand::NotReg(_) | Operand::Address(_) | Operand::List(_))
+}
+
+fn halves(number: i64) -> [u32; 2] {
+    [number as u32, (number >> 32) as u32]
 }
 
 /// How a register of an address extends to 64 bits: one word for its sign and its width.

@@ -75,19 +75,19 @@ impl Origins {
             }
     }
 
-    /// What follows is read by this instruction.
+    /// What is noted next is read by an instruction, up to its end.
     pub fn begin(&mut self, inst: Inst) {
-        if let Some(range) = self.ranges.get_mut(inst.index()) {
-            *range = (self.operands.len() as u32, self.operands.len() as u32);
-        }
+        self.ranges[inst.index()].0 = self.operands.len() as u32;
     }
 
-    /// An instruction reads a number.
-    pub fn add_operand(&mut self, inst: Inst, number: Number) {
-        if let Some(range) = self.ranges.get_mut(inst.index()) {
-            self.operands.push(Value::from_u32(number.0));
-            range.1 += 1;
-        }
+    /// That instruction reads a number.
+    pub fn add_operand(&mut self, number: Number) {
+        self.operands.push(Value::from_u32(number.0));
+    }
+
+    /// See there.
+    pub fn end(&mut self, inst: Inst) {
+        self.ranges[inst.index()].1 = self.operands.len() as u32;
     }
 
     /// A number is what an instruction made, or what else a register holds.

@@ -111,6 +111,7 @@ impl<'a> Report<'a> {
 
     /// A register holds a result of an instruction from here on, whose number is `first` if it may be replaced. Comes
     /// with the result's index and what the instruction computes.
+    #[inline]
     pub fn note_write<S: Listener>(
         &mut self,
         view: &mut View<'_, S>,
@@ -119,6 +120,9 @@ impl<'a> Report<'a> {
         first: Option<Number>,
         (index, expression): (u32, &Option<String>),
     ) {
+        if !S::LISTENS {
+            return;
+        }
         let (Some(expression), Ok(inst)) = (expression, holder.maker.place()) else { return };
         let (module, func) = (view.module(), view.func());
         let data = &func.insts[inst];

@@ -62,8 +62,6 @@ pub struct Commoning {
     /// What computed each expression last, by its index here.
     expressions: Expressions,
     computed: Vec<Computed>,
-    /// The key that is being made.
-    key: Vec<u32>,
     /// By register: what it holds, if that block is the one that is looked at.
     regs: Vec<RegState>,
     /// The number of the visit; expressions of others are forgotten.
@@ -76,7 +74,7 @@ impl Commoning {
     pub fn new(func: &Function, window: u32) -> Commoning {
         let regs = vec![RegState::default(); func.regs.len()];
         let expressions = Expressions::with_capacity(0);
-        Commoning { window, expressions, computed: Vec::new(), key: Vec::new(), regs, block: 0, last_value: 0 }
+        Commoning { window, expressions, computed: Vec::new(), regs, block: 0, last_value: 0 }
     }
 
     /// Commons what is in a block, as far as `takes_part` lets its instructions by their places. Gives whether anything
@@ -131,7 +129,7 @@ impl Commoning {
             return false;
         }
         let new = self.computed.len() as u32;
-        let index = self.expressions.noted(&self.key, new) as usize;
+        let index = self.expressions.noted(new) as usize;
         let is_recent = |computed: &&Computed| {
             computed.block == self.block && view.func().regs[computed.reg].ty == view.func().regs[dst].ty
         };
@@ -161,35 +159,39 @@ impl Commoning {
         if data.dsts.len() != 1 || !data.opcode.is_pure() || data.opcode.op == Op::Mov {
             return false;
         }
-        let mut key = core::mem::take(&mut self.key);
-        key.clear();
-        key.extend(data.opcode.words());
-        let operands = key.len();
-        let mut is_function = true;
-        for arg in &data.args {
-            key.extend(match *arg {
-                Operand::Reg(reg) => Kind::Value.words(self.value(reg), 0),
-                Operand::NotReg(reg) => Kind::Negation.words(self.value(reg), 0),
-                Operand::Const(bits) => Kind::Const.words(bits as u32, (bits >> 32) as u32),
-                Operand::Special(special) => Kind::Special.words(special.index(), 0),
-                Operand::Symbol(symbol) => {
-                    let (kind, index) = symbol.words();
-                    Kind::Symbol.words(kind, index)
-                }
-                Operand::Address(_) | Operand::List(_) | Operand::Input(_) => {
-                    is_function = false;
-                    break;
-                }
-            });
-        }
-        if let Some((left, right)) = key.get_mut(operands..operands + 6).and_then(|both| both.split_at_mut_checked(3))
+        self.expressions.extend(data.opcode.words());
+        let mut args = data.args.as_slice();
+        if let [left, right, others @ ..] = args
             && data.opcode.op.is_commutative()
-            && left > right
+            && let (Some(left), Some(right)) = (self.words(left), self.words(right))
         {
-            left.swap_with_slice(right);
+            self.expressions.extend(left.min(right));
+            self.expressions.extend(left.max(right));
+            args = others;
         }
-        self.key = key;
-        is_function
+        for arg in args {
+            let Some(words) = self.words(arg) else {
+                self.expressions.give_up();
+                return false;
+            };
+            self.expressions.extend(words);
+        }
+        true
+    }
+
+    /// The words of an operand; none for those that no function has.
+    fn words(&mut self, operand: &Operand) -> Option<[u32; 3]> {
+        Some(match *operand {
+            Operand::Reg(reg) => Kind::Value.words(self.value(reg), 0),
+            Operand::NotReg(reg) => Kind::Negation.words(self.value(reg), 0),
+            Operand::Const(bits) => Kind::Const.words(bits as u32, (bits >> 32) as u32),
+            Operand::Special(special) => Kind::Special.words(special.index(), 0),
+            Operand::Symbol(symbol) => {
+                let (kind, index) = symbol.words();
+                Kind::Symbol.words(kind, index)
+            }
+            Operand::Address(_) | Operand::List(_) | Operand::Input(_) => return None,
+        })
     }
 
     /// What a register holds.
