@@ -193,3 +193,17 @@ fn the_textbook_finds_something() {
     let module = laws::well_formed(source).expect("a good program");
     assert_eq!(textbook(&module).1, 1);
 }
+
+/// Where nobody listens numbers stand close together: the second result of `{p, q}` is not what was computed behind `s`,
+/// which is the first one.
+#[test]
+fn a_second_result_has_a_number_of_its_own() {
+    let file = include_str!("golden/gvn-cse/results.wir");
+    let source = file.split("// ----").next().expect("the program stands above");
+    let module = laws::well_formed(source).unwrap();
+    for passes in ["gvn-cse", "late-commoning"] {
+        laws::every_step_is_sound(&module, &parse_pipeline(passes).unwrap(), false).unwrap();
+        let after = laws::run_silently(&module, &parse_pipeline(passes).unwrap(), false);
+        laws::memory_is_the_same(&module, &after, false).unwrap();
+    }
+}

@@ -314,6 +314,9 @@ impl Walk<'_> {
                 };
                 ("memory", why)
             }
+            _ if func.insts[own.inst].dsts.len() > func.insts[earlier.inst].dsts.len() => {
+                ("results", "it has more results".into())
+            }
             (Class::Convergent | Class::Shuffle, ..) => ("lanes", "other lanes may be active here".into()),
             _ => ("scope", "it is out of this mode's reach".into()),
         }

@@ -195,7 +195,8 @@ enum Head {
 }
 
 /// A key begins with the opcode's first word and its flags, then comes its comparison if it has one, then the operands,
-/// then the guard if it has one. These two bits of the second word, which are no flags, say so.
+/// then the number of parts that a register is taken apart into, then the guard if there is one. These two bits of the
+/// second word, which are no flags, tell of comparison and guard.
 const GUARDED: u32 = 1 << 31;
 const COMPARES: u32 = 1 << 30;
 const _: () = assert!(Flags::all().bits() & (GUARDED | COMPARES) == 0);
@@ -377,7 +378,7 @@ impl<'a> Numbering<'a> {
             _ => {
                 self.make_key(func, inst, guard);
                 self.add_lanes(block, class);
-                self.expressions.number(count)
+                self.expressions.number(count.max(most_results(data.opcode.op)))
             }
         };
         if value.0 as usize >= before && self.origins.are_kept() {
@@ -569,6 +570,10 @@ impl<'a> Numbering<'a> {
             self.expressions.extend(pair);
         }
         operands.iter().for_each(|operand| self.add_operand(func, operand));
+        if data.dsts.len() > 1 && opcode.op == Op::Mov {
+            // Halves of a register are something else than quarters.
+            self.expressions.add(data.dsts.len() as u32);
+        }
         if guard != 0 {
             self.expressions.add(guard);
         }
@@ -721,6 +726,14 @@ impl<'a> Numbering<'a> {
         let names = AffineNames::over(func, &self.origins, Overflow::default());
         let alias = AliasAnalysis::over(self.module, func, &self.origins, names);
         self.memory.as_mut().map_or(load.state, |memory| memory.refine(alias, load, enough))
+    }
+}
+
+/// How many numbers one key of an operation may need: what is written with one result here has another one elsewhere.
+fn most_results(op: Op) -> u32 {
+    match op {
+        Op::Setp | Op::MatchAll | Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly => 2,
+        _ => 1,
     }
 }
 
