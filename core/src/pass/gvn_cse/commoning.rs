@@ -222,7 +222,7 @@ impl Walk<'_> {
     }
 
     /// A register that was stored holds its value here, if nobody else does. What was stored before, and nobody may have
-    /// read, goes away.
+    /// read, goes away, and so does a store of what memory holds already.
     fn note_store<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block, inst: Inst) {
         let Some(stored) = self.numbering.take_stored() else {
             if self.unread.is_some() && concerns_memory(view.func().insts[inst].opcode.op) {
@@ -230,6 +230,9 @@ impl Walk<'_> {
             }
             return;
         };
+        if stored.is_repeated && stored.value.is_none_or(|(_, number)| self.is_held(view.func(), block, number.0)) {
+            return remove_repeated(view, block, inst);
+        }
         if let Some((reg, number)) = stored.value
             && !self.is_held(view.func(), block, number.0)
         {
@@ -446,6 +449,15 @@ impl Walk<'_> {
         }
         Ok(())
     }
+}
+
+fn remove_repeated<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst) {
+    let module = view.module();
+    let mut rewrite = view.rewrite(|func| {
+        let text = instruction_text(module, func, inst);
+        Remark::applied("repeated-store", block, format!("`{text}` goes away: memory holds that already")).at(inst)
+    });
+    rewrite.remove(inst);
 }
 
 fn remove_overwritten<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst, later: Inst) {

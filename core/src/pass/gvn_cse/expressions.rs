@@ -112,6 +112,16 @@ impl Expressions {
         }
     }
 
+    /// What was noted for the key that has been made, if anything was. Another key can then be made.
+    pub fn find(&mut self) -> Option<u32> {
+        let (words, own) = self.words.split_at(self.open);
+        let key_at = |start: usize| &words[start..start + words[start - 1] as usize];
+        let found = self.table.find(finished(self.mixed), |found| key_at(found.start as usize) == own);
+        let noted = found.map(|found| found.noted);
+        self.give_up();
+        noted
+    }
+
     /// Is there so much in the table that emptying it costs no more than filling it did?
     pub fn is_worth_emptying(&self) -> bool {
         self.table.len() * 4 >= self.table.capacity()

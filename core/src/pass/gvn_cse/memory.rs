@@ -218,6 +218,20 @@ impl Memory {
         (class != NONE).then(|| Load { work: index as u32, state: self.state(class as usize) })
     }
 
+    /// What a load right in front of the store that was visited last would be compared by.
+    pub fn in_front(&self) -> Option<Load> {
+        let mut load = self.behind()?;
+        load.state.memory = self.before[load.state.memory as usize];
+        Some(load)
+    }
+
+    /// The store that was visited last has changed nothing.
+    pub fn forget_store(&mut self) {
+        if let Some((track, state)) = self.undo.pop() {
+            self.now[track as usize] = state;
+        }
+    }
+
     fn state(&self, class: usize) -> State {
         State {
             memory: self.now[class],

@@ -78,7 +78,7 @@ impl Pass for GvnCse {
             Knob {
                 name: "forward_stores",
                 kind: KnobKind::Switch { default: false },
-                help: "a thread takes what it stored for what it loads, and stores once what it stores twice; sound without races",
+                help: "a thread takes what it stored for what it loads, and stores only what changes memory and is read; sound without races",
             },
             Knob {
                 name: "cross_block_flag",

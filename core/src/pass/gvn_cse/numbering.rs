@@ -168,6 +168,8 @@ pub(in crate::pass) struct Stored {
     pub address: u32,
     /// The register that was stored, and the number that it holds.
     pub value: Option<(Reg, Number)>,
+    /// Did memory hold that already?
+    pub is_repeated: bool,
 }
 
 /// The first load with some opcode and operands.
@@ -703,12 +705,30 @@ impl<'a> Numbering<'a> {
         self.expressions.add(Head::Load as u32);
         let next = self.loads.len() as u32;
         let index = self.expressions.noted(next);
-        if index == next {
-            self.loads.push(Loaded { load, number, is_refined: true });
+        let is_repeated = index != next && self.in_memory(func, index) == Some(number);
+        if is_repeated {
+            self.memory.iter_mut().for_each(Memory::forget_store);
+        } else {
+            if index == next {
+                self.loads.push(Loaded { load, number, is_refined: true });
+            }
+            self.expressions.extend(load_key(index, load.state));
+            self.expressions.noted(number.0);
         }
-        self.expressions.extend(load_key(index, load.state));
-        self.expressions.noted(number.0);
-        self.stored = Some(Stored { address: index, value });
+        self.stored = Some(Stored { address: index, value, is_repeated });
+    }
+
+    /// The number that a load in front of the store that was visited last would give, if it has one. `index` is of its opcode
+    /// and operands.
+    fn in_memory(&mut self, func: &Function, index: u32) -> Option<Number> {
+        let load = self.memory.as_ref()?.in_front()?;
+        let Loaded { load: first, number, .. } = self.loads[index as usize];
+        let state = self.refine(func, load, None);
+        if state == first.state {
+            return Some(number);
+        }
+        self.expressions.extend(load_key(index, state));
+        self.expressions.find().map(Number)
     }
 
     /// What the instruction that was numbered last has stored, if loads may take it from there.
