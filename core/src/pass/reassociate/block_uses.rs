@@ -6,7 +6,8 @@
 //! ```
 //!
 //! One walk over the block. What leaves a block is told from one fact of the whole function, which registers some block
-//! reads before it writes them; a register that none does is not live between blocks.
+//! reads before it writes them; a register that none does is not live between blocks. The walk that finds this finds the
+//! copies of all blocks as well.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -15,7 +16,7 @@ use core::ops::Range;
 use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
 
-use crate::ir::{Block, Function, Inst, InstData, Operand, Reg};
+use crate::ir::{Block, Function, Inst, InstData, Op, Operand, Reg};
 
 /// An instruction's place in its block, or none: for a definition that it came from outside, for a write that there is
 /// no such write.
@@ -24,8 +25,9 @@ pub const NONE: u32 = u32::MAX;
 /// One instruction of the block.
 #[derive(Clone, Copy)]
 pub struct Slot {
-    /// The instruction.
+    /// The instruction, and what it did when the block was looked at.
     pub inst: Inst,
+    pub op: Op,
     /// The next write, guarded or not, of the register that it writes.
     pub next_write: u32,
     /// Where its first three operands, if they are registers, are defined in this block.
@@ -56,6 +58,12 @@ pub struct BlockUses {
     exposed_regs: Vec<Reg>,
     /// By block: its list.
     exposed_in: Vec<Range<u32>>,
+    /// Unguarded copies of registers, what is written first; a block that is looked at again gets a new list.
+    copies: Vec<(Reg, Reg)>,
+    /// By block: its list.
+    copies_in: Vec<Range<u32>>,
+    /// By block: how many instructions it had in the beginning.
+    lengths: Vec<u32>,
 }
 
 impl BlockUses {
@@ -68,13 +76,29 @@ impl BlockUses {
             exposed: vec![0; func.regs.len()],
             exposed_regs: Vec::new(),
             exposed_in: vec![0..0; func.blocks.len()],
+            copies: Vec::new(),
+            copies_in: vec![0..0; func.blocks.len()],
+            lengths: vec![0; func.blocks.len()],
         };
         // Blocks that nothing reaches are asked, too: what they read has to be assigned somewhere.
-        func.block_order().for_each(|block| uses.find_exposed(func, block));
+        for block in func.block_order() {
+            uses.lengths[block.index()] = uses.survey(func, block);
+        }
         uses
     }
 
-    /// Looks again at what blocks read before they write it. Gives the registers of which no block does any more.
+    /// How many instructions a block had in the beginning.
+    pub fn first_length(&self, block: Block) -> u32 {
+        self.lengths[block.index()]
+    }
+
+    /// The unguarded copies of registers of a block, as it was when the round began.
+    pub fn copies(&self, block: Block) -> &[(Reg, Reg)] {
+        let Range { start, end } = self.copies_in[block.index()];
+        &self.copies[start as usize..end as usize]
+    }
+
+    /// Looks again at blocks that have changed: at their copies, and at what they read before they write it. Gives the registers of which no block does any more.
     pub fn look_again(&mut self, func: &Function, blocks: impl Iterator<Item = Block>) -> FixedBitSet {
         self.regs.resize(func.regs.len(), RegState::default());
         self.exposed.resize(func.regs.len(), 0);
@@ -85,18 +109,18 @@ impl BlockUses {
                 self.exposed[reg.index()] -= 1;
                 gone.insert(reg.index());
             }
-            self.find_exposed(func, block);
+            self.survey(func, block);
         }
         let still_exposed: Vec<usize> = gone.ones().filter(|&reg| self.exposed[reg] > 0).collect();
         still_exposed.into_iter().for_each(|reg| gone.set(reg, false));
         gone
     }
 
-    /// Adds what a block reads before it writes it.
-    fn find_exposed(&mut self, func: &Function, block: Block) {
+    /// Adds what a block reads before it writes it, and its copies. Gives how many instructions it has.
+    fn survey(&mut self, func: &Function, block: Block) -> u32 {
         self.block += 1;
-        let start = self.exposed_regs.len() as u32;
-        let BlockUses { regs, exposed_regs, block: now, .. } = self;
+        let (first_exposed, first_copy) = (self.exposed_regs.len() as u32, self.copies.len() as u32);
+        let BlockUses { regs, exposed_regs, block: now, copies, .. } = self;
         let mut expose = |reg: Reg, is_written: bool| {
             let state = &mut regs[reg.index()];
             if state.block != *now {
@@ -106,16 +130,25 @@ impl BlockUses {
                 }
             }
         };
+        let mut length = 0;
         for inst in func.block_insts(block) {
             let data = &func.insts[inst];
+            length += 1;
             data.for_each_use(|reg| expose(reg, false));
             // Other lanes keep what came in.
             data.dsts.iter().for_each(|&dst| expose(dst, data.guard.is_none()));
+            if let (Op::Mov, None, &[to], &[Operand::Reg(from)]) =
+                (data.opcode.op, data.guard, data.dsts.as_slice(), data.args.as_slice())
+            {
+                copies.push((to, from));
+            }
         }
-        for &reg in &self.exposed_regs[start as usize..] {
+        for &reg in &self.exposed_regs[first_exposed as usize..] {
             self.exposed[reg.index()] += 1;
         }
-        self.exposed_in[block.index()] = start..self.exposed_regs.len() as u32;
+        self.exposed_in[block.index()] = first_exposed..self.exposed_regs.len() as u32;
+        self.copies_in[block.index()] = first_copy..self.copies.len() as u32;
+        length
     }
 
     /// Looks at a block.
@@ -140,15 +173,21 @@ impl BlockUses {
 
     fn look_at_inst(&mut self, inst: Inst, data: &InstData) {
         let place = self.slots.len() as u32;
-        let mut slot = Slot { inst, next_write: NONE, operands: [NONE; 3], uses: 0, leaves_block: false };
-        for (operand, arg) in slot.operands.iter_mut().zip(&data.args) {
+        let mut slot =
+            Slot { inst, op: data.opcode.op, next_write: NONE, operands: [NONE; 3], uses: 0, leaves_block: false };
+        for (index, arg) in data.args.iter().enumerate() {
             if let Operand::Reg(reg) = arg {
-                *operand = self.definition(*reg);
+                let definition = self.count_use(*reg);
+                if let Some(operand) = slot.operands.get_mut(index) {
+                    *operand = definition;
+                }
+            } else {
+                arg.for_each_reg(&mut |reg| _ = self.count_use(reg));
             }
         }
-        data.for_each_use(|reg| self.count_use(reg));
-        if data.guard.is_some() {
-            data.dsts.iter().for_each(|&dst| self.count_use(dst));
+        if let Some(guard) = data.guard {
+            self.count_use(guard.reg);
+            data.dsts.iter().for_each(|&dst| _ = self.count_use(dst));
         }
         for dst in &data.dsts {
             let state = &mut self.regs[dst.index()];
@@ -164,11 +203,13 @@ impl BlockUses {
         self.slots.push(slot);
     }
 
-    fn count_use(&mut self, reg: Reg) {
+    /// Counts that a register is read. Gives the last write of it so far.
+    fn count_use(&mut self, reg: Reg) -> u32 {
         let definition = self.definition(reg);
         if let Some(slot) = self.slots.get_mut(definition as usize) {
             slot.uses += 1;
         }
+        definition
     }
 
     /// The last write of a register so far.

@@ -150,11 +150,11 @@ struct Places {
 }
 
 impl Places {
-    fn new(func: &Function, cfg: &Cfg) -> Places {
+    fn new(uses: &BlockUses, cfg: &Cfg) -> Places {
         let mut places = Places { first: vec![0; cfg.block_count()], count: 0 };
         for &block in cfg.reverse_postorder() {
             places.first[block.index()] = places.count;
-            places.count += func.block_insts(block).count() as u64;
+            places.count += u64::from(uses.first_length(block));
         }
         places
     }
@@ -166,14 +166,15 @@ impl Walk {
         let cfg = view.cfg();
         let func = view.func();
         let window = u32::try_from(knobs.integer("ReassociateCSEWindow")).unwrap_or(u32::MAX);
+        let uses = BlockUses::new(func);
         let mut numbers: Vec<u32> = (0..func.regs.len() as u32).collect();
-        cfg.reverse_postorder().iter().for_each(|&block| number_copies(func, block, &mut numbers));
+        cfg.reverse_postorder().iter().for_each(|&block| number_copies(func, uses.copies(block), &mut numbers));
         Walk {
             licence: Licence {
                 fast_math: settings.fast_math,
                 large_sums: knobs.switch("ReassociateLargeImmInUIADD64"),
             },
-            uses: BlockUses::new(func),
+            uses,
             commoning: knobs.switch("AllowReassociateCSE").then(|| Commoning::new(func, window)),
             numbers,
             owners: Vec::new(),
@@ -187,7 +188,7 @@ impl Walk {
 
     fn run<S: Listener>(&mut self, view: &mut View<'_, S>) {
         let cfg = self.cfg.clone();
-        let places = Places::new(view.func(), &cfg);
+        let places = Places::new(&self.uses, &cfg);
         let mut to_visit = FixedBitSet::with_capacity(cfg.block_count());
         to_visit.insert_range(..);
         let mut rounds = 0;
@@ -222,19 +223,27 @@ impl Walk {
         let takes_part = move |place: u32| range.contains(&(first + u64::from(place)));
         let grown = self.numbers.len() as u32..view.func().regs.len() as u32;
         self.numbers.extend(grown);
-        number_copies(view.func(), block, &mut self.numbers);
-        self.look_at(view.func(), block);
+        number_copies(view.func(), self.uses.copies(block), &mut self.numbers);
+        self.uses.look_at(view.func(), block);
         let Sorted { mut again, rebuilt, has_products } = self.sort_trees(view, block, &takes_part);
+        let mut has_changed = rebuilt;
         if let Some(commoning) = &mut self.commoning {
-            again |= commoning.visit(view, block, &takes_part, &mut self.misses);
+            let found = commoning.visit(view, block, &takes_part, &mut self.misses);
+            has_changed |= found;
+            again |= found;
         }
-        again |= has_products && self.distribute(view, block, &takes_part);
+        if has_products {
+            if has_changed {
+                self.uses.look_at(view.func(), block);
+            }
+            again |= self.distribute(view, block, &takes_part);
+        }
         self.rewritten.set(block.index(), again || rebuilt);
         again
     }
 
-    fn look_at(&mut self, func: &Function, block: Block) {
-        self.uses.look_at(func, block);
+    /// No instruction of the block belongs to a tree yet.
+    fn disown_all(&mut self) {
         self.owners.clear();
         self.owners.resize(self.uses.len() as usize, 0);
     }
@@ -249,6 +258,7 @@ impl Walk {
         block: Block,
         takes_part: &impl Fn(u32) -> bool,
     ) -> Sorted {
+        self.disown_all();
         let mut has_products = false;
         let (mut lost_leaves, mut rebuilt, mut overwritten) = (false, false, false);
         for root in (0..self.uses.len()).rev() {
@@ -286,7 +296,7 @@ impl Walk {
         block: Block,
         takes_part: &impl Fn(u32) -> bool,
     ) -> bool {
-        self.look_at(view.func(), block);
+        self.disown_all();
         let mut found = false;
         for root in (0..self.uses.len()).rev() {
             let mut forest = self.forest(view.func());
@@ -343,14 +353,9 @@ impl Walk {
 }
 
 /// Gives copies that nothing overwrites the numbers of what they copy.
-fn number_copies(func: &Function, block: Block, numbers: &mut [u32]) {
-    for inst in func.block_insts(block) {
-        let data = &func.insts[inst];
-        if let (Op::Mov, None, &[to], &[Operand::Reg(from)]) =
-            (data.opcode.op, data.guard, data.dsts.as_slice(), data.args.as_slice())
-            && func.definition_count(to) == 1
-            && func.definition_count(from) <= 1
-        {
+fn number_copies(func: &Function, copies: &[(Reg, Reg)], numbers: &mut [u32]) {
+    for &(to, from) in copies {
+        if func.definition_count(to) == 1 && func.definition_count(from) <= 1 {
             numbers[to.index()] = numbers[from.index()];
         }
     }

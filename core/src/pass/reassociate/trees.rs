@@ -114,17 +114,20 @@ impl Forest<'_> {
     /// Is the instruction at a place the root of a tree that nothing has been asked about? Roots are met from the end of
     /// the block, so that whatever belongs to another tree is known to.
     pub fn is_root(&self, place: u32) -> bool {
-        let data = self.data(place);
         self.owners[place as usize] == 0
-            && !matches!(data.opcode.op, Op::Sub | Op::Mad | Op::Fma)
-            && self.licence.allows(data)
+            && matches!(self.op(place), Op::Add | Op::Mul | Op::And | Op::Or | Op::Xor)
+            && self.licence.allows(self.data(place))
     }
 
     /// Is it the root of a sum that has not been asked about and may have two products?
     pub fn is_sum_root(&self, place: u32) -> bool {
         self.owners[place as usize] == 0
-            && (self.adds_products(place)
-                || self.is_root(place) && self.data(place).opcode.op == Op::Add && self.has_node(place))
+            && (self.adds_products(place) || self.is_root(place) && self.op(place) == Op::Add && self.has_node(place))
+    }
+
+    /// What the instruction at a place does; quicker than to look at it. True as long as it belongs to no tree.
+    fn op(&self, place: u32) -> Op {
+        self.uses.slot(place).op
     }
 
     pub fn data(&self, place: u32) -> &InstData {
@@ -190,11 +193,9 @@ impl Forest<'_> {
     /// May an operand of that instruction be flattened, or be a product of a sum? Mostly not, and this is the quicker
     /// question.
     pub fn has_node(&self, place: u32) -> bool {
-        let root = self.data(place).opcode;
-        let is_part =
-            |op: Op| op == root.op || root.op == Op::Add && matches!(op, Op::Sub | Op::Mul | Op::Mad | Op::Fma);
-        let may_be_node =
-            |place: u32| place != NONE && self.uses.is_read_once(place) && is_part(self.data(place).opcode.op);
+        let root = self.op(place);
+        let is_part = |op: Op| op == root || root == Op::Add && matches!(op, Op::Sub | Op::Mul | Op::Mad | Op::Fma);
+        let may_be_node = |place: u32| place != NONE && self.uses.is_read_once(place) && is_part(self.op(place));
         self.uses.slot(place).operands.into_iter().any(may_be_node)
     }
 
@@ -207,10 +208,9 @@ impl Forest<'_> {
 
     /// Does the instruction add a product to what may be one, or a sum of some?
     pub fn adds_products(&self, place: u32) -> bool {
-        let data = self.data(place);
         let added = self.uses.slot(place).operands[2];
-        matches!(data.opcode.op, Op::Mad | Op::Fma)
-            && self.licence.allows(data)
+        matches!(self.op(place), Op::Mad | Op::Fma)
+            && self.licence.allows(self.data(place))
             && added != NONE
             && self.uses.is_read_once(added)
             && matches!(self.data(added).opcode.op, Op::Add | Op::Mul | Op::Mad | Op::Fma)
