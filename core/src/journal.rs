@@ -9,10 +9,11 @@
 //! Stepping is replay: the state after event k is the start state with the edits of events 0 to k applied, so going
 //! forward, going back and seeking are one operation ([`Journal::advance`] and [`Journal::retreat`]).
 //!
-//! Between these stands what a pass tells of the value table that it works with ([`Journal::moments`]).
+//! Between these stands what a pass tells of the value table that it works with, or of the questions that it asks
+//! ([`Journal::moments`]).
 //!
-//! Bounds: refusals stop being kept at [`MAX_MISSED`] events, and the journal says how many were dropped; of a table as
-//! much as [`MAX_TOLD`] is kept. Rewrites are always kept, since replay needs them; every pass bounds its own.
+//! Bounds: refusals stop being kept at [`MAX_MISSED`] events, and the journal says how many were dropped; of tables and
+//! questions as much as [`MAX_TOLD`] is kept. Rewrites are always kept, since replay needs them; every pass bounds its own.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -20,12 +21,13 @@ use core::ops::Range;
 
 use crate::edit::{Edit, EditSink, Remark, RemarkKind, apply_all, undo_all};
 use crate::ir::{Func, Function, Module};
+use crate::questions::{QuestionEvent, QuestionSink};
 use crate::value_table::{TableEvent, TableSink};
 
 /// Refusals kept in one journal.
 pub const MAX_MISSED: usize = 100_000;
 
-/// What is told of value tables and kept in one journal.
+/// What is told of value tables and questions and kept in one journal.
 pub const MAX_TOLD: usize = 100_000;
 
 /// One thing that happened.
@@ -57,21 +59,29 @@ pub struct PassEvents {
     pub end: usize,
 }
 
-/// What happened to a value table, and when.
+/// What a pass told, and when.
 #[derive(Clone, PartialEq, Debug)]
 struct Told {
     pass: usize,
     /// Events before it.
     after: usize,
     func: Func,
-    event: TableEvent,
+    tale: Tale,
 }
 
-/// A moment of a pass that works with a value table.
+#[derive(Clone, PartialEq, Debug)]
+enum Tale {
+    Table(TableEvent),
+    Question(QuestionEvent),
+}
+
+/// A moment of a pass that tells what it does between its rewrites.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Moment<'a> {
-    /// Something happened to the table.
+    /// Something happened to the value table.
     Table(&'a TableEvent),
+    /// Something happened to a question.
+    Question(&'a QuestionEvent),
     /// The event of that index, a rewrite or a refusal.
     Event(usize),
 }
@@ -119,7 +129,8 @@ impl Journal {
         self.passes.get(pass).map_or(&[], |pass| &self.events[pass.start..pass.end])
     }
 
-    /// What the k-th pass did in a function, moment by moment, if it works with a value table there; else nothing.
+    /// What the k-th pass did in a function, moment by moment, if it tells of a value table or of questions there; else
+    /// nothing.
     pub fn moments(&self, pass: usize, func: Func) -> Vec<Moment<'_>> {
         let Some(&PassEvents { start, end, .. }) = self.passes.get(pass) else { return Vec::new() };
         let told: Vec<&Told> = self.told.iter().filter(|told| told.pass == pass && told.func == func).collect();
@@ -132,7 +143,10 @@ impl Journal {
             while let Some(event) = events.next_if(|&event| event < told.after) {
                 moments.push(Moment::Event(event));
             }
-            moments.push(Moment::Table(&told.event));
+            moments.push(match &told.tale {
+                Tale::Table(event) => Moment::Table(event),
+                Tale::Question(event) => Moment::Question(event),
+            });
         }
         moments.extend(events.map(Moment::Event));
         moments
@@ -157,6 +171,13 @@ impl Journal {
         }
     }
 
+    fn keep(&mut self, tale: Tale) {
+        let (Some(func), Some(pass)) = (self.func, self.passes.len().checked_sub(1)) else { return };
+        if self.told.len() < MAX_TOLD {
+            self.told.push(Told { pass, after: self.events.len(), func, tale });
+        }
+    }
+
     fn push(&mut self, remark: Remark, edits: Vec<Edit>) {
         let Some(func) = self.func else { return };
         self.events.push(Event { func, remark, edits });
@@ -168,10 +189,13 @@ impl Journal {
 
 impl TableSink for Journal {
     fn told(&mut self, event: TableEvent) {
-        let (Some(func), Some(pass)) = (self.func, self.passes.len().checked_sub(1)) else { return };
-        if self.told.len() < MAX_TOLD {
-            self.told.push(Told { pass, after: self.events.len(), func, event });
-        }
+        self.keep(Tale::Table(event));
+    }
+}
+
+impl QuestionSink for Journal {
+    fn told_of(&mut self, event: QuestionEvent) {
+        self.keep(Tale::Question(event));
     }
 }
 

@@ -3,13 +3,15 @@
 //! ```text
 //! ir        what a program is                     edit      the only door through which a function changes
 //! text      .wir in and out, diagnostics          value_table  numbers and who holds them, at every moment
-//! ptx       PTX in and out                        journal   what happened and why
-//! graph     dominators, loops, control dependence view      a function with its analyses, computed when asked
-//! machine   what instructions cost                sim       the warp simulator
-//! flow      dataflow: liveness, values, divergence profile   how often, and how often zero
-//! symbolic  affine names                          equivalence  do two programs leave the same memory
-//! alias     which accesses may meet               pass      the passes, and the one list of them
-//! verify    the invariants                        link      permalinks
+//! ptx       PTX in and out                        questions the events of questions that travel
+//! graph     dominators, loops, control dependence journal   what happened and why
+//! machine   what instructions cost                view      a function with its analyses, computed when asked
+//! flow      dataflow: liveness, values, divergence query     demand-driven question propagation
+//! symbolic  affine names                          sim       the warp simulator
+//! alias     which accesses may meet               profile   how often, and how often zero
+//! verify    the invariants                        equivalence  do two programs leave the same memory
+//!                                                 pass      the passes, and the one list of them
+//!                                                 link      permalinks
 //!                                                 session   program + pipeline + position
 //!                                                 report    what a session did, as JSON
 //! ```
@@ -41,10 +43,13 @@ pub mod alias;
 pub mod verify;
 
 pub mod edit;
+pub mod questions;
 pub mod value_table;
 
 pub mod journal;
 pub mod view;
+
+pub mod query;
 
 pub mod sim;
 

@@ -12,10 +12,11 @@ use crate::flow::{Divergence, DivergenceInput, Liveness, ValueUses, Values};
 use crate::graph::{Cfg, ControlDependence, Dominators, Loops, PostDominators};
 use crate::ir::{Function, Module};
 use crate::journal::Journal;
+use crate::questions::QuestionSink;
 use crate::value_table::{TableEvent, TableSink};
 
 /// Who may listen to a pass. Everything that a pass's doors can tell is one supertrait here.
-pub trait Listener: EditSink + TableSink {}
+pub trait Listener: EditSink + TableSink + QuestionSink {}
 
 impl Listener for Silent {}
 impl Listener for Journal {}
@@ -147,6 +148,11 @@ impl<'a, S: Listener> View<'a, S> {
             let (func, sink) = self.editor.func_and_sink();
             sink.told(event(func));
         }
+    }
+
+    /// The function and who listens, for a solver that tells what it does.
+    pub fn func_and_sink(&mut self) -> (&Function, &mut S) {
+        self.editor.func_and_sink()
     }
 
     /// Drops what the edits since the last question have made stale.

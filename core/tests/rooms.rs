@@ -16,6 +16,7 @@ const ROOMS: &[&str] = &[
     "verify",
     "edit",
     "value_table",
+    "questions",
     "journal",
     "view",
     "query",

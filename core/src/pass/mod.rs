@@ -22,6 +22,7 @@ mod late_commoning;
 mod pipeline;
 mod reassociate;
 mod runner;
+mod scalar_replacement;
 mod simplify_cfg;
 
 use alloc::string::String;
@@ -137,6 +138,11 @@ passes![
     reassociate::Reassociate,
     hoist_common::HoistCommon,
     late_commoning::LateCommoning,
+    scalar_replacement::Preqp,
+    scalar_replacement::Srqp,
+    scalar_replacement::Esrqp,
+    scalar_replacement::SsrqpS,
+    scalar_replacement::Ssrqp,
 ];
 
 /// The pass of that name.

@@ -40,10 +40,7 @@ impl AffineNames<'_> {
             AddressBase::Absolute => {}
             AddressBase::Symbol(symbol) => sum = sum.plus(&Affine::atom(Atom::Symbol(symbol)))?,
             AddressBase::Reg(reg) => {
-                // The windows that 32-bit addresses reach are far smaller than 2^31 bytes, so that a good address
-                // extends either way, and the sign lets signed arithmetic through.
-                let is_narrow = self.func.regs[reg].ty.bits() < 64 && self.overflow == Overflow::Assume;
-                let extension = if is_narrow { Extension::Sign } else { Extension::Zero };
+                let extension = self.base_extension(self.func.regs[reg].ty.bits());
                 sum = sum.plus(&self.read(operands.next()?, reg, extension))?;
             }
         }
@@ -54,8 +51,14 @@ impl AffineNames<'_> {
         Some(self.split(sum))
     }
 
+    /// How a base register of so many bits is extended. The windows that 32-bit addresses reach are far smaller than 2^31
+    /// bytes, so that a good address extends either way, and the sign lets signed arithmetic through.
+    pub(super) fn base_extension(self, bits: u32) -> Extension {
+        if bits < 64 && self.overflow == Overflow::Assume { Extension::Sign } else { Extension::Zero }
+    }
+
     /// Takes the one object out of an address. With none, with several, or with a multiple of one, the base is unknown.
-    fn split(self, sum: Affine) -> SymbolicAddress {
+    pub(super) fn split(self, sum: Affine) -> SymbolicAddress {
         let mut objects =
             sum.terms().iter().filter_map(|&(atom, coefficient)| Some((atom, coefficient, self.object(atom)?)));
         match (objects.next(), objects.next()) {

@@ -14,40 +14,42 @@ use super::range::Extension;
 use crate::flow::Value;
 use crate::ir::{Special, Symbol};
 
-/// What a sum is made of.
+/// What a sum is made of. `N` names what is computed: a value, or a register at some point of the program.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Atom {
+pub enum Atom<N = Value> {
     /// The address of a piece of memory.
     Symbol(Symbol),
     /// A special register.
     Special(Special),
-    /// A value, extended to 64 bits like this where it is narrower.
-    Value(Value, Extension),
+    /// What is computed, extended to 64 bits like this where it is narrower.
+    Value(N, Extension),
 }
 
 /// `Σ coefficient·atom + constant`, modulo 2^64.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct Affine {
-    terms: SmallVec<[(Atom, i64); 2]>,
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Affine<N = Value> {
+    terms: SmallVec<[(Atom<N>, i64); 2]>,
     constant: i64,
 }
 
 impl Affine {
     /// No sum has more terms than this.
     pub const MAX_TERMS: usize = 8;
+}
 
+impl<N: Copy + Ord> Affine<N> {
     /// A number.
-    pub fn constant(constant: i64) -> Affine {
+    pub fn constant(constant: i64) -> Affine<N> {
         Affine { terms: SmallVec::new(), constant }
     }
 
     /// One atom.
-    pub fn atom(atom: Atom) -> Affine {
+    pub fn atom(atom: Atom<N>) -> Affine<N> {
         Affine { terms: SmallVec::from_iter([(atom, 1)]), constant: 0 }
     }
 
     /// Atoms and their coefficients, atoms rising, no coefficient zero.
-    pub fn terms(&self) -> &[(Atom, i64)] {
+    pub fn terms(&self) -> &[(Atom<N>, i64)] {
         &self.terms
     }
 
@@ -62,7 +64,7 @@ impl Affine {
     }
 
     /// The sum of both; none where it has too many terms.
-    pub fn plus(&self, other: &Affine) -> Option<Affine> {
+    pub fn plus(&self, other: &Affine<N>) -> Option<Affine<N>> {
         let mut terms = SmallVec::new();
         let (mut left, mut right) = (self.terms.iter().peekable(), other.terms.iter().peekable());
         loop {
@@ -87,18 +89,18 @@ impl Affine {
     }
 
     /// The difference; none where it has too many terms.
-    pub fn minus(&self, other: &Affine) -> Option<Affine> {
+    pub fn minus(&self, other: &Affine<N>) -> Option<Affine<N>> {
         self.plus(&other.times(-1))
     }
 
     /// A multiple.
-    pub fn times(&self, factor: i64) -> Affine {
+    pub fn times(&self, factor: i64) -> Affine<N> {
         let scaled = self.terms.iter().map(|&(atom, own)| (atom, own.wrapping_mul(factor)));
         Affine { terms: scaled.filter(|term| term.1 != 0).collect(), constant: self.constant.wrapping_mul(factor) }
     }
 
     /// The sum without one atom, and that atom's coefficient (0 if it is not there).
-    pub fn without(&self, atom: Atom) -> (Affine, i64) {
+    pub fn without(&self, atom: Atom<N>) -> (Affine<N>, i64) {
         let mut rest = self.clone();
         match rest.terms.iter().position(|term| term.0 == atom) {
             Some(place) => {
@@ -110,9 +112,9 @@ impl Affine {
     }
 
     /// The number that the sum is when each atom is the number that `number` gives, modulo 2^64.
-    pub fn evaluate(&self, mut number: impl FnMut(Atom) -> i64) -> i64 {
+    pub fn evaluate(&self, mut number: impl FnMut(Atom<N>) -> i64) -> i64 {
         let add =
-            |sum: i64, &(atom, coefficient): &(Atom, i64)| sum.wrapping_add(coefficient.wrapping_mul(number(atom)));
+            |sum: i64, &(atom, coefficient): &(Atom<N>, i64)| sum.wrapping_add(coefficient.wrapping_mul(number(atom)));
         self.terms.iter().fold(self.constant, add)
     }
 }

@@ -7,14 +7,16 @@
 //! ```
 //!
 //! [`Affine`] is such a sum over atoms, values that are not substituted further; [`AffineNames`] finds it, and the
-//! [`SymbolicAddress`] of a memory access.
+//! [`SymbolicAddress`] of a memory access. A [`RegisterSum`] is one over what registers hold at a point, step by step.
 
 mod address;
 mod affine;
 mod names;
 mod range;
+mod registers;
 
 pub use address::{Base, SymbolicAddress};
 pub use affine::{Affine, Atom};
 pub use names::{AffineNames, Overflow};
 pub use range::Extension;
+pub use registers::{RegisterSum, Substituted};

@@ -68,6 +68,12 @@ impl<'a> AffineNames<'a> {
         self.read(value, self.values.reg(value), extension)
     }
 
+    /// The sum of its operands' values that an instruction's only result is, extended from so many bits; none where it
+    /// is no sum or may overflow.
+    pub(super) fn one_step(self, inst: Inst, bits: u32, extension: Extension) -> Option<Affine> {
+        Substitution { names: self, steps: Cell::new(1) }.definition(inst, bits, extension, 0)
+    }
+
     /// The sum that a value is when it is read from a register, under a given extension.
     pub(super) fn read(self, value: Value, reg: Reg, extension: Extension) -> Affine {
         let substitution = Substitution { names: self, steps: Cell::new(AffineNames::MAX_STEPS) };

@@ -1,0 +1,334 @@
+//! Partial redundancy elimination and scalar replacement by question propagation, for programs whose branches diverge.
+//!
+//! ```text
+//! n1: i = 0                                n1: i = 0; t2 = A[i]
+//!     br n2                                    br n2
+//! n2: br p, n3, n4                         n2: br p, n3, n4
+//! n3: br n8                                n3: t1 = A[i + 1]; br n8
+//! n4: br q, n5, n6                         n4: br q, n5, n6
+//! n5: y = A[i + 1]; br n7         ──▶      n5: t1 = A[i + 1]; y = t1; br n7
+//! n6: br n7                                n6: t1 = A[i + 1]; br n7
+//! n7: br n8                                n7: br n8
+//! n8: x = A[i]                             n8: x = t2
+//!     i = i + 1                                t2 = t1; i = i + 1
+//!     br r, n9, e                              br r, n9, e
+//! n9: br n2                                n9: br n2
+//! ```
+//!
+//! Each load (for `preqp`, each pure instruction) is asked about in reverse postorder: is its value available before it,
+//! perhaps after insertions, perhaps from the last round of a loop? Then a temporary holds it. Five passes differ in where
+//! they insert:
+//!
+//! | pass | what | insertions | moves up across |
+//! |---|---|---|---|
+//! | `preqp` | pure instructions | where down-safe | – |
+//! | `srqp` | loads | where down-safe | – |
+//! | `esrqp` | loads | where down-safe and no divergent branch decides | – |
+//! | `ssrqp-s` | loads | as `esrqp` | all branches |
+//! | `ssrqp` | loads | as `esrqp` | divergent branches |
+//!
+//! The example is what `srqp` does. If n2 and n4 diverge, it makes the warp load A[i + 1] three times a round; `esrqp` leaves
+//! the program alone, and `ssrqp` loads A[i + 1] once, in n2, in front of both branches.
+//!
+//! Sound because a question is answered "available" only if on every way the value has been computed into its temporary,
+//! or is inserted there, with what it depends on unchanged since ([`crate::query`]). A temporary belongs to one form,
+//! `A[i + 1]`: wherever it is written it gets the value of its form at that place, and where an index changes, the temporary
+//! of the new form takes over from the old one, all of them at once ([`rewriting`]). A load that comes to a way that did not have it is
+//! marked `.spec`, unless a load of the same address follows on every way anyway; the remark says which.
+//!
+//! Running a pass again may find more where its own insertions have made more available: the remark `budget` says where
+//! questions ended early.
+//!
+//! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021.
+
+mod rewriting;
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::{Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
+use crate::edit::{Fact, Remark};
+use crate::ir::{Block, Function};
+use crate::query::{
+    Crossing, DownSafety, Faulting, Inquiries, Insertion, Interest, Occurrence, OccurrenceData, Reach, Refusal, Rules,
+    Snapshot, Spot,
+};
+use crate::symbolic::Overflow;
+use crate::view::{Listener, View};
+use rewriting::Rewriting;
+
+const DOWN_SAFETY: Knob = Knob {
+    name: "down_safety",
+    kind: KnobKind::Choice { default: "paper", words: &["paper", "exact"] },
+    help: "paper: a later load of any form that the question has taken justifies an insertion; exact: only one of the inserted form",
+};
+const FAULTING: Knob = Knob {
+    name: "faulting",
+    kind: KnobKind::Choice { default: "spec", words: &["spec", "guarded", "never"] },
+    help: "a load that might fault where it is put: mark it as one that does not, guard it by its condition, or do not put it there",
+};
+const OVERFLOW: Knob = Knob {
+    name: "overflow",
+    kind: KnobKind::Choice { default: "assume", words: &["assume", "prove"] },
+    help: "signed 32-bit index arithmetic: take it not to overflow, or convert subscripts only where that is proved",
+};
+const CDRND: Knob = Knob {
+    name: "cdrnd",
+    kind: KnobKind::Choice { default: "transitive", words: &["transitive", "direct"] },
+    help: "insert where no divergent branch decides: through other branches either, or directly",
+};
+const DIVERGENCE: Knob = Knob {
+    name: "divergence",
+    kind: KnobKind::Choice { default: "static", words: &["static", "all", "none"] },
+    help: "which branches diverge: those that the analysis cannot exclude, all, or none",
+};
+const LINES: Knob = Knob {
+    name: "partial_speculation",
+    kind: KnobKind::Switch { default: false },
+    help: "answers to speculation questions that differ are made the same by insertions (lines 7 to 9 of algorithm 2)",
+};
+
+const PAPER: &str = "Fukuhara and Takimoto 2021, scalar replacement considering branch divergence";
+
+/// What makes the five passes differ.
+struct Variant {
+    knobs: &'static [Knob],
+    interest: Interest,
+    insertion: Insertion,
+    crossing: Crossing,
+}
+
+macro_rules! variants {
+    ($($(#[$doc:meta])* $pass:ident $name:literal $summary:literal $knobs:expr, $interest:ident $insertion:ident $crossing:ident;)*) => {
+        $($(#[$doc])*
+        pub struct $pass;
+
+        impl Pass for $pass {
+            const INFO: PassInfo =
+                PassInfo { name: $name, paper: PAPER, summary: $summary, knobs: $knobs, needs_fast_math: false };
+
+            fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
+                let variant = Variant {
+                    knobs: $knobs,
+                    interest: Interest::$interest,
+                    insertion: Insertion::$insertion,
+                    crossing: Crossing::$crossing,
+                };
+                run(view, &settings.knobs, &variant);
+                Ok(())
+            }
+        })*
+    };
+}
+
+variants! {
+    /// Partial redundancy elimination of scalar expressions.
+    Preqp "preqp" "Computes a scalar expression once on every way, by questions that travel up to where it was computed."
+        &[], Scalars Anywhere Nothing;
+    /// Scalar replacement.
+    Srqp "srqp" "Keeps what was loaded, also in the last round of a loop, in a register, wherever branches lead."
+        &[DOWN_SAFETY, FAULTING, OVERFLOW], Loads Anywhere Nothing;
+    /// Scalar replacement that inserts nothing under divergent branches.
+    Esrqp "esrqp" "Scalar replacement that inserts loads only where no divergent branch decides."
+        &[DOWN_SAFETY, CDRND, DIVERGENCE, FAULTING, OVERFLOW], Loads InRegion Nothing;
+    /// The same, and moves loads up in front of every branch.
+    SsrqpS "ssrqp-s" "Scalar replacement that moves loads up in front of branches, whether they diverge or not."
+        &[DOWN_SAFETY, CDRND, DIVERGENCE, FAULTING, OVERFLOW, LINES], Loads InRegion Everything;
+    /// The same, and moves loads up in front of divergent branches.
+    Ssrqp "ssrqp" "Scalar replacement that moves loads up in front of divergent branches and inserts none under them."
+        &[DOWN_SAFETY, CDRND, DIVERGENCE, FAULTING, OVERFLOW, LINES], Loads InRegion Divergent;
+}
+
+impl Variant {
+    /// The word that a knob of the pass is set to; nothing where it has no such knob.
+    fn choice<'k>(&self, values: &'k KnobValues, name: &str) -> &'k str {
+        if self.knobs.iter().any(|knob| knob.name == name) { values.choice(name) } else { "" }
+    }
+}
+
+fn run<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Variant) {
+    let is = |name: &str, word: &str| variant.choice(knobs, name) == word;
+    let overflow = if is("overflow", "prove") { Overflow::Prove } else { Overflow::Assume };
+    let (cfg, values) = (view.cfg(), view.values());
+    let snapshot = Snapshot::new(view.module(), view.func(), &cfg, values, overflow, variant.interest);
+    if !snapshot.has_occurrences() {
+        return;
+    }
+    let rules = Rules {
+        insertion: variant.insertion,
+        crossing: variant.crossing,
+        down_safety: if is("down_safety", "exact") { DownSafety::Exact } else { DownSafety::Paper },
+        faulting: match variant.choice(knobs, "faulting") {
+            "guarded" => Faulting::Guarded,
+            "never" => Faulting::Never,
+            _ => Faulting::Spec,
+        },
+        meets_partially: variant.crossing != Crossing::Nothing && knobs.switch("partial_speculation"),
+    };
+    let reach = if is("cdrnd", "direct") { Reach::Direct } else { Reach::Transitive };
+    let divergent = divergent_branches(view, knobs, variant);
+    let shape = (cfg.clone(), view.post_dominators(), view.control_dependence());
+    let loops = view.loops();
+    let instructions = view.func().insts.len();
+    let mut pass = Walk {
+        inquiries: Inquiries::new(snapshot, rules, reach, divergent, shape, instructions),
+        rewriting: Rewriting::default(),
+        rules,
+        limit_is_told: false,
+    };
+    for &block in cfg.reverse_postorder() {
+        let insts: Vec<_> = view.func().block_insts(block).collect();
+        for inst in insts {
+            if let Some(occurrence) = pass.inquiries.snapshot.occurrence_of(inst) {
+                // Alone and outside loops it has nothing to be available from.
+                let is_alone = pass.inquiries.snapshot.relatives(occurrence) == 1 && loops.innermost(block).is_none();
+                pass.ask(view, occurrence, is_alone);
+            }
+        }
+    }
+}
+
+/// The blocks whose branches diverge, as the knob has it.
+fn divergent_branches<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Variant) -> Vec<Block> {
+    if variant.insertion == Insertion::Anywhere {
+        return Vec::new();
+    }
+    let mut blocks: Vec<Block> = match variant.choice(knobs, "divergence") {
+        "none" => Vec::new(),
+        "all" => view.func().block_order().filter(|&block| view.func().successors(block).len() > 1).collect(),
+        _ => view.divergence().divergent_branches().collect(),
+    };
+    blocks.sort_unstable();
+    blocks
+}
+
+struct Walk<'m> {
+    inquiries: Inquiries<'m>,
+    rewriting: Rewriting,
+    rules: Rules,
+    limit_is_told: bool,
+}
+
+impl Walk<'_> {
+    /// Asks about one occurrence, and does what the answers allow.
+    fn ask<S: Listener>(&mut self, view: &mut View<'_, S>, occurrence: Occurrence, is_alone: bool) {
+        if !is_alone {
+            let (func, sink) = view.func_and_sink();
+            match self.inquiries.available(func, sink, occurrence) {
+                Ok(support) => {
+                    self.rewriting.replace(view, &mut self.inquiries, occurrence, &support);
+                    return;
+                }
+                Err(refusal) => self.tell_refusal(view, occurrence, refusal),
+            }
+        }
+        if self.rules.crossing != Crossing::Nothing {
+            self.move_up(view, occurrence);
+        }
+    }
+
+    /// Moves an occurrence up in front of branches, if it can be, and asks whether it is available there.
+    fn move_up<S: Listener>(&mut self, view: &mut View<'_, S>, occurrence: Occurrence) {
+        let (func, sink) = view.func_and_sink();
+        let Some(hoist) = self.inquiries.hoist(func, sink, occurrence) else { return };
+        let mut may_fault: Option<Block> = None;
+        for &block in &hoist.blocks {
+            let behind = self.inquiries.snapshot.ways.down(block).clone();
+            if !self.inquiries.is_good_address(view.func(), &behind, hoist.form) {
+                may_fault = Some(block);
+            }
+        }
+        if let Some(block) = may_fault.filter(|_| self.rules.faulting != Faulting::Spec) {
+            let is_guarded = self.rules.faulting == Faulting::Guarded
+                && self.rewriting.move_up_guarded(view, &mut self.inquiries, occurrence, &hoist);
+            if !is_guarded {
+                self.tell_refusal(view, occurrence, Refusal::MayFault(hoist.form, Spot::End(block)));
+            }
+            return;
+        }
+        let inserted: Vec<Occurrence> =
+            hoist.blocks.iter().map(|&block| self.inquiries.snapshot.insert(view.func(), block, hoist.form)).collect();
+        let Some(support) = self.inquiries.is_covered(view.func(), occurrence) else {
+            inserted.into_iter().for_each(|inserted| self.inquiries.snapshot.remove(inserted));
+            let &OccurrenceData { inst, block, .. } = self.inquiries.snapshot.occurrence(occurrence);
+            view.miss(|_| {
+                let message = String::from("not every way to it comes from where it would be moved to");
+                let remark = Remark::missed("speculate", block, message);
+                inst.map_or(remark.clone(), |inst| remark.at(inst))
+            });
+            return;
+        };
+        for &inserted in &inserted {
+            self.rewriting.hoist(view, &mut self.inquiries, occurrence, inserted);
+        }
+        self.rewriting.replace(view, &mut self.inquiries, occurrence, &support);
+        for inserted in inserted {
+            let (func, sink) = view.func_and_sink();
+            if let Ok(support) = self.inquiries.available(func, sink, inserted) {
+                self.rewriting.replace(view, &mut self.inquiries, inserted, &support);
+            }
+        }
+    }
+
+    fn tell_refusal<S: Listener>(&mut self, view: &mut View<'_, S>, occurrence: Occurrence, refusal: Refusal) {
+        if refusal == Refusal::NotThere || (refusal == Refusal::Budget && self.limit_is_told) {
+            return;
+        }
+        self.limit_is_told |= refusal == Refusal::Budget;
+        let snapshot = &self.inquiries.snapshot;
+        let &OccurrenceData { inst, block, form, .. } = snapshot.occurrence(occurrence);
+        view.miss(|func| {
+            let about = match refusal {
+                Refusal::NotThere | Refusal::Budget => form,
+                Refusal::NotDownSafe(form, _)
+                | Refusal::Divergent(form, ..)
+                | Refusal::NoPlace(form, _)
+                | Refusal::MayFault(form, _) => form,
+            };
+            let what = snapshot.forms.text(snapshot.module, func, about);
+            let remark = refused(func, block, &what, refusal);
+            inst.map_or(remark.clone(), |inst| remark.at(inst))
+        });
+    }
+}
+
+/// Why an expression was not inserted, in words.
+fn refused(func: &Function, block: Block, what: &str, refusal: Refusal) -> Remark {
+    let name = |block: Block| &func.blocks[block].name;
+    let place = |spot: Spot| match spot {
+        Spot::End(block) => format!("at `{}`", name(block)),
+        Spot::Edge(from, to) => format!("between `{}` and `{}`", name(from), name(to)),
+    };
+    match refusal {
+        Refusal::NotThere => Remark::missed("not-there", block, format!("`{what}` is not available on any way")),
+        Refusal::NotDownSafe(_, at) => {
+            let message =
+                format!("`{what}` is available on some ways to `{}`, which is not down-safe for it", name(at));
+            Remark::missed("down-safe", block, message).with("join", Fact::Block(at))
+        }
+        Refusal::Divergent(_, spot, branch) => {
+            let who = match spot {
+                Spot::End(block) => format!("`{}` depends", name(block)),
+                Spot::Edge(..) => String::from("that edge depends"),
+            };
+            let message =
+                format!("`{what}` is not inserted {}: {who} on the divergent branch `{}`", place(spot), name(branch));
+            Remark::missed("divergent", block, message)
+                .with("insertion", Fact::Block(spot.block()))
+                .with("branch", Fact::Block(branch))
+        }
+        Refusal::NoPlace(_, at) => {
+            let message = format!("`{what}` is not inserted before `{}`, where control comes from outside", name(at));
+            Remark::missed("no-place", block, message)
+        }
+        Refusal::MayFault(_, spot) => {
+            let message = format!("`{what}` is not put {}, where it may fault", place(spot));
+            Remark::missed("faulting", block, message)
+        }
+        Refusal::Budget => {
+            let message = String::from("questions have looked at as much as they may; what follows stays");
+            Remark::missed("budget", block, message)
+        }
+    }
+}

@@ -1,0 +1,440 @@
+//! Puts values into temporaries, and reads them from there.
+//!
+//! ```text
+//! an occurrence that others lean on      y = ld A[i + 1]      ──▶    t1 = ld A[i + 1];  y = t1
+//! a place without one                    br n7                ──▶    t1 = ld A[i + 1];  br n7
+//! a definition that changes the form     i = i + 1            ──▶    t2 = t1;  i = i + 1
+//! what was asked about                   x = ld A[i]          ──▶    x = t2
+//! ```
+//!
+//! Every form has its own temporaries, one for each destination. Wherever one is written, it gets the value that its form
+//! has at that place, so that it does no harm to write it once more than somebody reads it.
+//!
+//! Several forms may change at one definition, `A[i]` from `A[i + 1]` and that from `A[i + 2]`; they do so at once. Their
+//! copies stand before the definition, each before what overwrites its source; where no such order is left, the source is
+//! saved first and copied last.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use hashbrown::{HashMap, HashSet};
+use smallvec::SmallVec;
+
+use crate::edit::{Fact, Place, Remark, Rewrite};
+use crate::ir::{Address, AddressBase, Block, Flags, Function, Guard, Inst, InstData, Op, Opcode, Operand, Reg, Type};
+use crate::query::{Form, Forms, Hoist, Inquiries, Occurrence, OccurrenceData, Spot, Step, Subject, Support};
+use crate::symbolic::{Affine, Atom, Extension, RegisterSum};
+use crate::text::instruction_text;
+use crate::view::{Listener, View};
+
+type Regs = SmallVec<[Reg; 1]>;
+
+/// What has been rewritten so far.
+#[derive(Default)]
+pub(super) struct Rewriting {
+    /// The temporaries of each form.
+    temporaries: HashMap<Form, Regs>,
+    /// The form into whose temporaries an occurrence computes, and the last instruction of what that became.
+    holders: HashMap<Occurrence, (Form, Inst)>,
+    /// Further forms whose temporaries take its value.
+    kept: HashSet<(Occurrence, Form)>,
+    inserted: HashSet<(Block, Form)>,
+    /// Blocks that were put on edges.
+    middles: HashMap<(Block, Block), Block>,
+    /// The copies before each definition, in their order.
+    shifts: HashMap<Inst, Vec<Shift>>,
+}
+
+/// Copies of one form's temporaries to another's.
+struct Shift {
+    writes: Regs,
+    reads: Regs,
+    first: Inst,
+}
+
+impl Rewriting {
+    /// Lets an occurrence that is available be read from its temporary.
+    pub fn replace<S: Listener>(
+        &mut self,
+        view: &mut View<'_, S>,
+        inquiries: &mut Inquiries<'_>,
+        occurrence: Occurrence,
+        support: &Support,
+    ) {
+        let &OccurrenceData { inst, block, form, .. } = inquiries.snapshot.occurrence(occurrence);
+        let Some(inst) = inst else { return };
+        for &(spot, form) in &support.insertions {
+            self.insert_at(view, inquiries, spot, form);
+        }
+        let module = view.module();
+        let forms = &inquiries.snapshot.forms;
+        let insertions: Vec<Block> = support.insertions.iter().map(|(spot, _)| spot.block()).collect();
+        let from: Vec<Block> =
+            support.sources.iter().map(|&(source, _)| inquiries.snapshot.occurrence(source).block).collect();
+        let shifted = support.shifts.len() as u64;
+        let mut rewrite = view.rewrite(|func| {
+            let text = instruction_text(module, func, inst);
+            let names: Vec<String> = from.iter().map(|&block| format!("`{}`", func.blocks[block].name)).collect();
+            let rounds = if shifted > 0 { ", carried on where an index changes" } else { "" };
+            let message = format!("`{text}` is available: its value comes from {}{rounds}", listed(&names));
+            Remark::applied("replace", block, message)
+                .at(inst)
+                .with("from", Fact::Blocks(from.clone()))
+                .with("insertions", Fact::Blocks(insertions.clone()))
+                .with("shifts", Fact::Count(shifted))
+        });
+        for &(source, source_form) in &support.sources {
+            if source != occurrence {
+                let data = inquiries.snapshot.occurrence(source);
+                self.keep(&mut rewrite, forms, source, data, source_form);
+            }
+        }
+        for &step in &support.shifts {
+            self.shift(&mut rewrite, forms, step);
+        }
+        let temporaries = self.temporaries(&mut rewrite, forms, form);
+        let guard = rewrite.func().insts[inst].guard;
+        let dsts: Regs = rewrite.func().insts[inst].dsts.iter().copied().collect();
+        let copies = copy_before(&mut rewrite, inst, &dsts, &temporaries, guard);
+        rewrite.remove(inst);
+        self.holders.insert(occurrence, (form, copies.1));
+        for &(source, source_form) in &support.sources {
+            if source == occurrence {
+                let data = inquiries.snapshot.occurrence(source);
+                self.keep(&mut rewrite, forms, source, data, source_form);
+            }
+        }
+        rewrite.finish();
+        inquiries.snapshot.remove(occurrence);
+    }
+
+    /// Inserts what moves up from an occurrence to where `inserted` has been noted.
+    pub fn hoist<S: Listener>(
+        &mut self,
+        view: &mut View<'_, S>,
+        inquiries: &mut Inquiries<'_>,
+        occurrence: Occurrence,
+        inserted: Occurrence,
+    ) {
+        let (block, form) = {
+            let data = inquiries.snapshot.occurrence(inserted);
+            (data.block, data.form)
+        };
+        let from = inquiries.snapshot.occurrence(occurrence).block;
+        let behind = inquiries.snapshot.ways.down(block).clone();
+        let is_good = inquiries.is_good_address(view.func(), &behind, form);
+        let snapshot = &inquiries.snapshot;
+        let mut rewrite = view.rewrite(|func| {
+            let what = snapshot.forms.text(snapshot.module, func, form);
+            let message = format!(
+                "`{what}` moves up from `{}` to the end of `{}`, in front of its branch{}",
+                func.blocks[from].name,
+                func.blocks[block].name,
+                if is_good { "" } else { "; it may not be wanted there, so it is marked as one that does not fault" }
+            );
+            Remark::applied("speculate", block, message)
+                .with("from", Fact::Block(from))
+                .with("faulting", Fact::Text(faulting(is_good).into()))
+        });
+        let temporaries = self.temporaries(&mut rewrite, &snapshot.forms, form);
+        let inst = compute(&mut rewrite, &snapshot.forms, block, form, &temporaries, is_good);
+        rewrite.finish();
+        inquiries.snapshot.place(inserted, inst);
+        self.holders.insert(inserted, (form, inst));
+        self.inserted.insert((block, form));
+    }
+
+    /// Moves an occurrence up in front of the branch that alone decides about it, under that branch's condition. Gives
+    /// false where there is no such branch.
+    pub fn move_up_guarded<S: Listener>(
+        &mut self,
+        view: &mut View<'_, S>,
+        inquiries: &mut Inquiries<'_>,
+        occurrence: Occurrence,
+        hoist: &Hoist,
+    ) -> bool {
+        let &OccurrenceData { inst, block, form, .. } = inquiries.snapshot.occurrence(occurrence);
+        let (Some(inst), [head]) = (inst, hoist.blocks.as_slice()) else { return false };
+        let (head, func) = (*head, view.func());
+        let Some(branch) = func.terminator(head) else { return false };
+        let data = &func.insts[branch];
+        let is_decided_there = data.opcode.op == Op::BrIf
+            && inquiries.snapshot.ways.up(block).as_slice() == [head]
+            && inquiries.snapshot.ways.down(head).len() == 2
+            && func.insts[inst].guard.is_none();
+        if !is_decided_there {
+            return false;
+        }
+        let negates = matches!(data.args[0], Operand::NotReg(_));
+        let (Some(reg), Some(&on_true)) = (data.args[0].as_reg_or_negation(), data.targets().first()) else {
+            return false;
+        };
+        let guard = Guard { reg, negated: negates != (on_true != block) };
+        let snapshot = &inquiries.snapshot;
+        let mut rewrite = view.rewrite(|func| {
+            let what = snapshot.forms.text(snapshot.module, func, form);
+            let message = format!(
+                "`{what}` moves up from `{}` to the end of `{}`, under the condition of its branch",
+                func.blocks[block].name, func.blocks[head].name
+            );
+            Remark::applied("speculate", head, message)
+                .at(inst)
+                .with("from", Fact::Block(block))
+                .with("faulting", Fact::Text("guarded".into()))
+        });
+        let types = snapshot.forms.expression(form).types.clone();
+        let temporaries: Regs = types.into_iter().map(|ty| rewrite.create_temporary(ty)).collect();
+        let data = rewrite.func().insts[inst].clone();
+        let dsts: Regs = data.dsts.iter().copied().collect();
+        rewrite.append(head, InstData { dsts: temporaries.iter().copied().collect(), guard: Some(guard), ..data });
+        copy_before(&mut rewrite, inst, &dsts, &temporaries, None);
+        rewrite.remove(inst);
+        rewrite.finish();
+        inquiries.snapshot.remove(occurrence);
+        true
+    }
+
+    /// Inserts a computation of a form where it is missing.
+    fn insert_at<S: Listener>(
+        &mut self,
+        view: &mut View<'_, S>,
+        inquiries: &mut Inquiries<'_>,
+        spot: Spot,
+        form: Form,
+    ) {
+        let known = match spot {
+            Spot::End(block) => Some(block),
+            Spot::Edge(from, to) => self.middles.get(&(from, to)).copied(),
+        };
+        if known.is_some_and(|block| self.inserted.contains(&(block, form))) {
+            return;
+        }
+        let behind: SmallVec<[Block; 2]> = match spot {
+            Spot::Edge(_, to) => SmallVec::from_elem(to, 1),
+            Spot::End(block) => inquiries.snapshot.ways.down(block).clone(),
+        };
+        let is_good = inquiries.is_good_address(view.func(), &behind, form);
+        let snapshot = &inquiries.snapshot;
+        let mut rewrite = view.rewrite(|func| {
+            let what = snapshot.forms.text(snapshot.module, func, form);
+            let name = |block: Block| &func.blocks[block].name;
+            let place = match spot {
+                Spot::End(block) => format!("at the end of `{}`", name(block)),
+                Spot::Edge(from, to) => format!("between `{}` and `{}`", name(from), name(to)),
+            };
+            let ending =
+                if is_good { "" } else { "; it may not be wanted later, so it is marked as one that does not fault" };
+            let message = format!("`{what}` is inserted {place}, since the other ways have it{ending}");
+            let remark = Remark::applied("insert", spot.block(), message);
+            remark.with("faulting", Fact::Text(faulting(is_good).into()))
+        });
+        let block = match (known, spot) {
+            (Some(block), _) | (None, Spot::End(block)) => block,
+            (None, Spot::Edge(from, to)) => rewrite.split_edge(from, to),
+        };
+        let temporaries = self.temporaries(&mut rewrite, &snapshot.forms, form);
+        let inst = compute(&mut rewrite, &snapshot.forms, block, form, &temporaries, is_good);
+        rewrite.finish();
+        if let (None, Spot::Edge(from, to)) = (known, spot) {
+            self.middles.insert((from, to), block);
+            inquiries.split(block, from, to);
+        }
+        let occurrence = inquiries.snapshot.insert(view.func(), block, form);
+        inquiries.snapshot.place(occurrence, inst);
+        self.holders.insert(occurrence, (form, inst));
+        self.inserted.insert((block, form));
+    }
+
+    /// The temporaries of a form.
+    fn temporaries<S: Listener>(&mut self, rewrite: &mut Rewrite<'_, '_, S>, forms: &Forms, form: Form) -> Regs {
+        let types = || forms.expression(form).types.iter();
+        let new = || types().map(|&ty| rewrite.create_temporary(ty)).collect();
+        self.temporaries.entry(form).or_insert_with(new).clone()
+    }
+
+    /// Lets the temporaries of a form take the value of an occurrence.
+    fn keep<S: Listener>(
+        &mut self,
+        rewrite: &mut Rewrite<'_, '_, S>,
+        forms: &Forms,
+        occurrence: Occurrence,
+        data: &OccurrenceData,
+        form: Form,
+    ) {
+        let temporaries = self.temporaries(rewrite, forms, form);
+        let Some(&(holder, last)) = self.holders.get(&occurrence) else {
+            // The occurrence computes into the temporaries, and its own registers take copies of them.
+            let Some(inst) = data.inst else { return };
+            let guard = rewrite.func().insts[inst].guard;
+            let dsts: Regs = rewrite.func().insts[inst].dsts.iter().copied().collect();
+            rewrite.update(inst, |data| {
+                data.dsts = temporaries.iter().copied().collect();
+                true
+            });
+            let (_, last) = copy_behind(rewrite, inst, &dsts, &temporaries, guard);
+            self.holders.insert(occurrence, (form, last));
+            return;
+        };
+        if holder == form || !self.kept.insert((occurrence, form)) {
+            return;
+        }
+        let held = self.temporaries(rewrite, forms, holder);
+        copy_behind(rewrite, last, &temporaries, &held, None);
+    }
+
+    /// Lets the temporaries of one form take over from those of another one at a definition.
+    fn shift<S: Listener>(&mut self, rewrite: &mut Rewrite<'_, '_, S>, forms: &Forms, step: Step) {
+        let writes = self.temporaries(rewrite, forms, step.below);
+        let reads = self.temporaries(rewrite, forms, step.above);
+        let shifts = self.shifts.entry(step.inst).or_default();
+        if shifts.iter().any(|shift| shift.writes == writes) {
+            return;
+        }
+        let reader = shifts.iter().rposition(|shift| shift.reads == writes);
+        let writer = shifts.iter().position(|shift| shift.writes == reads);
+        let place = reader.map_or(0, |reader| reader + 1);
+        if writer.is_none_or(|writer| place <= writer) {
+            let before = shifts.get(place).map_or(step.inst, |next| next.first);
+            let (first, _) = copy_before(rewrite, before, &writes, &reads, None);
+            shifts.insert(place, Shift { writes, reads, first });
+            return;
+        }
+        let saved: Regs = reads
+            .iter()
+            .map(|&reg| {
+                let ty = rewrite.func().regs[reg].ty;
+                rewrite.create_temporary(ty)
+            })
+            .collect();
+        let first = shifts.first().map_or(step.inst, |shift| shift.first);
+        let (first, _) = copy_before(rewrite, first, &saved, &reads, None);
+        shifts.insert(0, Shift { writes: saved.clone(), reads, first });
+        let (first, _) = copy_before(rewrite, step.inst, &writes, &saved, None);
+        shifts.push(Shift { writes, reads: saved, first });
+    }
+}
+
+fn faulting(is_good: bool) -> &'static str {
+    if is_good { "proved" } else { "spec" }
+}
+
+/// "a, b and c".
+fn listed(names: &[String]) -> String {
+    let mut names: Vec<&String> = names.iter().collect();
+    names.sort();
+    names.dedup();
+    match names.split_last() {
+        None => String::from("nowhere"),
+        Some((last, [])) => String::from(last.as_str()),
+        Some((last, others)) => {
+            let others: Vec<&str> = others.iter().map(|name| name.as_str()).collect();
+            format!("{} and {last}", others.join(", "))
+        }
+    }
+}
+
+/// Copies registers before an instruction. Gives the first and the last copy.
+fn copy_before<S: Listener>(
+    rewrite: &mut Rewrite<'_, '_, S>,
+    before: Inst,
+    to: &[Reg],
+    from: &[Reg],
+    guard: Option<Guard>,
+) -> (Inst, Inst) {
+    let (mut first, mut last) = (before, before);
+    for (index, (&to, &from)) in to.iter().zip(from).enumerate() {
+        let copy = copy(rewrite.func(), to, from, guard);
+        if let Some(inst) = rewrite.insert_before(before, copy) {
+            first = if index == 0 { inst } else { first };
+            last = inst;
+        }
+    }
+    (first, last)
+}
+
+/// Copies registers behind an instruction. Gives the first and the last copy.
+fn copy_behind<S: Listener>(
+    rewrite: &mut Rewrite<'_, '_, S>,
+    behind: Inst,
+    to: &[Reg],
+    from: &[Reg],
+    guard: Option<Guard>,
+) -> (Inst, Inst) {
+    let (mut first, mut last) = (behind, behind);
+    let Some(block) = rewrite.func().inst_block(behind) else { return (first, last) };
+    let before = rewrite.func().layout.next_inst(behind);
+    for (index, (&to, &from)) in to.iter().zip(from).enumerate() {
+        let copy = copy(rewrite.func(), to, from, guard);
+        let inst = rewrite.insert(Place { block, before }, copy);
+        first = if index == 0 { inst } else { first };
+        last = inst;
+    }
+    (first, last)
+}
+
+fn copy(func: &Function, to: Reg, from: Reg, guard: Option<Guard>) -> InstData {
+    InstData::new(Opcode::mov(func.regs[to].ty), [to], [Operand::Reg(from)]).guarded(guard)
+}
+
+/// Computes a form into registers at the end of a block.
+fn compute<S: Listener>(
+    rewrite: &mut Rewrite<'_, '_, S>,
+    forms: &Forms,
+    block: Block,
+    form: Form,
+    to: &[Reg],
+    is_good: bool,
+) -> Inst {
+    let expression = forms.expression(form);
+    let data = match &expression.subject {
+        Subject::Load(kind, sum) => {
+            let flags = if is_good { kind.opcode.flags } else { kind.opcode.flags | Flags::SPEC };
+            let address = match sum.to_address(rewrite.func()) {
+                Some(address) => address,
+                None => spelled_out(rewrite, block, sum),
+            };
+            let opcode = Opcode { flags, ..kind.opcode };
+            InstData::new(opcode, to.iter().copied(), [Operand::Address(address.into())])
+        }
+        Subject::Pure(opcode, args) => InstData::new(*opcode, to.iter().copied(), args.iter().cloned()),
+    };
+    rewrite.append(block, data.guarded(expression.guard))
+}
+
+/// A sum as an address, with registers of its own for what no address holds: special registers, several symbols, narrow
+/// registers that are extended against their type.
+fn spelled_out<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, block: Block, sum: &RegisterSum) -> Address {
+    let mut rest: RegisterSum = Affine::constant(sum.offset());
+    let mut has_symbol = false;
+    for &(atom, coefficient) in sum.terms() {
+        let plain = match atom {
+            Atom::Special(special) => Some((Opcode::mov(Type::U32), Operand::Special(special))),
+            Atom::Symbol(symbol) if coefficient != 1 || core::mem::replace(&mut has_symbol, true) => {
+                Some((Opcode::mov(Type::B64), Operand::Symbol(symbol)))
+            }
+            Atom::Value(reg, extension) if Extension::of(rewrite.func().regs[reg].ty) != extension => {
+                let bits = rewrite.func().regs[reg].ty.bits();
+                let (to, from) = match extension {
+                    Extension::Sign => (Type::S64, Type::S64.with_bits(bits)),
+                    Extension::Zero => (Type::U64, Type::U64.with_bits(bits)),
+                };
+                from.map(|from| (Opcode { src_ty: from, ..Opcode::new(Op::Cvt, to) }, Operand::Reg(reg)))
+            }
+            _ => None,
+        };
+        let atom = match plain {
+            None => atom,
+            Some((opcode, operand)) => {
+                let reg = rewrite.create_temporary(opcode.ty);
+                rewrite.append(block, InstData::new(opcode, [reg], [operand]));
+                Atom::Value(reg, Extension::of(opcode.ty))
+            }
+        };
+        // Each new register stands for one term, so there are as many as before.
+        rest = rest.plus(&Affine::atom(atom).times(coefficient)).unwrap_or(rest);
+    }
+    let address = rest.to_address(rewrite.func());
+    debug_assert!(address.is_some(), "every term is one that an address holds");
+    address.unwrap_or(Address { base: AddressBase::Absolute, terms: SmallVec::new(), offset: sum.offset() })
+}

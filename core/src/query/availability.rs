@@ -1,0 +1,461 @@
+//! Availability: has the expression been computed on every way that leads here, and where would it have to be inserted?
+//!
+//! ```text
+//! n2: br n4              `a + b?` from n4: n2 knows nothing and asks n1, which changes `a`: (false, false)
+//! n3: x = a + b          n3 computes it: (true, true)
+//! n4: y = a + b          some and not all: if n4 is down-safe, `a + b` is noted for the end of n2, and the answer is true
+//! ```
+//!
+//! An answer is (is it available, is it real): real means that an occurrence was reached, not only the question itself
+//! again, around a loop that computes nothing. On its way up a question changes its text where an operand's definition can
+//! be converted, `A[i]` into `A[i + 1]` above `i = i + 1`; so it may come to a block twice, and finds what the last round
+//! of a loop has loaded. The second time definitions end it.
+//!
+//! What was noted is inserted only if the inquiry succeeds, and only what its success leans on ([`Support`]).
+//!
+//! Sound: an answer that is true says that on every way the value was computed, or will be by what is noted, with its
+//! operands unchanged since, or changed by conversions that its form has followed. That is so by induction over the ways,
+//! since true is kept only as long as nothing that it leans on turns out to be false ([`super::propagation`]).
+//!
+//! Bounds: a question comes to a block at most twice an inquiry, and looking ends at a number of steps.
+//!
+//! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021, sections 4.1, 4.2, 5.1
+//! and algorithm 1. The rules are asked in another order and answers are kept by question, as taken literally the algorithm
+//! gives wrong values; see [`Availability::arrive`].
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use cranelift_entity::SecondaryMap;
+
+use smallvec::SmallVec;
+
+use super::anticipation::Anticipation;
+use super::forms::{Form, FormSet};
+use super::propagation::{Arrival, Finding, Local, Meeting, Problem, Propagation, RecordId, Teller, Time};
+use super::region::Region;
+use super::snapshot::{Climb, ClimbEnd, Occurrence, Snapshot, Step};
+use super::ways::Spot;
+use super::{DownSafety, Faulting};
+use crate::ir::{Block, Function, Inst};
+use crate::questions::{Answer, Query, QuestionEvent, QuestionId};
+use crate::view::Listener;
+
+/// Asked of a block's end.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AvailabilityQuestion {
+    /// The form there.
+    pub form: Form,
+    /// All forms since it was raised, among which an anticipatability question chooses.
+    pub taken: FormSet,
+}
+
+/// See the file's head.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Available {
+    /// On every way?
+    pub is_available: bool,
+    /// From an occurrence?
+    pub is_real: bool,
+    /// Is it false only because a block is not visited a third time, nor converted twice?
+    is_limited: bool,
+}
+
+impl Available {
+    const NO: Available = Available { is_available: false, is_real: false, is_limited: false };
+    const LIMITED: Available = Available { is_limited: true, ..Available::NO };
+    const YES: Available = Available { is_available: true, is_real: true, is_limited: false };
+}
+
+/// What a record found on its way, beside its answer.
+#[derive(Clone, Default)]
+struct Detail {
+    steps: SmallVec<[Step; 1]>,
+    same: Option<Occurrence>,
+    form: Option<Form>,
+    noted: SmallVec<[Spot; 1]>,
+}
+
+/// Where nothing can be inserted, and why.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// No way leads to an occurrence.
+    NotThere,
+    /// The block where answers met is not down-safe for the form.
+    NotDownSafe(Form, Block),
+    /// The place where the form would be inserted depends on that divergent branch.
+    Divergent(Form, Spot, Block),
+    /// Control comes to the block from outside as well.
+    NoPlace(Form, Block),
+    /// The form may fault there, and that is not allowed.
+    MayFault(Form, Spot),
+    /// Too much had been looked at.
+    Budget,
+}
+
+/// May answers that differ be made the same by insertions?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Insertion {
+    /// No.
+    Never,
+    /// Wherever it is down-safe.
+    Anywhere,
+    /// Where no divergent branch decides, too.
+    InRegion,
+}
+
+/// What was found beside answers: on which way, and what was noted.
+#[derive(Default)]
+pub struct Notes {
+    details: Vec<Detail>,
+    root: Detail,
+    /// The inquiry in which a block was visited last, and how often in it.
+    visits: SecondaryMap<Block, (u32, u32)>,
+    inquiry: u32,
+    /// Why answers were not made the same, the first time in this inquiry.
+    refusal: Option<Refusal>,
+}
+
+impl Notes {
+    fn of(&mut self, record: RecordId) -> &mut Detail {
+        if self.details.len() <= record as usize {
+            self.details.resize(record as usize + 1, Detail::default());
+        }
+        &mut self.details[record as usize]
+    }
+
+    fn of_meeting(&mut self, record: Option<RecordId>) -> &mut Detail {
+        match record {
+            Some(record) => self.of(record),
+            None => &mut self.root,
+        }
+    }
+
+    /// How often a block has been visited in this inquiry, with this visit.
+    fn visit(&mut self, block: Block) -> u32 {
+        let (inquiry, count) = &mut self.visits[block];
+        *count = if *inquiry == self.inquiry { *count + 1 } else { 1 };
+        *inquiry = self.inquiry;
+        *count
+    }
+}
+
+/// See the file's head.
+pub struct Availability<'q, 'm> {
+    /// What is looked at.
+    pub snapshot: &'q mut Snapshot<'m>,
+    /// What was found.
+    pub notes: &'q mut Notes,
+    /// What is known of anticipatability.
+    pub anticipated: &'q mut Propagation<FormSet, bool>,
+    /// Where insertions are allowed.
+    pub region: &'q Region,
+    /// Are they?
+    pub insertion: Insertion,
+    /// See [`DownSafety`].
+    pub down_safety: DownSafety,
+    /// See [`Faulting`].
+    pub faulting: Faulting,
+    /// No more than so many steps.
+    pub budget: u64,
+}
+
+impl Problem for Availability<'_, '_> {
+    type Question = AvailabilityQuestion;
+    type Answer = Available;
+    const UNDER_WAY: &'static str = "3";
+
+    fn onward(&self, block: Block) -> SmallVec<[Block; 2]> {
+        self.snapshot.ways.up(block).clone()
+    }
+
+    fn assumed() -> Available {
+        Available { is_available: true, is_real: false, is_limited: false }
+    }
+
+    fn is_good(answer: &Available) -> bool {
+        answer.is_available
+    }
+
+    fn improve(answer: &mut Available, proved: &Available) {
+        // What was available because the question came back to where it was under way is real if that is.
+        answer.is_real |= answer.is_available && proved.is_real;
+    }
+
+    fn holds(&self, question: AvailabilityQuestion, answer: &Available, time: Time) -> bool {
+        let now = self.time(question);
+        answer.is_available || (now.change == time.change && (!answer.is_limited || now.inquiry == time.inquiry))
+    }
+
+    fn time(&self, question: AvailabilityQuestion) -> Time {
+        Time { inquiry: self.notes.inquiry, change: self.snapshot.changes(question.form) }
+    }
+
+    /// The rules, in this order: what is known (the engine has looked), rule 3 (the engine too), rule 2, then 4, 5 and 6
+    /// instruction by instruction from below, 1 where control comes from outside, and 7.
+    fn arrive<S: Listener>(&mut self, teller: &mut Teller<'_, S>, at: Arrival<AvailabilityQuestion>) -> Local<Self> {
+        let Arrival { block, question, record, id } = at;
+        self.notes.of(record).form = Some(question.form);
+        if self.snapshot.steps > self.budget {
+            self.notes.refusal.get_or_insert(Refusal::Budget);
+            return Local::Answered("budget", Available::LIMITED);
+        }
+        let visit = self.notes.visit(block);
+        if visit > 2 {
+            return Local::Answered("2", Available::LIMITED);
+        }
+        let climb = self.snapshot.climb(teller.func, block, None, question.form, visit == 1);
+        tell_steps(teller, self.snapshot, id, &climb);
+        let taken = self.taken(question.taken, &climb);
+        let detail = self.notes.of(record);
+        detail.steps = climb.steps;
+        match climb.end {
+            ClimbEnd::Same(occurrence) => {
+                detail.same = Some(occurrence);
+                Local::Answered("5", Available::YES)
+            }
+            ClimbEnd::Changed => Local::Answered("4", Available::NO),
+            ClimbEnd::Again => Local::Answered("4", Available::LIMITED),
+            ClimbEnd::Top if self.snapshot.ways.up(block).is_empty() => Local::Answered("1", Available::NO),
+            ClimbEnd::Top => Local::Forwarded("7", AvailabilityQuestion { form: climb.form, taken }),
+        }
+    }
+
+    fn meet<S: Listener>(
+        &mut self,
+        teller: &mut Teller<'_, S>,
+        place: Meeting<AvailabilityQuestion>,
+        answers: &[(Block, Available)],
+    ) -> (&'static str, Available) {
+        let good = answers.iter().filter(|(_, answer)| answer.is_available);
+        let is_real = good.clone().any(|(_, answer)| answer.is_real);
+        let from_outside = self.snapshot.ways.is_entry(place.block);
+        if good.clone().count() == answers.len() && !from_outside {
+            return ("7", Available { is_available: true, is_real, is_limited: false });
+        }
+        let is_limited = answers.iter().any(|(_, answer)| answer.is_limited);
+        let failed = Available { is_limited, ..Available::NO };
+        if good.count() == 0 || self.insertion == Insertion::Never {
+            return ("7", failed);
+        }
+        match self.spots(teller, place, answers, is_real, from_outside) {
+            Ok(spots) => {
+                for &spot in &spots {
+                    teller.tell(|func| QuestionEvent::Noted {
+                        id: place.id,
+                        expression: self.snapshot.forms.text(self.snapshot.module, func, place.forwarded.form),
+                        block: spot.block(),
+                        onto: spot.target(),
+                    });
+                }
+                self.notes.of_meeting(place.record).noted = spots;
+                ("7", Available { is_available: true, is_real, is_limited: false })
+            }
+            Err(refusal) => {
+                self.notes.refusal.get_or_insert(refusal);
+                ("7", failed)
+            }
+        }
+    }
+
+    fn describe(&self, func: &Function, question: AvailabilityQuestion) -> (String, Option<Block>) {
+        (self.snapshot.forms.text(self.snapshot.module, func, question.form), None)
+    }
+
+    fn answer(&self, answer: &Available) -> Answer {
+        Answer::Available { is_available: answer.is_available, is_real: answer.is_real }
+    }
+}
+
+/// What an inquiry's success leans on.
+#[derive(Clone, Default, Debug)]
+pub struct Support {
+    /// Occurrences, each with the form whose value it computes.
+    pub sources: Vec<(Occurrence, Form)>,
+    /// Definitions at which the form changes.
+    pub shifts: Vec<Step>,
+    /// What has to be inserted where.
+    pub insertions: Vec<(Spot, Form)>,
+}
+
+impl<'m> Availability<'_, 'm> {
+    /// Is the value of a form available before an instruction? Gives what that leans on, or why it is not. `root` is the
+    /// instruction's block, `id` the inquiry's number.
+    pub fn inquire<S: Listener>(
+        &mut self,
+        known: &mut Propagation<AvailabilityQuestion, Available>,
+        teller: &mut Teller<'_, S>,
+        (root, before): (Block, Option<Inst>),
+        form: Form,
+        id: QuestionId,
+    ) -> Result<Support, Refusal> {
+        self.notes.inquiry += 1;
+        self.notes.refusal = None;
+        self.notes.root = Detail::default();
+        // The block counts as not visited, though what stands above the instruction is looked at first.
+        let climb = self.snapshot.climb(teller.func, root, before, form, true);
+        tell_steps(teller, self.snapshot, id, &climb);
+        let only = self.snapshot.forms.only(form);
+        let taken = self.taken(only, &climb);
+        self.notes.root.form = Some(form);
+        self.notes.root.steps = climb.steps.clone();
+        match climb.end {
+            ClimbEnd::Same(occurrence) => {
+                self.notes.root.same = Some(occurrence);
+                return Ok(self.support(known, &[]));
+            }
+            ClimbEnd::Changed | ClimbEnd::Again => return Err(Refusal::NotThere),
+            ClimbEnd::Top => {}
+        }
+        let neighbours = self.onward(root);
+        if neighbours.is_empty() {
+            return Err(Refusal::NotThere);
+        }
+        let question = AvailabilityQuestion { form: climb.form, taken };
+        let Finding { answer, asked, .. } = known.inquire(self, teller, (root, neighbours), question, id);
+        if answer.is_available && answer.is_real {
+            return Ok(self.support(known, &asked));
+        }
+        Err(self.notes.refusal.unwrap_or(Refusal::NotThere))
+    }
+
+    /// The forms that a question has taken, with those of its way through a block.
+    fn taken(&mut self, taken: FormSet, climb: &Climb) -> FormSet {
+        match self.down_safety {
+            DownSafety::Paper => climb.steps.iter().fold(taken, |set, step| self.snapshot.forms.with(set, step.above)),
+            DownSafety::Exact => self.snapshot.forms.only(climb.form),
+        }
+    }
+
+    /// Where answers that differ can be made the same.
+    fn spots<S: Listener>(
+        &mut self,
+        teller: &mut Teller<'_, S>,
+        place: Meeting<AvailabilityQuestion>,
+        answers: &[(Block, Available)],
+        is_real: bool,
+        from_outside: bool,
+    ) -> Result<SmallVec<[Spot; 1]>, Refusal> {
+        let form = place.forwarded.form;
+        if !is_real {
+            return Err(Refusal::NotThere);
+        }
+        if from_outside {
+            return Err(Refusal::NoPlace(form, place.block));
+        }
+        if !self.is_anticipated(teller, place, place.forwarded.taken) {
+            return Err(Refusal::NotDownSafe(form, place.block));
+        }
+        let without = answers.iter().filter(|(_, answer)| !answer.is_available);
+        let spots: SmallVec<[Spot; 1]> =
+            without.map(|&(from, _)| self.snapshot.ways.spot(teller.func, from, place.block)).collect();
+        if self.insertion == Insertion::InRegion {
+            for &spot in &spots {
+                let branch = match spot {
+                    Spot::End(block) => self.region.kept_out_by(block),
+                    Spot::Edge(from, _) => self.region.edge_kept_out_by(from),
+                };
+                if let Some(branch) = branch {
+                    return Err(Refusal::Divergent(form, spot, branch));
+                }
+            }
+        }
+        if self.faulting != Faulting::Spec && self.snapshot.forms.expression(form).is_load() {
+            let only = self.snapshot.forms.only(form);
+            if !self.is_anticipated(teller, place, only) {
+                return Err(Refusal::MayFault(form, spots[0]));
+            }
+        }
+        Ok(spots)
+    }
+
+    fn is_anticipated<S: Listener>(
+        &mut self,
+        teller: &mut Teller<'_, S>,
+        place: Meeting<AvailabilityQuestion>,
+        set: FormSet,
+    ) -> bool {
+        anticipated(self.snapshot, self.anticipated, teller, (place.block, &[place.block]), set, Some(place.id))
+    }
+
+    /// What the inquiry that has just succeeded leans on.
+    fn support(&self, known: &Propagation<AvailabilityQuestion, Available>, asked: &[(Block, RecordId)]) -> Support {
+        let mut support = Support::default();
+        let mut seen: Vec<bool> = Vec::new();
+        let mut pending: Vec<RecordId> = Vec::new();
+        self.support_of(&self.notes.root, None, asked, known, &mut support, &mut pending);
+        while let Some(record) = pending.pop() {
+            if seen.len() <= record as usize {
+                seen.resize(record as usize + 1, false);
+            }
+            if core::mem::replace(&mut seen[record as usize], true) {
+                continue;
+            }
+            let (block, _) = known.question(record);
+            let detail = &self.notes.details[record as usize];
+            self.support_of(detail, Some(block), known.asked(record), known, &mut support, &mut pending);
+        }
+        support
+    }
+
+    fn support_of(
+        &self,
+        detail: &Detail,
+        _block: Option<Block>,
+        asked: &[(Block, RecordId)],
+        known: &Propagation<AvailabilityQuestion, Available>,
+        support: &mut Support,
+        pending: &mut Vec<RecordId>,
+    ) {
+        support.shifts.extend(detail.steps.iter().copied());
+        let top = detail.steps.last().map(|step| step.above).or(detail.form);
+        if let (Some(occurrence), Some(form)) = (detail.same, top) {
+            support.sources.push((occurrence, form));
+            return;
+        }
+        for &(from, record) in asked {
+            let spot = detail.noted.iter().find(|spot| spot.block() == from);
+            match (spot, top) {
+                (Some(&spot), Some(form)) => support.insertions.push((spot, form)),
+                _ => {
+                    debug_assert!(known.answer(record).is_some());
+                    pending.push(record);
+                }
+            }
+        }
+    }
+}
+
+/// Is one of these forms anticipated at the blocks asked?
+pub fn anticipated<S: Listener>(
+    snapshot: &mut Snapshot<'_>,
+    known: &mut Propagation<FormSet, bool>,
+    teller: &mut Teller<'_, S>,
+    (root, asked): (Block, &[Block]),
+    set: FormSet,
+    parent: Option<QuestionId>,
+) -> bool {
+    let id = teller.number();
+    let mut problem = Anticipation { snapshot };
+    teller.tell(|func| QuestionEvent::Began {
+        id,
+        parent,
+        query: Query::Anticipatability,
+        expression: problem.describe(func, set).0,
+        root,
+        inst: None,
+    });
+    let answer = known.inquire(&mut problem, teller, (root, SmallVec::from_slice(asked)), set, id).answer;
+    teller.tell(|_| QuestionEvent::Ended { id, answer: Answer::Anticipated(answer) });
+    answer
+}
+
+/// Tells how a question's text changes on its way through a block.
+fn tell_steps<S: Listener>(teller: &mut Teller<'_, S>, snapshot: &Snapshot<'_>, id: QuestionId, climb: &Climb) {
+    for &Step { inst, above, .. } in &climb.steps {
+        teller.tell(|func| QuestionEvent::Converted {
+            id,
+            expression: snapshot.forms.text(snapshot.module, func, above),
+            inst,
+        });
+    }
+}

@@ -1,0 +1,267 @@
+//! What questions ask about: expressions over the registers of a point, and the texts they take on the way.
+//!
+//! ```text
+//! form 0    ld.global.f32 A[i]                as it stands at n8
+//! form 1    ld.global.f32 A[i + 1]            above `i = add.s32 i, 1`
+//! ```
+//!
+//! A load's form is its kind and its address as a sum over registers; another expression's is the instruction without its
+//! destinations, operands that commute in order. Equal forms at one point mean equal values. Forms are numbered as they
+//! come up, so that a question is a number; so are the sets of forms that a question has taken since it was raised.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use cranelift_entity::{PrimaryMap, entity_impl};
+
+use hashbrown::HashMap;
+use smallvec::SmallVec;
+
+use crate::alias::AliasClass;
+use crate::ir::{Flags, Function, Guard, Inst, InstArgs, InstData, Module, Op, Opcode, Operand, Reg, Type};
+use crate::symbolic::{AffineNames, Atom, RegisterSum, Substituted};
+use crate::text::expression_text;
+
+/// An expression over the registers of a point.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Form(u32);
+entity_impl!(Form, "form");
+
+/// A set of forms.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FormSet(u32);
+entity_impl!(FormSet, "forms");
+
+/// What is computed.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Subject {
+    /// A load of that kind, from there.
+    Load(LoadKind, RegisterSum),
+    /// A pure instruction.
+    Pure(Opcode, InstArgs),
+}
+
+/// Loads of one kind from one address give the same.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct LoadKind {
+    /// Without the mark that it may not fault.
+    pub opcode: Opcode,
+    /// The memory that it is from.
+    pub class: AliasClass,
+}
+
+/// An expression.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Expression {
+    /// What is computed.
+    pub subject: Subject,
+    /// For which lanes.
+    pub guard: Option<Guard>,
+    /// The types of the registers that take it.
+    pub types: SmallVec<[Type; 1]>,
+}
+
+impl Expression {
+    /// The registers that it reads, the guard's first.
+    fn regs(&self) -> SmallVec<[Reg; 4]> {
+        let mut regs: SmallVec<[Reg; 4]> = self.guard.iter().map(|guard| guard.reg).collect();
+        match &self.subject {
+            Subject::Load(_, sum) => regs.extend(sum.regs()),
+            Subject::Pure(_, args) => args.iter().for_each(|arg| arg.for_each_reg(&mut |reg| regs.push(reg))),
+        }
+        regs.sort_unstable();
+        regs.dedup();
+        regs
+    }
+
+    /// Is it a load?
+    pub fn is_load(&self) -> bool {
+        matches!(self.subject, Subject::Load(..))
+    }
+}
+
+struct FormData {
+    expression: Expression,
+    regs: SmallVec<[Reg; 4]>,
+}
+
+/// All forms that came up.
+#[derive(Default)]
+pub struct Forms {
+    forms: PrimaryMap<Form, FormData>,
+    numbers: HashMap<Expression, Form>,
+    sets: PrimaryMap<FormSet, SmallVec<[Form; 2]>>,
+    set_numbers: HashMap<SmallVec<[Form; 2]>, FormSet>,
+}
+
+impl Forms {
+    /// The number of an expression.
+    pub fn number(&mut self, expression: Expression) -> Form {
+        if let Some(&known) = self.numbers.get(&expression) {
+            return known;
+        }
+        let form = self.forms.push(FormData { regs: expression.regs(), expression: expression.clone() });
+        self.numbers.insert(expression, form);
+        form
+    }
+
+    /// The expression of a number.
+    pub fn expression(&self, form: Form) -> &Expression {
+        &self.forms[form].expression
+    }
+
+    /// The registers that a form reads, each once.
+    pub fn regs(&self, form: Form) -> &[Reg] {
+        &self.forms[form].regs
+    }
+
+    /// The set of one form.
+    pub fn only(&mut self, form: Form) -> FormSet {
+        self.set(SmallVec::from_elem(form, 1))
+    }
+
+    /// A set with one form more.
+    pub fn with(&mut self, set: FormSet, form: Form) -> FormSet {
+        if self.sets[set].contains(&form) {
+            return set;
+        }
+        let mut forms = self.sets[set].clone();
+        forms.push(form);
+        self.set(forms)
+    }
+
+    /// The set of these forms, which are in the order in which they came up.
+    pub fn set(&mut self, forms: SmallVec<[Form; 2]>) -> FormSet {
+        if let Some(&known) = self.set_numbers.get(&forms) {
+            return known;
+        }
+        let set = self.sets.push(forms.clone());
+        self.set_numbers.insert(forms, set);
+        set
+    }
+
+    /// The forms of a set.
+    pub fn members(&self, set: FormSet) -> &[Form] {
+        &self.sets[set]
+    }
+
+    /// The form that an instruction computes, from what registers hold before it. None for what questions do not ask
+    /// about: effects, copies, what has no destination, addresses that are no sums.
+    pub fn of_inst(
+        &mut self,
+        names: AffineNames<'_>,
+        func: &Function,
+        inst: Inst,
+        class: Option<AliasClass>,
+    ) -> Option<Form> {
+        let data = &func.insts[inst];
+        let subject = if data.opcode.op == Op::Ld {
+            if data.opcode.has(Flags::VOLATILE) {
+                return None;
+            }
+            Subject::Load(LoadKind { opcode: plain(data.opcode), class: class? }, names.register_address(inst)?)
+        } else {
+            if !is_scalar_expression(data) {
+                return None;
+            }
+            let mut args = data.args.clone();
+            if data.opcode.op.is_commutative() && args.len() >= 2 && args[1] < args[0] {
+                args.swap(0, 1);
+            }
+            Subject::Pure(data.opcode, args)
+        };
+        let types = data.dsts.iter().map(|&dst| func.regs[dst].ty).collect();
+        Some(self.number(Expression { subject, guard: data.guard, types }))
+    }
+
+    /// The form that a form behind an instruction was before it. None where it cannot be said: then the instruction
+    /// ends the question.
+    pub fn before(&mut self, names: AffineNames<'_>, inst: Inst, dsts: &[Reg], form: Form) -> Option<Form> {
+        let Expression { subject, guard, types } = &self.forms[form].expression;
+        let Subject::Load(kind, sum) = subject else { return None };
+        if guard.is_some_and(|guard| dsts.contains(&guard.reg)) {
+            return None;
+        }
+        let Substituted::Converted(sum) = names.before(inst, sum) else { return None };
+        let before = Expression { subject: Subject::Load(kind.clone(), sum), guard: *guard, types: types.clone() };
+        Some(self.number(before))
+    }
+
+    /// The form as people read it: `A[i + 1]`, `add.s32 a, b`.
+    pub fn text(&self, module: &Module, func: &Function, form: Form) -> String {
+        let Expression { subject, guard, types: _ } = &self.forms[form].expression;
+        match subject {
+            Subject::Load(kind, sum) => {
+                let text = sum.to_address(func).map_or_else(
+                    || sum_text(module, func, sum),
+                    |address| {
+                        let data = InstData::new(kind.opcode, [], [Operand::Address(address.into())]);
+                        let text = expression_text(module, func, &data, &|_| None);
+                        text.split_once(' ').map_or_else(|| text.clone(), |(_, address)| String::from(address))
+                    },
+                );
+                match guard {
+                    Some(guard) => {
+                        let not = if guard.negated { "!" } else { "" };
+                        alloc::format!("@{not}{} {text}", func.regs[guard.reg].name)
+                    }
+                    None => text,
+                }
+            }
+            Subject::Pure(opcode, args) => {
+                let data = InstData::new(*opcode, [], args.iter().cloned()).guarded(*guard);
+                expression_text(module, func, &data, &|_| None)
+            }
+        }
+    }
+
+    /// All forms of a set, joined by "or".
+    pub fn set_text(&self, module: &Module, func: &Function, set: FormSet) -> String {
+        let texts: Vec<String> = self.sets[set].iter().map(|&form| self.text(module, func, form)).collect();
+        texts.join(" or ")
+    }
+}
+
+/// The opcode of a load that is asked about: whether it may fault makes no other value.
+pub fn plain(opcode: Opcode) -> Opcode {
+    Opcode { flags: opcode.flags - Flags::SPEC, ..opcode }
+}
+
+/// Is it a pure instruction that does more than copy?
+fn is_scalar_expression(data: &InstData) -> bool {
+    let is_computed = data.opcode.op.is_pure() || data.opcode.op == Op::Tex2d;
+    is_computed && !data.dsts.is_empty() && !matches!(data.opcode.op, Op::Mov | Op::Cvta)
+}
+
+/// A sum that is no address of the language, in bytes.
+fn sum_text(module: &Module, func: &Function, sum: &RegisterSum) -> String {
+    use core::fmt::Write;
+    let mut text = String::from("[");
+    for (index, &(atom, coefficient)) in sum.terms().iter().enumerate() {
+        text.push_str(match (index, coefficient < 0) {
+            (0, false) => "",
+            (0, true) => "-",
+            (_, false) => " + ",
+            (_, true) => " - ",
+        });
+        if coefficient.unsigned_abs() != 1 {
+            let _ = write!(text, "{}*", coefficient.unsigned_abs());
+        }
+        match atom {
+            Atom::Symbol(symbol) => {
+                let data = InstData::new(Opcode::mov(Type::B64), [], [Operand::Symbol(symbol)]);
+                let copied = expression_text(module, func, &data, &|_| None);
+                text.push_str(copied.split_once(' ').map_or("", |(_, name)| name));
+            }
+            Atom::Special(special) => {
+                let _ = write!(text, "{special}");
+            }
+            Atom::Value(reg, _) => text.push_str(&func.regs[reg].name),
+        }
+    }
+    if sum.offset() != 0 || sum.terms().is_empty() {
+        let sign = if sum.offset() < 0 { " - " } else { " + " };
+        let _ = write!(text, "{}{}", if sum.terms().is_empty() { "" } else { sign }, sum.offset().unsigned_abs());
+    }
+    text.push(']');
+    text
+}

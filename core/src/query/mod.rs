@@ -1,0 +1,278 @@
+//! Demand-driven question propagation.
+//!
+//! ```text
+//! n8: x = ld.global.f32 A[i]
+//!     available?      A[i]? goes up from n8, is A[i + 1]? above `i = i + 1`, meets a load of A[i + 1] in n5, nothing in n6
+//!     anticipated?    where answers differ, A[i] or A[i + 1]? goes down: will one of them be loaded anyway?
+//!     speculated?     failing that, can the load move in front of a branch that diverges?
+//! ```
+//!
+//! One engine ([`propagation`]) carries questions over the graph, remembers answers and tells those who listen. Three
+//! kinds of questions ([`availability`], [`anticipation`], [`speculation`]) say what a block answers by itself. They look at
+//! one [`Snapshot`] of the function. [`Inquiries`] puts them together: a pass asks about one instruction after the other, and
+//! says what it inserted and took away.
+//!
+//! Bounds: all inquiries of a pass together look at no more than [`STEPS_EACH`] accesses and blocks for each instruction of
+//! the function, and [`STEPS_FREE`] besides; what is asked after that is answered "no", and the pass says so.
+
+mod anticipation;
+mod availability;
+mod forms;
+mod propagation;
+mod region;
+mod snapshot;
+mod speculation;
+mod ways;
+
+use alloc::rc::Rc;
+use alloc::vec::Vec;
+
+use smallvec::SmallVec;
+
+use crate::edit::Silent;
+use crate::graph::{Cfg, ControlDependence, PostDominators};
+use crate::ir::{Block, Function};
+use crate::questions::{Answer, Query, QuestionEvent, QuestionId};
+use crate::view::Listener;
+use availability::{Availability, AvailabilityQuestion, Available, Notes, anticipated};
+use propagation::{Problem, Propagation, Teller};
+use speculation::{Hoistable, Shape, Speculation, SpeculationQuestion};
+
+pub use availability::{Insertion, Refusal, Support};
+pub use forms::{Expression, Form, FormSet, Forms, LoadKind, Subject};
+pub use region::{Reach, Region};
+pub use snapshot::{Climb, ClimbEnd, END, Interest, Occurrence, OccurrenceData, Snapshot, Step};
+pub use ways::{Spot, Ways};
+
+/// Steps for each instruction of the function.
+pub const STEPS_EACH: u64 = 16;
+
+/// Steps that are free.
+pub const STEPS_FREE: u64 = 100_000;
+
+/// When does a later computation justify an insertion?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DownSafety {
+    /// If it is of any form that the question has taken, as in the paper.
+    Paper,
+    /// If it is of the form that would be inserted.
+    Exact,
+}
+
+/// What is done where a load that is put on a new way might fault there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Faulting {
+    /// It is marked as one that does not.
+    Spec,
+    /// It takes the condition under which it would have been made as its guard.
+    Guarded,
+    /// It is not put there.
+    Never,
+}
+
+/// Across which branches expressions move up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Crossing {
+    /// None.
+    Nothing,
+    /// Those that diverge.
+    Divergent,
+    /// All.
+    Everything,
+}
+
+/// What is allowed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rules {
+    /// Where expressions are inserted.
+    pub insertion: Insertion,
+    /// Which branches they are moved across.
+    pub crossing: Crossing,
+    /// See [`DownSafety`].
+    pub down_safety: DownSafety,
+    /// See [`Faulting`].
+    pub faulting: Faulting,
+    /// Do answers to speculation questions meet as in lines 7 to 9 of algorithm 2?
+    pub meets_partially: bool,
+}
+
+/// What the questions of a pass are asked with, and what is known from those before.
+pub struct Inquiries<'m> {
+    /// What they look at.
+    pub snapshot: Snapshot<'m>,
+    rules: Rules,
+    region: Region,
+    is_divergent: Vec<Block>,
+    shape: (Rc<Cfg>, Rc<PostDominators>, Rc<ControlDependence>),
+    availability: Propagation<AvailabilityQuestion, Available>,
+    notes: Notes,
+    anticipation: Propagation<FormSet, bool>,
+    speculation: Propagation<SpeculationQuestion, Hoistable>,
+    sent: Vec<&'static str>,
+    last_id: QuestionId,
+    budget: u64,
+}
+
+/// Where an expression moves.
+#[derive(Clone, Debug)]
+pub struct Hoist {
+    /// The form.
+    pub form: Form,
+    /// The ends of these blocks.
+    pub blocks: Vec<Block>,
+}
+
+impl<'m> Inquiries<'m> {
+    /// Before the first question. `is_divergent` lists the blocks whose branches diverge, rising.
+    pub fn new(
+        snapshot: Snapshot<'m>,
+        rules: Rules,
+        reach: Reach,
+        is_divergent: Vec<Block>,
+        shape: (Rc<Cfg>, Rc<PostDominators>, Rc<ControlDependence>),
+        instructions: usize,
+    ) -> Inquiries<'m> {
+        debug_assert!(is_divergent.is_sorted());
+        Inquiries {
+            snapshot,
+            rules,
+            region: Region::new(&shape.0, &shape.1, is_divergent.iter().copied(), reach),
+            is_divergent,
+            shape,
+            availability: Propagation::default(),
+            notes: Notes::default(),
+            anticipation: Propagation::default(),
+            speculation: Propagation::default(),
+            sent: Vec::new(),
+            last_id: 0,
+            budget: STEPS_FREE + STEPS_EACH * instructions as u64,
+        }
+    }
+
+    /// Has so much been looked at that nothing more is?
+    pub fn is_exhausted(&self) -> bool {
+        self.snapshot.steps > self.budget
+    }
+
+    /// The region where insertions make no warp run more sides of branches.
+    pub fn region(&self) -> &Region {
+        &self.region
+    }
+
+    /// Is what an instruction computes available before it? Gives what that leans on, or why not.
+    pub fn available<S: Listener>(
+        &mut self,
+        func: &Function,
+        sink: &mut S,
+        occurrence: Occurrence,
+    ) -> Result<Support, Refusal> {
+        let &OccurrenceData { inst, block, form, .. } = self.snapshot.occurrence(occurrence);
+        let mut teller = Teller::new(func, sink, &mut self.last_id);
+        let id = teller.number();
+        let mut problem = Availability {
+            snapshot: &mut self.snapshot,
+            notes: &mut self.notes,
+            anticipated: &mut self.anticipation,
+            region: &self.region,
+            insertion: self.rules.insertion,
+            down_safety: self.rules.down_safety,
+            faulting: self.rules.faulting,
+            budget: self.budget,
+        };
+        teller.tell(|func| QuestionEvent::Began {
+            id,
+            parent: None,
+            query: Query::Availability,
+            expression: problem.snapshot.forms.text(problem.snapshot.module, func, form),
+            root: block,
+            inst,
+        });
+        let found = problem.inquire(&mut self.availability, &mut teller, (block, inst), form, id);
+        let is_available = found.is_ok();
+        let answer = Answer::Available { is_available, is_real: is_available };
+        teller.tell(|_| QuestionEvent::Ended { id, answer });
+        found
+    }
+
+    /// Can an instruction move up in front of branches? Where it would not be available afterwards it cannot.
+    pub fn hoist<S: Listener>(&mut self, func: &Function, sink: &mut S, occurrence: Occurrence) -> Option<Hoist> {
+        let &OccurrenceData { inst, block, form, .. } = self.snapshot.occurrence(occurrence);
+        let mut teller = Teller::new(func, sink, &mut self.last_id);
+        let id = teller.number();
+        let crossing = self.rules.crossing;
+        let is_divergent = &self.is_divergent;
+        let is_crossed = |branch: Block| match crossing {
+            Crossing::Nothing => false,
+            Crossing::Divergent => is_divergent.binary_search(&branch).is_ok(),
+            Crossing::Everything => true,
+        };
+        let mut problem = Speculation {
+            snapshot: &mut self.snapshot,
+            sent: &mut self.sent,
+            anticipated: &mut self.anticipation,
+            shape: Shape { cfg: &self.shape.0, post_dominators: &self.shape.1, control_dependence: &self.shape.2 },
+            is_crossed: &is_crossed,
+            region: &self.region,
+            meets_partially: self.rules.meets_partially,
+            budget: self.budget,
+        };
+        teller.tell(|func| QuestionEvent::Began {
+            id,
+            parent: None,
+            query: Query::Speculation,
+            expression: problem.snapshot.forms.text(problem.snapshot.module, func, form),
+            root: block,
+            inst,
+        });
+        let neighbours = problem.onward(block);
+        // What stands above it in its own block is looked at first.
+        let above = problem.snapshot.climb(func, block, inst, form, false);
+        let answer = if above.end == ClimbEnd::Top && !neighbours.is_empty() {
+            let question = SpeculationQuestion { form, mover: block };
+            self.speculation.inquire(&mut problem, &mut teller, (block, neighbours), question, id).answer
+        } else {
+            Hoistable { can_hoist: false, blocks: SmallVec::new() }
+        };
+        teller.tell(|_| QuestionEvent::Ended { id, answer: problem.answer(&answer) });
+        let blocks = answer.blocks.to_vec();
+        (answer.can_hoist && !blocks.is_empty()).then_some(Hoist { form, blocks })
+    }
+
+    /// Does every way to an instruction come from an occurrence of what it computes, with nothing inserted? Nobody is told.
+    pub fn is_covered(&mut self, func: &Function, occurrence: Occurrence) -> Option<Support> {
+        let &OccurrenceData { inst, block, form, .. } = self.snapshot.occurrence(occurrence);
+        let (mut known, mut notes) = (Propagation::default(), Notes::default());
+        let mut silent = Silent;
+        let mut teller = Teller::new(func, &mut silent, &mut self.last_id);
+        let mut problem = Availability {
+            snapshot: &mut self.snapshot,
+            notes: &mut notes,
+            anticipated: &mut self.anticipation,
+            region: &self.region,
+            insertion: Insertion::Never,
+            down_safety: DownSafety::Exact,
+            faulting: Faulting::Spec,
+            budget: self.budget,
+        };
+        problem.inquire(&mut known, &mut teller, (block, inst), form, 0).ok()
+    }
+
+    /// Can a form be computed in front of these blocks without a fault that would not have come anyway? So it is if it
+    /// is computed on every way on from their beginnings, or lies within an array whose size is known. Nobody is told.
+    pub fn is_good_address(&mut self, func: &Function, at: &[Block], form: Form) -> bool {
+        if !self.snapshot.forms.expression(form).is_load() || self.snapshot.is_within_array(func, form) {
+            return true;
+        }
+        let set = self.snapshot.forms.only(form);
+        let mut silent = Silent;
+        let mut teller = Teller::new(func, &mut silent, &mut self.last_id);
+        let Some(&root) = at.first() else { return false };
+        anticipated(&mut self.snapshot, &mut self.anticipation, &mut teller, (root, at), set, None)
+    }
+
+    /// A block has been put on an edge.
+    pub fn split(&mut self, middle: Block, from: Block, to: Block) {
+        self.snapshot.ways.split(middle, from, to);
+        self.region.split(middle, from);
+    }
+}

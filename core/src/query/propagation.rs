@@ -1,0 +1,391 @@
+//! Question propagation: the one engine under all queries.
+//!
+//! ```text
+//! ask q at n ──▶ is it answered there already?          that answer
+//!                is it under way there?                 what is assumed, and who leans on it is noted
+//!                can n answer by itself?                that answer
+//!                else ask q' at n's neighbours ──▶      what their answers amount to
+//! ```
+//!
+//! A [`Problem`] says what a block can answer by itself, where a question goes from there and what answers amount to.
+//! The engine keeps answers by block and question, and walks depth first, neighbours in the order of the text, with a stack
+//! of its own: programs may be deeper than the machine's.
+//!
+//! A question that comes back to a block where it is under way is assumed to be answered well, since what is wanted is the
+//! greatest solution. Sound because an answer that leans on such an assumption is kept only as long as it may be true: when
+//! the assumed question is answered worse, everything that was answered well while it was under way and leans on it (or on
+//! one that began before it) is forgotten, and asked again if somebody wants it. What was answered badly stays so, since a
+//! worse answer below never gives a better one above.
+//!
+//! Bounds: each question is worked out once a block, unless it is forgotten or grows stale; a problem counts its own steps.
+//!
+//! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021, section 4 and
+//! appendix A; as a greatest fixed point on demand, E. Duesterwald and others, Demand-driven computation of interprocedural
+//! data flow, POPL 1995.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::hash::Hash;
+
+use hashbrown::HashMap;
+use smallvec::SmallVec;
+
+use crate::ir::{Block, Function};
+use crate::questions::{Answer, QuestionEvent, QuestionId};
+use crate::view::Listener;
+
+/// What a block says to a question that comes to it.
+pub enum Local<P: Problem> {
+    /// It answers by itself.
+    Answered(&'static str, P::Answer),
+    /// It asks its neighbours this, by that rule.
+    Forwarded(&'static str, P::Question),
+}
+
+/// A kind of question.
+pub trait Problem: Sized {
+    /// The question, apart from where it is asked.
+    type Question: Copy + Eq + Hash;
+    /// The answer.
+    type Answer: Clone;
+
+    /// Where a question goes from a block.
+    fn onward(&self, block: Block) -> SmallVec<[Block; 2]>;
+    /// What is assumed of a question that is under way.
+    fn assumed() -> Self::Answer;
+    /// The rule that says so.
+    const UNDER_WAY: &'static str;
+    /// Is the answer as good as what was assumed?
+    fn is_good(answer: &Self::Answer) -> bool;
+    /// Better words for a good answer that leaned on another one, which has proved good like this.
+    fn improve(answer: &mut Self::Answer, proved: &Self::Answer);
+    /// Does an answer that was given at that time still hold?
+    fn holds(&self, question: Self::Question, answer: &Self::Answer, time: Time) -> bool;
+    /// Now.
+    fn time(&self, question: Self::Question) -> Time;
+    /// What a block says to a question.
+    fn arrive<S: Listener>(&mut self, teller: &mut Teller<'_, S>, at: Arrival<Self::Question>) -> Local<Self>;
+    /// What the neighbours' answers to a forwarded question amount to.
+    fn meet<S: Listener>(
+        &mut self,
+        teller: &mut Teller<'_, S>,
+        place: Meeting<Self::Question>,
+        answers: &[(Block, Self::Answer)],
+    ) -> (&'static str, Self::Answer);
+    /// The question as text, and for a speculation question from where the expression would move.
+    fn describe(&self, func: &Function, question: Self::Question) -> (String, Option<Block>);
+    /// The answer as those who listen are told it.
+    fn answer(&self, answer: &Self::Answer) -> Answer;
+}
+
+/// When an answer was given: which inquiry it was, and how often what it is about had changed before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Time {
+    pub inquiry: u32,
+    pub change: u32,
+}
+
+/// A question that comes to a block.
+#[derive(Clone, Copy)]
+pub struct Arrival<Q> {
+    /// The block.
+    pub block: Block,
+    /// The question.
+    pub question: Q,
+    /// What will be its record.
+    pub record: RecordId,
+    /// The number under which it is told of.
+    pub id: QuestionId,
+}
+
+/// Where answers meet.
+#[derive(Clone, Copy)]
+pub struct Meeting<Q> {
+    /// The block.
+    pub block: Block,
+    /// What the neighbours were asked.
+    pub forwarded: Q,
+    /// The question's record; none for an inquiry.
+    pub record: Option<RecordId>,
+    /// The number under which it is told of.
+    pub id: QuestionId,
+}
+
+/// A question at a block that has been asked.
+pub type RecordId = u32;
+
+/// Not leaning on anything that is under way.
+const FIRM: u32 = u32::MAX;
+
+struct Record<Q, A> {
+    block: Block,
+    question: Q,
+    /// None while it is under way.
+    answer: Option<A>,
+    rule: &'static str,
+    /// Whom it asked, in order.
+    asked: SmallVec<[(Block, RecordId); 2]>,
+    /// The depth of the earliest question under way that it leans on, its own depth while it is under way itself.
+    leans_on: u32,
+    /// Has anybody leaned on it while it was under way?
+    was_assumed: bool,
+    time: Time,
+}
+
+/// All questions of one kind that have been asked, with their answers.
+pub struct Propagation<Q, A> {
+    records: Vec<Record<Q, A>>,
+    known: HashMap<(Block, Q), RecordId>,
+    /// Answered records that lean on what is under way, in the order of their answers.
+    provisional: Vec<RecordId>,
+}
+
+/// A question that waits for its neighbours.
+struct Frame<Q, A> {
+    /// None for the inquiry.
+    record: Option<RecordId>,
+    block: Block,
+    forwarded: Q,
+    rule: &'static str,
+    neighbours: SmallVec<[Block; 2]>,
+    answers: SmallVec<[(Block, A); 2]>,
+    asked: SmallVec<[(Block, RecordId); 2]>,
+    leans_on: u32,
+    /// `provisional` was so long when it began.
+    first_provisional: usize,
+    id: QuestionId,
+}
+
+/// Tells those who listen, and gives out numbers.
+pub struct Teller<'s, S> {
+    /// The function that is asked about.
+    pub func: &'s Function,
+    sink: &'s mut S,
+    next: &'s mut QuestionId,
+}
+
+impl<'s, S: Listener> Teller<'s, S> {
+    pub fn new(func: &'s Function, sink: &'s mut S, next: &'s mut QuestionId) -> Self {
+        Teller { func, sink, next }
+    }
+
+    /// A number that has not been given out.
+    pub fn number(&mut self) -> QuestionId {
+        *self.next += 1;
+        *self.next
+    }
+
+    /// Tells what happened. Not even built with nobody listening.
+    pub fn tell(&mut self, event: impl FnOnce(&Function) -> QuestionEvent) {
+        if S::LISTENS {
+            self.sink.told_of(event(self.func));
+        }
+    }
+}
+
+/// What an inquiry found.
+pub struct Finding<A> {
+    /// What it amounts to.
+    pub answer: A,
+    /// Whom the block of the inquiry asked.
+    pub asked: SmallVec<[(Block, RecordId); 2]>,
+}
+
+impl<Q, A> Default for Propagation<Q, A> {
+    fn default() -> Self {
+        Propagation { records: Vec::new(), known: HashMap::new(), provisional: Vec::new() }
+    }
+}
+
+impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
+    /// The answer of a record.
+    pub fn answer(&self, record: RecordId) -> Option<&A> {
+        self.records[record as usize].answer.as_ref()
+    }
+
+    /// Whom a record's question was sent on to.
+    pub fn asked(&self, record: RecordId) -> &[(Block, RecordId)] {
+        &self.records[record as usize].asked
+    }
+
+    /// The block and question of a record.
+    pub fn question(&self, record: RecordId) -> (Block, Q) {
+        let record = &self.records[record as usize];
+        (record.block, record.question)
+    }
+
+    /// Asks `neighbours` on behalf of a block. `id` is the inquiry's number.
+    pub fn inquire<P: Problem<Question = Q, Answer = A>, S: Listener>(
+        &mut self,
+        problem: &mut P,
+        teller: &mut Teller<'_, S>,
+        (block, neighbours): (Block, SmallVec<[Block; 2]>),
+        question: Q,
+        id: QuestionId,
+    ) -> Finding<A> {
+        let first = Frame {
+            record: None,
+            block,
+            forwarded: question,
+            rule: "",
+            neighbours,
+            answers: SmallVec::new(),
+            asked: SmallVec::new(),
+            leans_on: FIRM,
+            first_provisional: 0,
+            id,
+        };
+        self.run(problem, teller, first)
+    }
+
+    fn run<P: Problem<Question = Q, Answer = A>, S: Listener>(
+        &mut self,
+        problem: &mut P,
+        teller: &mut Teller<'_, S>,
+        first: Frame<Q, A>,
+    ) -> Finding<A> {
+        let mut stack = alloc::vec![first];
+        loop {
+            let depth = stack.len() as u32 - 1;
+            let Some(frame) = stack.last_mut() else { unreachable!("the inquiry's frame ends the walk") };
+            let Some(&next) = frame.neighbours.get(frame.answers.len()) else {
+                let place =
+                    Meeting { block: frame.block, forwarded: frame.forwarded, record: frame.record, id: frame.id };
+                let (rule, answer) = problem.meet(teller, place, &frame.answers);
+                let Some(frame) = stack.pop() else { unreachable!("it was looked at just now") };
+                let Some(record) = frame.record else {
+                    debug_assert!(self.provisional.is_empty(), "nothing is under way");
+                    self.provisional.clear();
+                    return Finding { answer, asked: frame.asked };
+                };
+                self.settle::<P>(record, rule, answer.clone(), &frame, depth);
+                teller.tell(|_| QuestionEvent::Answered { id: frame.id, rule, answer: problem.answer(&answer) });
+                let leans_on = self.records[record as usize].leans_on;
+                if let Some(parent) = stack.last_mut() {
+                    parent.take(frame.block, record, answer, leans_on);
+                }
+                continue;
+            };
+            let (question, from, rule, parent) = (frame.forwarded, frame.block, frame.rule, frame.id);
+            let id = teller.number();
+            teller.tell(|func| {
+                let (expression, mover) = problem.describe(func, question);
+                let rule = (!rule.is_empty()).then_some(rule);
+                QuestionEvent::Asked { id, parent, expression, from, mover, at: next, rule }
+            });
+            if let Some((record, answer, rule, leans_on)) = self.known_answer(problem, next, question) {
+                teller.tell(|_| QuestionEvent::Answered { id, rule, answer: problem.answer(&answer) });
+                frame.take(next, record, answer, leans_on);
+                continue;
+            }
+            let record = self.records.len() as RecordId;
+            let time = problem.time(question);
+            self.records.push(Record {
+                block: next,
+                question,
+                answer: None,
+                rule: "",
+                asked: SmallVec::new(),
+                leans_on: depth + 1,
+                was_assumed: false,
+                time,
+            });
+            self.known.insert((next, question), record);
+            match problem.arrive(teller, Arrival { block: next, question, record, id }) {
+                Local::Answered(rule, answer) => {
+                    let known = &mut self.records[record as usize];
+                    (known.answer, known.rule, known.leans_on) = (Some(answer.clone()), rule, FIRM);
+                    teller.tell(|_| QuestionEvent::Answered { id, rule, answer: problem.answer(&answer) });
+                    frame.take(next, record, answer, FIRM);
+                }
+                Local::Forwarded(rule, forwarded) => {
+                    let neighbours = problem.onward(next);
+                    stack.push(Frame {
+                        record: Some(record),
+                        block: next,
+                        forwarded,
+                        rule,
+                        neighbours,
+                        answers: SmallVec::new(),
+                        asked: SmallVec::new(),
+                        leans_on: FIRM,
+                        first_provisional: self.provisional.len(),
+                        id,
+                    });
+                }
+            }
+        }
+    }
+
+    /// What is known already: an answer that still holds, or an assumption about what is under way.
+    fn known_answer<P: Problem<Question = Q, Answer = A>>(
+        &mut self,
+        problem: &P,
+        block: Block,
+        question: Q,
+    ) -> Option<(RecordId, A, &'static str, u32)> {
+        let id = *self.known.get(&(block, question))?;
+        let record = &mut self.records[id as usize];
+        match &record.answer {
+            None => {
+                record.was_assumed = true;
+                Some((id, P::assumed(), P::UNDER_WAY, record.leans_on))
+            }
+            Some(answer) if problem.holds(question, answer, record.time) => {
+                Some((id, answer.clone(), record.rule, record.leans_on))
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// Notes the answer of a question whose neighbours have answered, and what becomes of those who leaned on it.
+    fn settle<P: Problem<Question = Q, Answer = A>>(
+        &mut self,
+        id: RecordId,
+        rule: &'static str,
+        answer: A,
+        frame: &Frame<Q, A>,
+        depth: u32,
+    ) {
+        let is_good = P::is_good(&answer);
+        // Who leans on nothing earlier than itself is firm now, and so are those who leaned on it.
+        let leans_on = if is_good && frame.leans_on < depth { frame.leans_on } else { FIRM };
+        if self.records[id as usize].was_assumed {
+            let leaners = self.provisional.split_off(frame.first_provisional);
+            for other in leaners {
+                let record = &mut self.records[other as usize];
+                if !is_good {
+                    let key = (record.block, record.question);
+                    if self.known.get(&key) == Some(&other) {
+                        self.known.remove(&key);
+                    }
+                    continue;
+                }
+                if record.leans_on == depth {
+                    record.leans_on = leans_on;
+                    if let Some(own) = &mut record.answer {
+                        P::improve(own, &answer);
+                    }
+                }
+                if record.leans_on != FIRM {
+                    self.provisional.push(other);
+                }
+            }
+        }
+        let record = &mut self.records[id as usize];
+        (record.answer, record.rule, record.leans_on) = (Some(answer), rule, leans_on);
+        record.asked = frame.asked.clone();
+        if leans_on != FIRM {
+            self.provisional.push(id);
+        }
+    }
+}
+
+impl<Q, A> Frame<Q, A> {
+    /// Takes a neighbour's answer. One that is not good leans on nothing.
+    fn take(&mut self, block: Block, record: RecordId, answer: A, leans_on: u32) {
+        self.leans_on = self.leans_on.min(leans_on);
+        self.answers.push((block, answer));
+        self.asked.push((block, record));
+    }
+}

@@ -1,0 +1,659 @@
+//! What questions look at: the function as it was when they began, with its value names, and where expressions occur in it
+//! by now.
+//!
+//! ```text
+//! n8: ld.global.f32 A[i]         an occurrence of form 0 at its place in n8
+//!     i = add.s32 i, 1           a definition: form 0 behind it is form 1 before it
+//!     st.global.f32 B[j], v      ends questions about what it may overwrite
+//! ```
+//!
+//! A pass that answers its questions changes the function between them: it inserts occurrences at the ends of blocks and
+//! on edges, takes others away, and copies into temporaries, which no question asks about. None of that changes what a
+//! register that was there before holds, so that the value names of the beginning stay true and nothing is computed again.
+//!
+//! Two ways lead through a block: [`Snapshot::climb`] from a place up to its beginning, for availability, and
+//! [`Snapshot::descend`] from the beginning down, for anticipatability. Both stop at each definition of a register of the
+//! question, at accesses to its class of memory, and nowhere else.
+//!
+//! Bounds: every access that is looked at is counted as a step ([`Snapshot::steps`]), and whoever asks bounds those.
+
+use alloc::rc::Rc;
+use alloc::vec;
+use alloc::vec::Vec;
+use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl};
+
+use hashbrown::HashMap;
+use smallvec::SmallVec;
+
+use super::forms::{Form, FormSet, Forms, LoadKind, Subject};
+use super::ways::Ways;
+use crate::alias::{Access, AliasAnalysis, AliasClass, AliasClasses, Effect, Moment, Objects, Relation};
+use crate::flow::{Value, Values};
+use crate::graph::Cfg;
+use crate::ir::{Block, Function, Inst, Module, ParamType, Reg, Symbol};
+use crate::symbolic::{AffineNames, Atom, Base, Overflow, SymbolicAddress};
+
+/// A computation of an expression that questions may find.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Occurrence(u32);
+entity_impl!(Occurrence, "occurrence");
+
+/// What is known of one.
+pub struct OccurrenceData {
+    /// The instruction, once it stands.
+    pub inst: Option<Inst>,
+    /// Its block.
+    pub block: Block,
+    /// What it computes, from what registers hold before it.
+    pub form: Form,
+    family: Family,
+    address: Option<SymbolicAddress>,
+    guard: Option<(Value, bool)>,
+}
+
+/// Expressions that are looked for together.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Family {
+    /// Loads from that class of memory.
+    Memory(AliasClass),
+    /// One pure expression.
+    Pure(Form),
+}
+
+#[derive(Clone, Copy)]
+struct Item {
+    /// Its place in the block.
+    place: u32,
+    what: What,
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    Occurrence(Occurrence),
+    /// An index into the clobbers.
+    Clobber(u32),
+}
+
+/// Behind all instructions of a block but its terminator: where something has been inserted.
+const INSERTED: u32 = u32::MAX - 1;
+/// Behind the terminator.
+pub const END: u32 = u32::MAX;
+
+/// A definition through which a form was converted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// The definition.
+    pub inst: Inst,
+    /// The form behind it.
+    pub below: Form,
+    /// The form before it.
+    pub above: Form,
+}
+
+/// How a way up through a block ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ClimbEnd {
+    /// At an occurrence of the same value.
+    Same(Occurrence),
+    /// At an instruction that may change the value, or an operand in a way that is no conversion.
+    Changed,
+    /// At a definition that could be converted, where that is not allowed.
+    Again,
+    /// At the beginning of the block.
+    Top,
+}
+
+/// A way up through a block.
+pub struct Climb {
+    /// Conversions, from below.
+    pub steps: SmallVec<[Step; 1]>,
+    /// The form where it ends.
+    pub form: Form,
+    /// How it ends.
+    pub end: ClimbEnd,
+}
+
+/// How a way down through a block ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DescentEnd {
+    /// At an occurrence of one of the forms.
+    Same,
+    /// Every form was changed.
+    Changed,
+    /// At the end of the block, with the forms that are left.
+    Bottom(FormSet),
+}
+
+/// See the file's head.
+pub struct Snapshot<'m> {
+    /// The rest of the program.
+    pub module: &'m Module,
+    /// The graph.
+    pub ways: Ways,
+    /// All forms that came up.
+    pub forms: Forms,
+    /// What has been looked at so far, in accesses and blocks.
+    pub steps: u64,
+    values: Rc<Values>,
+    overflow: Overflow,
+    places: SecondaryMap<Inst, u32>,
+    definitions: Definitions,
+    occurrences: PrimaryMap<Occurrence, OccurrenceData>,
+    of_inst: HashMap<Inst, Occurrence>,
+    items: HashMap<(Block, Family), Vec<Item>>,
+    /// Places of instructions that may do anything to memory.
+    barriers: HashMap<Block, Vec<u32>>,
+    clobbers: Vec<Access>,
+    changes: HashMap<Family, u32>,
+    /// Occurrences of a family that still stand.
+    counts: HashMap<Family, u32>,
+}
+
+/// Which expressions are asked about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Interest {
+    /// Loads.
+    Loads,
+    /// Pure instructions.
+    Scalars,
+}
+
+impl<'m> Snapshot<'m> {
+    /// A function as it is now.
+    pub fn new(
+        module: &'m Module,
+        func: &Function,
+        cfg: &Cfg,
+        values: Rc<Values>,
+        overflow: Overflow,
+        interest: Interest,
+    ) -> Snapshot<'m> {
+        let mut snapshot = Snapshot {
+            module,
+            ways: Ways::new(func, cfg),
+            forms: Forms::default(),
+            steps: 0,
+            values,
+            overflow,
+            places: SecondaryMap::with_capacity(func.insts.len()),
+            definitions: Definitions::new(func),
+            occurrences: PrimaryMap::new(),
+            of_inst: HashMap::new(),
+            items: HashMap::new(),
+            barriers: HashMap::new(),
+            clobbers: Vec::new(),
+            changes: HashMap::new(),
+            counts: HashMap::new(),
+        };
+        for block in func.block_order() {
+            for (place, inst) in (0..).zip(func.block_insts(block)) {
+                snapshot.places[inst] = place;
+            }
+        }
+        match interest {
+            Interest::Loads => snapshot.find_loads(func, cfg),
+            Interest::Scalars => snapshot.find_scalars(func, cfg),
+        }
+        snapshot
+    }
+
+    fn find_loads(&mut self, func: &Function, cfg: &Cfg) {
+        let values = self.values.clone();
+        let names = AffineNames::new(func, &values, self.overflow);
+        let alias = AliasAnalysis::new(self.module, func, &values, names);
+        let mut found: Vec<(Block, Inst, Access, bool)> = Vec::new();
+        for block in func.block_order().filter(|&block| cfg.is_reachable(block)) {
+            for inst in func.block_insts(block) {
+                match alias.effect(inst) {
+                    Effect::None => {}
+                    Effect::Everything => self.barriers.entry(block).or_default().push(self.places[inst]),
+                    Effect::Access(access) => found.push((block, inst, access, true)),
+                    Effect::Ordered(access) => found.push((block, inst, access, false)),
+                }
+            }
+        }
+        let base = |access: &Access| access.address.as_ref().map_or(Base::Unknown, |address| address.base);
+        let objects: Vec<_> = found.iter().map(|(_, _, access, _)| (access.space, base(access))).collect();
+        let (classes, _) = AliasClasses::of_objects(Objects { module: self.module, func }, &objects);
+        for ((block, inst, access, is_plain), class) in found.into_iter().zip(classes) {
+            let family = Family::Memory(class);
+            let place = self.places[inst];
+            let what = if access.writes {
+                self.clobbers.push(access);
+                What::Clobber(self.clobbers.len() as u32 - 1)
+            } else if is_plain && let Some(form) = self.forms.of_inst(names, func, inst, Some(class)) {
+                let guard = func.insts[inst].guard.and_then(|guard| Some((values.guard(inst)?, guard.negated)));
+                let data = OccurrenceData { inst: Some(inst), block, form, family, address: access.address, guard };
+                What::Occurrence(self.add(data))
+            } else {
+                continue;
+            };
+            self.items.entry((block, family)).or_default().push(Item { place, what });
+        }
+    }
+
+    fn find_scalars(&mut self, func: &Function, cfg: &Cfg) {
+        let values = self.values.clone();
+        let names = AffineNames::new(func, &values, self.overflow);
+        for block in func.block_order().filter(|&block| cfg.is_reachable(block)) {
+            for inst in func.block_insts(block) {
+                let Some(form) = self.forms.of_inst(names, func, inst, None) else { continue };
+                let family = Family::Pure(form);
+                let data = OccurrenceData { inst: Some(inst), block, form, family, address: None, guard: None };
+                let what = What::Occurrence(self.add(data));
+                self.items.entry((block, family)).or_default().push(Item { place: self.places[inst], what });
+            }
+        }
+    }
+
+    fn add(&mut self, data: OccurrenceData) -> Occurrence {
+        *self.counts.entry(data.family).or_default() += 1;
+        let inst = data.inst;
+        let occurrence = self.occurrences.push(data);
+        if let Some(inst) = inst {
+            self.of_inst.insert(inst, occurrence);
+        }
+        occurrence
+    }
+
+    /// The occurrence that an instruction is.
+    pub fn occurrence_of(&self, inst: Inst) -> Option<Occurrence> {
+        self.of_inst.get(&inst).copied()
+    }
+
+    /// Is there anything to ask about?
+    pub fn has_occurrences(&self) -> bool {
+        !self.occurrences.is_empty()
+    }
+
+    /// What is known of an occurrence.
+    pub fn occurrence(&self, occurrence: Occurrence) -> &OccurrenceData {
+        &self.occurrences[occurrence]
+    }
+
+    /// How many occurrences there are that may be of the same value, in all of the function.
+    pub fn relatives(&self, occurrence: Occurrence) -> u32 {
+        self.counts.get(&self.occurrences[occurrence].family).copied().unwrap_or(0)
+    }
+
+    /// How often what answers questions about a form has changed.
+    pub fn changes(&self, form: Form) -> u32 {
+        self.changes.get(&self.family(form)).copied().unwrap_or(0)
+    }
+
+    /// Is there a definition of one of a form's registers in the block, or an access that may change what it loads?
+    pub fn is_changed_in(&mut self, func: &Function, block: Block, form: Form) -> bool {
+        let climb = self.climb_past_occurrences(func, block, form);
+        climb.end != ClimbEnd::Top
+    }
+
+    /// A computation of a form is inserted at the end of a block; [`Snapshot::place`] says by which instruction.
+    pub fn insert(&mut self, func: &Function, block: Block, form: Form) -> Occurrence {
+        let values = self.values.clone();
+        let named = self.ways.named_as(block);
+        let at_end = |reg| values.at_end(named, reg);
+        let address = self.address(func, form, at_end);
+        let guard = self.forms.expression(form).guard;
+        let guard = guard.and_then(|guard| Some((values.at_end(named, guard.reg)?, guard.negated)));
+        let family = self.family(form);
+        let occurrence = self.add(OccurrenceData { inst: None, block, form, family, address, guard });
+        let item = Item { place: INSERTED, what: What::Occurrence(occurrence) };
+        self.items.entry((block, family)).or_default().push(item);
+        *self.changes.entry(family).or_default() += 1;
+        occurrence
+    }
+
+    /// The instruction that an inserted occurrence is.
+    pub fn place(&mut self, occurrence: Occurrence, inst: Inst) {
+        self.occurrences[occurrence].inst = Some(inst);
+        self.of_inst.insert(inst, occurrence);
+    }
+
+    /// An occurrence computes its value no more.
+    pub fn remove(&mut self, occurrence: Occurrence) {
+        let OccurrenceData { block, family, inst, .. } = self.occurrences[occurrence];
+        if let Some(items) = self.items.get_mut(&(block, family)) {
+            items.retain(|item| !matches!(item.what, What::Occurrence(other) if other == occurrence));
+        }
+        if let Some(inst) = inst {
+            self.of_inst.remove(&inst);
+        }
+        if let Some(count) = self.counts.get_mut(&family) {
+            *count -= 1;
+        }
+        *self.changes.entry(family).or_default() += 1;
+    }
+
+    fn family(&self, form: Form) -> Family {
+        match &self.forms.expression(form).subject {
+            Subject::Load(kind, _) => Family::Memory(kind.class),
+            Subject::Pure(..) => Family::Pure(form),
+        }
+    }
+
+    /// The way up from a place of a block, which is not looked at itself, or from its end. `may_convert` says whether
+    /// definitions may be substituted.
+    pub fn climb(&mut self, func: &Function, block: Block, from: Option<Inst>, form: Form, may_convert: bool) -> Climb {
+        self.climb_as(func, block, from, form, may_convert, true)
+    }
+
+    fn climb_past_occurrences(&mut self, func: &Function, block: Block, form: Form) -> Climb {
+        self.climb_as(func, block, None, form, false, false)
+    }
+
+    fn climb_as(
+        &mut self,
+        func: &Function,
+        block: Block,
+        from: Option<Inst>,
+        mut form: Form,
+        may_convert: bool,
+        stops_at_occurrences: bool,
+    ) -> Climb {
+        self.steps += 1;
+        let rank = self.ways.rank(block);
+        let is_on_edge = self.ways.is_on_edge(block);
+        let (mut below, mut place) = (from, from.map_or(END, |inst| self.places[inst]));
+        let mut steps = SmallVec::new();
+        loop {
+            let definition = if is_on_edge { None } else { self.definitions.last(self.forms.regs(form), rank, place) };
+            // Places are counted from 1 here, so that 0 is before the first instruction.
+            let floor = definition.map_or(0, |(place, _)| place + 1);
+            if let Some(end) = self.look_between(func, block, form, floor, place, below, stops_at_occurrences) {
+                return Climb { steps, form, end };
+            }
+            let Some((defined_at, inst)) = definition else { return Climb { steps, form, end: ClimbEnd::Top } };
+            let values = self.values.clone();
+            let names = AffineNames::new(func, &values, self.overflow);
+            let Some(above) = self.forms.before(names, inst, &func.insts[inst].dsts, form) else {
+                return Climb { steps, form, end: ClimbEnd::Changed };
+            };
+            if !may_convert {
+                return Climb { steps, form, end: ClimbEnd::Again };
+            }
+            if above != form {
+                steps.push(Step { inst, below: form, above });
+            }
+            (form, place, below) = (above, defined_at, Some(inst));
+        }
+    }
+
+    /// Looks at accesses and occurrences of a form's family from before `place` up to `floor`.
+    #[allow(clippy::too_many_arguments)]
+    fn look_between(
+        &mut self,
+        func: &Function,
+        block: Block,
+        form: Form,
+        floor: u32,
+        place: u32,
+        below: Option<Inst>,
+        stops_at_occurrences: bool,
+    ) -> Option<ClimbEnd> {
+        let family = self.family(form);
+        let barrier = self.barrier_between(block, form, floor, place);
+        let count =
+            self.items.get(&(block, family)).map_or(0, |items| items.partition_point(|item| item.place < place));
+        let mut question = None;
+        for index in (0..count).rev() {
+            let Some(&Item { place: at, what }) = self.items.get(&(block, family)).and_then(|items| items.get(index))
+            else {
+                break;
+            };
+            if at < floor {
+                break;
+            }
+            if barrier.is_some_and(|barrier| barrier > at) {
+                return Some(ClimbEnd::Changed);
+            }
+            self.steps += 1;
+            if let (What::Occurrence(occurrence), Family::Pure(_)) = (what, family) {
+                if stops_at_occurrences {
+                    return Some(ClimbEnd::Same(occurrence));
+                }
+                continue;
+            }
+            let (address, guard) = question.get_or_insert_with(|| {
+                let values = self.values.clone();
+                let named = self.ways.named_as(block);
+                let value = |reg| match below {
+                    Some(inst) => values.before(func, inst, reg),
+                    None => values.at_end(named, reg),
+                };
+                let guard = self.forms.expression(form).guard.map(|guard| (value(guard.reg), guard.negated));
+                (self.address(func, form, value), guard)
+            });
+            match what {
+                What::Occurrence(occurrence) => {
+                    let data = &self.occurrences[occurrence];
+                    let is_guarded_alike =
+                        data.guard.is_none_or(|(value, negated)| *guard == Some((Some(value), negated)));
+                    let is_same = self.is_same_kind(data.form, form)
+                        && is_guarded_alike
+                        && address.is_some()
+                        && data.address == *address;
+                    if is_same && stops_at_occurrences {
+                        return Some(ClimbEnd::Same(occurrence));
+                    }
+                }
+                What::Clobber(clobber) => {
+                    if self.may_change(func, clobber, form, address.clone()) {
+                        return Some(ClimbEnd::Changed);
+                    }
+                }
+            }
+        }
+        barrier.map(|_| ClimbEnd::Changed)
+    }
+
+    /// The last place from `floor` to before `place` where anything may happen to memory that the form loads.
+    fn barrier_between(&self, block: Block, form: Form, floor: u32, place: u32) -> Option<u32> {
+        let Subject::Load(kind, _) = &self.forms.expression(form).subject else { return None };
+        if kind.opcode.space.is_some_and(|space| space.is_read_only()) {
+            return None;
+        }
+        let places = self.barriers.get(&block)?;
+        let index = places.partition_point(|&barrier| barrier < place).checked_sub(1)?;
+        Some(places[index]).filter(|&barrier| barrier >= floor)
+    }
+
+    fn is_same_kind(&self, a: Form, b: Form) -> bool {
+        let (a, b) = (self.forms.expression(a), self.forms.expression(b));
+        match (&a.subject, &b.subject) {
+            (Subject::Load(a_kind, _), Subject::Load(b_kind, _)) => a_kind == b_kind && a.types == b.types,
+            _ => false,
+        }
+    }
+
+    fn may_change(&self, func: &Function, clobber: u32, form: Form, address: Option<SymbolicAddress>) -> bool {
+        let Subject::Load(LoadKind { opcode, .. }, _) = self.forms.expression(form).subject else { return false };
+        let names = AffineNames::new(func, &self.values, self.overflow);
+        let alias = AliasAnalysis::new(self.module, func, &self.values, names);
+        let objects = Objects { module: self.module, func };
+        let space = opcode.space.or_else(|| objects.space(address.as_ref()?.base));
+        let bytes = opcode.ty.bytes() * u32::from(opcode.vector);
+        let question = Access { space, address, bytes, reads: true, writes: false };
+        alias.relation(&question, &self.clobbers[clobber as usize], Moment::Same) != Relation::No
+    }
+
+    /// Does a load stay within an array of known size, whatever registers hold?
+    pub fn is_within_array(&self, func: &Function, form: Form) -> bool {
+        let Subject::Load(kind, sum) = &self.forms.expression(form).subject else { return false };
+        let Some(&(Atom::Symbol(symbol), 1)) = sum.terms().first() else { return false };
+        let size = match symbol {
+            Symbol::Global(global) => {
+                let global = &self.module.globals[global];
+                u64::from(global.len) * u64::from(global.ty.bytes())
+            }
+            Symbol::Array(array) => {
+                let array = &func.arrays[array];
+                u64::from(array.len.unwrap_or(0)) * u64::from(array.ty.bytes())
+            }
+            Symbol::Param(index) => match func.params[index as usize].ty {
+                ParamType::Array(ty, len) => u64::from(len) * u64::from(ty.bytes()),
+                _ => 0,
+            },
+        };
+        let bytes = u64::from(kind.opcode.ty.bytes()) * u64::from(kind.opcode.vector);
+        let start = u64::try_from(sum.offset());
+        sum.terms().len() == 1 && start.is_ok_and(|start| start.saturating_add(bytes) <= size)
+    }
+
+    /// Where a load's form loads from, when registers hold those values.
+    fn address(&self, func: &Function, form: Form, value: impl FnMut(Reg) -> Option<Value>) -> Option<SymbolicAddress> {
+        let Subject::Load(_, sum) = &self.forms.expression(form).subject else { return None };
+        AffineNames::new(func, &self.values, self.overflow).valued(sum, value)
+    }
+
+    /// The way down from the beginning of a block with a set of forms of one family.
+    pub fn descend(&mut self, func: &Function, block: Block, set: FormSet) -> DescentEnd {
+        self.steps += 1;
+        if self.ways.is_on_edge(block) {
+            let mut items = self.forms.members(set).iter().map(|&form| self.items.get(&(block, self.family(form))));
+            let is_there = items.any(|items| items.is_some_and(|items| !items.is_empty()));
+            return if is_there { DescentEnd::Same } else { DescentEnd::Bottom(set) };
+        }
+        let rank = self.ways.rank(block);
+        let mut live: SmallVec<[Form; 2]> = self.forms.members(set).into();
+        let mut addresses: SmallVec<[Option<SymbolicAddress>; 2]> = SmallVec::new();
+        let values = self.values.clone();
+        let Some(&first) = live.first() else { return DescentEnd::Changed };
+        let family = self.family(first);
+        let mut index = 0;
+        let mut from = 0;
+        while !live.is_empty() {
+            let defined =
+                live.iter().filter_map(|&form| self.definitions.first(self.forms.regs(form), rank, from)).min();
+            // What reads a register and writes it reads it first.
+            let limit = defined.map_or(END, |place| place + 1);
+            let barrier = self.first_barrier(block, first, from, limit);
+            while let Some(&Item { place, what }) = self.items.get(&(block, family)).and_then(|items| items.get(index))
+            {
+                if place >= limit || barrier.is_some_and(|barrier| barrier <= place) {
+                    break;
+                }
+                index += 1;
+                self.steps += 1;
+                if let (What::Occurrence(occurrence), Family::Pure(_)) = (what, family) {
+                    if live.contains(&self.occurrences[occurrence].form) {
+                        return DescentEnd::Same;
+                    }
+                    continue;
+                }
+                if addresses.is_empty() {
+                    addresses =
+                        live.iter().map(|&form| self.address(func, form, |reg| values.at_start(block, reg))).collect();
+                }
+                match what {
+                    What::Occurrence(occurrence) => {
+                        let data = &self.occurrences[occurrence];
+                        let is_same = |form: Form, address: &Option<SymbolicAddress>| {
+                            let guard = self.forms.expression(form).guard;
+                            let guard = guard.map(|guard| (values.at_start(block, guard.reg), guard.negated));
+                            self.is_same_kind(data.form, form)
+                                && data.guard.is_none_or(|(value, negated)| guard == Some((Some(value), negated)))
+                                && address.is_some()
+                                && data.address == *address
+                        };
+                        if live.iter().zip(&addresses).any(|(&form, address)| is_same(form, address)) {
+                            return DescentEnd::Same;
+                        }
+                    }
+                    What::Clobber(clobber) => {
+                        for place in (0..live.len()).rev() {
+                            if self.may_change(func, clobber, live[place], addresses[place].clone()) {
+                                live.remove(place);
+                                addresses.remove(place);
+                            }
+                        }
+                    }
+                }
+            }
+            if barrier.is_some() {
+                return DescentEnd::Changed;
+            }
+            let Some(place) = defined else { break };
+            for index in (0..live.len()).rev() {
+                if self.definitions.first(self.forms.regs(live[index]), rank, place) == Some(place) {
+                    live.remove(index);
+                    if !addresses.is_empty() {
+                        addresses.remove(index);
+                    }
+                }
+            }
+            from = place + 1;
+        }
+        if live.is_empty() { DescentEnd::Changed } else { DescentEnd::Bottom(self.forms.set(live)) }
+    }
+
+    /// The first place from `from` to before `limit` where anything may happen to memory that the form loads.
+    fn first_barrier(&self, block: Block, form: Form, from: u32, limit: u32) -> Option<u32> {
+        let Subject::Load(kind, _) = &self.forms.expression(form).subject else { return None };
+        if kind.opcode.space.is_some_and(|space| space.is_read_only()) {
+            return None;
+        }
+        let places = self.barriers.get(&block)?;
+        let index = places.partition_point(|&barrier| barrier < from);
+        places.get(index).copied().filter(|&barrier| barrier < limit)
+    }
+}
+
+/// Where registers are written, by register in the order of the text.
+struct Definitions {
+    first: Vec<u32>,
+    /// Rank of the block, place in the block, instruction.
+    places: Vec<(u32, u32, Inst)>,
+}
+
+impl Definitions {
+    fn new(func: &Function) -> Definitions {
+        let mut first = vec![0u32; func.regs.len() + 1];
+        let mut total = 0;
+        for (reg, count) in func.definition_counts().enumerate() {
+            first[reg] = total;
+            total += count as u32;
+        }
+        first[func.regs.len()] = total;
+        let mut next = first.clone();
+        let mut places = vec![(0, 0, Inst::new(0)); total as usize];
+        for (rank, block) in (0..).zip(func.block_order()) {
+            for (place, inst) in (0..).zip(func.block_insts(block)) {
+                for dst in &func.insts[inst].dsts {
+                    let slot = &mut next[dst.index()];
+                    places[*slot as usize] = (rank, place, inst);
+                    *slot += 1;
+                }
+            }
+        }
+        Definitions { first, places }
+    }
+
+    fn of(&self, reg: Reg) -> &[(u32, u32, Inst)] {
+        match self.first.get(reg.index()..reg.index() + 2) {
+            Some(&[start, end]) => &self.places[start as usize..end as usize],
+            _ => &[],
+        }
+    }
+
+    /// The last definition of one of the registers in a block before a place.
+    fn last(&self, regs: &[Reg], rank: u32, before: u32) -> Option<(u32, Inst)> {
+        let of = |&reg: &Reg| {
+            let places = self.of(reg);
+            let index = places.partition_point(|&(block, place, _)| (block, place) < (rank, before)).checked_sub(1)?;
+            let (block, place, inst) = places[index];
+            (block == rank).then_some((place, inst))
+        };
+        regs.iter().filter_map(of).max()
+    }
+
+    /// The place of the first definition of one of the registers in a block from a place on.
+    fn first(&self, regs: &[Reg], rank: u32, from: u32) -> Option<u32> {
+        let of = |&reg: &Reg| {
+            let places = self.of(reg);
+            let index = places.partition_point(|&(block, place, _)| (block, place) < (rank, from));
+            let &(block, place, _) = places.get(index)?;
+            (block == rank).then_some(place)
+        };
+        regs.iter().filter_map(of).min()
+    }
+}

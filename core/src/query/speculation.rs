@@ -1,0 +1,232 @@
+//! Speculation: can the expression be moved up in front of the branch that decides whether it is computed?
+//!
+//! ```text
+//! n1: br p, n2, n3       `(A[i], n2, n1)`: n1 diverges and n2 depends on it, so n1's own predecessors are asked (4-i);
+//! n2: x = ld A[i]        they cannot take it, so n1 does (4-i-b): (true, {n1})
+//! n3: …
+//! ```
+//!
+//! A warp runs both sides of a branch that its lanes disagree about, so that a load in front of it costs no more than the
+//! one on a side, and is there for all that follows. The question (e, m, n) asks n whether e, which would move up from m, can
+//! move there or further; m becomes n wherever that would help, at a branch that m is control-dependent on. Across a branch
+//! on which all lanes agree an expression goes only where it is down-safe.
+//!
+//! The rules do not look at all ways from the last change of an operand to the expression: whoever moves something asks
+//! afterwards whether it is available where it was ([`super::Inquiries::hoist`]).
+//!
+//! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021, section 5.2 and
+//! algorithm 2, of which lines 7 to 9 are not in the prose.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use smallvec::SmallVec;
+
+use super::availability::anticipated;
+use super::forms::{Form, FormSet};
+use super::propagation::{Arrival, Local, Meeting, Problem, Propagation, RecordId, Teller, Time};
+use super::region::Region;
+use super::snapshot::Snapshot;
+use super::ways::Spot;
+use crate::graph::{Cfg, ControlDependence, PostDominators};
+use crate::ir::{Block, Function};
+use crate::questions::Answer;
+use crate::view::Listener;
+
+/// Asked of a block: can it come here or further up?
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SpeculationQuestion {
+    /// What would move.
+    pub form: Form,
+    /// From where (the paper's m).
+    pub mover: Block,
+}
+
+/// The paper's (canHoist, Node).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hoistable {
+    /// Can it?
+    pub can_hoist: bool,
+    /// To the ends of these blocks, in the order in which they were found.
+    pub blocks: SmallVec<[Block; 2]>,
+}
+
+impl Hoistable {
+    fn no() -> Hoistable {
+        Hoistable { can_hoist: false, blocks: SmallVec::new() }
+    }
+
+    fn to(block: Block) -> Hoistable {
+        Hoistable { can_hoist: true, blocks: SmallVec::from_elem(block, 1) }
+    }
+}
+
+/// The graph's shape as the rules see it.
+pub struct Shape<'q> {
+    /// Blocks and edges when the questions began.
+    pub cfg: &'q Cfg,
+    /// Who always comes after whom.
+    pub post_dominators: &'q PostDominators,
+    /// Which branches decide whether a block runs.
+    pub control_dependence: &'q ControlDependence,
+}
+
+impl Shape<'_> {
+    /// Does the branch at the end of `branch` decide whether `block` runs?
+    fn depends(&self, block: Block, branch: Block) -> bool {
+        let edges = self.control_dependence.dependences(self.post_dominators, block);
+        edges.iter().any(|&edge| self.cfg.source(edge) == branch)
+    }
+}
+
+/// See the file's head.
+pub struct Speculation<'q, 'm> {
+    /// What is looked at.
+    pub snapshot: &'q mut Snapshot<'m>,
+    /// By which rule each record's question was sent on.
+    pub sent: &'q mut Vec<&'static str>,
+    /// What is known of anticipatability.
+    pub anticipated: &'q mut Propagation<FormSet, bool>,
+    /// The graph's shape.
+    pub shape: Shape<'q>,
+    /// The branches across which expressions move.
+    pub is_crossed: &'q dyn Fn(Block) -> bool,
+    /// Where insertions make no warp run more sides of branches.
+    pub region: &'q Region,
+    /// Do answers that differ meet as in lines 7 to 9 of algorithm 2?
+    pub meets_partially: bool,
+    /// No more than so many steps.
+    pub budget: u64,
+}
+
+impl Speculation<'_, '_> {
+    fn is_down_safe<S: Listener>(
+        &mut self,
+        teller: &mut Teller<'_, S>,
+        root: Block,
+        asked: &[Block],
+        form: Form,
+        id: u32,
+    ) -> bool {
+        let set = self.snapshot.forms.only(form);
+        anticipated(self.snapshot, self.anticipated, teller, (root, asked), set, Some(id))
+    }
+
+    fn rule_of(&self, record: Option<RecordId>) -> &'static str {
+        record.map_or("6", |record| self.sent[record as usize])
+    }
+}
+
+impl Problem for Speculation<'_, '_> {
+    type Question = SpeculationQuestion;
+    type Answer = Hoistable;
+    const UNDER_WAY: &'static str = "2";
+
+    fn onward(&self, block: Block) -> SmallVec<[Block; 2]> {
+        self.snapshot.ways.up(block).clone()
+    }
+
+    fn assumed() -> Hoistable {
+        Hoistable { can_hoist: true, blocks: SmallVec::new() }
+    }
+
+    fn is_good(answer: &Hoistable) -> bool {
+        answer.can_hoist
+    }
+
+    fn improve(answer: &mut Hoistable, proved: &Hoistable) {
+        // Whoever could move up because the question came back to where it was under way moves to where that does.
+        for &block in &proved.blocks {
+            if !answer.blocks.contains(&block) {
+                answer.blocks.push(block);
+            }
+        }
+    }
+
+    fn holds(&self, question: SpeculationQuestion, _: &Hoistable, time: Time) -> bool {
+        self.time(question).change == time.change
+    }
+
+    fn time(&self, question: SpeculationQuestion) -> Time {
+        Time { inquiry: 0, change: self.snapshot.changes(question.form) }
+    }
+
+    /// The rules in their order, of which the engine has asked the second one.
+    fn arrive<S: Listener>(&mut self, teller: &mut Teller<'_, S>, at: Arrival<SpeculationQuestion>) -> Local<Self> {
+        let Arrival { block, question: SpeculationQuestion { form, mover }, record, id } = at;
+        if self.snapshot.steps > self.budget {
+            return Local::Answered("budget", Hoistable::no());
+        }
+        let is_branch = self.snapshot.ways.is_branch(block);
+        let is_crossed = is_branch && (self.is_crossed)(block);
+        let depends = is_branch && self.shape.depends(mover, block);
+        let upward = |depends: bool| SpeculationQuestion { form, mover: if depends { block } else { mover } };
+        let (rule, forwarded) = if self.snapshot.is_changed_in(teller.func, block, form) {
+            return match (is_crossed, depends) {
+                (true, true) => Local::Answered("3-i-a", Hoistable::to(block)),
+                (true, false) => Local::Answered("3-i-b", Hoistable::no()),
+                (false, _) => Local::Answered("3-ii", Hoistable::no()),
+            };
+        } else if is_crossed {
+            (if depends { "4-i" } else { "4-ii" }, upward(depends))
+        } else if is_branch {
+            let successors = self.snapshot.ways.down(block).clone();
+            if !self.is_down_safe(teller, block, &successors, form, id) {
+                return Local::Answered("5-ii", Hoistable::no());
+            }
+            (if depends { "5-i-a" } else { "5-i-b" }, upward(depends))
+        } else {
+            ("6", upward(false))
+        };
+        if self.sent.len() <= record as usize {
+            self.sent.resize(record as usize + 1, "");
+        }
+        self.sent[record as usize] = rule;
+        Local::Forwarded(rule, forwarded)
+    }
+
+    fn meet<S: Listener>(
+        &mut self,
+        teller: &mut Teller<'_, S>,
+        place: Meeting<SpeculationQuestion>,
+        answers: &[(Block, Hoistable)],
+    ) -> (&'static str, Hoistable) {
+        let rule = self.rule_of(place.record);
+        let from_outside = self.snapshot.ways.is_entry(place.block);
+        let mut all = Hoistable { can_hoist: !from_outside && !answers.is_empty(), blocks: SmallVec::new() };
+        for (_, answer) in answers {
+            all.can_hoist &= answer.can_hoist;
+            Self::improve(&mut all, answer);
+        }
+        if !all.can_hoist && self.meets_partially && !from_outside {
+            let without: SmallVec<[Block; 2]> =
+                answers.iter().filter(|(_, answer)| !answer.can_hoist).map(|&(from, _)| from).collect();
+            let can_take = |&from: &Block| {
+                self.region.kept_out_by(from).is_none()
+                    && self.snapshot.ways.spot(teller.func, from, place.block) == Spot::End(from)
+            };
+            if without.len() < answers.len()
+                && without.iter().all(can_take)
+                && self.is_down_safe(teller, place.block, &[place.block], place.forwarded.form, place.id)
+            {
+                all.can_hoist = true;
+                without.into_iter().for_each(|from| Self::improve(&mut all, &Hoistable::to(from)));
+            }
+        }
+        match (rule, all.can_hoist) {
+            ("4-i", true) => ("4-i-a", all),
+            ("4-i", false) => ("4-i-b", Hoistable::to(place.block)),
+            (_, true) => (rule, all),
+            (_, false) if from_outside && answers.is_empty() => ("1", Hoistable::no()),
+            (_, false) => (rule, Hoistable::no()),
+        }
+    }
+
+    fn describe(&self, func: &Function, question: SpeculationQuestion) -> (String, Option<Block>) {
+        (self.snapshot.forms.text(self.snapshot.module, func, question.form), Some(question.mover))
+    }
+
+    fn answer(&self, answer: &Hoistable) -> Answer {
+        Answer::Hoistable { can_hoist: answer.can_hoist, blocks: answer.blocks.to_vec() }
+    }
+}
