@@ -84,6 +84,8 @@ pub enum Refusal {
     NotDownSafe(Form, Block),
     /// The place where the form would be inserted depends on that divergent branch.
     Divergent(Form, Spot, Block),
+    /// Nothing has assigned an operand of the form on any way there.
+    Unassigned(Form, Spot),
     /// Control comes to the block from outside as well.
     NoPlace(Form, Block),
     /// The form may fault there, and that is not allowed.
@@ -346,8 +348,10 @@ impl<'m> Availability<'_, 'm> {
             return Err(Refusal::NotDownSafe(form, place.block));
         }
         let without = answers.iter().filter(|(_, answer)| !answer.is_available);
-        let spots: SmallVec<[Spot; 1]> =
-            without.map(|&(from, _)| self.snapshot.ways.spot(teller.func, from, place.block)).collect();
+        let spots: SmallVec<[Spot; 1]> = without.map(|&(from, _)| self.snapshot.ways.spot(from, place.block)).collect();
+        if let Some(&spot) = spots.iter().find(|spot| self.snapshot.reads_unassigned(teller.func, spot.block(), form)) {
+            return Err(Refusal::Unassigned(form, spot));
+        }
         if self.insertion == Insertion::InRegion {
             for &spot in &spots {
                 let branch = match spot {

@@ -28,7 +28,7 @@ use smallvec::SmallVec;
 use super::forms::{Form, FormSet, Forms, LoadKind, Subject};
 use super::ways::Ways;
 use crate::alias::{Access, AliasAnalysis, AliasClass, AliasClasses, Effect, Moment, Objects, Relation};
-use crate::flow::{Value, Values};
+use crate::flow::{Definition, Value, Values};
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, Inst, Module, ParamType, Reg, Symbol};
 use crate::symbolic::{AffineNames, Atom, Base, Overflow, SymbolicAddress};
@@ -306,6 +306,7 @@ impl<'m> Snapshot<'m> {
     /// The instruction that an inserted occurrence is.
     pub fn place(&mut self, occurrence: Occurrence, inst: Inst) {
         self.occurrences[occurrence].inst = Some(inst);
+        self.places[inst] = INSERTED;
         self.of_inst.insert(inst, occurrence);
     }
 
@@ -353,7 +354,9 @@ impl<'m> Snapshot<'m> {
         self.steps += 1;
         let rank = self.ways.rank(block);
         let is_on_edge = self.ways.is_on_edge(block);
-        let (mut below, mut place) = (from, from.map_or(END, |inst| self.places[inst]));
+        let mut place = from.map_or(END, |inst| self.places[inst]);
+        // What was inserted has registers as the end of its block has them.
+        let mut below = from.filter(|_| place != INSERTED);
         let mut steps = SmallVec::new();
         loop {
             let definition = if is_on_edge { None } else { self.definitions.last(self.forms.regs(form), rank, place) };
@@ -474,6 +477,16 @@ impl<'m> Snapshot<'m> {
         let bytes = opcode.ty.bytes() * u32::from(opcode.vector);
         let question = Access { space, address, bytes, reads: true, writes: false };
         alias.relation(&question, &self.clobbers[clobber as usize], Moment::Same) != Relation::No
+    }
+
+    /// Is there a register of the form that nothing has assigned on any way to the end of a block?
+    pub fn reads_unassigned(&self, func: &Function, block: Block, form: Form) -> bool {
+        let named = self.ways.named_as(block);
+        self.forms.regs(form).iter().any(|&reg| {
+            let value = self.values.at_end(named, reg);
+            value.is_some_and(|value| self.values.definition(value) == Definition::Entry)
+                && func.param_of(reg).is_none()
+        })
     }
 
     /// Does a load stay within an array of known size, whatever registers hold?

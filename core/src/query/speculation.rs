@@ -159,7 +159,12 @@ impl Problem for Speculation<'_, '_> {
         }
         let is_branch = self.snapshot.ways.is_branch(block);
         let is_crossed = is_branch && (self.is_crossed)(block);
-        let depends = is_branch && self.shape.depends(mover, block);
+        // What was put on an edge runs if its source's branch says so, and for nothing else.
+        let is_decided = |mover: Block| match self.snapshot.ways.is_on_edge(mover) {
+            true => self.snapshot.ways.named_as(mover) == block,
+            false => self.shape.depends(mover, block),
+        };
+        let depends = is_branch && is_decided(mover);
         let upward = |depends: bool| SpeculationQuestion { form, mover: if depends { block } else { mover } };
         let (rule, forwarded) = if self.snapshot.is_changed_in(teller.func, block, form) {
             return match (is_crossed, depends) {
@@ -202,8 +207,7 @@ impl Problem for Speculation<'_, '_> {
             let without: SmallVec<[Block; 2]> =
                 answers.iter().filter(|(_, answer)| !answer.can_hoist).map(|&(from, _)| from).collect();
             let can_take = |&from: &Block| {
-                self.region.kept_out_by(from).is_none()
-                    && self.snapshot.ways.spot(teller.func, from, place.block) == Spot::End(from)
+                self.region.kept_out_by(from).is_none() && self.snapshot.ways.spot(from, place.block) == Spot::End(from)
             };
             if without.len() < answers.len()
                 && without.iter().all(can_take)

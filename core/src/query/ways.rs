@@ -50,6 +50,7 @@ pub struct Ways {
     up: SecondaryMap<Block, Blocks>,
     down: SecondaryMap<Block, Blocks>,
     is_entry: SecondaryMap<Block, bool>,
+    ends_in_call: SecondaryMap<Block, bool>,
     /// For a block that was put on an edge, the edge's source.
     source: SecondaryMap<Block, Option<Block>>,
     rank: SecondaryMap<Block, u32>,
@@ -62,6 +63,7 @@ impl Ways {
             up: SecondaryMap::new(),
             down: SecondaryMap::new(),
             is_entry: SecondaryMap::new(),
+            ends_in_call: SecondaryMap::new(),
             source: SecondaryMap::new(),
             rank: SecondaryMap::new(),
         };
@@ -69,6 +71,8 @@ impl Ways {
         for (rank, block) in (0..).zip(func.block_order()) {
             ways.rank[block] = rank;
             ways.is_entry[block] = cfg.is_entry(block);
+            ways.ends_in_call[block] =
+                func.terminator(block).is_some_and(|inst| func.insts[inst].opcode.op == Op::CallTo);
             if !cfg.is_reachable(block) {
                 continue;
             }
@@ -102,9 +106,9 @@ impl Ways {
         self.is_entry[block]
     }
 
-    /// Does control decide at its end?
+    /// Does a branch end it? A call that may come back to several blocks is none: there is no place behind the call.
     pub fn is_branch(&self, block: Block) -> bool {
-        self.down[block].len() > 1
+        self.down[block].len() > 1 && !self.ends_in_call[block]
     }
 
     /// The block in which values at the end of this one are named: itself, or the source of the edge that it is on.
@@ -124,9 +128,9 @@ impl Ways {
 
     /// Where something is inserted for an edge: at the end of its source, if nothing else leads on from there and no call
     /// stands there, else on the edge.
-    pub fn spot(&self, func: &Function, from: Block, to: Block) -> Spot {
-        let ends_in_call = func.terminator(from).is_some_and(|inst| func.insts[inst].opcode.op == Op::CallTo);
-        if !ends_in_call && self.down[from].len() == 1 { Spot::End(from) } else { Spot::Edge(from, to) }
+    pub fn spot(&self, from: Block, to: Block) -> Spot {
+        let is_its_own = self.down[from].len() == 1 && !self.ends_in_call[from];
+        if is_its_own { Spot::End(from) } else { Spot::Edge(from, to) }
     }
 
     /// A block has been put on an edge.

@@ -48,7 +48,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
-use crate::edit::{Fact, Remark};
+use crate::edit::{Fact, Remark, Silent};
 use crate::ir::{Block, Function};
 use crate::query::{
     Crossing, DownSafety, Faulting, Inquiries, Insertion, Interest, Occurrence, OccurrenceData, Reach, Refusal, Rules,
@@ -203,6 +203,9 @@ fn divergent_branches<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, v
     blocks
 }
 
+/// What has been inserted is asked about again, and what that inserts, no more often than this.
+const MAX_FOLLOWED: u32 = 8;
+
 struct Walk<'m> {
     inquiries: Inquiries<'m>,
     rewriting: Rewriting,
@@ -217,21 +220,29 @@ impl Walk<'_> {
             let (func, sink) = view.func_and_sink();
             match self.inquiries.available(func, sink, occurrence) {
                 Ok(support) => {
-                    self.rewriting.replace(view, &mut self.inquiries, occurrence, &support);
+                    let inserted = self.rewriting.replace(view, &mut self.inquiries, occurrence, &support);
+                    self.follow(view, inserted);
                     return;
                 }
                 Err(refusal) => self.tell_refusal(view, occurrence, refusal),
             }
         }
         if self.rules.crossing != Crossing::Nothing {
-            self.move_up(view, occurrence);
+            let moved = self.move_up(view, occurrence);
+            self.follow(view, moved);
         }
     }
 
-    /// Moves an occurrence up in front of branches, if it can be, and asks whether it is available there.
-    fn move_up<S: Listener>(&mut self, view: &mut View<'_, S>, occurrence: Occurrence) {
+    /// Moves an occurrence up in front of branches, if it can be. Gives what it has become there.
+    fn move_up<S: Listener>(&mut self, view: &mut View<'_, S>, occurrence: Occurrence) -> Vec<Occurrence> {
         let (func, sink) = view.func_and_sink();
-        let Some(hoist) = self.inquiries.hoist(func, sink, occurrence) else { return };
+        let Some(hoist) = self.inquiries.hoist(func, sink, occurrence) else { return Vec::new() };
+        let own = self.inquiries.snapshot.occurrence(occurrence).block;
+        let snapshot = &self.inquiries.snapshot;
+        let is_useless = |&block: &Block| block == own || snapshot.reads_unassigned(view.func(), block, hoist.form);
+        if hoist.blocks.iter().any(is_useless) {
+            return Vec::new();
+        }
         let mut may_fault: Option<Block> = None;
         for &block in &hoist.blocks {
             let behind = self.inquiries.snapshot.ways.down(block).clone();
@@ -245,7 +256,7 @@ impl Walk<'_> {
             if !is_guarded {
                 self.tell_refusal(view, occurrence, Refusal::MayFault(hoist.form, Spot::End(block)));
             }
-            return;
+            return Vec::new();
         }
         let inserted: Vec<Occurrence> =
             hoist.blocks.iter().map(|&block| self.inquiries.snapshot.insert(view.func(), block, hoist.form)).collect();
@@ -257,17 +268,33 @@ impl Walk<'_> {
                 let remark = Remark::missed("speculate", block, message);
                 inst.map_or(remark.clone(), |inst| remark.at(inst))
             });
-            return;
+            return Vec::new();
         };
         for &inserted in &inserted {
             self.rewriting.hoist(view, &mut self.inquiries, occurrence, inserted);
         }
         self.rewriting.replace(view, &mut self.inquiries, occurrence, &support);
-        for inserted in inserted {
-            let (func, sink) = view.func_and_sink();
-            if let Ok(support) = self.inquiries.available(func, sink, inserted) {
-                self.rewriting.replace(view, &mut self.inquiries, inserted, &support);
+        inserted
+    }
+    /// Asks about what has just been inserted, and tells of it only if it can do better still: being there may have made it
+    /// available from elsewhere, or blocks above down-safe.
+    fn follow<S: Listener>(&mut self, view: &mut View<'_, S>, inserted: Vec<Occurrence>) {
+        let mut pending: Vec<(Occurrence, u32)> = inserted.into_iter().rev().map(|inserted| (inserted, 1)).collect();
+        while let Some((inserted, depth)) = pending.pop() {
+            if depth > MAX_FOLLOWED {
+                self.tell_refusal(view, inserted, Refusal::Budget);
+                return;
             }
+            let next = if let Ok(support) = self.inquiries.available(view.func(), &mut Silent, inserted) {
+                self.rewriting.replace(view, &mut self.inquiries, inserted, &support)
+            } else if self.rules.crossing != Crossing::Nothing
+                && self.inquiries.hoist(view.func(), &mut Silent, inserted).is_some()
+            {
+                self.move_up(view, inserted)
+            } else {
+                Vec::new()
+            };
+            pending.extend(next.into_iter().rev().map(|inserted| (inserted, depth + 1)));
         }
     }
 
@@ -283,6 +310,7 @@ impl Walk<'_> {
                 Refusal::NotThere | Refusal::Budget => form,
                 Refusal::NotDownSafe(form, _)
                 | Refusal::Divergent(form, ..)
+                | Refusal::Unassigned(form, _)
                 | Refusal::NoPlace(form, _)
                 | Refusal::MayFault(form, _) => form,
             };
@@ -317,6 +345,10 @@ fn refused(func: &Function, block: Block, what: &str, refusal: Refusal) -> Remar
             Remark::missed("divergent", block, message)
                 .with("insertion", Fact::Block(spot.block()))
                 .with("branch", Fact::Block(branch))
+        }
+        Refusal::Unassigned(_, spot) => {
+            let message = format!("`{what}` is not inserted {}, where nothing has assigned an operand", place(spot));
+            Remark::missed("unassigned", block, message)
         }
         Refusal::NoPlace(_, at) => {
             let message = format!("`{what}` is not inserted before `{}`, where control comes from outside", name(at));

@@ -54,18 +54,19 @@ struct Shift {
 }
 
 impl Rewriting {
-    /// Lets an occurrence that is available be read from its temporary.
+    /// Lets an occurrence that is available be read from its temporary. Gives what was inserted for it.
     pub fn replace<S: Listener>(
         &mut self,
         view: &mut View<'_, S>,
         inquiries: &mut Inquiries<'_>,
         occurrence: Occurrence,
         support: &Support,
-    ) {
+    ) -> Vec<Occurrence> {
         let &OccurrenceData { inst, block, form, .. } = inquiries.snapshot.occurrence(occurrence);
-        let Some(inst) = inst else { return };
+        let Some(inst) = inst else { return Vec::new() };
+        let mut inserted = Vec::new();
         for &(spot, form) in &support.insertions {
-            self.insert_at(view, inquiries, spot, form);
+            inserted.extend(self.insert_at(view, inquiries, spot, form));
         }
         let module = view.module();
         let forms = &inquiries.snapshot.forms;
@@ -107,6 +108,7 @@ impl Rewriting {
         }
         rewrite.finish();
         inquiries.snapshot.remove(occurrence);
+        inserted
     }
 
     /// Inserts what moves up from an occurrence to where `inserted` has been noted.
@@ -195,20 +197,20 @@ impl Rewriting {
         true
     }
 
-    /// Inserts a computation of a form where it is missing.
+    /// Inserts a computation of a form where it is missing. Gives nothing where it has been inserted before.
     fn insert_at<S: Listener>(
         &mut self,
         view: &mut View<'_, S>,
         inquiries: &mut Inquiries<'_>,
         spot: Spot,
         form: Form,
-    ) {
+    ) -> Option<Occurrence> {
         let known = match spot {
             Spot::End(block) => Some(block),
             Spot::Edge(from, to) => self.middles.get(&(from, to)).copied(),
         };
         if known.is_some_and(|block| self.inserted.contains(&(block, form))) {
-            return;
+            return None;
         }
         let behind: SmallVec<[Block; 2]> = match spot {
             Spot::Edge(_, to) => SmallVec::from_elem(to, 1),
@@ -244,6 +246,7 @@ impl Rewriting {
         inquiries.snapshot.place(occurrence, inst);
         self.holders.insert(occurrence, (form, inst));
         self.inserted.insert((block, form));
+        Some(occurrence)
     }
 
     /// The temporaries of a form.
