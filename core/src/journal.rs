@@ -9,11 +9,11 @@
 //! Stepping is replay: the state after event k is the start state with the edits of events 0 to k applied, so going
 //! forward, going back and seeking are one operation ([`Journal::advance`] and [`Journal::retreat`]).
 //!
-//! Between these stands what a pass tells of the value table that it works with, or of the questions that it asks
-//! ([`Journal::moments`]).
+//! Between these stands what a pass tells of the value table that it works with ([`Journal::moments`]), or of the
+//! questions that it asks ([`Journal::inquiries`]).
 //!
-//! Bounds: refusals stop being kept at [`MAX_MISSED`] events, and the journal says how many were dropped; of tables and
-//! questions as much as [`MAX_TOLD`] is kept. Rewrites are always kept, since replay needs them; every pass bounds its own.
+//! Bounds: refusals stop being kept at [`MAX_MISSED`] events, and the journal says how many were dropped; of tables and of
+//! questions as much as [`MAX_TOLD`] each is kept. Rewrites are always kept, since replay needs them; every pass bounds its own.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -27,7 +27,7 @@ use crate::value_table::{TableEvent, TableSink};
 /// Refusals kept in one journal.
 pub const MAX_MISSED: usize = 100_000;
 
-/// What is told of value tables and questions and kept in one journal.
+/// What is told of value tables, and of questions, and kept in one journal.
 pub const MAX_TOLD: usize = 100_000;
 
 /// One thing that happened.
@@ -61,27 +61,28 @@ pub struct PassEvents {
 
 /// What a pass told, and when.
 #[derive(Clone, PartialEq, Debug)]
-struct Told {
+struct Told<T> {
     pass: usize,
     /// Events before it.
     after: usize,
     func: Func,
-    tale: Tale,
+    event: T,
 }
 
-#[derive(Clone, PartialEq, Debug)]
-enum Tale {
-    Table(TableEvent),
-    Question(QuestionEvent),
-}
-
-/// A moment of a pass that tells what it does between its rewrites.
+/// A moment of a pass that works with a value table.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Moment<'a> {
-    /// Something happened to the value table.
+    /// Something happened to the table.
     Table(&'a TableEvent),
-    /// Something happened to a question.
-    Question(&'a QuestionEvent),
+    /// The event of that index, a rewrite or a refusal.
+    Event(usize),
+}
+
+/// A moment of a pass that asks questions.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Inquiry<'a> {
+    /// Something happened to a question, in that function.
+    Question(Func, &'a QuestionEvent),
     /// The event of that index, a rewrite or a refusal.
     Event(usize),
 }
@@ -92,7 +93,8 @@ pub struct Journal {
     events: Vec<Event>,
     passes: Vec<PassEvents>,
     func: Option<Func>,
-    told: Vec<Told>,
+    told: Vec<Told<TableEvent>>,
+    asked: Vec<Told<QuestionEvent>>,
     missed: usize,
     dropped: usize,
 }
@@ -129,11 +131,11 @@ impl Journal {
         self.passes.get(pass).map_or(&[], |pass| &self.events[pass.start..pass.end])
     }
 
-    /// What the k-th pass did in a function, moment by moment, if it tells of a value table or of questions there; else
-    /// nothing.
+    /// What the k-th pass did in a function, moment by moment, if it works with a value table there; else nothing.
     pub fn moments(&self, pass: usize, func: Func) -> Vec<Moment<'_>> {
         let Some(&PassEvents { start, end, .. }) = self.passes.get(pass) else { return Vec::new() };
-        let told: Vec<&Told> = self.told.iter().filter(|told| told.pass == pass && told.func == func).collect();
+        let told: Vec<&Told<TableEvent>> =
+            self.told.iter().filter(|told| told.pass == pass && told.func == func).collect();
         if told.is_empty() {
             return Vec::new();
         }
@@ -143,12 +145,25 @@ impl Journal {
             while let Some(event) = events.next_if(|&event| event < told.after) {
                 moments.push(Moment::Event(event));
             }
-            moments.push(match &told.tale {
-                Tale::Table(event) => Moment::Table(event),
-                Tale::Question(event) => Moment::Question(event),
-            });
+            moments.push(Moment::Table(&told.event));
         }
         moments.extend(events.map(Moment::Event));
+        moments
+    }
+
+    /// What the k-th pass did in all functions, moment by moment, with the questions that it asked.
+    pub fn inquiries(&self, pass: usize) -> Vec<Inquiry<'_>> {
+        let Some(&PassEvents { start, end, .. }) = self.passes.get(pass) else { return Vec::new() };
+        let first = self.asked.partition_point(|asked| asked.pass < pass);
+        let mut moments = Vec::with_capacity(end - start);
+        let mut events = (start..end).peekable();
+        for asked in self.asked[first..].iter().take_while(|asked| asked.pass == pass) {
+            while let Some(event) = events.next_if(|&event| event < asked.after) {
+                moments.push(Inquiry::Event(event));
+            }
+            moments.push(Inquiry::Question(asked.func, &asked.event));
+        }
+        moments.extend(events.map(Inquiry::Event));
         moments
     }
 
@@ -171,13 +186,6 @@ impl Journal {
         }
     }
 
-    fn keep(&mut self, tale: Tale) {
-        let (Some(func), Some(pass)) = (self.func, self.passes.len().checked_sub(1)) else { return };
-        if self.told.len() < MAX_TOLD {
-            self.told.push(Told { pass, after: self.events.len(), func, tale });
-        }
-    }
-
     fn push(&mut self, remark: Remark, edits: Vec<Edit>) {
         let Some(func) = self.func else { return };
         self.events.push(Event { func, remark, edits });
@@ -189,13 +197,19 @@ impl Journal {
 
 impl TableSink for Journal {
     fn told(&mut self, event: TableEvent) {
-        self.keep(Tale::Table(event));
+        let (Some(func), Some(pass)) = (self.func, self.passes.len().checked_sub(1)) else { return };
+        if self.told.len() < MAX_TOLD {
+            self.told.push(Told { pass, after: self.events.len(), func, event });
+        }
     }
 }
 
 impl QuestionSink for Journal {
     fn told_of(&mut self, event: QuestionEvent) {
-        self.keep(Tale::Question(event));
+        let (Some(func), Some(pass)) = (self.func, self.passes.len().checked_sub(1)) else { return };
+        if self.asked.len() < MAX_TOLD {
+            self.asked.push(Told { pass, after: self.events.len(), func, event });
+        }
     }
 }
 

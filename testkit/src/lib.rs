@@ -10,4 +10,5 @@ mod operations;
 pub mod recipe;
 pub mod sample;
 pub mod scattered;
+pub mod subscripts;
 pub mod sums;

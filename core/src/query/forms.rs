@@ -82,6 +82,8 @@ impl Expression {
 struct FormData {
     expression: Expression,
     regs: SmallVec<[Reg; 4]>,
+    /// The operands as they were written first, where the expression has them in order.
+    written: Option<InstArgs>,
 }
 
 /// All forms that came up.
@@ -99,7 +101,8 @@ impl Forms {
         if let Some(&known) = self.numbers.get(&expression) {
             return known;
         }
-        let form = self.forms.push(FormData { regs: expression.regs(), expression: expression.clone() });
+        let data = FormData { regs: expression.regs(), expression: expression.clone(), written: None };
+        let form = self.forms.push(data);
         self.numbers.insert(expression, form);
         form
     }
@@ -112,6 +115,15 @@ impl Forms {
     /// The registers that a form reads, each once.
     pub fn regs(&self, form: Form) -> &[Reg] {
         &self.forms[form].regs
+    }
+
+    /// What computes a pure form: its operands as they were written first.
+    pub fn operands(&self, form: Form) -> Option<&InstArgs> {
+        let FormData { expression, written, .. } = &self.forms[form];
+        match &expression.subject {
+            Subject::Pure(_, args) => Some(written.as_ref().unwrap_or(args)),
+            Subject::Load(..) => None,
+        }
     }
 
     /// The set of one form.
@@ -170,7 +182,13 @@ impl Forms {
             Subject::Pure(data.opcode, args)
         };
         let types = data.dsts.iter().map(|&dst| func.regs[dst].ty).collect();
-        Some(self.number(Expression { subject, guard: data.guard, types }))
+        let is_ordered = matches!(&subject, Subject::Pure(_, args) if *args != data.args);
+        let known = self.forms.len();
+        let form = self.number(Expression { subject, guard: data.guard, types });
+        if is_ordered && self.forms.len() > known {
+            self.forms[form].written = Some(data.args.clone());
+        }
+        Some(form)
     }
 
     /// The form that a form behind an instruction was before it. None where it cannot be said: then the instruction
@@ -208,6 +226,7 @@ impl Forms {
                 }
             }
             Subject::Pure(opcode, args) => {
+                let args = self.operands(form).unwrap_or(args);
                 let data = InstData::new(*opcode, [], args.iter().cloned()).guarded(*guard);
                 expression_text(module, func, &data, &|_| None)
             }

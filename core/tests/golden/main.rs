@@ -16,6 +16,7 @@
 mod analysis;
 mod command;
 mod optimisation;
+mod questions;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -35,8 +35,8 @@ type Regs = SmallVec<[Reg; 1]>;
 pub(super) struct Rewriting {
     /// The temporaries of each form.
     temporaries: HashMap<Form, Regs>,
-    /// The form into whose temporaries an occurrence computes, and the last instruction of what that became.
-    holders: HashMap<Occurrence, (Form, Inst)>,
+    /// Where the value of an occurrence that was rewritten is, and the last instruction of what it became.
+    holders: HashMap<Occurrence, (Holder, Inst)>,
     /// Further forms whose temporaries take its value.
     kept: HashSet<(Occurrence, Form)>,
     inserted: HashSet<(Block, Form)>,
@@ -44,6 +44,15 @@ pub(super) struct Rewriting {
     middles: HashMap<(Block, Block), Block>,
     /// The copies before each definition, in their order.
     shifts: HashMap<Inst, Vec<Shift>>,
+}
+
+/// Where a value is.
+#[derive(Clone)]
+enum Holder {
+    /// In the temporaries of this form.
+    Form(Form),
+    /// In these registers.
+    Regs(Regs),
 }
 
 /// Copies of one form's temporaries to another's.
@@ -94,12 +103,16 @@ impl Rewriting {
         for &step in &support.shifts {
             self.shift(&mut rewrite, forms, step);
         }
-        let temporaries = self.temporaries(&mut rewrite, forms, form);
-        let guard = rewrite.func().insts[inst].guard;
-        let dsts: Regs = rewrite.func().insts[inst].dsts.iter().copied().collect();
-        let copies = copy_before(&mut rewrite, inst, &dsts, &temporaries, guard);
+        // One that others lean on computes into the temporaries already, with copies to its own registers behind it.
+        let is_there = matches!(self.holders.get(&occurrence), Some((Holder::Form(own), _)) if *own == form);
+        if !is_there {
+            let temporaries = self.temporaries(&mut rewrite, forms, form);
+            let guard = rewrite.func().insts[inst].guard;
+            let dsts: Regs = rewrite.func().insts[inst].dsts.iter().copied().collect();
+            let (_, last) = copy_before(&mut rewrite, inst, &dsts, &temporaries, guard);
+            self.holders.insert(occurrence, (Holder::Form(form), last));
+        }
         rewrite.remove(inst);
-        self.holders.insert(occurrence, (form, copies.1));
         for &(source, source_form) in &support.sources {
             if source == occurrence {
                 let data = inquiries.snapshot.occurrence(source);
@@ -143,7 +156,7 @@ impl Rewriting {
         let inst = compute(&mut rewrite, &snapshot.forms, block, form, &temporaries, is_good);
         rewrite.finish();
         inquiries.snapshot.place(inserted, inst);
-        self.holders.insert(inserted, (form, inst));
+        self.holders.insert(inserted, (Holder::Form(form), inst));
         self.inserted.insert((block, form));
     }
 
@@ -190,9 +203,10 @@ impl Rewriting {
         let data = rewrite.func().insts[inst].clone();
         let dsts: Regs = data.dsts.iter().copied().collect();
         rewrite.append(head, InstData { dsts: temporaries.iter().copied().collect(), guard: Some(guard), ..data });
-        copy_before(&mut rewrite, inst, &dsts, &temporaries, None);
+        let (_, last) = copy_before(&mut rewrite, inst, &dsts, &temporaries, None);
         rewrite.remove(inst);
         rewrite.finish();
+        self.holders.insert(occurrence, (Holder::Regs(temporaries), last));
         inquiries.snapshot.remove(occurrence);
         true
     }
@@ -244,7 +258,7 @@ impl Rewriting {
         }
         let occurrence = inquiries.snapshot.insert(view.func(), block, form);
         inquiries.snapshot.place(occurrence, inst);
-        self.holders.insert(occurrence, (form, inst));
+        self.holders.insert(occurrence, (Holder::Form(form), inst));
         self.inserted.insert((block, form));
         Some(occurrence)
     }
@@ -266,7 +280,7 @@ impl Rewriting {
         form: Form,
     ) {
         let temporaries = self.temporaries(rewrite, forms, form);
-        let Some(&(holder, last)) = self.holders.get(&occurrence) else {
+        let Some((holder, last)) = self.holders.get(&occurrence).cloned() else {
             // The occurrence computes into the temporaries, and its own registers take copies of them.
             let Some(inst) = data.inst else { return };
             let guard = rewrite.func().insts[inst].guard;
@@ -276,13 +290,17 @@ impl Rewriting {
                 true
             });
             let (_, last) = copy_behind(rewrite, inst, &dsts, &temporaries, guard);
-            self.holders.insert(occurrence, (form, last));
+            self.holders.insert(occurrence, (Holder::Form(form), last));
             return;
         };
-        if holder == form || !self.kept.insert((occurrence, form)) {
+        let held = match holder {
+            Holder::Form(own) if own == form => return,
+            Holder::Form(own) => self.temporaries(rewrite, forms, own),
+            Holder::Regs(regs) => regs,
+        };
+        if !self.kept.insert((occurrence, form)) {
             return;
         }
-        let held = self.temporaries(rewrite, forms, holder);
         copy_behind(rewrite, last, &temporaries, &held, None);
     }
 
@@ -400,7 +418,10 @@ fn compute<S: Listener>(
             let opcode = Opcode { flags, ..kind.opcode };
             InstData::new(opcode, to.iter().copied(), [Operand::Address(address.into())])
         }
-        Subject::Pure(opcode, args) => InstData::new(*opcode, to.iter().copied(), args.iter().cloned()),
+        Subject::Pure(opcode, args) => {
+            let args = forms.operands(form).unwrap_or(args);
+            InstData::new(*opcode, to.iter().copied(), args.iter().cloned())
+        }
     };
     rewrite.append(block, data.guarded(expression.guard))
 }

@@ -1,0 +1,145 @@
+//! Scalar replacement by question propagation: what it must never do, on generated programs, and what the paper's figures
+//! say it costs.
+
+use proptest::prelude::*;
+use warpscope_core::ir::Module;
+use warpscope_core::machine::Machine;
+use warpscope_core::pass::parse_pipeline;
+use warpscope_core::sim::{Progress, RunResult, Settings, Simulation};
+use warpscope_testkit::laws;
+use warpscope_testkit::subscripts::{self, subscripts};
+
+/// The five passes, and every knob away from its default.
+const VARIANTS: &[&str] = &[
+    "preqp",
+    "srqp",
+    "srqp[down_safety=exact]",
+    "srqp[overflow=prove]",
+    "srqp[faulting=never]",
+    "esrqp",
+    "esrqp[cdrnd=direct]",
+    "esrqp[divergence=all]",
+    "ssrqp-s",
+    "ssrqp-s[partial_speculation=true]",
+    "ssrqp",
+    "ssrqp[divergence=all,partial_speculation=true]",
+    "ssrqp[divergence=none]",
+    "ssrqp[faulting=guarded]",
+    "ssrqp[faulting=never]",
+];
+
+fn config() -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(40);
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases) }
+}
+
+/// Checks a law of some pipelines on a program, which is part of the message.
+fn holds(
+    source: &str,
+    pipelines: &[&str],
+    law: impl Fn(&Module, &[warpscope_core::pass::Step]) -> laws::Law,
+) -> Result<(), TestCaseError> {
+    let fail = |message: String| TestCaseError::fail(format!("{message}\nthe program:\n{source}"));
+    let module = laws::well_formed(source).map_err(fail)?;
+    for pipeline in pipelines {
+        let steps = parse_pipeline(pipeline).expect("a pipeline");
+        law(&module, &steps).map_err(|broken| fail(format!("`{pipeline}`: {broken}")))?;
+    }
+    Ok(())
+}
+
+/// The program after a pipeline.
+fn optimised(module: &Module, pipeline: &str) -> Module {
+    laws::run_silently(module, &parse_pipeline(pipeline).expect("a pipeline"), false)
+}
+
+/// The first launch of a program, run.
+fn run(module: &Module, settings: &Settings) -> RunResult {
+    let (launch, machine) = (&module.launches[0], Machine::Ampere);
+    let kernel = module.kernels().next().expect("a kernel");
+    let mut simulation: Simulation =
+        Simulation::new(module, kernel, launch, settings, machine).expect("a launch that fits");
+    while simulation.run(1_000_000).expect("a run without errors") == Progress::Running {}
+    simulation.result()
+}
+
+/// A figure of the paper, as the gallery has it.
+fn figure(name: &str) -> Module {
+    let path = format!("{}/../www/examples/questions/{name}.wir", env!("CARGO_MANIFEST_DIR"));
+    let source = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    laws::well_formed(&source).expect("a program")
+}
+
+fn settings(of: &[&str]) -> Settings {
+    let mut settings = Settings::default();
+    of.iter().for_each(|text| settings.set(text).expect("a setting"));
+    settings
+}
+
+/// Rounds of the loop of figure 4.
+const ROUNDS: u64 = 16;
+
+#[test]
+fn figure_4_with_every_side_taken_loads_as_the_paper_says() {
+    let module = figure("figure-4");
+    let settings = settings(&[]);
+    let found = |pipeline: &str| run(&optimised(&module, pipeline), &settings);
+    let before = run(&module, &settings);
+    for side in ["n3", "n5", "n6"] {
+        assert_eq!(before.blocks[side].issues % ROUNDS, 0, "some lane takes {side} in every round");
+    }
+    let [srqp, esrqp, ssrqp] = ["srqp", "esrqp", "ssrqp"].map(found);
+    assert_eq!(before.global_loads, 2 * ROUNDS);
+    assert_eq!(esrqp.global_loads, 2 * ROUNDS);
+    assert_eq!(srqp.global_loads, 3 * ROUNDS + 1);
+    assert_eq!(ssrqp.global_loads, ROUNDS + 1);
+    for other in [&before, &srqp, &esrqp] {
+        assert!(ssrqp.cycles < other.cycles, "{} against {}", ssrqp.cycles, other.cycles);
+    }
+}
+
+#[test]
+fn figure_4_without_divergence_loads_as_the_paper_says() {
+    let module = figure("figure-4");
+    let settings = settings(&["p.coherence=1", "q.coherence=1"]);
+    let found = |pipeline: &str| run(&optimised(&module, pipeline), &settings).global_loads;
+    let before = run(&module, &settings);
+    assert_eq!(before.divergent_branches, 0);
+    let load = before.instructions.iter().find(|inst| inst.block == "n5").expect("the load of n5");
+    assert!(load.issues > 0 && load.issues < ROUNDS, "n5 is visited in some rounds");
+    assert_eq!(before.global_loads, ROUNDS + load.issues);
+    assert_eq!([found("srqp"), found("ssrqp")], [ROUNDS + 1; 2]);
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn memory_stays_as_it_was(recipe in subscripts()) {
+        holds(&subscripts::program(&recipe), VARIANTS, |module, steps| {
+            laws::memory_is_the_same(module, &laws::run_silently(module, steps, false), false)
+        })?;
+    }
+
+    #[test]
+    fn every_step_is_a_good_program_and_can_be_taken_back(recipe in subscripts()) {
+        holds(&subscripts::program(&recipe), VARIANTS, |module, steps| {
+            laws::every_step_is_sound(module, steps, false).map(drop)
+        })?;
+    }
+
+    #[test]
+    fn where_only_the_inserted_form_justifies_insertions_no_thread_loads_more(recipe in subscripts()) {
+        let source = subscripts::program(&recipe);
+        let exact = ["srqp[down_safety=exact]", "esrqp[down_safety=exact]"];
+        holds(&source, &exact, |module, steps| {
+            // With one lane a warp, what a thread loads is what its warp loads.
+            let alone = settings(&["block=1"]);
+            let (before, after) = (run(module, &alone), run(&laws::run_silently(module, steps, false), &alone));
+            if after.global_loads > before.global_loads {
+                return Err(format!("{} loads become {}", before.global_loads, after.global_loads));
+            }
+            Ok(())
+        })?;
+    }
+}
