@@ -55,7 +55,7 @@ struct Inst {
 /// Any such program.
 pub fn subscripts() -> impl Strategy<Value = Subscripts> {
     let guard = || option::weighted(0.15, (0..2_u8, any::<bool>()));
-    let inst = (0..16_u8, any::<u8>(), any::<[u8; 2]>(), guard()).prop_map(|(form, dst, choice, guard)| Inst {
+    let inst = (0..18_u8, any::<u8>(), any::<[u8; 2]>(), guard()).prop_map(|(form, dst, choice, guard)| Inst {
         form,
         dst,
         choice,
@@ -158,7 +158,7 @@ impl Inst {
             9 | 10 => line(text, format_args!("{guard}i = add.s32 i, 1")),
             11 => line(text, format_args!("{guard}j = add.s32 i, {step}")),
             12 => line(text, format_args!("i = sub.s32 {index}, {step}")),
-            13 => line(text, format_args!("{guard}st.global.u32 {base}[{index} {sign} {step}], v{word}")),
+            13 | 16 | 17 => line(text, format_args!("{guard}st.global.u32 {base}[{index} {sign} {step}], v{word}")),
             14 => line(text, format_args!("p{} = setp.lt.u32 v{word}, 50", self.choice[0] % 2)),
             _ => line(text, format_args!("{{v{word}, v{}}} = ld.global.v2.u32 {base}[0]", (word + 1) % 4)),
         }
