@@ -136,7 +136,7 @@ impl Inst {
         let guard = self.guard.map(|(predicate, negated)| format!("@{}p{predicate} ", if negated { "!" } else { "" }));
         let guard = guard.unwrap_or_default();
         let word = self.dst % 4;
-        let index = if self.choice[0] % 3 == 0 { "j" } else { "i" };
+        let index = if self.choice[0].is_multiple_of(3) { "j" } else { "i" };
         let base = if self.dst % 8 == 7 { "b" } else { "a" };
         let (step, sign) = (u32::from(self.choice[1] % 4), if self.choice[1] % 8 == 7 { '-' } else { '+' });
         match self.form {
