@@ -19,7 +19,7 @@ use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 
 use crate::flow::Joins;
-use crate::ir::{Address, AddressBase, Flags, Function, Op, Operand, ParamType, Reg, Symbol};
+use crate::ir::{Address, AddressBase, Flags, Function, Inst, Op, Operand, ParamType, Reg, Symbol};
 use crate::symbolic::Base;
 
 /// Definitions that are followed one behind the other.
@@ -50,6 +50,22 @@ impl Origin {
     }
 }
 
+/// What an address is counted from as far as its own text tells.
+#[derive(Clone, Copy)]
+pub(crate) struct Start {
+    base: AddressBase,
+    /// Does all else in it count elements, if the base is an object?
+    is_alone: bool,
+}
+
+impl Start {
+    /// What the text of an address tells.
+    pub fn of(func: &Function, address: &Address) -> Start {
+        let is_alone = address.terms.iter().all(|&term| counts_elements(func, address, term));
+        Start { base: address.base, is_alone }
+    }
+}
+
 /// The bases of a function's addresses.
 pub(crate) struct Bases<'a> {
     func: &'a Function,
@@ -72,29 +88,32 @@ impl<'a> Bases<'a> {
         Bases { func, joins, known }
     }
 
-    /// What an address is counted from.
-    pub fn of(&mut self, address: &Address) -> Base {
-        let base = match address.base {
+    /// What the address of an instruction is counted from, which begins like that.
+    pub fn of(&mut self, inst: Inst, start: Start) -> Base {
+        match (self.base(start.base), start.is_alone) {
+            (Origin::Object(base), true) => base,
+            (base, _) => match self.func.insts[inst].address().map(|address| self.with_terms(base, address)) {
+                Some(Origin::Object(base)) => base,
+                _ => Base::Unknown,
+            },
+        }
+    }
+
+    fn base(&mut self, base: AddressBase) -> Origin {
+        match base {
             AddressBase::Absolute => Origin::Plain,
             AddressBase::Symbol(symbol) => object(symbol),
             AddressBase::Reg(reg) => self.reg(reg, MAX_DEPTH),
-        };
-        // What is multiplied counts elements, and so does what is narrower than the base.
-        let base_bits = self.bits(address);
-        let sum = address.terms.iter().fold(base, |sum, &(reg, scale)| match sum {
-            Origin::Object(_) if scale != 1 || self.func.regs[reg].ty.bits() < base_bits => sum,
-            _ if scale == 1 => sum.plus(self.reg(reg, MAX_DEPTH)),
-            _ => sum.plus(self.reg(reg, MAX_DEPTH).times()),
-        });
-        if let Origin::Object(base) = sum { base } else { Base::Unknown }
+        }
     }
 
-    /// How wide an address is.
-    fn bits(&self, address: &Address) -> u32 {
-        match address.base {
-            AddressBase::Reg(reg) => self.func.regs[reg].ty.bits(),
-            _ => 64,
-        }
+    /// What an address is, whose base is that.
+    fn with_terms(&mut self, base: Origin, address: &Address) -> Origin {
+        address.terms.iter().fold(base, |sum, &(reg, scale)| match sum {
+            Origin::Object(_) if counts_elements(self.func, address, (reg, scale)) => sum,
+            _ if scale == 1 => sum.plus(self.reg(reg, MAX_DEPTH)),
+            _ => sum.plus(self.reg(reg, MAX_DEPTH).times()),
+        })
     }
 
     fn reg(&mut self, reg: Reg, depth: u32) -> Origin {
@@ -141,6 +160,16 @@ impl<'a> Bases<'a> {
             _ => None,
         }
     }
+}
+
+/// Is a term of an address no object, if its base is one? What is multiplied counts elements, and so does what is narrower
+/// than the base.
+fn counts_elements(func: &Function, address: &Address, (reg, scale): (Reg, i64)) -> bool {
+    let base_bits = match address.base {
+        AddressBase::Reg(base) => func.regs[base].ty.bits(),
+        _ => 64,
+    };
+    scale != 1 || func.regs[reg].ty.bits() < base_bits
 }
 
 fn object(symbol: Symbol) -> Origin {

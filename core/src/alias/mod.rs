@@ -29,7 +29,7 @@ use crate::flow::{Definition, ValueNames, Values};
 use crate::ir::{AddressBase, Flags, FuncKind, Function, Inst, Module, Op, Operand, ParamType, Space, Symbol};
 use crate::symbolic::{Affine, AffineNames, Atom, Base, SymbolicAddress};
 
-pub(crate) use bases::Bases;
+pub(crate) use bases::{Bases, Start};
 pub use classes::{AliasClass, AliasClasses};
 
 /// Do two accesses reach the same memory?

@@ -27,10 +27,11 @@ use alloc::vec::Vec;
 
 use hashbrown::HashMap;
 
+use super::numbering::MemoryInst;
 use crate::alias::{Access, AliasAnalysis, AliasClasses, Bases, Moment, Objects, Relation};
 use crate::flow::Joins;
 use crate::graph::{Cfg, Dominators, IteratedFrontier};
-use crate::ir::{Block, Function, Inst, Module, Op, Operand, Space};
+use crate::ir::{Block, Function, Inst, Module, Op, Space};
 use crate::symbolic::Base;
 
 /// Definitions that one load looks past.
@@ -97,23 +98,22 @@ pub(super) struct Load {
 }
 
 impl Memory {
-    /// For the instructions that [`concerns_memory`], with the places of their blocks, rising.
+    /// For the instructions that [`concerns_memory`], the places of their blocks rising.
     pub fn new(
         (module, func): (&Module, &Function),
         cfg: &Cfg,
         dominators: &Dominators,
         joins: &Joins,
-        found: &[(u32, Inst)],
+        found: &[MemoryInst],
     ) -> Memory {
         let objects = Objects { module, func };
         let mut bases = Bases::new(func, joins);
         let accesses: Vec<Option<(Option<Space>, Base)>> = found
             .iter()
-            .map(|&(_, inst)| {
-                let data = &func.insts[inst];
-                let address = data.args.iter().find_map(Operand::as_address);
-                let base = bases.of(address.filter(|_| !data.opcode.op.is_call())?);
-                Some((data.opcode.space.or_else(|| objects.space(base)), base))
+            .map(|found| {
+                let (space, start) = found.access?;
+                let base = bases.of(found.inst, start);
+                Some((space.or_else(|| objects.space(base)), base))
             })
             .collect();
         let keys: Vec<_> = accesses.iter().flatten().copied().collect();
@@ -137,8 +137,7 @@ impl Memory {
             accesses: HashMap::new(),
         };
         let mut defining: Vec<Vec<Block>> = vec![Vec::new(); class_count + 2];
-        for (&(place, inst), access) in found.iter().zip(accesses) {
-            let op = func.insts[inst].opcode.op;
+        for (&MemoryInst { inst, op, place, .. }, access) in found.iter().zip(accesses) {
             let class = access.and_then(|(space, _)| {
                 let class = classes.next()?.as_u32() as usize;
                 memory.is_private[class] &= is_private(space);

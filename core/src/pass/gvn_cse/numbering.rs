@@ -32,19 +32,42 @@ use super::lanes::Regions;
 use super::memory::{Load, Memory, State, concerns_memory};
 use super::origins::Origins;
 use super::registers::{Registers, walk_order};
-use crate::alias::AliasAnalysis;
+use crate::alias::{AliasAnalysis, Start};
 use crate::flow::JoinFinder;
 use crate::graph::{Cfg, Dominators};
-use crate::ir::{Address, AddressBase, Block, Flags, Function, Inst, InstData, Module, Op, Opcode, Operand, Reg};
+use crate::ir::{
+    Address, AddressBase, Block, Flags, Function, Inst, InstData, Module, Op, Opcode, Operand, Reg, Space,
+};
 use crate::symbolic::{AffineNames, Overflow};
 
 /// What one look at all instructions tells.
 pub(in crate::pass) struct Outline<'a> {
     joins: JoinFinder<'a>,
-    /// Instructions that have to do with memory, with the places of their blocks.
-    memory: Vec<(u32, Inst)>,
+    memory: Vec<MemoryInst>,
     loads: usize,
     across_lanes: usize,
+}
+
+/// An instruction that has to do with memory.
+#[derive(Clone, Copy)]
+pub(super) struct MemoryInst {
+    pub inst: Inst,
+    pub op: Op,
+    /// The place of its block.
+    pub place: u32,
+    /// The space that it names, and what its address is counted from, if it has one.
+    pub access: Option<(Option<Space>, Start)>,
+}
+
+impl MemoryInst {
+    #[inline]
+    fn new(func: &Function, place: u32, inst: Inst) -> MemoryInst {
+        let data = &func.insts[inst];
+        let op = data.opcode.op;
+        let address = data.args.iter().find_map(Operand::as_address).filter(|_| !op.is_call());
+        let access = address.map(|address| (data.opcode.space, Start::of(func, address)));
+        MemoryInst { inst, op, place, access }
+    }
 }
 
 impl<'a> Outline<'a> {
@@ -63,7 +86,7 @@ impl<'a> Outline<'a> {
                 data.dsts.iter().for_each(|&reg| outline.joins.write(place, reg, inst));
                 let op = data.opcode.op;
                 if concerns_memory(op) {
-                    outline.memory.push((place, inst));
+                    outline.memory.push(MemoryInst::new(func, place, inst));
                     outline.loads += usize::from(op == Op::Ld);
                 } else if op.is_convergent() {
                     outline.across_lanes += 1;
