@@ -16,6 +16,7 @@ const VARIANTS: &[&str] = &[
     "srqp[down_safety=exact]",
     "srqp[overflow=prove]",
     "srqp[faulting=never]",
+    "srqp[visits=4]",
     "esrqp",
     "esrqp[cdrnd=direct]",
     "esrqp[divergence=all]",

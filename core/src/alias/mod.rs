@@ -179,6 +179,7 @@ impl<'a> AliasAnalysis<'a> {
         sum.terms().iter().all(|(atom, _)| match atom {
             Atom::Symbol(_) | Atom::Special(_) => true,
             Atom::Value(value, _) => self.values.definition(*value) == Definition::Entry,
+            Atom::Rounds(..) => false,
         })
     }
 }

@@ -17,7 +17,8 @@
 //! operands unchanged since, or changed by conversions that its form has followed. That is so by induction over the ways,
 //! since true is kept only as long as nothing that it leans on turns out to be false ([`super::propagation`]).
 //!
-//! Bounds: a question comes to a block at most twice an inquiry, and looking ends at a number of steps.
+//! Bounds: a question comes to a block at most twice an inquiry (or as often as is asked for: each time more finds reuse one
+//! round further back), and looking ends at a number of steps.
 //!
 //! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021, sections 4.1, 4.2, 5.1
 //! and algorithm 1. The rules are asked in another order and answers are kept by question, as taken literally the algorithm
@@ -157,6 +158,8 @@ pub struct Availability<'q, 'm> {
     pub down_safety: DownSafety,
     /// See [`Faulting`].
     pub faulting: Faulting,
+    /// How often a question comes to a block in one inquiry; the last time, definitions end it.
+    pub visits: u32,
     /// No more than so many steps.
     pub budget: u64,
 }
@@ -202,10 +205,10 @@ impl Problem for Availability<'_, '_> {
             return Local::Answered("budget", Available::LIMITED);
         }
         let visit = self.notes.visit(block);
-        if visit > 2 {
+        if visit > self.visits {
             return Local::Answered("2", Available::LIMITED);
         }
-        let climb = self.snapshot.climb(teller.func, block, None, question.form, visit == 1);
+        let climb = self.snapshot.climb(teller.func, block, None, question.form, visit < self.visits);
         tell_steps(teller, self.snapshot, id, &climb);
         let taken = self.taken(question.taken, &climb);
         let detail = self.notes.of(record);

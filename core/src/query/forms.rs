@@ -275,6 +275,8 @@ fn sum_text(module: &Module, func: &Function, sum: &RegisterSum) -> String {
                 let _ = write!(text, "{special}");
             }
             Atom::Value(reg, _) => text.push_str(&func.regs[reg].name),
+            // Only sums over values count rounds.
+            Atom::Rounds(..) => {}
         }
     }
     if sum.offset() != 0 || sum.terms().is_empty() {

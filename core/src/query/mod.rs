@@ -92,6 +92,8 @@ pub struct Rules {
     pub down_safety: DownSafety,
     /// See [`Faulting`].
     pub faulting: Faulting,
+    /// How often a question comes to a block.
+    pub visits: u32,
     /// Do answers to speculation questions meet as in lines 7 to 9 of algorithm 2?
     pub meets_partially: bool,
 }
@@ -177,6 +179,7 @@ impl<'m> Inquiries<'m> {
             insertion: self.rules.insertion,
             down_safety: self.rules.down_safety,
             faulting: self.rules.faulting,
+            visits: self.rules.visits,
             budget: self.budget,
         };
         teller.tell(|func| QuestionEvent::Began {
@@ -252,6 +255,7 @@ impl<'m> Inquiries<'m> {
             insertion: Insertion::Never,
             down_safety: DownSafety::Exact,
             faulting: Faulting::Spec,
+            visits: self.rules.visits,
             budget: self.budget,
         };
         problem.inquire(&mut known, &mut teller, (block, inst), form, 0).ok()

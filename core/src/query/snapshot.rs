@@ -29,9 +29,9 @@ use super::forms::{Form, FormSet, Forms, LoadKind, Subject};
 use super::ways::Ways;
 use crate::alias::{Access, AliasAnalysis, AliasClass, AliasClasses, Effect, Moment, Objects, Relation};
 use crate::flow::{Definition, Value, Values};
-use crate::graph::Cfg;
-use crate::ir::{Block, Function, Inst, Module, ParamType, Reg, Symbol};
-use crate::symbolic::{AffineNames, Atom, Base, Overflow, SymbolicAddress};
+use crate::graph::{Cfg, Dominators};
+use crate::ir::{Block, Flags, Function, Inst, Module, ParamType, Reg, Symbol};
+use crate::symbolic::{AffineNames, Atom, Base, Inductions, Overflow, SymbolicAddress};
 
 /// A computation of an expression that questions may find.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,6 +49,8 @@ pub struct OccurrenceData {
     family: Family,
     address: Option<SymbolicAddress>,
     guard: Option<(Value, bool)>,
+    /// Is the value computed there, not only taken from a temporary?
+    is_computed: bool,
 }
 
 /// Expressions that are looked for together.
@@ -135,6 +137,7 @@ pub struct Snapshot<'m> {
     /// What has been looked at so far, in accesses and blocks.
     pub steps: u64,
     values: Rc<Values>,
+    inductions: Inductions,
     overflow: Overflow,
     places: SecondaryMap<Inst, u32>,
     definitions: Definitions,
@@ -145,7 +148,7 @@ pub struct Snapshot<'m> {
     barriers: HashMap<Block, Vec<u32>>,
     clobbers: Vec<Access>,
     changes: HashMap<Family, u32>,
-    /// Occurrences of a family that still stand.
+    /// Occurrences of a family.
     counts: HashMap<Family, u32>,
 }
 
@@ -163,7 +166,7 @@ impl<'m> Snapshot<'m> {
     pub fn new(
         module: &'m Module,
         func: &Function,
-        cfg: &Cfg,
+        (cfg, dominators): (&Rc<Cfg>, Rc<Dominators>),
         values: Rc<Values>,
         overflow: Overflow,
         interest: Interest,
@@ -174,6 +177,7 @@ impl<'m> Snapshot<'m> {
             forms: Forms::default(),
             steps: 0,
             values,
+            inductions: Inductions::new(cfg.clone(), dominators),
             overflow,
             places: SecondaryMap::with_capacity(func.insts.len()),
             definitions: Definitions::new(func),
@@ -201,20 +205,27 @@ impl<'m> Snapshot<'m> {
         let values = self.values.clone();
         let names = AffineNames::new(func, &values, self.overflow);
         let alias = AliasAnalysis::new(self.module, func, &values, names);
+        let objects = Objects { module: self.module, func };
         let mut found: Vec<(Block, Inst, Access, bool)> = Vec::new();
         for block in func.block_order().filter(|&block| cfg.is_reachable(block)) {
             for inst in func.block_insts(block) {
-                match alias.effect(inst) {
-                    Effect::None => {}
-                    Effect::Everything => self.barriers.entry(block).or_default().push(self.places[inst]),
-                    Effect::Access(access) => found.push((block, inst, access, true)),
-                    Effect::Ordered(access) => found.push((block, inst, access, false)),
-                }
+                let (access, is_plain) = match alias.effect(inst) {
+                    Effect::None => continue,
+                    Effect::Everything => {
+                        self.barriers.entry(block).or_default().push(self.places[inst]);
+                        continue;
+                    }
+                    Effect::Access(access) => (access, true),
+                    Effect::Ordered(access) => (access, false),
+                };
+                let address = access.address.map(|address| self.inductions.closed(func, &values, names, address));
+                let space = access.space.or_else(|| objects.space(address.as_ref()?.base));
+                found.push((block, inst, Access { address, space, ..access }, is_plain));
             }
         }
         let base = |access: &Access| access.address.as_ref().map_or(Base::Unknown, |address| address.base);
-        let objects: Vec<_> = found.iter().map(|(_, _, access, _)| (access.space, base(access))).collect();
-        let (classes, _) = AliasClasses::of_objects(Objects { module: self.module, func }, &objects);
+        let keys: Vec<_> = found.iter().map(|(_, _, access, _)| (access.space, base(access))).collect();
+        let (classes, _) = AliasClasses::of_objects(objects, &keys);
         for ((block, inst, access, is_plain), class) in found.into_iter().zip(classes) {
             let family = Family::Memory(class);
             let place = self.places[inst];
@@ -223,7 +234,15 @@ impl<'m> Snapshot<'m> {
                 What::Clobber(self.clobbers.len() as u32 - 1)
             } else if is_plain && let Some(form) = self.forms.of_inst(names, func, inst, Some(class)) {
                 let guard = func.insts[inst].guard.and_then(|guard| Some((values.guard(inst)?, guard.negated)));
-                let data = OccurrenceData { inst: Some(inst), block, form, family, address: access.address, guard };
+                let data = OccurrenceData {
+                    inst: Some(inst),
+                    block,
+                    form,
+                    family,
+                    address: access.address,
+                    guard,
+                    is_computed: true,
+                };
                 What::Occurrence(self.add(data))
             } else {
                 continue;
@@ -239,7 +258,15 @@ impl<'m> Snapshot<'m> {
             for inst in func.block_insts(block) {
                 let Some(form) = self.forms.of_inst(names, func, inst, None) else { continue };
                 let family = Family::Pure(form);
-                let data = OccurrenceData { inst: Some(inst), block, form, family, address: None, guard: None };
+                let data = OccurrenceData {
+                    inst: Some(inst),
+                    block,
+                    form,
+                    family,
+                    address: None,
+                    guard: None,
+                    is_computed: true,
+                };
                 let what = What::Occurrence(self.add(data));
                 self.items.entry((block, family)).or_default().push(Item { place: self.places[inst], what });
             }
@@ -296,7 +323,8 @@ impl<'m> Snapshot<'m> {
         let guard = self.forms.expression(form).guard;
         let guard = guard.and_then(|guard| Some((values.at_end(named, guard.reg)?, guard.negated)));
         let family = self.family(form);
-        let occurrence = self.add(OccurrenceData { inst: None, block, form, family, address, guard });
+        let occurrence =
+            self.add(OccurrenceData { inst: None, block, form, family, address, guard, is_computed: true });
         let item = Item { place: INSERTED, what: What::Occurrence(occurrence) };
         self.items.entry((block, family)).or_default().push(item);
         *self.changes.entry(family).or_default() += 1;
@@ -310,14 +338,22 @@ impl<'m> Snapshot<'m> {
         self.of_inst.insert(inst, occurrence);
     }
 
-    /// An occurrence computes its value no more.
-    pub fn remove(&mut self, occurrence: Occurrence) {
-        let OccurrenceData { block, family, inst, .. } = self.occurrences[occurrence];
-        if let Some(items) = self.items.get_mut(&(block, family)) {
-            items.retain(|item| !matches!(item.what, What::Occurrence(other) if other == occurrence));
-        }
+    /// An occurrence takes its value from a temporary now: it is there, and computed no more.
+    pub fn replace(&mut self, occurrence: Occurrence) {
+        let data = &mut self.occurrences[occurrence];
+        data.is_computed = false;
+        let (inst, family) = (data.inst, data.family);
         if let Some(inst) = inst {
             self.of_inst.remove(&inst);
+        }
+        *self.changes.entry(family).or_default() += 1;
+    }
+
+    /// What was to be inserted is not.
+    pub fn withdraw(&mut self, occurrence: Occurrence) {
+        let OccurrenceData { block, family, .. } = self.occurrences[occurrence];
+        if let Some(items) = self.items.get_mut(&(block, family)) {
+            items.retain(|item| !matches!(item.what, What::Occurrence(other) if other == occurrence));
         }
         if let Some(count) = self.counts.get_mut(&family) {
             *count -= 1;
@@ -452,7 +488,7 @@ impl<'m> Snapshot<'m> {
     /// The last place from `floor` to before `place` where anything may happen to memory that the form loads.
     fn barrier_between(&self, block: Block, form: Form, floor: u32, place: u32) -> Option<u32> {
         let Subject::Load(kind, _) = &self.forms.expression(form).subject else { return None };
-        if kind.opcode.space.is_some_and(|space| space.is_read_only()) {
+        if is_never_written(kind) {
             return None;
         }
         let places = self.barriers.get(&block)?;
@@ -469,7 +505,11 @@ impl<'m> Snapshot<'m> {
     }
 
     fn may_change(&self, func: &Function, clobber: u32, form: Form, address: Option<SymbolicAddress>) -> bool {
-        let Subject::Load(LoadKind { opcode, .. }, _) = self.forms.expression(form).subject else { return false };
+        let Subject::Load(ref kind, _) = self.forms.expression(form).subject else { return false };
+        if is_never_written(kind) {
+            return false;
+        }
+        let opcode = kind.opcode;
         let names = AffineNames::new(func, &self.values, self.overflow);
         let alias = AliasAnalysis::new(self.module, func, &self.values, names);
         let objects = Objects { module: self.module, func };
@@ -515,15 +555,25 @@ impl<'m> Snapshot<'m> {
     /// Where a load's form loads from, when registers hold those values.
     fn address(&self, func: &Function, form: Form, value: impl FnMut(Reg) -> Option<Value>) -> Option<SymbolicAddress> {
         let Subject::Load(_, sum) = &self.forms.expression(form).subject else { return None };
-        AffineNames::new(func, &self.values, self.overflow).valued(sum, value)
+        let names = AffineNames::new(func, &self.values, self.overflow);
+        let address = names.split(names.valued(sum, value)?);
+        Some(self.inductions.closed(func, &self.values, names, address))
     }
 
     /// The way down from the beginning of a block with a set of forms of one family.
     pub fn descend(&mut self, func: &Function, block: Block, set: FormSet) -> DescentEnd {
         self.steps += 1;
         if self.ways.is_on_edge(block) {
-            let mut items = self.forms.members(set).iter().map(|&form| self.items.get(&(block, self.family(form))));
-            let is_there = items.any(|items| items.is_some_and(|items| !items.is_empty()));
+            let family = self.forms.members(set).first().map(|&form| self.family(form));
+            let items = family.and_then(|family| self.items.get(&(block, family)));
+            let is_asked = |item: &Item| match item.what {
+                What::Occurrence(occurrence) => {
+                    let data = &self.occurrences[occurrence];
+                    data.is_computed && self.forms.members(set).contains(&data.form)
+                }
+                What::Clobber(_) => false,
+            };
+            let is_there = items.is_some_and(|items| items.iter().any(is_asked));
             return if is_there { DescentEnd::Same } else { DescentEnd::Bottom(set) };
         }
         let rank = self.ways.rank(block);
@@ -547,6 +597,9 @@ impl<'m> Snapshot<'m> {
                 }
                 index += 1;
                 self.steps += 1;
+                if matches!(what, What::Occurrence(occurrence) if !self.occurrences[occurrence].is_computed) {
+                    continue;
+                }
                 if let (What::Occurrence(occurrence), Family::Pure(_)) = (what, family) {
                     if live.contains(&self.occurrences[occurrence].form) {
                         return DescentEnd::Same;
@@ -602,13 +655,18 @@ impl<'m> Snapshot<'m> {
     /// The first place from `from` to before `limit` where anything may happen to memory that the form loads.
     fn first_barrier(&self, block: Block, form: Form, from: u32, limit: u32) -> Option<u32> {
         let Subject::Load(kind, _) = &self.forms.expression(form).subject else { return None };
-        if kind.opcode.space.is_some_and(|space| space.is_read_only()) {
+        if is_never_written(kind) {
             return None;
         }
         let places = self.barriers.get(&block)?;
         let index = places.partition_point(|&barrier| barrier < from);
         places.get(index).copied().filter(|&barrier| barrier < limit)
     }
+}
+
+/// Does a load read what nothing writes while the kernel runs? So the spaces `const` and `param`, and so `.nc` promises.
+fn is_never_written(kind: &LoadKind) -> bool {
+    kind.opcode.has(Flags::NC) || kind.opcode.space.is_some_and(|space| space.is_read_only())
 }
 
 /// Where registers are written, by register in the order of the text.

@@ -58,7 +58,7 @@ impl AffineNames<'_> {
     }
 
     /// Takes the one object out of an address. With none, with several, or with a multiple of one, the base is unknown.
-    pub(super) fn split(self, sum: Affine) -> SymbolicAddress {
+    pub fn split(self, sum: Affine) -> SymbolicAddress {
         let mut objects =
             sum.terms().iter().filter_map(|&(atom, coefficient)| Some((atom, coefficient, self.object(atom)?)));
         match (objects.next(), objects.next()) {
@@ -76,7 +76,7 @@ impl AffineNames<'_> {
                 let place = self.func.params.iter().position(|param| param.reg == Some(reg))?;
                 matches!(self.func.params[place].ty, ParamType::Pointer { .. }).then_some(Base::Pointer(place as u32))
             }
-            Atom::Value(..) | Atom::Special(_) => None,
+            Atom::Value(..) | Atom::Special(_) | Atom::Rounds(..) => None,
         }
     }
 }

@@ -23,6 +23,9 @@ pub enum Atom<N = Value> {
     Special(Special),
     /// What is computed, extended to 64 bits like this where it is narrower.
     Value(N, Extension),
+    /// How often the loop at that header (by its number) has come around, or that times something that does not change
+    /// in the loop.
+    Rounds(u32, Option<(N, Extension)>),
 }
 
 /// `Σ coefficient·atom + constant`, modulo 2^64.

@@ -11,12 +11,14 @@
 
 mod address;
 mod affine;
+mod induction;
 mod names;
 mod range;
 mod registers;
 
 pub use address::{Base, SymbolicAddress};
 pub use affine::{Affine, Atom};
+pub use induction::Inductions;
 pub use names::{AffineNames, Overflow};
 pub use range::Extension;
-pub use registers::{RegisterSum, Substituted};
+pub use registers::{RegisterSum, Substituted, own_extension};

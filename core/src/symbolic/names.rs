@@ -184,6 +184,8 @@ impl Substitution<'_> {
             }
             _ => return None,
         };
+        // A left shift has no type with a sign; what extends its result says how it is meant.
+        let ty = if op == Op::Shl && ty == Type::B32 { Type::S32 } else { ty };
         self.fits(result, ty, bits, extension, false)
     }
 
@@ -246,6 +248,7 @@ impl Substitution<'_> {
                 Atom::Symbol(_) => Extension::Zero.range(64),
                 Atom::Special(special) => special_range(special),
                 Atom::Value(value, extension) => value_range(func, values, value, extension),
+                Atom::Rounds(..) => Extension::Sign.range(64),
             };
             range.plus(atom.times(coefficient))
         })

@@ -12,7 +12,6 @@
 
 use smallvec::SmallVec;
 
-use super::address::SymbolicAddress;
 use super::affine::{Affine, Atom};
 use super::names::AffineNames;
 use super::range::{Extension, value_range};
@@ -47,7 +46,7 @@ impl AffineNames<'_> {
             }
         }
         for &(reg, scale) in &address.terms {
-            let atom = Atom::Value(reg, Extension::of(self.func.regs[reg].ty));
+            let atom = Atom::Value(reg, own_extension(self.func, reg));
             sum = sum.plus(&Affine::atom(atom).times(scale))?;
         }
         Some(sum)
@@ -96,6 +95,7 @@ impl AffineNames<'_> {
                     let reg = read[values.iter().position(|&other| other == value)?];
                     Atom::Value(reg, self.natural(value, reg, extension))
                 }
+                Atom::Rounds(..) => return None,
             };
             result = result.plus(&Affine::atom(atom).times(coefficient))?;
         }
@@ -104,24 +104,25 @@ impl AffineNames<'_> {
 
     /// The extension that a register's type has, where it makes no difference; else the given one.
     fn natural(self, value: Value, reg: Reg, extension: Extension) -> Extension {
-        let ty = self.func.regs[reg].ty;
-        let never_negative = ty.bits() < 64
-            && Extension::Sign.range(ty.bits()).contains(value_range(self.func, self.values, value, Extension::Zero));
-        if never_negative { Extension::of(ty) } else { extension }
+        let bits = self.func.regs[reg].ty.bits();
+        let is_indifferent = bits == 64
+            || Extension::Sign.range(bits).contains(value_range(self.func, self.values, value, Extension::Zero));
+        if is_indifferent { own_extension(self.func, reg) } else { extension }
     }
 
     /// The sum over values, when each register holds the value that `value` gives; none where one has no name.
-    pub fn valued(self, sum: &RegisterSum, mut value: impl FnMut(Reg) -> Option<Value>) -> Option<SymbolicAddress> {
+    pub fn valued(self, sum: &RegisterSum, mut value: impl FnMut(Reg) -> Option<Value>) -> Option<Affine> {
         let mut result = Affine::constant(sum.offset());
         for &(atom, coefficient) in sum.terms() {
             let part = match atom {
                 Atom::Symbol(symbol) => Affine::atom(Atom::Symbol(symbol)),
                 Atom::Special(special) => Affine::atom(Atom::Special(special)),
                 Atom::Value(reg, extension) => self.read(value(reg)?, reg, extension),
+                Atom::Rounds(..) => return None,
             };
             result = result.plus(&part.times(coefficient))?;
         }
-        Some(self.split(result))
+        Some(result)
     }
 }
 
@@ -138,7 +139,7 @@ impl RegisterSum {
             }
             // A narrow base is extended with zeros; where it stands alone, either way.
             Atom::Value(_, extension) if extension == Extension::Zero || self.terms().len() == 1 => Some(3),
-            Atom::Value(..) | Atom::Special(_) => None,
+            Atom::Value(..) | Atom::Special(_) | Atom::Rounds(..) => None,
         };
         let ranked = self.terms().iter().enumerate().filter_map(|(index, term)| Some((rank(term)?, index)));
         let base = ranked.min().map(|(_, index)| index);
@@ -147,7 +148,7 @@ impl RegisterSum {
             match atom {
                 Atom::Symbol(symbol) if base == Some(index) => address.base = AddressBase::Symbol(symbol),
                 Atom::Value(reg, _) if base == Some(index) => address.base = AddressBase::Reg(reg),
-                Atom::Value(reg, extension) if Extension::of(func.regs[reg].ty) == extension => {
+                Atom::Value(reg, extension) if own_extension(func, reg) == extension => {
                     address.terms.push((reg, coefficient));
                 }
                 _ => return None,
@@ -160,4 +161,10 @@ impl RegisterSum {
     pub fn regs(&self) -> impl Iterator<Item = Reg> + '_ {
         self.terms().iter().filter_map(|(atom, _)| if let Atom::Value(reg, _) = atom { Some(*reg) } else { None })
     }
+}
+
+/// How an address extends a register that it indexes with. One of 64 bits needs no extension, which is written as zeros.
+pub fn own_extension(func: &Function, reg: Reg) -> Extension {
+    let ty = func.regs[reg].ty;
+    if ty.bits() == 64 { Extension::Zero } else { Extension::of(ty) }
 }

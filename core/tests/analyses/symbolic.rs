@@ -167,7 +167,7 @@ proptest! {
                             extension.extend(numbers[value.index()], func.regs[values.reg(value)].ty.bits())
                         }
                         Atom::Special(_) => TID.into(),
-                        Atom::Symbol(_) => unreachable!(),
+                        Atom::Symbol(_) | Atom::Rounds(..) => unreachable!(),
                     });
                     if overflow == Overflow::Prove || !overflowed {
                         prop_assert_eq!(found, extension.extend(regs[reg.index()], bits), "{:?} is {:?}", inst, sum);

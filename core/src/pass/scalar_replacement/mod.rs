@@ -83,6 +83,11 @@ const DIVERGENCE: Knob = Knob {
     kind: KnobKind::Choice { default: "static", words: &["static", "all", "none"] },
     help: "which branches diverge: those that the analysis cannot exclude, all, or none",
 };
+const VISITS: Knob = Knob {
+    name: "visits",
+    kind: KnobKind::Integer { default: 2, min: 2, max: 9 },
+    help: "how often a question comes to a block: 2 finds what the last round of a loop loaded, 3 what the one before did",
+};
 const LINES: Knob = Knob {
     name: "partial_speculation",
     kind: KnobKind::Switch { default: false },
@@ -128,30 +133,39 @@ variants! {
         &[], Scalars Anywhere Nothing;
     /// Scalar replacement.
     Srqp "srqp" "Keeps what was loaded, also in the last round of a loop, in a register, wherever branches lead."
-        &[DOWN_SAFETY, FAULTING, OVERFLOW], Loads Anywhere Nothing;
+        &[DOWN_SAFETY, FAULTING, OVERFLOW, VISITS], Loads Anywhere Nothing;
     /// Scalar replacement that inserts nothing under divergent branches.
     Esrqp "esrqp" "Scalar replacement that inserts loads only where no divergent branch decides."
-        &[DOWN_SAFETY, CDRND, DIVERGENCE, FAULTING, OVERFLOW], Loads InRegion Nothing;
+        &[DOWN_SAFETY, CDRND, DIVERGENCE, FAULTING, OVERFLOW, VISITS], Loads InRegion Nothing;
     /// The same, and moves loads up in front of every branch.
     SsrqpS "ssrqp-s" "Scalar replacement that moves loads up in front of branches, whether they diverge or not."
-        &[DOWN_SAFETY, CDRND, DIVERGENCE, FAULTING, OVERFLOW, LINES], Loads InRegion Everything;
+        &[DOWN_SAFETY, CDRND, DIVERGENCE, FAULTING, OVERFLOW, VISITS, LINES], Loads InRegion Everything;
     /// The same, and moves loads up in front of divergent branches.
     Ssrqp "ssrqp" "Scalar replacement that moves loads up in front of divergent branches and inserts none under them."
-        &[DOWN_SAFETY, CDRND, DIVERGENCE, FAULTING, OVERFLOW, LINES], Loads InRegion Divergent;
+        &[DOWN_SAFETY, CDRND, DIVERGENCE, FAULTING, OVERFLOW, VISITS, LINES], Loads InRegion Divergent;
 }
 
 impl Variant {
     /// The word that a knob of the pass is set to; nothing where it has no such knob.
     fn choice<'k>(&self, values: &'k KnobValues, name: &str) -> &'k str {
-        if self.knobs.iter().any(|knob| knob.name == name) { values.choice(name) } else { "" }
+        if self.has(name) { values.choice(name) } else { "" }
+    }
+
+    /// The whole number that a knob of the pass is set to.
+    fn integer(&self, values: &KnobValues, name: &str) -> Option<i64> {
+        self.has(name).then(|| values.integer(name))
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.knobs.iter().any(|knob| knob.name == name)
     }
 }
 
 fn run<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Variant) {
     let is = |name: &str, word: &str| variant.choice(knobs, name) == word;
     let overflow = if is("overflow", "prove") { Overflow::Prove } else { Overflow::Assume };
-    let (cfg, values) = (view.cfg(), view.values());
-    let snapshot = Snapshot::new(view.module(), view.func(), &cfg, values, overflow, variant.interest);
+    let (cfg, dominators, values) = (view.cfg(), view.dominators(), view.values());
+    let snapshot = Snapshot::new(view.module(), view.func(), (&cfg, dominators), values, overflow, variant.interest);
     if !snapshot.has_occurrences() {
         return;
     }
@@ -164,6 +178,7 @@ fn run<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Varian
             "never" => Faulting::Never,
             _ => Faulting::Spec,
         },
+        visits: variant.integer(knobs, "visits").unwrap_or(2) as u32,
         meets_partially: variant.crossing != Crossing::Nothing && knobs.switch("partial_speculation"),
     };
     let reach = if is("cdrnd", "direct") { Reach::Direct } else { Reach::Transitive };
@@ -261,7 +276,7 @@ impl Walk<'_> {
         let inserted: Vec<Occurrence> =
             hoist.blocks.iter().map(|&block| self.inquiries.snapshot.insert(view.func(), block, hoist.form)).collect();
         let Some(support) = self.inquiries.is_covered(view.func(), occurrence) else {
-            inserted.into_iter().for_each(|inserted| self.inquiries.snapshot.remove(inserted));
+            inserted.into_iter().for_each(|inserted| self.inquiries.snapshot.withdraw(inserted));
             let &OccurrenceData { inst, block, .. } = self.inquiries.snapshot.occurrence(occurrence);
             view.miss(|_| {
                 let message = String::from("not every way to it comes from where it would be moved to");

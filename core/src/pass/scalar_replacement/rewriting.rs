@@ -24,7 +24,7 @@ use smallvec::SmallVec;
 use crate::edit::{Fact, Place, Remark, Rewrite};
 use crate::ir::{Address, AddressBase, Block, Flags, Function, Guard, Inst, InstData, Op, Opcode, Operand, Reg, Type};
 use crate::query::{Form, Forms, Hoist, Inquiries, Occurrence, OccurrenceData, Spot, Step, Subject, Support};
-use crate::symbolic::{Affine, Atom, Extension, RegisterSum};
+use crate::symbolic::{Affine, Atom, Extension, RegisterSum, own_extension};
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
 
@@ -120,7 +120,7 @@ impl Rewriting {
             }
         }
         rewrite.finish();
-        inquiries.snapshot.remove(occurrence);
+        inquiries.snapshot.replace(occurrence);
         inserted
     }
 
@@ -207,7 +207,7 @@ impl Rewriting {
         rewrite.remove(inst);
         rewrite.finish();
         self.holders.insert(occurrence, (Holder::Regs(temporaries), last));
-        inquiries.snapshot.remove(occurrence);
+        inquiries.snapshot.replace(occurrence);
         true
     }
 
@@ -301,7 +301,15 @@ impl Rewriting {
         if !self.kept.insert((occurrence, form)) {
             return;
         }
-        copy_behind(rewrite, last, &temporaries, &held, None);
+        if rewrite.func().inst_block(last).is_some() {
+            copy_behind(rewrite, last, &temporaries, &held, None);
+        } else {
+            // What was inserted at the end of a block and then found to be there already has left nothing behind it.
+            for (&to, &from) in temporaries.iter().zip(&held) {
+                let copy = copy(rewrite.func(), to, from, None);
+                rewrite.append(data.block, copy);
+            }
+        }
     }
 
     /// Lets the temporaries of one form take over from those of another one at a definition.
@@ -437,7 +445,7 @@ fn spelled_out<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, block: Block, sum:
             Atom::Symbol(symbol) if coefficient != 1 || core::mem::replace(&mut has_symbol, true) => {
                 Some((Opcode::mov(Type::B64), Operand::Symbol(symbol)))
             }
-            Atom::Value(reg, extension) if Extension::of(rewrite.func().regs[reg].ty) != extension => {
+            Atom::Value(reg, extension) if own_extension(rewrite.func(), reg) != extension => {
                 let bits = rewrite.func().regs[reg].ty.bits();
                 let (to, from) = match extension {
                     Extension::Sign => (Type::S64, Type::S64.with_bits(bits)),
@@ -452,7 +460,7 @@ fn spelled_out<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, block: Block, sum:
             Some((opcode, operand)) => {
                 let reg = rewrite.create_temporary(opcode.ty);
                 rewrite.append(block, InstData::new(opcode, [reg], [operand]));
-                Atom::Value(reg, Extension::of(opcode.ty))
+                Atom::Value(reg, own_extension(rewrite.func(), reg))
             }
         };
         // Each new register stands for one term, so there are as many as before.
