@@ -95,7 +95,7 @@ fn wasm(filter: Option<&str>) -> Result<Measurements> {
 }
 
 /// The file that cargo's messages, one JSON object a line, name as the executable they built.
-fn executable(messages: &str) -> Option<PathBuf> {
+pub fn executable(messages: &str) -> Option<PathBuf> {
     messages.lines().find_map(|line| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;
         message["executable"].as_str().map(PathBuf::from)

@@ -12,6 +12,7 @@ mod progress;
 mod serve;
 mod setup;
 mod site;
+mod table;
 mod test;
 mod tools;
 mod workspace;
@@ -37,6 +38,8 @@ enum Command {
     Test(test::Options),
     /// Measure speed, natively and as WebAssembly, side by side.
     Bench(bench::Options),
+    /// Print what passes achieve on kernels written for that.
+    Table(table::Options),
     /// Make the npm package's tarball.
     Pack,
 }
@@ -48,6 +51,7 @@ fn main() -> anyhow::Result<()> {
         Command::Serve(options) => serve::serve(&options),
         Command::Test(options) => test::test(&options),
         Command::Bench(options) => bench::bench(&options),
+        Command::Table(options) => table::table(&options),
         Command::Pack => pack::pack().map(|tarball| println!("{}", tarball.display())),
     }
 }

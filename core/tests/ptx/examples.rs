@@ -11,11 +11,12 @@ use warpscope_core::sim::{Progress, Settings, Simulation};
 use warpscope_core::text;
 
 /// A buffer as numbers.
-fn floats(bytes: &[u8]) -> Vec<f32> {
+pub fn floats(bytes: &[u8]) -> Vec<f32> {
     bytes.chunks_exact(4).map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap())).collect()
 }
 
-fn ints(bytes: &[u8]) -> Vec<i32> {
+/// The same, as integers.
+pub fn ints(bytes: &[u8]) -> Vec<i32> {
     bytes.chunks_exact(4).map(|bytes| i32::from_le_bytes(bytes.try_into().unwrap())).collect()
 }
 
@@ -52,7 +53,7 @@ fn for_each_run(name: &str, check: impl Fn(&str, &[Vec<u8>], &[Vec<u8>])) {
 }
 
 /// The bytes of each parameter's buffer after a run of the simulator from the same memory.
-fn simulated(module: &Module, launch: &Launch) -> Vec<Vec<u8>> {
+pub fn simulated(module: &Module, launch: &Launch) -> Vec<Vec<u8>> {
     let kernel = module.func_by_name(&launch.kernel).expect("the launch's kernel");
     let (launch, settings) = (oracle::written_out(launch), Settings::default());
     let mut run: Simulation =
@@ -72,7 +73,7 @@ fn simulated(module: &Module, launch: &Launch) -> Vec<Vec<u8>> {
 }
 
 /// Equal up to a few units in the last place, for results that sums and approximate functions go into.
-fn assert_close(what: &str, got: &[f32], wanted: &[f32]) {
+pub fn assert_close(what: &str, got: &[f32], wanted: &[f32]) {
     assert_eq!(got.len(), wanted.len(), "{what}");
     for (k, (&got, &wanted)) in got.iter().zip(wanted).enumerate() {
         let error = (got - wanted).abs();

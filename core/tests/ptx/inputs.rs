@@ -15,6 +15,11 @@ pub fn examples_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../www/examples/cuda")
 }
 
+/// The folder of the kernels that scalar replacement is measured on.
+pub fn scalar_replacement_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../www/examples/ssrqp")
+}
+
 /// The folder of the other PTX files.
 pub fn corpus_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ptx/corpus")

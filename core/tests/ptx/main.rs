@@ -8,3 +8,4 @@ mod launches;
 mod oracle;
 mod redundancy;
 mod sass;
+mod scalar_replacement;

@@ -1,0 +1,181 @@
+//! Tables of what passes achieve on kernels that were written for that: simulated cycles and loads.
+//!
+//! Nothing of a table is kept: the command line is built, optimises each kernel with each variant and simulates it, and
+//! what it answers is set against the run without the variant.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::{bench, progress, tools, workspace};
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// Which table.
+    #[arg(value_enum)]
+    table: Table,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Table {
+    /// Scalar replacement with branches that diverge: five variants on `www/examples/ssrqp`.
+    Ssrqp,
+}
+
+/// The columns; the others are measured against the first, which is nvcc's own optimisation.
+const VARIANTS: [&str; 5] = ["none", "srqp", "esrqp", "ssrqp-s", "ssrqp"];
+
+/// The generation of the newer of the two machines that the paper measured on, and the one that the PTX was made for.
+const MACHINES: [&str; 2] = ["turing", "ampere"];
+
+/// What one run took.
+#[derive(Clone, Copy)]
+struct Run {
+    cycles: f64,
+    /// Load instructions from global memory, each counted once for a warp.
+    loads: f64,
+}
+
+/// One kernel, a run for each variant.
+struct Row {
+    kernel: String,
+    runs: [Run; VARIANTS.len()],
+}
+
+/// Prints the table.
+pub fn table(options: &Options) -> Result<()> {
+    let Table::Ssrqp = options.table;
+    let program = progress::step("build the command line", command_line)?;
+    let folder = workspace::www().join("examples/ssrqp");
+    let kernels: Vec<PathBuf> = progress::files_below(&folder)?
+        .into_iter()
+        .filter(|file| file.extension().is_some_and(|extension| extension == "ptx"))
+        .collect();
+    ensure!(!kernels.is_empty(), "no kernels in {}", folder.display());
+    let programs = optimised(&program, &kernels)?;
+    println!("\nSimulated cycles, and warps' loads from global memory, divided by those of `none`: below 1 is better.");
+    for machine in MACHINES {
+        let rows: Vec<Row> =
+            programs.iter().map(|kernel| measured(&program, kernel, machine)).collect::<Result<_>>()?;
+        print!("\n{}", text(machine, &rows));
+    }
+    Ok(())
+}
+
+/// Builds the command line and says where it is.
+fn command_line() -> Result<PathBuf> {
+    let build = ["build", "--quiet", "--locked", "--package", "warpscope-cli", "--message-format"];
+    let messages = tools::read(tools::cargo().args(build).arg("json-render-diagnostics"))?;
+    bench::executable(&messages).context("cargo did not say where it put the command line")
+}
+
+/// A kernel and what the variants made of it.
+struct Programs {
+    kernel: String,
+    launch: PathBuf,
+    variants: [PathBuf; VARIANTS.len()],
+}
+
+/// Every kernel after every variant, all cleaned alike.
+fn optimised(program: &Path, kernels: &[PathBuf]) -> Result<Vec<Programs>> {
+    let folder = workspace::target().join("xtask/table");
+    std::fs::create_dir_all(&folder)?;
+    let of = |path: &PathBuf| -> Result<Programs> {
+        let file = path.file_name().context("a file")?.to_string_lossy();
+        let kernel = file.split('.').next().unwrap_or_default().to_owned();
+        let mut variants = VARIANTS.map(|variant| folder.join(format!("{kernel}.{variant}.wir")));
+        for (variant, output) in VARIANTS.iter().zip(&mut variants) {
+            let pass = if *variant == "none" { String::new() } else { format!("{variant},") };
+            let passes = format!("infer-space,{pass}copy-prop,dce");
+            let text = tools::read(Command::new(program).arg("opt").arg(path).args(["--passes", &passes]))?;
+            std::fs::write(output, text)?;
+        }
+        Ok(Programs { launch: path.with_file_name(format!("{kernel}.launch.wir")), kernel, variants })
+    };
+    kernels.iter().map(of).collect()
+}
+
+/// Simulates all variants of a kernel. That they leave the same memory is asked again here.
+fn measured(program: &Path, kernel: &Programs, machine: &str) -> Result<Row> {
+    let mut hashes = Vec::new();
+    let mut runs = [Run { cycles: 0.0, loads: 0.0 }; VARIANTS.len()];
+    for (run, variant) in runs.iter_mut().zip(&kernel.variants) {
+        let mut simulation = Command::new(program);
+        simulation.arg("sim").arg(variant).arg("--launch").arg(&kernel.launch).args(["--machine", machine, "--json"]);
+        let answer: serde_json::Value = serde_json::from_str(&tools::read(&mut simulation)?)?;
+        let number = |name: &str| answer[name].as_f64().with_context(|| format!("no `{name}` in the answer"));
+        *run = Run { cycles: number("cycles")?, loads: number("global_loads")? };
+        hashes.push(answer["result_hash"].as_str().context("no `result_hash` in the answer")?.to_owned());
+    }
+    ensure!(hashes.windows(2).all(|pair| pair[0] == pair[1]), "{}: variants leave different memory", kernel.kernel);
+    Ok(Row { kernel: kernel.kernel.clone(), runs })
+}
+
+/// The table of one machine.
+fn text(machine: &str, rows: &[Row]) -> String {
+    let width = rows.iter().map(|row| row.kernel.len()).max().unwrap_or_default().max("geometric mean".len());
+    let mut text = format!("{:width$} {:>40}   {:>40}\n{machine:width$} ", "", "cycles", "loads from global memory");
+    for _ in 0..2 {
+        VARIANTS.iter().for_each(|variant| write!(text, "{variant:>8}").expect("text grows"));
+        text.push_str("   ");
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    let quantities: [fn(&Run) -> f64; 2] = [|run| run.cycles, |run| run.loads];
+    for row in rows {
+        write!(text, "{:width$} ", row.kernel).expect("text grows");
+        for (index, of) in quantities.iter().enumerate() {
+            let base = of(&row.runs[0]);
+            write!(text, "{}{base:>8}", if index == 0 { "" } else { "   " }).expect("text grows");
+            row.runs[1..].iter().for_each(|run| write!(text, "{:>8.3}", of(run) / base).expect("text grows"));
+        }
+        text.push('\n');
+    }
+    write!(text, "{:width$} ", "geometric mean").expect("text grows");
+    for (index, of) in quantities.iter().enumerate() {
+        write!(text, "{}{:>8}", if index == 0 { "" } else { "   " }, "").expect("text grows");
+        for variant in 1..VARIANTS.len() {
+            let ratios = rows.iter().map(|row| of(&row.runs[variant]) / of(&row.runs[0]));
+            write!(text, "{:>8.3}", geometric_mean(ratios)).expect("text grows");
+        }
+    }
+    text.push('\n');
+    text
+}
+
+fn geometric_mean(ratios: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = ratios.fold((0.0, 0.0), |(sum, count), ratio| (sum + ratio.ln(), count + 1.0));
+    (sum / count).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Row, Run, geometric_mean, text};
+
+    #[test]
+    fn twice_and_half_are_the_same_on_average() {
+        assert!((geometric_mean([2.0, 0.5].into_iter()) - 1.0).abs() < 1e-12);
+        assert!((geometric_mean([4.0, 1.0, 2.0].into_iter()) - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_stands_in_the_table_is_divided_by_the_first_column() {
+        let run = |cycles, loads| Run { cycles, loads };
+        let row = |kernel: &str, last| Row {
+            kernel: kernel.to_owned(),
+            runs: [run(200.0, 10.0), run(200.0, 10.0), run(100.0, 15.0), run(300.0, 10.0), last],
+        };
+        let table = text("unit", &[row("first", run(50.0, 5.0)), row("other", run(200.0, 20.0))]);
+        let lines: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(
+            lines[2],
+            ["first", "200", "1.000", "0.500", "1.500", "0.250", "10", "1.000", "1.500", "1.000", "0.500"]
+        );
+        assert_eq!(
+            lines[4],
+            ["geometric", "mean", "1.000", "0.500", "1.500", "0.500", "1.000", "1.500", "1.000", "1.000"]
+        );
+    }
+}
