@@ -19,8 +19,14 @@ use crate::report::{self, Asked};
 const TEXT: [&str; 3] = ["parse", "verify", "print"];
 
 /// Nanoseconds an instruction that are asked of passes.
-const ASKED_OF_PASSES: &[(&str, f64)] =
-    &[("copy-prop", 60.0), ("dce", 150.0), ("gvn-cse", 150.0), ("reassociate", 200.0)];
+const ASKED_OF_PASSES: &[(&str, f64)] = &[
+    ("copy-prop", 60.0),
+    ("dce", 150.0),
+    ("gvn-cse", 150.0),
+    ("reassociate", 200.0),
+    ("srqp", 1000.0),
+    ("ssrqp", 1000.0),
+];
 
 /// Measures all of them that the command line asks for.
 pub fn measure() {

@@ -74,6 +74,26 @@ struct Detail {
     same: Option<Occurrence>,
     form: Option<Form>,
     noted: SmallVec<[Spot; 1]>,
+    /// The last inquiry whose success was found to lean on it.
+    supported: u32,
+}
+
+impl Detail {
+    /// Adds what its answer leans on; `asked` are those whom it asked.
+    fn add_to(&self, support: &mut Support, asked: &[(Block, RecordId)], pending: &mut Vec<RecordId>) {
+        support.shifts.extend(self.steps.iter().copied());
+        let top = self.steps.last().map(|step| step.above).or(self.form);
+        if let (Some(occurrence), Some(form)) = (self.same, top) {
+            support.sources.push((occurrence, form));
+            return;
+        }
+        for &(from, record) in asked {
+            match (self.noted.iter().find(|spot| spot.block() == from), top) {
+                (Some(&spot), Some(form)) => support.insertions.push((spot, form)),
+                _ => pending.push(record),
+            }
+        }
+    }
 }
 
 /// Where nothing can be inserted, and why.
@@ -385,50 +405,22 @@ impl<'m> Availability<'_, 'm> {
     }
 
     /// What the inquiry that has just succeeded leans on.
-    fn support(&self, known: &Propagation<AvailabilityQuestion, Available>, asked: &[(Block, RecordId)]) -> Support {
+    fn support(
+        &mut self,
+        known: &Propagation<AvailabilityQuestion, Available>,
+        asked: &[(Block, RecordId)],
+    ) -> Support {
         let mut support = Support::default();
-        let mut seen: Vec<bool> = Vec::new();
         let mut pending: Vec<RecordId> = Vec::new();
-        self.support_of(&self.notes.root, None, asked, known, &mut support, &mut pending);
+        self.notes.root.add_to(&mut support, asked, &mut pending);
         while let Some(record) = pending.pop() {
-            if seen.len() <= record as usize {
-                seen.resize(record as usize + 1, false);
+            debug_assert!(known.answer(record).is_some_and(|answer| answer.is_available), "it is leaned on");
+            let detail = &mut self.notes.details[record as usize];
+            if core::mem::replace(&mut detail.supported, self.notes.inquiry) != self.notes.inquiry {
+                detail.add_to(&mut support, known.asked(record), &mut pending);
             }
-            if core::mem::replace(&mut seen[record as usize], true) {
-                continue;
-            }
-            let (block, _) = known.question(record);
-            let detail = &self.notes.details[record as usize];
-            self.support_of(detail, Some(block), known.asked(record), known, &mut support, &mut pending);
         }
         support
-    }
-
-    fn support_of(
-        &self,
-        detail: &Detail,
-        _block: Option<Block>,
-        asked: &[(Block, RecordId)],
-        known: &Propagation<AvailabilityQuestion, Available>,
-        support: &mut Support,
-        pending: &mut Vec<RecordId>,
-    ) {
-        support.shifts.extend(detail.steps.iter().copied());
-        let top = detail.steps.last().map(|step| step.above).or(detail.form);
-        if let (Some(occurrence), Some(form)) = (detail.same, top) {
-            support.sources.push((occurrence, form));
-            return;
-        }
-        for &(from, record) in asked {
-            let spot = detail.noted.iter().find(|spot| spot.block() == from);
-            match (spot, top) {
-                (Some(&spot), Some(form)) => support.insertions.push((spot, form)),
-                _ => {
-                    debug_assert!(known.answer(record).is_some());
-                    pending.push(record);
-                }
-            }
-        }
     }
 }
 

@@ -108,6 +108,8 @@ pub struct Inquiries<'m> {
     shape: (Rc<Cfg>, Rc<PostDominators>, Rc<ControlDependence>),
     availability: Propagation<AvailabilityQuestion, Available>,
     notes: Notes,
+    /// The same with nothing inserted.
+    coverage: (Propagation<AvailabilityQuestion, Available>, Notes),
     anticipation: Propagation<FormSet, bool>,
     speculation: Propagation<SpeculationQuestion, Hoistable>,
     sent: Vec<&'static str>,
@@ -143,6 +145,7 @@ impl<'m> Inquiries<'m> {
             shape,
             availability: Propagation::default(),
             notes: Notes::default(),
+            coverage: Default::default(),
             anticipation: Propagation::default(),
             speculation: Propagation::default(),
             sent: Vec::new(),
@@ -244,12 +247,12 @@ impl<'m> Inquiries<'m> {
     /// Does every way to an instruction come from an occurrence of what it computes, with nothing inserted? Nobody is told.
     pub fn is_covered(&mut self, func: &Function, occurrence: Occurrence) -> Option<Support> {
         let &OccurrenceData { inst, block, form, .. } = self.snapshot.occurrence(occurrence);
-        let (mut known, mut notes) = (Propagation::default(), Notes::default());
+        let (known, notes) = &mut self.coverage;
         let mut silent = Silent;
         let mut teller = Teller::new(func, &mut silent, &mut self.last_id);
         let mut problem = Availability {
             snapshot: &mut self.snapshot,
-            notes: &mut notes,
+            notes,
             anticipated: &mut self.anticipation,
             region: &self.region,
             insertion: Insertion::Never,
@@ -258,7 +261,13 @@ impl<'m> Inquiries<'m> {
             visits: self.rules.visits,
             budget: self.budget,
         };
-        problem.inquire(&mut known, &mut teller, (block, inst), form, 0).ok()
+        problem.inquire(known, &mut teller, (block, inst), form, 0).ok()
+    }
+
+    /// What was to be inserted is not, and what has been said to come from there does not.
+    pub fn withdraw(&mut self, occurrence: Occurrence) {
+        self.snapshot.withdraw(occurrence);
+        self.coverage = Default::default();
     }
 
     /// Can a form be computed in front of these blocks without a fault that would not have come anyway? So it is if it

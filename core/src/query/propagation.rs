@@ -114,8 +114,16 @@ pub struct Meeting<Q> {
 /// A question at a block that has been asked.
 pub type RecordId = u32;
 
-/// Not leaning on anything that is under way.
-const FIRM: u32 = u32::MAX;
+/// All that leans on one question under way, and on nothing that began before it.
+struct Cohort {
+    /// How deep in the walk that question is; nothing leans on it any more once it is answered.
+    depth: Option<usize>,
+    /// The cohort that this one has gone over to, as its question leans on something earlier.
+    gone_to: Option<CohortId>,
+    members: Vec<RecordId>,
+}
+
+type CohortId = u32;
 
 struct Record<Q, A> {
     block: Block,
@@ -123,12 +131,13 @@ struct Record<Q, A> {
     /// None while it is under way.
     answer: Option<A>,
     rule: &'static str,
+    /// How deep in the walk it is, while it is under way.
+    depth: usize,
     /// Whom it asked, in order.
     asked: SmallVec<[(Block, RecordId); 2]>,
-    /// The depth of the earliest question under way that it leans on, its own depth while it is under way itself.
-    leans_on: u32,
-    /// Has anybody leaned on it while it was under way?
-    was_assumed: bool,
+    /// Of the earliest question under way that it leans on; while it is under way itself, of those who lean on it, if
+    /// anybody does.
+    cohort: Option<CohortId>,
     time: Time,
 }
 
@@ -136,8 +145,9 @@ struct Record<Q, A> {
 pub struct Propagation<Q, A> {
     records: Vec<Record<Q, A>>,
     known: HashMap<(Block, Q), RecordId>,
-    /// Answered records that lean on what is under way, in the order of their answers.
+    /// Answered records that lean on what is under way, or did, in the order of their answers.
     provisional: Vec<RecordId>,
+    cohorts: Vec<Cohort>,
 }
 
 /// A question that waits for its neighbours.
@@ -150,7 +160,8 @@ struct Frame<Q, A> {
     neighbours: SmallVec<[Block; 2]>,
     answers: SmallVec<[(Block, A); 2]>,
     asked: SmallVec<[(Block, RecordId); 2]>,
-    leans_on: u32,
+    /// Of the earliest question under way that an answer leans on.
+    cohort: Option<CohortId>,
     /// `provisional` was so long when it began.
     first_provisional: usize,
     id: QuestionId,
@@ -193,7 +204,7 @@ pub struct Finding<A> {
 
 impl<Q, A> Default for Propagation<Q, A> {
     fn default() -> Self {
-        Propagation { records: Vec::new(), known: HashMap::new(), provisional: Vec::new() }
+        Propagation { records: Vec::new(), known: HashMap::new(), provisional: Vec::new(), cohorts: Vec::new() }
     }
 }
 
@@ -206,12 +217,6 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
     /// Whom a record's question was sent on to.
     pub fn asked(&self, record: RecordId) -> &[(Block, RecordId)] {
         &self.records[record as usize].asked
-    }
-
-    /// The block and question of a record.
-    pub fn question(&self, record: RecordId) -> (Block, Q) {
-        let record = &self.records[record as usize];
-        (record.block, record.question)
     }
 
     /// Asks `neighbours` on behalf of a block. `id` is the inquiry's number.
@@ -231,7 +236,7 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
             neighbours,
             answers: SmallVec::new(),
             asked: SmallVec::new(),
-            leans_on: FIRM,
+            cohort: None,
             first_provisional: 0,
             id,
         };
@@ -246,7 +251,7 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
     ) -> Finding<A> {
         let mut stack = alloc::vec![first];
         loop {
-            let depth = stack.len() as u32 - 1;
+            let depth = stack.len() - 1;
             let Some(frame) = stack.last_mut() else { unreachable!("the inquiry's frame ends the walk") };
             let Some(&next) = frame.neighbours.get(frame.answers.len()) else {
                 let place =
@@ -254,15 +259,15 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
                 let (rule, answer) = problem.meet(teller, place, &frame.answers);
                 let Some(frame) = stack.pop() else { unreachable!("it was looked at just now") };
                 let Some(record) = frame.record else {
-                    debug_assert!(self.provisional.is_empty(), "nothing is under way");
+                    // Nothing is under way any more.
                     self.provisional.clear();
                     return Finding { answer, asked: frame.asked };
                 };
                 self.settle::<P>(record, rule, answer.clone(), &frame, depth);
                 teller.tell(|_| QuestionEvent::Answered { id: frame.id, rule, answer: problem.answer(&answer) });
-                let leans_on = self.records[record as usize].leans_on;
+                let cohort = self.records[record as usize].cohort;
                 if let Some(parent) = stack.last_mut() {
-                    parent.take(frame.block, record, answer, leans_on);
+                    self.take(parent, frame.block, record, answer, cohort);
                 }
                 continue;
             };
@@ -273,9 +278,9 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
                 let rule = (!rule.is_empty()).then_some(rule);
                 QuestionEvent::Asked { id, parent, expression, from, mover, at: next, rule }
             });
-            if let Some((record, answer, rule, leans_on)) = self.known_answer(problem, next, question) {
+            if let Some((record, answer, rule, cohort)) = self.known_answer(problem, next, question) {
                 teller.tell(|_| QuestionEvent::Answered { id, rule, answer: problem.answer(&answer) });
-                frame.take(next, record, answer, leans_on);
+                self.take(frame, next, record, answer, cohort);
                 continue;
             }
             let record = self.records.len() as RecordId;
@@ -286,17 +291,17 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
                 answer: None,
                 rule: "",
                 asked: SmallVec::new(),
-                leans_on: depth + 1,
-                was_assumed: false,
+                depth: depth + 1,
+                cohort: None,
                 time,
             });
             self.known.insert((next, question), record);
             match problem.arrive(teller, Arrival { block: next, question, record, id }) {
                 Local::Answered(rule, answer) => {
                     let known = &mut self.records[record as usize];
-                    (known.answer, known.rule, known.leans_on) = (Some(answer.clone()), rule, FIRM);
+                    (known.answer, known.rule) = (Some(answer.clone()), rule);
                     teller.tell(|_| QuestionEvent::Answered { id, rule, answer: problem.answer(&answer) });
-                    frame.take(next, record, answer, FIRM);
+                    self.take(frame, next, record, answer, None);
                 }
                 Local::Forwarded(rule, forwarded) => {
                     let neighbours = problem.onward(next);
@@ -308,7 +313,7 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
                         neighbours,
                         answers: SmallVec::new(),
                         asked: SmallVec::new(),
-                        leans_on: FIRM,
+                        cohort: None,
                         first_provisional: self.provisional.len(),
                         id,
                     });
@@ -323,19 +328,54 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
         problem: &P,
         block: Block,
         question: Q,
-    ) -> Option<(RecordId, A, &'static str, u32)> {
+    ) -> Option<(RecordId, A, &'static str, Option<CohortId>)> {
         let id = *self.known.get(&(block, question))?;
         let record = &mut self.records[id as usize];
         match &record.answer {
             None => {
-                record.was_assumed = true;
-                Some((id, P::assumed(), P::UNDER_WAY, record.leans_on))
+                let cohorts = &mut self.cohorts;
+                let depth = Some(record.depth);
+                let cohort = *record.cohort.get_or_insert_with(|| {
+                    cohorts.push(Cohort { depth, gone_to: None, members: Vec::new() });
+                    cohorts.len() as CohortId - 1
+                });
+                Some((id, P::assumed(), P::UNDER_WAY, Some(cohort)))
             }
             Some(answer) if problem.holds(question, answer, record.time) => {
-                Some((id, answer.clone(), record.rule, record.leans_on))
+                Some((id, answer.clone(), record.rule, record.cohort))
             }
             Some(_) => None,
         }
+    }
+
+    /// Takes a neighbour's answer to a question that waits for it.
+    fn take(&mut self, frame: &mut Frame<Q, A>, block: Block, record: RecordId, answer: A, cohort: Option<CohortId>) {
+        frame.cohort = self.earlier(frame.cohort, cohort);
+        frame.answers.push((block, answer));
+        frame.asked.push((block, record));
+    }
+
+    /// The one of two cohorts whose question began earlier. Those whose questions have been answered do not count.
+    fn earlier(&mut self, a: Option<CohortId>, b: Option<CohortId>) -> Option<CohortId> {
+        let [a, b] = [a, b].map(|cohort| {
+            let cohort = self.find(cohort?);
+            Some((self.cohorts[cohort as usize].depth?, cohort))
+        });
+        match (a, b) {
+            (Some(a), Some(b)) => Some(a.min(b).1),
+            (known, None) | (None, known) => known.map(|(_, cohort)| cohort),
+        }
+    }
+
+    /// Where a cohort has gone to. Ways that have been walked are made short.
+    fn find(&mut self, mut cohort: CohortId) -> CohortId {
+        while let Some(next) = self.cohorts[cohort as usize].gone_to {
+            if let Some(further) = self.cohorts[next as usize].gone_to {
+                self.cohorts[cohort as usize].gone_to = Some(further);
+            }
+            cohort = next;
+        }
+        cohort
     }
 
     /// Notes the answer of a question whose neighbours have answered, and what becomes of those who leaned on it.
@@ -345,47 +385,55 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
         rule: &'static str,
         answer: A,
         frame: &Frame<Q, A>,
-        depth: u32,
+        depth: usize,
     ) {
-        let is_good = P::is_good(&answer);
-        // Who leans on nothing earlier than itself is firm now, and so are those who leaned on it.
-        let leans_on = if is_good && frame.leans_on < depth { frame.leans_on } else { FIRM };
-        if self.records[id as usize].was_assumed {
-            let leaners = self.provisional.split_off(frame.first_provisional);
-            for other in leaners {
-                let record = &mut self.records[other as usize];
-                if !is_good {
-                    let key = (record.block, record.question);
+        let own = self.records[id as usize].cohort.take();
+        let mut leans_on = None;
+        if P::is_good(&answer) {
+            // Who leans on nothing earlier than itself is firm now, and so are those who leaned on it.
+            leans_on = self.earlier(frame.cohort, None);
+            leans_on = leans_on.filter(|&cohort| self.cohorts[cohort as usize].depth != Some(depth));
+            match (own, leans_on) {
+                (Some(own), Some(earlier)) => self.go_over(own, earlier),
+                (Some(own), None) => {
+                    self.cohorts[own as usize].depth = None;
+                    for member in core::mem::take(&mut self.cohorts[own as usize].members) {
+                        if let Some(given) = &mut self.records[member as usize].answer {
+                            P::improve(given, &answer);
+                        }
+                    }
+                }
+                (None, _) => {}
+            }
+        } else if let Some(own) = own {
+            self.cohorts[own as usize].depth = None;
+            for other in self.provisional.split_off(frame.first_provisional) {
+                let cohort = self.records[other as usize].cohort;
+                if self.earlier(cohort, None).is_some() || cohort.is_some_and(|cohort| self.find(cohort) == own) {
+                    let key = (self.records[other as usize].block, self.records[other as usize].question);
                     if self.known.get(&key) == Some(&other) {
                         self.known.remove(&key);
                     }
-                    continue;
-                }
-                if record.leans_on == depth {
-                    record.leans_on = leans_on;
-                    if let Some(own) = &mut record.answer {
-                        P::improve(own, &answer);
-                    }
-                }
-                if record.leans_on != FIRM {
-                    self.provisional.push(other);
                 }
             }
         }
-        let record = &mut self.records[id as usize];
-        (record.answer, record.rule, record.leans_on) = (Some(answer), rule, leans_on);
-        record.asked = frame.asked.clone();
-        if leans_on != FIRM {
+        if let Some(cohort) = leans_on {
+            self.cohorts[cohort as usize].members.push(id);
             self.provisional.push(id);
         }
+        let record = &mut self.records[id as usize];
+        (record.answer, record.rule, record.cohort) = (Some(answer), rule, leans_on);
+        record.asked = frame.asked.clone();
     }
-}
 
-impl<Q, A> Frame<Q, A> {
-    /// Takes a neighbour's answer. One that is not good leans on nothing.
-    fn take(&mut self, block: Block, record: RecordId, answer: A, leans_on: u32) {
-        self.leans_on = self.leans_on.min(leans_on);
-        self.answers.push((block, answer));
-        self.asked.push((block, record));
+    /// All who lean on one question lean on an earlier one from here on.
+    fn go_over(&mut self, from: CohortId, to: CohortId) {
+        let mut members = core::mem::take(&mut self.cohorts[from as usize].members);
+        let others = &mut self.cohorts[to as usize].members;
+        if members.len() > others.len() {
+            core::mem::swap(&mut members, others);
+        }
+        others.append(&mut members);
+        self.cohorts[from as usize].gone_to = Some(to);
     }
 }

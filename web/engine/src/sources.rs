@@ -104,7 +104,7 @@ impl Reads {
 fn passed_number(func: &Function, values: &ValueNames, address: &Affine) -> Option<usize> {
     let mut wide = address.terms().iter().filter_map(|(atom, coefficient)| match atom {
         Atom::Value(value, _) => (func.regs[values.reg(*value)].ty.bits() == 64).then_some((*value, *coefficient)),
-        Atom::Symbol(_) | Atom::Special(_) => None,
+        Atom::Symbol(_) | Atom::Special(_) | Atom::Rounds(..) => None,
     });
     match (wide.next(), wide.next()) {
         (Some((value, 1)), None) if values.definition(value) == Definition::Entry => {

@@ -276,7 +276,7 @@ impl Walk<'_> {
         let inserted: Vec<Occurrence> =
             hoist.blocks.iter().map(|&block| self.inquiries.snapshot.insert(view.func(), block, hoist.form)).collect();
         let Some(support) = self.inquiries.is_covered(view.func(), occurrence) else {
-            inserted.into_iter().for_each(|inserted| self.inquiries.snapshot.withdraw(inserted));
+            inserted.into_iter().for_each(|inserted| self.inquiries.withdraw(inserted));
             let &OccurrenceData { inst, block, .. } = self.inquiries.snapshot.occurrence(occurrence);
             view.miss(|_| {
                 let message = String::from("not every way to it comes from where it would be moved to");
