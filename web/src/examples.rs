@@ -47,6 +47,7 @@ pub const GALLERY: &[(&str, &[Example])] = &[
         ],
     ),
     ("One for each phase of ptxas", PHASES),
+    ("Questions that travel: the figures of a paper", QUESTIONS),
     (
         "CUDA, as nvcc -O3 compiles it",
         &[
@@ -221,13 +222,59 @@ const PHASES: &[Example] = &[
     ),
 ];
 
+/// The figures of Fukuhara and Takimoto's paper on scalar replacement under divergence, and a loop where branches agree.
+const QUESTIONS: &[Example] = &[
+    phase(
+        "questions/figure-1.wir",
+        "A warning",
+        "Partial redundancy elimination helps every lane and hurts the warp: three computations where there were two.",
+        &["preqp"],
+        &[("preqp", 1)],
+    ),
+    phase(
+        "questions/figure-2.wir",
+        "Questions about a + b",
+        "One way has it, the other has not: it is inserted where it is missing.",
+        &["preqp"],
+        &[("preqp", 1)],
+    ),
+    phase(
+        "questions/figure-3.wir",
+        "Through an empty loop",
+        "Around the loop the question only meets itself, so nothing is put in front of it.",
+        &["srqp"],
+        &[("srqp", 1)],
+    ),
+    phase(
+        "questions/figure-4.wir",
+        "What the last round loaded",
+        "A[i + 1] of one round is A[i] of the next: `ssrqp` loads it once, in front of both divergent branches.",
+        &["ssrqp"],
+        &[("ssrqp", 1)],
+    ),
+    phase(
+        "questions/figure-4-uniform.wir",
+        "Where the lanes agree",
+        "In front of the branch that diverges, and on the other side of the one that does not.",
+        &["ssrqp"],
+        &[("ssrqp", 1)],
+    ),
+    phase(
+        "questions/figure-5.wir",
+        "In front of a divergent branch",
+        "The warp goes to that side anyway, so its load moves up and serves the next branch too.",
+        &["ssrqp"],
+        &[("ssrqp", 1)],
+    ),
+];
+
 /// The examples of a pass, each with the entry of its pipeline where it shows.
 pub fn of_pass(pass: &str) -> Vec<(&'static Example, usize)> {
     let shown = |example: &'static Example| {
         let (_, stage) = example.shows.iter().find(|(shown, _)| *shown == pass)?;
         Some((example, *stage))
     };
-    PHASES.iter().filter_map(shown).collect()
+    PHASES.iter().chain(QUESTIONS).filter_map(shown).collect()
 }
 
 const FIRST: &str = include_str!("../../www/examples/first-look.wir");
@@ -310,6 +357,16 @@ mod tests {
             let view = view(pass, example.title);
             let remark = view.remark.unwrap_or_else(|| panic!("`{pass}` does nothing on \"{}\"", example.title));
             assert_eq!(remark.pass, pass);
+        }
+    }
+
+    #[test]
+    fn every_figure_opens_where_its_pass_is_at_work() {
+        for example in QUESTIONS {
+            let &[(pass, stage)] = example.shows else { panic!("\"{}\" shows no pass", example.title) };
+            let remark = view(pass, example.title).remark;
+            let remark = remark.unwrap_or_else(|| panic!("`{pass}` does nothing on \"{}\"", example.title));
+            assert_eq!((remark.pass.as_str(), stage), (pass, 1));
         }
     }
 

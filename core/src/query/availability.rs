@@ -33,7 +33,7 @@ use smallvec::SmallVec;
 use super::anticipation::Anticipation;
 use super::forms::{Form, FormSet};
 use super::propagation::{Arrival, Finding, Local, Meeting, Problem, Propagation, RecordId, Teller, Time};
-use super::region::Region;
+use super::region::{BranchSet, Region};
 use super::snapshot::{Climb, ClimbEnd, Occurrence, Snapshot, Step};
 use super::ways::Spot;
 use super::{DownSafety, Faulting};
@@ -48,6 +48,8 @@ pub struct AvailabilityQuestion {
     pub form: Form,
     /// All forms since it was raised, among which an anticipatability question chooses.
     pub taken: FormSet,
+    /// The divergent branches of who asked first; see [`Region::asker`].
+    pub asker: BranchSet,
 }
 
 /// See the file's head.
@@ -171,7 +173,7 @@ pub struct Availability<'q, 'm> {
     /// What is known of anticipatability.
     pub anticipated: &'q mut Propagation<FormSet, bool>,
     /// Where insertions are allowed.
-    pub region: &'q Region,
+    pub region: &'q mut Region,
     /// Are they?
     pub insertion: Insertion,
     /// See [`DownSafety`].
@@ -241,7 +243,9 @@ impl Problem for Availability<'_, '_> {
             ClimbEnd::Changed => Local::Answered("4", Available::NO),
             ClimbEnd::Again => Local::Answered("4", Available::LIMITED),
             ClimbEnd::Top if self.snapshot.ways.up(block).is_empty() => Local::Answered("1", Available::NO),
-            ClimbEnd::Top => Local::Forwarded("7", AvailabilityQuestion { form: climb.form, taken }),
+            ClimbEnd::Top => {
+                Local::Forwarded("7", AvailabilityQuestion { form: climb.form, taken, asker: question.asker })
+            }
         }
     }
 
@@ -335,7 +339,8 @@ impl<'m> Availability<'_, 'm> {
         if neighbours.is_empty() {
             return Err(Refusal::NotThere);
         }
-        let question = AvailabilityQuestion { form: climb.form, taken };
+        let asker = self.region.asker(root);
+        let question = AvailabilityQuestion { form: climb.form, taken, asker };
         let Finding { answer, asked, .. } = known.inquire(self, teller, (root, neighbours), question, id);
         if answer.is_available && answer.is_real {
             return Ok(self.support(known, &asked));
@@ -377,10 +382,7 @@ impl<'m> Availability<'_, 'm> {
         }
         if self.insertion == Insertion::InRegion {
             for &spot in &spots {
-                let branch = match spot {
-                    Spot::End(block) => self.region.kept_out_by(block),
-                    Spot::Edge(from, _) => self.region.edge_kept_out_by(from),
-                };
+                let branch = self.region.spot_kept_out_by(spot, place.forwarded.asker);
                 if let Some(branch) = branch {
                     return Err(Refusal::Divergent(form, spot, branch));
                 }

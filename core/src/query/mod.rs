@@ -24,23 +24,21 @@ mod snapshot;
 mod speculation;
 mod ways;
 
-use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 use smallvec::SmallVec;
 
 use crate::edit::Silent;
-use crate::graph::{Cfg, ControlDependence, PostDominators};
 use crate::ir::{Block, Function};
 use crate::questions::{Answer, Query, QuestionEvent, QuestionId};
 use crate::view::Listener;
 use availability::{Availability, AvailabilityQuestion, Available, Notes, anticipated};
 use propagation::{Problem, Propagation, Teller};
-use speculation::{Hoistable, Shape, Speculation, SpeculationQuestion};
+use speculation::{Hoistable, Speculation, SpeculationQuestion};
 
 pub use availability::{Insertion, Refusal, Support};
 pub use forms::{Expression, Form, FormSet, Forms, LoadKind, Subject};
-pub use region::{Reach, Region};
+pub use region::{BranchSet, Reach, Region, Shape};
 pub use snapshot::{Climb, ClimbEnd, END, Interest, Occurrence, OccurrenceData, Snapshot, Step};
 pub use ways::{Spot, Ways};
 
@@ -105,7 +103,7 @@ pub struct Inquiries<'m> {
     rules: Rules,
     region: Region,
     is_divergent: Vec<Block>,
-    shape: (Rc<Cfg>, Rc<PostDominators>, Rc<ControlDependence>),
+    shape: Shape,
     availability: Propagation<AvailabilityQuestion, Available>,
     notes: Notes,
     /// The same with nothing inserted.
@@ -133,14 +131,14 @@ impl<'m> Inquiries<'m> {
         rules: Rules,
         reach: Reach,
         is_divergent: Vec<Block>,
-        shape: (Rc<Cfg>, Rc<PostDominators>, Rc<ControlDependence>),
+        shape: Shape,
         instructions: usize,
     ) -> Inquiries<'m> {
         debug_assert!(is_divergent.is_sorted());
         Inquiries {
             snapshot,
             rules,
-            region: Region::new(&shape.0, &shape.1, is_divergent.iter().copied(), reach),
+            region: Region::new(shape.clone(), is_divergent.iter().copied(), reach),
             is_divergent,
             shape,
             availability: Propagation::default(),
@@ -178,7 +176,7 @@ impl<'m> Inquiries<'m> {
             snapshot: &mut self.snapshot,
             notes: &mut self.notes,
             anticipated: &mut self.anticipation,
-            region: &self.region,
+            region: &mut self.region,
             insertion: self.rules.insertion,
             down_safety: self.rules.down_safety,
             faulting: self.rules.faulting,
@@ -216,7 +214,7 @@ impl<'m> Inquiries<'m> {
             snapshot: &mut self.snapshot,
             sent: &mut self.sent,
             anticipated: &mut self.anticipation,
-            shape: Shape { cfg: &self.shape.0, post_dominators: &self.shape.1, control_dependence: &self.shape.2 },
+            shape: &self.shape,
             is_crossed: &is_crossed,
             region: &self.region,
             meets_partially: self.rules.meets_partially,
@@ -254,7 +252,7 @@ impl<'m> Inquiries<'m> {
             snapshot: &mut self.snapshot,
             notes,
             anticipated: &mut self.anticipation,
-            region: &self.region,
+            region: &mut self.region,
             insertion: Insertion::Never,
             down_safety: DownSafety::Exact,
             faulting: Faulting::Spec,

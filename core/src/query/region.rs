@@ -10,14 +10,26 @@
 //! A block is in the region if no branch that it is control-dependent on, directly or through others, diverges. For each
 //! other block the divergent branch that keeps it out is known.
 //!
-//! Near-linear: blocks that depend on an edge are a way up the post-dominator tree, and a way skips what is marked.
+//! A kernel that begins with `if (i >= n) return` has hardly a block in the region. Seen from a block behind that check,
+//! though, all others behind it are as good: whoever goes there has parted already. So there is a third reach,
+//! [`Reach::Relative`]: a block is in the region of another one if every divergent branch that it depends on is one that
+//! the other depends on, too.
+//!
+//! Near-linear: blocks that depend on an edge are a way up the post-dominator tree, and a way skips what is marked. The
+//! branches of a block for the third reach are collected when they are first asked for.
 //!
 //! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021, section 5.1.
 
+use alloc::collections::BTreeSet;
+use alloc::rc::Rc;
+use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
 
-use crate::graph::{Cfg, PostDominators};
+use hashbrown::HashMap;
+
+use super::ways::Spot;
+use crate::graph::{Cfg, ControlDependence, PostDominators};
 use crate::ir::Block;
 
 /// Which dependences count.
@@ -27,6 +39,8 @@ pub enum Reach {
     Direct,
     /// Also through other branches.
     Transitive,
+    /// Also through other branches, of which those do not count that who asks depends on as well.
+    Relative,
 }
 
 /// See the file's head.
@@ -34,17 +48,33 @@ pub struct Region {
     kept_out: SecondaryMap<Block, Option<Block>>,
     is_divergent: SecondaryMap<Block, bool>,
     reach: Reach,
+    shape: Shape,
+    /// The sources of the edges that blocks were put on.
+    source: SecondaryMap<Block, Option<Block>>,
+    /// By block, once it was asked for: a set of divergent branches.
+    sets: HashMap<Block, BranchSet>,
+    numbers: HashMap<Rc<[Block]>, BranchSet>,
+    members: Vec<Rc<[Block]>>,
 }
+
+/// The divergent branches that a block depends on, by number. The first one is empty.
+pub type BranchSet = u32;
 
 impl Region {
     /// The region of a graph whose divergent branches are at the ends of these blocks.
-    pub fn new(
-        cfg: &Cfg,
-        post_dominators: &PostDominators,
-        divergent: impl Iterator<Item = Block>,
-        reach: Reach,
-    ) -> Region {
-        let mut region = Region { kept_out: SecondaryMap::new(), is_divergent: SecondaryMap::new(), reach };
+    pub fn new(shape: Shape, divergent: impl Iterator<Item = Block>, reach: Reach) -> Region {
+        let (cfg, post_dominators) = (shape.cfg.clone(), shape.post_dominators.clone());
+        let none: Rc<[Block]> = Rc::from([]);
+        let mut region = Region {
+            kept_out: SecondaryMap::new(),
+            is_divergent: SecondaryMap::new(),
+            reach,
+            shape,
+            source: SecondaryMap::new(),
+            sets: HashMap::new(),
+            numbers: HashMap::from([(none.clone(), 0)]),
+            members: vec![none],
+        };
         // The next block up the tree that is not marked, or itself.
         let mut next: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
         let mut pending: Vec<(Block, Block)> = divergent.map(|branch| (branch, branch)).collect();
@@ -65,7 +95,7 @@ impl Region {
                     if region.kept_out[block].is_none() {
                         region.kept_out[block] = Some(cause);
                         next[block] = post_dominators.parent(block);
-                        if reach == Reach::Transitive && !region.is_divergent[block] {
+                        if reach != Reach::Direct && !region.is_divergent[block] {
                             pending.push((block, cause));
                         }
                     }
@@ -85,14 +115,105 @@ impl Region {
     pub fn edge_kept_out_by(&self, from: Block) -> Option<Block> {
         match self.reach {
             _ if self.is_divergent[from] => Some(from),
-            Reach::Transitive => self.kept_out[from],
+            Reach::Transitive | Reach::Relative => self.kept_out[from],
             Reach::Direct => None,
         }
+    }
+
+    /// The divergent branch that keeps a place out of the region of whoever depends on those branches.
+    pub fn spot_kept_out_by(&mut self, spot: Spot, asker: BranchSet) -> Option<Block> {
+        let branch = match spot {
+            Spot::End(block) => self.kept_out_by(block),
+            Spot::Edge(from, _) => self.edge_kept_out_by(from),
+        };
+        if branch.is_none() || self.reach != Reach::Relative {
+            return branch;
+        }
+        let own = match spot {
+            Spot::End(block) => self.branches(block),
+            Spot::Edge(from, _) => self.branches_of_edge(from),
+        };
+        let (own, known) = (self.members[own as usize].clone(), &self.members[asker as usize]);
+        own.iter().copied().find(|branch| known.binary_search(branch).is_err())
+    }
+
+    /// The divergent branches that count as those of who asks from a block. Empty unless the reach is relative.
+    pub fn asker(&mut self, block: Block) -> BranchSet {
+        if self.reach == Reach::Relative { self.branches(block) } else { 0 }
+    }
+
+    /// The divergent branches that a block depends on, directly or through others.
+    fn branches(&mut self, block: Block) -> BranchSet {
+        if let Some(from) = self.source[block] {
+            return self.branches_of_edge(from);
+        }
+        if let Some(&known) = self.sets.get(&block) {
+            return known;
+        }
+        let (mut found, mut seen, mut pending) = (BTreeSet::new(), BTreeSet::from([block]), vec![block]);
+        while let Some(block) = pending.pop() {
+            for branch in self.shape.branches(block) {
+                if self.is_divergent[branch] {
+                    found.insert(branch);
+                }
+                if seen.insert(branch) {
+                    pending.push(branch);
+                }
+            }
+        }
+        let set = self.number(found);
+        self.sets.insert(block, set);
+        set
+    }
+
+    fn branches_of_edge(&mut self, from: Block) -> BranchSet {
+        let set = self.branches(from);
+        if !self.is_divergent[from] {
+            return set;
+        }
+        let mut found: BTreeSet<Block> = self.members[set as usize].iter().copied().collect();
+        found.insert(from);
+        self.number(found)
+    }
+
+    fn number(&mut self, branches: BTreeSet<Block>) -> BranchSet {
+        let branches: Rc<[Block]> = branches.into_iter().collect();
+        let next = self.members.len() as BranchSet;
+        let number = *self.numbers.entry(branches.clone()).or_insert(next);
+        if number == next {
+            self.members.push(branches);
+        }
+        number
     }
 
     /// A block has been put on an edge of that block.
     pub fn split(&mut self, middle: Block, from: Block) {
         self.kept_out[middle] = self.edge_kept_out_by(from);
+        self.source[middle] = Some(from);
+    }
+}
+
+/// The graph's shape when the questions began.
+#[derive(Clone)]
+pub struct Shape {
+    /// Blocks and edges.
+    pub cfg: Rc<Cfg>,
+    /// Who always comes after whom.
+    pub post_dominators: Rc<PostDominators>,
+    /// Which branches decide whether a block runs.
+    pub control_dependence: Rc<ControlDependence>,
+}
+
+impl Shape {
+    /// The blocks whose branches decide whether a block runs.
+    fn branches(&self, block: Block) -> impl Iterator<Item = Block> + '_ {
+        let edges = self.control_dependence.dependences(&self.post_dominators, block);
+        edges.into_iter().map(|edge| self.cfg.source(edge))
+    }
+
+    /// Does the branch at the end of `branch` decide whether `block` runs?
+    pub fn depends(&self, block: Block, branch: Block) -> bool {
+        self.branches(block).any(|source| source == branch)
     }
 }
 

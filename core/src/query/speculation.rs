@@ -25,10 +25,9 @@ use smallvec::SmallVec;
 use super::availability::anticipated;
 use super::forms::{Form, FormSet};
 use super::propagation::{Arrival, Local, Meeting, Problem, Propagation, RecordId, Teller, Time};
-use super::region::Region;
+use super::region::{Region, Shape};
 use super::snapshot::Snapshot;
 use super::ways::Spot;
-use crate::graph::{Cfg, ControlDependence, PostDominators};
 use crate::ir::{Block, Function};
 use crate::questions::Answer;
 use crate::view::Listener;
@@ -61,24 +60,6 @@ impl Hoistable {
     }
 }
 
-/// The graph's shape as the rules see it.
-pub struct Shape<'q> {
-    /// Blocks and edges when the questions began.
-    pub cfg: &'q Cfg,
-    /// Who always comes after whom.
-    pub post_dominators: &'q PostDominators,
-    /// Which branches decide whether a block runs.
-    pub control_dependence: &'q ControlDependence,
-}
-
-impl Shape<'_> {
-    /// Does the branch at the end of `branch` decide whether `block` runs?
-    fn depends(&self, block: Block, branch: Block) -> bool {
-        let edges = self.control_dependence.dependences(self.post_dominators, block);
-        edges.iter().any(|&edge| self.cfg.source(edge) == branch)
-    }
-}
-
 /// See the file's head.
 pub struct Speculation<'q, 'm> {
     /// What is looked at.
@@ -88,7 +69,7 @@ pub struct Speculation<'q, 'm> {
     /// What is known of anticipatability.
     pub anticipated: &'q mut Propagation<FormSet, bool>,
     /// The graph's shape.
-    pub shape: Shape<'q>,
+    pub shape: &'q Shape,
     /// The branches across which expressions move.
     pub is_crossed: &'q dyn Fn(Block) -> bool,
     /// Where insertions make no warp run more sides of branches.

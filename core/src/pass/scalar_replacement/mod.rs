@@ -27,6 +27,10 @@
 //! | `ssrqp-s` | loads | as `esrqp` | all branches |
 //! | `ssrqp` | loads | as `esrqp` | divergent branches |
 //!
+//! A kernel that begins with a bounds check has hardly a place where no divergent branch decides; `cdrnd=relative` leaves
+//! out of account the branches that the load itself depends on. `visits` above 2 finds what was loaded more than one round
+//! ago.
+//!
 //! The example is what `srqp` does. If n2 and n4 diverge, it makes the warp load A[i + 1] three times a round; `esrqp` leaves
 //! the program alone, and `ssrqp` loads A[i + 1] once, in n2, in front of both branches.
 //!
@@ -52,7 +56,7 @@ use crate::edit::{Fact, Remark, Silent};
 use crate::ir::{Block, Function};
 use crate::query::{
     Crossing, DownSafety, Faulting, Inquiries, Insertion, Interest, Occurrence, OccurrenceData, Reach, Refusal, Rules,
-    Snapshot, Spot,
+    Shape, Snapshot, Spot,
 };
 use crate::symbolic::Overflow;
 use crate::view::{Listener, View};
@@ -75,8 +79,8 @@ const OVERFLOW: Knob = Knob {
 };
 const CDRND: Knob = Knob {
     name: "cdrnd",
-    kind: KnobKind::Choice { default: "transitive", words: &["transitive", "direct"] },
-    help: "insert where no divergent branch decides: through other branches either, or directly",
+    kind: KnobKind::Choice { default: "transitive", words: &["transitive", "direct", "relative"] },
+    help: "insert where no divergent branch decides: through other branches either, directly, or but those that decide about who asks",
 };
 const DIVERGENCE: Knob = Knob {
     name: "divergence",
@@ -181,9 +185,17 @@ fn run<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Varian
         visits: variant.integer(knobs, "visits").unwrap_or(2) as u32,
         meets_partially: variant.crossing != Crossing::Nothing && knobs.switch("partial_speculation"),
     };
-    let reach = if is("cdrnd", "direct") { Reach::Direct } else { Reach::Transitive };
+    let reach = match variant.choice(knobs, "cdrnd") {
+        "direct" => Reach::Direct,
+        "relative" => Reach::Relative,
+        _ => Reach::Transitive,
+    };
     let divergent = divergent_branches(view, knobs, variant);
-    let shape = (cfg.clone(), view.post_dominators(), view.control_dependence());
+    let shape = Shape {
+        cfg: cfg.clone(),
+        post_dominators: view.post_dominators(),
+        control_dependence: view.control_dependence(),
+    };
     let loops = view.loops();
     let instructions = view.func().insts.len();
     let mut pass = Walk {
@@ -300,7 +312,11 @@ impl Walk<'_> {
                 self.tell_refusal(view, inserted, Refusal::Budget);
                 return;
             }
-            let next = if let Ok(support) = self.inquiries.available(view.func(), &mut Silent, inserted) {
+            let found = self.inquiries.available(view.func(), &mut Silent, inserted);
+            if let Err(refusal @ Refusal::Divergent(..)) = found {
+                self.tell_refusal(view, inserted, refusal);
+            }
+            let next = if let Ok(support) = found {
                 self.rewriting.replace(view, &mut self.inquiries, inserted, &support)
             } else if self.rules.crossing != Crossing::Nothing
                 && self.inquiries.hoist(view.func(), &mut Silent, inserted).is_some()
