@@ -114,6 +114,18 @@ fn figure_4_without_divergence_loads_as_the_paper_says() {
     assert_eq!([found("srqp"), found("ssrqp")], [ROUNDS + 1; 2]);
 }
 
+#[test]
+fn across_a_uniform_branch_that_is_rarely_taken_only_the_blind_variant_moves_loads() {
+    let module = figure("rarely");
+    let settings = settings(&[]);
+    let [before, blind, seeing] =
+        ["", "ssrqp-s", "ssrqp"].map(|pipeline| run(&optimised(&module, pipeline), &settings));
+    assert!(before.blocks["n2"].issues > 0, "it is taken sometimes");
+    assert_eq!(seeing.global_loads, before.global_loads);
+    assert_eq!(blind.global_loads, 64, "once a round");
+    assert!(blind.cycles > seeing.cycles, "{} against {}", blind.cycles, seeing.cycles);
+}
+
 proptest! {
     #![proptest_config(config())]
 

@@ -266,6 +266,13 @@ const QUESTIONS: &[Example] = &[
         &["ssrqp"],
         &[("ssrqp", 1)],
     ),
+    phase(
+        "questions/rarely.wir",
+        "A branch hardly ever taken",
+        "All lanes agree to pass it by. `ssrqp-s` loads in front of it all the same, and pays in every round.",
+        &["ssrqp-s"],
+        &[("ssrqp-s", 1)],
+    ),
 ];
 
 /// The examples of a pass, each with the entry of its pipeline where it shows.
