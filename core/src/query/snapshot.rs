@@ -20,6 +20,7 @@
 use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::cell::RefCell;
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl};
 
 use hashbrown::HashMap;
@@ -147,10 +148,15 @@ pub struct Snapshot<'m> {
     /// Places of instructions that may do anything to memory.
     barriers: HashMap<Block, Vec<u32>>,
     clobbers: Vec<Access>,
+    /// What forms access when their registers, in order, hold those values.
+    accesses: RefCell<HashMap<Held, Rc<Access>>>,
     changes: HashMap<Family, u32>,
     /// Occurrences of a family.
     counts: HashMap<Family, u32>,
 }
+
+/// A form and what its registers, in order, hold.
+type Held = (Form, SmallVec<[Option<Value>; 3]>);
 
 /// Which expressions are asked about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -186,6 +192,7 @@ impl<'m> Snapshot<'m> {
             items: HashMap::new(),
             barriers: HashMap::new(),
             clobbers: Vec::new(),
+            accesses: RefCell::new(HashMap::new()),
             changes: HashMap::new(),
             counts: HashMap::new(),
         };
@@ -319,7 +326,7 @@ impl<'m> Snapshot<'m> {
         let values = self.values.clone();
         let named = self.ways.named_as(block);
         let at_end = |reg| values.at_end(named, reg);
-        let address = self.address(func, form, at_end);
+        let address = self.access(func, form, at_end).address.clone();
         let guard = self.forms.expression(form).guard;
         let guard = guard.and_then(|guard| Some((values.at_end(named, guard.reg)?, guard.negated)));
         let family = self.family(form);
@@ -452,7 +459,7 @@ impl<'m> Snapshot<'m> {
                 }
                 continue;
             }
-            let (address, guard) = question.get_or_insert_with(|| {
+            let (access, guard) = question.get_or_insert_with(|| {
                 let values = self.values.clone();
                 let named = self.ways.named_as(block);
                 let value = |reg| match below {
@@ -460,7 +467,7 @@ impl<'m> Snapshot<'m> {
                     None => values.at_end(named, reg),
                 };
                 let guard = self.forms.expression(form).guard.map(|guard| (value(guard.reg), guard.negated));
-                (self.address(func, form, value), guard)
+                (self.access(func, form, value), guard)
             });
             match what {
                 What::Occurrence(occurrence) => {
@@ -469,14 +476,14 @@ impl<'m> Snapshot<'m> {
                         data.guard.is_none_or(|(value, negated)| *guard == Some((Some(value), negated)));
                     let is_same = self.is_same_kind(data.form, form)
                         && is_guarded_alike
-                        && address.is_some()
-                        && data.address == *address;
+                        && data.address.is_some()
+                        && data.address == access.address;
                     if is_same && stops_at_occurrences {
                         return Some(ClimbEnd::Same(occurrence));
                     }
                 }
                 What::Clobber(clobber) => {
-                    if self.may_change(func, clobber, form, address.clone()) {
+                    if self.may_change(func, clobber, form, access) {
                         return Some(ClimbEnd::Changed);
                     }
                 }
@@ -504,19 +511,14 @@ impl<'m> Snapshot<'m> {
         }
     }
 
-    fn may_change(&self, func: &Function, clobber: u32, form: Form, address: Option<SymbolicAddress>) -> bool {
-        let Subject::Load(ref kind, _) = self.forms.expression(form).subject else { return false };
+    fn may_change(&self, func: &Function, clobber: u32, form: Form, access: &Access) -> bool {
+        let Subject::Load(kind, _) = &self.forms.expression(form).subject else { return false };
         if is_never_written(kind) {
             return false;
         }
-        let opcode = kind.opcode;
         let names = AffineNames::new(func, &self.values, self.overflow);
         let alias = AliasAnalysis::new(self.module, func, &self.values, names);
-        let objects = Objects { module: self.module, func };
-        let space = opcode.space.or_else(|| objects.space(address.as_ref()?.base));
-        let bytes = opcode.ty.bytes() * u32::from(opcode.vector);
-        let question = Access { space, address, bytes, reads: true, writes: false };
-        alias.relation(&question, &self.clobbers[clobber as usize], Moment::Same) != Relation::No
+        alias.relation(access, &self.clobbers[clobber as usize], Moment::Same) != Relation::No
     }
 
     /// Is there a register of the form that nothing has assigned on any way to the end of a block?
@@ -552,12 +554,29 @@ impl<'m> Snapshot<'m> {
         sum.terms().len() == 1 && start.is_ok_and(|start| start.saturating_add(bytes) <= size)
     }
 
-    /// Where a load's form loads from, when registers hold those values.
-    fn address(&self, func: &Function, form: Form, value: impl FnMut(Reg) -> Option<Value>) -> Option<SymbolicAddress> {
-        let Subject::Load(_, sum) = &self.forms.expression(form).subject else { return None };
+    /// What a load's form accesses, when registers hold those values. Found once for the same values.
+    fn access(&self, func: &Function, form: Form, mut value: impl FnMut(Reg) -> Option<Value>) -> Rc<Access> {
+        let regs = self.forms.regs(form);
+        let held: SmallVec<[Option<Value>; 3]> = regs.iter().map(|&reg| value(reg)).collect();
+        let key = (form, held);
+        if let Some(known) = self.accesses.borrow().get(&key) {
+            return known.clone();
+        }
+        let of = |reg| regs.binary_search(&reg).ok().and_then(|index| key.1[index]);
+        let access = Rc::new(self.computed_access(func, form, of));
+        self.accesses.borrow_mut().insert(key, access.clone());
+        access
+    }
+
+    fn computed_access(&self, func: &Function, form: Form, value: impl FnMut(Reg) -> Option<Value>) -> Access {
+        let nothing = Access { space: None, address: None, bytes: 0, reads: true, writes: false };
+        let Subject::Load(LoadKind { opcode, .. }, sum) = &self.forms.expression(form).subject else { return nothing };
         let names = AffineNames::new(func, &self.values, self.overflow);
-        let address = names.split(names.valued(sum, value)?);
-        Some(self.inductions.closed(func, &self.values, names, address))
+        let address = names.valued(sum, value).map(|sum| names.split(sum));
+        let address = address.map(|address| self.inductions.closed(func, &self.values, names, address));
+        let objects = Objects { module: self.module, func };
+        let space = opcode.space.or_else(|| objects.space(address.as_ref()?.base));
+        Access { space, address, bytes: opcode.ty.bytes() * u32::from(opcode.vector), ..nothing }
     }
 
     /// The way down from the beginning of a block with a set of forms of one family.
@@ -578,7 +597,7 @@ impl<'m> Snapshot<'m> {
         }
         let rank = self.ways.rank(block);
         let mut live: SmallVec<[Form; 2]> = self.forms.members(set).into();
-        let mut addresses: SmallVec<[Option<SymbolicAddress>; 2]> = SmallVec::new();
+        let mut accesses: SmallVec<[Rc<Access>; 2]> = SmallVec::new();
         let values = self.values.clone();
         let Some(&first) = live.first() else { return DescentEnd::Changed };
         let family = self.family(first);
@@ -606,30 +625,30 @@ impl<'m> Snapshot<'m> {
                     }
                     continue;
                 }
-                if addresses.is_empty() {
-                    addresses =
-                        live.iter().map(|&form| self.address(func, form, |reg| values.at_start(block, reg))).collect();
+                if accesses.is_empty() {
+                    accesses =
+                        live.iter().map(|&form| self.access(func, form, |reg| values.at_start(block, reg))).collect();
                 }
                 match what {
                     What::Occurrence(occurrence) => {
                         let data = &self.occurrences[occurrence];
-                        let is_same = |form: Form, address: &Option<SymbolicAddress>| {
+                        let is_same = |form: Form, access: &Access| {
                             let guard = self.forms.expression(form).guard;
                             let guard = guard.map(|guard| (values.at_start(block, guard.reg), guard.negated));
                             self.is_same_kind(data.form, form)
                                 && data.guard.is_none_or(|(value, negated)| guard == Some((Some(value), negated)))
-                                && address.is_some()
-                                && data.address == *address
+                                && data.address.is_some()
+                                && data.address == access.address
                         };
-                        if live.iter().zip(&addresses).any(|(&form, address)| is_same(form, address)) {
+                        if live.iter().zip(&accesses).any(|(&form, access)| is_same(form, access)) {
                             return DescentEnd::Same;
                         }
                     }
                     What::Clobber(clobber) => {
                         for place in (0..live.len()).rev() {
-                            if self.may_change(func, clobber, live[place], addresses[place].clone()) {
+                            if self.may_change(func, clobber, live[place], &accesses[place]) {
                                 live.remove(place);
-                                addresses.remove(place);
+                                accesses.remove(place);
                             }
                         }
                     }
@@ -642,8 +661,8 @@ impl<'m> Snapshot<'m> {
             for index in (0..live.len()).rev() {
                 if self.definitions.first(self.forms.regs(live[index]), rank, place) == Some(place) {
                     live.remove(index);
-                    if !addresses.is_empty() {
-                        addresses.remove(index);
+                    if !accesses.is_empty() {
+                        accesses.remove(index);
                     }
                 }
             }
