@@ -40,8 +40,9 @@
 //! of the new form takes over from the old one, all of them at once ([`rewriting`]). A load that comes to a way that did not have it is
 //! marked `.spec`, unless a load of the same address follows on every way anyway; the remark says which.
 //!
-//! Running a pass again may find more where its own insertions have made more available: the remark `budget` says where
-//! questions ended early.
+//! What was inserted is asked about again, at most [`MAX_FOLLOWED`] times. Running `ssrqp` or `ssrqp-s` again may still move
+//! something further up: moving one load makes blocks above down-safe for others that were asked about before it. As loads
+//! only move up, that comes to an end. The remark `budget` says where questions ended early.
 //!
 //! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021.
 
