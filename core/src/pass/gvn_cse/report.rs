@@ -39,8 +39,11 @@ pub(super) struct Report<'a> {
     told: Vec<PackedOption<Block>>,
     /// The tree of dominators that the walk is in.
     root: PackedOption<Block>,
-    /// Where registers came to hold numbers, and what the numbers stand for. Empty where nobody listens.
-    written: BTreeMap<(Reg, u32), Written>,
+    /// The block that the walk came to last.
+    at: PackedOption<Block>,
+    /// Where registers came to hold numbers, the last place last, and what the numbers stand for. Empty where nobody
+    /// listens.
+    written: BTreeMap<(Reg, u32), Vec<Written>>,
 }
 
 /// How a register came to hold a number.
@@ -55,7 +58,7 @@ impl<'a> Report<'a> {
     /// Of a walk that begins.
     pub fn new(dominators: &'a Dominators, scope: &'a Scope) -> Report<'a> {
         let (shown, told) = (Vec::new(), vec![None.into()]);
-        Report { dominators, scope, shown, told, root: None.into(), written: BTreeMap::new() }
+        Report { dominators, scope, shown, told, root: None.into(), at: None.into(), written: BTreeMap::new() }
     }
 
     /// A number as it is shown; 0 for one that is not.
@@ -68,6 +71,7 @@ impl<'a> Report<'a> {
         if self.dominators.parent(block).is_none() {
             self.root = block.into();
         }
+        self.at = block.into();
         let reach = self.scope.top(block).or(self.root.expand()).unwrap_or(block);
         view.tell_table(|_| TableEvent::Opened { block, reach });
     }
@@ -81,7 +85,7 @@ impl<'a> Report<'a> {
     pub fn note_join<S: Listener>(&mut self, view: &View<'_, S>, block: Block, holder: Holder) {
         if S::LISTENS {
             let text = format!("join in {}", view.func().blocks[block].name);
-            self.written.insert((holder.reg, holder.number.0), Written { block, inst: None, text });
+            self.note(holder, Written { block, inst: None, text });
         }
     }
 
@@ -133,7 +137,7 @@ impl<'a> Report<'a> {
                 format!("written under @{sign}{}", name_of(func, guard.reg))
             }
             (None, [Operand::Reg(copied)]) if data.opcode.op == Op::Mov => {
-                let written = self.written.get(&(*copied, holder.number.0));
+                let written = self.written.get(&(*copied, holder.number.0)).and_then(|written| written.last());
                 written.map_or("parameter".to_string(), |written| written.text.clone())
             }
             _ => {
@@ -143,7 +147,7 @@ impl<'a> Report<'a> {
             }
         };
         let is_copy = is_copy(data);
-        self.written.insert((holder.reg, holder.number.0), Written { block, inst: Some(inst), text });
+        self.note(holder, Written { block, inst: Some(inst), text });
         if first.is_some() || !is_copy {
             let number = first.unwrap_or(holder.number);
             let text = if index == 0 { expression.clone() } else { format!("{expression}, result {}", index + 1) };
@@ -151,11 +155,22 @@ impl<'a> Report<'a> {
         }
     }
 
+    /// A register holds a number from here on.
+    fn note(&mut self, holder: Holder, written: Written) {
+        self.written.entry((holder.reg, holder.number.0)).or_default().push(written);
+    }
+
     /// Tells of the number that a register holds, if that has not been told where the walk stands.
     fn mention<S: Listener>(&mut self, view: &mut View<'_, S>, reg: Reg, number: Number) {
-        let Some(root) = self.root.expand() else { return };
+        let (Some(root), Some(at)) = (self.root.expand(), self.at.expand()) else { return };
+        // What was written in a block that the walk has left is not what the register holds here.
+        if let Some(written) = self.written.get_mut(&(reg, number.0)) {
+            let dominators = self.dominators;
+            while written.pop_if(|written| !dominators.dominates(written.block, at)).is_some() {}
+        }
         let on_entry = || Written { block: root, inst: None, text: "parameter".to_string() };
-        let written = self.written.get(&(reg, number.0)).cloned().unwrap_or_else(on_entry);
+        let written = self.written.get(&(reg, number.0)).and_then(|written| written.last());
+        let written = written.cloned().unwrap_or_else(on_entry);
         let told = self.told[self.shown(number) as usize].expand();
         if !told.is_some_and(|told| self.dominators.dominates(told, written.block)) {
             let Written { block, inst, text } = written;
