@@ -2,8 +2,11 @@
 //!
 //! A failing step does not keep the later ones from running. The last line counts tests: each native test, each
 //! test under Node, and one for each check without tests of its own.
+//!
+//! Generated programs are the same in every run, so that a commit is either good or it is not; `--seed random` draws others.
 
 use std::process::Command;
+use std::time::SystemTime;
 
 use anyhow::Result;
 use clap::ValueEnum;
@@ -20,6 +23,18 @@ pub struct Options {
     /// Only tests whose name contains this.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
+    /// What generated programs are drawn from: another number, or `random`, looks where no run has looked before.
+    #[arg(long, value_name = "NUMBER", default_value = "1", value_parser = seed)]
+    seed: u64,
+}
+
+/// A number, or one that depends on the time.
+fn seed(text: &str) -> Result<u64, String> {
+    if text != "random" {
+        return text.parse().map_err(|_| "neither a number nor `random`".to_owned());
+    }
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Ok(since.as_nanos() as u64)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -56,12 +71,11 @@ pub fn test(options: &Options) -> Result<()> {
         (false, []) => Step::value_variants(),
         (false, steps) => steps,
     };
-    let filter = options.filter.as_deref();
     let mut total = Tally::default();
     let mut failed_steps = Vec::new();
     for &step in steps {
         println!();
-        let tally = run(step, steps, filter).unwrap_or_else(|error| {
+        let tally = run(step, steps, options).unwrap_or_else(|error| {
             println!("error: {error:#}");
             Tally { passed: 0, failed: 1 }
         });
@@ -83,7 +97,8 @@ fn name(step: Step) -> String {
     value.get_name().to_owned()
 }
 
-fn run(step: Step, steps: &[Step], filter: Option<&str>) -> Result<Tally> {
+fn run(step: Step, steps: &[Step], options: &Options) -> Result<Tally> {
+    let filter = options.filter.as_deref();
     match step {
         Step::Format => check("format", tools::cargo().args(["fmt", "--all", "--check"])),
         Step::Lint => check(
@@ -115,7 +130,7 @@ fn run(step: Step, steps: &[Step], filter: Option<&str>) -> Result<Tally> {
                 ]),
             )
         }
-        Step::Native => native(filter),
+        Step::Native => native(filter, options.seed),
         Step::Site => build_site().map(|()| Tally { passed: 1, failed: 0 }),
         Step::Pack => package(filter),
         Step::Browser => {
@@ -134,12 +149,13 @@ fn check(what: &str, command: &mut Command) -> Result<Tally> {
     Ok(Tally { passed: 1, failed: 0 })
 }
 
-fn native(filter: Option<&str>) -> Result<Tally> {
+fn native(filter: Option<&str>, seed: u64) -> Result<Tally> {
     let mut cargo = tools::cargo();
+    cargo.env("PROPTEST_RNG_SEED", seed.to_string());
     cargo.args(["test", "--locked", "--workspace", "--no-fail-fast"]);
     cargo.args(filter);
     cuda::prepare(&mut cargo)?;
-    progress::step("native tests", || {
+    progress::step(&format!("native tests, generated programs of seed {seed}"), || {
         let mut tally = Tally::default();
         let good = tools::watch(&mut cargo, |line| tally.add_cargo_summary(line))?;
         Ok(tally.or_failed(good))

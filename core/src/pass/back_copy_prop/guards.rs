@@ -187,11 +187,13 @@ impl Guards {
     }
 
     /// The copy is gone, and `renamed` writes `to`.
-    pub fn note_renamed(&mut self, copy: Inst, to: Reg, renamed: Renamed) {
+    pub fn note_renamed(&mut self, func: &Function, copy: Inst, to: Reg, renamed: Renamed) {
         self.has_found_way |= self.in_the_way.contains(copy.index());
         self.gone.insert(copy, renamed);
         if renamed.is_elsewhere {
             self.set_aside.insert(to.index());
+            // The walk has been in that block, where this may have been a copy to itself, or refused for its old type.
+            self.has_found_way |= copied(&func.insts[renamed.inst]).is_some();
         }
     }
 
