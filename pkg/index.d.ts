@@ -152,6 +152,8 @@ export interface Profile {
   paths: ({ blocks: string[] } & Count)[];
   /** Writes, `write` being which one of its block and register; `zero_…` are those that gave zero. */
   zeros: ({ block: string; register: string; write: number; zero_lanes: number; zero_warps: number } & Count)[];
+  /** How often warps executed a block to its end, and how often their lanes parted there. */
+  blocks: { block: string; executions: number; diverged: number }[];
 }
 
 /** What a block, an instruction or the whole launch has cost. */

@@ -19,7 +19,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use cranelift_entity::{EntityRef, PrimaryMap};
 
-use crate::ir::{Block, Function, Inst, InstData, Profile, Reg, RegData, Type};
+use crate::ir::{Block, Function, Inst, InstData, Profile, Reg, RegData, Type, WarpCounts, WarpEntry};
 
 /// Where an instruction stands: in a block, before another one or last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -624,6 +624,7 @@ fn is_empty(profile: &Profile) -> bool {
         Profile::Path(paths) => paths.is_empty(),
         Profile::Edge(edges) => edges.is_empty(),
         Profile::Zero(entries) => entries.is_empty(),
+        Profile::Warp(entries) => entries.is_empty(),
     }
 }
 
@@ -661,7 +662,47 @@ fn forget_block(profile: &mut Profile, block: Block, merged_into: Option<Block>)
             entries.iter_mut().filter(|entry| entry.block == block).for_each(|entry| entry.block = into);
         }
         (Profile::Zero(entries), None) => entries.retain(|entry| entry.block != block),
+        (Profile::Warp(entries), Some(into)) => *entries = merged_counts(entries, block, into),
+        (Profile::Warp(entries), None) => entries.retain(|entry| match entry {
+            WarpEntry::Block { block: named, .. } => stays(named),
+            WarpEntry::Edge { from, to, .. } => stays(from) && stays(to),
+        }),
     }
+}
+
+/// Counts of warps once `into` does the work of a block: it runs as often as it ran, and where the block was behind it, it
+/// ends as the block ended. Edges that become one are taken no more often than their source runs.
+fn merged_counts(entries: &[WarpEntry], block: Block, into: Block) -> Vec<WarpEntry> {
+    let mut before = WarpCounts::default();
+    before.add(entries);
+    let is_behind = before.edges_of(into).any(|(to, _)| to == block);
+    let renamed = |named: Block| if named == block { into } else { named };
+    let mut merged: Vec<WarpEntry> = Vec::with_capacity(entries.len());
+    for &entry in entries {
+        match entry {
+            WarpEntry::Block { block: named, .. } if named == block && before.executions(into).is_some() => {}
+            WarpEntry::Block { block: named, executions, diverged } => {
+                let diverged = if named == into && is_behind { before.told(block) } else { diverged };
+                merged.push(WarpEntry::Block { block: renamed(named), executions, diverged });
+            }
+            WarpEntry::Edge { from, to, .. } if (from, to) == (into, block) || (from, to) == (block, into) => {}
+            WarpEntry::Edge { from, to, executions } => {
+                let (from, to) = (renamed(from), renamed(to));
+                let same = merged.iter_mut().find_map(|other| match other {
+                    WarpEntry::Edge { from: source, to: target, executions } if (*source, *target) == (from, to) => {
+                        Some(executions)
+                    }
+                    _ => None,
+                });
+                let most = before.executions(from).unwrap_or(u64::MAX);
+                match same {
+                    Some(sum) => *sum = sum.saturating_add(executions).min(most.max(*sum)),
+                    None => merged.push(WarpEntry::Edge { from, to, executions }),
+                }
+            }
+        }
+    }
+    merged
 }
 
 /// Puts a new block between two in a profile.
@@ -690,6 +731,19 @@ fn split_in_profile(profile: &mut Profile, from: Block, to: Block, middle: Block
             edges.extend(halves);
         }
         Profile::Zero(_) => {}
+        Profile::Warp(entries) => {
+            let mut halves = Vec::new();
+            for entry in entries.iter_mut() {
+                if let WarpEntry::Edge { from: source, to: target, executions } = entry
+                    && (*source, *target) == (from, to)
+                {
+                    *target = middle;
+                    halves.push(WarpEntry::Block { block: middle, executions: *executions, diverged: None });
+                    halves.push(WarpEntry::Edge { from: middle, to, executions: *executions });
+                }
+            }
+            entries.extend(halves);
+        }
     }
 }
 

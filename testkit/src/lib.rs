@@ -12,3 +12,4 @@ pub mod sample;
 pub mod scattered;
 pub mod subscripts;
 pub mod sums;
+mod warps;

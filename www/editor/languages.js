@@ -17,13 +17,14 @@ const NUMBER = /^(?:0[xX][\da-fA-F]+U?|0[fFdD][\da-fA-F]{8,16}|\d+(?:\.\d+)?(?:[
 
 const DECLARATIONS = new Set(["kernel", "func", "launch", "global", "const", "input", "shared", "local", "reg", "entry", "profile"]);
 const FLOW = new Set(["br", "switch", "ret", "exit", "call", "to"]);
-const FILLS = new Set(["buffer", "texture", "draws", "iota", "random", "true", "zero", "coherence", "grid", "block", "warp", "seed", "path", "edge", "uniform", "restrict"]);
+const FILLS = new Set(["buffer", "texture", "draws", "iota", "random", "true", "zero", "coherence", "grid", "block", "warp", "seed", "uniform", "restrict"]);
+const PROFILES = new Set(["path", "edge", "zero", "warp"]);
 const TYPE = /^(?:pred|[bsu](?:8|16|32|64)|f(?:16|32|64)|ptr|tex2d)$/;
 
 /** Our own text. */
 export const wir = StreamLanguage.define({
   name: "wir",
-  startState: () => ({ place: "line", depth: 0, launch: false }),
+  startState: () => ({ place: "line", depth: 0, launch: false, profile: 0 }),
   token(stream, state) {
     if (stream.sol()) {
       state.place = "line";
@@ -53,6 +54,9 @@ export const wir = StreamLanguage.define({
     } else if (character === "}") {
       state.depth = Math.max(0, state.depth - 1);
       state.launch &&= state.depth > 0;
+      if (state.depth <= state.profile) {
+        state.profile = 0;
+      }
     } else if (character === "=") {
       state.place = "opcode";
     }
@@ -66,6 +70,13 @@ function nameInWir(stream, state) {
   const word = stream.current();
   const place = state.place;
   state.place = "operand";
+  if (state.profile > 0) {
+    return PROFILES.has(word) && stream.match(/^\s*\{/, false) || word === "diverged" && stream.match(/^\s*\d/, false) ? "keyword" : "label";
+  }
+  if (place === "line" && state.depth > 0 && word === "profile" && stream.match(/^\s+[a-z]+\s*\{/, false)) {
+    state.profile = state.depth;
+    return "keyword";
+  }
   if (place === "line" && state.depth > 0 && stream.match(/^\s*:(?!\w)/, false) && !stream.match(/^\s*:\s*\w/, false)) {
     return "label";
   }

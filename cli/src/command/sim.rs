@@ -68,6 +68,13 @@ fn profile_table(function: &str, profile: &ProfileReport) -> String {
             edge.from, edge.to, edge.count.lanes, edge.count.warps
         );
     }
+    for block in &profile.blocks {
+        let _ = writeln!(
+            text,
+            "warp  {}: parted in {} of {} executions",
+            block.block, block.count.diverged, block.count.executions
+        );
+    }
     for path in &profile.paths {
         let _ =
             writeln!(text, "path  {}: {} lanes in {} warps", path.blocks.join(" "), path.count.lanes, path.count.warps);

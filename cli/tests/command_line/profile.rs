@@ -21,6 +21,14 @@ const MEASURED: &str = "
         body.yi: 1.0
         body.r: 0.0
     }
+    profile warp {
+        entry: 8
+        body: 8
+        done: 8
+        entry -> body: 8
+        entry -> done: 1
+        body -> done: 8
+    }
 }
 ";
 
@@ -81,7 +89,11 @@ fn every_kernel_is_measured_with_its_own_launch_and_what_they_call_in_sum() {
                    launch b {\n    block 3\n    n = 1\n}\n";
     let text = good(&["opt", "-", "--profile", "simulate", "--set", "n=2"], program);
     let counts: Vec<&str> = text.lines().filter(|line| line.contains(": ")).map(str::trim).collect();
-    assert_eq!(counts, ["entry: 8", "entry out: 5", "entry -> out: 5", "kernel b(n: u32) {", "entry: 3"]);
+    // Paths and edges of lanes, then blocks and edges of warps.
+    let of_f = ["entry: 8", "entry: 2"];
+    let of_a = ["entry out: 5", "entry -> out: 5", "entry: 1", "out: 1", "entry -> out: 1"];
+    let of_b = ["kernel b(n: u32) {", "entry: 3", "entry: 1"];
+    assert_eq!(counts, [&of_f[..], &of_a, &of_b].concat());
     let one = good(&["opt", "-", "--profile", "simulate", "--kernel", "b"], program);
     assert!(one.contains("entry: 3\n") && !one.contains("entry -> out"), "{one}");
 }
@@ -104,11 +116,13 @@ fn sim_shows_both_units() {
         "block": "entry", "register": "i", "write": 0, "lanes": 256, "warps": 8, "zero_lanes": 1, "zero_warps": 0,
     });
     assert_eq!(profile["zeros"][0], zero);
+    assert_eq!(profile["blocks"][0], json!({ "block": "entry", "executions": 8, "diverged": 1 }));
     let table = good(&["sim", "-", "--profile"], &program());
     for line in [
         "profile of saxpy",
         "edge  entry -> done: 6 lanes in 1 warps",
         "path  entry body done: 250 lanes in 8 warps",
+        "warp  entry: parted in 1 of 8 executions",
         "zero  body.yi: 250 of 250 lanes, 8 of 8 warps",
     ] {
         assert!(table.lines().any(|found| found == line), "{line} is missing in\n{table}");

@@ -14,6 +14,7 @@ use super::inst::InstData;
 use super::layout::{Insts, Layout};
 use super::names::NameSpace;
 use super::types::{Space, Type};
+use super::warp_counts::WarpEntry;
 
 /// A piece of source text, in bytes, `start..end`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -124,7 +125,7 @@ pub struct InputData {
     pub uniform: bool,
 }
 
-/// A profile that the text declares. Counts are executions; the unit (lanes or warps) is the writer's.
+/// A profile that the text declares. Counts are executions; the unit of paths and edges (lanes or warps) is the writer's.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Profile {
     /// Acyclic paths, block by block, and how often each ran.
@@ -133,6 +134,8 @@ pub enum Profile {
     Edge(Vec<(Block, Block, u64)>),
     /// Zero probabilities.
     Zero(Vec<ZeroEntry>),
+    /// How warps execute blocks and take edges.
+    Warp(Vec<WarpEntry>),
 }
 
 /// `block.register#k: p`.

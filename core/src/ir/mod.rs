@@ -19,6 +19,7 @@ mod signature;
 mod special;
 mod spelling;
 mod types;
+mod warp_counts;
 
 pub use comments::{Comment, CommentAnchor, Comments};
 pub use entities::{Array, Block, Func, Global, Input, Inst, Reg};
@@ -35,3 +36,4 @@ pub use signature::{ArgKind, DstKind, Signature};
 pub use special::{Axis, Special};
 pub use spelling::SpellingError;
 pub use types::{Space, Type, TypeClass};
+pub use warp_counts::{WarpCounts, WarpEntry};

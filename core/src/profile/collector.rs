@@ -1,10 +1,11 @@
 //! Collects profiles while a launch runs: give a [`Collector`] to [`Simulation::run_watched`](crate::sim::Simulation).
 
 use alloc::collections::BTreeMap;
+use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 
-use super::{Count, Profile, Write, ZeroCount};
+use super::{Count, Profile, WarpCount, Write, ZeroCount};
 use crate::graph::{Cfg, PathNumbering, PathStep};
 use crate::ir::{Block, Func, Module, Reg, Type, TypeClass};
 use crate::sim::lanes::LaneFile;
@@ -38,13 +39,19 @@ struct Frame {
     lanes: u32,
 }
 
-/// A watcher that collects edge, path and zero-value profiles.
+/// A watcher that collects edge, path and zero-value profiles, and how warps execute blocks and part.
 pub struct Collector {
     graphs: Vec<Graph>,
     effects: Vec<Effect>,
     places: Vec<(usize, Block)>,
     writes: Vec<Vec<(Write, Type)>>,
     kernel_start: u64,
+    /// By program counter, for the last instructions of blocks: does a branch stand there?
+    ends: Vec<Option<bool>>,
+    /// By program counter.
+    executions: Vec<WarpCount>,
+    /// By warp slot: the end of a block that it has issued last.
+    last_end: Vec<u32>,
     /// By warp slot.
     frames: Vec<Vec<Frame>>,
     edges: BTreeMap<(usize, Block, Block), Count>,
@@ -90,11 +97,19 @@ impl Collector {
             }
             writes.push(here);
         }
+        let end_of = |pc: usize| {
+            let location = &program.locations[pc];
+            let is_end = module.funcs[location.func].terminator(location.block) == Some(location.inst);
+            is_end.then(|| matches!(program.insts[pc].kind, Kind::BranchIf | Kind::Switch))
+        };
         let kernel_block = places[program.funcs[0].entries[0] as usize].1;
         let kernel_start = graphs[0].numbering.start(kernel_block).unwrap_or(0);
         Collector {
             graphs,
             effects,
+            ends: (0..places.len()).map(end_of).collect(),
+            executions: vec![WarpCount::default(); places.len()],
+            last_end: Vec::new(),
             places,
             writes,
             kernel_start,
@@ -119,6 +134,10 @@ impl Collector {
             if let Some(path) = numbering.path(cfg, number) {
                 profile.entry(*func).or_default().paths.insert(path, count);
             }
+        }
+        for (pc, &count) in self.executions.iter().enumerate().filter(|(_, count)| count.executions > 0) {
+            let (graph, block) = self.places[pc];
+            profile.entry(self.graphs[graph].func).or_default().blocks.insert(block, count);
         }
         for (&(graph, write), &count) in &self.zeros {
             profile.entry(self.graphs[graph].func).or_default().zeros.insert(write, count);
@@ -170,6 +189,13 @@ impl Collector {
 
 impl Watcher for Collector {
     fn issued(&mut self, slot: usize, pc: u32, mask: u32) {
+        if mask != 0 && self.ends[pc as usize].is_some() {
+            self.executions[pc as usize].executions += 1;
+            if self.last_end.len() <= slot {
+                self.last_end.resize(slot + 1, pc);
+            }
+            self.last_end[slot] = pc;
+        }
         match self.effects[pc as usize] {
             _ if mask == 0 => {}
             Effect::None => {}
@@ -179,6 +205,15 @@ impl Watcher for Collector {
             }
             Effect::Return => self.end(slot, mask, false),
             Effect::Exit => self.end(slot, mask, true),
+        }
+    }
+
+    fn diverged(&mut self, slot: usize, _: &[(u32, u32)]) {
+        // Lanes that come back from a call to several places part as well, at a `ret` of another function.
+        if let Some(&pc) = self.last_end.get(slot)
+            && self.ends[pc as usize] == Some(true)
+        {
+            self.executions[pc as usize].diverged += 1;
         }
     }
 

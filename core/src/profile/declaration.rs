@@ -8,15 +8,17 @@
 //!
 //! Edges and paths are declared in lanes, because only these add up: what enters a block leaves it, and an edge is taken
 //! as often as the paths that hold it. A warp whose lanes part would be counted on both sides. Zero values are declared
-//! warp-wide, as the language has them: code for zero is skipped only where no lane needs it.
+//! warp-wide, as the language has them: code for zero is skipped only where no lane needs it. Warps have a profile of their
+//! own: how often they executed each block that ran, and took each edge. How often they parted is said only of blocks with
+//! more than two ways on, where these counts leave it open.
 //!
 //! A write that was measured and never gave zero is declared with 0; what never ran is left out.
 
 use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
 
-use super::{FunctionProfile, Profile, Write, ZeroCount};
-use crate::ir::{self, Block, CommentAnchor, Function, Module, ZeroEntry};
+use super::{FunctionProfile, Profile, WarpCount, Write, ZeroCount};
+use crate::ir::{self, Block, CommentAnchor, Function, Module, WarpEntry, ZeroEntry};
 
 /// Lets each function that was measured declare its measured profile, in place of what it declared.
 pub fn declare(module: &mut Module, profile: &Profile) {
@@ -46,6 +48,18 @@ fn declared(func: &Function, measured: &FunctionProfile) -> Vec<ir::Profile> {
     let mut zeros: Vec<_> = ran.map(zero_entry).collect();
     zeros.sort_by_key(|entry| (ranks[entry.block], entry.reg, entry.occurrence));
 
+    let mut warps: Vec<_> = measured.blocks.iter().map(|(&block, &count)| (block, count)).collect();
+    warps.sort_by_key(|&(block, _)| ranks[block]);
+    let block_entry = |(block, count): &(Block, WarpCount)| {
+        let ways = func.terminator(*block).map_or(0, |inst| func.insts[inst].distinct_targets().len());
+        let diverged = (ways > 2 && count.diverged > 0).then_some(count.diverged);
+        WarpEntry::Block { block: *block, executions: count.executions, diverged }
+    };
+    let mut warp_edges: Vec<_> = measured.edges.iter().map(|(&(from, to), count)| (from, to, count.warps)).collect();
+    warp_edges.sort_by_key(|&(from, to, _)| (ranks[from], ranks[to]));
+    let edge_entry = |&(from, to, executions): &(Block, Block, u64)| WarpEntry::Edge { from, to, executions };
+    let warps: Vec<WarpEntry> = warps.iter().map(block_entry).chain(warp_edges.iter().map(edge_entry)).collect();
+
     let mut profiles = Vec::new();
     if !paths.is_empty() {
         profiles.push(ir::Profile::Path(paths));
@@ -55,6 +69,9 @@ fn declared(func: &Function, measured: &FunctionProfile) -> Vec<ir::Profile> {
     }
     if !zeros.is_empty() {
         profiles.push(ir::Profile::Zero(zeros));
+    }
+    if !warps.is_empty() {
+        profiles.push(ir::Profile::Warp(warps));
     }
     profiles
 }

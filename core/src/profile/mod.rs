@@ -1,12 +1,13 @@
-//! Profiles: how often edges and acyclic paths ran, and how often a write gave zero.
+//! Profiles: how often edges and acyclic paths ran, how often a write gave zero, and how often warps parted.
 //!
 //! ```text
 //! edge   a -> b: 96 lanes in 4 warps         zero   body.x#0: 40 of 128 lanes, 1 of 4 warps with all its lanes
-//! path   a b d: 64 lanes in 2 warps
+//! path   a b d: 64 lanes in 2 warps                 warp   a: parted in 1 of 3 executions
 //! ```
 //!
 //! A count has two units. *Lanes* are executions by threads. *Warps* are executions by at least one lane of a warp: lanes
-//! that do the same at the same issue count once. A path is Ball and Larus's: [`crate::graph::PathNumbering`] says where
+//! that do the same at the same issue count once. So a warp that parts at the end of a block counts once for the block, and
+//! once on each edge that a lane takes. A path is Ball and Larus's: [`crate::graph::PathNumbering`] says where
 //! it starts and ends.
 //!
 //! Bounds: a path that an `exit` in a callee cuts short is not counted in the callers. Results of calls are not among the
@@ -52,6 +53,16 @@ impl AddAssign for Count {
     }
 }
 
+/// How often warps executed a block.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct WarpCount {
+    /// Executions to its end by at least one lane of a warp.
+    pub executions: u64,
+    /// Those at whose branch the lanes parted.
+    pub diverged: u64,
+}
+
 /// One write of a register.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Write {
@@ -94,6 +105,8 @@ pub struct FunctionProfile {
     pub paths: BTreeMap<Vec<Block>, Count>,
     /// By write.
     pub zeros: BTreeMap<Write, ZeroCount>,
+    /// By block.
+    pub blocks: BTreeMap<Block, WarpCount>,
 }
 
 /// The profile of a run, by function.
@@ -108,6 +121,11 @@ pub fn add(profile: &mut Profile, other: &Profile) {
         }
         for (path, &count) in &counts.paths {
             *sum.paths.entry(path.clone()).or_default() += count;
+        }
+        for (&block, count) in &counts.blocks {
+            let sum = sum.blocks.entry(block).or_default();
+            sum.executions += count.executions;
+            sum.diverged += count.diverged;
         }
         for (&write, count) in &counts.zeros {
             let sum = sum.zeros.entry(write).or_default();

@@ -12,10 +12,12 @@
 //!
 //! ```text
 //! "profile": { function: { "edges": [ { "from", "to", "lanes", "warps" } ], "paths": [ { "blocks": [], "lanes", "warps" } ],
-//!              "zeros": [ { "block", "register", "write", "lanes", "warps", "zero_lanes", "zero_warps" } ] } }
+//!              "zeros": [ { "block", "register", "write", "lanes", "warps", "zero_lanes", "zero_warps" } ],
+//!              "blocks": [ { "block", "executions", "diverged" } ] } }
 //! ```
 //!
-//! where the profile is: `lanes` are executions by threads, `warps` executions by at least one lane of a warp.
+//! where the profile is: `lanes` are executions by threads, `warps` executions by at least one lane of a warp, as are
+//! the `executions` of a block; at its end the lanes parted in `diverged` of them.
 //!
 //! Ids become names here, so a report outlives its session. JSON has no infinities and no NaN: they are strings.
 
@@ -24,6 +26,6 @@ mod simulate;
 
 pub use optimize::{FactReport, OptimizeReport, PassReport, RemarkReport};
 pub use simulate::{
-    DUMP_LIMIT, EdgeReport, Element, PathReport, ProfileReport, SimulateReport, Wanted, ZeroReport, find_kernel,
-    measure, simulate,
+    BlockReport, DUMP_LIMIT, EdgeReport, Element, PathReport, ProfileReport, SimulateReport, Wanted, ZeroReport,
+    find_kernel, measure, simulate,
 };

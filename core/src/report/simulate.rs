@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::ir::{Block, Func, FuncKind, Function, Module, Type};
 use crate::machine::Machine;
-use crate::profile::{Collector, Count, FunctionProfile, Profile, Write, ZeroCount};
+use crate::profile::{Collector, Count, FunctionProfile, Profile, WarpCount, Write, ZeroCount};
 use crate::ptx::{complete_launch, derive_launch};
 use crate::sim::{
     BufferDump, ErrorKind, Nobody, Progress, RunResult, Settings, SimError, SimtStack, Simulation, Watcher,
@@ -53,6 +53,8 @@ pub struct ProfileReport {
     pub paths: Vec<PathReport>,
     /// Writes, and how many of them gave zero.
     pub zeros: Vec<ZeroReport>,
+    /// Blocks, and how often warps executed them and parted.
+    pub blocks: Vec<BlockReport>,
 }
 
 /// How often an edge was taken.
@@ -65,6 +67,16 @@ pub struct EdgeReport {
     /// How often.
     #[serde(flatten)]
     pub count: Count,
+}
+
+/// How often warps executed a block.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct BlockReport {
+    /// Its label.
+    pub block: String,
+    /// How often.
+    #[serde(flatten)]
+    pub count: WarpCount,
 }
 
 /// How often a path was taken.
@@ -254,6 +266,7 @@ impl ProfileReport {
             edges: profile.edges.iter().map(edge).collect(),
             paths: profile.paths.iter().map(path).collect(),
             zeros: profile.zeros.iter().map(zero).collect(),
+            blocks: profile.blocks.iter().map(|(&block, &count)| BlockReport { block: label(block), count }).collect(),
         }
     }
 }

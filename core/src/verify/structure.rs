@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use crate::graph::{Cfg, Edge, Loops, PathNumbering, PathStep};
-use crate::ir::{Block, FuncKind, Function, Inst, Op, Profile, Span};
+use crate::ir::{Block, FuncKind, Function, Inst, Op, Profile, Span, WarpCounts, WarpEntry};
 use crate::text::{Diagnostic, Part, quoted};
 
 use super::{Verifier, repeated};
@@ -138,7 +138,50 @@ impl Verifier<'_> {
                         }
                     }
                 }
+                Profile::Warp(entries) => {
+                    let counted = entries.iter().filter_map(|entry| match *entry {
+                        WarpEntry::Edge { from, to, .. } => Some((from, to)),
+                        WarpEntry::Block { .. } => None,
+                    });
+                    self.counted_edges(func, &edges, counted);
+                }
             }
+        }
+        self.warp_counts(func, &WarpCounts::of(func));
+    }
+
+    /// A warp that executes a block leaves it over at least one edge, and over each at most once.
+    fn warp_counts(&mut self, func: &Function, counts: &WarpCounts) {
+        for block in counts.blocks() {
+            let name = |block: Block| quoted(&func.blocks[block].name);
+            let executions = counts.executions(block).unwrap_or(0);
+            let most = counts.edges_of(block).max_by_key(|&(_, count)| count).filter(|&(_, count)| count > executions);
+            let told = counts.told(block).unwrap_or(0);
+            let branches = func.terminator(block).is_some_and(|inst| func.insts[inst].opcode.op != Op::CallTo);
+            let message = if let Some((target, count)) = most {
+                let (from, to) = (name(block), name(target));
+                format!("a profile counts {count} warps from {from} to {to}, and {executions} executions of {from}")
+            } else if told > executions {
+                format!("a profile lets warps part {told} times in {executions} executions of {}", name(block))
+            } else if let Some((least, largest)) = counts.partings(block).filter(|_| branches) {
+                let sides = counts.edges_of(block).fold(0u64, |sum, (_, count)| sum.saturating_add(count));
+                if sides < executions {
+                    let name = name(block);
+                    format!("a profile counts {executions} executions of {name}, of which {sides} went anywhere")
+                } else if counts.told(block).is_some_and(|told| !(least..=largest).contains(&told)) {
+                    let name = name(block);
+                    format!(
+                        "a profile lets warps part {told} times at {name}, by its edges it was {least} to {largest}"
+                    )
+                } else {
+                    continue;
+                }
+            } else {
+                continue;
+            };
+            let hint = "a warp that executes a block takes each of its edges at most once, and one of them at least";
+            let span = self.place_of_profile(func, block);
+            self.diagnostics.push(Diagnostic::warning("profile", span, message).with_hint(hint));
         }
     }
 
@@ -200,8 +243,13 @@ impl Verifier<'_> {
     }
 
     fn profile_warning(&mut self, func: &Function, block: Block, message: alloc::string::String) {
-        let span = func.block_spans[block];
-        let span = if span == Span::default() { func.span } else { span };
+        let span = self.place_of_profile(func, block);
         self.diagnostics.push(Diagnostic::warning("profile", span, message));
+    }
+
+    /// Where a warning about what a profile says of a block points.
+    fn place_of_profile(&self, func: &Function, block: Block) -> Span {
+        let span = func.block_spans[block];
+        if span == Span::default() { func.span } else { span }
     }
 }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use warpscope_core::ir::{Block, Module};
 use warpscope_core::machine::Machine;
-use warpscope_core::profile::{Collector, Count, FunctionProfile, ZeroCount};
+use warpscope_core::profile::{self, Collector, Count, FunctionProfile, ZeroCount};
 use warpscope_core::sim::{Progress, Settings, Simulation};
+use warpscope_core::text::print;
 use warpscope_core::verify::check;
 
 /// The profiles of a run of the first launch, by function, with blocks by their names.
@@ -26,7 +27,19 @@ impl Profiles {
         assert_eq!(run.run_watched(u64::MAX, &mut collector), Ok(Progress::Done));
         let by_function =
             collector.profile().into_iter().map(|(func, profile)| (module.funcs[func].name.clone(), profile)).collect();
-        Profiles { module, by_function }
+        let found = Profiles { module, by_function };
+        found.can_be_declared(&collector);
+        found
+    }
+
+    /// What was measured is a good declaration: nothing is wrong with it, and it survives being printed.
+    fn can_be_declared(&self, collector: &Collector) {
+        let mut declared = self.module.clone();
+        profile::declare(&mut declared, &collector.profile());
+        let text = print(&declared);
+        let parsed = check(&text);
+        assert!(parsed.diagnostics.is_empty(), "{:?}\n{text}", parsed.diagnostics);
+        assert_eq!(print(&parsed.module), text);
     }
 
     fn block(&self, function: &str, name: &str) -> Block {
@@ -37,6 +50,12 @@ impl Profiles {
     fn edge(&self, function: &str, from: &str, to: &str) -> (u64, u64) {
         let edge = (self.block(function, from), self.block(function, to));
         both(self.by_function[function].edges.get(&edge).copied().unwrap_or_default())
+    }
+
+    /// How often warps executed a block, and parted there.
+    fn warps(&self, function: &str, block: &str) -> (u64, u64) {
+        let counts = self.by_function[function].blocks.get(&self.block(function, block)).copied().unwrap_or_default();
+        (counts.executions, counts.diverged)
     }
 
     /// All paths of a function, as texts.
@@ -78,6 +97,9 @@ fn edges_paths_and_zeros_of_a_divergent_loop() {
     assert_eq!(profiles.edge("k", "entry", "head"), (16, 2));
     assert_eq!(profiles.edge("k", "head", "head"), (2 * 28, 2 * 7));
     assert_eq!(profiles.edge("k", "head", "done"), (16, 2 * 8));
+    // In each of 8 rounds a lane leaves; in the last one nobody stays.
+    assert_eq!(profiles.warps("k", "head"), (2 * 8, 2 * 7));
+    assert_eq!(["entry", "done"].map(|block| profiles.warps("k", block)), [(2, 0), (2, 0)]);
     let expected = [
         // The others' first paths end at the back edge.
         ("entry head", (14, 2)),
@@ -109,6 +131,11 @@ fn a_diamond_a_switch_and_a_guard() {
     assert_eq!(profiles.edge("k", "even", "join"), (16, 1));
     assert_eq!(profiles.edge("k", "join", "zero"), (8, 1));
     assert_eq!(profiles.edge("k", "join", "rest"), (16, 1));
+    // Each parts once, the switch into three.
+    assert_eq!(
+        ["entry", "even", "join", "done"].map(|block| profiles.warps("k", block)),
+        [(1, 1), (1, 0), (1, 1), (1, 0)]
+    );
     // Lanes 0, 4, …; 2, 6, …; 1, 5, …; 3, 7, …: all end together, in four groups by path.
     let expected = [
         ("entry even join rest done", (8, 1)),
@@ -149,6 +176,9 @@ fn functions_have_profiles_of_their_own() {
                   br p, call_it, join\ncall_it:\n    v = call f(3, 0)\n    br join\njoin:\n    q = setp.eq.u32 i, 7\n    \
                   w = call f(1, q)\n    exit\n}\nlaunch k {\n    warp 8\n    block 16\n}\n";
     let profiles = Profiles::of(source, &Settings::default());
+    // Lane 7 parts from the others in the second of two calls.
+    assert_eq!(profiles.warps("f", "entry"), (2 + 2, 2));
+    assert_eq!(profiles.warps("f", "out"), (2, 0));
     // Of f: 8 lanes go round three times, 14 once, 2 end at once.
     assert_eq!(profiles.edge("f", "entry", "head"), (8 + 14, 4));
     assert_eq!(profiles.edge("f", "head", "head"), (16, 4));

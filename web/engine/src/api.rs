@@ -342,6 +342,7 @@ mod tests {
         let profile = &run["profile"]["k"];
         assert!(profile["paths"][0]["lanes"].as_u64().is_some_and(|lanes| lanes > 0), "{run}");
         assert!(profile["edges"].is_array() && profile["zeros"].is_array(), "{run}");
+        assert!(profile["blocks"][0]["executions"].as_u64().is_some_and(|warps| warps > 0), "{run}");
         assert!(ask(&simulate(PROGRAM, "{}"))["ok"].get("profile").is_none());
     }
 

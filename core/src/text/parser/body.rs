@@ -338,7 +338,7 @@ impl<'a> Parser<'a> {
         self.block_named(body, name, span)
     }
 
-    /// `profile path {`, `profile edge {` or `profile zero {`.
+    /// `profile path {` and its kin.
     fn is_profile(&self) -> bool {
         self.name_at(0) == "profile" && self.is_name(1) && self.is_punct(2, b'{') && self.peek().kind == TokenKind::Name
     }

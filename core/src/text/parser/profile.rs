@@ -1,9 +1,9 @@
-//! Declared profiles: paths, edges and zero probabilities.
+//! Declared profiles: paths, edges, zero probabilities and how warps branch.
 
 use alloc::format;
 use alloc::vec::Vec;
 
-use crate::ir::{Block, CommentAnchor, Op, Profile, Span, ZeroEntry};
+use crate::ir::{Block, CommentAnchor, Op, Profile, Span, WarpEntry, ZeroEntry};
 use crate::text::diagnostic::{Diagnostic, quoted};
 use crate::text::lexer::TokenKind;
 use crate::text::suggestion::nearest;
@@ -16,14 +16,15 @@ impl<'a> Parser<'a> {
     pub(super) fn profile(&mut self, body: &mut Body<'a>) -> Result<()> {
         let first = self.at;
         self.advance();
-        let (kind, span) = self.expect_name("`path`, `edge` or `zero`")?;
+        let (kind, span) = self.expect_name("`path`, `edge`, `zero` or `warp`")?;
         let mut profile = match kind {
             "path" => Profile::Path(Vec::new()),
             "edge" => Profile::Edge(Vec::new()),
             "zero" => Profile::Zero(Vec::new()),
+            "warp" => Profile::Warp(Vec::new()),
             _ => {
-                let meant = nearest(kind, ["path", "edge", "zero"]);
-                let message = format!("a profile is one of `path`, `edge` and `zero`, not {}", quoted(kind));
+                let meant = nearest(kind, ["path", "edge", "zero", "warp"]);
+                let message = format!("a profile is one of `path`, `edge`, `zero` and `warp`, not {}", quoted(kind));
                 let error = self.report(Diagnostic::error("syntax", span, message).with_suggestion(span, meant));
                 self.skip_braces();
                 return Err(error);
@@ -47,6 +48,7 @@ impl<'a> Parser<'a> {
                 Profile::Path(paths) => self.path_entry(body).map(|entry| paths.push(entry)),
                 Profile::Edge(edges) => self.edge_entry(body).map(|entry| edges.push(entry)),
                 Profile::Zero(zeros) => self.zero_entry(body).map(|entry| zeros.push(entry)),
+                Profile::Warp(entries) => self.warp_entry(body).map(|entry| entries.push(entry)),
             };
             if entry.is_err() {
                 self.skip_statement(first);
@@ -91,6 +93,29 @@ impl<'a> Parser<'a> {
         let to = self.expect_block(body)?;
         self.expect_punct(b':', "`:` and how often")?;
         Ok((from, to, self.expect_executions()?))
+    }
+
+    /// `entry: 40`, `entry: 40 diverged 12` or `entry -> body: 40`
+    fn warp_entry(&mut self, body: &Body<'a>) -> Result<WarpEntry> {
+        let from = self.expect_block(body)?;
+        if self.peek().kind == TokenKind::Arrow {
+            self.advance();
+            let to = self.expect_block(body)?;
+            self.expect_punct(b':', "`:` and how often")?;
+            return Ok(WarpEntry::Edge { from, to, executions: self.expect_executions()? });
+        }
+        self.expect_punct(b':', "`->`, or `:` and how often")?;
+        let executions = self.expect_executions()?;
+        // The next entry may be of a block of this name.
+        let is_next = self.is_punct(1, b':') || self.peek_at(1).kind == TokenKind::Arrow;
+        let is_told = self.name_at(0) == "diverged" && !is_next;
+        let diverged = if is_told {
+            self.advance();
+            Some(self.expect_executions()?)
+        } else {
+            None
+        };
+        Ok(WarpEntry::Block { block: from, executions, diverged })
     }
 
     fn expect_executions(&mut self) -> Result<u64> {

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt::Write;
 
-use crate::ir::{CommentAnchor, Func, FuncKind, Function, Profile, Reg, Type};
+use crate::ir::{Block, CommentAnchor, Func, FuncKind, Function, Profile, Reg, Type, WarpEntry};
 use crate::text::inference::inferred_types;
 
 use super::{LineOwner, Printer};
@@ -144,6 +144,7 @@ impl Printer<'_> {
             Profile::Path(paths) => ("path", paths.len()),
             Profile::Edge(edges) => ("edge", edges.len()),
             Profile::Zero(zeros) => ("zero", zeros.len()),
+            Profile::Warp(entries) => ("warp", entries.len()),
         };
         let owner = LineOwner::Declaration(id);
         let anchor = |line: usize| CommentAnchor::Profile(number, line as u32);
@@ -152,7 +153,7 @@ impl Printer<'_> {
             let _ = write!(printer.out, "profile {kind} {{");
         });
         self.indent = 8;
-        let name = |block| func.blocks[block].name.as_str();
+        let name = |block: Block| func.blocks[block].name.as_str();
         for index in 0..count {
             self.commented(&func.comments, anchor(index + 1), owner, |printer| {
                 let _ = match profile {
@@ -176,6 +177,17 @@ impl Printer<'_> {
                         }
                         write!(printer.out, ": {:?}", entry.probability)
                     }
+                    Profile::Warp(entries) => match entries[index] {
+                        WarpEntry::Block { block, executions, diverged: None } => {
+                            write!(printer.out, "{}: {executions}", name(block))
+                        }
+                        WarpEntry::Block { block, executions, diverged: Some(diverged) } => {
+                            write!(printer.out, "{}: {executions} diverged {diverged}", name(block))
+                        }
+                        WarpEntry::Edge { from, to, executions } => {
+                            write!(printer.out, "{} -> {}: {executions}", name(from), name(to))
+                        }
+                    },
                 };
             });
         }
