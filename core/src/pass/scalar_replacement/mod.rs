@@ -27,6 +27,10 @@
 //! | `ssrqp-s` | loads | as `esrqp` | all branches |
 //! | `ssrqp` | loads | as `esrqp` | divergent branches |
 //!
+//! Which branches diverge, the static analysis says, which knows only that lanes cannot part elsewhere. `divergence=profile`
+//! lets a `profile warp` say where they did: a branch counts as divergent if lanes parted in more than a share of its
+//! executions. That changes what pays, never what is right: no insertion and no move is sound because of it.
+//!
 //! A kernel that begins with a bounds check has hardly a place where no divergent branch decides; `cdrnd=relative` leaves
 //! out of account the branches that the load itself depends on. `visits` above 2 finds what was loaded more than one round
 //! ago.
@@ -54,7 +58,7 @@ use alloc::vec::Vec;
 
 use super::{Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark, Silent};
-use crate::ir::{Block, Function};
+use crate::ir::{Block, Function, WarpCounts};
 use crate::query::{
     Crossing, DownSafety, Faulting, Inquiries, Insertion, Interest, Occurrence, OccurrenceData, Reach, Refusal, Rules,
     Shape, Snapshot, Spot,
@@ -85,8 +89,13 @@ const CDRND: Knob = Knob {
 };
 const DIVERGENCE: Knob = Knob {
     name: "divergence",
-    kind: KnobKind::Choice { default: "static", words: &["static", "all", "none"] },
-    help: "which branches diverge: those that the analysis cannot exclude, all, or none",
+    kind: KnobKind::Choice { default: "static", words: &["static", "profile", "all", "none"] },
+    help: "which branches diverge: those that the analysis cannot exclude, those that a `profile warp` counted, all, or none",
+};
+const THRESHOLD: Knob = Knob {
+    name: "divergence_threshold",
+    kind: KnobKind::Number { default: 0.0, min: 0.0, max: 1.0 },
+    help: "with divergence=profile, a branch diverges where lanes parted in more than this share of its executions",
 };
 const VISITS: Knob = Knob {
     name: "visits",
@@ -141,13 +150,13 @@ variants! {
         &[DOWN_SAFETY, FAULTING, OVERFLOW, VISITS], Loads Anywhere Nothing;
     /// Scalar replacement that inserts nothing under divergent branches.
     Esrqp "esrqp" "Scalar replacement that inserts loads only where no divergent branch decides."
-        &[DOWN_SAFETY, CDRND, DIVERGENCE, FAULTING, OVERFLOW, VISITS], Loads InRegion Nothing;
+        &[DOWN_SAFETY, CDRND, DIVERGENCE, THRESHOLD, FAULTING, OVERFLOW, VISITS], Loads InRegion Nothing;
     /// The same, and moves loads up in front of every branch.
     SsrqpS "ssrqp-s" "Scalar replacement that moves loads up in front of branches, whether they diverge or not."
-        &[DOWN_SAFETY, CDRND, DIVERGENCE, FAULTING, OVERFLOW, VISITS, LINES], Loads InRegion Everything;
+        &[DOWN_SAFETY, CDRND, DIVERGENCE, THRESHOLD, FAULTING, OVERFLOW, VISITS, LINES], Loads InRegion Everything;
     /// The same, and moves loads up in front of divergent branches.
     Ssrqp "ssrqp" "Scalar replacement that moves loads up in front of divergent branches and inserts none under them."
-        &[DOWN_SAFETY, CDRND, DIVERGENCE, FAULTING, OVERFLOW, VISITS, LINES], Loads InRegion Divergent;
+        &[DOWN_SAFETY, CDRND, DIVERGENCE, THRESHOLD, FAULTING, OVERFLOW, VISITS, LINES], Loads InRegion Divergent;
 }
 
 impl Variant {
@@ -225,10 +234,52 @@ fn divergent_branches<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, v
     let mut blocks: Vec<Block> = match variant.choice(knobs, "divergence") {
         "none" => Vec::new(),
         "all" => view.func().block_order().filter(|&block| view.func().successors(block).len() > 1).collect(),
+        "profile" => measured_branches(view, knobs.number("divergence_threshold")),
         _ => view.divergence().divergent_branches().collect(),
     };
     blocks.sort_unstable();
     blocks
+}
+
+/// The blocks at whose branches lanes parted in more than that share of the executions that a profile counted. Where it
+/// does not tell, the static analysis does. Says where the two differ.
+fn measured_branches<S: Listener>(view: &mut View<'_, S>, threshold: f64) -> Vec<Block> {
+    let divergence = view.divergence();
+    let counts = WarpCounts::of(view.func());
+    if counts.is_empty() {
+        view.miss(|func| {
+            let entry = func.entry_block().unwrap_or(Block::from_u32(0));
+            let message = "there is no `profile warp`: the static analysis says which branches diverge";
+            Remark::missed("no-profile", entry, message)
+        });
+    }
+    let branches: Vec<Block> =
+        view.func().block_order().filter(|&block| view.func().successors(block).len() > 1).collect();
+    let mut divergent = Vec::new();
+    for block in branches {
+        let guessed = divergence.is_divergent_branch(block);
+        let share = counts.divergence(block);
+        let is_divergent = share.map_or(guessed, |share| share > threshold);
+        if is_divergent {
+            divergent.push(block);
+        }
+        if let Some(share) = share.filter(|_| is_divergent != guessed) {
+            let executions = counts.executions(block).unwrap_or(0);
+            view.miss(|func| {
+                let (is, seemed) = if guessed { ("uniform", "divergent") } else { ("divergent", "uniform") };
+                let message = format!(
+                    "the branch at the end of `{}` counts as {is}, though statically {seemed}: in {:.1} % of {executions} \
+                     executions lanes parted",
+                    func.blocks[block].name,
+                    share * 100.0
+                );
+                Remark::missed("measured", block, message)
+                    .with("share", Fact::Number(share))
+                    .with("executions", Fact::Count(executions))
+            });
+        }
+    }
+    divergent
 }
 
 /// What has been inserted is asked about again, and what that inserts, no more often than this.
