@@ -10,7 +10,8 @@
 //! elements are compared bit by bit, or within a relative tolerance for passes that may reassociate.
 //!
 //! Cost: two runs a trial, each with its own fuel, unless the first [`MAX_ENDLESS`] launches all use theirs up; making a
-//! counterexample smaller at most [`MAX_REDUCTIONS`] runs more.
+//! counterexample smaller at most [`MAX_REDUCTIONS`] runs more. A [`Reference`] keeps what the first program left behind
+//! for as many second programs as are held against it: from then on one run a trial, for the memory of all trials.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -99,26 +100,64 @@ pub enum Difference {
 
 /// Compares two kernels under launches made from one.
 pub fn compare(first: (&Module, Func), second: (&Module, Func), launch: &Launch, comparison: &Comparison) -> Verdict {
-    let (mut compared, mut skipped, mut failure) = (0, 0, None);
-    for trial in 0..comparison.trials {
-        let settings = generated(first, launch, &comparison.settings, trial);
-        match difference(first, second, launch, &settings, comparison) {
-            Ok(None) => compared += 1,
-            Ok(Some(difference)) => {
-                let found = Counterexample { settings, difference };
-                return Verdict::Different(smaller(first, second, launch, comparison, found));
-            }
-            Err(error) => {
-                skipped += 1;
-                let is_endless = error.kind == ErrorKind::Fuel && compared == 0 && skipped >= MAX_ENDLESS;
-                failure = Some(error);
-                if is_endless {
-                    break;
+    Reference::new(first, launch.clone(), comparison.clone()).compare(second)
+}
+
+/// The first program of comparisons, with what it left behind on each launch that has been asked for.
+pub struct Reference<'a> {
+    first: (&'a Module, Func),
+    launch: Launch,
+    comparison: Comparison,
+    trials: Vec<Trial>,
+}
+
+/// A launch, and the memory after the first program or why there is none.
+struct Trial {
+    settings: Settings,
+    expected: Result<Vec<BufferDump>, SimError>,
+}
+
+impl<'a> Reference<'a> {
+    /// Runs nothing yet.
+    pub fn new(first: (&'a Module, Func), launch: Launch, comparison: Comparison) -> Reference<'a> {
+        Reference { first, launch, comparison, trials: Vec::new() }
+    }
+
+    /// Compares a second kernel with the first.
+    pub fn compare(&mut self, second: (&Module, Func)) -> Verdict {
+        let (mut compared, mut skipped, mut failure) = (0, 0, None);
+        for number in 0..self.comparison.trials {
+            self.run_first(number);
+            let trial = &self.trials[number as usize];
+            match &trial.expected {
+                Ok(expected) => {
+                    let (launch, comparison) = (&self.launch, &self.comparison);
+                    if let Some(difference) = difference(expected, second, launch, &trial.settings, comparison) {
+                        let found = Counterexample { settings: trial.settings.clone(), difference };
+                        return Verdict::Different(smaller(self.first, second, launch, comparison, found));
+                    }
+                    compared += 1;
+                }
+                Err(error) => {
+                    skipped += 1;
+                    failure = Some(error.clone());
+                    if error.kind == ErrorKind::Fuel && compared == 0 && skipped >= MAX_ENDLESS {
+                        break;
+                    }
                 }
             }
         }
+        Verdict::Same { compared, skipped, failure }
     }
-    Verdict::Same { compared, skipped, failure }
+
+    /// Runs the first program on the next launch, unless it has run there.
+    fn run_first(&mut self, number: u32) {
+        if self.trials.len() == number as usize {
+            let settings = generated(self.first, &self.launch, &self.comparison.settings, number);
+            let expected = memory_after(self.first, &self.launch, &settings, self.comparison.machine);
+            self.trials.push(Trial { settings, expected });
+        }
+    }
 }
 
 /// The k-th variation of a launch. The first one is the launch as it stands.
@@ -185,39 +224,38 @@ fn fewer(mut size: [u32; 3]) -> [u32; 3] {
     size
 }
 
-/// How the programs differ on one launch, if they do. An error is the first program's.
+/// How what the second program leaves behind on one launch differs from what is expected, if it does.
 fn difference(
-    first: (&Module, Func),
+    expected: &[BufferDump],
     second: (&Module, Func),
     launch: &Launch,
     settings: &Settings,
     comparison: &Comparison,
-) -> Result<Option<Difference>, SimError> {
-    let expected = memory_after(first, launch, settings, comparison.machine)?;
+) -> Option<Difference> {
     let patient = Settings { fuel: settings.fuel.saturating_mul(PATIENCE), ..settings.clone() };
     let found = match memory_after(second, launch, &patient, comparison.machine) {
         Ok(found) => found,
-        Err(error) => return Ok(Some(Difference::Failure(error))),
+        Err(error) => return Some(Difference::Failure(error)),
     };
     if expected.len() != found.len() {
-        return Ok(Some(Difference::Buffers));
+        return Some(Difference::Buffers);
     }
     for (a, b) in expected.iter().zip(&found) {
         if a.elements.len() != b.elements.len() || a.ty != b.ty {
-            return Ok(Some(Difference::Buffers));
+            return Some(Difference::Buffers);
         }
         let differs = |(&x, &y): (&u64, &u64)| x != y && !close(a.ty, x, y, comparison.tolerance);
         if let Some(index) = a.elements.iter().zip(&b.elements).position(differs) {
-            return Ok(Some(Difference::Element {
+            return Some(Difference::Element {
                 buffer: a.name.clone(),
                 index,
                 ty: a.ty,
                 first: a.elements[index],
                 second: b.elements[index],
-            }));
+            });
         }
     }
-    Ok(None)
+    None
 }
 
 fn memory_after(
@@ -257,7 +295,8 @@ fn smaller(
                 return None;
             }
             runs += 1;
-            let difference = difference(first, second, launch, &settings, comparison).ok().flatten()?;
+            let expected = memory_after(first, launch, &settings, comparison.machine).ok()?;
+            let difference = difference(&expected, second, launch, &settings, comparison)?;
             Some(Counterexample { settings, difference })
         });
         match better {

@@ -149,7 +149,8 @@ fn textbook(module: &Module) -> (Module, usize) {
 fn agrees_with_the_textbook(source: &str) -> laws::Law {
     let module = laws::well_formed(source)?;
     let (after, found) = textbook(&module);
-    laws::memory_is_the_same(&module, &after, false).map_err(|broken| format!("the textbook's pass: {broken}"))?;
+    let mut memory = laws::Memory::of(&module, false);
+    memory.is_the_same_after(&after).map_err(|broken| format!("the textbook's pass: {broken}"))?;
     let allowed = plain_insts(&module) - found;
     for mode in 3..=6 {
         let steps: Vec<Step> = parse_pipeline(&format!("gvn-cse[EnableGvnCseMode={mode}]")).expect("a good pipeline");
@@ -158,7 +159,7 @@ fn agrees_with_the_textbook(source: &str) -> laws::Law {
         if left > allowed {
             return Err(format!("mode {mode} leaves {left} instructions, the textbook {allowed}"));
         }
-        laws::memory_is_the_same(&module, &ours, false).map_err(|broken| format!("mode {mode}: {broken}"))?;
+        memory.is_the_same_after(&ours).map_err(|broken| format!("mode {mode}: {broken}"))?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use warpscope_core::edit::Silent;
-use warpscope_core::equivalence::{Comparison, Verdict, compare};
+use warpscope_core::equivalence::{Comparison, Reference, Verdict};
 use warpscope_core::ir::{Func, Module};
 use warpscope_core::pass::{Settings, Step, run_pass};
 use warpscope_core::ptx::derive_launch;
@@ -114,21 +114,48 @@ const TRIALS: u32 = 12;
 /// How far results may be apart where floats may be treated as real numbers.
 const FAST_MATH_TOLERANCE: f64 = 1e-4;
 
-/// Every kernel leaves the same memory behind in both programs, on its launch (or one made for it) and variations of it.
-/// With `fast_math` floats may differ a little.
+/// [`Memory::is_the_same_after`] for one program.
 pub fn memory_is_the_same(before: &Module, after: &Module, fast_math: bool) -> Law {
-    let tolerance = if fast_math { FAST_MATH_TOLERANCE } else { 0.0 };
-    let comparison = Comparison { trials: TRIALS, tolerance, ..Comparison::default() };
-    for kernel in before.kernels() {
-        let func = &before.funcs[kernel];
-        let launch = before.launch_of(&func.name).cloned().unwrap_or_else(|| derive_launch(before, func));
-        if let Verdict::Different(found) = compare((before, kernel), (after, kernel), &launch, &comparison) {
-            let (options, difference) = (found.options(), found.difference);
-            let texts = format!("{}\n--- becomes ---\n{}", print(before), print(after));
-            return Err(format!("`{}` computes something else under `{options}`: {difference:?}\n{texts}", func.name));
-        }
+    Memory::of(before, fast_math).is_the_same_after(after)
+}
+
+/// What a program leaves in memory, found once for all programs that are held against it.
+pub struct Memory<'a> {
+    before: &'a Module,
+    text: String,
+    kernels: Vec<(Func, Reference<'a>)>,
+}
+
+impl<'a> Memory<'a> {
+    /// On its launch (or one made for it) and variations of it. With `fast_math` floats may differ a little.
+    pub fn of(before: &'a Module, fast_math: bool) -> Memory<'a> {
+        let tolerance = if fast_math { FAST_MATH_TOLERANCE } else { 0.0 };
+        let comparison = Comparison { trials: TRIALS, tolerance, ..Comparison::default() };
+        let kernels = before.kernels().map(|kernel| {
+            let func = &before.funcs[kernel];
+            let launch = before.launch_of(&func.name).cloned().unwrap_or_else(|| derive_launch(before, func));
+            (kernel, Reference::new((before, kernel), launch, comparison.clone()))
+        });
+        Memory { before, text: print(before), kernels: kernels.collect() }
     }
-    Ok(())
+
+    /// Every kernel of `after` leaves the same memory behind.
+    ///
+    /// The text is all of a program, and a run depends on nothing else: one whose text has not changed need not run.
+    pub fn is_the_same_after(&mut self, after: &Module) -> Law {
+        if print(after) == self.text {
+            return Ok(());
+        }
+        for (kernel, reference) in &mut self.kernels {
+            if let Verdict::Different(found) = reference.compare((after, *kernel)) {
+                let (options, difference) = (found.options(), found.difference);
+                let name = &self.before.funcs[*kernel].name;
+                let texts = format!("{}\n--- becomes ---\n{}", self.text, print(after));
+                return Err(format!("`{name}` computes something else under `{options}`: {difference:?}\n{texts}"));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The verifier finds no error.
