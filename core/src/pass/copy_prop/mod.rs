@@ -15,7 +15,8 @@
 //! With `CopyPropUseReachingDefs` a second walk goes by what reaches a use instead ([`reaching`]). The budgets count
 //! instructions that are changed, in the order of the walk.
 //!
-//! Cost: a constant number of look-ups an operand. Running it again finds nothing more, unless a budget ran out.
+//! Cost: a constant number of look-ups an operand, and one more for each copy that holds only under its reader's guard.
+//! Running it again finds nothing more, unless a budget ran out.
 //!
 //! Source: Aho, Lam, Sethi, Ullman, section 9.1.5, extended to guards as the ptxas page describes `OriCopyProp`.
 
@@ -339,17 +340,24 @@ struct Replacer<'a, H> {
 }
 
 impl<H: Hearer> Replacer<'_, H> {
-    /// Gives what was replaced; `reads` tells where to look.
+    /// Gives what was replaced; `reads` tells where to look. What was copied may be a copy under this guard, though it was
+    /// none where it was copied, so each place is looked at again until it is none. That ends, since what was copied was
+    /// written before its copy. The guard goes first: copies that hold under it are known by what it was copied from.
     fn replace(mut self, data: &mut InstData, reads: CopyReads) -> Changed {
         let mut any = false;
-        self.guard = data.guard;
-        reads.for_each_operand(data.args.len(), |index| any |= self.replace_operand(data, index));
         if reads.guard()
             && let Some(guard) = &mut data.guard
         {
-            self.guard = None;
-            any |= self.replace_register(&mut guard.reg, |_, _| true);
+            while self.replace_register(&mut guard.reg, |_, _| true) {
+                any = true;
+            }
         }
+        self.guard = data.guard;
+        reads.for_each_operand(data.args.len(), |index| {
+            while self.replace_operand(data, index) {
+                any = true;
+            }
+        });
         Changed { any, ..self.changed }
     }
 

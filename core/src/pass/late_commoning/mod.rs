@@ -18,8 +18,11 @@
 //!
 //! The page's phase is on, and asks `ForceLateCommoning` before anything else: what turns that off turns the pass off.
 //!
-//! Linear in instructions, apart from a logarithm for finding which value a register holds. Running it again finds nothing
-//! more.
+//! What gives a register the value that it has goes away, and no longer stands between an earlier leader and what it was
+//! refused to for that reason; the walk is made again where that has happened.
+//!
+//! A walk is linear in instructions, apart from a logarithm for finding which value a register holds; each one more has an
+//! instruction less. Running it again finds nothing more.
 //!
 //! Source: ptxas page, phase 64 (LateOriCommoning).
 
@@ -71,10 +74,17 @@ impl Pass for LateCommoning {
     };
 
     fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
-        let knobs = &settings.knobs;
-        if !knobs.switch("ForceLateCommoning") {
-            return Ok(());
+        if settings.knobs.switch("ForceLateCommoning") {
+            while LateCommoning::walk(view, settings) {}
         }
+        Ok(())
+    }
+}
+
+impl LateCommoning {
+    /// Gives whether another walk may find more.
+    fn walk<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> bool {
+        let knobs = &settings.knobs;
         let (cfg, dominators, values) = (view.cfg(), view.dominators(), view.values());
         let outline = Outline::of(view.func(), &dominators);
         let regions = if outline.needs_regions() { Regions::compute(view) } else { Regions::default() };
@@ -94,6 +104,7 @@ impl Pass for LateCommoning {
         let mut undo: Vec<(u32, PackedOption<Inst>)> = Vec::new();
         let mut open: Vec<(usize, usize)> = Vec::new();
         let mut seen: SecondaryMap<Block, Mask> = SecondaryMap::new();
+        let mut writes = Writes::default();
         for (place, &block) in dominators.preorder().iter().enumerate() {
             while let Some((_, first)) = open.pop_if(|(end, _)| *end <= place) {
                 undo.drain(first..).rev().for_each(|(number, before)| leaders[number as usize] = before);
@@ -128,8 +139,10 @@ impl Pass for LateCommoning {
                     let outcome = conditions.hold(pair.leader, pair.inst);
                     let are_complementary = complementary && conditions.are_complementary(pair.leader, pair.inst);
                     match outcome {
-                        Ok(()) if pair.is_copied(view, &values, false) => continue,
-                        Err(Broken::C4) if are_complementary && pair.is_copied(view, &values, true) => continue,
+                        Ok(()) if pair.is_copied(view, &values, &mut writes, false) => continue,
+                        Err(Broken::C4) if are_complementary && pair.is_copied(view, &values, &mut writes, true) => {
+                            continue;
+                        }
                         Err(broken) if !(broken == Broken::C4 && are_complementary) => pair.tell_refusal(view, broken),
                         _ => {}
                     }
@@ -141,7 +154,23 @@ impl Pass for LateCommoning {
             }
             seen[block] = mask;
         }
-        Ok(())
+        writes.stood_in_the_way_and_are_gone()
+    }
+}
+
+/// Which registers had writes that matter to another walk.
+#[derive(Default)]
+struct Writes {
+    /// Copies of these were refused because of a write.
+    refused: SecondaryMap<Reg, bool>,
+    /// Of these a write has gone away.
+    gone: Vec<Reg>,
+}
+
+impl Writes {
+    /// Has a write gone away that may have been the reason of a refusal?
+    fn stood_in_the_way_and_are_gone(&self) -> bool {
+        self.gone.iter().any(|&reg| self.refused[reg])
     }
 }
 
@@ -161,12 +190,19 @@ struct Pair {
 impl Pair {
     /// Copies what the leader wrote, if that is still there. If they stand under opposite guards, the leader does the work
     /// in all lanes from now on. Gives whether it can be.
-    fn is_copied<S: Listener>(&self, view: &mut View<'_, S>, values: &Values, are_opposite: bool) -> bool {
+    fn is_copied<S: Listener>(
+        &self,
+        view: &mut View<'_, S>,
+        values: &Values,
+        writes: &mut Writes,
+        are_opposite: bool,
+    ) -> bool {
         let ((from, leader), (block, inst)) = (self.leader, self.inst);
         let (module, func) = (view.module(), view.func());
         let written = func.insts[leader].dsts.to_vec();
         let frees_leader = are_opposite && !self.has_lost_guard;
         if let Some((reg, why)) = self.obstacle(func, values, frees_leader) {
+            writes.refused[reg] = true;
             view.miss(|func| {
                 let (text, name) = (instruction_text(module, func, inst), &func.regs[reg].name);
                 let message = format!("`{text}` is what `{name}` was given, and stays: `{name}` {why}");
@@ -188,6 +224,8 @@ impl Pair {
             if are_opposite { remark } else { remark.with("scope", Fact::Block(from)) }
         });
         let sources = if frees_leader { compute_in_all_lanes(&mut rewrite, leader) } else { written };
+        let dsts = &rewrite.func().insts[inst].dsts;
+        writes.gone.extend(dsts.iter().zip(&sources).filter(|(dst, source)| dst == source).map(|(&dst, _)| dst));
         replace_by_copies(&mut rewrite, inst, &sources);
         true
     }
