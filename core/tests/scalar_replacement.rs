@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use warpscope_core::ir::Module;
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::parse_pipeline;
+use warpscope_core::profile::{Collector, declare};
 use warpscope_core::sim::{Progress, RunResult, Settings, Simulation};
 use warpscope_testkit::laws;
 use warpscope_testkit::subscripts::{self, subscripts};
@@ -33,6 +34,17 @@ const VARIANTS: &[&str] = &[
     "ssrqp[divergence=profile,divergence_threshold=0.3]",
     "ssrqp[faulting=guarded]",
     "ssrqp[faulting=never]",
+    "ssrqp[cost=machine]",
+    "ssrqp[cost=machine,warps=1,machine=turing,cdrnd=relative]",
+    "ssrqp[cost=machine,divergence=profile,faulting=guarded]",
+    "ssrqp[cost=machine,partial_speculation=true,visits=4]",
+];
+
+/// Those that read profiles.
+const VARIANTS_OF_PROFILES: &[&str] = &[
+    "ssrqp[divergence=profile,divergence_threshold=0.5]",
+    "ssrqp[cost=machine]",
+    "ssrqp[cost=machine,divergence=profile,warps=1]",
 ];
 
 fn config() -> ProptestConfig {
@@ -68,6 +80,18 @@ fn run(module: &Module, settings: &Settings) -> RunResult {
         Simulation::new(module, kernel, launch, settings, machine).expect("a launch that fits");
     while simulation.run(1_000_000).expect("a run without errors") == Progress::Running {}
     simulation.result()
+}
+
+/// The program with the profile of its first launch.
+fn measured(module: &Module, settings: &Settings) -> Module {
+    let kernel = module.kernels().next().expect("a kernel");
+    let mut simulation: Simulation =
+        Simulation::new(module, kernel, &module.launches[0], settings, Machine::Ampere).expect("a launch that fits");
+    let mut collector = Collector::new(module, simulation.program());
+    while simulation.run_watched(1_000_000, &mut collector).expect("a run without errors") == Progress::Running {}
+    let mut measured = module.clone();
+    declare(&mut measured, &collector.profile());
+    measured
 }
 
 /// A figure of the paper, as the gallery has it.
@@ -130,8 +154,69 @@ fn across_a_uniform_branch_that_is_rarely_taken_only_the_blind_variant_moves_loa
     assert!(blind.cycles > seeing.cycles, "{} against {}", blind.cycles, seeing.cycles);
 }
 
+#[test]
+fn a_side_that_warps_seldom_enter_keeps_its_load_where_costs_decide() {
+    let settings = settings(&[]);
+    let module = measured(&figure("seldom-entered"), &settings);
+    let found = |pipeline: &str| run(&optimised(&module, pipeline), &settings);
+    let before = run(&module, &settings);
+    assert!(before.divergent_branches > 0, "it diverges now and then, so that measuring that alone does not help");
+    for pipeline in ["ssrqp", "ssrqp[divergence=profile]"] {
+        assert_eq!(found(pipeline).global_loads, 64, "{pipeline}: both warps load once a round");
+    }
+    let machine = found("ssrqp[cost=machine]");
+    assert_eq!(machine.global_loads, before.global_loads);
+    assert!(before.global_loads < 32, "{}", before.global_loads);
+    assert!(machine.cycles < found("ssrqp").cycles);
+}
+
+#[test]
+fn an_insertion_outside_the_region_is_made_where_it_pays() {
+    let settings = settings(&[]);
+    let module = measured(&figure("cold-side"), &settings);
+    let found = |pipeline: &str| run(&optimised(&module, pipeline), &settings);
+    let before = run(&module, &settings);
+    for pipeline in ["ssrqp", "ssrqp[divergence=profile]"] {
+        assert!(found(pipeline).global_loads >= before.global_loads, "{pipeline} inserts nothing under the branch");
+    }
+    let machine = found("ssrqp[cost=machine]");
+    // Each round loaded in `rest`, and loads in `cold` now.
+    let executions = |block: &str| {
+        let load = before.instructions.iter().find(|inst| inst.block == block).expect("a block that ran");
+        load.issues
+    };
+    assert_eq!(machine.global_loads, before.global_loads - executions("rest") + executions("cold"));
+    for pipeline in ["", "ssrqp"] {
+        assert!(machine.cycles < found(pipeline).cycles, "{pipeline}");
+    }
+}
+
 proptest! {
     #![proptest_config(config())]
+
+    #[test]
+    fn memory_stays_as_it_was_with_what_was_measured(recipe in subscripts()) {
+        holds(&subscripts::program(&recipe), VARIANTS_OF_PROFILES, |module, steps| {
+            let module = measured(module, &settings(&[]));
+            laws::every_step_is_sound(&module, steps, false)?;
+            laws::memory_is_the_same(&module, &laws::run_silently(&module, steps, false), false)
+        })?;
+    }
+
+    #[test]
+    fn what_costs_decide_makes_warps_load_no_more_than_before(recipe in subscripts()) {
+        // On this machine every instruction takes a cycle and waits for nothing, so that cycles are executions.
+        let counting = ["ssrqp[cost=machine,machine=unit,down_safety=exact]"];
+        holds(&subscripts::program(&recipe), &counting, |module, steps| {
+            let module = measured(module, &settings(&[]));
+            let (before, after) =
+                (run(&module, &settings(&[])), run(&laws::run_silently(&module, steps, false), &settings(&[])));
+            if after.global_loads > before.global_loads {
+                return Err(format!("{} loads become {}", before.global_loads, after.global_loads));
+            }
+            Ok(())
+        })?;
+    }
 
     #[test]
     fn memory_stays_as_it_was(recipe in subscripts()) {

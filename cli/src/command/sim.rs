@@ -25,7 +25,7 @@ pub struct Options {
     /// The contents of all buffers and globals as well.
     #[arg(long)]
     dump: bool,
-    /// How often each edge and path ran as well, and how often each write gave zero.
+    /// How often each edge and path ran as well, how often each write gave zero, and how often warps parted.
     #[arg(long)]
     profile: bool,
 }

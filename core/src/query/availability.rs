@@ -34,10 +34,10 @@ use super::anticipation::Anticipation;
 use super::forms::{Form, FormSet};
 use super::propagation::{Arrival, Finding, Local, Meeting, Problem, Propagation, RecordId, Teller, Time};
 use super::region::{BranchSet, Region};
-use super::snapshot::{Climb, ClimbEnd, Occurrence, Snapshot, Step};
+use super::snapshot::{Climb, ClimbEnd, Occurrence, Snapshot, Start, Step};
 use super::ways::Spot;
 use super::{DownSafety, Faulting};
-use crate::ir::{Block, Function, Inst};
+use crate::ir::{Block, Function};
 use crate::questions::{Answer, Query, QuestionEvent, QuestionId};
 use crate::view::Listener;
 
@@ -230,7 +230,7 @@ impl Problem for Availability<'_, '_> {
         if visit > self.visits {
             return Local::Answered("2", Available::LIMITED);
         }
-        let climb = self.snapshot.climb(teller.func, block, None, question.form, visit < self.visits);
+        let climb = self.snapshot.climb(teller.func, block, Start::End, question.form, visit < self.visits);
         tell_steps(teller, self.snapshot, id, &climb);
         let taken = self.taken(question.taken, &climb);
         let detail = self.notes.of(record);
@@ -313,7 +313,7 @@ impl<'m> Availability<'_, 'm> {
         &mut self,
         known: &mut Propagation<AvailabilityQuestion, Available>,
         teller: &mut Teller<'_, S>,
-        (root, before): (Block, Option<Inst>),
+        (root, before): (Block, Start),
         form: Form,
         id: QuestionId,
     ) -> Result<Support, Refusal> {

@@ -39,7 +39,7 @@ use speculation::{Hoistable, Speculation, SpeculationQuestion};
 pub use availability::{Insertion, Refusal, Support};
 pub use forms::{Expression, Form, FormSet, Forms, LoadKind, Subject};
 pub use region::{BranchSet, Reach, Region, Shape};
-pub use snapshot::{Climb, ClimbEnd, END, Interest, Occurrence, OccurrenceData, Snapshot, Step};
+pub use snapshot::{Climb, ClimbEnd, END, Interest, Occurrence, OccurrenceData, Snapshot, Start, Step};
 pub use ways::{Spot, Ways};
 
 /// Steps for each instruction of the function.
@@ -96,6 +96,9 @@ pub struct Rules {
     pub meets_partially: bool,
 }
 
+/// What is known of availability under some rule.
+type Asked = (Propagation<AvailabilityQuestion, Available>, Notes);
+
 /// What the questions of a pass are asked with, and what is known from those before.
 pub struct Inquiries<'m> {
     /// What they look at.
@@ -107,10 +110,16 @@ pub struct Inquiries<'m> {
     availability: Propagation<AvailabilityQuestion, Available>,
     notes: Notes,
     /// The same with nothing inserted.
-    coverage: (Propagation<AvailabilityQuestion, Available>, Notes),
+    coverage: Asked,
+    /// The same with insertions wherever it is down-safe.
+    anywhere: Asked,
+    /// With what is tried out: with insertions as ruled, and wherever it is down-safe.
+    trial: [Asked; 2],
     anticipation: Propagation<FormSet, bool>,
     speculation: Propagation<SpeculationQuestion, Hoistable>,
     sent: Vec<&'static str>,
+    /// The same across every branch.
+    boldly: (Propagation<SpeculationQuestion, Hoistable>, Vec<&'static str>),
     last_id: QuestionId,
     budget: u64,
 }
@@ -144,9 +153,12 @@ impl<'m> Inquiries<'m> {
             availability: Propagation::default(),
             notes: Notes::default(),
             coverage: Default::default(),
+            anywhere: Default::default(),
+            trial: Default::default(),
             anticipation: Propagation::default(),
             speculation: Propagation::default(),
             sent: Vec::new(),
+            boldly: Default::default(),
             last_id: 0,
             budget: STEPS_FREE + STEPS_EACH * instructions as u64,
         }
@@ -169,7 +181,8 @@ impl<'m> Inquiries<'m> {
         sink: &mut S,
         occurrence: Occurrence,
     ) -> Result<Support, Refusal> {
-        let &OccurrenceData { inst, block, form, .. } = self.snapshot.occurrence(occurrence);
+        let data = self.snapshot.occurrence(occurrence);
+        let (&OccurrenceData { inst, block, form, .. }, start) = (data, data.start());
         let mut teller = Teller::new(func, sink, &mut self.last_id);
         let id = teller.number();
         let mut problem = Availability {
@@ -191,7 +204,7 @@ impl<'m> Inquiries<'m> {
             root: block,
             inst,
         });
-        let found = problem.inquire(&mut self.availability, &mut teller, (block, inst), form, id);
+        let found = problem.inquire(&mut self.availability, &mut teller, (block, start), form, id);
         let is_available = found.is_ok();
         let answer = Answer::Available { is_available, is_real: is_available };
         teller.tell(|_| QuestionEvent::Ended { id, answer });
@@ -200,7 +213,8 @@ impl<'m> Inquiries<'m> {
 
     /// Can an instruction move up in front of branches? Where it would not be available afterwards it cannot.
     pub fn hoist<S: Listener>(&mut self, func: &Function, sink: &mut S, occurrence: Occurrence) -> Option<Hoist> {
-        let &OccurrenceData { inst, block, form, .. } = self.snapshot.occurrence(occurrence);
+        let data = self.snapshot.occurrence(occurrence);
+        let (&OccurrenceData { inst, block, form, .. }, start) = (data, data.start());
         let mut teller = Teller::new(func, sink, &mut self.last_id);
         let id = teller.number();
         let crossing = self.rules.crossing;
@@ -230,7 +244,7 @@ impl<'m> Inquiries<'m> {
         });
         let neighbours = problem.onward(block);
         // What stands above it in its own block is looked at first.
-        let above = problem.snapshot.climb(func, block, inst, form, false);
+        let above = problem.snapshot.climb(func, block, start, form, false);
         let answer = if above.end == ClimbEnd::Top && !neighbours.is_empty() {
             let question = SpeculationQuestion { form, mover: block };
             self.speculation.inquire(&mut problem, &mut teller, (block, neighbours), question, id).answer
@@ -242,10 +256,77 @@ impl<'m> Inquiries<'m> {
         (answer.can_hoist && !blocks.is_empty()).then_some(Hoist { form, blocks })
     }
 
+    /// The same across every branch, whatever the rules are. Nobody is told.
+    pub fn hoist_boldly(&mut self, func: &Function, occurrence: Occurrence) -> Option<Hoist> {
+        let crossing = core::mem::replace(&mut self.rules.crossing, Crossing::Everything);
+        core::mem::swap(&mut self.boldly.0, &mut self.speculation);
+        core::mem::swap(&mut self.boldly.1, &mut self.sent);
+        let hoist = self.hoist(func, &mut Silent, occurrence);
+        core::mem::swap(&mut self.boldly.0, &mut self.speculation);
+        core::mem::swap(&mut self.boldly.1, &mut self.sent);
+        self.rules.crossing = crossing;
+        hoist
+    }
+
     /// Does every way to an instruction come from an occurrence of what it computes, with nothing inserted? Nobody is told.
     pub fn is_covered(&mut self, func: &Function, occurrence: Occurrence) -> Option<Support> {
-        let &OccurrenceData { inst, block, form, .. } = self.snapshot.occurrence(occurrence);
-        let (known, notes) = &mut self.coverage;
+        let mut asked = core::mem::take(&mut self.coverage);
+        let exactly = Rules {
+            insertion: Insertion::Never,
+            down_safety: DownSafety::Exact,
+            faulting: Faulting::Spec,
+            ..self.rules
+        };
+        let found = self.silently(func, occurrence, exactly, &mut asked);
+        self.coverage = asked;
+        found.ok()
+    }
+
+    /// Is what an instruction computes available before it, with insertions wherever it is down-safe? Nobody is told.
+    pub fn available_anywhere(&mut self, func: &Function, occurrence: Occurrence) -> Result<Support, Refusal> {
+        let mut asked = core::mem::take(&mut self.anywhere);
+        let rules = Rules { insertion: Insertion::Anywhere, ..self.rules };
+        let found = self.silently(func, occurrence, rules, &mut asked);
+        self.anywhere = asked;
+        found
+    }
+
+    /// What would be there if an expression had moved up, for [`Inquiries::available_on_trial`]. What is given has to be
+    /// given back to [`Inquiries::end_trial`].
+    pub fn begin_trial(&mut self, func: &Function, hoist: &Hoist) -> Vec<Occurrence> {
+        hoist.blocks.iter().map(|&block| self.snapshot.insert(func, block, hoist.form)).collect()
+    }
+
+    /// Is what an instruction computes available before it, with what is tried out? Insertions are as the rules have them,
+    /// or wherever it is down-safe. Nobody is told.
+    pub fn available_on_trial(
+        &mut self,
+        func: &Function,
+        occurrence: Occurrence,
+        anywhere: bool,
+    ) -> Result<Support, Refusal> {
+        let mut asked = core::mem::take(&mut self.trial[usize::from(anywhere)]);
+        let insertion = if anywhere { Insertion::Anywhere } else { self.rules.insertion };
+        let found = self.silently(func, occurrence, Rules { insertion, ..self.rules }, &mut asked);
+        self.trial[usize::from(anywhere)] = asked;
+        found
+    }
+
+    /// What was tried out goes, with all that was said of it.
+    pub fn end_trial(&mut self, inserted: Vec<Occurrence>) {
+        inserted.into_iter().for_each(|inserted| self.withdraw(inserted));
+        self.trial = Default::default();
+    }
+
+    fn silently(
+        &mut self,
+        func: &Function,
+        occurrence: Occurrence,
+        rules: Rules,
+        (known, notes): &mut Asked,
+    ) -> Result<Support, Refusal> {
+        let data = self.snapshot.occurrence(occurrence);
+        let (&OccurrenceData { block, form, .. }, start) = (data, data.start());
         let mut silent = Silent;
         let mut teller = Teller::new(func, &mut silent, &mut self.last_id);
         let mut problem = Availability {
@@ -253,13 +334,13 @@ impl<'m> Inquiries<'m> {
             notes,
             anticipated: &mut self.anticipation,
             region: &mut self.region,
-            insertion: Insertion::Never,
-            down_safety: DownSafety::Exact,
-            faulting: Faulting::Spec,
-            visits: self.rules.visits,
+            insertion: rules.insertion,
+            down_safety: rules.down_safety,
+            faulting: rules.faulting,
+            visits: rules.visits,
             budget: self.budget,
         };
-        problem.inquire(known, &mut teller, (block, inst), form, 0).ok()
+        problem.inquire(known, &mut teller, (block, start), form, 0)
     }
 
     /// What was to be inserted is not, and what has been said to come from there does not.

@@ -54,6 +54,13 @@ pub struct OccurrenceData {
     is_computed: bool,
 }
 
+impl OccurrenceData {
+    /// Where a way up from it begins.
+    pub fn start(&self) -> Start {
+        self.inst.map_or(Start::Inserted, Start::Before)
+    }
+}
+
 /// Expressions that are looked for together.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Family {
@@ -81,6 +88,17 @@ enum What {
 const INSERTED: u32 = u32::MAX - 1;
 /// Behind the terminator.
 pub const END: u32 = u32::MAX;
+
+/// Where a way up through a block begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Start {
+    /// At its end.
+    End,
+    /// Before that instruction.
+    Before(Inst),
+    /// Before what has been inserted at its end.
+    Inserted,
+}
 
 /// A definition through which a form was converted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -153,6 +171,8 @@ pub struct Snapshot<'m> {
     changes: HashMap<Family, u32>,
     /// Occurrences of a family.
     counts: HashMap<Family, u32>,
+    /// All that were ever of a family, in the order in which they came up.
+    families: HashMap<Family, Vec<Occurrence>>,
 }
 
 /// A form and what its registers, in order, hold.
@@ -195,6 +215,7 @@ impl<'m> Snapshot<'m> {
             accesses: RefCell::new(HashMap::new()),
             changes: HashMap::new(),
             counts: HashMap::new(),
+            families: HashMap::new(),
         };
         for block in func.block_order() {
             for (place, inst) in (0..).zip(func.block_insts(block)) {
@@ -282,8 +303,9 @@ impl<'m> Snapshot<'m> {
 
     fn add(&mut self, data: OccurrenceData) -> Occurrence {
         *self.counts.entry(data.family).or_default() += 1;
-        let inst = data.inst;
+        let (inst, family) = (data.inst, data.family);
         let occurrence = self.occurrences.push(data);
+        self.families.entry(family).or_default().push(occurrence);
         if let Some(inst) = inst {
             self.of_inst.insert(inst, occurrence);
         }
@@ -308,6 +330,19 @@ impl<'m> Snapshot<'m> {
     /// How many occurrences there are that may be of the same value, in all of the function.
     pub fn relatives(&self, occurrence: Occurrence) -> u32 {
         self.counts.get(&self.occurrences[occurrence].family).copied().unwrap_or(0)
+    }
+
+    /// Other loads that are still made and may be of the same value: so many of those that stand nearest in the text.
+    pub fn others(&self, occurrence: Occurrence, most: usize) -> Vec<Occurrence> {
+        let family = self.families.get(&self.occurrences[occurrence].family).map_or(&[][..], |all| all);
+        let own = family.binary_search(&occurrence).unwrap_or_else(|place| place);
+        let first = own.saturating_sub(most / 2).min(family.len().saturating_sub(most + 1));
+        let near = family[first..].iter().copied().take(most + 1);
+        let is_made = |&other: &Occurrence| {
+            let data = &self.occurrences[other];
+            other != occurrence && data.is_computed && data.inst.is_some()
+        };
+        near.filter(is_made).collect()
     }
 
     /// How often what answers questions about a form has changed.
@@ -375,21 +410,21 @@ impl<'m> Snapshot<'m> {
         }
     }
 
-    /// The way up from a place of a block, which is not looked at itself, or from its end. `may_convert` says whether
+    /// The way up from a place of a block, which is not looked at itself. `may_convert` says whether
     /// definitions may be substituted.
-    pub fn climb(&mut self, func: &Function, block: Block, from: Option<Inst>, form: Form, may_convert: bool) -> Climb {
+    pub fn climb(&mut self, func: &Function, block: Block, from: Start, form: Form, may_convert: bool) -> Climb {
         self.climb_as(func, block, from, form, may_convert, true)
     }
 
     fn climb_past_occurrences(&mut self, func: &Function, block: Block, form: Form) -> Climb {
-        self.climb_as(func, block, None, form, false, false)
+        self.climb_as(func, block, Start::End, form, false, false)
     }
 
     fn climb_as(
         &mut self,
         func: &Function,
         block: Block,
-        from: Option<Inst>,
+        from: Start,
         mut form: Form,
         may_convert: bool,
         stops_at_occurrences: bool,
@@ -397,9 +432,16 @@ impl<'m> Snapshot<'m> {
         self.steps += 1;
         let rank = self.ways.rank(block);
         let is_on_edge = self.ways.is_on_edge(block);
-        let mut place = from.map_or(END, |inst| self.places[inst]);
+        let mut place = match from {
+            Start::End => END,
+            Start::Before(inst) => self.places[inst],
+            Start::Inserted => INSERTED,
+        };
         // What was inserted has registers as the end of its block has them.
-        let mut below = from.filter(|_| place != INSERTED);
+        let mut below = match from {
+            Start::Before(inst) if place != INSERTED => Some(inst),
+            _ => None,
+        };
         let mut steps = SmallVec::new();
         loop {
             let definition = if is_on_edge { None } else { self.definitions.last(self.forms.regs(form), rank, place) };

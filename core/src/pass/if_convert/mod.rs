@@ -54,7 +54,9 @@ use crate::profile::DeclaredEdges;
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
 use coherence::Coherence;
-use cost::{CostModel, Costs, Decision, LANES};
+pub(super) use cost::{LANES, resident_warps};
+
+use cost::{CostModel, Costs, Decision};
 use guards::{Step, StraightCode};
 use region::{Region, WaysIn};
 use selects::select_copies;
@@ -174,7 +176,7 @@ impl<'m> Judge<'m> {
                 machine,
                 divergence: knobs.number("divergence"),
                 lanes,
-                warps: if warps == 0 { cost::resident_warps(launch, machine, lanes) } else { warps },
+                warps: if warps == 0 { resident_warps(launch, machine, lanes) } else { warps },
                 edges: DeclaredEdges::of(view.func()),
             },
             most_insts: usize::try_from(knobs.integer("max_instructions")).unwrap_or(0),

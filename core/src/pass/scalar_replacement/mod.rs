@@ -31,6 +31,10 @@
 //! lets a `profile warp` say where they did: a branch counts as divergent if lanes parted in more than a share of its
 //! executions. That changes what pays, never what is right: no insertion and no move is sound because of it.
 //!
+//! The paper's rules are too strict where a side of a branch is hardly ever entered, and too generous where a warp hardly ever
+//! enters the side that a load was moved up from. `ssrqp[cost=machine]` asks a profile instead: a load moves up, across any
+//! branch, and is inserted outside the region, exactly where that costs fewer cycles than it saves ([`cost`]).
+//!
 //! A kernel that begins with a bounds check has hardly a place where no divergent branch decides; `cdrnd=relative` leaves
 //! out of account the branches that the load itself depends on. `visits` above 2 finds what was loaded more than one round
 //! ago.
@@ -50,21 +54,25 @@
 //!
 //! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021.
 
+mod cost;
 mod rewriting;
 
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::if_convert::{LANES, resident_warps};
 use super::{Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark, Silent};
 use crate::ir::{Block, Function, WarpCounts};
+use crate::machine::Machine;
 use crate::query::{
-    Crossing, DownSafety, Faulting, Inquiries, Insertion, Interest, Occurrence, OccurrenceData, Reach, Refusal, Rules,
-    Shape, Snapshot, Spot,
+    Crossing, DownSafety, Faulting, Form, Hoist, Inquiries, Insertion, Interest, Occurrence, OccurrenceData, Reach,
+    Refusal, Rules, Shape, Snapshot, Spot,
 };
 use crate::symbolic::Overflow;
 use crate::view::{Listener, View};
+use cost::{Bill, Costs};
 use rewriting::Rewriting;
 
 const DOWN_SAFETY: Knob = Knob {
@@ -101,6 +109,21 @@ const VISITS: Knob = Knob {
     name: "visits",
     kind: KnobKind::Integer { default: 2, min: 2, max: 9 },
     help: "how often a question comes to a block: 2 finds what the last round of a loop loaded, 3 what the one before did",
+};
+const COST: Knob = Knob {
+    name: "cost",
+    kind: KnobKind::Choice { default: "paper", words: &["paper", "machine"] },
+    help: "paper: what the paper's rules allow; machine: moves, and insertions under divergent branches, where they save more cycles than they cost",
+};
+const MACHINE: Knob = Knob {
+    name: "machine",
+    kind: KnobKind::Choice { default: "ampere", words: &["unit", "volta", "turing", "ampere", "hopper"] },
+    help: "with cost=machine: whose issue costs and latencies are compared",
+};
+const WARPS: Knob = Knob {
+    name: "warps",
+    kind: KnobKind::Integer { default: 0, min: 0, max: 64 },
+    help: "with cost=machine: resident warps that fill each other's waiting; 0 is as many as the launch says, or the machine takes",
 };
 const LINES: Knob = Knob {
     name: "partial_speculation",
@@ -156,7 +179,8 @@ variants! {
         &[DOWN_SAFETY, CDRND, DIVERGENCE, THRESHOLD, FAULTING, OVERFLOW, VISITS, LINES], Loads InRegion Everything;
     /// The same, and moves loads up in front of divergent branches.
     Ssrqp "ssrqp" "Scalar replacement that moves loads up in front of divergent branches and inserts none under them."
-        &[DOWN_SAFETY, CDRND, DIVERGENCE, THRESHOLD, FAULTING, OVERFLOW, VISITS, LINES], Loads InRegion Divergent;
+        &[DOWN_SAFETY, CDRND, DIVERGENCE, THRESHOLD, COST, MACHINE, WARPS, FAULTING, OVERFLOW, VISITS, LINES],
+        Loads InRegion Divergent;
 }
 
 impl Variant {
@@ -201,6 +225,7 @@ fn run<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Varian
         _ => Reach::Transitive,
     };
     let divergent = divergent_branches(view, knobs, variant);
+    let costs = if is("cost", "machine") { prices(view, knobs) } else { None };
     let shape = Shape {
         cfg: cfg.clone(),
         post_dominators: view.post_dominators(),
@@ -212,6 +237,7 @@ fn run<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Varian
         inquiries: Inquiries::new(snapshot, rules, reach, divergent, shape, instructions),
         rewriting: Rewriting::default(),
         rules,
+        costs,
         limit_is_told: false,
     };
     for &block in cfg.reverse_postorder() {
@@ -247,11 +273,7 @@ fn measured_branches<S: Listener>(view: &mut View<'_, S>, threshold: f64) -> Vec
     let divergence = view.divergence();
     let counts = WarpCounts::of(view.func());
     if counts.is_empty() {
-        view.miss(|func| {
-            let entry = func.entry_block().unwrap_or(Block::from_u32(0));
-            let message = "there is no `profile warp`: the static analysis says which branches diverge";
-            Remark::missed("no-profile", entry, message)
-        });
+        miss_profile(view, "the static analysis says which branches diverge");
     }
     let branches: Vec<Block> =
         view.func().block_order().filter(|&block| view.func().successors(block).len() > 1).collect();
@@ -282,6 +304,30 @@ fn measured_branches<S: Listener>(view: &mut View<'_, S>, threshold: f64) -> Vec
     divergent
 }
 
+/// What loads cost, if the function has a profile that says how often warps come by.
+fn prices<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues) -> Option<Costs> {
+    let machine = Machine::from_name(knobs.choice("machine")).unwrap_or_default();
+    let launch = view.module().launch_of(&view.func().name);
+    let lanes = launch.and_then(|launch| launch.warp).unwrap_or(LANES);
+    let warps = match u32::try_from(knobs.integer("warps")) {
+        Ok(0) | Err(_) => resident_warps(launch, machine, lanes),
+        Ok(warps) => warps,
+    };
+    let costs = Costs::new(view.func(), machine, warps);
+    if costs.is_none() {
+        miss_profile(view, "loads move and are inserted as the paper has it");
+    }
+    costs
+}
+
+/// Says that there is no profile of warps, and what is done without one.
+fn miss_profile<S: Listener>(view: &mut View<'_, S>, without: &str) {
+    view.miss(|func| {
+        let entry = func.entry_block().unwrap_or(Block::from_u32(0));
+        Remark::missed("no-profile", entry, format!("there is no `profile warp`: {without}"))
+    });
+}
+
 /// What has been inserted is asked about again, and what that inserts, no more often than this.
 const MAX_FOLLOWED: u32 = 8;
 
@@ -289,6 +335,8 @@ struct Walk<'m> {
     inquiries: Inquiries<'m>,
     rewriting: Rewriting,
     rules: Rules,
+    /// What decides about moves, and about insertions outside the region.
+    costs: Option<Costs>,
     limit_is_told: bool,
 }
 
@@ -303,7 +351,13 @@ impl Walk<'_> {
                     self.follow(view, inserted);
                     return;
                 }
-                Err(refusal) => self.tell_refusal(view, occurrence, refusal),
+                Err(refusal) => match self.insert_outside(view, occurrence) {
+                    Some(inserted) => {
+                        self.follow(view, inserted);
+                        return;
+                    }
+                    None => self.tell_refusal(view, occurrence, refusal),
+                },
             }
         }
         if self.rules.crossing != Crossing::Nothing {
@@ -312,10 +366,95 @@ impl Walk<'_> {
         }
     }
 
+    /// Makes an occurrence available by insertions outside the region as well, if they cost less than they save. Gives what
+    /// has been inserted.
+    fn insert_outside<S: Listener>(
+        &mut self,
+        view: &mut View<'_, S>,
+        occurrence: Occurrence,
+    ) -> Option<Vec<Occurrence>> {
+        let costs = self.costs.as_ref()?;
+        let support = self.inquiries.available_anywhere(view.func(), occurrence).ok()?;
+        let bill = costs.of_insertion(view.func(), &mut self.inquiries, &self.rewriting, occurrence, &support)?;
+        if !bill.pays() {
+            let &(spot, form) = support.insertions.first()?;
+            self.tell_bill(
+                view,
+                occurrence,
+                bill,
+                |func, what| format!("`{what}` is not inserted {}", place(func, spot)),
+                form,
+            );
+            return None;
+        }
+        self.rewriting.bill = Some(bill);
+        let inserted = self.rewriting.replace(view, &mut self.inquiries, occurrence, &support);
+        self.rewriting.bill = None;
+        Some(inserted)
+    }
+
     /// Moves an occurrence up in front of branches, if it can be. Gives what it has become there.
     fn move_up<S: Listener>(&mut self, view: &mut View<'_, S>, occurrence: Occurrence) -> Vec<Occurrence> {
         let (func, sink) = view.func_and_sink();
-        let Some(hoist) = self.inquiries.hoist(func, sink, occurrence) else { return Vec::new() };
+        let hoist = self.inquiries.hoist(func, sink, occurrence);
+        if self.costs.is_none() {
+            return hoist.map_or(Vec::new(), |hoist| self.move_to(view, occurrence, &hoist));
+        }
+        let boldly = self.inquiries.hoist_boldly(view.func(), occurrence);
+        let boldly = boldly.filter(|boldly| hoist.as_ref().is_none_or(|hoist| hoist.blocks != boldly.blocks));
+        for hoist in hoist.into_iter().chain(boldly) {
+            let Some(costs) = &self.costs else { break };
+            if hoist.blocks.contains(&self.inquiries.snapshot.occurrence(occurrence).block) {
+                continue;
+            }
+            let bill = costs.of_hoist(view.func(), &mut self.inquiries, &self.rewriting, occurrence, &hoist);
+            if let Some(bill) = bill.filter(|bill| !bill.pays()) {
+                let block = hoist.blocks[0];
+                self.tell_bill(
+                    view,
+                    occurrence,
+                    bill,
+                    |func, what| format!("`{what}` does not move up to the end of `{}`", func.blocks[block].name),
+                    hoist.form,
+                );
+                continue;
+            }
+            self.rewriting.bill = bill;
+            let moved = self.move_to(view, occurrence, &hoist);
+            self.rewriting.bill = None;
+            if !moved.is_empty() {
+                return moved;
+            }
+        }
+        Vec::new()
+    }
+
+    /// Says that something would not pay.
+    fn tell_bill<S: Listener>(
+        &self,
+        view: &mut View<'_, S>,
+        occurrence: Occurrence,
+        bill: Bill,
+        refused: impl FnOnce(&Function, &str) -> String,
+        form: Form,
+    ) {
+        let snapshot = &self.inquiries.snapshot;
+        let &OccurrenceData { inst, block, .. } = snapshot.occurrence(occurrence);
+        view.miss(|func| {
+            let what = snapshot.forms.text(snapshot.module, func, form);
+            let message = format!("{}: {}", refused(func, &what), bill.text());
+            let remark = bill.on(Remark::missed("cost", block, message));
+            inst.map_or(remark.clone(), |inst| remark.at(inst))
+        });
+    }
+
+    /// Moves an occurrence up to the ends of blocks, if it can be. Gives what it has become there.
+    fn move_to<S: Listener>(
+        &mut self,
+        view: &mut View<'_, S>,
+        occurrence: Occurrence,
+        hoist: &Hoist,
+    ) -> Vec<Occurrence> {
         let own = self.inquiries.snapshot.occurrence(occurrence).block;
         let snapshot = &self.inquiries.snapshot;
         let is_useless = |&block: &Block| block == own || snapshot.reads_unassigned(view.func(), block, hoist.form);
@@ -331,7 +470,7 @@ impl Walk<'_> {
         }
         if let Some(block) = may_fault.filter(|_| self.rules.faulting != Faulting::Spec) {
             let is_guarded = self.rules.faulting == Faulting::Guarded
-                && self.rewriting.move_up_guarded(view, &mut self.inquiries, occurrence, &hoist);
+                && self.rewriting.move_up_guarded(view, &mut self.inquiries, occurrence, hoist);
             if !is_guarded {
                 self.tell_refusal(view, occurrence, Refusal::MayFault(hoist.form, Spot::End(block)));
             }
@@ -355,6 +494,7 @@ impl Walk<'_> {
         self.rewriting.replace(view, &mut self.inquiries, occurrence, &support);
         inserted
     }
+
     /// Asks about what has just been inserted, and tells of it only if it can do better still: being there may have made it
     /// available from elsewhere, or blocks above down-safe.
     fn follow<S: Listener>(&mut self, view: &mut View<'_, S>, inserted: Vec<Occurrence>) {
@@ -365,13 +505,16 @@ impl Walk<'_> {
                 return;
             }
             let found = self.inquiries.available(view.func(), &mut Silent, inserted);
-            if let Err(refusal @ Refusal::Divergent(..)) = found {
-                self.tell_refusal(view, inserted, refusal);
+            let outside = if found.is_err() { self.insert_outside(view, inserted) } else { None };
+            if let (Err(refusal @ Refusal::Divergent(..)), None) = (&found, &outside) {
+                self.tell_refusal(view, inserted, *refusal);
             }
             let next = if let Ok(support) = found {
                 self.rewriting.replace(view, &mut self.inquiries, inserted, &support)
+            } else if let Some(next) = outside {
+                next
             } else if self.rules.crossing != Crossing::Nothing
-                && self.inquiries.hoist(view.func(), &mut Silent, inserted).is_some()
+                && (self.costs.is_some() || self.inquiries.hoist(view.func(), &mut Silent, inserted).is_some())
             {
                 self.move_up(view, inserted)
             } else {
@@ -404,13 +547,19 @@ impl Walk<'_> {
     }
 }
 
+/// A place, in words.
+fn place(func: &Function, spot: Spot) -> String {
+    let name = |block: Block| &func.blocks[block].name;
+    match spot {
+        Spot::End(block) => format!("at `{}`", name(block)),
+        Spot::Edge(from, to) => format!("between `{}` and `{}`", name(from), name(to)),
+    }
+}
+
 /// Why an expression was not inserted, in words.
 fn refused(func: &Function, block: Block, what: &str, refusal: Refusal) -> Remark {
     let name = |block: Block| &func.blocks[block].name;
-    let place = |spot: Spot| match spot {
-        Spot::End(block) => format!("at `{}`", name(block)),
-        Spot::Edge(from, to) => format!("between `{}` and `{}`", name(from), name(to)),
-    };
+    let place = |spot: Spot| place(func, spot);
     match refusal {
         Refusal::NotThere => Remark::missed("not-there", block, format!("`{what}` is not available on any way")),
         Refusal::NotDownSafe(_, at) => {

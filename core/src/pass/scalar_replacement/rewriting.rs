@@ -28,6 +28,8 @@ use crate::symbolic::{Affine, Atom, Extension, RegisterSum, own_extension};
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
 
+use super::cost::Bill;
+
 type Regs = SmallVec<[Reg; 1]>;
 
 /// What has been rewritten so far.
@@ -44,6 +46,8 @@ pub(super) struct Rewriting {
     middles: HashMap<(Block, Block), Block>,
     /// The copies before each definition, in their order.
     shifts: HashMap<Inst, Vec<Shift>>,
+    /// What is rewritten now costs and saves that much.
+    pub bill: Option<Bill>,
 }
 
 /// Where a value is.
@@ -63,6 +67,29 @@ struct Shift {
 }
 
 impl Rewriting {
+    /// Has a form been inserted there?
+    pub fn is_inserted(&self, spot: Spot, form: Form) -> bool {
+        let known = match spot {
+            Spot::End(block) => Some(block),
+            Spot::Edge(from, to) => self.middles.get(&(from, to)).copied(),
+        };
+        known.is_some_and(|block| self.inserted.contains(&(block, form)))
+    }
+
+    /// Do the temporaries of a form take over from others at a definition?
+    pub fn is_shifted(&self, inst: Inst, below: Form) -> bool {
+        let writes = self.temporaries.get(&below);
+        let shifts = self.shifts.get(&inst).map_or(&[][..], |shifts| shifts);
+        writes.is_some_and(|writes| shifts.iter().any(|shift| shift.writes == *writes))
+    }
+
+    /// A remark, with what it costs and saves.
+    fn billed(&self, mut remark: Remark) -> Remark {
+        let Some(bill) = self.bill else { return remark };
+        remark.message = format!("{}; {}", remark.message, bill.text());
+        bill.on(remark)
+    }
+
     /// Lets an occurrence that is available be read from its temporary. Gives what was inserted for it.
     pub fn replace<S: Listener>(
         &mut self,
@@ -148,9 +175,10 @@ impl Rewriting {
                 func.blocks[block].name,
                 if is_good { "" } else { "; it may not be wanted there, so it is marked as one that does not fault" }
             );
-            Remark::applied("speculate", block, message)
+            let remark = Remark::applied("speculate", block, message)
                 .with("from", Fact::Block(from))
-                .with("faulting", Fact::Text(faulting(is_good).into()))
+                .with("faulting", Fact::Text(faulting(is_good).into()));
+            self.billed(remark)
         });
         let temporaries = self.temporaries(&mut rewrite, &snapshot.forms, form);
         let inst = compute(&mut rewrite, &snapshot.forms, block, form, &temporaries, is_good);
@@ -193,10 +221,11 @@ impl Rewriting {
                 "`{what}` moves up from `{}` to the end of `{}`, under the condition of its branch",
                 func.blocks[block].name, func.blocks[head].name
             );
-            Remark::applied("speculate", head, message)
+            let remark = Remark::applied("speculate", head, message)
                 .at(inst)
                 .with("from", Fact::Block(block))
-                .with("faulting", Fact::Text("guarded".into()))
+                .with("faulting", Fact::Text("guarded".into()));
+            self.billed(remark)
         });
         let types = snapshot.forms.expression(form).types.clone();
         let temporaries: Regs = types.into_iter().map(|ty| rewrite.create_temporary(ty)).collect();
@@ -243,7 +272,7 @@ impl Rewriting {
                 if is_good { "" } else { "; it may not be wanted later, so it is marked as one that does not fault" };
             let message = format!("`{what}` is inserted {place}, since the other ways have it{ending}");
             let remark = Remark::applied("insert", spot.block(), message);
-            remark.with("faulting", Fact::Text(faulting(is_good).into()))
+            self.billed(remark.with("faulting", Fact::Text(faulting(is_good).into())))
         });
         let block = match (known, spot) {
             (Some(block), _) | (None, Spot::End(block)) => block,

@@ -99,6 +99,12 @@ impl Printer<'_> {
                 });
             }
         }
+        for profile in &func.profiles {
+            // A profile may speak of a write that is gone.
+            if let Profile::Zero(zeros) = profile {
+                used.extend(zeros.iter().map(|entry| entry.reg));
+            }
+        }
         let mut surprising: Vec<(Type, Reg)> = Vec::new();
         for (reg, data) in func.regs.iter() {
             // A register that nothing mentions any more is not printed, one that is only read is declared.

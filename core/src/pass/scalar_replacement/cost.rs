@@ -1,0 +1,299 @@
+//! What insertions and moves cost and save, in cycles of the machine model, as often as a profile says that warps come by.
+//!
+//! ```text
+//! n1: br p, n2, n3       100 executions              moved to n1, A[i] is loaded 100 times
+//! n2: x = ld A[i]         60 executions              and 60 times less in n2, 60 times less in n5:
+//! n5: y = ld A[i]         60 executions              100 · c < 120 · c, so it moves
+//! ```
+//!
+//! A load costs one warp `c` cycles each time that at least one of its lanes makes it: those for which it holds the
+//! scheduler, and of those for which its first use waits for a first-level hit the `n`th part, as `n` resident warps use each
+//! other's. A load that has moved up is further from its use, so it waits less. What pays is decided for all that goes away
+//! together:
+//!
+//! - on one side the loads that would be inserted or moved, and the copies where an index changes. A load that would move
+//!   up into a loop and be available there, from in front of the loop, costs what it costs there;
+//! - on the other side the load that was asked about, and others that would be available then and are not otherwise.
+//!
+//! Sound whatever the numbers are: they choose among what is right.
+//!
+//! Bounds: so many others are looked at ([`OTHERS`]), those that stand nearest. Uses are looked for in the load's own block,
+//! no further: one behind it saves no waiting, and what is inserted waits as if it were used at once. Loads that wait together
+//! are counted one by one. Sectors that lanes ask for which did not before are left out, and so are registers.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+
+use super::rewriting::Rewriting;
+use crate::edit::{Fact, Remark, Silent};
+use crate::ir::{Block, Function, Inst, Opcode, WarpCounts};
+use crate::machine::{Machine, OpClass};
+use crate::query::{Form, Hoist, Inquiries, Occurrence, OccurrenceData, Spot, Step, Subject, Support, Ways};
+
+/// Others of one load that are looked at.
+const OTHERS: usize = 16;
+
+/// What prices are computed from.
+pub(super) struct Costs {
+    /// How often warps come by.
+    counts: WarpCounts,
+    /// Does the profile count from the function's beginning? Then what it does not tell of never ran.
+    is_whole: bool,
+    /// Whose issue costs and latencies.
+    machine: Machine,
+    /// Warps that take turns.
+    warps: u32,
+}
+
+/// Both sides of a comparison.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Bill {
+    /// Expected executions of what would be inserted, by warps.
+    pub more: u64,
+    /// Their cycles.
+    pub costs: f64,
+    /// Expected executions of what would go away, by warps.
+    pub less: u64,
+    /// Their cycles.
+    pub saves: f64,
+}
+
+impl Bill {
+    /// Does it cost less than it saves?
+    pub fn pays(&self) -> bool {
+        self.costs < self.saves
+    }
+
+    fn pay(&mut self, executions: u64, cycles: f64) {
+        self.more = self.more.saturating_add(executions);
+        self.costs += executions as f64 * cycles;
+    }
+
+    /// In words.
+    pub fn text(&self) -> String {
+        format!(
+            "it costs {:.0} cycles in {} execution{} and saves {:.0} in {}",
+            self.costs,
+            self.more,
+            if self.more == 1 { "" } else { "s" },
+            self.saves,
+            self.less
+        )
+    }
+
+    /// The same as details of a remark.
+    pub fn on(&self, remark: Remark) -> Remark {
+        remark
+            .with("cost_cycles", Fact::Number(self.costs))
+            .with("cost_executions", Fact::Count(self.more))
+            .with("saved_cycles", Fact::Number(self.saves))
+            .with("saved_executions", Fact::Count(self.less))
+    }
+}
+
+/// What is on a bill already, so that nothing is paid for twice.
+#[derive(Default)]
+struct Paid {
+    insertions: BTreeSet<(Spot, Form)>,
+    shifts: BTreeSet<(Inst, Form)>,
+}
+
+impl Costs {
+    /// Prices on a machine for warps that take turns. None where the function has no profile of warps.
+    pub fn new(func: &Function, machine: Machine, warps: u32) -> Option<Costs> {
+        let counts = WarpCounts::of(func);
+        let is_whole = func.entry_blocks().iter().any(|&entry| counts.executions(entry).is_some());
+        (!counts.is_empty()).then_some(Costs { counts, is_whole, machine, warps: warps.max(1) })
+    }
+
+    /// What an insertion costs and saves that makes an occurrence available. None where the profile does not tell.
+    pub fn of_insertion(
+        &self,
+        func: &Function,
+        inquiries: &mut Inquiries<'_>,
+        rewriting: &Rewriting,
+        occurrence: Occurrence,
+        support: &Support,
+    ) -> Option<Bill> {
+        let (mut bill, mut paid) = (Bill::default(), Paid::default());
+        self.pay(func, inquiries, rewriting, support, &mut paid, &mut bill)?;
+        self.save(func, inquiries, occurrence, &mut bill)?;
+        if bill.pays() {
+            return Some(bill);
+        }
+        for other in inquiries.snapshot.others(occurrence, OTHERS) {
+            if inquiries.available(func, &mut Silent, other).is_ok() {
+                continue;
+            }
+            let Ok(support) = inquiries.available_anywhere(func, other) else { continue };
+            let is_there = |&(spot, form): &(Spot, Form)| {
+                paid.insertions.contains(&(spot, form)) || rewriting.is_inserted(spot, form)
+            };
+            if support.insertions.iter().all(is_there) {
+                let mut with = bill;
+                self.pay(func, inquiries, rewriting, &support, &mut paid, &mut with)?;
+                self.save(func, inquiries, other, &mut with)?;
+                if with.saves - with.costs > bill.saves - bill.costs {
+                    bill = with;
+                }
+            }
+        }
+        Some(bill)
+    }
+
+    /// What it costs and saves to move an occurrence up. None where the profile does not tell.
+    pub fn of_hoist(
+        &self,
+        func: &Function,
+        inquiries: &mut Inquiries<'_>,
+        rewriting: &Rewriting,
+        occurrence: Occurrence,
+        hoist: &Hoist,
+    ) -> Option<Bill> {
+        let mut others = inquiries.snapshot.others(occurrence, OTHERS);
+        others.retain(|&other| inquiries.available(func, &mut Silent, other).is_err());
+        let trial = inquiries.begin_trial(func, hoist);
+        let bill = self.of_trial(func, inquiries, rewriting, (occurrence, &others), &trial);
+        inquiries.end_trial(trial);
+        bill
+    }
+
+    fn of_trial(
+        &self,
+        func: &Function,
+        inquiries: &mut Inquiries<'_>,
+        rewriting: &Rewriting,
+        (occurrence, others): (Occurrence, &[Occurrence]),
+        trial: &[Occurrence],
+    ) -> Option<Bill> {
+        let (mut bill, mut paid) = (Bill::default(), Paid::default());
+        for &moved in trial {
+            let &OccurrenceData { block, form, .. } = inquiries.snapshot.occurrence(moved);
+            let mut own = Bill::default();
+            let distance = self.distance_from(func, inquiries, block, occurrence);
+            own.pay(self.executions(&inquiries.snapshot.ways, block)?, self.load(inquiries, form, distance));
+            // It may be available where it comes, from further up.
+            for anywhere in [false, true] {
+                let Ok(support) = inquiries.available_on_trial(func, moved, anywhere) else { continue };
+                let mut further = Bill::default();
+                let mut paid = Paid::default();
+                self.pay(func, inquiries, rewriting, &support, &mut paid, &mut further)?;
+                if further.costs < own.costs {
+                    own = further;
+                }
+                break;
+            }
+            bill.more = bill.more.saturating_add(own.more);
+            bill.costs += own.costs;
+        }
+        self.save(func, inquiries, occurrence, &mut bill)?;
+        for &other in others {
+            let Ok(support) = inquiries.available_on_trial(func, other, false) else { continue };
+            let mut with = bill;
+            self.pay(func, inquiries, rewriting, &support, &mut paid, &mut with)?;
+            self.save(func, inquiries, other, &mut with)?;
+            if with.saves - with.costs > bill.saves - bill.costs {
+                bill = with;
+            }
+        }
+        Some(bill)
+    }
+
+    /// Adds what has to be inserted for an answer, and the copies where an index changes.
+    fn pay(
+        &self,
+        func: &Function,
+        inquiries: &Inquiries<'_>,
+        rewriting: &Rewriting,
+        support: &Support,
+        paid: &mut Paid,
+        bill: &mut Bill,
+    ) -> Option<()> {
+        let ways = &inquiries.snapshot.ways;
+        for &(spot, form) in &support.insertions {
+            if !rewriting.is_inserted(spot, form) && paid.insertions.insert((spot, form)) {
+                let executions = match spot {
+                    Spot::End(block) => self.executions(ways, block)?,
+                    Spot::Edge(from, to) => self.taken(ways.named_as(from), to)?,
+                };
+                bill.pay(executions, self.load(inquiries, form, 0));
+            }
+        }
+        for &Step { inst, below, .. } in &support.shifts {
+            if !rewriting.is_shifted(inst, below) && paid.shifts.insert((inst, below)) {
+                let Some(block) = func.inst_block(inst) else { continue };
+                let types = &inquiries.snapshot.forms.expression(below).types;
+                let cycles: f64 = types.iter().map(|&ty| self.cycles(Opcode::mov(ty), u32::MAX)).sum();
+                bill.pay(self.executions(ways, block)?, cycles);
+            }
+        }
+        Some(())
+    }
+
+    /// Adds a load that goes away.
+    fn save(&self, func: &Function, inquiries: &Inquiries<'_>, occurrence: Occurrence, bill: &mut Bill) -> Option<()> {
+        let &OccurrenceData { inst, block, form, .. } = inquiries.snapshot.occurrence(occurrence);
+        let executions = self.executions(&inquiries.snapshot.ways, block)?;
+        let (distance, is_used) = inst.map_or((0, false), |inst| self.to_first_use(func, inst));
+        let distance = if is_used { distance } else { u32::MAX };
+        bill.less = bill.less.saturating_add(executions);
+        bill.saves += executions as f64 * self.load(inquiries, form, distance);
+        Some(())
+    }
+
+    /// Issue cycles between a load and its first use in its block, or the block's end; is there a use?
+    fn to_first_use(&self, func: &Function, load: Inst) -> (u32, bool) {
+        let Some(block) = func.inst_block(load) else { return (0, false) };
+        let mut cycles = 0u32;
+        for inst in func.block_insts(block).skip_while(|&inst| inst != load).skip(1) {
+            let mut is_used = false;
+            func.insts[inst].for_each_use(|reg| is_used |= func.insts[load].dsts.contains(&reg));
+            if is_used {
+                return (cycles, true);
+            }
+            cycles = cycles.saturating_add(self.machine.issue_cycles(&func.insts[inst]));
+        }
+        (cycles, false)
+    }
+
+    /// Issue cycles between the end of `block` and what uses a load that moved up to there: the branch and at least the
+    /// load's own block up to the use.
+    fn distance_from(&self, func: &Function, inquiries: &Inquiries<'_>, block: Block, load: Occurrence) -> u32 {
+        let cycles = |inst: Inst| self.machine.issue_cycles(&func.insts[inst]);
+        let branch = func.terminator(block).map_or(0, cycles);
+        let &OccurrenceData { inst: Some(load), block: own, .. } = inquiries.snapshot.occurrence(load) else {
+            return branch;
+        };
+        let before = func.block_insts(own).take_while(|&inst| inst != load).map(cycles);
+        let (behind, _) = self.to_first_use(func, load);
+        before.fold(branch.saturating_add(behind), u32::saturating_add)
+    }
+
+    /// How often warps execute a block. What has been put on an edge runs as often as that is taken.
+    fn executions(&self, ways: &Ways, block: Block) -> Option<u64> {
+        match ways.down(block).first() {
+            Some(&to) if ways.is_on_edge(block) => self.taken(ways.named_as(block), to),
+            _ => self.counts.executions(block).or(self.is_whole.then_some(0)),
+        }
+    }
+
+    fn taken(&self, from: Block, to: Block) -> Option<u64> {
+        self.counts.taken(from, to).or(self.is_whole.then_some(0))
+    }
+
+    /// Cycles that a load of a form costs a warp, whose first use comes so many cycles behind it.
+    fn load(&self, inquiries: &Inquiries<'_>, form: Form, distance: u32) -> f64 {
+        match &inquiries.snapshot.forms.expression(form).subject {
+            Subject::Load(kind, _) => self.cycles(kind.opcode, distance),
+            Subject::Pure(opcode, _) => self.cycles(*opcode, distance),
+        }
+    }
+
+    fn cycles(&self, opcode: Opcode, distance: u32) -> f64 {
+        let cost = self.machine.cost(OpClass::of(opcode));
+        let (issue, latency) = (cost.issue.value, cost.latency.value);
+        let waits = latency.saturating_sub(issue.saturating_add(distance));
+        f64::from(issue) + f64::from(waits) / f64::from(self.warps)
+    }
+}
