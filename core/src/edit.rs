@@ -19,7 +19,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use cranelift_entity::{EntityRef, PrimaryMap};
 
-use crate::ir::{Block, Function, Inst, InstData, Profile, Reg, RegData, Type, WarpCounts, WarpEntry};
+use crate::ir::{Block, Function, Inst, InstData, Profile, Reg, RegData, Type, WarpCounts, WarpEntry, ZeroEntry};
 
 /// Where an instruction stands: in a block, before another one or last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -437,6 +437,9 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
     /// Takes an instruction out.
     pub fn remove(&mut self, inst: Inst) {
         if let Some(from) = self.place_of(inst) {
+            if !self.func().profiles.is_empty() {
+                self.forget_writes(inst, from.block);
+            }
             self.make(Edit::RemoveInst { inst, from });
         }
     }
@@ -578,6 +581,28 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
                 entry.occurrence += writes.get(&entry.reg).copied().unwrap_or(0);
             }
         });
+    }
+
+    /// Zero profiles forget the writes of an instruction that goes; later ones of its block are counted from there.
+    fn forget_writes(&mut self, inst: Inst, block: Block) {
+        for place in 0..self.func().insts[inst].dsts.len() {
+            let reg = self.func().insts[inst].dsts[place];
+            let is_of_it = |entry: &ZeroEntry| entry.block == block && entry.reg == reg;
+            let speaks_of_it =
+                |profile: &Profile| matches!(profile, Profile::Zero(entries) if entries.iter().any(is_of_it));
+            if !self.func().profiles.iter().any(speaks_of_it) {
+                continue;
+            }
+            let before = self.func().block_insts(block).take_while(|&other| other != inst);
+            let number = before.filter(|&other| self.func().insts[other].dsts.contains(&reg)).count() as u32;
+            self.change_profiles(|profile| {
+                let Profile::Zero(entries) = profile else { return };
+                entries.retain(|entry| !is_of_it(entry) || entry.occurrence != number);
+                for entry in entries.iter_mut().filter(|entry| is_of_it(entry) && entry.occurrence > number) {
+                    entry.occurrence -= 1;
+                }
+            });
+        }
     }
 
     /// Changes declared profiles; one that says nothing more goes.

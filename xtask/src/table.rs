@@ -20,12 +20,13 @@ pub struct Options {
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Table {
-    /// Scalar replacement with branches that diverge: five variants on `www/examples/ssrqp`.
+    /// Scalar replacement with branches that diverge: the variants on `www/examples/ssrqp`.
     Ssrqp,
 }
 
-/// The columns; the others are measured against the first, which is nvcc's own optimisation.
-const VARIANTS: [&str; 5] = ["none", "srqp", "esrqp", "ssrqp-s", "ssrqp"];
+/// The columns; the others are measured against the first, which is nvcc's own optimisation. `machine` is `ssrqp` with
+/// `cost=machine`, for the machine that it runs on and with the profile of the same launch.
+const VARIANTS: [&str; 6] = ["none", "srqp", "esrqp", "ssrqp-s", "ssrqp", "machine"];
 
 /// The generation of the newer of the two machines that the paper measured on, and the one that the PTX was made for.
 const MACHINES: [&str; 2] = ["turing", "ampere"];
@@ -54,12 +55,16 @@ pub fn table(options: &Options) -> Result<()> {
         .filter(|file| file.extension().is_some_and(|extension| extension == "ptx"))
         .collect();
     ensure!(!kernels.is_empty(), "no kernels in {}", folder.display());
-    let programs = optimised(&program, &kernels)?;
     println!("\nSimulated cycles, and warps' loads from global memory, divided by those of `none`: below 1 is better.");
+    println!("`machine` is `ssrqp[cost=machine]` with a measured profile.");
     for machine in MACHINES {
+        let programs = optimised(&program, &kernels, machine)?;
         let rows: Vec<Row> =
             programs.iter().map(|kernel| measured(&program, kernel, machine)).collect::<Result<_>>()?;
         print!("\n{}", text(machine, &rows));
+        for (row, kernel) in rows.iter().zip(&programs) {
+            print!("{}", more_loads(&program, row, kernel)?);
+        }
     }
     Ok(())
 }
@@ -74,25 +79,35 @@ fn command_line() -> Result<PathBuf> {
 /// A kernel and what the variants made of it.
 struct Programs {
     kernel: String,
+    source: PathBuf,
     launch: PathBuf,
     variants: [PathBuf; VARIANTS.len()],
 }
 
 /// Every kernel after every variant, all cleaned alike.
-fn optimised(program: &Path, kernels: &[PathBuf]) -> Result<Vec<Programs>> {
+fn optimised(program: &Path, kernels: &[PathBuf], machine: &str) -> Result<Vec<Programs>> {
     let folder = workspace::target().join("xtask/table");
     std::fs::create_dir_all(&folder)?;
     let of = |path: &PathBuf| -> Result<Programs> {
         let file = path.file_name().context("a file")?.to_string_lossy();
         let kernel = file.split('.').next().unwrap_or_default().to_owned();
+        let launch = path.with_file_name(format!("{kernel}.launch.wir"));
         let mut variants = VARIANTS.map(|variant| folder.join(format!("{kernel}.{variant}.wir")));
         for (variant, output) in VARIANTS.iter().zip(&mut variants) {
-            let pass = if *variant == "none" { String::new() } else { format!("{variant},") };
+            let mut command = Command::new(program);
+            command.arg("opt").arg(path);
+            let pass = match *variant {
+                "none" => String::new(),
+                "machine" => {
+                    command.args(["--profile", "simulate", "--machine", machine, "--launch"]).arg(&launch);
+                    format!("ssrqp[cost=machine,machine={machine}],")
+                }
+                pass => format!("{pass},"),
+            };
             let passes = format!("infer-space,{pass}copy-prop,dce");
-            let text = tools::read(Command::new(program).arg("opt").arg(path).args(["--passes", &passes]))?;
-            std::fs::write(output, text)?;
+            std::fs::write(output, tools::read(command.args(["--passes", &passes]))?)?;
         }
-        Ok(Programs { launch: path.with_file_name(format!("{kernel}.launch.wir")), kernel, variants })
+        Ok(Programs { source: path.clone(), launch, kernel, variants })
     };
     kernels.iter().map(of).collect()
 }
@@ -113,10 +128,50 @@ fn measured(program: &Path, kernel: &Programs, machine: &str) -> Result<Row> {
     Ok(Row { kernel: kernel.kernel.clone(), runs })
 }
 
+/// Where `ssrqp` lets warps load more than they did, which loads it moved to where more warps come by, in words.
+fn more_loads(program: &Path, row: &Row, kernel: &Programs) -> Result<String> {
+    let loads = |variant: &str| VARIANTS.iter().position(|name| *name == variant).map_or(0.0, |at| row.runs[at].loads);
+    if loads("ssrqp") <= loads("none") {
+        return Ok(String::new());
+    }
+    let mut opt = Command::new(program);
+    opt.arg("opt").arg(&kernel.source).args(["--passes", "infer-space,ssrqp", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&tools::read(&mut opt)?)?;
+    let mut sim = Command::new(program);
+    sim.arg("sim").arg(&kernel.source).arg("--launch").arg(&kernel.launch).args(["--profile", "--json"]);
+    let run: serde_json::Value = serde_json::from_str(&tools::read(&mut sim)?)?;
+    let mut text = format!("{}: `ssrqp` makes warps load {} times, not {}", row.kernel, loads("ssrqp"), loads("none"));
+    let moved = report["passes"][1]["remarks"].as_array().context("no remarks")?;
+    for remark in moved.iter().filter(|remark| remark["rule"] == "speculate" && remark["kind"] == "applied") {
+        let executions = |block: &serde_json::Value| {
+            let blocks = run["profile"][remark["function"].as_str()?]["blocks"].as_array()?;
+            Some(
+                blocks
+                    .iter()
+                    .find(|entry| entry["block"] == *block)
+                    .map_or(0, |entry| entry["executions"].as_u64().unwrap_or(0)),
+            )
+        };
+        let (to, from) = (&remark["at"], &remark["facts"]["from"]);
+        let (Some(comes), Some(enters)) = (executions(to), executions(from)) else { continue };
+        if enters < comes {
+            let what = remark["message"].as_str().and_then(|message| message.split(" moves up").next()).unwrap_or("?");
+            write!(
+                text,
+                "; {what} moves to where warps come {comes} times, and enter the side that it was on {enters} times"
+            )?;
+        }
+    }
+    text.push_str(".\n");
+    Ok(text)
+}
+
 /// The table of one machine.
 fn text(machine: &str, rows: &[Row]) -> String {
     let width = rows.iter().map(|row| row.kernel.len()).max().unwrap_or_default().max("geometric mean".len());
-    let mut text = format!("{:width$} {:>40}   {:>40}\n{machine:width$} ", "", "cycles", "loads from global memory");
+    let over = 8 * VARIANTS.len();
+    let mut text =
+        format!("{:width$} {:>over$}   {:>over$}\n{machine:width$} ", "", "cycles", "loads from global memory");
     for _ in 0..2 {
         VARIANTS.iter().for_each(|variant| write!(text, "{variant:>8}").expect("text grows"));
         text.push_str("   ");
@@ -165,17 +220,33 @@ mod tests {
         let run = |cycles, loads| Run { cycles, loads };
         let row = |kernel: &str, last| Row {
             kernel: kernel.to_owned(),
-            runs: [run(200.0, 10.0), run(200.0, 10.0), run(100.0, 15.0), run(300.0, 10.0), last],
+            runs: [run(200.0, 10.0), run(200.0, 10.0), run(100.0, 15.0), run(300.0, 10.0), last, last],
         };
         let table = text("unit", &[row("first", run(50.0, 5.0)), row("other", run(200.0, 20.0))]);
         let lines: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(
             lines[2],
-            ["first", "200", "1.000", "0.500", "1.500", "0.250", "10", "1.000", "1.500", "1.000", "0.500"]
+            [
+                "first", "200", "1.000", "0.500", "1.500", "0.250", "0.250", "10", "1.000", "1.500", "1.000", "0.500",
+                "0.500"
+            ]
         );
         assert_eq!(
             lines[4],
-            ["geometric", "mean", "1.000", "0.500", "1.500", "0.500", "1.000", "1.500", "1.000", "1.000"]
+            [
+                "geometric",
+                "mean",
+                "1.000",
+                "0.500",
+                "1.500",
+                "0.500",
+                "0.500",
+                "1.000",
+                "1.500",
+                "1.000",
+                "1.000",
+                "1.000"
+            ]
         );
     }
 }
