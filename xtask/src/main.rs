@@ -1,6 +1,6 @@
 //! `cargo xtask`: sets up, builds, serves, tests, measures and packs the laboratory.
 //!
-//! Everything it needs beyond rustup and Node 20 it fetches itself, into the checkout: nothing is installed globally
+//! Everything it needs beyond rustup and Node 20.10 it fetches itself, into the checkout: nothing is installed globally
 //! except, where they are missing, rustup's compilation targets (and, as root, the browser that the tests drive).
 
 mod bench;

@@ -13,9 +13,8 @@ const FILES: [&str; 6] = ["package.json", "README.md", "index.js", "node.js", "a
 /// Builds the package and returns the path of its tarball.
 pub fn pack() -> Result<PathBuf> {
     setup::setup()?;
-    let wasm = site::compile(&["engine"], false)?;
+    site::binaries(&["engine"], false)?;
     let bindings = site::bindings("engine");
-    site::bind("engine", &wasm, &bindings, false)?;
     progress::step("pack the npm package", || {
         let root = workspace::root();
         let out = workspace::target().join("package");

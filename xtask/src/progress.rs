@@ -10,14 +10,14 @@ use anyhow::{Context, Result};
 
 use crate::workspace;
 
-/// Says what is done now, does it, and says how long it took.
+/// Says what is done now, does it, and says how long it took. Another step may have begun meanwhile, so both lines name it.
 pub fn step<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     println!("==> {what}");
     let start = Instant::now();
     let result = work().with_context(|| what.to_owned())?;
     let seconds = start.elapsed().as_secs_f64();
     if seconds >= 1.0 {
-        println!("    {seconds:.1} s");
+        println!("    {seconds:.1} s ({what})");
     }
     Ok(result)
 }

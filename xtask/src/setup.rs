@@ -12,7 +12,7 @@ pub const WASM: &str = "wasm32-unknown-unknown";
 pub const BARE_METAL: &str = "thumbv7em-none-eabi";
 
 /// The oldest Node.js with all that the tools and tests use.
-const NODE_MAJOR: u32 = 20;
+const NODE: (u32, u32) = (20, 10);
 
 /// Everything that building, serving and packing need. Cheap when nothing is missing.
 pub fn setup() -> Result<()> {
@@ -40,11 +40,12 @@ pub fn compilation_target(target: &str) -> Result<()> {
 }
 
 fn node_is_recent() -> Result<()> {
-    let version = tools::read(tools::node().arg("--version")).context("Node.js 20 or later is needed")?;
-    let major = version.trim().trim_start_matches('v').split('.').next().and_then(|major| major.parse::<u32>().ok());
-    match major {
-        Some(major) if major >= NODE_MAJOR => Ok(()),
-        _ => bail!("Node.js {NODE_MAJOR} or later is needed, this is {}", version.trim()),
+    let version = tools::read(tools::node().arg("--version"))
+        .with_context(|| format!("Node.js {}.{} or later is needed", NODE.0, NODE.1))?;
+    let mut numbers = version.trim().trim_start_matches('v').split('.').map_while(|number| number.parse::<u32>().ok());
+    match numbers.next().zip(numbers.next()) {
+        Some(found) if found >= NODE => Ok(()),
+        _ => bail!("Node.js {}.{} or later is needed, this is {}", NODE.0, NODE.1, version.trim()),
     }
 }
 

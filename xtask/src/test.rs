@@ -1,14 +1,25 @@
-//! Everything that proves the laboratory works, in the order of its cost, and one line that sums it up.
+//! Everything that proves the laboratory works, and one line that sums it up.
 //!
-//! A failing step does not keep the later ones from running. The last line counts tests: each native test, each
+//! ```text
+//! format ─ lint ─ no-std ─ native           what this machine runs
+//! site ─ pack ─ browser                     beside it, what needs WebAssembly or a browser
+//! ```
+//!
+//! Either half is in the order of its cost. The second one is a process of its own, since each spends much of its time on
+//! one core: what it prints follows when the first one is done. A failing step does not keep the later ones from running. The last line counts tests: each native test, each
 //! test under Node, and one for each check without tests of its own.
 //!
 //! Generated programs are the same in every run, so that a commit is either good or it is not; `--seed random` draws others.
 
-use std::process::Command;
+use std::env;
+use std::io::{BufRead, BufReader, pipe};
+use std::num::NonZero;
+use std::process::{Child, Command};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
 use std::time::SystemTime;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::ValueEnum;
 
 use crate::{chromium, cuda, pack, progress, serve, setup, site, tools, workspace};
@@ -55,10 +66,17 @@ enum Step {
     Browser,
 }
 
+impl Step {
+    /// Does it need WebAssembly or a browser?
+    fn is_of_the_page(self) -> bool {
+        matches!(self, Step::Site | Step::Pack | Step::Browser)
+    }
+}
+
 const QUICK: [Step; 3] = [Step::Format, Step::Lint, Step::Native];
 
 /// How many tests passed and failed.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 struct Tally {
     passed: usize,
     failed: usize,
@@ -71,6 +89,29 @@ pub fn test(options: &Options) -> Result<()> {
         (false, []) => Step::value_variants(),
         (false, steps) => steps,
     };
+    let (page, machine): (Vec<Step>, Vec<Step>) = steps.iter().partition(|step| step.is_of_the_page());
+    let (tally, failed_steps) = match (machine.is_empty(), page.is_empty()) {
+        (false, false) => {
+            // Rustup is not made for two at a time. What fails here fails again in the step that needs it.
+            let _ = setup::compilation_target(setup::WASM);
+            let beside = Beside::start(&page, options.filter.as_deref())?;
+            let (mut tally, mut failed_steps) = run_all(&machine, options);
+            let (others, failed_others) = beside.finish()?;
+            tally.add(others);
+            failed_steps.extend(failed_others);
+            (tally, failed_steps)
+        }
+        _ => run_all(steps, options),
+    };
+    if !failed_steps.is_empty() {
+        println!("{FAILED_STEPS}{}", failed_steps.join(", "));
+    }
+    println!("{} passed, {} failed", tally.passed, tally.failed);
+    std::process::exit(i32::from(tally.failed > 0));
+}
+
+/// Runs steps one after the other. Gives the names of those that failed, too.
+fn run_all(steps: &[Step], options: &Options) -> (Tally, Vec<String>) {
     let mut total = Tally::default();
     let mut failed_steps = Vec::new();
     for &step in steps {
@@ -79,17 +120,81 @@ pub fn test(options: &Options) -> Result<()> {
             println!("error: {error:#}");
             Tally { passed: 0, failed: 1 }
         });
-        total.passed += tally.passed;
-        total.failed += tally.failed;
+        total.add(tally);
         if tally.failed > 0 {
             failed_steps.push(name(step));
         }
     }
-    if !failed_steps.is_empty() {
-        println!("failed steps: {}", failed_steps.join(", "));
+    (total, failed_steps)
+}
+
+/// What the line begins with that names the steps that failed.
+const FAILED_STEPS: &str = "failed steps: ";
+
+/// Another run of this program, which takes some of the steps.
+struct Beside {
+    process: Child,
+    steps: Vec<String>,
+    lines: Receiver<String>,
+}
+
+impl Beside {
+    fn start(steps: &[Step], filter: Option<&str>) -> Result<Beside> {
+        let steps: Vec<String> = steps.iter().map(|&step| name(step)).collect();
+        let (reader, writer) = pipe()?;
+        let mut command = Command::new(env::current_exe()?);
+        command.arg("test").args(&steps).args(filter.map(|filter| format!("--filter={filter}")));
+        let process = command.stdout(writer.try_clone()?).stderr(writer).spawn().context("cannot run beside itself")?;
+        // The command holds the pipe's other end, which has to close when the process ends.
+        drop(command);
+        let (send, lines) = channel();
+        thread::spawn(move || {
+            for line in BufReader::new(reader).split(b'\n').map_while(Result::ok) {
+                let _ = send.send(String::from_utf8_lossy(&line).into_owned());
+            }
+        });
+        Ok(Beside { process, steps, lines })
     }
-    println!("{} passed, {} failed", total.passed, total.failed);
-    std::process::exit(i32::from(total.failed > 0));
+
+    /// Prints what it has printed and will, and gives what it found.
+    fn finish(mut self) -> Result<(Tally, Vec<String>)> {
+        let mut told = Told::default();
+        for line in &self.lines {
+            if !told.hear(&line) {
+                println!("{line}");
+            }
+        }
+        let good = self.process.wait()?.success();
+        Ok(told.outcome(good, self.steps))
+    }
+}
+
+/// What the last lines of another run have told.
+#[derive(Default)]
+struct Told {
+    tally: Option<Tally>,
+    failed_steps: Vec<String>,
+}
+
+impl Told {
+    /// Was this one of those lines?
+    fn hear(&mut self, line: &str) -> bool {
+        if let Some(names) = line.strip_prefix(FAILED_STEPS) {
+            self.failed_steps = names.split(", ").map(str::to_owned).collect();
+            return true;
+        }
+        let counts = line.strip_suffix(" failed").and_then(|line| line.split_once(" passed, "));
+        let numbers = counts.and_then(|(passed, failed)| passed.parse().ok().zip(failed.parse().ok()));
+        self.tally = numbers.map(|(passed, failed)| Tally { passed, failed }).or(self.tally);
+        numbers.is_some()
+    }
+
+    /// A run that ended before it could tell has failed, with all of its steps.
+    fn outcome(self, good: bool, steps: Vec<String>) -> (Tally, Vec<String>) {
+        let tally = self.tally.unwrap_or_default().or_failed(good && self.tally.is_some());
+        let is_named = tally.failed == 0 || !self.failed_steps.is_empty();
+        (tally, if is_named { self.failed_steps } else { steps })
+    }
 }
 
 fn name(step: Step) -> String {
@@ -131,7 +236,14 @@ fn run(step: Step, steps: &[Step], options: &Options) -> Result<Tally> {
             )
         }
         Step::Native => native(filter, options.seed),
-        Step::Site => build_site().map(|()| Tally { passed: 1, failed: 0 }),
+        Step::Site => {
+            // All that is compiled to WebAssembly at once keeps more than one core busy.
+            if steps.contains(&Step::Pack) {
+                setup::setup()?;
+                site::binaries(&["page", "worker", "engine"], false)?;
+            }
+            build_site().map(|()| Tally { passed: 1, failed: 0 })
+        }
         Step::Pack => package(filter),
         Step::Browser => {
             // The step before has built the page, or said why it cannot.
@@ -186,10 +298,12 @@ fn browser(filter: Option<&str>) -> Result<Tally> {
     progress::step("browser tests", || count_node_tests(&mut node))
 }
 
-/// Node's test runner over the `*.test.mjs` files of `folder`.
+/// Node's test runner over the `*.test.mjs` files of `folder`, one for each core at a time: by itself it would leave one
+/// core free, and of two use one.
 fn node_tests(folder: &str, filter: Option<&str>) -> Result<Command> {
     let mut node = tools::node();
     node.args(["--test", "--test-reporter=spec"]);
+    node.arg(format!("--test-concurrency={}", thread::available_parallelism().map_or(1, NonZero::get)));
     if let Some(filter) = filter {
         node.arg(format!("--test-name-pattern={filter}"));
     }
@@ -208,6 +322,11 @@ fn count_node_tests(node: &mut Command) -> Result<Tally> {
 }
 
 impl Tally {
+    fn add(&mut self, other: Tally) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+    }
+
     /// Adds what a test binary's last line says: `test result: ok. 3 passed; 0 failed; …`.
     fn add_cargo_summary(&mut self, line: &str) {
         let Some((_, counts)) = line.trim().strip_prefix("test result: ").and_then(|rest| rest.split_once(". ")) else {
@@ -250,7 +369,7 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use super::Tally;
+    use super::{Tally, Told};
 
     #[test]
     fn summaries_of_both_runners_are_counted() {
@@ -267,5 +386,21 @@ mod tests {
     fn a_run_that_ends_badly_is_never_all_green() {
         assert_eq!(Tally { passed: 3, failed: 0 }.or_failed(false).failed, 1);
         assert_eq!(Tally { passed: 3, failed: 0 }.or_failed(true).failed, 0);
+    }
+
+    #[test]
+    fn what_runs_beside_tells_how_it_went() {
+        let outcome = |lines: &[&str], good| {
+            let mut told = Told::default();
+            let heard = lines.iter().filter(|line| told.hear(line)).count();
+            let (tally, steps) = told.outcome(good, vec!["site".into(), "pack".into()]);
+            (heard, tally.passed, tally.failed, steps.join(", "))
+        };
+        let good = ["4 passed, of which 1 failed", "70 passed, 0 failed"];
+        assert_eq!(outcome(&good, true), (1, 70, 0, String::new()));
+        assert_eq!(outcome(&["failed steps: pack", "3 passed, 2 failed"], false), (2, 3, 2, "pack".into()));
+        // It was ended, before its last line or behind it.
+        assert_eq!(outcome(&good[..1], true), (0, 0, 1, "site, pack".into()));
+        assert_eq!(outcome(&good, false), (1, 70, 1, "site, pack".into()));
     }
 }
