@@ -107,8 +107,7 @@ pub struct Inquiries<'m> {
     region: Region,
     is_divergent: Vec<Block>,
     shape: Shape,
-    availability: Propagation<AvailabilityQuestion, Available>,
-    notes: Notes,
+    availability: Asked,
     /// The same with nothing inserted.
     coverage: Asked,
     /// The same with insertions wherever it is down-safe.
@@ -150,8 +149,7 @@ impl<'m> Inquiries<'m> {
             region: Region::new(shape.clone(), is_divergent.iter().copied(), reach),
             is_divergent,
             shape,
-            availability: Propagation::default(),
-            notes: Notes::default(),
+            availability: Default::default(),
             coverage: Default::default(),
             anywhere: Default::default(),
             trial: Default::default(),
@@ -185,9 +183,10 @@ impl<'m> Inquiries<'m> {
         let (&OccurrenceData { inst, block, form, .. }, start) = (data, data.start());
         let mut teller = Teller::new(func, sink, &mut self.last_id);
         let id = teller.number();
+        let (known, notes) = &mut self.availability;
         let mut problem = Availability {
             snapshot: &mut self.snapshot,
-            notes: &mut self.notes,
+            notes,
             anticipated: &mut self.anticipation,
             region: &mut self.region,
             insertion: self.rules.insertion,
@@ -204,7 +203,7 @@ impl<'m> Inquiries<'m> {
             root: block,
             inst,
         });
-        let found = problem.inquire(&mut self.availability, &mut teller, (block, start), form, id);
+        let found = problem.inquire(known, &mut teller, (block, start), form, id);
         let is_available = found.is_ok();
         let answer = Answer::Available { is_available, is_real: is_available };
         teller.tell(|_| QuestionEvent::Ended { id, answer });
@@ -282,12 +281,18 @@ impl<'m> Inquiries<'m> {
         found.ok()
     }
 
-    /// Is what an instruction computes available before it, with insertions wherever it is down-safe? Nobody is told.
-    pub fn available_anywhere(&mut self, func: &Function, occurrence: Occurrence) -> Result<Support, Refusal> {
-        let mut asked = core::mem::take(&mut self.anywhere);
-        let rules = Rules { insertion: Insertion::Anywhere, ..self.rules };
-        let found = self.silently(func, occurrence, rules, &mut asked);
-        self.anywhere = asked;
+    /// Is what an instruction computes available before it, with insertions wherever it is down-safe?
+    pub fn available_anywhere<S: Listener>(
+        &mut self,
+        func: &Function,
+        sink: &mut S,
+        occurrence: Occurrence,
+    ) -> Result<Support, Refusal> {
+        let insertion = core::mem::replace(&mut self.rules.insertion, Insertion::Anywhere);
+        core::mem::swap(&mut self.anywhere, &mut self.availability);
+        let found = self.available(func, sink, occurrence);
+        core::mem::swap(&mut self.anywhere, &mut self.availability);
+        self.rules.insertion = insertion;
         found
     }
 

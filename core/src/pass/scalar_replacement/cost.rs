@@ -17,9 +17,11 @@
 //!
 //! Sound whatever the numbers are: they choose among what is right.
 //!
-//! Bounds: so many others are looked at ([`OTHERS`]), those that stand nearest. Uses are looked for in the load's own block,
-//! no further: one behind it saves no waiting, and what is inserted waits as if it were used at once. Loads that wait together
-//! are counted one by one. Sectors that lanes ask for which did not before are left out, and so are registers.
+//! Bounds: how often some lane's guard holds, a profile does not tell, so that a guarded load that goes away counts as nothing
+//! saved, and one that is inserted as made each time. So many others are looked at ([`OTHERS`]), those that stand nearest.
+//! Uses are looked for in the load's own block, no further: one behind it saves no waiting, and what is inserted waits as if
+//! it were used at once. Loads that wait together are counted one by one. Sectors that lanes ask for which did not before are
+//! left out, and so are registers.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -126,7 +128,7 @@ impl Costs {
             if inquiries.available(func, &mut Silent, other).is_ok() {
                 continue;
             }
-            let Ok(support) = inquiries.available_anywhere(func, other) else { continue };
+            let Ok(support) = inquiries.available_anywhere(func, &mut Silent, other) else { continue };
             let is_there = |&(spot, form): &(Spot, Form)| {
                 paid.insertions.contains(&(spot, form)) || rewriting.is_inserted(spot, form)
             };
@@ -231,9 +233,12 @@ impl Costs {
         Some(())
     }
 
-    /// Adds a load that goes away.
+    /// Adds a load that goes away. One with a guard may not have been made at all.
     fn save(&self, func: &Function, inquiries: &Inquiries<'_>, occurrence: Occurrence, bill: &mut Bill) -> Option<()> {
         let &OccurrenceData { inst, block, form, .. } = inquiries.snapshot.occurrence(occurrence);
+        if inquiries.snapshot.forms.expression(form).guard.is_some() {
+            return Some(());
+        }
         let executions = self.executions(&inquiries.snapshot.ways, block)?;
         let (distance, is_used) = inst.map_or((0, false), |inst| self.to_first_use(func, inst));
         let distance = if is_used { distance } else { u32::MAX };

@@ -351,7 +351,7 @@ impl Walk<'_> {
                     self.follow(view, inserted);
                     return;
                 }
-                Err(refusal) => match self.insert_outside(view, occurrence) {
+                Err(refusal) => match self.insert_outside(view, occurrence, true) {
                     Some(inserted) => {
                         self.follow(view, inserted);
                         return;
@@ -367,14 +367,15 @@ impl Walk<'_> {
     }
 
     /// Makes an occurrence available by insertions outside the region as well, if they cost less than they save. Gives what
-    /// has been inserted.
+    /// has been inserted. `is_told` says whether those who listen hear of the question, if anything comes of it.
     fn insert_outside<S: Listener>(
         &mut self,
         view: &mut View<'_, S>,
         occurrence: Occurrence,
+        is_told: bool,
     ) -> Option<Vec<Occurrence>> {
         let costs = self.costs.as_ref()?;
-        let support = self.inquiries.available_anywhere(view.func(), occurrence).ok()?;
+        let mut support = self.inquiries.available_anywhere(view.func(), &mut Silent, occurrence).ok()?;
         let bill = costs.of_insertion(view.func(), &mut self.inquiries, &self.rewriting, occurrence, &support)?;
         if !bill.pays() {
             let &(spot, form) = support.insertions.first()?;
@@ -386,6 +387,11 @@ impl Walk<'_> {
                 form,
             );
             return None;
+        }
+        if is_told {
+            // What is done has a question that those who listen have heard.
+            let (func, sink) = view.func_and_sink();
+            support = self.inquiries.available_anywhere(func, sink, occurrence).unwrap_or(support);
         }
         self.rewriting.bill = Some(bill);
         let inserted = self.rewriting.replace(view, &mut self.inquiries, occurrence, &support);
@@ -505,7 +511,7 @@ impl Walk<'_> {
                 return;
             }
             let found = self.inquiries.available(view.func(), &mut Silent, inserted);
-            let outside = if found.is_err() { self.insert_outside(view, inserted) } else { None };
+            let outside = if found.is_err() { self.insert_outside(view, inserted, false) } else { None };
             if let (Err(refusal @ Refusal::Divergent(..)), None) = (&found, &outside) {
                 self.tell_refusal(view, inserted, *refusal);
             }
