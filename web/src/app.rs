@@ -23,6 +23,8 @@ use crate::worker::{Engine, Listeners};
 /// milliseconds.
 const STOP_PAUSE_MS: f64 = 1_100.0;
 const ISSUE_PAUSE_MS: f64 = 160.0;
+/// The same between two moments of questions that travel.
+pub const MOMENT_PAUSE_MS: f64 = 800.0;
 /// How long the state must rest before programs are run, in milliseconds.
 const RUN_PAUSE_MS: u32 = 120;
 
@@ -49,9 +51,10 @@ pub fn App(properties: &Properties) -> Html {
     let parts = use_memo((), |()| Parts { code: Compiled::default(), record: properties.record.clone() });
     use_bench_engine(&lab, &act, &parts);
     use_run_engine(&lab, &act, &parts);
+    use_trial_engine(&lab, &act, &parts);
     use_time(&lab, &act);
     use_theme(lab.theme, &act);
-    use_shortcuts(lab.playing, &act);
+    use_shortcuts((lab.playing, lab.asking), &act);
     html! {
         <>
             <a class="skip" href="#source-panel">{ "Skip to the editor" }</a>
@@ -180,6 +183,14 @@ fn use_bench_engine(lab: &Snapshot, act: &Callback<Action>, parts: &Parts) {
         });
     }
     {
+        let engine = engine.clone();
+        use_effect_with(lab.listen(), move |listen| {
+            if let Some(listen) = listen {
+                engine.ask(Request::Listen(listen.clone()));
+            }
+        });
+    }
+    {
         // An empty link in the dialog is the wish for one.
         let (engine, lab) = (engine.clone(), lab.clone());
         let wanted = lab.dialog == Some(Dialog::Share(String::new()));
@@ -232,7 +243,17 @@ fn use_run_engine(lab: &Snapshot, act: &Callback<Action>, parts: &Parts) {
     });
 }
 
-/// Moves the transport and the lanes while they play.
+/// Tries the pipelines that are compared, one after the other, in a worker that ends when nobody looks any more.
+#[hook]
+fn use_trial_engine(lab: &Snapshot, act: &Callback<Action>, parts: &Parts) {
+    let engine = use_engine(act, parts);
+    use_effect_with(lab.next_trial(), move |trial| match trial {
+        Some(trial) => engine.ask(Request::Try(trial.clone())),
+        None => engine.cancel(),
+    });
+}
+
+/// Moves the transport, the questions and the lanes while they play.
 #[hook]
 fn use_time(lab: &Snapshot, act: &Callback<Action>) {
     {
@@ -240,6 +261,15 @@ fn use_time(lab: &Snapshot, act: &Callback<Action>) {
         use_effect_with((lab.playing, lab.pace), move |&(playing, pace)| {
             let pause = (STOP_PAUSE_MS / pace) as u32;
             let timer = playing.then(|| Interval::new(pause, move || act.emit(Action::Tick)));
+            move || drop(timer)
+        });
+    }
+    {
+        let act = act.clone();
+        let moment = lab.questions_at().filter(|_| lab.asking && !lab.looking && lab.heard().is_some());
+        use_effect_with((moment.map(|(_, at)| at), lab.pace), move |&(moment, pace)| {
+            let pause = (MOMENT_PAUSE_MS / pace) as u32;
+            let timer = moment.map(|_| Timeout::new(pause, move || act.emit(Action::NextMoment)));
             move || drop(timer)
         });
     }
@@ -298,9 +328,9 @@ fn use_theme(theme: Theme, act: &Callback<Action>) {
 
 /// The keys that work everywhere except in texts and fields.
 #[hook]
-fn use_shortcuts(playing: bool, act: &Callback<Action>) {
+fn use_shortcuts(moving: (bool, bool), act: &Callback<Action>) {
     let act = act.clone();
-    use_effect_with(playing, move |&playing| {
+    use_effect_with(moving, move |&(playing, asking)| {
         // A listener that may keep the browser from scrolling has to say so.
         let options = EventListenerOptions::enable_prevent_default();
         let listener = EventListener::new_with_options(&document(), "keydown", options, move |event| {
@@ -326,6 +356,8 @@ fn use_shortcuts(playing: bool, act: &Callback<Action>) {
                 "," => Action::WalkBy(-1),
                 "." => Action::WalkBy(1),
                 "p" => Action::Play(!playing),
+                "q" => Action::Ask(!asking),
+                "c" => Action::Dialog(Some(Dialog::Compare)),
                 "s" => Action::Dialog(Some(Dialog::Share(String::new()))),
                 "?" => Action::Dialog(Some(Dialog::Help)),
                 "e" => return focus_instead(event, ".editor:not([hidden]) .cm-content"),

@@ -428,7 +428,7 @@ mod tests {
         );
         let missed = look(&shared, Position { stage: 1, step: 0 });
         let walk = missed.walk.expect("its table, in which nothing is found");
-        assert!(walk.changes.is_empty() && walk.findings.is_empty());
+        assert!(walk.course.changes.is_empty() && walk.findings.is_empty());
         assert!(walk.rows.len() > 5 && walk.scopes.len() == 2, "{walk:?}");
         let after = look(&shared, Position::END).after;
         assert_eq!(after.matches("add.u32").count(), 2, "{after}");

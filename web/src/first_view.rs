@@ -87,7 +87,9 @@ mod tests {
         match request {
             Request::Catalogue => "catalogue",
             Request::Look(_) => "look",
+            Request::Listen(_) => "listen",
             Request::Simulate(_) => "simulate",
+            Request::Try(_) => "try",
             Request::Watch(_) => "watch",
             Request::Share(_) => "share",
             Request::Open(_) => "open",

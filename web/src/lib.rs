@@ -6,6 +6,7 @@ mod dom;
 mod editor;
 mod examples;
 pub mod first_view;
+mod inquiry;
 mod layout;
 mod state;
 mod view;

@@ -206,7 +206,7 @@ pub struct Shape {
 
 impl Shape {
     /// The blocks whose branches decide whether a block runs.
-    fn branches(&self, block: Block) -> impl Iterator<Item = Block> + '_ {
+    pub fn branches(&self, block: Block) -> impl Iterator<Item = Block> + '_ {
         let edges = self.control_dependence.dependences(&self.post_dominators, block);
         edges.into_iter().map(|edge| self.cfg.source(edge))
     }

@@ -1,11 +1,13 @@
 //! A function as the boxes and arrows of a control-flow graph.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use cranelift_entity::EntityRef;
 use warpscope_core::flow::{Divergence, DivergenceInput, Subject, ValueUses, Values};
-use warpscope_core::graph::{Cfg, Dominators, PostDominators};
-use warpscope_core::ir::{Func, Function, Inst, Module, Op};
+use warpscope_core::graph::{Cfg, ControlDependence, Dominators, PostDominators};
+use warpscope_core::ir::{Block, Func, Function, Inst, Module, Op};
+use warpscope_core::query::{Reach, Region, Shape};
 use warpscope_core::text::Printed;
 
 use crate::message::{EdgeKind, Graph, GraphBlock, GraphEdge, GraphLine};
@@ -32,6 +34,8 @@ pub fn draw(module: &Module, func: Func, printed: &Printed, is_new: impl Fn(usiz
             divergent: lanes.why(body, Subject::Branch(block)),
             reachable: cfg.is_reachable(block),
             dominator: lanes.dominators.parent(block).and_then(|above| index.get(&above.index()).copied()),
+            depends_on: lanes.depends_on(block).filter_map(|branch| index.get(&branch.index()).copied()).collect(),
+            kept_out_by: lanes.region.kept_out_by(block).and_then(|branch| index.get(&branch.index()).copied()),
         });
         let terminator = body.terminator(block).map(|inst| body.insts[inst].opcode.op);
         for (slot, target) in body.successors(block).iter().enumerate() {
@@ -54,11 +58,16 @@ pub fn draw(module: &Module, func: Func, printed: &Printed, is_new: impl Fn(usiz
 /// has a chain of hundreds.
 const MOST_CAUSES: usize = 8;
 
-/// What differs between the lanes of a warp.
+/// Blocks whose branches decide about one block, of which more are not told.
+const MOST_DECIDING: usize = 8;
+
+/// What differs between the lanes of a warp, and who decides what runs.
 struct Lanes {
     dominators: Dominators,
     values: Values,
     divergence: Divergence,
+    shape: Shape,
+    region: Region,
 }
 
 impl Lanes {
@@ -75,7 +84,18 @@ impl Lanes {
             values: &values,
             uses: &uses,
         });
-        Lanes { dominators, values, divergence }
+        let control_dependence = Rc::new(ControlDependence::compute(cfg, &post_dominators));
+        let shape = Shape { cfg: Rc::new(cfg.clone()), post_dominators: Rc::new(post_dominators), control_dependence };
+        let region = Region::new(shape.clone(), divergence.divergent_branches(), Reach::Transitive);
+        Lanes { dominators, values, divergence, shape, region }
+    }
+
+    /// The blocks whose branches decide whether a block runs, each once.
+    fn depends_on(&self, block: Block) -> impl Iterator<Item = Block> {
+        let mut branches: Vec<Block> = self.shape.branches(block).collect();
+        branches.sort_unstable();
+        branches.dedup();
+        branches.into_iter().take(MOST_DECIDING)
     }
 
     /// The chain of causes, in sentences; none for something uniform.

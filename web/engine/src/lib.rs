@@ -7,14 +7,16 @@ mod comparison;
 mod drawing;
 pub mod message;
 mod program;
+mod questions;
 mod share;
 mod simulation;
 mod sources;
+mod trial;
 mod view;
 mod walk;
 pub mod worker;
 
-use message::{Bench, Request, Response};
+use message::{Bench, Listen, Look, Request, Response};
 
 /// Answers requests. What it remembers only saves it from computing twice; every answer depends on its request alone.
 pub struct Engine {
@@ -33,20 +35,27 @@ impl Engine {
     pub fn answer(&mut self, request: Request) -> Response {
         match request {
             Request::Catalogue => Response::Catalogue(catalogue::catalogue()),
-            Request::Look(look) => {
-                let remembered = self.opened.take().filter(|(bench, _)| *bench == look.bench);
-                let (bench, mut opened) = remembered.unwrap_or_else(|| {
-                    let opened = view::Opened::new(&look.bench, self.clock);
-                    (look.bench, opened)
-                });
-                let view = opened.view(look.position, look.scope, look.moment);
-                self.opened = Some((bench, opened));
-                Response::View(Box::new(view))
+            Request::Look(Look { bench, position, scope, moment }) => {
+                Response::View(Box::new(self.open(bench).view(position, scope, moment)))
+            }
+            Request::Listen(Listen { bench, position, moment }) => {
+                Response::Questions(self.open(bench).questions(position, moment).map(Box::new))
             }
             Request::Simulate(simulate) => Response::Simulated(Box::new(simulation::simulate(&simulate, self.clock))),
+            Request::Try(trial) => Response::Tried(Box::new(trial::try_pipeline(&trial, self.clock))),
             Request::Watch(watch) => Response::Watched(self.watched.moment(&watch, self.clock).map(Box::new)),
             Request::Share(shared) => Response::Link(share::link(&shared)),
             Request::Open(link) => Response::Opened(share::open(&link).map(Box::new)),
         }
+    }
+
+    /// The bench, opened anew unless it is the last one.
+    fn open(&mut self, bench: Bench) -> &mut view::Opened {
+        let remembered = self.opened.take().filter(|(last, _)| *last == bench);
+        let opened = remembered.unwrap_or_else(|| {
+            let opened = view::Opened::new(&bench, self.clock);
+            (bench, opened)
+        });
+        &mut self.opened.insert(opened).1
     }
 }

@@ -30,6 +30,11 @@ pub fn simulate(simulate: &Simulate, clock: fn() -> f64) -> Simulated {
     Simulated { before: run(&simulate.before), after: run(&simulate.after) }
 }
 
+/// Runs one program, and counts over the whole launch.
+pub fn run_total(program: &Program, settings: &Settings, clock: fn() -> f64) -> Result<Counts, String> {
+    run(program, settings, clock).map(|run| run.total)
+}
+
 /// A launch of a program that is ready to run, with what is needed to name its lines.
 struct Prepared {
     module: Module,

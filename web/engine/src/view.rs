@@ -10,8 +10,9 @@ use warpscope_core::text::LineIndex;
 
 use crate::comparison::{Listing, compare};
 use crate::drawing::draw;
-use crate::message::{Bench, Position, Remark, Scope, Stage, StageResult, ValueSource, View};
+use crate::message::{Bench, Course, Position, Questions, Remark, Scope, Stage, StageResult, ValueSource, View};
 use crate::program::{Loaded, launch_text, load};
+use crate::questions::{course_of_questions, questions};
 use crate::sources::value_sources;
 use crate::walk::value_walk;
 
@@ -67,7 +68,7 @@ impl Opened {
         opened
     }
 
-    /// What the page shows at `position`, with the table of values at that moment on the way to it.
+    /// What the page shows at `position`, with its pass at that moment on the way to it.
     pub fn view(&mut self, position: Position, scope: Scope, moment: Option<usize>) -> View {
         let start = self.session.as_ref().map_or(&self.loaded.module, Session::start);
         let mut view = View {
@@ -99,6 +100,7 @@ impl Opened {
         let missed = events_of(session, &stop.passes)
             .filter(|&event| session.journal().events()[event].remark.kind == RemarkKind::Missed);
         view.missed = missed.take(MOST_MISSED).map(|event| describe(session, event)).collect();
+        view.questions = course_of_questions(session, &stop.passes, stop.rewrite, kernel);
         let after = Listing::new(session.module(), Some(kernel));
         session.seek(match scope {
             Scope::Rewrite => stop.rewrite.unwrap_or(stop.done),
@@ -112,9 +114,26 @@ impl Opened {
         for line in view.diff.iter().filter(|line| line.before.is_none()) {
             is_new[line.after.unwrap_or(0)] = true;
         }
-        view.graph = draw(session.module(), kernel, after.printed(), |line| is_new[line]);
+        let is_ahead = |course: &Course| moment.is_some_and(|moment| course.is_ahead(moment));
+        match stop.rewrite.filter(|_| view.questions.as_ref().is_some_and(is_ahead)) {
+            // What has been asked so far was asked of the program before the change.
+            Some(rewrite) => {
+                session.seek(rewrite);
+                let before = Listing::new(session.module(), Some(kernel));
+                view.graph = draw(session.module(), kernel, before.printed(), |_| false);
+                session.seek(stop.done);
+            }
+            None => view.graph = draw(session.module(), kernel, after.printed(), |line| is_new[line]),
+        }
         view.after = after.text().to_owned();
         view
+    }
+
+    /// The questions of the pass at `position`, if it asks any.
+    pub fn questions(&self, position: Position, moment: usize) -> Option<Questions> {
+        let (session, kernel) = (self.session.as_ref()?, self.kernel?);
+        let stop = Stop::find(session, &self.passes, position);
+        questions(session, &stop.passes, stop.rewrite, kernel, moment)
     }
 }
 

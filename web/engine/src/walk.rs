@@ -9,7 +9,7 @@ use warpscope_core::journal::Moment;
 use warpscope_core::session::Session;
 use warpscope_core::value_table::{Row, TableEvent, ValueTable};
 
-use crate::message::{Finding, Happening, HappeningKind, OpenScope, RowMark, ValueRow, ValueWalk};
+use crate::message::{Course, Finding, Happening, HappeningKind, OpenScope, RowMark, ValueRow, ValueWalk};
 
 /// Hits and refusals that are listed, and rows of the table. What was entered last is always among these.
 const MOST_FINDINGS: usize = 200;
@@ -34,25 +34,20 @@ pub fn value_walk(
     if moments.is_empty() {
         return None;
     }
-    let is_change = |moment: &Moment<'_>| matches!(moment, Moment::Event(event) if events[*event].is_rewrite());
-    let changes = (1..).zip(&moments).filter(|(_, moment)| is_change(moment)).map(|(after, _)| after).collect();
-    let first = session.events_of(passes.start).start;
-    let before = |moment: &Moment<'_>| match moment {
-        Moment::Event(event) if events[*event].is_rewrite() => Some(*event),
-        _ => None,
-    };
-    let first_change = moments.iter().find_map(before).unwrap_or(first);
-    let changes_before = events[first..first_change].iter().filter(|event| event.is_rewrite()).count();
-    let mut walk = ValueWalk { last: moments.len(), changes, changes_before, ..ValueWalk::default() };
+    let happened = moments.iter().map(|moment| match moment {
+        Moment::Event(event) => Some(*event),
+        Moment::Table(_) => None,
+    });
+    let mut walk = ValueWalk { course: course(session, passes, happened), ..ValueWalk::default() };
     let change = rewrite.map_or(0, |event| {
         moments
             .iter()
             .filter(|moment| matches!(moment, Moment::Event(at) if *at <= event && events[*at].is_rewrite()))
             .count()
     });
-    let range = walk.moments_of(change);
+    let range = walk.course.moments_of(change);
     // Where nothing was changed, the table when it is fullest.
-    let usual = || change.checked_sub(1).map_or_else(|| fullest(&moments), |index| walk.changes[index]);
+    let usual = || change.checked_sub(1).map_or_else(|| fullest(&moments), |index| walk.course.changes[index]);
     walk.at = moment.unwrap_or_else(usual).clamp(*range.start(), *range.end());
     let body = &session.module().funcs[func];
     let table = table_at(&moments[..walk.at]);
@@ -64,6 +59,24 @@ pub fn value_walk(
     walk.rows = rows(session, body, &table, last, &moments[..walk.at]);
     walk.findings = findings(session, &moments);
     Some(walk)
+}
+
+/// The moments of a pass in a function, of which each is an event of the journal or something that was told in between.
+pub fn course(
+    session: &Session,
+    passes: &Range<usize>,
+    happened: impl ExactSizeIterator<Item = Option<usize>>,
+) -> Course {
+    let events = session.journal().events();
+    let last = happened.len();
+    let rewrites: Vec<(usize, usize)> = (1..)
+        .zip(happened)
+        .filter_map(|(after, event)| event.filter(|&event| events[event].is_rewrite()).map(|event| (after, event)))
+        .collect();
+    let first = session.events_of(passes.start).start;
+    let first_change = rewrites.first().map_or(first, |&(_, event)| event);
+    let changes_before = events[first..first_change].iter().filter(|event| event.is_rewrite()).count();
+    Course { last, changes: rewrites.into_iter().map(|(after, _)| after).collect(), changes_before }
 }
 
 /// The last moment at which no other one has more entries.
@@ -255,10 +268,10 @@ mod tests {
                 let Some(walk) = view.walk else { continue };
                 walked += 1;
                 assert_eq!(view.remark.expect("a reason").pass, "gvn-cse", "only its changes have a table");
-                assert_eq!(walk.step_of(walk.at), step);
+                assert_eq!(walk.course.step_of(walk.at), step);
                 assert_eq!(walk.happened.as_ref().map(|what| what.kind), Some(HappeningKind::Hit));
                 assert_eq!(walk.rows.iter().filter(|row| row.mark == RowMark::Hit).count(), 1);
-                for moment in walk.moments_of(step - walk.changes_before) {
+                for moment in walk.course.moments_of(step - walk.course.changes_before) {
                     let other = look(&mut engine, passes, Position { stage, step }, Some(moment));
                     assert_eq!(other.walk.expect("the same walk").at, moment);
                     assert_eq!((other.position.step, &other.after), (step, &view.after));
@@ -275,10 +288,10 @@ mod tests {
             look(engine, &["gvn-cse"], Position { stage: 1, step }, Some(moment)).walk.expect("a table")
         };
         let first = walk(&mut engine, 1, 1_000);
-        assert_eq!(first.at, first.changes[0]);
-        assert_eq!(walk(&mut engine, 2, 0).at, first.changes[0] + 1);
+        assert_eq!(first.at, first.course.changes[0]);
+        assert_eq!(walk(&mut engine, 2, 0).at, first.course.changes[0] + 1);
         let end = walk(&mut engine, 2, usize::MAX);
-        assert_eq!((end.at, end.rows.len(), end.scopes.len()), (end.last, 0, 0));
+        assert_eq!((end.at, end.rows.len(), end.scopes.len()), (end.course.last, 0, 0));
     }
 
     #[test]
@@ -286,7 +299,7 @@ mod tests {
         let mut engine = Engine::new(|| 0.0);
         let end = look(&mut engine, &["gvn-cse"], Position::END, None).walk.expect("a table");
         let refusal = end.findings.iter().find(|finding| !finding.is_hit).expect("a refusal");
-        let position = Position { stage: 1, step: end.step_of(refusal.moment) };
+        let position = Position { stage: 1, step: end.course.step_of(refusal.moment) };
         let walk = look(&mut engine, &["gvn-cse"], position, Some(refusal.moment)).walk.expect("a table");
         let marked: Vec<&str> =
             walk.rows.iter().filter(|row| row.mark == RowMark::Refused).map(|row| row.leader.as_str()).collect();

@@ -10,12 +10,13 @@ mod share;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod trials;
 
 use std::rc::Rc;
 
 use warpscope_engine::message::{
-    Bench, Catalogue, Look, Moment, Position, Program, Request, Response, Run, Scope, Settings, Shared, Simulate,
-    Simulated, View, Watch,
+    Bench, Catalogue, Course, Listen, Look, Moment, Position, Program, Questions, Request, Response, Run, Scope,
+    Settings, Shared, Simulate, Simulated, Trial, Tried, View, Watch,
 };
 use yew::Reducible;
 
@@ -23,6 +24,7 @@ pub use pipeline::PipelineEdit;
 pub use settings::SettingsEdit;
 pub use share::link_advice;
 pub use timeline::{Timeline, Travel};
+pub use trials::{MOST_COMPARED, POINTS, Trials, divergence};
 
 use crate::examples;
 
@@ -40,8 +42,13 @@ pub struct Lab {
     pub position: Position,
     /// What the diff compares.
     pub scope: Scope,
-    /// Which moment of the table of values is shown, of those that lead to the position; none is the usual one.
+    /// Which moment of a pass with a table of values or with questions is shown, of those that lead to the position; none is
+    /// the usual one.
     pub walk_at: Option<usize>,
+    /// The last answer about questions that a pass asks.
+    pub heard: Option<Rc<Heard>>,
+    /// Whether the questions move by themselves.
+    pub asking: bool,
     /// How the simulator runs.
     pub settings: Settings,
     /// Counts whenever something other than a person's typing replaces the texts, so that the editors follow.
@@ -80,6 +87,10 @@ pub struct Lab {
     pub watched: Watched,
     /// The last answer about it.
     pub moment: Option<Rc<Result<Box<Moment>, String>>>,
+    /// The pipelines that are compared; none are the usual ones.
+    pub pipelines: Option<Rc<Vec<String>>>,
+    /// What is known of them.
+    pub trials: Rc<Trials>,
     /// The block or line that is selected everywhere.
     pub selected: Option<Selection>,
     /// Which text the source pane shows.
@@ -102,6 +113,17 @@ pub struct Lab {
     pub kept_notice: Option<String>,
     /// Light, dark, or as the system says.
     pub theme: Theme,
+}
+
+/// The questions of a pass, and of which bench.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Heard {
+    /// The bench.
+    pub bench: Bench,
+    /// The stage whose pass it is.
+    pub stage: usize,
+    /// The questions.
+    pub questions: Rc<Questions>,
 }
 
 /// A selected block or instruction, and who selected it: the other views scroll to it, that one stays where it is.
@@ -162,12 +184,12 @@ pub enum Tab {
     Launch,
 }
 
-/// What the change pane can show of a pass that works with a table of values.
+/// What the change pane can show of a pass that works with a table of values or asks questions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sheet {
-    /// That table.
+    /// That table, or those questions.
     #[default]
-    Values,
+    Walk,
     /// The compared texts.
     Lines,
 }
@@ -181,6 +203,8 @@ pub enum Dialog {
     Help,
     /// What operations cost on the machine models.
     Machines,
+    /// Several pipelines side by side.
+    Compare,
     /// A link to this bench.
     Share(String),
 }
@@ -227,10 +251,16 @@ pub enum Action {
     Pace(f64),
     /// The diff compares something else.
     Scope(Scope),
-    /// The table of values is shown at another moment; the transport goes along.
+    /// The table of values or the questions are shown at another moment; the transport goes along.
     WalkTo(usize),
     /// The same by so many moments.
     WalkBy(isize),
+    /// The questions start or stop to move by themselves.
+    Ask(bool),
+    /// Time passed while they do.
+    NextMoment,
+    /// Other pipelines are compared.
+    Compare(Vec<String>),
     /// The simulator's settings changed.
     Settings(SettingsEdit),
     /// A person stopped the simulator.
@@ -278,6 +308,8 @@ impl Lab {
             position: Position::END,
             scope: Scope::Pass,
             walk_at: None,
+            heard: None,
+            asking: false,
             settings: Settings::default(),
             text_version: 0,
             launch_version: 0,
@@ -297,9 +329,11 @@ impl Lab {
             stopped: false,
             watched: Watched::default(),
             moment: None,
+            pipelines: None,
+            trials: Rc::default(),
             selected: None,
             tab: Tab::Source,
-            sheet: Sheet::Values,
+            sheet: Sheet::Walk,
             playing: false,
             pace: 1.0,
             dialog: None,
@@ -370,7 +404,46 @@ impl Lab {
 
     /// The question about the bench.
     pub fn look(&self) -> Look {
-        Look { bench: self.bench.clone(), position: self.position, scope: self.scope, moment: self.walk_at }
+        Look { bench: self.bench.clone(), position: self.position, scope: self.scope, moment: self.moment_to_look_at() }
+    }
+
+    /// The moment that the engine is asked about. From one question to the next only the page draws something else: what
+    /// matters to the engine is whether the change is still to come.
+    fn moment_to_look_at(&self) -> Option<usize> {
+        let is_known = self.answered.as_ref().is_some_and(|look| look.bench == self.bench);
+        match self.view.as_ref().and_then(|view| view.questions.as_ref()).filter(|_| is_known) {
+            Some(course) => {
+                self.walk_at.filter(|&moment| course.is_ahead(moment)).map(|moment| course.beginning_of(moment))
+            }
+            None => self.walk_at,
+        }
+    }
+
+    /// The moments of the pass that is shown, and the one at which it is, if it asks questions.
+    pub fn questions_at(&self) -> Option<(&Course, usize)> {
+        let view = self.view.as_ref().filter(|_| !self.has_mistakes())?;
+        let course = view.questions.as_ref()?;
+        let usual = || course.made(view.position.step).unwrap_or(course.last);
+        Some((course, self.walk_at.unwrap_or_else(usual).min(course.last)))
+    }
+
+    /// The questions of the pass that is shown, once the engine has told them.
+    pub fn heard(&self) -> Option<&Rc<Questions>> {
+        let view = self.view.as_ref()?;
+        let heard = self.heard.as_ref().filter(|heard| heard.stage == view.position.stage)?;
+        let is_of_this = Some(&heard.questions.course) == view.questions.as_ref() && heard.bench == self.bench;
+        is_of_this.then_some(&heard.questions)
+    }
+
+    /// The question for the questions of the pass that is shown; none if it asks none, or they are known.
+    pub fn listen(&self) -> Option<Listen> {
+        let (_, moment) = self.questions_at()?;
+        let is_known = self.heard().is_some_and(|questions| {
+            moment.saturating_sub(1) >= questions.first && moment <= questions.first + questions.happened.len()
+                || moment == 0 && questions.first == 0
+        });
+        let position = self.view.as_ref()?.position;
+        (!is_known).then(|| Listen { bench: self.bench.clone(), position, moment })
     }
 
     /// The question for runs; none while there is no valid program.
@@ -379,9 +452,36 @@ impl Lab {
         Some(Simulate { before, after, settings: self.settings.clone() })
     }
 
+    /// The pipelines that are compared.
+    pub fn compared(&self) -> Vec<String> {
+        let usual = || trials::usual_pipelines(&self.bench.pipeline);
+        self.pipelines.as_ref().map_or_else(usual, |pipelines| pipelines.to_vec())
+    }
+
+    /// What a pipeline that is compared made of the program, once that is known.
+    pub fn tried(&self, pipeline: &str) -> Option<&Rc<Tried>> {
+        self.trials.of(&self.trial(pipeline)?)
+    }
+
+    /// The next question about pipelines that are compared; none if all is known, or none are.
+    pub fn next_trial(&self) -> Option<Trial> {
+        if self.dialog != Some(Dialog::Compare) {
+            return None;
+        }
+        let all = self.compared();
+        let mut unknown = all.iter().filter_map(|pipeline| self.trial(pipeline));
+        unknown.find(|trial| self.trials.of(trial).is_none())
+    }
+
+    fn trial(&self, pipeline: &str) -> Option<Trial> {
+        let view = self.view.as_ref().filter(|view| !view.kernel.is_empty() && !view.after.is_empty())?;
+        Some(trials::trial(&self.bench, &view.launch, &view.sources, &self.settings, pipeline))
+    }
+
     /// All questions that the page has now.
     pub fn questions(&self) -> Vec<Request> {
         let mut questions = vec![Request::Catalogue, Request::Look(self.look())];
+        questions.extend(self.listen().map(Request::Listen));
         if let Some(simulate) = self.simulate() {
             let watch = self.watched.question(&simulate);
             questions.extend([Request::Simulate(simulate), Request::Watch(watch)]);
@@ -418,6 +518,7 @@ impl Lab {
         self.text_version += 1;
         self.source_leads = false;
         self.selected = None;
+        self.pipelines = None;
         self.tab = Tab::Source;
         self.forget_runs();
     }
@@ -439,7 +540,7 @@ impl Lab {
 
     /// Results of another program are worse than none.
     fn forget_runs(&mut self) {
-        self.playing = false;
+        (self.playing, self.asking) = (false, false);
         self.stopped = false;
         self.watched = Watched { after: self.watched.after, ..Watched::default() };
     }
@@ -470,11 +571,24 @@ impl Lab {
                     self.last_good = Some(view);
                 }
             }
+            Response::Questions(questions) => {
+                if let Request::Listen(Listen { bench, position, .. }) = request {
+                    self.heard = questions.map(|questions| {
+                        let (bench, questions) = (bench.clone(), Rc::new(*questions));
+                        Rc::new(Heard { bench, stage: position.stage, questions })
+                    });
+                }
+            }
             Response::Simulated(runs) => {
                 self.running = false;
                 self.runs = Some(Rc::new(*runs));
                 if let Request::Simulate(Simulate { before, after, .. }) = request {
                     self.ran = Rc::new((before.text.clone(), after.text.clone()));
+                }
+            }
+            Response::Tried(tried) => {
+                if let Request::Try(trial) = request {
+                    Rc::make_mut(&mut self.trials).learn(trial.clone(), *tried);
                 }
             }
             Response::Watched(moment) => {
@@ -506,7 +620,13 @@ impl Reducible for Lab {
         let mut lab = (*self).clone();
         let says_moment = matches!(
             action,
-            Action::WalkTo(_) | Action::WalkBy(_) | Action::OpenExample(..) | Action::BringBack | Action::Answered(..)
+            Action::WalkTo(_)
+                | Action::WalkBy(_)
+                | Action::Ask(_)
+                | Action::NextMoment
+                | Action::OpenExample(..)
+                | Action::BringBack
+                | Action::Answered(..)
         );
         match action {
             Action::EditSource(text) => {
@@ -544,7 +664,7 @@ impl Reducible for Lab {
                 let timeline = lab.timeline();
                 lab.position = timeline.travel(lab.timeline_position(), travel);
                 lab.watched = Watched { after: lab.watched.after, ..Watched::default() };
-                lab.stopped = false;
+                (lab.stopped, lab.asking) = (false, false);
                 // Playing ends at the last stop.
                 lab.playing &= matches!(travel, Travel::Forward) && lab.position != timeline.last();
             }
@@ -554,11 +674,28 @@ impl Reducible for Lab {
                     lab.position = timeline.first();
                 }
                 lab.playing = on && timeline.len() > 1;
+                lab.asking = false;
             }
             Action::Pace(pace) => lab.pace = pace.clamp(0.1, 10.0),
             Action::Scope(scope) => lab.scope = scope,
             Action::WalkTo(moment) => lab.walk_to(|_| moment),
             Action::WalkBy(moments) => lab.walk_to(|at| at.saturating_add_signed(moments)),
+            Action::Ask(on) => {
+                if let Some((course, at)) = lab.questions_at() {
+                    let is_over = at == course.last;
+                    lab.walk_to(|at| if on && is_over { 0 } else { at });
+                    lab.asking = on;
+                }
+            }
+            // Whoever watches wants to see every moment, however long the engine takes.
+            Action::NextMoment => {
+                if lab.looking || lab.heard().is_none() {
+                    return self;
+                }
+                lab.walk_to(|at| at + 1);
+                lab.asking = lab.questions_at().is_some_and(|(course, at)| at < course.last);
+            }
+            Action::Compare(pipelines) => lab.pipelines = Some(Rc::new(pipelines)),
             Action::Settings(edit) => {
                 edit.apply(&mut lab.settings);
                 lab.stopped = false;
@@ -601,7 +738,7 @@ impl Reducible for Lab {
             Action::Tick => return if lab.looking { self } else { self.reduce(Action::Travel(Travel::Forward)) },
             Action::Ready => lab.is_engine_ready = true,
             Action::Failed(why) => {
-                (lab.looking, lab.running, lab.playing) = (false, false, false);
+                (lab.looking, lab.running, lab.playing, lab.asking) = (false, false, false, false);
                 let text = format!("The engine failed: {why}. It starts again with your next step.");
                 lab.notice = Some(Notice { text, is_error: true });
             }
@@ -624,16 +761,19 @@ impl Reducible for Lab {
 }
 
 impl Lab {
-    /// Shows the table of values at another moment, if there is one.
+    /// Shows the table of values or the questions at another moment, if there are any.
     fn walk_to(&mut self, moment: impl FnOnce(usize) -> usize) {
         let Some(view) = self.view.clone().filter(|_| !self.has_mistakes()) else { return };
-        let Some(walk) = &view.walk else { return };
-        // Quick hands are ahead of the engine.
-        let at = self.walk_at.filter(|_| self.looking).unwrap_or(walk.at);
-        let moment = moment(at).min(walk.last);
-        self.position = Position { stage: view.position.stage, step: walk.step_of(moment) };
+        let (course, at) = match (&view.walk, self.questions_at()) {
+            // Quick hands are ahead of the engine.
+            (Some(walk), _) => (&walk.course, self.walk_at.filter(|_| self.looking).unwrap_or(walk.at)),
+            (None, Some((course, at))) => (course, at),
+            (None, None) => return,
+        };
+        let moment = moment(at).min(course.last);
+        self.position = Position { stage: view.position.stage, step: course.step_of(moment) };
         self.walk_at = Some(moment);
-        self.playing = false;
+        (self.playing, self.asking) = (false, false);
     }
 
     /// The position as the last view clamped it, so that a step from the end starts at the end.

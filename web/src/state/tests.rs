@@ -1,7 +1,7 @@
 //! The page's state without a browser.
 
 use super::*;
-use warpscope_engine::message::{Stage, StageResult, ValueWalk};
+use warpscope_engine::message::{Course, Stage, StageResult, ValueWalk};
 
 fn pipeline(stages: &[(&str, bool)]) -> Vec<Stage> {
     stages.iter().map(|&(pass, on)| Stage { pass: pass.to_owned(), on, ..Stage::default() }).collect()
@@ -238,7 +238,8 @@ fn an_example_keeps_what_a_person_has_changed() {
 
 #[test]
 fn the_transport_goes_along_with_the_walk() {
-    let walk = ValueWalk { at: 3, last: 9, changes: vec![3, 6], ..ValueWalk::default() };
+    let walk =
+        ValueWalk { at: 3, course: Course { last: 9, changes: vec![3, 6], changes_before: 0 }, ..ValueWalk::default() };
     let view = View { position: at(2, 1), walk: Some(walk), ..view(&[1, 2]) };
     let mut lab = Lab { position: at(2, 1), view: Some(Rc::new(view)), ..Lab::new() };
     lab.bench.pipeline = pipeline(&[("dce", true), ("gvn-cse", true)]);

@@ -1,11 +1,12 @@
 //! The change pane: the reason of the change that led to the position, and the compared texts; in a pass that works with
-//! a table of values, that table in another sheet.
+//! a table of values or asks questions, those in another sheet.
 
 use warpscope_engine::message::{Remark, Scope};
 use yew::{Callback, Html, KeyboardEvent, component, html};
 
 use super::comparison::{Comparison, Lines};
 use super::order::{DRAWN, ordered_facts};
+use super::questions::Questions;
 use super::values::Values;
 use super::{PaneProps, Shared, count, on};
 use crate::state::{Action, Lab, Sheet};
@@ -15,21 +16,30 @@ use crate::state::{Action, Lab, Sheet};
 pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
     let (view, is_old) = lab.drawn();
     let scopes = [(Scope::Rewrite, "This change"), (Scope::Pass, "This pass"), (Scope::Pipeline, "All passes")];
-    if view.walk.is_some() && !is_old && lab.sheet == Sheet::Values {
+    let walk = match (&view.walk, &view.questions) {
+        _ if is_old => None,
+        (Some(_), _) => Some("Values"),
+        (None, Some(_)) => Some("Questions"),
+        (None, None) => None,
+    };
+    if let Some(name) = walk.filter(|_| lab.sheet == Sheet::Walk) {
         return html! {
             <section class="pane change" aria-label="Change" data-testid="change-pane">
-                <div class="pane-head">{ sheets(Sheet::Values, act) }</div>
-                <div class="sheet-panel" role="tabpanel" id="change-sheet" aria-labelledby={sheet_id(Sheet::Values)}>
-                    <Values lab={lab.clone()} act={act.clone()} />
+                <div class="pane-head">{ sheets(name, Sheet::Walk, act) }</div>
+                <div class="sheet-panel" role="tabpanel" id="change-sheet" aria-labelledby={sheet_id(Sheet::Walk)}>
+                    if view.walk.is_some() {
+                        <Values lab={lab.clone()} act={act.clone()} />
+                    } else {
+                        <Questions lab={lab.clone()} act={act.clone()} />
+                    }
                 </div>
             </section>
         };
     }
-    let has_sheets = view.walk.is_some() && !is_old;
     html! {
         <section class={if is_old { "pane change old" } else { "pane change" }} aria-label="Change" data-testid="change-pane">
             <div class="pane-head">
-                if has_sheets { { sheets(Sheet::Lines, act) } } else { <h2>{ "Change" }</h2> }
+                if let Some(name) = walk { { sheets(name, Sheet::Lines, act) } } else { <h2>{ "Change" }</h2> }
                 <fieldset class="segments" data-testid="scope">
                     <legend class="hidden">{ "What is compared" }</legend>
                     { for scopes.into_iter().map(|(scope, name)| {
@@ -44,8 +54,8 @@ pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
                     }) }
                 </fieldset>
             </div>
-            <div class="sheet-panel" role={has_sheets.then_some("tabpanel")} id="change-sheet"
-                aria-labelledby={has_sheets.then(|| sheet_id(Sheet::Lines))}>
+            <div class="sheet-panel" role={walk.map(|_| "tabpanel")} id="change-sheet"
+                aria-labelledby={walk.map(|_| sheet_id(Sheet::Lines))}>
                 { reason(view.remark.as_ref().filter(|_| !is_old), &nothing_changed(lab)) }
                 if !is_old { { refusals(&view.missed) } }
                 <Comparison diff={Lines(view.clone())}
@@ -59,13 +69,13 @@ pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
 
 fn sheet_id(sheet: Sheet) -> &'static str {
     match sheet {
-        Sheet::Values => "sheet-values",
+        Sheet::Walk => "sheet-values",
         Sheet::Lines => "sheet-lines",
     }
 }
 
-fn sheets(shown: Sheet, act: &Callback<Action>) -> Html {
-    let other = if shown == Sheet::Values { Sheet::Lines } else { Sheet::Values };
+fn sheets(walk: &'static str, shown: Sheet, act: &Callback<Action>) -> Html {
+    let other = if shown == Sheet::Walk { Sheet::Lines } else { Sheet::Walk };
     let onkeydown = {
         let act = act.clone();
         Callback::from(move |event: KeyboardEvent| {
@@ -86,7 +96,7 @@ fn sheets(shown: Sheet, act: &Callback<Action>) -> Html {
     html! {
         <div role="tablist" aria-label="What is shown of the change" class="tabs" {onkeydown}>
             { tab(Sheet::Lines, "Change") }
-            { tab(Sheet::Values, "Values") }
+            { tab(Sheet::Walk, walk) }
         </div>
     }
 }

@@ -1,10 +1,11 @@
-//! What lies over the page: the gallery, help, and the link.
+//! What lies over the page: the gallery, help, the comparison of pipelines, and the link.
 
 use gloo::utils::window;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 use yew::{Callback, Html, KeyboardEvent, component, html, use_effect_with, use_node_ref, use_state};
 
+use super::compare::Compare;
 use super::icons::Icon;
 use super::machines::Machines;
 use super::opening::use_opening;
@@ -24,23 +25,25 @@ pub fn Dialogs(PaneProps { lab, act }: &PaneProps) -> Html {
             let machines = lab.catalogue.as_ref().map(|catalogue| catalogue.machines.clone()).unwrap_or_default();
             ("Machines", html! { <Machines {machines} chosen={lab.settings.machine().to_owned()} /> })
         }
+        Some(Dialog::Compare) => ("Compare", html! { <Compare lab={lab.clone()} act={act.clone()} /> }),
         Some(Dialog::Share(link)) => {
             ("Share", html! { <Link link={link.clone()} source={lab.bench.source.clone()} act={act.clone()} /> })
         }
     };
-    html! { <Frame {title} {close}>{ body }</Frame> }
+    html! { <Frame {title} {close} is_wide={lab.dialog == Some(Dialog::Compare)}>{ body }</Frame> }
 }
 
 #[derive(PartialEq, yew::Properties)]
 struct FrameProps {
     title: &'static str,
     close: Callback<()>,
+    is_wide: bool,
     children: Html,
 }
 
 /// A modal dialog of the browser's own kind, which keeps the focus inside and gives it back.
 #[component]
-fn Frame(FrameProps { title, close, children }: &FrameProps) -> Html {
+fn Frame(FrameProps { title, close, is_wide, children }: &FrameProps) -> Html {
     let place = use_node_ref();
     {
         let place = place.clone();
@@ -80,7 +83,7 @@ fn Frame(FrameProps { title, close, children }: &FrameProps) -> Html {
         })
     };
     html! {
-        <dialog ref={place} aria-labelledby="dialog-title" {onclose} {onclick} {onkeydown} data-testid="dialog">
+        <dialog ref={place} class={is_wide.then_some("wide")} aria-labelledby="dialog-title" {onclose} {onclick} {onkeydown} data-testid="dialog">
             <div class="sheet">
                 <div class="pane-head">
                     <h2 id="dialog-title">{ *title }</h2>
@@ -184,10 +187,11 @@ fn Link(LinkProps { link, source, act }: &LinkProps) -> Html {
 
 /// Shortcuts, which do not fire while typing, and what the marks mean.
 fn help() -> Html {
-    let keys: [(&[&str], &str); 13] = [
+    let keys: [(&[&str], &str); 15] = [
         (&["←", "→"], "one change back, one forward"),
         (&["[", "]"], "one pass back, one forward"),
-        (&[",", "."], "in a pass with a table of values: one moment back, one forward"),
+        (&[",", "."], "in a pass with a table of values or with questions: one moment back, one forward"),
+        (&["q"], "let the questions travel, or pause"),
         (&["Home", "End"], "the source, the end"),
         (&["p"], "play or pause"),
         (&["e"], "to the editor; Escape, then Tab, leaves it"),
@@ -196,6 +200,7 @@ fn help() -> Html {
         (&["f"], "fit the graph into its pane, or make it readable again"),
         (&["+", "−"], "in the graph: larger, smaller"),
         (&["Shift", "↓"], "in the graph, with any arrow: move the drawing"),
+        (&["c"], "compare pipelines"),
         (&["s"], "share"),
         (&["?"], "this list"),
     ];

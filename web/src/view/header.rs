@@ -43,6 +43,10 @@ pub fn Header(PaneProps { lab, act }: &PaneProps) -> Html {
                 onclick={on(act, || Action::Dialog(Some(Dialog::Examples)))}>
                 { Icon::Examples.html() }<span>{ "Examples" }</span>
             </button>
+            <button type="button" class="plain" title="Compare pipelines" data-testid="open-compare"
+                onclick={on(act, || Action::Dialog(Some(Dialog::Compare)))}>
+                { Icon::Compare.html() }<span>{ "Compare" }</span>
+            </button>
             if kernels.len() > 1 {
                 <label class="field kernel">
                     <span>{ "Kernel" }</span>

@@ -36,6 +36,10 @@ pub enum Icon {
     Theme,
     /// Question mark.
     Help,
+    /// Sheets upon each other.
+    Layers,
+    /// Columns of different heights.
+    Compare,
     /// Sliders.
     Knobs,
     /// Book.
@@ -63,6 +67,10 @@ impl Icon {
             }
             Icon::Theme => "M8 2a6 6 0 1 0 0 12zM8 2a6 6 0 0 1 0 12",
             Icon::Help => "M6 6a2 2 0 1 1 2.6 1.9c-.5.2-.6.6-.6 1.4M8 11.8v.01",
+            Icon::Layers => {
+                "M8 2 2 5.2l6 3.2 6-3.2zM2.500 8.300 8 11.200l5.500-2.900M2.500 11.200 8 14.100l5.500-2.900"
+            }
+            Icon::Compare => "M3 13.5V8.500M8 13.500v-11M13 13.500V6",
             Icon::Knobs => "M2.5 5h5M11.5 5h2M2.5 11h2M8.500 11h5M9.500 3.200v3.600M6.500 9.200v3.600",
             Icon::Examples => {
                 "M8 4C6.500 3 4.500 2.800 2.500 3v9.500c2-.2 4 0 5.500 1 1.500-1 3.500-1.200 5.500-1V3c-2-.2-4 0-5.500 1zM8 4v9.500"

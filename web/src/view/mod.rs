@@ -2,6 +2,7 @@
 
 mod blocks;
 mod change;
+mod compare;
 mod comparison;
 mod dialogs;
 mod figures;
@@ -10,9 +11,11 @@ mod header;
 mod icons;
 mod lanes;
 mod machines;
+mod moments;
 mod opening;
 mod order;
 mod passes;
+mod questions;
 mod results;
 mod sight;
 mod simulator;

@@ -5,7 +5,7 @@ use yew::{Callback, Event, Html, InputEvent, component, html};
 use super::icons::Icon;
 use super::{PaneProps, icon_button, on};
 use crate::dom;
-use crate::state::{Action, Timeline, Travel};
+use crate::state::{Action, Lab, Timeline, Travel};
 
 /// How fast the transport and the lanes may move, as multiples of the usual pace.
 const PACES: [(f64, &str); 5] = [(0.25, "¼×"), (0.5, "½×"), (1.0, "1×"), (2.0, "2×"), (4.0, "4×")];
@@ -43,14 +43,6 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
             }
         })
     };
-    let choose_pace = {
-        let act = act.clone();
-        Callback::from(move |event: Event| {
-            if let Some(pace) = dom::value(&event).and_then(|value| value.parse().ok()) {
-                act.emit(Action::Pace(pace));
-            }
-        })
-    };
     let playing = lab.playing;
     let (icon, name) = if playing { (Icon::Pause, "Pause") } else { (Icon::Play, "Play") };
     let sentence = view.remark.as_ref().filter(|_| stop.stage > 0 && !is_old).map(|remark| remark.message.clone());
@@ -63,11 +55,7 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
                     onclick={on(act, move || Action::Play(!playing))}>{ icon.html() }</button>
                 { icon_button(Icon::Forward, "Forward", rests || at == last, travel(Travel::Forward)) }
                 { icon_button(Icon::Last, "Last", rests || at == last, travel(Travel::Last)) }
-                <select class="pace" aria-label="Speed" title="Speed of playing" onchange={choose_pace} data-testid="pace">
-                    { for PACES.into_iter().map(|(pace, name)| html! {
-                        <option value={pace.to_string()} selected={pace == lab.pace}>{ name }</option>
-                    }) }
-                </select>
+                { pace(lab, act, "pace") }
             </div>
             <div class="scrubber">
                 <div class="track" aria-hidden="true">
@@ -94,5 +82,22 @@ pub fn Transport(PaneProps { lab, act }: &PaneProps) -> Html {
                 if let Some(sentence) = sentence { <span class="sentence" title={sentence.replace('`', "")}>{ super::change::with_code(&sentence) }</span> }
             </p>
         </section>
+    }
+}
+
+/// The choice of how fast everything moves by itself.
+pub fn pace(lab: &Lab, act: &Callback<Action>, test: &'static str) -> Html {
+    let act = act.clone();
+    let choose = Callback::from(move |event: Event| {
+        if let Some(pace) = dom::value(&event).and_then(|value| value.parse().ok()) {
+            act.emit(Action::Pace(pace));
+        }
+    });
+    html! {
+        <select class="pace" aria-label="Speed" title="Speed of playing" onchange={choose} data-testid={test}>
+            { for PACES.into_iter().map(|(pace, name)| html! {
+                <option value={pace.to_string()} selected={pace == lab.pace}>{ name }</option>
+            }) }
+        </select>
     }
 }

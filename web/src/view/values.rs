@@ -5,11 +5,11 @@
 use warpscope_engine::message::{Finding, HappeningKind, OpenScope, RowMark, ValueRow, ValueWalk};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
-use yew::{Callback, Html, InputEvent, KeyboardEvent, component, html, use_effect_with, use_node_ref};
+use yew::{Callback, Html, KeyboardEvent, component, html, use_effect_with, use_node_ref};
 
 use super::change::with_code;
-use super::icons::Icon;
-use super::{PaneProps, icon_button, on};
+use super::moments::Stepper;
+use super::{PaneProps, on};
 use crate::dom;
 use crate::state::{Action, Lab, Pane, Selection};
 
@@ -59,28 +59,16 @@ pub fn Values(PaneProps { lab, act }: &PaneProps) -> Html {
 
 /// The buttons and the slider.
 fn stepper(walk: &ValueWalk, lab: &Lab, act: &Callback<Action>) -> Html {
-    // Quick hands are ahead of the engine.
-    let at = lab.walk_at.filter(|_| lab.looking).unwrap_or(walk.at);
-    let go = |to: usize| on(act, move || Action::WalkTo(to));
-    let slide = {
-        let act = act.clone();
-        Callback::from(move |event: InputEvent| {
-            if let Some(to) = dom::value(&event).and_then(|value| value.parse().ok()) {
-                act.emit(Action::WalkTo(to));
-            }
-        })
-    };
-    let filled = at as f64 / walk.last.max(1) as f64 * 100.0;
-    html! {
-        <div class="stepper" role="group" aria-label="Walk over the dominator tree">
-            { icon_button(Icon::Back, "One moment back", at == 0, go(at.saturating_sub(1))) }
-            { icon_button(Icon::Forward, "One moment forward", at >= walk.last, go(at + 1)) }
-            <input type="range" min="0" max={walk.last.to_string()} step="1" value={at.to_string()} oninput={slide}
-                aria-label="Moment of the walk" aria-valuetext={format!("moment {at} of {}", walk.last)}
-                style={format!("--at:{filled:.2}%")} data-testid="walk" />
-            <span class="note" data-testid="walk-place">{ format!("{at} / {}", walk.last) }</span>
-        </div>
+    Stepper {
+        name: "Walk over the dominator tree",
+        slider: "Moment of the walk",
+        // Quick hands are ahead of the engine.
+        at: lab.walk_at.filter(|_| lab.looking).unwrap_or(walk.at),
+        last: walk.course.last,
+        between: Html::default(),
+        behind: Html::default(),
     }
+    .html(act)
 }
 
 /// What happened last.

@@ -3,7 +3,10 @@
 //! Every request carries all that its answer depends on, so a worker that was just started answers like one that has
 //! run for an hour, and cancelling is ending the worker. What a worker remembers only saves it from computing twice.
 
+mod course;
+mod questions;
 mod run;
+mod trial;
 mod view;
 mod walk;
 pub mod wire;
@@ -12,7 +15,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use course::*;
+pub use questions::*;
 pub use run::*;
+pub use trial::*;
 pub use view::*;
 pub use walk::*;
 
@@ -25,8 +31,12 @@ pub enum Request {
     Catalogue,
     /// What does the bench look like at this position?
     Look(Look),
+    /// Which questions does the pass at that position ask?
+    Listen(Listen),
     /// What do these programs compute, and in how many cycles?
     Simulate(Simulate),
+    /// What does this pipeline make of the program, and how does that run?
+    Try(Trial),
     /// Where is every lane when this program has issued so many instructions?
     Watch(Watch),
     /// Which link reopens this?
@@ -44,8 +54,12 @@ pub enum Response {
     Catalogue(Catalogue),
     /// To [`Request::Look`].
     View(Box<View>),
+    /// To [`Request::Listen`]; none if that pass asks none.
+    Questions(Option<Box<Questions>>),
     /// To [`Request::Simulate`].
     Simulated(Box<Simulated>),
+    /// To [`Request::Try`].
+    Tried(Box<Tried>),
     /// To [`Request::Watch`].
     Watched(Result<Box<Moment>, String>),
     /// To [`Request::Share`]: the part of the address after `#`.
@@ -130,7 +144,8 @@ pub struct Look {
     pub position: Position,
     /// What the diff compares.
     pub scope: Scope,
-    /// Which moment of the table of values is shown, of those that lead to the position; none is the usual one.
+    /// Which moment of a pass with a table of values or with questions is shown, of those that lead to the position; none
+    /// is the usual one.
     pub moment: Option<usize>,
 }
 
@@ -143,7 +158,7 @@ pub struct Shared {
     pub position: Position,
     /// What the diff compares.
     pub scope: Scope,
-    /// Which moment of the table of values is shown; see [`Look::moment`].
+    /// Which moment of its pass is shown; see [`Look::moment`].
     pub moment: Option<usize>,
     /// How the simulator runs it.
     pub settings: Settings,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Position, Stage, ValueWalk};
+use super::{Course, Position, Stage, ValueWalk};
 
 /// What there is to choose from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -131,13 +131,15 @@ pub struct View {
     pub missed: Vec<Remark>,
     /// The table of values of the pass at the position, if that works with one.
     pub walk: Option<ValueWalk>,
+    /// The moments of the pass at the position, if that asks questions.
+    pub questions: Option<Course>,
     /// The compared texts, line by line.
     pub diff: Vec<DiffLine>,
     /// The program of the source, in canonical text.
     pub before: String,
     /// The program at the position, in canonical text.
     pub after: String,
-    /// The control-flow graph of the kernel at the position.
+    /// The control-flow graph of the kernel at the position; before its last change, if the moment asked for is.
     pub graph: Graph,
     /// For each line of the source (from 1) the block it belongs to; empty where none does.
     pub source_blocks: Vec<String>,
@@ -260,6 +262,11 @@ pub struct GraphBlock {
     pub reachable: bool,
     /// The nearest block that comes before it on every way, by its index; none for an entry and what is not reachable.
     pub dominator: Option<usize>,
+    /// The blocks at whose ends it is decided whether this one runs, by their index, as many as are shown.
+    pub depends_on: Vec<usize>,
+    /// The divergent branch that keeps it out of the region in which an insertion adds no divergence, by its block's index:
+    /// one that it depends on, directly or through others.
+    pub kept_out_by: Option<usize>,
 }
 
 /// An instruction in the graph.

@@ -5,6 +5,8 @@ mod dominators;
 mod drawing;
 mod fit;
 mod hand;
+mod shows;
+mod tokens;
 
 use std::rc::Rc;
 
@@ -26,6 +28,8 @@ use dominators::Tree;
 use drawing::{Detail, Drawing, MOST_BLOCKS, boxes};
 use fit::Fitted;
 use hand::{keep_point, pan, panning, walk, zoomed};
+use shows::{Shows, arcs, region_frames};
+use tokens::Tokens;
 
 /// Free space around the drawing.
 const MARGIN: f64 = 16.0;
@@ -69,7 +73,15 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
     let table = view.walk.as_ref().filter(|_| !is_large && !is_old);
     let tree = table.map(|table| (Tree::new(&view.graph), table));
     let tree_width = tree.as_ref().map_or(0.0, |(tree, _)| tree.width());
-    let size = (placement.width + tree_width + 2.0 * MARGIN, placement.height + 2.0 * MARGIN);
+    let shows = use_state(Shows::default);
+    let choose = {
+        let shows = shows.clone();
+        Callback::from(move |chosen: Shows| shows.set(chosen))
+    };
+    let shows = *shows;
+    let questions = lab.heard().filter(|_| !is_old && shows.questions).cloned().map(Shared);
+    let questions = questions.zip(lab.questions_at().map(|(_, at)| at));
+    let size = (placement.width + tree_width + shows.room() + 2.0 * MARGIN, placement.height + 2.0 * MARGIN);
     let pane = (sight.width, sight.height);
     let scale = match *zoom {
         Zoom::At(scale) => scale,
@@ -169,6 +181,7 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
             }
         })
     };
+    let part = is_large.then(|| part_around(sight, scale));
     html! {
         <section class={if is_old { "pane graph old" } else { "pane graph" }} aria-labelledby="graph-title" data-testid="graph-pane">
             <div class="pane-head">
@@ -178,6 +191,7 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
                 } else {
                     <span class="legend" aria-hidden="true"><span class="swatch divergent" />{ "divergent" }</span>
                 }
+                { shows::menu(shows, &choose) }
                 <span class="space" />
                 <span class="note scale">{ format!("{:.0} %", scale * 100.0) }</span>
                 { icon_button(Icon::Minus, "Zoom out", scale <= *SCALES.start(), zoom_by.reform(|_| 1.0 / ZOOM_STEP)) }
@@ -188,16 +202,24 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
             <div class="pane-body scroll canvas" id="graph-canvas" ref={place} tabindex="0" role="region" data-testid="graph"
                 aria-label="Control-flow graph; arrow keys walk along its edges, with Shift they pan; plus and minus zoom"
                 {onpointerdown} {onpointermove} onpointerup={onpointerup.clone()} onpointercancel={onpointerup} {onkeydown}>
-                // Rounded down: half a pixel too much would bring scroll bars, which take room, which scales.
-                <svg role="group" aria-label={format!("{} blocks", view.graph.blocks.len())} class={is_large.then_some("large")}
-                    width={format!("{:.0}", (size.0 * scale).floor())} height={format!("{:.0}", (size.1 * scale).floor())}
-                    viewBox={format!("{:.1} {} {:.1} {:.1}", -MARGIN - tree_width, -MARGIN, size.0, size.1)}>
-                    if let Some((tree, table)) = &tree { { tree.draw(&view.graph, &placement, table, act) } }
-                    <Drawing view={Shared(view.clone())} placement={Shared(placement.clone())} selected={lab.selected.clone()}
-                        part={is_large.then(|| part_around(sight, scale))}
-                        detail={if is_large && scale < SMALLEST_TEXT { Detail::Outline } else { Detail::Text }}
-                        runs={lab.run_at_position().and_then(|_| lab.runs.clone()).map(Shared)} act={act.clone()} />
-                </svg>
+                <div class="drawing">
+                    // Rounded down: half a pixel too much would bring scroll bars, which take room, which scales.
+                    <svg role="group" aria-label={format!("{} blocks", view.graph.blocks.len())} class={is_large.then_some("large")}
+                        width={format!("{:.0}", (size.0 * scale).floor())} height={format!("{:.0}", (size.1 * scale).floor())}
+                        viewBox={format!("{:.1} {} {:.1} {:.1}", -MARGIN - tree_width, -MARGIN, size.0, size.1)}>
+                        if let Some((tree, table)) = &tree { { tree.draw(&view.graph, &placement, table, act) } }
+                        if shows.region { { region_frames(&view.graph, &placement, part) } }
+                        <Drawing view={Shared(view.clone())} placement={Shared(placement.clone())} selected={lab.selected.clone()}
+                            {part}
+                            detail={if is_large && scale < SMALLEST_TEXT { Detail::Outline } else { Detail::Text }}
+                            runs={lab.run_at_position().and_then(|_| lab.runs.clone()).map(Shared)} act={act.clone()} />
+                        if shows.dependence { { arcs(&view.graph, &placement, part, lab.selected.as_ref()) } }
+                    </svg>
+                    if let Some((questions, moment)) = questions {
+                        <Tokens view={Shared(view.clone())} placement={Shared(placement.clone())} {questions} {moment} {scale}
+                            origin={(MARGIN + tree_width, MARGIN)} pace={lab.pace} />
+                    }
+                </div>
                 if view.graph.blocks.is_empty() { <p class="empty">{ "There is no kernel to draw yet." }</p> }
             </div>
             { cause(&view.graph, lab.selected.as_ref()) }

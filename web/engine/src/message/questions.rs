@@ -1,0 +1,145 @@
+//! What the page shows of a pass that asks questions: every moment at which one was raised, travelled, or was answered.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Bench, Course, Position};
+
+/// Asks for [`Questions`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Listen {
+    /// The bench.
+    pub bench: Bench,
+    /// The position whose pass is meant.
+    pub position: Position,
+    /// A moment that has to be among those of the answer.
+    pub moment: usize,
+}
+
+/// The questions of the pass at a position.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Questions {
+    /// All its moments.
+    pub course: Course,
+    /// How many moments come before the first one of `happened`. Of a pass that asks very many questions only those of some
+    /// inquiries are sent.
+    pub first: usize,
+    /// What happened, in order: `happened[k]` is done at moment `first + k + 1`.
+    pub happened: Vec<Event>,
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Query {
+    /// Has it been computed on every way that leads here?
+    #[default]
+    Availability,
+    /// Will it be computed on every way that leads on?
+    Anticipatability,
+    /// Can it move up in front of a branch?
+    Speculation,
+}
+
+/// What came back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// No.
+    #[default]
+    False,
+    /// Yes.
+    True,
+    /// Available, though no occurrence has been found: only the question itself, around a loop.
+    Unreal,
+    /// Available, from an occurrence.
+    Real,
+}
+
+impl Verdict {
+    /// Whether it is a yes.
+    pub fn is_good(self) -> bool {
+        self != Verdict::False
+    }
+}
+
+/// Something that happened to a question.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// What.
+    pub what: What,
+    /// The identity of the block where.
+    pub block: u32,
+    /// That block's name.
+    pub at: String,
+    /// The number of the rule that fired, as the paper numbers it, or the rule of the pass; empty where none did.
+    pub rule: String,
+    /// A sentence.
+    pub sentence: String,
+}
+
+/// What can happen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum What {
+    /// An inquiry begins in a block.
+    Began {
+        /// Its number.
+        id: u32,
+        /// The question that needs to know; none for the first of an instruction.
+        parent: Option<u32>,
+        /// What is asked.
+        query: Query,
+        /// The question's text.
+        text: String,
+    },
+    /// A question goes to a neighbouring block.
+    Asked {
+        /// Its number.
+        id: u32,
+        /// The question or inquiry that it came from.
+        parent: u32,
+        /// Its text.
+        text: String,
+        /// The identity of the block that it leaves.
+        from: u32,
+    },
+    /// A question's text changes because an operand is converted.
+    Converted {
+        /// The question or inquiry.
+        id: u32,
+        /// The new text.
+        text: String,
+    },
+    /// A question is answered.
+    Answered {
+        /// The question.
+        id: u32,
+        /// The answer.
+        verdict: Verdict,
+        /// How the answers met that it is made of; empty if it was answered on the spot.
+        meeting: String,
+    },
+    /// A block or edge is noted for an insertion.
+    Noted {
+        /// The question at whose block answers differ.
+        id: u32,
+        /// What would be inserted.
+        text: String,
+        /// The identity of the block that the edge leads to, if it is one.
+        onto: Option<u32>,
+    },
+    /// An inquiry ends.
+    Ended {
+        /// The inquiry.
+        id: u32,
+        /// Its answer.
+        verdict: Verdict,
+        /// As in [`What::Answered`].
+        meeting: String,
+    },
+    /// The program was changed.
+    #[default]
+    Changed,
+    /// A change was considered and refused.
+    Refused,
+}

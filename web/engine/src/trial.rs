@@ -1,0 +1,96 @@
+//! One pipeline on one program, run at several divergences.
+
+use warpscope_core::pass::{Step, parse_pipeline};
+
+use crate::message::{Bench, Position, Program, Scope, Settings, Stage, Trial, Tried};
+use crate::simulation::run_total;
+use crate::view::Opened;
+
+/// Runs the pipeline, and what it makes of the program at each point. `clock` gives microseconds since some moment.
+pub fn try_pipeline(trial: &Trial, clock: fn() -> f64) -> Tried {
+    let steps = match trial.pipeline.trim() {
+        "" => Ok(Vec::new()),
+        text => parse_pipeline(text).map_err(|error| error.message),
+    };
+    let (steps, mut refused) = match steps {
+        Ok(steps) => (steps, None),
+        Err(why) => (Vec::new(), Some(why)),
+    };
+    let pipeline = steps.iter().map(stage).collect();
+    let view =
+        Opened::new(&Bench { pipeline, ..trial.bench.clone() }, clock).view(Position::END, Scope::Pipeline, None);
+    refused = refused.or_else(|| view.stages.iter().find_map(|stage| stage.refused.clone()));
+    let instructions = view.graph.blocks.iter().map(|block| block.lines.len()).sum();
+    let program = Program { text: view.after, launch: view.launch, kernel: view.kernel, ..Program::default() };
+    let runs = match refused {
+        // Figures of another pipeline than the one that was asked for would mislead.
+        Some(_) => Vec::new(),
+        None => trial.points.iter().map(|&point| run_total(&program, &settings(trial, point), clock)).collect(),
+    };
+    Tried { refused, graph: view.graph, instructions, runs }
+}
+
+/// The settings at one divergence.
+fn settings(trial: &Trial, divergence: f64) -> Settings {
+    let mut settings = trial.settings.clone();
+    let coherence = (1.0 - divergence).clamp(0.0, 1.0);
+    settings.sets.extend(trial.vary.iter().map(|name| (format!("{name}.coherence"), coherence)));
+    settings
+}
+
+fn stage(step: &Step) -> Stage {
+    Stage {
+        pass: step.pass.to_owned(),
+        on: step.enabled,
+        knobs: step.knobs.iter().cloned().collect(),
+        phase: String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Engine;
+    use crate::message::{Bench, Request, Response, Trial, Tried};
+
+    const FIGURE_4: &str = include_str!("../../../www/examples/questions/figure-4.wir");
+
+    fn tried(source: &str, pipeline: &str, points: &[f64]) -> Tried {
+        let trial = Trial {
+            bench: Bench { source: source.to_owned(), ..Bench::default() },
+            pipeline: pipeline.to_owned(),
+            vary: vec!["p".to_owned(), "q".to_owned()],
+            points: points.to_vec(),
+            ..Trial::default()
+        };
+        match Engine::new(|| 0.0).answer(Request::Try(trial)) {
+            Response::Tried(tried) => *tried,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn loads(tried: &Tried, point: usize) -> u64 {
+        let counts = tried.runs[point].as_ref().expect("a run");
+        counts.loads.iter().map(|(_, count)| count).sum()
+    }
+
+    #[test]
+    fn the_variants_differ_as_lanes_disagree() {
+        let (none, ssrqp) = (tried(FIGURE_4, "", &[0.0, 1.0]), tried(FIGURE_4, "ssrqp", &[0.0, 1.0]));
+        assert_eq!((none.refused.as_ref(), ssrqp.refused.as_ref()), (None, None));
+        assert!(loads(&none, 1) > loads(&none, 0), "lanes that disagree take both sides");
+        assert_eq!(loads(&ssrqp, 0), loads(&ssrqp, 1), "the load stands in front of the branches");
+        assert!(loads(&ssrqp, 1) < loads(&none, 1));
+        assert!(ssrqp.instructions > none.instructions && ssrqp.graph.blocks.len() == none.graph.blocks.len());
+    }
+
+    #[test]
+    fn what_cannot_run_says_why() {
+        let wrong = tried(FIGURE_4, "ssrpq", &[0.5]);
+        assert!(wrong.refused.as_ref().is_some_and(|why| why.contains("did you mean `ssrqp`?")), "{:?}", wrong.refused);
+        assert!(wrong.runs.is_empty() && !wrong.graph.blocks.is_empty());
+        let knob = tried(FIGURE_4, "ssrqp[cdrnd=far]", &[0.5]);
+        assert!(knob.refused.is_some() && knob.runs.is_empty());
+        let no_program = tried("kernel", "ssrqp", &[0.5]);
+        assert!(no_program.runs[0].is_err());
+    }
+}

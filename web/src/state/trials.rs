@@ -1,0 +1,137 @@
+//! Several pipelines side by side: which ones, and what is known of them.
+
+use std::rc::Rc;
+
+use warpscope_engine::message::{Bench, Settings, Stage, Trial, Tried, ValueSource};
+
+/// Pipelines that are compared at a time.
+pub const MOST_COMPARED: usize = 6;
+/// The divergences at which they are run: 0 %, 10 %, … 100 %.
+pub const POINTS: usize = 11;
+/// The passes that come with a comparison of their own.
+const VARIANTS: [&str; 5] = ["", "srqp", "esrqp", "ssrqp-s", "ssrqp"];
+
+/// What is known of pipelines that were compared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trials {
+    known: Vec<(Trial, Rc<Tried>)>,
+}
+
+impl Trials {
+    /// What a pipeline made of the program, if that is known.
+    pub fn of(&self, trial: &Trial) -> Option<&Rc<Tried>> {
+        self.known.iter().find(|(known, _)| known == trial).map(|(_, tried)| tried)
+    }
+
+    /// Remembers an answer, and forgets those about other programs and settings.
+    pub fn learn(&mut self, trial: Trial, tried: Tried) {
+        self.known.retain(|(known, _)| {
+            known.bench == trial.bench
+                && known.settings == trial.settings
+                && known.vary == trial.vary
+                && known.pipeline != trial.pipeline
+        });
+        self.known.push((trial, Rc::new(tried)));
+    }
+}
+
+/// The divergence of a point, 0 to 1.
+pub fn divergence(point: usize) -> f64 {
+    point as f64 / (POINTS - 1) as f64
+}
+
+/// What is compared until a person says otherwise: no pass, and the pipeline as it is; with a pass of a family, the family.
+pub fn usual_pipelines(pipeline: &[Stage]) -> Vec<String> {
+    let is_variant = |stage: &Stage| stage.on && VARIANTS.contains(&stage.pass.as_str());
+    let own = pipeline_text(pipeline);
+    let mut all: Vec<String> = match pipeline.iter().any(is_variant) {
+        true => VARIANTS.map(str::to_owned).to_vec(),
+        false => vec![String::new()],
+    };
+    if !all.contains(&own) {
+        all.push(own);
+    }
+    all
+}
+
+/// A pipeline as the command line takes it. What is switched off is left out.
+pub fn pipeline_text(pipeline: &[Stage]) -> String {
+    let stage = |stage: &Stage| {
+        let knobs: Vec<String> = stage.knobs.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        match knobs.is_empty() {
+            true => stage.pass.clone(),
+            false => format!("{}[{}]", stage.pass, knobs.join(",")),
+        }
+    };
+    pipeline.iter().filter(|entry| entry.on).map(stage).collect::<Vec<_>>().join(",")
+}
+
+/// The question about one pipeline.
+pub fn trial(bench: &Bench, launch: &str, sources: &[ValueSource], settings: &Settings, pipeline: &str) -> Trial {
+    let varies = |source: &&ValueSource| source.is_read && source.coherence.is_some();
+    let vary: Vec<String> = sources.iter().filter(varies).map(|source| source.name.clone()).collect();
+    let mut settings = settings.clone();
+    settings.sets.retain(|name, _| {
+        let of = name.strip_suffix(".coherence");
+        of.is_none_or(|of| !vary.iter().any(|varies| varies == of))
+    });
+    Trial {
+        bench: Bench { pipeline: Vec::new(), launch: launch.to_owned(), ..bench.clone() },
+        pipeline: pipeline.trim().to_owned(),
+        settings,
+        vary,
+        points: (0..POINTS).map(divergence).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stage(pass: &str, on: bool) -> Stage {
+        Stage { pass: pass.to_owned(), on, ..Stage::default() }
+    }
+
+    #[test]
+    fn a_pipeline_is_compared_with_nothing_and_a_variant_with_its_family() {
+        assert_eq!(usual_pipelines(&[]), [""]);
+        assert_eq!(usual_pipelines(&[stage("dce", true), stage("ssrqp", false)]), ["", "dce"]);
+        assert_eq!(usual_pipelines(&[stage("ssrqp", true)]), VARIANTS);
+        let mut turned = stage("ssrqp", true);
+        turned.knobs.insert("cdrnd".to_owned(), "direct".to_owned());
+        assert_eq!(usual_pipelines(&[stage("dce", true), turned])[5], "dce,ssrqp[cdrnd=direct]");
+    }
+
+    #[test]
+    fn what_varies_is_not_set_besides() {
+        let source = |name: &str, is_read| ValueSource {
+            name: name.to_owned(),
+            coherence: Some(0.0),
+            is_read,
+            ..ValueSource::default()
+        };
+        let mut settings = Settings::default();
+        for name in ["p.coherence", "p.zero", "y.coherence"] {
+            settings.sets.insert(name.to_owned(), 0.5);
+        }
+        let trial = trial(&Bench::default(), "", &[source("p", true), source("y", false)], &settings, " dce ");
+        assert_eq!((trial.vary, trial.pipeline.as_str()), (vec!["p".to_owned()], "dce"));
+        assert_eq!(trial.settings.sets.keys().collect::<Vec<_>>(), ["p.zero", "y.coherence"]);
+        assert_eq!((trial.points[0], trial.points[5], trial.points[10]), (0.0, 0.5, 1.0));
+    }
+
+    #[test]
+    fn answers_about_another_program_are_forgotten() {
+        let about = |source: &str, pipeline: &str| Trial {
+            bench: Bench { source: source.to_owned(), ..Bench::default() },
+            pipeline: pipeline.to_owned(),
+            ..Trial::default()
+        };
+        let mut trials = Trials::default();
+        trials.learn(about("a", ""), Tried::default());
+        trials.learn(about("a", "dce"), Tried::default());
+        assert!(trials.of(&about("a", "")).is_some() && trials.of(&about("a", "dce")).is_some());
+        trials.learn(about("b", ""), Tried::default());
+        assert!(trials.of(&about("a", "")).is_none() && trials.of(&about("b", "")).is_some());
+    }
+}

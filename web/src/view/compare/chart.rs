@@ -1,0 +1,154 @@
+//! One figure of several pipelines over the divergence, as lines that differ in colour, dashes and marks.
+
+use warpscope_engine::message::Counts;
+use yew::{Html, html};
+
+use super::Figure;
+use crate::state::{POINTS, divergence};
+
+/// Size of the drawing, and of its free borders: left, top, right, bottom.
+const SIZE: (f64, f64) = (360.0, 190.0);
+const BORDER: (f64, f64, f64, f64) = (66.0, 12.0, 14.0, 30.0);
+/// Steps of the upright axis.
+const MOST_STEPS: f64 = 4.0;
+
+/// A line.
+pub struct Series {
+    /// The pipeline.
+    pub name: String,
+    /// By point what a run counted; none where none is known.
+    pub counts: Vec<Option<Counts>>,
+}
+
+/// The lines of a figure, with the slider standing at that point.
+pub fn chart(figure: Figure, series: &[Series], at: usize) -> Html {
+    let values = |series: &Series| -> Vec<Option<f64>> {
+        series.counts.iter().map(|counts| figure.of(counts.as_ref()?)).collect()
+    };
+    let lines: Vec<Vec<Option<f64>>> = series.iter().map(values).collect();
+    let Some(axis) = Axis::new(lines.iter().flatten().flatten().copied(), figure.smallest_step()) else {
+        return html! { <figure class="chart"><figcaption>{ figure.name() }</figcaption><p class="note">{ "Running…" }</p></figure> };
+    };
+    let x = |point: usize| BORDER.0 + divergence(point) * (SIZE.0 - BORDER.0 - BORDER.2);
+    let y =
+        |value: f64| SIZE.1 - BORDER.3 - (value - axis.low) / (axis.high() - axis.low) * (SIZE.1 - BORDER.1 - BORDER.3);
+    let spoken: Vec<String> = series
+        .iter()
+        .zip(&lines)
+        .filter_map(|(series, line)| {
+            let (first, last) = (line.first().copied().flatten()?, line.last().copied().flatten()?);
+            Some(format!("{} from {} to {}", series.name, figure.show(first), figure.show(last)))
+        })
+        .collect();
+    html! {
+        <figure class="chart" data-testid={format!("chart-{figure:?}").to_lowercase()}>
+            <figcaption>{ figure.name() }</figcaption>
+            <svg viewBox={format!("0 0 {} {}", SIZE.0, SIZE.1)} role="img" aria-label={format!("{} over divergence: {}", figure.name(), spoken.join("; "))}>
+                { for (0..=axis.ticks).map(|tick| {
+                    let value = axis.low + axis.step * tick as f64;
+                    html! {
+                        <g class="tick">
+                            <line x1={BORDER.0.to_string()} x2={(SIZE.0 - BORDER.2).to_string()} y1={format!("{:.1}", y(value))} y2={format!("{:.1}", y(value))} />
+                            <text x={(BORDER.0 - 6.0).to_string()} y={format!("{:.1}", y(value) + 4.0)} text-anchor="end">{ figure.show(value) }</text>
+                        </g>
+                    }
+                }) }
+                { for [0, POINTS / 2, POINTS - 1].into_iter().map(|point| html! {
+                    <text class="below" x={format!("{:.1}", x(point))} y={(SIZE.1 - 9.0).to_string()} text-anchor={if point + 1 == POINTS { "end" } else { "middle" }}>{ format!("{:.0} %", divergence(point) * 100.0) }</text>
+                }) }
+                <line class="cursor" x1={format!("{:.1}", x(at))} x2={format!("{:.1}", x(at))} y1={BORDER.1.to_string()} y2={(SIZE.1 - BORDER.3).to_string()} />
+                { for lines.iter().enumerate().map(|(index, line)| {
+                    let points: Vec<(f64, f64)> = line.iter().enumerate().filter_map(|(point, value)| Some((x(point), y((*value)?)))).collect();
+                    let path: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+                    html! {
+                        <g class={format!("series series-{}", index + 1)}>
+                            <title>{ &series[index].name }</title>
+                            <polyline points={path.join(" ")} />
+                            { for points.iter().map(|&(x, y)| mark(index, x, y)) }
+                        </g>
+                    }
+                }) }
+            </svg>
+        </figure>
+    }
+}
+
+/// The sign of a line beside its name.
+pub fn key(index: usize) -> Html {
+    html! {
+        <svg class={format!("series series-{}", index + 1)} viewBox="0 0 26 12" width="26" height="12">
+            <polyline points="1,6 25,6" />{ mark(index, 13.0, 6.0) }
+        </svg>
+    }
+}
+
+/// A point of the line of that index.
+fn mark(index: usize, x: f64, y: f64) -> Html {
+    let path = match index {
+        0 => "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z",
+        1 => "M-3-3h6v6h-6z",
+        2 => "M0-3.800 3.800 3h-7.600z",
+        3 => "M0-4 4 0 0 4-4 0z",
+        4 => "M0 3.800 3.800-3h-7.600z",
+        _ => "M-3.500-1.200h2.300v-2.300h2.400v2.300h2.300v2.400h-2.300v2.300h-2.400v-2.300h-2.300z",
+    };
+    html! { <path d={path} transform={format!("translate({x:.1} {y:.1})")} /> }
+}
+
+/// An upright axis that begins and ends at round numbers.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Axis {
+    low: f64,
+    step: f64,
+    ticks: usize,
+}
+
+impl Axis {
+    /// The axis for what occurs, with steps no smaller than that, a power of ten; none if nothing does.
+    fn new(values: impl Iterator<Item = f64>, smallest_step: f64) -> Option<Axis> {
+        let (low, high) =
+            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+        if low > high {
+            return None;
+        }
+        // A tenth around a line that is level, and something around one at zero.
+        let room = (high - low).max(high.abs() * 0.1).max(0.01);
+        // 1, 2 or 5 times a power of ten, the first of which a few steps are enough. Logarithms would cost kilobytes.
+        let mut step = smallest_step;
+        for times in [2.0, 2.5, 2.0].into_iter().cycle() {
+            if room / step <= MOST_STEPS {
+                break;
+            }
+            step *= times;
+        }
+        let first = (low / step).floor();
+        let ticks = ((high / step).ceil() - first).max(1.0) as usize;
+        Some(Axis { low: first * step, step, ticks })
+    }
+
+    fn high(self) -> f64 {
+        self.low + self.step * self.ticks as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Axis;
+
+    #[test]
+    fn the_axis_begins_and_ends_at_round_numbers_around_what_occurs() {
+        let axis =
+            |values: &[f64]| Axis::new(values.iter().copied(), 0.001).map(|axis| (axis.low, axis.high(), axis.ticks));
+        assert_eq!(axis(&[]), None);
+        assert_eq!(axis(&[1_701.0, 2_646.0]), Some((1_500.0, 3_000.0, 3)));
+        assert_eq!(axis(&[17.0, 49.0]), Some((10.0, 50.0, 4)));
+        let (low, high, ticks) = axis(&[0.65, 1.0]).unwrap();
+        assert!((low - 0.6).abs() < 1e-9 && (high - 1.0).abs() < 1e-9 && ticks == 4);
+        let counts = Axis::new([1.0, 2.0].into_iter(), 1.0).unwrap();
+        assert_eq!((counts.low, counts.step, counts.ticks), (1.0, 1.0, 1));
+        let (low, high, _) = axis(&[0.0]).unwrap();
+        assert!(low == 0.0 && high > 0.0);
+        let (low, high, _) = axis(&[500.0, 500.0]).unwrap();
+        assert!(low <= 500.0 && high > 500.0 || low < 500.0 && high >= 500.0);
+    }
+}

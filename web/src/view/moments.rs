@@ -1,0 +1,53 @@
+//! The buttons and the slider that go through the moments of a pass.
+
+use yew::{Callback, Html, InputEvent, html};
+
+use super::icons::Icon;
+use super::{icon_button, on};
+use crate::dom;
+use crate::state::Action;
+
+/// What is stepped through.
+pub struct Stepper<'a> {
+    /// What the moments are of, for people.
+    pub name: &'a str,
+    /// What the slider is called.
+    pub slider: &'a str,
+    /// The moment that is shown.
+    pub at: usize,
+    /// The last moment.
+    pub last: usize,
+    /// What stands between the buttons back and forward.
+    pub between: Html,
+    /// What stands at the end.
+    pub behind: Html,
+}
+
+impl Stepper<'_> {
+    /// The row.
+    pub fn html(self, act: &Callback<Action>) -> Html {
+        let Stepper { name, slider, at, last, between, behind } = self;
+        let go = |to: usize| on(act, move || Action::WalkTo(to));
+        let slide = {
+            let act = act.clone();
+            Callback::from(move |event: InputEvent| {
+                if let Some(to) = dom::value(&event).and_then(|value| value.parse().ok()) {
+                    act.emit(Action::WalkTo(to));
+                }
+            })
+        };
+        let filled = at as f64 / last.max(1) as f64 * 100.0;
+        html! {
+            <div class="stepper" role="group" aria-label={name.to_owned()}>
+                { icon_button(Icon::Back, "One moment back", at == 0, go(at.saturating_sub(1))) }
+                { between }
+                { icon_button(Icon::Forward, "One moment forward", at >= last, go(at + 1)) }
+                <input type="range" min="0" max={last.to_string()} step="1" value={at.to_string()} oninput={slide}
+                    aria-label={slider.to_owned()} aria-valuetext={format!("moment {at} of {last}")}
+                    style={format!("--at:{filled:.2}%")} data-testid="walk" />
+                <span class="note" data-testid="walk-place">{ format!("{at} / {last}") }</span>
+                { behind }
+            </div>
+        }
+    }
+}

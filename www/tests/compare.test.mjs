@@ -1,0 +1,92 @@
+// Several pipelines side by side: their graphs, figures and lines over the divergence.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { checkAccessibility, eventually, openPage, pasteProgram, screenshot, useBrowser, waitForMistakes } from "./harness.mjs";
+
+useBrowser();
+
+async function openCompare(page, file) {
+  if (file) {
+    await page.getByTestId("open-examples").click();
+    await page.getByTestId(`example-${file}`).click();
+    await page.getByTestId("dialog").waitFor({ state: "detached" });
+  }
+  await page.getByTestId("verdict").waitFor();
+  await page.getByTestId("open-compare").click();
+  await page.getByTestId("compared").waitFor();
+  await eventually("all have run", async () => !(await page.getByTestId("compare").innerText()).includes("…\n") && !/Running…/.test(await page.getByTestId("compare").innerText()));
+}
+
+/// A row of figures, as numbers.
+async function row(page, figure) {
+  const cells = await page.getByTestId(`compare-${figure}`).locator("td").allInnerTexts();
+  return cells.map((cell) => Number.parseFloat(cell.replaceAll(/[,✓%]/g, "")));
+}
+
+const setDivergence = (page, point) => page.getByTestId("compare-divergence").fill(String(point));
+
+test("the variants of scalar replacement differ as the paper says", async (t) => {
+  const page = await openPage(t);
+  await openCompare(page, "questions/figure-4.wir");
+  const names = await page.getByTestId("compared").locator("thead th").allInnerTexts();
+  assert.deepEqual(names.slice(1), ["none", "srqp", "esrqp", "ssrqp-s", "ssrqp"]);
+  assert.equal(await page.locator(".small-graph").count(), 5);
+  // N is 16: lanes that all disagree take every side.
+  const rounds = 16;
+  assert.deepEqual(await row(page, "loads"), [2 * rounds, 3 * rounds + 1, 2 * rounds, rounds + 1, rounds + 1]);
+  const [none, srqp, esrqp, , ssrqp] = await row(page, "cycles");
+  assert.ok(ssrqp < none && ssrqp < srqp && ssrqp < esrqp);
+  await setDivergence(page, 0);
+  await eventually("nobody disagrees", async () => (await page.getByTestId("compare").locator("output").innerText()) === "0 %");
+  const loads = await row(page, "loads");
+  assert.deepEqual([loads[1], loads[4]], [rounds + 1, rounds + 1]);
+  assert.ok(loads[0] >= rounds && loads[0] < 2 * rounds);
+  assert.deepEqual(await row(page, "efficiency"), [100, 100, 100, 100, 100]);
+  for (const chart of ["cycles", "loads", "issues", "efficiency"]) {
+    assert.equal(await page.getByTestId(`chart-${chart}`).locator("polyline").count(), 5);
+    assert.equal(await page.getByTestId(`chart-${chart}`).locator(".series path").count(), 55);
+  }
+  await screenshot(page, "compare");
+});
+
+test("pipelines are added, changed and taken out, and a wrong one says what is wrong", async (t) => {
+  const page = await openPage(t);
+  await openCompare(page);
+  const columns = page.locator(".column:not(.add)");
+  const count = await columns.count();
+  await page.getByTestId("compare-add").fill("copy-prop,gvn-ces");
+  await page.getByTestId("compare-add").press("Enter");
+  await page.getByText("did you mean `gvn-cse`?").waitFor();
+  await columns.last().locator("input").fill("copy-prop,gvn-cse[EnableGvnCseMode=1]");
+  await columns.last().locator("input").press("Enter");
+  await eventually("it has run", async () => (await row(page, "cycles"))[count] > 0);
+  await page.getByRole("button", { name: /^Take out copy-prop,gvn-cse/ }).click();
+  await eventually("it is gone", async () => (await columns.count()) === count);
+  // Closed and opened again everything is still there.
+  await page.keyboard.press("Escape");
+  await page.getByTestId("dialog").waitFor({ state: "detached" });
+  await page.keyboard.press("c");
+  assert.ok((await row(page, "cycles")).every((cycles) => cycles > 0));
+});
+
+test("without a program there is nothing to compare", async (t) => {
+  const page = await openPage(t);
+  await pasteProgram(page, "kernel k() {\nentry:\n    a = fam.f32 1\n    ret\n}\n");
+  await waitForMistakes(page, "error");
+  await page.getByTestId("open-compare").click();
+  await page.getByText("There is no program to compare yet").waitFor();
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  for (const width of [1440, 320]) {
+    test(`the comparison can be read, ${colorScheme}, ${width} pixels wide`, async (t) => {
+      const page = await openPage(t, { colorScheme, viewport: { width, height: 900 } });
+      await openCompare(page, "questions/figure-5.wir");
+      await checkAccessibility(page, "dialog");
+      const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      assert.ok(wider <= 0, `the page is ${wider} px too wide`);
+      await screenshot(page, `compare-${colorScheme}-${width}`);
+    });
+  }
+}

@@ -1,0 +1,259 @@
+// The questions of a pass while they travel: narrated, stepped, sought, shared, and moving at the screen's own pace.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { checkAccessibility, eventually, openPage, pasteProgram, screenshot, settled, useBrowser, waitForMistakes } from "./harness.mjs";
+
+useBrowser();
+
+/// Opens a figure from the gallery, with its questions in sight.
+async function openFigure(page, file) {
+  await page.getByTestId("open-examples").click();
+  await page.getByTestId(`example-questions/${file}.wir`).click();
+  await page.getByTestId("dialog").waitFor({ state: "detached" });
+  await page.getByTestId("question-tree").getByRole("treeitem").first().waitFor();
+  await page.getByTestId("verdict").waitFor();
+}
+
+const happened = (page) => page.getByTestId("happened").innerText();
+const moment = async (page) => Number.parseInt(await page.getByTestId("walk-place").innerText(), 10);
+const linesOf = (page, block) => page.getByTestId(`block-${block}`).locator("text:not(.issues)").allTextContents();
+
+async function goTo(page, to) {
+  await page.getByTestId("walk").fill(String(to));
+  await eventually(`moment ${to} is shown`, async () => (await moment(page)) === to);
+  // A change has been made when the engine has answered.
+  await page.locator("main:not(.looking)").waitFor();
+}
+
+/// The tokens in sight: what they ask, how they look, and where their middle is.
+const tokens = (page) =>
+  page.locator(".tokens .token").evaluateAll((all) =>
+    all.map((token) => {
+      const rect = token.getBoundingClientRect();
+      return { text: token.innerText.replaceAll(/\s+/g, " "), kind: token.className, x: rect.x + rect.width / 2, y: rect.y + rect.height / 2 };
+    }),
+  );
+
+test("every question of figure 6 is told, in the order of the paper, and nothing is lost on the way", async (t) => {
+  const page = await openPage(t);
+  await openFigure(page, "figure-4");
+  const last = Number(await page.getByTestId("walk").getAttribute("max"));
+  assert.ok(last > 100, `${last} moments`);
+  await goTo(page, 0);
+  assert.match(await happened(page), /Nothing has been asked/);
+  assert.equal((await tokens(page)).length, 0);
+  const told = [];
+  for (let at = 1; at <= last; at += 1) {
+    await page.keyboard.press(".");
+    await eventually(`moment ${at} is shown`, async () => (await moment(page)) === at);
+    told.push((await happened(page)).replaceAll(/\s+/g, " "));
+  }
+  const order = [
+    /Is A\[i \+ 1\] available in n5/,
+    /Rule 6: i = mov\.s32 0 defines an operand/,
+    /rule 1 ?s ?Rule 1: control comes in at s/,
+    /A\[i \+ 1\] is not available in n5/,
+    /Can A\[i \+ 1\] move up from n5/,
+    /May it come to n4/,
+    /Rule 4-i: n4 diverges and decides about it.*n2 is asked/,
+    /Rule 4-i: n2 diverges and decides about it.*n1 is asked/,
+    /Rule 3-ii: something in n1.*\(false, ∅\)/,
+    /Rule 4-i: n2 diverges.*n9 is asked/,
+    /Rule 6: nothing in n9 stops it.*n8/,
+    /Rule 3-ii: something in n8.*\(false, ∅\)/,
+    /Rule 4-i-b:.*\(true, \{n2\}\)/,
+    /Rule 4-i-a:.*\(true, \{n2\}\)/,
+    /change ?speculate/,
+    /change ?replace/,
+    /Is A\[i\] available in n8/,
+    /A\[i\] is missing there.*noted for the end of n1/,
+    /A\[i\] is available in n8/,
+  ];
+  let from = 0;
+  for (const wanted of order) {
+    const found = told.findIndex((sentence, index) => index >= from && wanted.test(sentence));
+    assert.ok(found >= 0, `${wanted} is not told after moment ${from}:\n${told.slice(from).join("\n")}`);
+    from = found + 1;
+  }
+  // The keys go back as well.
+  await page.keyboard.press(",");
+  await eventually("a moment back", async () => (await moment(page)) === last - 1);
+});
+
+test("a question waits at its block, comes back with its answer, and the change is made in place", async (t) => {
+  const page = await openPage(t);
+  await openFigure(page, "figure-2");
+  const tree = page.getByTestId("question-tree");
+  const last = Number(await page.getByTestId("walk").getAttribute("max"));
+  await goTo(page, 0);
+  const before = await linesOf(page, "n2");
+  const box = (block) => page.getByTestId(`block-${block}`).boundingBox();
+  // From one moment to the next, and what is to be seen at the block that it is about.
+  const seen = [];
+  for (let at = 1; at <= last; at += 1) {
+    await goTo(page, at);
+    seen.push({ text: (await happened(page)).replaceAll(/\s+/g, " "), tokens: await tokens(page), n2: await linesOf(page, "n2"), boxes: [await box("n2"), await box("n4")] });
+  }
+  const raised = seen.find(({ text }) => /goes up from n4 to n2/.test(text));
+  const asked = raised.tokens.at(-1);
+  assert.match(asked.kind, /avail asked goes/);
+  const [n2] = raised.boxes;
+  assert.ok(Math.abs(asked.y - (n2.y + n2.height)) < 45, `waits at ${asked.y}, n2 ends at ${n2.y + n2.height}`);
+  const answered = seen.find(({ text }) => /Rule 5: n3 computes it/.test(text));
+  assert.match(answered.tokens.at(-1).text, /true, real/);
+  assert.match(answered.tokens.at(-1).kind, /yes goes returns/);
+  const [, n4] = answered.boxes;
+  assert.ok(Math.abs(answered.tokens.at(-1).y - n4.y) < 45, `the answer is at ${answered.tokens.at(-1).y}, n4 begins at ${n4.y}`);
+  // Both answers are at the join until it is answered itself.
+  assert.ok(answered.tokens.some((token) => /no/.test(token.kind) && /false/.test(token.text)));
+  assert.ok(seen.some(({ tokens }) => tokens.some((token) => /antic/.test(token.kind))), "anticipatability is asked");
+  const noted = seen.find(({ text }) => /noted for the end of n2/.test(text));
+  assert.ok(noted.tokens.some((token) => /noted/.test(token.kind)));
+  assert.deepEqual(noted.n2, before, "nothing is inserted before the inquiry has ended");
+  const made = seen.findIndex(({ text }) => /is inserted at the end of n2/.test(text));
+  assert.ok(seen[made].n2.length > before.length, `${seen[made].n2} after ${before}`);
+  assert.deepEqual(seen[made - 1].n2, before);
+  assert.ok(!seen[made].tokens.some((token) => /noted/.test(token.kind)), "what is inserted is no longer noted");
+  // The tree has a row for each question, and leads to it.
+  const rows = await tree.getByRole("treeitem").count();
+  assert.equal(rows, seen.filter(({ text }) => /^(inquiry|question|change|refused)/.test(text)).length);
+  const row = tree.getByRole("treeitem").filter({ hasText: "true, real" }).filter({ hasText: "n3" }).first();
+  await row.click();
+  await eventually("the click leads to the question", async () => /goes up from n4 to n3/.test(await happened(page)));
+  assert.equal(await row.getAttribute("aria-selected"), "true");
+  await row.locator(".answer").click();
+  await eventually("and its answer's to the answer", async () => /Rule 5: n3 computes it/.test(await happened(page)));
+  await tree.focus();
+  await page.keyboard.press("ArrowUp");
+  await eventually("the keyboard goes up", async () => !/n3 computes it/.test(await happened(page)));
+  await page.keyboard.press("ArrowRight");
+  await eventually("and to the answer", async () => /answer/.test(await happened(page)));
+  await screenshot(page, "questions-figure-2");
+});
+
+test("a link reopens the moment, before the change that it leads to", async (t) => {
+  const page = await openPage(t);
+  await openFigure(page, "figure-4");
+  await goTo(page, 48);
+  const told = await happened(page);
+  const n2 = await linesOf(page, "n2");
+  await page.getByTestId("share").click();
+  const link = await page.getByTestId("link").inputValue();
+  const other = await openPage(t, { hash: link.slice(link.indexOf("#")) });
+  await other.getByTestId("question-tree").waitFor();
+  await eventually("the same moment", async () => (await happened(other)) === told);
+  assert.deepEqual(await linesOf(other, "n2"), n2);
+  assert.ok(!n2.some((line) => line.includes("ld.")), "the load has not moved yet");
+});
+
+test("questions play, rest, and stand still for those who asked for less motion", async (t) => {
+  for (const reducedMotion of ["reduce", "no-preference"]) {
+    const page = await openPage(t, { reducedMotion });
+    await openFigure(page, "figure-5");
+    await page.getByTestId("question-pace").selectOption({ label: "4×" });
+    await page.getByTestId("show-questions").waitFor({ state: "attached" });
+    await goTo(page, 1);
+    await page.getByTestId("ask").click();
+    await eventually("they move on", async () => (await moment(page)) > 3);
+    const animations = await page.locator(".tokens .goes").first().evaluate((token) => token.getAnimations().length).catch(() => 0);
+    if (reducedMotion === "reduce") {
+      assert.equal(animations, 0);
+    } else {
+      const running = await eventually("a token moves", () =>
+        page.locator(".tokens").evaluate((all) => all.getAnimations({ subtree: true }).map((animation) => animation.animationName).includes("travel")),
+      );
+      assert.ok(running);
+    }
+    await page.getByTestId("ask").click();
+    const rests = await settled(() => moment(page));
+    await page.keyboard.press("q");
+    await eventually("q lets them go on", async () => (await moment(page)) > rests);
+    await eventually("and they come to the end", async () => (await page.getByTestId("ask").getAttribute("aria-label")) === "Let the questions travel");
+    assert.equal(await moment(page), Number(await page.getByTestId("walk").getAttribute("max")));
+  }
+});
+
+test("the graph shows CDRND and who decides about whom", async (t) => {
+  const page = await openPage(t);
+  await openFigure(page, "figure-4");
+  await page.getByTestId("shows").locator("summary").click();
+  await page.getByTestId("show-region").check();
+  await page.getByTestId("show-dependence").check();
+  assert.equal(await page.getByTestId("region").getAttribute("aria-label"), "CDRND: s, n1, n2, n8, n9, e");
+  assert.equal(
+    await page.getByTestId("dependence").getAttribute("aria-label"),
+    "Control dependence: n2 on n8, n3 on n2, n4 on n2, n5 on n4, n6 on n4, n7 on n2, n8 on n8, n9 on n8",
+  );
+  await checkAccessibility(page, ".graph");
+  await page.getByTestId("show-questions").uncheck();
+  assert.equal(await page.getByTestId("tokens").count(), 0);
+  await page.keyboard.press("Escape");
+  assert.equal(await page.getByTestId("show-region").isVisible(), false);
+  await screenshot(page, "questions-region");
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  for (const width of [1440, 320]) {
+    test(`questions can be read, ${colorScheme}, ${width} pixels wide`, async (t) => {
+      const page = await openPage(t, { colorScheme, viewport: { width, height: 900 } });
+      await openFigure(page, "figure-4");
+      await goTo(page, 33);
+      await checkAccessibility(page, ".change");
+      await checkAccessibility(page, ".graph");
+      await screenshot(page, `questions-${colorScheme}-${width}`);
+    });
+  }
+}
+
+/// A kernel of 200 blocks: a loop over diamonds, each of which loads on one side what the next one loads on the other.
+function diamonds(count) {
+  const lines = ["kernel diamonds(N: s32, A: ptr.global, y: ptr.global) {", "    input p: pred", "entry:", "    sum = mov.f32 0.0", "    i = mov.s32 0", "    br head0"];
+  for (let at = 0; at < count; at += 1) {
+    const next = at + 1 < count ? `head${at + 1}` : "latch";
+    lines.push(
+      `head${at}:\n    c${at} = in.pred p\n    br c${at}, left${at}, right${at}`,
+      `left${at}:\n    a${at} = ld.global.f32 A[i + ${at % 5}]\n    sum = add.f32 sum, a${at}\n    br ${next}`,
+      `right${at}:\n    b${at} = ld.global.f32 A[i + ${(at + 1) % 5}]\n    sum = add.f32 sum, b${at}\n    br ${next}`,
+    );
+  }
+  lines.push("latch:\n    i = add.s32 i, 1\n    more = setp.lt.s32 i, N\n    br more, head0, end", "end:\n    tid = mov.u32 %tid\n    st.global.f32 y[tid], sum\n    ret\n}\n");
+  return lines.join("\n");
+}
+
+test("questions move at the screen's pace in a function of 200 blocks", async (t) => {
+  const page = await openPage(t, { reducedMotion: "no-preference" });
+  await openFigure(page, "figure-4");
+  await pasteProgram(page, diamonds(66));
+  await waitForMistakes(page, "No mistakes");
+  await page.getByTestId("block-head0").waitFor({ state: "attached" });
+  await page.getByTestId("question-tree").getByRole("treeitem").first().waitFor();
+  const last = Number(await page.getByTestId("walk").getAttribute("max"));
+  assert.ok(last > 1_000, `${last} moments`);
+  await settled(() => page.getByTestId("simulator-pane").innerText());
+  await goTo(page, 1);
+  await page.getByTestId("question-pace").selectOption({ label: "2×" });
+  await page.getByTestId("ask").click();
+  const frames = await page.evaluate(
+    (length) =>
+      new Promise((resolve) => {
+        const times = [];
+        const tick = (now) => {
+          times.push(now);
+          if (now - times[0] < length) {
+            requestAnimationFrame(tick);
+          } else {
+            resolve(times);
+          }
+        };
+        requestAnimationFrame(tick);
+      }),
+    4_000,
+  );
+  const gaps = frames.slice(1).map((time, index) => time - frames[index]);
+  const rate = (gaps.length / (frames.at(-1) - frames[0])) * 1_000;
+  const dropped = gaps.reduce((sum, gap) => sum + Math.max(0, Math.round(gap / (1_000 / 60)) - 1), 0);
+  t.diagnostic(`${rate.toFixed(1)} frames a second, ${dropped} of ${gaps.length + dropped} dropped, the longest took ${Math.max(...gaps).toFixed(0)} ms`);
+  assert.ok((await moment(page)) > 5, "questions moved meanwhile");
+  assert.ok(rate > 30, `${rate.toFixed(1)} frames a second`);
+});
