@@ -119,6 +119,8 @@ pub enum QuestionEvent {
         rule: &'static str,
         /// The answer.
         answer: Answer,
+        /// The instruction that decides it, where one does: an occurrence, or what may change the value.
+        because: Option<Inst>,
     },
     /// A block without the expression is noted for insertion, should the inquiry succeed.
     Noted {

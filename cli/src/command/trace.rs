@@ -114,7 +114,9 @@ impl Questions {
                 let value = json!([expression]);
                 (*id, "fact", Some("6"), value)
             }
-            QuestionEvent::Answered { id, rule, answer } => (*id, "answer", Some(*rule), answer_value(func, answer)),
+            QuestionEvent::Answered { id, rule, answer, .. } => {
+                (*id, "answer", Some(*rule), answer_value(func, answer))
+            }
             QuestionEvent::Noted { id, expression, block, onto } => {
                 let places: Vec<&str> =
                     [Some(*block), *onto].iter().flatten().map(|&block| name(func, block)).collect();

@@ -62,9 +62,9 @@ impl Problem for Anticipation<'_, '_> {
     fn arrive<S: Listener>(&mut self, teller: &mut Teller<'_, S>, at: Arrival<FormSet>) -> Local<Self> {
         let Arrival { block, question: set, .. } = at;
         match self.snapshot.descend(teller.func, block, set) {
-            DescentEnd::Same => Local::Answered("4", true),
-            DescentEnd::Changed => Local::Answered("3", false),
-            DescentEnd::Bottom(_) if self.snapshot.ways.down(block).is_empty() => Local::Answered("1", false),
+            DescentEnd::Same => Local::Answered("4", true, None),
+            DescentEnd::Changed => Local::Answered("3", false, None),
+            DescentEnd::Bottom(_) if self.snapshot.ways.down(block).is_empty() => Local::Answered("1", false, None),
             DescentEnd::Bottom(left) => Local::Forwarded("5", left),
         }
     }

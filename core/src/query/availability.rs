@@ -224,11 +224,11 @@ impl Problem for Availability<'_, '_> {
         self.notes.of(record).form = Some(question.form);
         if self.snapshot.steps > self.budget {
             self.notes.refusal.get_or_insert(Refusal::Budget);
-            return Local::Answered("budget", Available::LIMITED);
+            return Local::Answered("budget", Available::LIMITED, None);
         }
         let visit = self.notes.visit(block);
         if visit > self.visits {
-            return Local::Answered("2", Available::LIMITED);
+            return Local::Answered("2", Available::LIMITED, None);
         }
         let climb = self.snapshot.climb(teller.func, block, Start::End, question.form, visit < self.visits);
         tell_steps(teller, self.snapshot, id, &climb);
@@ -238,11 +238,17 @@ impl Problem for Availability<'_, '_> {
         match climb.end {
             ClimbEnd::Same(occurrence) => {
                 detail.same = Some(occurrence);
-                Local::Answered("5", Available::YES)
+                Local::Answered("5", Available::YES, self.snapshot.occurrence(occurrence).inst)
             }
-            ClimbEnd::Changed => Local::Answered("4", Available::NO),
-            ClimbEnd::Again => Local::Answered("4", Available::LIMITED),
-            ClimbEnd::Top if self.snapshot.ways.up(block).is_empty() => Local::Answered("1", Available::NO),
+            ClimbEnd::Changed => {
+                Local::Answered("4", Available::NO, self.snapshot.told_inst_at::<S>(teller.func, block, climb.place))
+            }
+            ClimbEnd::Again => Local::Answered(
+                "4",
+                Available::LIMITED,
+                self.snapshot.told_inst_at::<S>(teller.func, block, climb.place),
+            ),
+            ClimbEnd::Top if self.snapshot.ways.up(block).is_empty() => Local::Answered("1", Available::NO, None),
             ClimbEnd::Top => {
                 Local::Forwarded("7", AvailabilityQuestion { form: climb.form, taken, asker: question.asker })
             }

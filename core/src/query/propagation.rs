@@ -30,14 +30,14 @@ use core::hash::Hash;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use crate::ir::{Block, Function};
+use crate::ir::{Block, Function, Inst};
 use crate::questions::{Answer, QuestionEvent, QuestionId};
 use crate::view::Listener;
 
 /// What a block says to a question that comes to it.
 pub enum Local<P: Problem> {
-    /// It answers by itself.
-    Answered(&'static str, P::Answer),
+    /// It answers by itself, by that rule; because of an instruction, which is looked up only for those who listen.
+    Answered(&'static str, P::Answer, Option<Inst>),
     /// It asks its neighbours this, by that rule.
     Forwarded(&'static str, P::Question),
 }
@@ -264,7 +264,12 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
                     return Finding { answer, asked: frame.asked };
                 };
                 self.settle::<P>(record, rule, answer.clone(), &frame, depth);
-                teller.tell(|_| QuestionEvent::Answered { id: frame.id, rule, answer: problem.answer(&answer) });
+                teller.tell(|_| QuestionEvent::Answered {
+                    id: frame.id,
+                    rule,
+                    answer: problem.answer(&answer),
+                    because: None,
+                });
                 let cohort = self.records[record as usize].cohort;
                 if let Some(parent) = stack.last_mut() {
                     self.take(parent, frame.block, record, answer, cohort);
@@ -279,7 +284,7 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
                 QuestionEvent::Asked { id, parent, expression, from, mover, at: next, rule }
             });
             if let Some((record, answer, rule, cohort)) = self.known_answer(problem, next, question) {
-                teller.tell(|_| QuestionEvent::Answered { id, rule, answer: problem.answer(&answer) });
+                teller.tell(|_| QuestionEvent::Answered { id, rule, answer: problem.answer(&answer), because: None });
                 self.take(frame, next, record, answer, cohort);
                 continue;
             }
@@ -297,10 +302,10 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
             });
             self.known.insert((next, question), record);
             match problem.arrive(teller, Arrival { block: next, question, record, id }) {
-                Local::Answered(rule, answer) => {
+                Local::Answered(rule, answer, because) => {
                     let known = &mut self.records[record as usize];
                     (known.answer, known.rule) = (Some(answer.clone()), rule);
-                    teller.tell(|_| QuestionEvent::Answered { id, rule, answer: problem.answer(&answer) });
+                    teller.tell(|_| QuestionEvent::Answered { id, rule, answer: problem.answer(&answer), because });
                     self.take(frame, next, record, answer, None);
                 }
                 Local::Forwarded(rule, forwarded) => {

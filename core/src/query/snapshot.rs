@@ -33,6 +33,7 @@ use crate::flow::{Definition, Value, Values};
 use crate::graph::{Cfg, Dominators};
 use crate::ir::{Block, Flags, Function, Inst, Module, ParamType, Reg, Symbol};
 use crate::symbolic::{AffineNames, Atom, Base, Inductions, Overflow, SymbolicAddress};
+use crate::view::Listener;
 
 /// A computation of an expression that questions may find.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -132,6 +133,8 @@ pub struct Climb {
     pub form: Form,
     /// How it ends.
     pub end: ClimbEnd,
+    /// The place that ends it, among the block's; 0 at the beginning of the block.
+    pub place: u32,
 }
 
 /// How a way down through a block ends.
@@ -350,10 +353,19 @@ impl<'m> Snapshot<'m> {
         self.changes.get(&self.family(form)).copied().unwrap_or(0)
     }
 
-    /// Is there a definition of one of a form's registers in the block, or an access that may change what it loads?
-    pub fn is_changed_in(&mut self, func: &Function, block: Block, form: Form) -> bool {
+    /// The last place of a block where a form's value may change: a definition of one of its registers, or an access that
+    /// may write what it loads.
+    pub fn changed_in(&mut self, func: &Function, block: Block, form: Form) -> Option<u32> {
         let climb = self.climb_past_occurrences(func, block, form);
-        climb.end != ClimbEnd::Top
+        (climb.end != ClimbEnd::Top).then_some(climb.place)
+    }
+
+    /// The instruction at a place of a block, if anybody listens and it stands there still.
+    pub fn told_inst_at<S: Listener>(&self, func: &Function, block: Block, place: u32) -> Option<Inst> {
+        if !S::LISTENS {
+            return None;
+        }
+        func.block_insts(self.ways.named_as(block)).find(|&inst| self.places.get(inst) == Some(&place))
     }
 
     /// A computation of a form is inserted at the end of a block; [`Snapshot::place`] says by which instruction.
@@ -447,17 +459,20 @@ impl<'m> Snapshot<'m> {
             let definition = if is_on_edge { None } else { self.definitions.last(self.forms.regs(form), rank, place) };
             // Places are counted from 1 here, so that 0 is before the first instruction.
             let floor = definition.map_or(0, |(place, _)| place + 1);
-            if let Some(end) = self.look_between(func, block, form, floor, place, below, stops_at_occurrences) {
-                return Climb { steps, form, end };
+            if let Some((end, place)) = self.look_between(func, block, form, floor, place, below, stops_at_occurrences)
+            {
+                return Climb { steps, form, end, place };
             }
-            let Some((defined_at, inst)) = definition else { return Climb { steps, form, end: ClimbEnd::Top } };
+            let Some((defined_at, inst)) = definition else {
+                return Climb { steps, form, end: ClimbEnd::Top, place: 0 };
+            };
             let values = self.values.clone();
             let names = AffineNames::new(func, &values, self.overflow);
             let Some(above) = self.forms.before(names, inst, &func.insts[inst].dsts, form) else {
-                return Climb { steps, form, end: ClimbEnd::Changed };
+                return Climb { steps, form, end: ClimbEnd::Changed, place: defined_at };
             };
             if !may_convert {
-                return Climb { steps, form, end: ClimbEnd::Again };
+                return Climb { steps, form, end: ClimbEnd::Again, place: defined_at };
             }
             if above != form {
                 steps.push(Step { inst, below: form, above });
@@ -477,7 +492,7 @@ impl<'m> Snapshot<'m> {
         place: u32,
         below: Option<Inst>,
         stops_at_occurrences: bool,
-    ) -> Option<ClimbEnd> {
+    ) -> Option<(ClimbEnd, u32)> {
         let family = self.family(form);
         let barrier = self.barrier_between(block, form, floor, place);
         let count =
@@ -491,13 +506,13 @@ impl<'m> Snapshot<'m> {
             if at < floor {
                 break;
             }
-            if barrier.is_some_and(|barrier| barrier > at) {
-                return Some(ClimbEnd::Changed);
+            if let Some(barrier) = barrier.filter(|&barrier| barrier > at) {
+                return Some((ClimbEnd::Changed, barrier));
             }
             self.steps += 1;
             if let (What::Occurrence(occurrence), Family::Pure(_)) = (what, family) {
                 if stops_at_occurrences {
-                    return Some(ClimbEnd::Same(occurrence));
+                    return Some((ClimbEnd::Same(occurrence), at));
                 }
                 continue;
             }
@@ -521,17 +536,17 @@ impl<'m> Snapshot<'m> {
                         && data.address.is_some()
                         && data.address == access.address;
                     if is_same && stops_at_occurrences {
-                        return Some(ClimbEnd::Same(occurrence));
+                        return Some((ClimbEnd::Same(occurrence), at));
                     }
                 }
                 What::Clobber(clobber) => {
                     if self.may_change(func, clobber, form, access) {
-                        return Some(ClimbEnd::Changed);
+                        return Some((ClimbEnd::Changed, at));
                     }
                 }
             }
         }
-        barrier.map(|_| ClimbEnd::Changed)
+        barrier.map(|barrier| (ClimbEnd::Changed, barrier))
     }
 
     /// The last place from `floor` to before `place` where anything may happen to memory that the form loads.

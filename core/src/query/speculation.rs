@@ -136,7 +136,7 @@ impl Problem for Speculation<'_, '_> {
     fn arrive<S: Listener>(&mut self, teller: &mut Teller<'_, S>, at: Arrival<SpeculationQuestion>) -> Local<Self> {
         let Arrival { block, question: SpeculationQuestion { form, mover }, record, id } = at;
         if self.snapshot.steps > self.budget {
-            return Local::Answered("budget", Hoistable::no());
+            return Local::Answered("budget", Hoistable::no(), None);
         }
         let is_branch = self.snapshot.ways.is_branch(block);
         let is_crossed = is_branch && (self.is_crossed)(block);
@@ -147,18 +147,19 @@ impl Problem for Speculation<'_, '_> {
         };
         let depends = is_branch && is_decided(mover);
         let upward = |depends: bool| SpeculationQuestion { form, mover: if depends { block } else { mover } };
-        let (rule, forwarded) = if self.snapshot.is_changed_in(teller.func, block, form) {
+        let (rule, forwarded) = if let Some(place) = self.snapshot.changed_in(teller.func, block, form) {
+            let because = self.snapshot.told_inst_at::<S>(teller.func, block, place);
             return match (is_crossed, depends) {
-                (true, true) => Local::Answered("3-i-a", Hoistable::to(block)),
-                (true, false) => Local::Answered("3-i-b", Hoistable::no()),
-                (false, _) => Local::Answered("3-ii", Hoistable::no()),
+                (true, true) => Local::Answered("3-i-a", Hoistable::to(block), because),
+                (true, false) => Local::Answered("3-i-b", Hoistable::no(), because),
+                (false, _) => Local::Answered("3-ii", Hoistable::no(), because),
             };
         } else if is_crossed {
             (if depends { "4-i" } else { "4-ii" }, upward(depends))
         } else if is_branch {
             let successors = self.snapshot.ways.down(block).clone();
             if !self.is_down_safe(teller, block, &successors, form, id) {
-                return Local::Answered("5-ii", Hoistable::no());
+                return Local::Answered("5-ii", Hoistable::no(), None);
             }
             (if depends { "5-i-a" } else { "5-i-b" }, upward(depends))
         } else {

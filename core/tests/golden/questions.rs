@@ -67,7 +67,7 @@ impl Told {
                 let text = instruction_text(session.module(), func, *inst);
                 (id, depth_of(id) + 1, format!("becomes {expression}? above `{text}`"))
             }
-            QuestionEvent::Answered { id, rule, answer } => {
+            QuestionEvent::Answered { id, rule, answer, .. } => {
                 (id, depth_of(id), format!("= {} by {rule}", answer_text(func, answer)))
             }
             QuestionEvent::Noted { id, expression, block, onto } => {

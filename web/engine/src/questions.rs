@@ -4,13 +4,12 @@ mod narration;
 
 use std::ops::Range;
 
-use warpscope_core::edit::RemarkKind;
-use warpscope_core::ir::{Func, Function};
-use warpscope_core::journal::{Event as Change, Inquiry};
+use warpscope_core::ir::Func;
+use warpscope_core::journal::Inquiry;
 use warpscope_core::questions::QuestionEvent;
 use warpscope_core::session::Session;
 
-use crate::message::{Course, Event, Questions, What};
+use crate::message::{Course, Questions};
 use crate::walk::course;
 use narration::Narrator;
 
@@ -19,6 +18,7 @@ const MOST_EVENTS: usize = 12_000;
 
 /// The moments of a pass that asks questions.
 struct Moments<'a> {
+    pass: usize,
     func: Func,
     moments: Vec<Inquiry<'a>>,
     course: Course,
@@ -39,20 +39,24 @@ impl<'a> Moments<'a> {
             moments
         };
         let asks = |moments: &Vec<Inquiry<'_>>| moments.iter().any(|moment| matches!(moment, Inquiry::Question(..)));
-        let (func, moments) = match rewrite {
+        let (pass, func, moments) = match rewrite {
             Some(event) => {
                 let pass = passes.clone().find(|&pass| session.events_of(pass).contains(&event))?;
                 let func = events[event].func;
-                (func, Some(of(pass, func)).filter(asks)?)
+                (pass, func, Some(of(pass, func)).filter(asks)?)
             }
-            None => (kernel, passes.clone().rev().map(|pass| of(pass, kernel)).find(asks)?),
+            None => {
+                let (pass, moments) =
+                    passes.clone().rev().map(|pass| (pass, of(pass, kernel))).find(|(_, moments)| asks(moments))?;
+                (pass, kernel, moments)
+            }
         };
         let happened = moments.iter().map(|moment| match moment {
             Inquiry::Event(event) => Some(*event),
             Inquiry::Question(..) => None,
         });
         let course = course(session, passes, happened);
-        Some(Moments { func, moments, course })
+        Some(Moments { pass, func, moments, course })
     }
 }
 
@@ -74,13 +78,22 @@ pub fn questions(
     kernel: Func,
     moment: usize,
 ) -> Option<Questions> {
-    let Moments { func, moments, course } = Moments::find(session, passes, rewrite, kernel)?;
+    let Moments { pass, func, moments, course } = Moments::find(session, passes, rewrite, kernel)?;
     let shown = window(&moments, moment, MOST_EVENTS);
-    let body = &session.module().funcs[func];
-    let mut narrator = Narrator::new(session.module(), func);
+    // Told of the program as it was when they were asked.
+    let journal = session.journal();
+    let event = |moment: &Inquiry<'_>| match moment {
+        Inquiry::Event(event) => Some(*event),
+        Inquiry::Question(..) => None,
+    };
+    let done =
+        moments[..shown.start].iter().rev().find_map(event).map_or(session.events_of(pass).start, |last| last + 1);
+    let mut program = session.start().clone();
+    journal.advance(&mut program, 0..done);
+    let mut narrator = Narrator::new(program, func);
     let happened = moments[shown.clone()].iter().map(|moment| match moment {
         Inquiry::Question(_, event) => narrator.tell(event),
-        Inquiry::Event(event) => change(body, &session.journal().events()[*event]),
+        Inquiry::Event(event) => narrator.change(journal, *event),
     });
     Some(Questions { course, first: shown.start, happened: happened.collect() })
 }
@@ -100,22 +113,11 @@ fn window(moments: &[Inquiry<'_>], moment: usize, most: usize) -> Range<usize> {
     first..(first + most).min(moments.len())
 }
 
-fn change(func: &Function, change: &Change) -> Event {
-    let remark = &change.remark;
-    Event {
-        what: if remark.kind == RemarkKind::Applied { What::Changed } else { What::Refused },
-        block: remark.block.as_u32(),
-        at: func.blocks[remark.block].name.clone(),
-        rule: remark.rule.to_owned(),
-        sentence: format!("{}.", remark.message),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Engine;
-    use crate::message::{Bench, Listen, Look, Position, Request, Response, Scope, Stage, Verdict, View};
+    use crate::message::{Bench, Event, Listen, Look, Position, Request, Response, Scope, Stage, Verdict, View, What};
 
     const FIGURE_6: &str = include_str!("../../../www/examples/questions/figure-4.wir");
     const FIGURE_2: &str = include_str!("../../../www/examples/questions/figure-2.wir");
@@ -150,14 +152,14 @@ mod tests {
         };
         let preqp = told(FIGURE_2, "preqp");
         for sentence in [
-            "Rule 5: `n3` computes it. The answer is (true, true).",
+            "Rule 5: `n3` computes it, `u = add.s32 a, b`. The answer is (true, true).",
             "`add.s32 a, b` is missing there, and other ways have it: it is noted for the end of `n2`.",
         ] {
             assert!(preqp.iter().any(|told| told == sentence), "{sentence}\n{}", preqp.join("\n"));
         }
         let ssrqp = told(FIGURE_6, "ssrqp");
         for sentence in [
-            "Rule 3-ii: something in `n1` changes it, and its branch does not diverge. The answer is (false, ∅).",
+            "Rule 3-ii: `i = mov.s32 0` in `n1` changes it, and its branch does not diverge. The answer is (false, ∅).",
             "Rule 4-i-b: it can go no further, but in front of the branch of `n2` it can. The answer is (true, {n2}).",
             "Rule 4-i-a: it can go further up than `n4`. The answer is (true, {n2}).",
         ] {

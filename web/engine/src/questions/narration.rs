@@ -5,16 +5,19 @@
 
 use std::collections::BTreeMap;
 
-use warpscope_core::ir::{Block, Func, Function, Module};
+use warpscope_core::edit::RemarkKind;
+use warpscope_core::ir::{Block, Func, Function, Inst, Module};
+use warpscope_core::journal::Journal;
 use warpscope_core::questions::{Answer, Query, QuestionEvent, QuestionId};
 use warpscope_core::text::instruction_text;
 
 use crate::message::{self, Event, Verdict, What};
 
 /// Tells one event after the other; what it has told of a question is needed for what follows.
-pub struct Narrator<'a> {
-    module: &'a Module,
-    func: &'a Function,
+pub struct Narrator {
+    /// The program as it was when the next event happened.
+    module: Module,
+    func: Func,
     raised: BTreeMap<QuestionId, Raised>,
 }
 
@@ -33,10 +36,19 @@ struct Raised {
     noted: usize,
 }
 
-impl<'a> Narrator<'a> {
-    /// A narrator who knows of no question yet.
-    pub fn new(module: &'a Module, func: Func) -> Narrator<'a> {
-        Narrator { module, func: &module.funcs[func], raised: BTreeMap::new() }
+impl Narrator {
+    /// A narrator who knows of no question yet, about a function of this program.
+    pub fn new(module: Module, func: Func) -> Narrator {
+        Narrator { module, func, raised: BTreeMap::new() }
+    }
+
+    /// Tells what a change is about, and makes it.
+    pub fn change(&mut self, journal: &Journal, index: usize) -> Event {
+        let remark = &journal.events()[index].remark;
+        let what = if remark.kind == RemarkKind::Applied { What::Changed } else { What::Refused };
+        let told = self.event(remark.block, remark.rule, format!("{}.", remark.message), what);
+        journal.advance(&mut self.module, index..index + 1);
+        told
     }
 
     /// Tells what happened.
@@ -75,15 +87,15 @@ impl<'a> Narrator<'a> {
                     of.text.clone_from(expression);
                     of.at
                 });
-                let block = at.or_else(|| self.func.inst_block(*inst)).unwrap_or(Block::from_u32(0));
+                let block = at.or_else(|| self.func().inst_block(*inst)).unwrap_or(Block::from_u32(0));
                 let sentence = format!(
                     "Rule 6: `{}` defines an operand that can be converted. Above it the question is `{}`.",
-                    instruction_text(self.module, self.func, *inst),
+                    self.text(*inst),
                     asked(expression)
                 );
                 self.event(block, "6", sentence, What::Converted { id: *id, text: asked(expression) })
             }
-            QuestionEvent::Answered { id, rule, answer } => self.answered(*id, rule, answer),
+            QuestionEvent::Answered { id, rule, answer, because } => self.answered(*id, rule, answer, *because),
             QuestionEvent::Noted { id, expression, block, onto } => {
                 if let Some(of) = self.raised.get_mut(id) {
                     of.noted += 1;
@@ -117,7 +129,7 @@ impl<'a> Narrator<'a> {
         self.raised.insert(id, Raised { query, parent, text: text.to_owned(), at, answers, is_down_safe, noted });
     }
 
-    fn answered(&mut self, id: QuestionId, rule: &str, answer: &Answer) -> Event {
+    fn answered(&mut self, id: QuestionId, rule: &str, answer: &Answer, because: Option<Inst>) -> Event {
         let of = self.raised.remove(&id);
         let block = of.as_ref().map_or(Block::from_u32(0), |of| of.at);
         if let Some(of) = &of
@@ -127,7 +139,9 @@ impl<'a> Narrator<'a> {
         }
         let meeting = self.meeting(of.as_ref());
         let sentence = match &of {
-            Some(of) => format!("{} The answer is {}.", self.reason(of, rule, answer, &meeting), self.words(answer)),
+            Some(of) => {
+                format!("{} The answer is {}.", self.reason(of, rule, answer, (&meeting, because)), self.words(answer))
+            }
             None => format!("The answer is {}.", self.words(answer)),
         };
         self.event(block, rule, sentence, What::Answered { id, verdict: verdict(answer), meeting })
@@ -175,8 +189,10 @@ impl<'a> Narrator<'a> {
     }
 
     /// Why a question is answered as it is, in a sentence.
-    fn reason(&self, of: &Raised, rule: &str, answer: &Answer, meeting: &str) -> String {
+    fn reason(&self, of: &Raised, rule: &str, answer: &Answer, (meeting, because): (&str, Option<Inst>)) -> String {
         let at = self.name(of.at);
+        let inst = because.map(|inst| format!("`{}`", self.text(inst)));
+        let what = inst.clone().unwrap_or_else(|| "something".to_owned());
         if rule == "budget" {
             return "The budget of steps is used up.".to_owned();
         }
@@ -187,8 +203,11 @@ impl<'a> Narrator<'a> {
             (Query::Availability, "3") => {
                 format!("this very question is under way in `{at}`; it is taken to be true, though not real")
             }
-            (Query::Availability, "4") => format!("something in `{at}` may change its operands or its memory"),
-            (Query::Availability, "5") => format!("`{at}` computes it"),
+            (Query::Availability, "4") => format!("{what} in `{at}` may change its operands or its memory"),
+            (Query::Availability, "5") => match inst {
+                Some(inst) => format!("`{at}` computes it, {inst}"),
+                None => format!("`{at}` computes it"),
+            },
             (Query::Anticipatability, "1") => format!("control leaves after `{at}`"),
             (Query::Anticipatability, "2") => {
                 format!("this very question is under way in `{at}`; it is taken to be true")
@@ -203,9 +222,9 @@ impl<'a> Narrator<'a> {
                 )
             }
             (Query::Speculation, "3-i-b") => {
-                format!("something in `{at}` changes it, and its branch diverges but does not decide about it")
+                format!("{what} in `{at}` changes it, and its branch diverges but does not decide about it")
             }
-            (Query::Speculation, "3-ii") => format!("something in `{at}` changes it, and its branch does not diverge"),
+            (Query::Speculation, "3-ii") => format!("{what} in `{at}` changes it, and its branch does not diverge"),
             (Query::Speculation, "4-i-a") => format!("it can go further up than `{at}`"),
             (Query::Speculation, "4-i-b") => {
                 format!("it can go no further, but in front of the branch of `{at}` it can")
@@ -288,8 +307,16 @@ impl<'a> Narrator<'a> {
         Event { what, block: block.as_u32(), at: self.name(block).to_owned(), rule: rule.to_owned(), sentence }
     }
 
-    fn name(&self, block: Block) -> &'a str {
-        self.func.blocks.get(block).map_or("", |data| &data.name)
+    fn func(&self) -> &Function {
+        &self.module.funcs[self.func]
+    }
+
+    fn text(&self, inst: Inst) -> String {
+        instruction_text(&self.module, self.func(), inst)
+    }
+
+    fn name(&self, block: Block) -> &str {
+        self.func().blocks.get(block).map_or("", |data| &data.name)
     }
 }
 
