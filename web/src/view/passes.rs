@@ -384,14 +384,21 @@ struct ChooserProps {
     on_edit: Callback<PipelineEdit>,
 }
 
-/// The passes that all words of `query` are about.
+/// The passes that all words of `query` are about: first the one of that name, then those whose names begin with it.
 fn matching(passes: &[PassInfo], query: &str) -> Vec<PassInfo> {
-    let words: Vec<String> = query.to_lowercase().split_whitespace().map(str::to_owned).collect();
+    let query = query.trim().to_lowercase();
     let is_meant = |pass: &&PassInfo| {
         let text = format!("{} {} {}", pass.name, pass.summary, pass.paper).to_lowercase();
-        words.iter().all(|word| text.contains(word.as_str()))
+        query.split_whitespace().all(|word| text.contains(word))
     };
-    passes.iter().filter(is_meant).cloned().collect()
+    let distance = |pass: &PassInfo| match pass.name.strip_prefix(&query) {
+        _ if query.is_empty() => 0,
+        Some("") => 0,
+        Some(_) => 1,
+        None => 2,
+    };
+    let found: Vec<&PassInfo> = passes.iter().filter(is_meant).collect();
+    (0..=2).flat_map(|rank| found.iter().filter(move |pass| distance(pass) == rank)).map(|&pass| pass.clone()).collect()
 }
 
 /// The search field under the list: type a part of a name or of what a pass does, choose, and it is at the end.
@@ -473,5 +480,26 @@ fn Chooser(ChooserProps { passes, on_edit }: &ChooserProps) -> Html {
                 }
             </ul>
         </div>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pass_of_that_name_comes_first() {
+        let pass = |name: &str, summary: &str| PassInfo {
+            name: name.to_owned(),
+            summary: summary.to_owned(),
+            ..PassInfo::default()
+        };
+        let passes =
+            [pass("esrqp", "like srqp"), pass("srqp-s", "faster"), pass("dce", "dead code"), pass("srqp", "loads")];
+        let names = |query| matching(&passes, query).into_iter().map(|pass| pass.name).collect::<Vec<_>>();
+        assert_eq!(names("srqp"), ["srqp", "srqp-s", "esrqp"]);
+        assert_eq!(names(" SRQP "), ["srqp", "srqp-s", "esrqp"]);
+        assert_eq!(names("code dead"), ["dce"]);
+        assert_eq!(names(""), ["esrqp", "srqp-s", "dce", "srqp"]);
     }
 }

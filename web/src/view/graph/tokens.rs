@@ -158,7 +158,7 @@ fn note(noted: &Noted<'_>, map: &Map<'_>) -> Option<Html> {
         Place::Way { from, to } => {
             let points = map.route(from, to)?;
             let middle = points.len() / 2;
-            let (a, b) = (points[middle - 1], points[middle]);
+            let (a, b) = (*points.get(middle.checked_sub(1)?)?, *points.get(middle)?);
             Point { x: (a.x + b.x) / 2.0, y: (a.y + b.y) / 2.0 }
         }
     };
