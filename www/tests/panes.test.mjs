@@ -174,6 +174,8 @@ for (const width of WIDTHS) {
           .map((box) => `${box.className}: ${box.scrollWidth} in ${box.clientWidth}`),
       );
       assert.deepEqual(tooWide, []);
+      const header = await page.locator("header.top").boundingBox();
+      assert.ok(header.height < 60, `the bar at the top has more than one row: ${header.height} px`);
       await screenshot(page, `${example ? "ptx" : "first"}-${width}`);
     }
   });
