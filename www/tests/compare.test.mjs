@@ -58,11 +58,14 @@ test("pipelines are added, changed and taken out, and a wrong one says what is w
   await page.getByTestId("compare-add").fill("copy-prop,gvn-ces");
   await page.getByTestId("compare-add").press("Enter");
   await page.getByText("did you mean `gvn-cse`?").waitFor();
+  const hasFocus = (index) => page.locator(`#pipeline-${index}`).evaluate((field) => field === document.activeElement);
+  await eventually("the keyboard stands in the new column", () => hasFocus(count));
   await columns.last().locator("input").fill("copy-prop,gvn-cse[EnableGvnCseMode=1]");
   await columns.last().locator("input").press("Enter");
   await eventually("it has run", async () => (await row(page, "cycles"))[count] > 0);
   await page.getByRole("button", { name: /^Take out copy-prop,gvn-cse/ }).click();
   await eventually("it is gone", async () => (await columns.count()) === count);
+  await eventually("the keyboard stands beside it", () => hasFocus(count - 1));
   // Closed and opened again everything is still there.
   await page.keyboard.press("Escape");
   await page.getByTestId("dialog").waitFor({ state: "detached" });

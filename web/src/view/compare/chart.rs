@@ -16,6 +16,8 @@ const MOST_STEPS: f64 = 4.0;
 pub struct Series {
     /// The pipeline.
     pub name: String,
+    /// Whether it has run.
+    pub has_run: bool,
     /// By point what a run counted; none where none is known.
     pub counts: Vec<Option<Counts>>,
 }
@@ -27,7 +29,7 @@ pub fn chart(figure: Figure, series: &[Series], at: usize) -> Html {
     };
     let lines: Vec<Vec<Option<f64>>> = series.iter().map(values).collect();
     let Some(axis) = Axis::new(lines.iter().flatten().flatten().copied(), figure.smallest_step()) else {
-        return html! { <figure class="chart"><figcaption>{ figure.name() }</figcaption><p class="note">{ "Running…" }</p></figure> };
+        return html! { <figure class="chart"><figcaption>{ figure.name() }</figcaption><p class="note">{ if series.iter().all(|series| series.has_run) { "No run came to an end." } else { "Running…" } }</p></figure> };
     };
     let x = |point: usize| BORDER.0 + divergence(point) * (SIZE.0 - BORDER.0 - BORDER.2);
     let y =

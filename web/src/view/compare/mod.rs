@@ -101,6 +101,7 @@ pub fn Compare(PaneProps { lab, act }: &PaneProps) -> Html {
         .iter()
         .map(|column| Series {
             name: column.name().to_owned(),
+            has_run: column.tried.is_some(),
             counts: (0..POINTS).map(|point| column.counts(point).cloned()).collect(),
         })
         .collect();
@@ -151,6 +152,7 @@ fn column_head(column: &Column<'_>, index: usize, count: usize, lab: &Lab, act: 
         Callback::from(move |_| {
             let mut pipelines = pipelines.clone();
             pipelines.remove(index);
+            dom::focus_later(input_id(index.min(pipelines.len() - 1)));
             act.emit(Action::Compare(pipelines));
         })
     };
@@ -168,13 +170,18 @@ fn column_head(column: &Column<'_>, index: usize, count: usize, lab: &Lab, act: 
         <section class={format!("column series-{}", index + 1)} key={index} data-testid={format!("column-{}", column.name())}>
             <div class="column-head">
                 <span class="key" aria-hidden="true">{ key(index) }</span>
-                <input type="text" value={column.pipeline.clone()} placeholder="none" spellcheck="false" onchange={change}
+                <input type="text" id={input_id(index)} value={column.pipeline.clone()} placeholder="none" spellcheck="false" onchange={change}
                     aria-label={format!("Pipeline {}", index + 1)} title={column.name().to_owned()} />
                 if count > 1 { { icon_button(Icon::Close, &format!("Take out {}", column.name()), false, remove) } }
             </div>
             { state }
         </section>
     }
+}
+
+/// The field of a pipeline. The keyboard goes there when the place where it was is gone.
+fn input_id(index: usize) -> String {
+    format!("pipeline-{index}")
 }
 
 /// The way to one more pipeline.
@@ -186,6 +193,7 @@ fn add(columns: &[Column<'_>], act: &Callback<Action>) -> Html {
             let Some(text) = dom::value(&event).filter(|text| !text.trim().is_empty()) else { return };
             let mut pipelines = pipelines.clone();
             pipelines.push(text);
+            dom::focus_later(input_id(pipelines.len() - 1));
             act.emit(Action::Compare(pipelines));
         })
     };
