@@ -81,7 +81,10 @@ impl<'a> Scene<'a> {
     pub fn at(questions: &'a Questions, done: usize) -> Scene<'a> {
         let mut scene = Scene::default();
         for event in questions.happened.iter().take(done) {
-            scene.tokens.iter_mut().for_each(|token| token.motion = Motion::Rests);
+            // Only what happened last is seen to move, and that is the last one that is not at rest.
+            if let Some(moved) = scene.tokens.iter_mut().rev().find(|token| token.motion != Motion::Rests) {
+                moved.motion = Motion::Rests;
+            }
             scene.take(event);
         }
         scene
@@ -129,7 +132,13 @@ impl<'a> Scene<'a> {
             }
             What::Changed => {
                 self.tokens.clear();
-                self.noted.retain(|noted| noted.place != Place::Block(event.block));
+                // An edge is named by the block that it leaves.
+                let is_made = |noted: &Noted<'_>| match noted.place {
+                    Place::Block(block) | Place::Way { from: block, .. } => block == event.block,
+                };
+                if let Some(made) = self.noted.iter().position(is_made).filter(|_| event.rule == "insert") {
+                    self.noted.remove(made);
+                }
             }
             What::Refused => {}
         }
@@ -181,10 +190,22 @@ mod tests {
         assert_eq!(count(&events, 3), 1);
         events.extend([answered(2, Verdict::False, 3), answered(1, Verdict::Real, 8)]);
         assert_eq!(count(&events, 5), 1);
-        events.push(Event { block: 3, ..Event::default() });
+        events.push(Event { block: 3, rule: "replace".to_owned(), ..Event::default() });
+        assert_eq!(count(&events, 6), 1, "another change leaves it");
+        events[5].rule = "insert".to_owned();
         assert_eq!(count(&events, 6), 0);
         events[4] = answered(1, Verdict::False, 8);
         assert_eq!(count(&events, 5), 0);
+    }
+
+    #[test]
+    fn what_was_noted_for_an_edge_goes_when_it_is_inserted_there() {
+        let what = What::Noted { id: 1, text: "x".to_owned(), onto: Some(8) };
+        let note = Event { what, block: 3, ..Event::default() };
+        let made = Event { block: 3, rule: "insert".to_owned(), ..Event::default() };
+        let all = questions(vec![began(1, None, "x?", 8), note, answered(1, Verdict::Real, 8), made]);
+        assert_eq!(Scene::at(&all, 3).noted[0].place, Place::Way { from: 3, to: 8 });
+        assert!(Scene::at(&all, 4).noted.is_empty());
     }
 
     #[test]

@@ -257,6 +257,10 @@ impl Narrator {
         let Some(of) = of.filter(|of| of.answers.len() > 1 || of.is_down_safe.is_some()) else { return String::new() };
         let all = of.answers.iter().map(|(_, answer)| if is_good(answer) { "true" } else { "false" });
         let mut text = format!("∏ {}", all.collect::<Vec<_>>().join(" · "));
+        // What cannot go further up may still stop where it is, so that this is not yet the answer.
+        if of.query == Query::Speculation {
+            text.insert_str(0, "further up: ");
+        }
         if of.query == Query::Availability {
             let is_real = of.answers.iter().any(|(_, answer)| verdict(answer) == Verdict::Real);
             text.push_str(if is_real { ", ∪ real" } else { ", ∪ not real" });

@@ -7,6 +7,7 @@ mod small;
 use warpscope_engine::message::{Counts, Tried};
 use yew::{Callback, Event, Html, InputEvent, component, html, use_state};
 
+use super::change::with_code;
 use super::icons::Icon;
 use super::{PaneProps, icon_button, thousands};
 use crate::dom;
@@ -158,7 +159,7 @@ fn column_head(column: &Column<'_>, index: usize, count: usize, lab: &Lab, act: 
     };
     let state = match column.tried {
         None => html! { <p class="note" role="status">{ "Running…" }</p> },
-        Some(Tried { refused: Some(why), .. }) => html! { <p class="refused" role="alert">{ why }</p> },
+        Some(Tried { refused: Some(why), .. }) => html! { <p class="refused" role="alert">{ with_code(why) }</p> },
         Some(tried) => html! {
             <>
                 <SmallGraph graph={tried.graph.clone()} name={column.name().to_owned()} />
@@ -245,7 +246,7 @@ fn table(columns: &[Column<'_>], at: usize) -> Html {
                 <tbody>{ for FIGURES.into_iter().map(row) }</tbody>
             </table>
             { for columns.iter().filter_map(|column| match column.tried?.runs.get(at)? {
-                Err(why) => Some(html! { <p class="refused">{ format!("{}: {why}", column.name()) }</p> }),
+                Err(why) => Some(html! { <p class="refused">{ with_code(&format!("`{}`: {why}", column.name())) }</p> }),
                 Ok(_) => None,
             }) }
         </div>
