@@ -57,7 +57,7 @@ test("pipelines are added, changed and taken out, and a wrong one says what is w
   const count = await columns.count();
   await page.getByTestId("compare-add").fill("copy-prop,gvn-ces");
   await page.getByTestId("compare-add").press("Enter");
-  await page.getByText("did you mean `gvn-cse`?").waitFor();
+  await columns.last().locator(".refused").filter({ hasText: /did you mean gvn-cse\?/ }).waitFor();
   const hasFocus = (index) => page.locator(`#pipeline-${index}`).evaluate((field) => field === document.activeElement);
   await eventually("the keyboard stands in the new column", () => hasFocus(count));
   await columns.last().locator("input").fill("copy-prop,gvn-cse[EnableGvnCseMode=1]");
