@@ -154,16 +154,14 @@ test("questions play, rest, and stand still for those who asked for less motion"
     await page.getByTestId("question-pace").selectOption({ label: "4×" });
     await page.getByTestId("show-questions").waitFor({ state: "attached" });
     await goTo(page, 1);
+    const travelling = () =>
+      page.locator(".tokens").evaluate((all) => all.getAnimations({ subtree: true }).some((animation) => animation.animationName === "travel"));
     await page.getByTestId("ask").click();
-    await eventually("they move on", async () => (await moment(page)) > 3);
-    const animations = await page.locator(".tokens .goes").first().evaluate((token) => token.getAnimations().length).catch(() => 0);
     if (reducedMotion === "reduce") {
-      assert.equal(animations, 0);
+      await eventually("they move on", async () => (await moment(page)) > 3);
+      assert.equal(await travelling(), false);
     } else {
-      const running = await eventually("a token moves", () =>
-        page.locator(".tokens").evaluate((all) => all.getAnimations({ subtree: true }).map((animation) => animation.animationName).includes("travel")),
-      );
-      assert.ok(running);
+      await eventually("a token travels", travelling);
     }
     await page.getByTestId("ask").click();
     const rests = await settled(() => moment(page));
@@ -226,10 +224,10 @@ test("questions move at the screen's pace in a function of 200 blocks", async (t
   await openFigure(page, "figure-4");
   await pasteProgram(page, diamonds(66));
   await waitForMistakes(page, "No mistakes");
-  await page.getByTestId("block-head0").waitFor({ state: "attached" });
+  // Of a graph of this size only what is in sight is in the document: the slider says when its questions are there.
+  const walk = page.getByTestId("walk");
+  await eventually("a thousand moments and more", async () => Number(await walk.getAttribute("max")) > 1_000);
   await page.getByTestId("question-tree").getByRole("treeitem").first().waitFor();
-  const last = Number(await page.getByTestId("walk").getAttribute("max"));
-  assert.ok(last > 1_000, `${last} moments`);
   await settled(() => page.getByTestId("simulator-pane").innerText());
   await goTo(page, 1);
   await page.getByTestId("question-pace").selectOption({ label: "2×" });
