@@ -102,6 +102,14 @@ fn on<E>(act: &Callback<Action>, action: impl Fn() -> Action + 'static) -> Callb
     Callback::from(move |_: E| act.emit(action()))
 }
 
+/// A text of at most so many characters; what is cut ends in `…`.
+fn shortened(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most - 1).chain(['…']).collect()
+}
+
 /// `1 rewrite`, `2 rewrites`.
 fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })

@@ -3,6 +3,7 @@
 use warpscope_engine::message::{EdgeKind, Graph, GraphBlock};
 use yew::{Html, component, html, use_memo};
 
+use super::super::shortened;
 use crate::layout::{self, Placement};
 
 /// Size of a box, and of the free space around all of them.
@@ -49,7 +50,7 @@ pub fn SmallGraph(Props { graph, name }: &Props) -> Html {
                 html! {
                     <g {class} transform={format!("translate({:.1} {:.1})", rect.x, rect.y)}>
                         <rect width={BOX.0.to_string()} height={BOX.1.to_string()} rx="6" />
-                        <text x="8" y="22">{ shortened(&block.name) }</text>
+                        <text x="8" y="22">{ shortened(&block.name, MOST_CHARACTERS) }</text>
                         if loads(block) > 0 { <text class="loads" x={(BOX.0 - 8.0).to_string()} y="22" text-anchor="end">{ format!("{} ld", loads(block)) }</text> }
                         if block.divergent.is_some() { <rect class="divergence" x="1" y={(BOX.1 - 6.0).to_string()} width={(BOX.0 - 2.0).to_string()} height="5" rx="2" /> }
                     </g>
@@ -77,11 +78,4 @@ fn boxes(graph: &Graph) -> layout::Graph {
 /// How many loads stand in a block.
 fn loads(block: &GraphBlock) -> usize {
     block.lines.iter().filter(|line| line.text.contains(" = ld.")).count()
-}
-
-fn shortened(name: &str) -> String {
-    if name.chars().count() <= MOST_CHARACTERS {
-        return name.to_owned();
-    }
-    name.chars().take(MOST_CHARACTERS - 1).chain(['…']).collect()
 }

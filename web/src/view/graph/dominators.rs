@@ -10,6 +10,7 @@
 use warpscope_engine::message::{Graph, ValueWalk};
 use yew::{Callback, Html, html};
 
+use super::super::shortened;
 use crate::layout::Placement;
 use crate::state::{Action, Pane, Selection};
 
@@ -58,7 +59,8 @@ impl Tree {
             let mut next = Some(first);
             while let Some(index) = next {
                 columns[index] = Some(column);
-                longest[column] = longest[column].max(shortened(&graph.blocks[index].name).chars().count());
+                longest[column] =
+                    longest[column].max(shortened(&graph.blocks[index].name, MOST_CHARACTERS).chars().count());
                 let below = &children[index];
                 waiting.extend(below.iter().skip(1).rev());
                 next = below.first().copied();
@@ -130,7 +132,7 @@ impl Tree {
                     <title>{ name }</title>
                     if Some(name.as_str()) == here { <circle class="halo" r="9.500" /> }
                     <circle class="point" r="5.500" />
-                    if self.is_named() { <text x="11" y="4">{ shortened(name) }</text> }
+                    if self.is_named() { <text x="11" y="4">{ shortened(name, MOST_CHARACTERS) }</text> }
                 </g>
             })
         };
@@ -150,13 +152,6 @@ impl Tree {
             </g>
         }
     }
-}
-
-fn shortened(name: &str) -> String {
-    if name.chars().count() <= MOST_CHARACTERS {
-        return name.to_owned();
-    }
-    name.chars().take(MOST_CHARACTERS - 1).chain(['…']).collect()
 }
 
 #[cfg(test)]

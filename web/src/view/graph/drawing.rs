@@ -5,7 +5,7 @@ use warpscope_engine::message::{self, GraphBlock, Run};
 use yew::{Callback, Html, component, html};
 
 use super::super::source::{heat_level, short_number};
-use super::super::{Shared, count};
+use super::super::{Shared, count, shortened};
 use crate::layout::{self, EdgeKind, Placement, Rect};
 use crate::state::{Action, Pane, Selection};
 
@@ -240,7 +240,7 @@ fn block_box(
                         if let Some(cause) = &line.divergent {
                             <rect class="line-divergent" x="3" y={format!("{:.1}", y + 2.0)} width="4" height={format!("{:.1}", LINE - 4.0)}><title>{ cause }</title></rect>
                         }
-                        <text x="11" y={format!("{:.1}", y + 12.5)}>{ shortened(&line.text) }</text>
+                        <text x="11" y={format!("{:.1}", y + 12.5)}>{ shortened(&line.text, MOST_CHARACTERS) }</text>
                     </g>
                 }
             }) }
@@ -252,11 +252,4 @@ fn block_box(
             }
         </g>
     }
-}
-
-fn shortened(text: &str) -> String {
-    if text.chars().count() <= MOST_CHARACTERS {
-        return text.to_owned();
-    }
-    text.chars().take(MOST_CHARACTERS - 1).chain(['…']).collect()
 }

@@ -7,7 +7,7 @@
 use warpscope_engine::message::{Graph, Query, Questions, Verdict, View, What};
 use yew::{Html, component, html, use_effect_with, use_mut_ref, use_node_ref};
 
-use super::super::Shared;
+use super::super::{Shared, shortened};
 use crate::app::MOMENT_PAUSE_MS;
 use crate::dom;
 use crate::inquiry::{Motion, Noted, Place, Scene, Token};
@@ -123,7 +123,7 @@ fn pill(token: &Token<'_>, line: &[Point], raised: f64) -> Html {
         // Another motion is another element, so that it begins anew.
         <span key={format!("{}-{motion}", token.id)} class={format!("token {kind} {state} {motion}")}
             style={format!("offset-path:path('{}');margin-top:{:.1}px", Placement::path_data(line, 7.0), -raised)}>
-            <span class="text">{ shortened(text) }</span>
+            <span class="text">{ shortened(text, MOST_CHARACTERS) }</span>
             if !word.is_empty() { <b>{ word }</b> }
         </span>
     }
@@ -164,7 +164,7 @@ fn note(noted: &Noted<'_>, map: &Map<'_>) -> Option<Html> {
     };
     Some(html! {
         <span class="token noted" style={format!("offset-path:path('M{:.1} {:.1}h0.1')", at.x, at.y)}>
-            <b>{ "+" }</b><span class="text">{ shortened(noted.text) }</span>
+            <b>{ "+" }</b><span class="text">{ shortened(noted.text, MOST_CHARACTERS) }</span>
         </span>
     })
 }
@@ -250,13 +250,6 @@ fn shorten(line: &mut [Point], by: f64) {
         let share = by / length;
         *end = Point { x: end.x + (before.x - end.x) * share, y: end.y + (before.y - end.y) * share };
     }
-}
-
-fn shortened(text: &str) -> String {
-    if text.chars().count() <= MOST_CHARACTERS {
-        return text.to_owned();
-    }
-    text.chars().take(MOST_CHARACTERS - 1).chain(['…']).collect()
 }
 
 #[cfg(test)]
