@@ -16,8 +16,6 @@
 
 use alloc::string::String;
 
-use smallvec::SmallVec;
-
 use super::forms::FormSet;
 use super::propagation::{Arrival, Local, Meeting, Problem, Teller, Time};
 use super::snapshot::{DescentEnd, Snapshot};
@@ -36,8 +34,8 @@ impl Problem for Anticipation<'_, '_> {
     type Answer = bool;
     const UNDER_WAY: &'static str = "2";
 
-    fn onward(&self, block: Block) -> SmallVec<[Block; 2]> {
-        self.snapshot.ways.down(block).clone()
+    fn onward(&self, block: Block) -> &[Block] {
+        self.snapshot.ways.down(block)
     }
 
     fn assumed() -> bool {

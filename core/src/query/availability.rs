@@ -69,30 +69,33 @@ impl Available {
     const YES: Available = Available { is_available: true, is_real: true, is_limited: false };
 }
 
-/// What a record found on its way, beside its answer.
+/// What a question found on its way, beside its answer. Most find nothing.
 #[derive(Clone, Default)]
 struct Detail {
     steps: SmallVec<[Step; 1]>,
     same: Option<Occurrence>,
-    form: Option<Form>,
     noted: SmallVec<[Spot; 1]>,
-    /// The last inquiry whose success was found to lean on it.
-    supported: u32,
 }
 
 impl Detail {
-    /// Adds what its answer leans on; `asked` are those whom it asked.
-    fn add_to(&self, support: &mut Support, asked: &[(Block, RecordId)], pending: &mut Vec<RecordId>) {
+    /// Adds what its answer leans on; `form` is what was asked and `asked` are those whom it asked.
+    fn add_to(
+        &self,
+        form: Form,
+        asked: impl Iterator<Item = (Block, RecordId)>,
+        support: &mut Support,
+        pending: &mut Vec<RecordId>,
+    ) {
         support.shifts.extend(self.steps.iter().copied());
-        let top = self.steps.last().map(|step| step.above).or(self.form);
-        if let (Some(occurrence), Some(form)) = (self.same, top) {
-            support.sources.push((occurrence, form));
+        let top = self.steps.last().map_or(form, |step| step.above);
+        if let Some(occurrence) = self.same {
+            support.sources.push((occurrence, top));
             return;
         }
-        for &(from, record) in asked {
-            match (self.noted.iter().find(|spot| spot.block() == from), top) {
-                (Some(&spot), Some(form)) => support.insertions.push((spot, form)),
-                _ => pending.push(record),
+        for (from, record) in asked {
+            match self.noted.iter().find(|spot| spot.block() == from) {
+                Some(&spot) => support.insertions.push((spot, top)),
+                None => pending.push(record),
             }
         }
     }
@@ -131,8 +134,11 @@ pub enum Insertion {
 /// What was found beside answers: on which way, and what was noted.
 #[derive(Default)]
 pub struct Notes {
+    /// By record.
+    marks: Vec<Mark>,
     details: Vec<Detail>,
-    root: Detail,
+    /// Of the inquiry: its form and what it found.
+    root: (Option<Form>, Detail),
     /// The inquiry in which a block was visited last, and how often in it.
     visits: SecondaryMap<Block, (u32, u32)>,
     inquiry: u32,
@@ -140,19 +146,40 @@ pub struct Notes {
     refusal: Option<Refusal>,
 }
 
+/// What is noted of a record.
+#[derive(Clone, Copy)]
+struct Mark {
+    /// The last inquiry whose success was found to lean on it.
+    supported: u32,
+    /// What it found, if anything: an index into the details.
+    detail: u32,
+}
+
+impl Mark {
+    const NONE: Mark = Mark { supported: 0, detail: u32::MAX };
+}
+
 impl Notes {
-    fn of(&mut self, record: RecordId) -> &mut Detail {
-        if self.details.len() <= record as usize {
-            self.details.resize(record as usize + 1, Detail::default());
+    fn mark(&mut self, record: RecordId) -> &mut Mark {
+        if self.marks.len() <= record as usize {
+            self.marks.resize(record as usize + 1, Mark::NONE);
         }
-        &mut self.details[record as usize]
+        &mut self.marks[record as usize]
     }
 
-    fn of_meeting(&mut self, record: Option<RecordId>) -> &mut Detail {
-        match record {
-            Some(record) => self.of(record),
-            None => &mut self.root,
+    /// What a record or the inquiry has found, to be added to.
+    fn of(&mut self, record: Option<RecordId>) -> &mut Detail {
+        let Some(record) = record else { return &mut self.root.1 };
+        let next = self.details.len() as u32;
+        let mark = self.mark(record);
+        if mark.detail == Mark::NONE.detail {
+            mark.detail = next;
         }
+        let detail = mark.detail;
+        if detail == next {
+            self.details.push(Detail::default());
+        }
+        &mut self.details[detail as usize]
     }
 
     /// How often a block has been visited in this inquiry, with this visit.
@@ -191,8 +218,8 @@ impl Problem for Availability<'_, '_> {
     type Answer = Available;
     const UNDER_WAY: &'static str = "3";
 
-    fn onward(&self, block: Block) -> SmallVec<[Block; 2]> {
-        self.snapshot.ways.up(block).clone()
+    fn onward(&self, block: Block) -> &[Block] {
+        self.snapshot.ways.up(block)
     }
 
     fn assumed() -> Available {
@@ -221,7 +248,6 @@ impl Problem for Availability<'_, '_> {
     /// instruction by instruction from below, 1 where control comes from outside, and 7.
     fn arrive<S: Listener>(&mut self, teller: &mut Teller<'_, S>, at: Arrival<AvailabilityQuestion>) -> Local<Self> {
         let Arrival { block, question, record, id } = at;
-        self.notes.of(record).form = Some(question.form);
         if self.snapshot.steps > self.budget {
             self.notes.refusal.get_or_insert(Refusal::Budget);
             return Local::Answered("budget", Available::LIMITED, None);
@@ -233,11 +259,12 @@ impl Problem for Availability<'_, '_> {
         let climb = self.snapshot.climb(teller.func, block, Start::End, question.form, visit < self.visits);
         tell_steps(teller, self.snapshot, id, &climb);
         let taken = self.taken(question.taken, &climb);
-        let detail = self.notes.of(record);
-        detail.steps = climb.steps;
+        if !climb.steps.is_empty() {
+            self.notes.of(Some(record)).steps = climb.steps;
+        }
         match climb.end {
             ClimbEnd::Same(occurrence) => {
-                detail.same = Some(occurrence);
+                self.notes.of(Some(record)).same = Some(occurrence);
                 Local::Answered("5", Available::YES, self.snapshot.occurrence(occurrence).inst)
             }
             ClimbEnd::Changed => {
@@ -282,7 +309,7 @@ impl Problem for Availability<'_, '_> {
                         onto: spot.target(),
                     });
                 }
-                self.notes.of_meeting(place.record).noted = spots;
+                self.notes.of(place.record).noted = spots;
                 ("7", Available { is_available: true, is_real, is_limited: false })
             }
             Err(refusal) => {
@@ -325,29 +352,28 @@ impl<'m> Availability<'_, 'm> {
     ) -> Result<Support, Refusal> {
         self.notes.inquiry += 1;
         self.notes.refusal = None;
-        self.notes.root = Detail::default();
+        self.notes.root = (Some(form), Detail::default());
         // The block counts as not visited, though what stands above the instruction is looked at first.
         let climb = self.snapshot.climb(teller.func, root, before, form, true);
         tell_steps(teller, self.snapshot, id, &climb);
         let only = self.snapshot.forms.only(form);
         let taken = self.taken(only, &climb);
-        self.notes.root.form = Some(form);
-        self.notes.root.steps = climb.steps.clone();
+        self.notes.root.1.steps = climb.steps;
         match climb.end {
             ClimbEnd::Same(occurrence) => {
-                self.notes.root.same = Some(occurrence);
+                self.notes.root.1.same = Some(occurrence);
                 return Ok(self.support(known, &[]));
             }
             ClimbEnd::Changed | ClimbEnd::Again => return Err(Refusal::NotThere),
             ClimbEnd::Top => {}
         }
-        let neighbours = self.onward(root);
+        let neighbours: SmallVec<[Block; 2]> = self.onward(root).into();
         if neighbours.is_empty() {
             return Err(Refusal::NotThere);
         }
         let asker = self.region.asker(root);
         let question = AvailabilityQuestion { form: climb.form, taken, asker };
-        let Finding { answer, asked, .. } = known.inquire(self, teller, (root, neighbours), question, id);
+        let Finding { answer, asked, .. } = known.inquire(self, teller, (root, &neighbours), question, id);
         if answer.is_available && answer.is_real {
             return Ok(self.support(known, &asked));
         }
@@ -356,6 +382,9 @@ impl<'m> Availability<'_, 'm> {
 
     /// The forms that a question has taken, with those of its way through a block.
     fn taken(&mut self, taken: FormSet, climb: &Climb) -> FormSet {
+        if climb.steps.is_empty() {
+            return taken;
+        }
         match self.down_safety {
             DownSafety::Paper => climb.steps.iter().fold(taken, |set, step| self.snapshot.forms.with(set, step.above)),
             DownSafety::Exact => self.snapshot.forms.only(climb.form),
@@ -420,12 +449,16 @@ impl<'m> Availability<'_, 'm> {
     ) -> Support {
         let mut support = Support::default();
         let mut pending: Vec<RecordId> = Vec::new();
-        self.notes.root.add_to(&mut support, asked, &mut pending);
+        let (Some(form), root) = &self.notes.root else { return support };
+        root.add_to(*form, asked.iter().copied(), &mut support, &mut pending);
+        let (nothing, inquiry) = (Detail::default(), self.notes.inquiry);
         while let Some(record) = pending.pop() {
             debug_assert!(known.answer(record).is_some_and(|answer| answer.is_available), "it is leaned on");
-            let detail = &mut self.notes.details[record as usize];
-            if core::mem::replace(&mut detail.supported, self.notes.inquiry) != self.notes.inquiry {
-                detail.add_to(&mut support, known.asked(record), &mut pending);
+            let mark = self.notes.mark(record);
+            if core::mem::replace(&mut mark.supported, inquiry) != inquiry {
+                let detail = mark.detail;
+                let detail = self.notes.details.get(detail as usize).unwrap_or(&nothing);
+                detail.add_to(known.question(record).form, known.asked(record), &mut support, &mut pending);
             }
         }
         support
@@ -451,7 +484,7 @@ pub fn anticipated<S: Listener>(
         root,
         inst: None,
     });
-    let answer = known.inquire(&mut problem, teller, (root, SmallVec::from_slice(asked)), set, id).answer;
+    let answer = known.inquire(&mut problem, teller, (root, asked), set, id).answer;
     teller.tell(|_| QuestionEvent::Ended { id, answer: Answer::Anticipated(answer) });
     answer
 }

@@ -31,6 +31,51 @@ entity_impl!(Form, "form");
 pub struct FormSet(u32);
 entity_impl!(FormSet, "forms");
 
+/// Forms whose occurrences are looked for together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Family(u32);
+entity_impl!(Family);
+
+/// Whose occurrences a family has.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Kin {
+    /// Loads from that class of memory.
+    Memory(AliasClass),
+    /// One pure expression.
+    Pure(Form),
+}
+
+/// What a form's value depends on, or what a block does something to, as one word: a bit for each of several registers and
+/// families, and one for accesses to any memory. Where a form's and a block's have nothing in common, a question about
+/// the form goes through the block as it is.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Footprint(u64);
+
+impl Footprint {
+    /// Accesses to any memory.
+    pub const EVERYTHING: Footprint = Footprint(1);
+
+    /// Of a family.
+    pub fn of_family(family: Family) -> Footprint {
+        Footprint(2 << (family.0 % 15))
+    }
+
+    /// Of a register.
+    pub fn of_reg(reg: Reg) -> Footprint {
+        Footprint(1 << 16 << (reg.as_u32() % 48))
+    }
+
+    /// Both.
+    pub fn with(self, other: Footprint) -> Footprint {
+        Footprint(self.0 | other.0)
+    }
+
+    /// Have they anything in common?
+    pub fn meets(self, other: Footprint) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
 /// What is computed.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Subject {
@@ -47,6 +92,13 @@ pub struct LoadKind {
     pub opcode: Opcode,
     /// The memory that it is from.
     pub class: AliasClass,
+}
+
+impl LoadKind {
+    /// Does it read what nothing writes while the kernel runs? So the spaces `const` and `param`, and so `.nc` promises.
+    pub fn is_never_written(&self) -> bool {
+        self.opcode.has(Flags::NC) || self.opcode.space.is_some_and(|space| space.is_read_only())
+    }
 }
 
 /// An expression.
@@ -82,6 +134,8 @@ impl Expression {
 struct FormData {
     expression: Expression,
     regs: SmallVec<[Reg; 4]>,
+    family: Family,
+    footprint: Footprint,
     /// The operands as they were written first, where the expression has them in order.
     written: Option<InstArgs>,
 }
@@ -91,7 +145,9 @@ struct FormData {
 pub struct Forms {
     forms: PrimaryMap<Form, FormData>,
     numbers: HashMap<Expression, Form>,
-    sets: PrimaryMap<FormSet, SmallVec<[Form; 2]>>,
+    families: PrimaryMap<Family, Kin>,
+    family_numbers: HashMap<Kin, Family>,
+    sets: PrimaryMap<FormSet, (SmallVec<[Form; 2]>, Footprint)>,
     set_numbers: HashMap<SmallVec<[Form; 2]>, FormSet>,
 }
 
@@ -101,10 +157,43 @@ impl Forms {
         if let Some(&known) = self.numbers.get(&expression) {
             return known;
         }
-        let data = FormData { regs: expression.regs(), expression: expression.clone(), written: None };
-        let form = self.forms.push(data);
+        let form = self.forms.next_key();
+        let (kin, is_written) = match &expression.subject {
+            Subject::Load(kind, _) => (Kin::Memory(kind.class), !kind.is_never_written()),
+            Subject::Pure(..) => (Kin::Pure(form), false),
+        };
+        let (regs, family) = (expression.regs(), self.family_of(kin));
+        let everything = if is_written { Footprint::EVERYTHING } else { Footprint::default() };
+        let own = Footprint::of_family(family).with(everything);
+        let footprint = regs.iter().fold(own, |all, &reg| all.with(Footprint::of_reg(reg)));
+        self.forms.push(FormData { expression: expression.clone(), regs, family, footprint, written: None });
         self.numbers.insert(expression, form);
         form
+    }
+
+    fn family_of(&mut self, kin: Kin) -> Family {
+        let families = &mut self.families;
+        *self.family_numbers.entry(kin).or_insert_with(|| families.push(kin))
+    }
+
+    /// The family of loads from a class of memory.
+    pub fn loads_from(&mut self, class: AliasClass) -> Family {
+        self.family_of(Kin::Memory(class))
+    }
+
+    /// The family of a form.
+    pub fn family(&self, form: Form) -> Family {
+        self.forms[form].family
+    }
+
+    /// What a form's value depends on.
+    pub fn footprint(&self, form: Form) -> Footprint {
+        self.forms[form].footprint
+    }
+
+    /// What the values of a set's forms depend on.
+    pub fn set_footprint(&self, set: FormSet) -> Footprint {
+        self.sets[set].1
     }
 
     /// The expression of a number.
@@ -133,10 +222,10 @@ impl Forms {
 
     /// A set with one form more.
     pub fn with(&mut self, set: FormSet, form: Form) -> FormSet {
-        if self.sets[set].contains(&form) {
+        if self.members(set).contains(&form) {
             return set;
         }
-        let mut forms = self.sets[set].clone();
+        let mut forms = self.sets[set].0.clone();
         forms.push(form);
         self.set(forms)
     }
@@ -146,14 +235,15 @@ impl Forms {
         if let Some(&known) = self.set_numbers.get(&forms) {
             return known;
         }
-        let set = self.sets.push(forms.clone());
+        let footprint = forms.iter().fold(Footprint::default(), |all, &form| all.with(self.footprint(form)));
+        let set = self.sets.push((forms.clone(), footprint));
         self.set_numbers.insert(forms, set);
         set
     }
 
     /// The forms of a set.
     pub fn members(&self, set: FormSet) -> &[Form] {
-        &self.sets[set]
+        &self.sets[set].0
     }
 
     /// The form that an instruction computes, from what registers hold before it. None for what questions do not ask
@@ -235,7 +325,7 @@ impl Forms {
 
     /// All forms of a set, joined by "or".
     pub fn set_text(&self, module: &Module, func: &Function, set: FormSet) -> String {
-        let texts: Vec<String> = self.sets[set].iter().map(|&form| self.text(module, func, form)).collect();
+        let texts: Vec<String> = self.members(set).iter().map(|&form| self.text(module, func, form)).collect();
         texts.join(" or ")
     }
 }

@@ -241,12 +241,12 @@ impl<'m> Inquiries<'m> {
             root: block,
             inst,
         });
-        let neighbours = problem.onward(block);
+        let neighbours: SmallVec<[Block; 2]> = problem.onward(block).into();
         // What stands above it in its own block is looked at first.
         let above = problem.snapshot.climb(func, block, start, form, false);
         let answer = if above.end == ClimbEnd::Top && !neighbours.is_empty() {
             let question = SpeculationQuestion { form, mover: block };
-            self.speculation.inquire(&mut problem, &mut teller, (block, neighbours), question, id).answer
+            self.speculation.inquire(&mut problem, &mut teller, (block, &neighbours), question, id).answer
         } else {
             Hoistable { can_hoist: false, blocks: SmallVec::new() }
         };

@@ -27,6 +27,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::hash::Hash;
 
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{PrimaryMap, entity_impl};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
@@ -50,7 +52,7 @@ pub trait Problem: Sized {
     type Answer: Clone;
 
     /// Where a question goes from a block.
-    fn onward(&self, block: Block) -> SmallVec<[Block; 2]>;
+    fn onward(&self, block: Block) -> &[Block];
     /// What is assumed of a question that is under way.
     fn assumed() -> Self::Answer;
     /// The rule that says so.
@@ -114,57 +116,119 @@ pub struct Meeting<Q> {
 /// A question at a block that has been asked.
 pub type RecordId = u32;
 
+/// A question apart from where it is asked, in the order in which they came up.
+type Number = u32;
+
 /// All that leans on one question under way, and on nothing that began before it.
 struct Cohort {
     /// How deep in the walk that question is; nothing leans on it any more once it is answered.
-    depth: Option<usize>,
+    depth: Option<u32>,
     /// The cohort that this one has gone over to, as its question leans on something earlier.
-    gone_to: Option<CohortId>,
+    gone_to: PackedOption<CohortId>,
     members: Vec<RecordId>,
 }
 
-type CohortId = u32;
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct CohortId(u32);
+entity_impl!(CohortId);
 
-struct Record<Q, A> {
+/// Long walks leave many records, so they are small.
+struct Record<A> {
     block: Block,
-    question: Q,
-    /// None while it is under way.
-    answer: Option<A>,
-    rule: &'static str,
-    /// How deep in the walk it is, while it is under way.
-    depth: usize,
-    /// Whom it asked, in order.
-    asked: SmallVec<[(Block, RecordId); 2]>,
+    question: Number,
+    state: State<A>,
     /// Of the earliest question under way that it leans on; while it is under way itself, of those who lean on it, if
     /// anybody does.
-    cohort: Option<CohortId>,
+    cohort: PackedOption<CohortId>,
     time: Time,
+}
+
+enum State<A> {
+    UnderWay {
+        /// How deep in the walk.
+        depth: u32,
+    },
+    Answered {
+        answer: A,
+        /// An index into the rules.
+        rule: u8,
+        /// Where the list of those begins whom it asked, in order, and how many they are. Empty for a bad answer.
+        asked: u32,
+        count: u32,
+    },
 }
 
 /// All questions of one kind that have been asked, with their answers.
 pub struct Propagation<Q, A> {
-    records: Vec<Record<Q, A>>,
-    known: HashMap<(Block, Q), RecordId>,
+    questions: Vec<Q>,
+    numbers: HashMap<Q, Number>,
+    records: Vec<Record<A>>,
+    known: Known,
+    /// Whom records asked.
+    asked: Vec<RecordId>,
+    rules: Vec<&'static str>,
     /// Answered records that lean on what is under way, or did, in the order of their answers.
     provisional: Vec<RecordId>,
-    cohorts: Vec<Cohort>,
+    cohorts: PrimaryMap<CohortId, Cohort>,
+    /// The walk: questions that wait, and what each has been answered so far, by whom.
+    frames: Vec<Frame>,
+    answers: Vec<(Block, A)>,
+    answered_by: Vec<RecordId>,
 }
 
 /// A question that waits for its neighbours.
-struct Frame<Q, A> {
+#[derive(Clone, Copy)]
+struct Frame {
     /// None for the inquiry.
     record: Option<RecordId>,
     block: Block,
-    forwarded: Q,
+    forwarded: Number,
     rule: &'static str,
-    neighbours: SmallVec<[Block; 2]>,
-    answers: SmallVec<[(Block, A); 2]>,
-    asked: SmallVec<[(Block, RecordId); 2]>,
-    /// Of the earliest question under way that an answer leans on.
-    cohort: Option<CohortId>,
+    /// The answers were so many when it began; its own lie above.
+    first_answer: u32,
     /// `provisional` was so long when it began.
-    first_provisional: usize,
+    first_provisional: u32,
+    /// Of the earliest question under way that an answer leans on.
+    cohort: PackedOption<CohortId>,
     id: QuestionId,
+}
+
+/// The last record of each question at each block. A walk goes from block to neighbouring block with one question, and
+/// those mostly have numbers close together: so the records of one question lie in pages of as many blocks as fill a
+/// cache line.
+#[derive(Default)]
+struct Known {
+    pages: HashMap<(Number, u32), u32>,
+    slots: Vec<RecordId>,
+    /// The page that was used last.
+    latest: Option<((Number, u32), u32)>,
+}
+
+/// Blocks of a page.
+const PAGE: u32 = 16;
+
+/// No record.
+const NONE: RecordId = RecordId::MAX;
+
+impl Known {
+    /// Where the record of a question at a block stands.
+    fn slot(&mut self, block: Block, question: Number) -> &mut RecordId {
+        let key = (question, block.as_u32() / PAGE);
+        let page = match self.latest {
+            Some((latest, page)) if latest == key => page,
+            _ => {
+                let slots = &mut self.slots;
+                let page = *self.pages.entry(key).or_insert_with(|| {
+                    let page = slots.len() as u32 / PAGE;
+                    slots.resize(slots.len() + PAGE as usize, NONE);
+                    page
+                });
+                self.latest = Some((key, page));
+                page
+            }
+        };
+        &mut self.slots[(page * PAGE + block.as_u32() % PAGE) as usize]
+    }
 }
 
 /// Tells those who listen, and gives out numbers.
@@ -204,19 +268,43 @@ pub struct Finding<A> {
 
 impl<Q, A> Default for Propagation<Q, A> {
     fn default() -> Self {
-        Propagation { records: Vec::new(), known: HashMap::new(), provisional: Vec::new(), cohorts: Vec::new() }
+        Propagation {
+            questions: Vec::new(),
+            numbers: HashMap::new(),
+            records: Vec::new(),
+            known: Known::default(),
+            asked: Vec::new(),
+            rules: Vec::new(),
+            provisional: Vec::new(),
+            cohorts: PrimaryMap::new(),
+            frames: Vec::new(),
+            answers: Vec::new(),
+            answered_by: Vec::new(),
+        }
     }
 }
 
 impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
     /// The answer of a record.
     pub fn answer(&self, record: RecordId) -> Option<&A> {
-        self.records[record as usize].answer.as_ref()
+        match &self.records[record as usize].state {
+            State::UnderWay { .. } => None,
+            State::Answered { answer, .. } => Some(answer),
+        }
     }
 
-    /// Whom a record's question was sent on to.
-    pub fn asked(&self, record: RecordId) -> &[(Block, RecordId)] {
-        &self.records[record as usize].asked
+    /// The question of a record.
+    pub fn question(&self, record: RecordId) -> Q {
+        self.questions[self.records[record as usize].question as usize]
+    }
+
+    /// Whom a record's question was sent on to, if the answer is good.
+    pub fn asked(&self, record: RecordId) -> impl Iterator<Item = (Block, RecordId)> {
+        let range = match self.records[record as usize].state {
+            State::UnderWay { .. } => 0..0,
+            State::Answered { asked, count, .. } => asked as usize..(asked + count) as usize,
+        };
+        self.asked[range].iter().map(|&record| (self.records[record as usize].block, record))
     }
 
     /// Asks `neighbours` on behalf of a block. `id` is the inquiry's number.
@@ -224,46 +312,58 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
         &mut self,
         problem: &mut P,
         teller: &mut Teller<'_, S>,
-        (block, neighbours): (Block, SmallVec<[Block; 2]>),
+        (block, neighbours): (Block, &[Block]),
         question: Q,
         id: QuestionId,
     ) -> Finding<A> {
-        let first = Frame {
+        let forwarded = self.number(question);
+        self.frames.push(Frame {
             record: None,
             block,
-            forwarded: question,
+            forwarded,
             rule: "",
-            neighbours,
-            answers: SmallVec::new(),
-            asked: SmallVec::new(),
-            cohort: None,
+            first_answer: 0,
             first_provisional: 0,
+            cohort: None.into(),
             id,
-        };
-        self.run(problem, teller, first)
+        });
+        self.run(problem, teller, neighbours)
+    }
+
+    fn number(&mut self, question: Q) -> Number {
+        let questions = &mut self.questions;
+        *self.numbers.entry(question).or_insert_with(|| {
+            questions.push(question);
+            questions.len() as Number - 1
+        })
     }
 
     fn run<P: Problem<Question = Q, Answer = A>, S: Listener>(
         &mut self,
         problem: &mut P,
         teller: &mut Teller<'_, S>,
-        first: Frame<Q, A>,
+        neighbours: &[Block],
     ) -> Finding<A> {
-        let mut stack = alloc::vec![first];
         loop {
-            let depth = stack.len() - 1;
-            let Some(frame) = stack.last_mut() else { unreachable!("the inquiry's frame ends the walk") };
-            let Some(&next) = frame.neighbours.get(frame.answers.len()) else {
-                let place =
-                    Meeting { block: frame.block, forwarded: frame.forwarded, record: frame.record, id: frame.id };
-                let (rule, answer) = problem.meet(teller, place, &frame.answers);
-                let Some(frame) = stack.pop() else { unreachable!("it was looked at just now") };
+            let depth = self.frames.len() as u32;
+            let Some(&frame) = self.frames.last() else { unreachable!("the inquiry's frame ends the walk") };
+            let first_answer = frame.first_answer as usize;
+            let waits_for = if frame.record.is_none() { neighbours } else { problem.onward(frame.block) };
+            let Some(&next) = waits_for.get(self.answers.len() - first_answer) else {
+                let forwarded = self.questions[frame.forwarded as usize];
+                let place = Meeting { block: frame.block, forwarded, record: frame.record, id: frame.id };
+                let (rule, answer) = problem.meet(teller, place, &self.answers[first_answer..]);
+                self.frames.pop();
+                self.answers.truncate(first_answer);
                 let Some(record) = frame.record else {
                     // Nothing is under way any more.
                     self.provisional.clear();
-                    return Finding { answer, asked: frame.asked };
+                    let asked = self.answered_by.drain(..);
+                    let asked = asked.map(|record| (self.records[record as usize].block, record)).collect();
+                    return Finding { answer, asked };
                 };
-                self.settle::<P>(record, rule, answer.clone(), &frame, depth);
+                self.settle::<P>(record, rule, answer.clone(), frame, depth);
+                self.answered_by.truncate(first_answer);
                 teller.tell(|_| QuestionEvent::Answered {
                     id: frame.id,
                     rule,
@@ -271,55 +371,47 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
                     because: None,
                 });
                 let cohort = self.records[record as usize].cohort;
-                if let Some(parent) = stack.last_mut() {
-                    self.take(parent, frame.block, record, answer, cohort);
-                }
+                self.take(frame.block, record, answer, cohort);
                 continue;
             };
-            let (question, from, rule, parent) = (frame.forwarded, frame.block, frame.rule, frame.id);
+            let (number, question) = (frame.forwarded, self.questions[frame.forwarded as usize]);
             let id = teller.number();
             teller.tell(|func| {
                 let (expression, mover) = problem.describe(func, question);
-                let rule = (!rule.is_empty()).then_some(rule);
-                QuestionEvent::Asked { id, parent, expression, from, mover, at: next, rule }
+                let rule = (!frame.rule.is_empty()).then_some(frame.rule);
+                QuestionEvent::Asked { id, parent: frame.id, expression, from: frame.block, mover, at: next, rule }
             });
-            if let Some((record, answer, rule, cohort)) = self.known_answer(problem, next, question) {
+            let slot = self.known.slot(next, number);
+            let known = core::mem::replace(slot, self.records.len() as RecordId);
+            if known != NONE
+                && let Some((answer, rule, cohort)) = self.known_answer(problem, known, question)
+            {
+                *self.known.slot(next, number) = known;
                 teller.tell(|_| QuestionEvent::Answered { id, rule, answer: problem.answer(&answer), because: None });
-                self.take(frame, next, record, answer, cohort);
+                self.take(next, known, answer, cohort);
                 continue;
             }
             let record = self.records.len() as RecordId;
             let time = problem.time(question);
-            self.records.push(Record {
-                block: next,
-                question,
-                answer: None,
-                rule: "",
-                asked: SmallVec::new(),
-                depth: depth + 1,
-                cohort: None,
-                time,
-            });
-            self.known.insert((next, question), record);
+            let state = State::UnderWay { depth };
+            self.records.push(Record { block: next, question: number, state, cohort: None.into(), time });
             match problem.arrive(teller, Arrival { block: next, question, record, id }) {
                 Local::Answered(rule, answer, because) => {
-                    let known = &mut self.records[record as usize];
-                    (known.answer, known.rule) = (Some(answer.clone()), rule);
+                    let state = State::Answered { answer: answer.clone(), rule: self.rule(rule), asked: 0, count: 0 };
+                    self.records[record as usize].state = state;
                     teller.tell(|_| QuestionEvent::Answered { id, rule, answer: problem.answer(&answer), because });
-                    self.take(frame, next, record, answer, None);
+                    self.take(next, record, answer, None.into());
                 }
                 Local::Forwarded(rule, forwarded) => {
-                    let neighbours = problem.onward(next);
-                    stack.push(Frame {
+                    let forwarded = if forwarded == question { number } else { self.number(forwarded) };
+                    self.frames.push(Frame {
                         record: Some(record),
                         block: next,
                         forwarded,
                         rule,
-                        neighbours,
-                        answers: SmallVec::new(),
-                        asked: SmallVec::new(),
-                        cohort: None,
-                        first_provisional: self.provisional.len(),
+                        first_answer: self.answers.len() as u32,
+                        first_provisional: self.provisional.len() as u32,
+                        cohort: None.into(),
                         id,
                     });
                 }
@@ -331,52 +423,63 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
     fn known_answer<P: Problem<Question = Q, Answer = A>>(
         &mut self,
         problem: &P,
-        block: Block,
+        known: RecordId,
         question: Q,
-    ) -> Option<(RecordId, A, &'static str, Option<CohortId>)> {
-        let id = *self.known.get(&(block, question))?;
-        let record = &mut self.records[id as usize];
-        match &record.answer {
-            None => {
-                let cohorts = &mut self.cohorts;
-                let depth = Some(record.depth);
-                let cohort = *record.cohort.get_or_insert_with(|| {
-                    cohorts.push(Cohort { depth, gone_to: None, members: Vec::new() });
-                    cohorts.len() as CohortId - 1
-                });
-                Some((id, P::assumed(), P::UNDER_WAY, Some(cohort)))
+    ) -> Option<(A, &'static str, PackedOption<CohortId>)> {
+        let record = &mut self.records[known as usize];
+        match &record.state {
+            &State::UnderWay { depth } => {
+                if record.cohort.is_none() {
+                    let cohort = Cohort { depth: Some(depth), gone_to: None.into(), members: Vec::new() };
+                    record.cohort = self.cohorts.push(cohort).into();
+                }
+                Some((P::assumed(), P::UNDER_WAY, record.cohort))
             }
-            Some(answer) if problem.holds(question, answer, record.time) => {
-                Some((id, answer.clone(), record.rule, record.cohort))
+            State::Answered { answer, rule, .. } if problem.holds(question, answer, record.time) => {
+                Some((answer.clone(), self.rules[usize::from(*rule)], record.cohort))
             }
-            Some(_) => None,
+            State::Answered { .. } => None,
         }
     }
 
-    /// Takes a neighbour's answer to a question that waits for it.
-    fn take(&mut self, frame: &mut Frame<Q, A>, block: Block, record: RecordId, answer: A, cohort: Option<CohortId>) {
-        frame.cohort = self.earlier(frame.cohort, cohort);
-        frame.answers.push((block, answer));
-        frame.asked.push((block, record));
+    /// The number of a rule.
+    fn rule(&mut self, rule: &'static str) -> u8 {
+        let known = self.rules.iter().position(|&known| core::ptr::eq(known, rule));
+        known.unwrap_or_else(|| {
+            self.rules.push(rule);
+            self.rules.len() - 1
+        }) as u8
+    }
+
+    /// The question that waits takes a neighbour's answer.
+    fn take(&mut self, block: Block, record: RecordId, answer: A, cohort: PackedOption<CohortId>) {
+        self.answers.push((block, answer));
+        self.answered_by.push(record);
+        if cohort.is_some() {
+            let depth = self.frames.len() - 1;
+            self.frames[depth].cohort = self.earlier(self.frames[depth].cohort, cohort);
+        }
     }
 
     /// The one of two cohorts whose question began earlier. Those whose questions have been answered do not count.
-    fn earlier(&mut self, a: Option<CohortId>, b: Option<CohortId>) -> Option<CohortId> {
+    fn earlier(&mut self, a: PackedOption<CohortId>, b: PackedOption<CohortId>) -> PackedOption<CohortId> {
         let [a, b] = [a, b].map(|cohort| {
-            let cohort = self.find(cohort?);
-            Some((self.cohorts[cohort as usize].depth?, cohort))
+            let cohort = self.find(cohort.expand()?);
+            Some((self.cohorts[cohort].depth?, cohort))
         });
         match (a, b) {
             (Some(a), Some(b)) => Some(a.min(b).1),
             (known, None) | (None, known) => known.map(|(_, cohort)| cohort),
         }
+        .into()
     }
 
     /// Where a cohort has gone to. Ways that have been walked are made short.
     fn find(&mut self, mut cohort: CohortId) -> CohortId {
-        while let Some(next) = self.cohorts[cohort as usize].gone_to {
-            if let Some(further) = self.cohorts[next as usize].gone_to {
-                self.cohorts[cohort as usize].gone_to = Some(further);
+        while let Some(next) = self.cohorts[cohort].gone_to.expand() {
+            let further = self.cohorts[next].gone_to;
+            if further.is_some() {
+                self.cohorts[cohort].gone_to = further;
             }
             cohort = next;
         }
@@ -389,56 +492,68 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
         id: RecordId,
         rule: &'static str,
         answer: A,
-        frame: &Frame<Q, A>,
-        depth: usize,
+        frame: Frame,
+        depth: u32,
     ) {
         let own = self.records[id as usize].cohort.take();
-        let mut leans_on = None;
+        let mut leans_on = PackedOption::default();
+        let (asked, mut count) = (self.asked.len() as u32, 0);
         if P::is_good(&answer) {
             // Who leans on nothing earlier than itself is firm now, and so are those who leaned on it.
-            leans_on = self.earlier(frame.cohort, None);
-            leans_on = leans_on.filter(|&cohort| self.cohorts[cohort as usize].depth != Some(depth));
-            match (own, leans_on) {
+            if let Some(cohort) = self.earlier(frame.cohort, None.into()).expand()
+                && self.cohorts[cohort].depth != Some(depth - 1)
+            {
+                leans_on = cohort.into();
+            }
+            match (own, leans_on.expand()) {
                 (Some(own), Some(earlier)) => self.go_over(own, earlier),
                 (Some(own), None) => {
-                    self.cohorts[own as usize].depth = None;
-                    for member in core::mem::take(&mut self.cohorts[own as usize].members) {
-                        if let Some(given) = &mut self.records[member as usize].answer {
+                    self.cohorts[own].depth = None;
+                    for member in core::mem::take(&mut self.cohorts[own].members) {
+                        if let State::Answered { answer: given, .. } = &mut self.records[member as usize].state {
                             P::improve(given, &answer);
                         }
                     }
                 }
                 (None, _) => {}
             }
+            let answered_by = &self.answered_by[frame.first_answer as usize..];
+            count = answered_by.len() as u32;
+            self.asked.extend_from_slice(answered_by);
         } else if let Some(own) = own {
-            self.cohorts[own as usize].depth = None;
-            for other in self.provisional.split_off(frame.first_provisional) {
-                let cohort = self.records[other as usize].cohort;
-                if self.earlier(cohort, None).is_some() || cohort.is_some_and(|cohort| self.find(cohort) == own) {
-                    let key = (self.records[other as usize].block, self.records[other as usize].question);
-                    if self.known.get(&key) == Some(&other) {
-                        self.known.remove(&key);
+            self.cohorts[own].depth = None;
+            for index in frame.first_provisional as usize..self.provisional.len() {
+                let other = self.provisional[index];
+                let &Record { block, question, cohort, .. } = &self.records[other as usize];
+                if self.earlier(cohort, None.into()).is_some()
+                    || cohort.expand().is_some_and(|cohort| self.find(cohort) == own)
+                {
+                    let slot = self.known.slot(block, question);
+                    if *slot == other {
+                        *slot = NONE;
                     }
                 }
             }
+            self.provisional.truncate(frame.first_provisional as usize);
         }
-        if let Some(cohort) = leans_on {
-            self.cohorts[cohort as usize].members.push(id);
+        if let Some(cohort) = leans_on.expand() {
+            self.cohorts[cohort].members.push(id);
             self.provisional.push(id);
         }
+        let rule = self.rule(rule);
         let record = &mut self.records[id as usize];
-        (record.answer, record.rule, record.cohort) = (Some(answer), rule, leans_on);
-        record.asked = frame.asked.clone();
+        record.state = State::Answered { answer, rule, asked, count };
+        record.cohort = leans_on;
     }
 
     /// All who lean on one question lean on an earlier one from here on.
     fn go_over(&mut self, from: CohortId, to: CohortId) {
-        let mut members = core::mem::take(&mut self.cohorts[from as usize].members);
-        let others = &mut self.cohorts[to as usize].members;
+        let mut members = core::mem::take(&mut self.cohorts[from].members);
+        let others = &mut self.cohorts[to].members;
         if members.len() > others.len() {
             core::mem::swap(&mut members, others);
         }
         others.append(&mut members);
-        self.cohorts[from as usize].gone_to = Some(to);
+        self.cohorts[from].gone_to = to.into();
     }
 }

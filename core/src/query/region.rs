@@ -211,9 +211,16 @@ impl Shape {
         edges.into_iter().map(|edge| self.cfg.source(edge))
     }
 
-    /// Does the branch at the end of `branch` decide whether `block` runs?
+    /// Does the branch at the end of `branch` decide whether `block` runs? It does if the block is on the way up the
+    /// post-dominator tree from a side of the branch to, but without, the branch's immediate post-dominator: as many steps
+    /// as the branch has sides.
     pub fn depends(&self, block: Block, branch: Block) -> bool {
-        self.branches(block).any(|source| source == branch)
+        let (tree, sides) = (&self.post_dominators, self.cfg.successors(branch));
+        let end = tree.immediate_post_dominator(branch);
+        let is_below = end.is_none_or(|end| tree.depth(block) > tree.depth(end));
+        let is_decided = sides.len() > 1 && is_below && sides.iter().any(|&side| tree.post_dominates(block, side));
+        debug_assert_eq!(is_decided, self.branches(block).any(|source| source == branch));
+        is_decided
     }
 }
 

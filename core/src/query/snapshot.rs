@@ -26,12 +26,12 @@ use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use super::forms::{Form, FormSet, Forms, LoadKind, Subject};
+use super::forms::{Family, Footprint, Form, FormSet, Forms, LoadKind, Subject};
 use super::ways::Ways;
-use crate::alias::{Access, AliasAnalysis, AliasClass, AliasClasses, Effect, Moment, Objects, Relation};
+use crate::alias::{Access, AliasAnalysis, AliasClasses, Effect, Moment, Objects, Relation};
 use crate::flow::{Definition, Value, Values};
 use crate::graph::{Cfg, Dominators};
-use crate::ir::{Block, Flags, Function, Inst, Module, ParamType, Reg, Symbol};
+use crate::ir::{Block, Function, Inst, Module, ParamType, Reg, Symbol};
 use crate::symbolic::{AffineNames, Atom, Base, Inductions, Overflow, SymbolicAddress};
 use crate::view::Listener;
 
@@ -60,15 +60,6 @@ impl OccurrenceData {
     pub fn start(&self) -> Start {
         self.inst.map_or(Start::Inserted, Start::Before)
     }
-}
-
-/// Expressions that are looked for together.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Family {
-    /// Loads from that class of memory.
-    Memory(AliasClass),
-    /// One pure expression.
-    Pure(Form),
 }
 
 #[derive(Clone, Copy)]
@@ -171,11 +162,13 @@ pub struct Snapshot<'m> {
     clobbers: Vec<Access>,
     /// What forms access when their registers, in order, hold those values.
     accesses: RefCell<HashMap<Held, Rc<Access>>>,
-    changes: HashMap<Family, u32>,
+    /// What each block does something to.
+    footprints: SecondaryMap<Block, Footprint>,
+    changes: SecondaryMap<Family, u32>,
     /// Occurrences of a family.
-    counts: HashMap<Family, u32>,
+    counts: SecondaryMap<Family, u32>,
     /// All that were ever of a family, in the order in which they came up.
-    families: HashMap<Family, Vec<Occurrence>>,
+    families: SecondaryMap<Family, Vec<Occurrence>>,
 }
 
 /// A form and what its registers, in order, hold.
@@ -200,6 +193,8 @@ impl<'m> Snapshot<'m> {
         overflow: Overflow,
         interest: Interest,
     ) -> Snapshot<'m> {
+        let (mut places, mut footprints) = (SecondaryMap::with_capacity(func.insts.len()), SecondaryMap::new());
+        let definitions = Definitions::new(func, &mut places, &mut footprints);
         let mut snapshot = Snapshot {
             module,
             ways: Ways::new(func, cfg),
@@ -208,23 +203,19 @@ impl<'m> Snapshot<'m> {
             values,
             inductions: Inductions::new(cfg.clone(), dominators),
             overflow,
-            places: SecondaryMap::with_capacity(func.insts.len()),
-            definitions: Definitions::new(func),
+            places,
+            definitions,
             occurrences: PrimaryMap::new(),
             of_inst: HashMap::new(),
             items: HashMap::new(),
             barriers: HashMap::new(),
             clobbers: Vec::new(),
             accesses: RefCell::new(HashMap::new()),
-            changes: HashMap::new(),
-            counts: HashMap::new(),
-            families: HashMap::new(),
+            footprints,
+            changes: SecondaryMap::new(),
+            counts: SecondaryMap::new(),
+            families: SecondaryMap::new(),
         };
-        for block in func.block_order() {
-            for (place, inst) in (0..).zip(func.block_insts(block)) {
-                snapshot.places[inst] = place;
-            }
-        }
         match interest {
             Interest::Loads => snapshot.find_loads(func, cfg),
             Interest::Scalars => snapshot.find_scalars(func, cfg),
@@ -244,6 +235,7 @@ impl<'m> Snapshot<'m> {
                     Effect::None => continue,
                     Effect::Everything => {
                         self.barriers.entry(block).or_default().push(self.places[inst]);
+                        self.add_to_footprint(block, Footprint::EVERYTHING);
                         continue;
                     }
                     Effect::Access(access) => (access, true),
@@ -258,7 +250,7 @@ impl<'m> Snapshot<'m> {
         let keys: Vec<_> = found.iter().map(|(_, _, access, _)| (access.space, base(access))).collect();
         let (classes, _) = AliasClasses::of_objects(objects, &keys);
         for ((block, inst, access, is_plain), class) in found.into_iter().zip(classes) {
-            let family = Family::Memory(class);
+            let family = self.forms.loads_from(class);
             let place = self.places[inst];
             let what = if access.writes {
                 self.clobbers.push(access);
@@ -278,7 +270,7 @@ impl<'m> Snapshot<'m> {
             } else {
                 continue;
             };
-            self.items.entry((block, family)).or_default().push(Item { place, what });
+            self.add_item(block, family, Item { place, what });
         }
     }
 
@@ -288,7 +280,7 @@ impl<'m> Snapshot<'m> {
         for block in func.block_order().filter(|&block| cfg.is_reachable(block)) {
             for inst in func.block_insts(block) {
                 let Some(form) = self.forms.of_inst(names, func, inst, None) else { continue };
-                let family = Family::Pure(form);
+                let family = self.forms.family(form);
                 let data = OccurrenceData {
                     inst: Some(inst),
                     block,
@@ -299,16 +291,25 @@ impl<'m> Snapshot<'m> {
                     is_computed: true,
                 };
                 let what = What::Occurrence(self.add(data));
-                self.items.entry((block, family)).or_default().push(Item { place: self.places[inst], what });
+                self.add_item(block, family, Item { place: self.places[inst], what });
             }
         }
     }
 
+    fn add_item(&mut self, block: Block, family: Family, item: Item) {
+        self.items.entry((block, family)).or_default().push(item);
+        self.add_to_footprint(block, Footprint::of_family(family));
+    }
+
+    fn add_to_footprint(&mut self, block: Block, more: Footprint) {
+        self.footprints[block] = self.footprints[block].with(more);
+    }
+
     fn add(&mut self, data: OccurrenceData) -> Occurrence {
-        *self.counts.entry(data.family).or_default() += 1;
+        self.counts[data.family] += 1;
         let (inst, family) = (data.inst, data.family);
         let occurrence = self.occurrences.push(data);
-        self.families.entry(family).or_default().push(occurrence);
+        self.families[family].push(occurrence);
         if let Some(inst) = inst {
             self.of_inst.insert(inst, occurrence);
         }
@@ -332,12 +333,12 @@ impl<'m> Snapshot<'m> {
 
     /// How many occurrences there are that may be of the same value, in all of the function.
     pub fn relatives(&self, occurrence: Occurrence) -> u32 {
-        self.counts.get(&self.occurrences[occurrence].family).copied().unwrap_or(0)
+        self.counts[self.occurrences[occurrence].family]
     }
 
     /// Other loads that are still made and may be of the same value: so many of those that stand nearest in the text.
     pub fn others(&self, occurrence: Occurrence, most: usize) -> Vec<Occurrence> {
-        let family = self.families.get(&self.occurrences[occurrence].family).map_or(&[][..], |all| all);
+        let family = &self.families[self.occurrences[occurrence].family];
         let own = family.binary_search(&occurrence).unwrap_or_else(|place| place);
         let first = own.saturating_sub(most / 2).min(family.len().saturating_sub(most + 1));
         let near = family[first..].iter().copied().take(most + 1);
@@ -350,7 +351,7 @@ impl<'m> Snapshot<'m> {
 
     /// How often what answers questions about a form has changed.
     pub fn changes(&self, form: Form) -> u32 {
-        self.changes.get(&self.family(form)).copied().unwrap_or(0)
+        self.changes[self.forms.family(form)]
     }
 
     /// The last place of a block where a form's value may change: a definition of one of its registers, or an access that
@@ -376,12 +377,12 @@ impl<'m> Snapshot<'m> {
         let address = self.access(func, form, at_end).address.clone();
         let guard = self.forms.expression(form).guard;
         let guard = guard.and_then(|guard| Some((values.at_end(named, guard.reg)?, guard.negated)));
-        let family = self.family(form);
+        let family = self.forms.family(form);
         let occurrence =
             self.add(OccurrenceData { inst: None, block, form, family, address, guard, is_computed: true });
         let item = Item { place: INSERTED, what: What::Occurrence(occurrence) };
-        self.items.entry((block, family)).or_default().push(item);
-        *self.changes.entry(family).or_default() += 1;
+        self.add_item(block, family, item);
+        self.changes[family] += 1;
         occurrence
     }
 
@@ -400,7 +401,7 @@ impl<'m> Snapshot<'m> {
         if let Some(inst) = inst {
             self.of_inst.remove(&inst);
         }
-        *self.changes.entry(family).or_default() += 1;
+        self.changes[family] += 1;
     }
 
     /// What was to be inserted is not.
@@ -409,17 +410,8 @@ impl<'m> Snapshot<'m> {
         if let Some(items) = self.items.get_mut(&(block, family)) {
             items.retain(|item| !matches!(item.what, What::Occurrence(other) if other == occurrence));
         }
-        if let Some(count) = self.counts.get_mut(&family) {
-            *count -= 1;
-        }
-        *self.changes.entry(family).or_default() += 1;
-    }
-
-    fn family(&self, form: Form) -> Family {
-        match &self.forms.expression(form).subject {
-            Subject::Load(kind, _) => Family::Memory(kind.class),
-            Subject::Pure(..) => Family::Pure(form),
-        }
+        self.counts[family] -= 1;
+        self.changes[family] += 1;
     }
 
     /// The way up from a place of a block, which is not looked at itself. `may_convert` says whether
@@ -442,6 +434,9 @@ impl<'m> Snapshot<'m> {
         stops_at_occurrences: bool,
     ) -> Climb {
         self.steps += 1;
+        if !self.footprints[block].meets(self.forms.footprint(form)) {
+            return Climb { steps: SmallVec::new(), form, end: ClimbEnd::Top, place: 0 };
+        }
         let rank = self.ways.rank(block);
         let is_on_edge = self.ways.is_on_edge(block);
         let mut place = match from {
@@ -459,8 +454,10 @@ impl<'m> Snapshot<'m> {
             let definition = if is_on_edge { None } else { self.definitions.last(self.forms.regs(form), rank, place) };
             // Places are counted from 1 here, so that 0 is before the first instruction.
             let floor = definition.map_or(0, |(place, _)| place + 1);
-            if let Some((end, place)) = self.look_between(func, block, form, floor, place, below, stops_at_occurrences)
-            {
+            let mut seen = 0;
+            let found = self.look_between(func, block, form, (floor, place), below, stops_at_occurrences, &mut seen);
+            self.steps += seen;
+            if let Some((end, place)) = found {
                 return Climb { steps, form, end, place };
             }
             let Some((defined_at, inst)) = definition else {
@@ -481,43 +478,36 @@ impl<'m> Snapshot<'m> {
         }
     }
 
-    /// Looks at accesses and occurrences of a form's family from before `place` up to `floor`.
+    /// Looks at accesses and occurrences of a form's family from before `place` up to `floor`, and counts them.
     #[allow(clippy::too_many_arguments)]
     fn look_between(
-        &mut self,
+        &self,
         func: &Function,
         block: Block,
         form: Form,
-        floor: u32,
-        place: u32,
+        (floor, place): (u32, u32),
         below: Option<Inst>,
         stops_at_occurrences: bool,
+        seen: &mut u64,
     ) -> Option<(ClimbEnd, u32)> {
-        let family = self.family(form);
         let barrier = self.barrier_between(block, form, floor, place);
-        let count =
-            self.items.get(&(block, family)).map_or(0, |items| items.partition_point(|item| item.place < place));
+        let items = self.items_of(block, self.forms.family(form));
+        let is_load = self.forms.expression(form).is_load();
+        let count = items.partition_point(|item| item.place < place);
         let mut question = None;
-        for index in (0..count).rev() {
-            let Some(&Item { place: at, what }) = self.items.get(&(block, family)).and_then(|items| items.get(index))
-            else {
-                break;
-            };
-            if at < floor {
-                break;
-            }
+        for &Item { place: at, what } in items[..count].iter().rev().take_while(|item| item.place >= floor) {
             if let Some(barrier) = barrier.filter(|&barrier| barrier > at) {
                 return Some((ClimbEnd::Changed, barrier));
             }
-            self.steps += 1;
-            if let (What::Occurrence(occurrence), Family::Pure(_)) = (what, family) {
+            *seen += 1;
+            if let (What::Occurrence(occurrence), false) = (what, is_load) {
                 if stops_at_occurrences {
                     return Some((ClimbEnd::Same(occurrence), at));
                 }
                 continue;
             }
             let (access, guard) = question.get_or_insert_with(|| {
-                let values = self.values.clone();
+                let values = &self.values;
                 let named = self.ways.named_as(block);
                 let value = |reg| match below {
                     Some(inst) => values.before(func, inst, reg),
@@ -549,10 +539,14 @@ impl<'m> Snapshot<'m> {
         barrier.map(|barrier| (ClimbEnd::Changed, barrier))
     }
 
+    fn items_of(&self, block: Block, family: Family) -> &[Item] {
+        self.items.get(&(block, family)).map_or(&[], |items| items)
+    }
+
     /// The last place from `floor` to before `place` where anything may happen to memory that the form loads.
     fn barrier_between(&self, block: Block, form: Form, floor: u32, place: u32) -> Option<u32> {
         let Subject::Load(kind, _) = &self.forms.expression(form).subject else { return None };
-        if is_never_written(kind) {
+        if kind.is_never_written() {
             return None;
         }
         let places = self.barriers.get(&block)?;
@@ -570,7 +564,7 @@ impl<'m> Snapshot<'m> {
 
     fn may_change(&self, func: &Function, clobber: u32, form: Form, access: &Access) -> bool {
         let Subject::Load(kind, _) = &self.forms.expression(form).subject else { return false };
-        if is_never_written(kind) {
+        if kind.is_never_written() {
             return false;
         }
         let names = AffineNames::new(func, &self.values, self.overflow);
@@ -640,8 +634,8 @@ impl<'m> Snapshot<'m> {
     pub fn descend(&mut self, func: &Function, block: Block, set: FormSet) -> DescentEnd {
         self.steps += 1;
         if self.ways.is_on_edge(block) {
-            let family = self.forms.members(set).first().map(|&form| self.family(form));
-            let items = family.and_then(|family| self.items.get(&(block, family)));
+            let family = self.forms.members(set).first().map(|&form| self.forms.family(form));
+            let items = family.map_or(&[][..], |family| self.items_of(block, family));
             let is_asked = |item: &Item| match item.what {
                 What::Occurrence(occurrence) => {
                     let data = &self.occurrences[occurrence];
@@ -649,15 +643,17 @@ impl<'m> Snapshot<'m> {
                 }
                 What::Clobber(_) => false,
             };
-            let is_there = items.is_some_and(|items| items.iter().any(is_asked));
-            return if is_there { DescentEnd::Same } else { DescentEnd::Bottom(set) };
+            return if items.iter().any(is_asked) { DescentEnd::Same } else { DescentEnd::Bottom(set) };
+        }
+        if !self.footprints[block].meets(self.forms.set_footprint(set)) && !self.forms.members(set).is_empty() {
+            return DescentEnd::Bottom(set);
         }
         let rank = self.ways.rank(block);
         let mut live: SmallVec<[Form; 2]> = self.forms.members(set).into();
         let mut accesses: SmallVec<[Rc<Access>; 2]> = SmallVec::new();
         let values = self.values.clone();
         let Some(&first) = live.first() else { return DescentEnd::Changed };
-        let family = self.family(first);
+        let (family, is_load) = (self.forms.family(first), self.forms.expression(first).is_load());
         let mut index = 0;
         let mut from = 0;
         while !live.is_empty() {
@@ -666,8 +662,7 @@ impl<'m> Snapshot<'m> {
             // What reads a register and writes it reads it first.
             let limit = defined.map_or(END, |place| place + 1);
             let barrier = self.first_barrier(block, first, from, limit);
-            while let Some(&Item { place, what }) = self.items.get(&(block, family)).and_then(|items| items.get(index))
-            {
+            while let Some(&Item { place, what }) = self.items_of(block, family).get(index) {
                 if place >= limit || barrier.is_some_and(|barrier| barrier <= place) {
                     break;
                 }
@@ -676,7 +671,7 @@ impl<'m> Snapshot<'m> {
                 if matches!(what, What::Occurrence(occurrence) if !self.occurrences[occurrence].is_computed) {
                     continue;
                 }
-                if let (What::Occurrence(occurrence), Family::Pure(_)) = (what, family) {
+                if let (What::Occurrence(occurrence), false) = (what, is_load) {
                     if live.contains(&self.occurrences[occurrence].form) {
                         return DescentEnd::Same;
                     }
@@ -725,24 +720,23 @@ impl<'m> Snapshot<'m> {
             }
             from = place + 1;
         }
-        if live.is_empty() { DescentEnd::Changed } else { DescentEnd::Bottom(self.forms.set(live)) }
+        match live.len() {
+            0 => DescentEnd::Changed,
+            all if all == self.forms.members(set).len() => DescentEnd::Bottom(set),
+            _ => DescentEnd::Bottom(self.forms.set(live)),
+        }
     }
 
     /// The first place from `from` to before `limit` where anything may happen to memory that the form loads.
     fn first_barrier(&self, block: Block, form: Form, from: u32, limit: u32) -> Option<u32> {
         let Subject::Load(kind, _) = &self.forms.expression(form).subject else { return None };
-        if is_never_written(kind) {
+        if kind.is_never_written() {
             return None;
         }
         let places = self.barriers.get(&block)?;
         let index = places.partition_point(|&barrier| barrier < from);
         places.get(index).copied().filter(|&barrier| barrier < limit)
     }
-}
-
-/// Does a load read what nothing writes while the kernel runs? So the spaces `const` and `param`, and so `.nc` promises.
-fn is_never_written(kind: &LoadKind) -> bool {
-    kind.opcode.has(Flags::NC) || kind.opcode.space.is_some_and(|space| space.is_read_only())
 }
 
 /// Where registers are written, by register in the order of the text.
@@ -753,7 +747,12 @@ struct Definitions {
 }
 
 impl Definitions {
-    fn new(func: &Function) -> Definitions {
+    /// Gives instructions their places and blocks their footprints on the way.
+    fn new(
+        func: &Function,
+        numbers: &mut SecondaryMap<Inst, u32>,
+        footprints: &mut SecondaryMap<Block, Footprint>,
+    ) -> Definitions {
         let mut first = vec![0u32; func.regs.len() + 1];
         let mut total = 0;
         for (reg, count) in func.definition_counts().enumerate() {
@@ -764,13 +763,17 @@ impl Definitions {
         let mut next = first.clone();
         let mut places = vec![(0, 0, Inst::new(0)); total as usize];
         for (rank, block) in (0..).zip(func.block_order()) {
+            let mut footprint = Footprint::default();
             for (place, inst) in (0..).zip(func.block_insts(block)) {
-                for dst in &func.insts[inst].dsts {
+                numbers[inst] = place;
+                for &dst in &func.insts[inst].dsts {
+                    footprint = footprint.with(Footprint::of_reg(dst));
                     let slot = &mut next[dst.index()];
                     places[*slot as usize] = (rank, place, inst);
                     *slot += 1;
                 }
             }
+            footprints[block] = footprint;
         }
         Definitions { first, places }
     }

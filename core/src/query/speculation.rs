@@ -103,8 +103,8 @@ impl Problem for Speculation<'_, '_> {
     type Answer = Hoistable;
     const UNDER_WAY: &'static str = "2";
 
-    fn onward(&self, block: Block) -> SmallVec<[Block; 2]> {
-        self.snapshot.ways.up(block).clone()
+    fn onward(&self, block: Block) -> &[Block] {
+        self.snapshot.ways.up(block)
     }
 
     fn assumed() -> Hoistable {
