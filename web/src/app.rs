@@ -14,6 +14,7 @@ use yew::{
 
 use crate::compiled::Compiled;
 use crate::dom;
+use crate::editor;
 use crate::first_view::Record;
 use crate::state::{Action, Dialog, Lab, Notice, Theme, Travel, Watched};
 use crate::view::{Change, Dialogs, GraphPane, Header, Passes, Simulator, Snapshot, Source, Splits, Transport};
@@ -49,6 +50,7 @@ pub fn App(properties: &Properties) -> Html {
     let act = use_callback((), move |action: Action, ()| dispatcher.dispatch(action));
     let lab = Snapshot(Rc::new((*store).clone()));
     let parts = use_memo((), |()| Parts { code: Compiled::default(), record: properties.record.clone() });
+    use_first_move(editor::wake);
     use_bench_engine(&lab, &act, &parts);
     use_run_engine(&lab, &act, &parts);
     use_trial_engine(&lab, &act, &parts);
@@ -155,16 +157,22 @@ fn use_engine(act: &Callback<Action>, parts: &Parts) -> Rc<Engine> {
     });
     {
         let engine = engine.clone();
-        use_effect_with((), move |()| {
-            let listen = |event: &'static str| {
-                let engine = engine.clone();
-                EventListener::once(&window(), event, move |_| engine.wake())
-            };
-            let listeners = SIGNS_OF_A_HAND.map(listen);
-            move || drop(listeners)
-        });
+        use_first_move(move || engine.wake());
     }
     engine
+}
+
+/// Calls `wake` when somebody moves a hand for the first time: at once for each of the signs, of which a few come together.
+#[hook]
+fn use_first_move(wake: impl Fn() + Clone + 'static) {
+    use_effect_with((), move |()| {
+        let listen = |event: &'static str| {
+            let wake = wake.clone();
+            EventListener::once(&window(), event, move |_| wake())
+        };
+        let listeners = SIGNS_OF_A_HAND.map(listen);
+        move || drop(listeners)
+    });
 }
 
 /// Asks about the bench whenever it or the position changes, and makes links.
@@ -200,7 +208,10 @@ fn use_bench_engine(lab: &Snapshot, act: &Callback<Action>, parts: &Parts) {
             }
         });
     }
-    use_hash(move |hash| engine.ask(Request::Open(hash)));
+    use_hash(move |hash| {
+        editor::wake();
+        engine.ask(Request::Open(hash));
+    });
 }
 
 /// Runs the programs whenever they or the settings change, in a worker of its own: a kernel that never ends must not
@@ -360,7 +371,7 @@ fn use_shortcuts(moving: (bool, bool), act: &Callback<Action>) {
                 "c" => Action::Dialog(Some(Dialog::Compare)),
                 "s" => Action::Dialog(Some(Dialog::Share(String::new()))),
                 "?" => Action::Dialog(Some(Dialog::Help)),
-                "e" => return focus_instead(event, ".editor:not([hidden]) .cm-content"),
+                "e" => return focus_instead(event, ".editor:not([hidden]) :is(.cm-content, .reading)"),
                 "a" => return focus_instead(event, "#pass-search"),
                 "g" => return focus_instead(event, "#graph-canvas"),
                 "f" => {

@@ -10,7 +10,10 @@ use yew::{Callback, Html, Properties, component, html, use_effect_with, use_mut_
 
 #[wasm_bindgen(raw_module = "./editor.js")]
 extern "C" {
-    /// One CodeMirror editor.
+    /// Loads what editing takes; until then texts can be read. A second call does nothing, unless the first one failed.
+    pub fn wake();
+
+    /// One editor.
     #[wasm_bindgen(js_name = Editor)]
     type Handle;
 

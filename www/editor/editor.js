@@ -1,118 +1,41 @@
-// The editor behind a small door. esbuild bundles this with CodeMirror into `editor.js`, which lies beside `page.js`;
-// Rust imports it with `#[wasm_bindgen(raw_module = "./editor.js")]`, so that cargo alone can check the page.
+// The editors of the page. esbuild bundles this into `editor.js`, which lies beside `page.js`; Rust imports it with
+// `#[wasm_bindgen(raw_module = "./editor.js")]`, so that cargo alone can check the page.
 //
-// CodeMirror calls listeners in the middle of an update, and wasm must not call back into the editor then. So every
-// listener of the page is called from a microtask.
+//     asleep   a text to be read, and what the page wishes of the editor      reading.js
+//     awake    CodeMirror, with all those wishes                              code-editor.js, loaded when woken
+//
+// Whoever only looks needs no editor. One that wakes stands where the text stood: at the same line, with the keyboard if
+// the text had it, with the cursor where a finger was, and with what was typed meanwhile.
 
-import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap, isolateHistory } from "@codemirror/commands";
-import { HighlightStyle, bracketMatching, syntaxHighlighting } from "@codemirror/language";
-import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
-import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
-import { Annotation, Compartment, EditorState, StateEffect, StateField } from "@codemirror/state";
-import {
-  Decoration,
-  EditorView,
-  GutterMarker,
-  drawSelection,
-  gutter,
-  highlightActiveLine,
-  highlightActiveLineGutter,
-  keymap,
-  lineNumbers,
-  placeholder,
-} from "@codemirror/view";
-import { tags } from "@lezer/highlight";
 import { ptx, wir } from "./languages.js";
+import { Reading } from "./reading.js";
 
-/** How long a person pauses before what they typed is looked at, in milliseconds. */
-const PAUSE = 180;
+const languages = { wir, ptx };
 
-/** How somebody turns to something else on the page. */
-const TURNS = ["pointerup", "keydown"];
+/** The editors that are asleep. */
+const asleep = new Set();
 
-/** On what the page does to the editor, as opposed to a person. */
-const fromPage = Annotation.define();
-const markLines = StateEffect.define();
-const markHeat = StateEffect.define();
+/** What is made when they wake, once it is loaded. */
+let CodeEditor;
+let loading;
+let failures = 0;
 
-/** Lines of the selected block. */
-const markedLines = StateField.define({
-  create: () => Decoration.none,
-  update(marks, transaction) {
-    for (const effect of transaction.effects) {
-      if (effect.is(markLines)) {
-        const { lines, exact } = effect.value;
-        return lineDecorations(transaction.state, lines, (line) => ({ class: line === exact ? "cm-marked-line cm-exact-line" : "cm-marked-line" }));
-      }
-    }
-    return marks.map(transaction.changes);
-  },
-  provide: (field) => EditorView.decorations.from(field),
-});
-
-/** Heat of lines: a map from line to { level, label }. It belongs to one text; typing takes it away. */
-const heatOfLines = StateField.define({
-  create: () => new Map(),
-  update(heat, transaction) {
-    for (const effect of transaction.effects) {
-      if (effect.is(markHeat)) {
-        return effect.value;
-      }
-    }
-    return transaction.docChanged ? new Map() : heat;
-  },
-  provide: (field) =>
-    EditorView.decorations.compute([field, "doc"], (state) => {
-      const heat = state.field(field);
-      return lineDecorations(state, [...heat.keys()], (line) => ({
-        attributes: { style: `--heat:${heat.get(line).level}` },
-        class: "cm-heat-line",
-      }));
-    }),
-});
-
-class HeatMarker extends GutterMarker {
-  constructor({ level, label }) {
-    super();
-    this.level = level;
-    this.label = label;
-  }
-  eq(other) {
-    return other.level === this.level && other.label === this.label;
-  }
-  toDOM() {
-    const mark = document.createElement("span");
-    mark.className = "cm-heat-mark";
-    mark.style.setProperty("--heat", this.level);
-    mark.textContent = this.label;
-    return mark;
-  }
+/** Loads what editing takes, for all editors. A load that failed is tried again by the next call. */
+export function wake() {
+  // A browser may remember that an address could not be loaded.
+  const address = failures === 0 ? "./code-editor.js" : `./code-editor.js?again=${failures}`;
+  loading ??= import(address).then(
+    (loaded) => {
+      CodeEditor = loaded.CodeEditor;
+      asleep.forEach((editor) => editor.wakeUp());
+    },
+    () => {
+      failures += 1;
+      loading = undefined;
+      asleep.forEach((editor) => editor.complain("The editor could not be loaded: this text can only be read. Click it to try again."));
+    },
+  );
 }
-
-const heatGutter = gutter({
-  class: "cm-heat-gutter",
-  lineMarker(view, line) {
-    const heat = view.state.field(heatOfLines);
-    const found = heat.size > 0 && heat.get(view.state.doc.lineAt(line.from).number);
-    return found ? new HeatMarker(found) : null;
-  },
-  lineMarkerChange: (update) => update.startState.field(heatOfLines) !== update.state.field(heatOfLines),
-});
-
-const style = HighlightStyle.define([
-  { tag: tags.comment, class: "tok-comment" },
-  { tag: tags.keyword, class: "tok-keyword" },
-  { tag: tags.typeName, class: "tok-type" },
-  { tag: tags.number, class: "tok-number" },
-  { tag: tags.string, class: "tok-string" },
-  { tag: tags.labelName, class: "tok-label" },
-  { tag: tags.meta, class: "tok-guard" },
-  { tag: tags.definition(tags.variableName), class: "tok-definition" },
-  { tag: tags.standard(tags.variableName), class: "tok-special" },
-  { tag: tags.operatorKeyword, class: "tok-opcode" },
-  { tag: tags.punctuation, class: "tok-punctuation" },
-]);
 
 /** One editor of the page. */
 export class Editor {
@@ -125,152 +48,149 @@ export class Editor {
    * @param {(line: number) => void} onLine a person put the cursor on another line
    */
   constructor(parent, text, label, hint, onChange, onLine) {
-    this.language = new Compartment();
-    this.onChange = onChange;
-    this.onLine = onLine;
-    this.line = 1;
-    this.view = new EditorView({
-      parent,
-      state: EditorState.create({
-        doc: text,
-        extensions: [
-          lineNumbers(),
-          heatGutter,
-          lintGutter(),
-          heatOfLines,
-          markedLines,
-          history(),
-          drawSelection(),
-          bracketMatching(),
-          closeBrackets(),
-          highlightActiveLine(),
-          highlightActiveLineGutter(),
-          highlightSelectionMatches(),
-          placeholder(hint),
-          // A signature that is cut off tells nobody what the kernel takes.
-          EditorView.lineWrapping,
-          syntaxHighlighting(style),
-          this.language.of(wir),
-          keymap.of([...closeBracketsKeymap, ...searchKeymap, ...historyKeymap, ...lintKeymap, ...defaultKeymap]),
-          EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0", autocorrect: "off", autocapitalize: "off" }),
-          EditorView.updateListener.of((update) => this.#updated(update)),
-        ],
-      }),
-    });
-    // Whoever turns to something else has paused: what comes next must know what was typed. That is said when the finger
-    // is up and nothing is clicked yet: before, what changes on the page could move a button away from under the finger,
-    // and during the click it would undo what the click does to a box.
-    this.turned = (event) => {
-      if (!this.view.dom.contains(event.target)) {
-        this.#tell();
-      }
-    };
-    TURNS.forEach((turn) => document.addEventListener(turn, this.turned, true));
-  }
-
-  #updated(update) {
-    const byPerson = update.transactions.some((transaction) => transaction.annotation(fromPage) === undefined);
-    if (update.docChanged && byPerson) {
-      clearTimeout(this.pause);
-      this.pause = setTimeout(() => this.#tell(), PAUSE);
+    this.parent = parent;
+    this.text = text;
+    this.make = (text) => new CodeEditor(parent, text, label, hint, onChange, onLine);
+    /** What the page wished last, by the method that fulfils it. */
+    this.wishes = new Map();
+    if (CodeEditor) {
+      this.awake = this.make(text);
+      return;
     }
-    if ((update.selectionSet || update.docChanged) && byPerson) {
-      const line = update.state.doc.lineAt(update.state.selection.main.head).number;
-      if (line !== this.line) {
-        this.line = line;
-        queueMicrotask(() => this.onLine(line));
-      }
-    }
-  }
-
-  /** Says what has been typed, if it has not been said. */
-  #tell() {
-    if (this.pause !== undefined) {
-      this.#forget();
-      this.onChange(this.text());
-    }
-  }
-
-  #forget() {
-    clearTimeout(this.pause);
-    this.pause = undefined;
-  }
-
-  /** The whole text. */
-  text() {
-    return this.view.state.doc.toString();
+    this.reading = new Reading(parent, label, hint);
+    this.typed = "";
+    this.#listen(this.reading.dom);
+    asleep.add(this);
+    this.#show();
   }
 
   /** Replaces the text, as a step that undo takes back. Does nothing if it is the same. */
   setText(text) {
-    if (text === this.text()) {
-      return;
+    if (this.awake) {
+      this.awake.setText(text);
+    } else if (text !== this.text) {
+      this.text = text;
+      this.#show();
     }
-    this.#forget();
-    this.view.dispatch({
-      changes: { from: 0, to: this.view.state.doc.length, insert: text },
-      selection: { anchor: 0 },
-      // One step by itself, whatever was typed just before or after.
-      annotations: [fromPage.of(true), isolateHistory.of("full")],
-      scrollIntoView: true,
-    });
   }
 
   /** "wir" or "ptx". */
   setLanguage(name) {
-    this.#dispatch({ effects: this.language.reconfigure(name === "ptx" ? ptx : wir) });
+    this.#wish("setLanguage", name);
   }
 
   /** Marks mistakes: { from, to, severity, message }. */
   setDiagnostics(diagnostics) {
-    const length = this.view.state.doc.length;
-    const inside = diagnostics.map((diagnostic) => {
-      const from = Math.min(diagnostic.from, length);
-      return { ...diagnostic, from, to: Math.min(Math.max(diagnostic.to, from), length) };
-    });
-    this.view.dispatch(setDiagnostics(this.view.state, inside));
+    this.#wish("setDiagnostics", diagnostics);
   }
 
   /** Marks these lines, from 1, one of them more than the others unless `exact` is 0, and shows the first of them, or that one, if asked. */
   markLines(lines, exact, show) {
-    const effects = [markLines.of({ lines: [...lines], exact })];
-    const shown = exact || lines[0];
-    if (show && shown <= this.view.state.doc.lines) {
-      effects.push(EditorView.scrollIntoView(this.view.state.doc.line(shown).from, { y: "nearest", yMargin: 40 }));
-    }
-    this.#dispatch({ effects });
+    this.#wish("markLines", lines, exact, show);
   }
 
   /** Shows how often lines ran: [{ line, level from 0 to 1, label }]. */
   setHeat(lines) {
-    this.#dispatch({ effects: markHeat.of(new Map(lines.map(({ line, level, label }) => [line, { level, label }]))) });
+    this.#wish("setHeat", lines);
   }
 
   /** Puts the cursor at an offset and the keyboard into the editor. */
   goTo(offset) {
-    const anchor = Math.min(offset, this.view.state.doc.length);
-    this.#dispatch({ selection: { anchor }, scrollIntoView: true });
-    this.view.focus();
+    this.#wish("goTo", offset);
   }
 
-  /** Measures again, after the editor was hidden. */
+  /** Draws and measures again, after the editor was hidden. */
   refresh() {
-    this.view.requestMeasure();
+    if (this.awake) {
+      this.awake.refresh();
+    } else {
+      this.#show();
+    }
   }
 
   /** Takes the editor off the page. */
   destroy() {
-    this.#forget();
-    TURNS.forEach((turn) => document.removeEventListener(turn, this.turned, true));
-    this.view.destroy();
+    asleep.delete(this);
+    this.awake?.destroy();
   }
 
-  #dispatch(transaction) {
-    this.view.dispatch({ ...transaction, annotations: fromPage.of(true) });
+  /** Becomes an editor. */
+  wakeUp() {
+    const { dom } = this.reading;
+    // The text under a finger stays until the finger is up.
+    if (this.pressed) {
+      return;
+    }
+    asleep.delete(this);
+    const [top, hadFocus] = [dom.scrollTop, dom.contains(document.activeElement)];
+    this.awake = this.make(this.text);
+    dom.remove();
+    this.awake.scrollTo(top);
+    this.wishes.forEach((values, method) => this.awake[method](...values));
+    if (hadFocus) {
+      this.awake.takeOver(this.cursor, this.typed);
+    }
   }
-}
 
-function lineDecorations(state, lines, spec) {
-  const existing = lines.filter((line) => line >= 1 && line <= state.doc.lines).sort((a, b) => a - b);
-  return Decoration.set(existing.map((line) => Decoration.line(spec(line)).range(state.doc.line(line).from)));
+  /** Tells that the editor does not come. */
+  complain(why) {
+    this.reading.complain(why);
+  }
+
+  #wish(method, ...values) {
+    if (this.awake) {
+      this.awake[method](...values);
+      return;
+    }
+    this.wishes.set(method, values);
+    if (method === "setHeat" || method === "setLanguage") {
+      this.#show();
+    }
+  }
+
+  /** Draws the text, once for all wishes of a moment. */
+  #show() {
+    if (this.isDrawing) {
+      return;
+    }
+    this.isDrawing = true;
+    queueMicrotask(() => {
+      this.isDrawing = false;
+      if (!this.awake && !this.parent.hidden) {
+        const [language] = this.wishes.get("setLanguage") ?? ["wir"];
+        const [heat] = this.wishes.get("setHeat") ?? [[]];
+        this.reading.show(this.text, languages[language], heat);
+      }
+    });
+  }
+
+  /** What is done to the text while the editor is on its way is done to the editor when it is there. */
+  #listen(dom) {
+    const type = (event, text) => {
+      this.typed += text;
+      event.preventDefault();
+    };
+    dom.addEventListener("focus", wake);
+    dom.addEventListener("pointerdown", ({ clientX, clientY, pointerId }) => {
+      this.pressed = true;
+      this.cursor = this.reading.offsetAt(clientX, clientY);
+      // Wherever the finger goes up, it is this text that hears of it.
+      dom.setPointerCapture(pointerId);
+      wake();
+    });
+    const release = () => {
+      this.pressed = false;
+      if (CodeEditor && asleep.has(this)) {
+        this.wakeUp();
+      }
+    };
+    ["pointerup", "pointercancel"].forEach((event) => dom.addEventListener(event, release));
+    dom.addEventListener("keydown", (event) => {
+      const text = event.key === "Enter" ? "\n" : event.key;
+      if (text.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey) {
+        type(event, text);
+      }
+    });
+    dom.addEventListener("paste", (event) => type(event, event.clipboardData.getData("text/plain")));
+  }
 }

@@ -1,15 +1,19 @@
 // Highlighting for the two languages, token by token: a program that is being typed is coloured as well as a finished one.
+// Each is what CodeMirror calls a stream parser: `token` takes the next token off the stream and says what it is.
 
-import { StreamLanguage } from "@codemirror/language";
-import { tags } from "@lezer/highlight";
-
-const tokenTable = {
-  definition: tags.definition(tags.variableName),
-  special: tags.standard(tags.variableName),
-  opcode: tags.operatorKeyword,
-  label: tags.labelName,
-  type: tags.typeName,
-  variable: tags.variableName,
+/** The class of each kind of token; a `variable` looks like the rest of the text. */
+export const CLASSES = {
+  comment: "tok-comment",
+  keyword: "tok-keyword",
+  type: "tok-type",
+  number: "tok-number",
+  string: "tok-string",
+  label: "tok-label",
+  meta: "tok-guard",
+  definition: "tok-definition",
+  special: "tok-special",
+  opcode: "tok-opcode",
+  punctuation: "tok-punctuation",
 };
 
 const NAME = /^[A-Za-z_$][\w$]*/;
@@ -22,7 +26,7 @@ const PROFILES = new Set(["path", "edge", "zero", "warp"]);
 const TYPE = /^(?:pred|[bsu](?:8|16|32|64)|f(?:16|32|64)|ptr|tex2d)$/;
 
 /** Our own text. */
-export const wir = StreamLanguage.define({
+export const wir = {
   name: "wir",
   startState: () => ({ place: "line", depth: 0, launch: false, profile: 0 }),
   token(stream, state) {
@@ -62,9 +66,8 @@ export const wir = StreamLanguage.define({
     }
     return "punctuation";
   },
-  tokenTable,
   languageData: { commentTokens: { line: "//" } },
-});
+};
 
 function nameInWir(stream, state) {
   const word = stream.current();
@@ -110,7 +113,7 @@ function nameInWir(stream, state) {
 }
 
 /** PTX. */
-export const ptx = StreamLanguage.define({
+export const ptx = {
   name: "ptx",
   startState: () => ({ comment: false, start: true }),
   token(stream, state) {
@@ -177,6 +180,5 @@ export const ptx = StreamLanguage.define({
     }
     return "punctuation";
   },
-  tokenTable,
   languageData: { commentTokens: { line: "//", block: { open: "/*", close: "*/" } } },
-});
+};

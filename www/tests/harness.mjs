@@ -37,12 +37,13 @@ export function useBrowser() {
   after(() => browser.close());
 }
 
-/// Opens the page as a newcomer's browser would, in a profile of its own, and waits until the laboratory is there.
-/// When the test ends, an error that the page wrote to its console fails it.
+/// Opens the page as a newcomer's browser would, in a profile of its own, and waits until the laboratory is there. Then a
+/// hand moves and the editor comes, unless `hand` is false: whoever only looks moves none.
+/// When the test ends, an error that the page wrote to its console fails it, except `expected` ones.
 /// `prepare` is given the page before anything is loaded.
 export async function openPage(
   test,
-  { hash = "", viewport = WIDE, colorScheme = "light", reducedMotion = "reduce", prepare = () => {} } = {},
+  { hash = "", viewport = WIDE, colorScheme = "light", reducedMotion = "reduce", hand = true, expected = null, prepare = () => {} } = {},
 ) {
   const context = await browser.newContext({
     viewport,
@@ -53,7 +54,7 @@ export async function openPage(
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE);
   const problems = [];
-  page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
+  page.on("console", (message) => message.type() === "error" && !expected?.test(message.text()) && problems.push(message.text()));
   page.on("pageerror", (error) => problems.push(String(error)));
   test.after(async () => {
     await context.close();
@@ -62,6 +63,10 @@ export async function openPage(
   await prepare(page);
   await page.goto(SITE + hash);
   await page.locator("main").waitFor();
+  if (hand) {
+    await page.mouse.move(1, 1);
+    await page.locator(".cm-content:visible").waitFor();
+  }
   return page;
 }
 

@@ -62,12 +62,12 @@ fn npm_packages() -> Result<()> {
 
 fn bundle_editor() -> Result<()> {
     let www = workspace::www();
-    let output = www.join("build/editor.js");
+    let outputs = ["editor.js", "code-editor.js"].map(|name| www.join("build").join(name));
     progress::step_unless_current(
         "bundle the editor",
         &[www.join("editor"), www.join("package.json"), www.join("package-lock.json")],
         "",
-        std::slice::from_ref(&output),
+        &outputs,
         || tools::run(tools::npm(&www).args(["run", "--silent", "bundle"])),
     )
 }
