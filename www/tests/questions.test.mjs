@@ -51,19 +51,19 @@ test("every question of figure 6 is told, in the order of the paper, and nothing
   }
   const order = [
     /Is A\[i \+ 1\] available in n5/,
-    /Rule 6: i = mov\.s32 0 defines an operand/,
-    /rule 1 ?s ?Rule 1: control comes in at s/,
+    /rule 6 ?\S+ ?i = mov\.s32 0 defines an operand/,
+    /rule 1 ?s ?Control comes in at s/,
     /A\[i \+ 1\] is not available in n5/,
     /Can A\[i \+ 1\] move up from n5/,
     /May it come to n4/,
-    /Rule 4-i: n4 diverges and decides about it.*n2 is asked/,
-    /Rule 4-i: n2 diverges and decides about it.*n1 is asked/,
-    /Rule 3-ii: i = mov\.s32 0 in n1.*\(false, ∅\)/,
-    /Rule 4-i: n2 diverges.*n9 is asked/,
-    /Rule 6: nothing in n9 stops it.*n8/,
-    /Rule 3-ii: i = add\.s32 i, 1 in n8.*\(false, ∅\)/,
-    /Rule 4-i-b:.*\(true, \{n2\}\)/,
-    /Rule 4-i-a:.*\(true, \{n2\}\)/,
+    /rule 4-i ?n\d ?n4 diverges and decides about it.*n2 is asked/,
+    /rule 4-i ?n\d ?n2 diverges and decides about it.*n1 is asked/,
+    /rule 3-ii ?n1 ?i = mov\.s32 0 in n1.*\(false, ∅\)/,
+    /rule 4-i ?n\d ?n2 diverges.*n9 is asked/,
+    /rule 6 ?n8 ?Nothing in n9 stops it.*n8/,
+    /rule 3-ii ?n8 ?i = add\.s32 i, 1 in n8.*\(false, ∅\)/,
+    /rule 4-i-b.*\(true, \{n2\}\)/,
+    /rule 4-i-a.*\(true, \{n2\}\)/,
     /change ?speculate/,
     /change ?replace/,
     /Is A\[i\] available in n8/,
@@ -76,6 +76,10 @@ test("every question of figure 6 is told, in the order of the paper, and nothing
     assert.ok(found >= 0, `${wanted} is not told after moment ${from}:\n${told.slice(from).join("\n")}`);
     from = found + 1;
   }
+  // The tree says the same.
+  await goTo(page, 1 + told.findIndex((sentence) => /\(true, \{n2\}\)/.test(sentence)));
+  assert.match(await page.getByTestId("question-tree").locator("[aria-selected=true] .answer").innerText(), /^true, \{n2\}/);
+  await goTo(page, last);
   // The keys go back as well.
   await page.keyboard.press(",");
   await eventually("a moment back", async () => (await moment(page)) === last - 1);
@@ -100,7 +104,7 @@ test("a question waits at its block, comes back with its answer, and the change 
   assert.match(asked.kind, /avail asked goes/);
   const [n2] = raised.boxes;
   assert.ok(Math.abs(asked.y - (n2.y + n2.height)) < 45, `waits at ${asked.y}, n2 ends at ${n2.y + n2.height}`);
-  const answered = seen.find(({ text }) => /Rule 5: n3 computes it/.test(text));
+  const answered = seen.find(({ text }) => /rule 5\s*n3\s*n3 computes it/.test(text));
   assert.match(answered.tokens.at(-1).text, /true, real/);
   assert.match(answered.tokens.at(-1).kind, /yes goes returns/);
   const [, n4] = answered.boxes;
@@ -118,18 +122,46 @@ test("a question waits at its block, comes back with its answer, and the change 
   // The tree has a row for each question, and leads to it.
   const rows = await tree.getByRole("treeitem").count();
   assert.equal(rows, seen.filter(({ text }) => /^(inquiry|question|change|refused)/.test(text)).length);
+  assert.deepEqual(
+    await tree.getByRole("treeitem").first().evaluate((row) => ["aria-level", "aria-posinset", "aria-setsize"].map((name) => row.getAttribute(name))),
+    ["1", "1", String(await tree.locator("[role=treeitem][aria-level='1']").count())],
+  );
   const row = tree.getByRole("treeitem").filter({ hasText: "true, real" }).filter({ hasText: "n3" }).first();
   await row.click();
   await eventually("the click leads to the question", async () => /goes up from n4 to n3/.test(await happened(page)));
   assert.equal(await row.getAttribute("aria-selected"), "true");
   await row.locator(".answer").click();
-  await eventually("and its answer's to the answer", async () => /Rule 5: n3 computes it/.test(await happened(page)));
+  await eventually("and its answer's to the answer", async () => /rule 5\s*n3\s*n3 computes it/.test(await happened(page)));
   await tree.focus();
   await page.keyboard.press("ArrowUp");
   await eventually("the keyboard goes up", async () => !/n3 computes it/.test(await happened(page)));
   await page.keyboard.press("ArrowRight");
   await eventually("and to the answer", async () => /answer/.test(await happened(page)));
   await screenshot(page, "questions-figure-2");
+});
+
+test("nothing stands on the name of a block, however small the graph is", async (t) => {
+  const page = await openPage(t);
+  await openFigure(page, "figure-4");
+  for (const shrinks of [0, 4]) {
+    for (let time = 0; time < shrinks; time += 1) {
+      await page.getByRole("button", { name: "Zoom out" }).click();
+    }
+    const scale = await page.locator(".scale").innerText();
+    const last = Number(await page.getByTestId("walk").getAttribute("max"));
+    for (let at = 1; at <= last; at += 1) {
+      await (at === 1 ? goTo(page, 1) : page.keyboard.press("."));
+      await eventually(`moment ${at} is shown`, async () => (await moment(page)) === at);
+      const covered = await page.locator(".drawing").evaluate((drawing) => {
+        const rects = (selector) => [...drawing.querySelectorAll(selector)].map((found) => ({ text: found.textContent, ...found.getBoundingClientRect().toJSON() }));
+        const meet = (one, other) => one.left + 1 < other.right && other.left + 1 < one.right && one.top + 1 < other.bottom && other.top + 1 < one.bottom;
+        const [marks, names] = [rects(".tokens .token, .meeting"), rects(".block .label")];
+        return marks.flatMap((mark, index) => [...names, ...marks.slice(index + 1)].filter((other) => meet(mark, other)).map((other) => `${mark.text} on ${other.text}`));
+      });
+      assert.deepEqual(covered, [], `moment ${at} at ${scale}`);
+    }
+    await screenshot(page, `questions-small-${shrinks}`);
+  }
 });
 
 test("a link reopens the moment, before the change that it leads to", async (t) => {

@@ -148,20 +148,20 @@ mod tests {
     fn the_figures_are_told_as_the_paper_tells_them() {
         let told = |source: &str, pass: &str| -> Vec<String> {
             let questions = listen(&bench(source, &[pass]), Position::END, 0).expect("questions");
-            questions.happened.into_iter().map(|event| event.sentence).collect()
+            questions.happened.into_iter().map(|event| format!("{} | {}", event.rule, event.sentence)).collect()
         };
         let preqp = told(FIGURE_2, "preqp");
         for sentence in [
-            "Rule 5: `n3` computes it, `u = add.s32 a, b`. The answer is (true, true).",
-            "`add.s32 a, b` is missing there, and other ways have it: it is noted for the end of `n2`.",
+            "5 | `n3` computes it, `u = add.s32 a, b`. The answer is (true, true).",
+            "7 | `add.s32 a, b` is missing there, and other ways have it: it is noted for the end of `n2`.",
         ] {
             assert!(preqp.iter().any(|told| told == sentence), "{sentence}\n{}", preqp.join("\n"));
         }
         let ssrqp = told(FIGURE_6, "ssrqp");
         for sentence in [
-            "Rule 3-ii: `i = mov.s32 0` in `n1` changes it, and its branch does not diverge. The answer is (false, ∅).",
-            "Rule 4-i-b: it can go no further, but in front of the branch of `n2` it can. The answer is (true, {n2}).",
-            "Rule 4-i-a: it can go further up than `n4`. The answer is (true, {n2}).",
+            "3-ii | `i = mov.s32 0` in `n1` changes it, and its branch does not diverge. The answer is (false, ∅).",
+            "4-i-b | It can go no further, but in front of the branch of `n2` it can. The answer is (true, {n2}).",
+            "4-i-a | It can go further up than `n4`. The answer is (true, {n2}).",
         ] {
             assert!(ssrqp.iter().any(|told| told == sentence), "{sentence}\n{}", ssrqp.join("\n"));
         }
@@ -200,6 +200,11 @@ mod tests {
                 What::Changed | What::Refused => assert!(under_way.is_empty()),
             }
         }
+        let words = |wanted: &str| {
+            let is_it = |event: &&Event| matches!(&event.what, What::Answered { words, .. } if words == wanted);
+            questions.happened.iter().filter(is_it).count()
+        };
+        assert!(words("true, {n2}") >= 2 && words("false") > 0, "where it can go is said");
         let is_real =
             |event: &&Event| matches!(event.what, What::Answered { verdict: Verdict::Real, .. }) && event.rule == "5";
         assert!(questions.happened.iter().filter(is_real).count() > 0);

@@ -3,8 +3,19 @@
 mod scene;
 mod tree;
 
+use warpscope_engine::message::Verdict;
+
 pub use scene::{Motion, Noted, Place, Scene, Token};
 pub use tree::{Row, RowKind, Tree};
+
+/// How an answer looks, as a class of the styles; its words come with it.
+pub fn look_of(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::False => "no",
+        Verdict::True | Verdict::Real => "yes",
+        Verdict::Unreal => "unreal",
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -32,7 +43,7 @@ mod tests {
     }
 
     pub fn answered(id: u32, verdict: Verdict, block: u32) -> Event {
-        event(What::Answered { id, verdict, meeting: String::new() }, block)
+        event(What::Answered { id, verdict, words: format!("{verdict:?}"), meeting: String::new() }, block)
     }
 
     pub fn noted(id: u32, text: &str, block: u32) -> Event {

@@ -35,6 +35,8 @@ pub struct Token<'a> {
     pub place: Place,
     /// The answer, once there is one.
     pub verdict: Option<Verdict>,
+    /// The answer in words.
+    pub words: &'a str,
     /// What it did last, if that happened just now.
     pub motion: Motion,
 }
@@ -113,10 +115,11 @@ impl<'a> Scene<'a> {
                     (token.text, token.motion) = (text, Motion::Changes);
                 }
             }
-            What::Answered { id, verdict, .. } | What::Ended { id, verdict, .. } => {
+            What::Answered { id, verdict, words, .. } | What::Ended { id, verdict, words, .. } => {
                 if let Some(at) = self.tokens.iter().position(|token| token.id == *id) {
                     self.tokens.truncate(at + 1);
-                    (self.tokens[at].verdict, self.tokens[at].motion) = (Some(*verdict), Motion::Returns);
+                    let token = &mut self.tokens[at];
+                    (token.verdict, token.words, token.motion) = (Some(*verdict), words, Motion::Returns);
                     // Where an inquiry fails nothing is inserted.
                     if at == 0 && !verdict.is_good() {
                         self.noted.clear();
@@ -145,7 +148,7 @@ impl<'a> Scene<'a> {
     }
 
     fn raise(&mut self, id: u32, query: Query, text: &'a str, place: Place) {
-        self.tokens.push(Token { id, query, text, place, verdict: None, motion: Motion::Goes });
+        self.tokens.push(Token { id, query, text, place, verdict: None, words: "", motion: Motion::Goes });
     }
 
     fn token(&mut self, id: u32) -> Option<&mut Token<'a>> {

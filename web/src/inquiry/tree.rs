@@ -23,6 +23,8 @@ pub struct Row {
     pub kind: RowKind,
     /// How many questions it is inside of.
     pub depth: usize,
+    /// Which one it is of those inside of the same question, from 1, and how many they are.
+    pub among: (usize, usize),
     /// Its text, with every text that it had.
     pub text: String,
     /// The block where.
@@ -33,6 +35,8 @@ pub struct Row {
     pub ends: Option<usize>,
     /// The answer.
     pub verdict: Option<Verdict>,
+    /// The answer in words.
+    pub words: String,
     /// The rule of the answer or of the change.
     pub rule: String,
     /// How many insertions were noted on its way back.
@@ -80,9 +84,10 @@ impl Tree {
                         row.text.push_str(text);
                     }
                 }
-                What::Answered { id, verdict, .. } | What::Ended { id, verdict, .. } => {
+                What::Answered { id, verdict, words, .. } | What::Ended { id, verdict, words, .. } => {
                     if let Some(row) = row_of(id).map(|row| &mut tree.rows[row]) {
                         (row.ends, row.verdict) = (Some(moment), Some(*verdict));
+                        row.words.clone_from(words);
                         row.rule.clone_from(&event.rule);
                     }
                     if let Some(at) = under_way.iter().rposition(|(open, _)| open == id) {
@@ -102,7 +107,31 @@ impl Tree {
                 }
             }
         }
+        tree.count();
         tree
+    }
+
+    /// Counts the rows inside of the same question.
+    fn count(&mut self) {
+        // The rows that the next one may be beside, by depth.
+        let mut beside: Vec<Vec<usize>> = Vec::new();
+        for row in 0..self.rows.len() {
+            let depth = self.rows[row].depth;
+            self.close(&mut beside, depth + 1);
+            beside.resize_with(depth + 1, Vec::new);
+            beside[depth].push(row);
+        }
+        self.close(&mut beside, 0);
+    }
+
+    /// Numbers the rows of groups that are complete: those from a depth on.
+    fn close(&mut self, beside: &mut Vec<Vec<usize>>, depth: usize) {
+        for group in beside.drain(depth.min(beside.len())..) {
+            let size = group.len();
+            for (place, row) in (1..).zip(group) {
+                self.rows[row].among = (place, size);
+            }
+        }
     }
 
     /// The row that a moment belongs to: the last one that had begun, or the one whose answer came just then.
@@ -121,6 +150,8 @@ impl Tree {
             begins: moment,
             ends: None,
             verdict: None,
+            words: String::new(),
+            among: (1, 1),
             rule: event.rule.clone(),
             noted: 0,
         });
@@ -170,6 +201,9 @@ mod tests {
                 (0, "Changed.", 11, None, 0)
             ]
         );
+        let among: Vec<_> = tree.rows.iter().map(|row| row.among).collect();
+        assert_eq!(among, [(1, 2), (1, 1), (1, 2), (2, 2), (2, 2)]);
+        assert_eq!(tree.rows[1].words, "Real");
         let at = [0, 1, 3, 5, 6, 8, 9, 10, 11].map(|moment| tree.row_at(moment));
         assert_eq!(at, [None, Some(0), Some(1), Some(2), Some(3), Some(3), Some(1), Some(0), Some(4)]);
     }

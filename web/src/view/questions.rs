@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use warpscope_engine::message::{Event as Happened, Query, Questions as Told, Verdict, What};
+use warpscope_engine::message::{Event as Happened, Query, Questions as Told, What};
 use web_sys::HtmlElement;
 use yew::{Callback, Html, KeyboardEvent, MouseEvent, component, html, use_effect_with, use_memo, use_node_ref};
 
@@ -14,7 +14,7 @@ use super::sight::{GRAIN, use_sight};
 use super::transport::pace;
 use super::{PaneProps, Shared, on, thousands};
 use crate::dom;
-use crate::inquiry::{Row, RowKind, Tree};
+use crate::inquiry::{Row, RowKind, Tree, look_of};
 use crate::state::{Action, Lab};
 
 /// Height of a row, in pixels; the styles say the same.
@@ -168,13 +168,7 @@ fn row(row: &Row, index: usize, at: usize, is_now: bool, act: &Callback<Action>)
         RowKind::Change => ("of-change", "●"),
         RowKind::Refusal => ("of-refusal", "○"),
     };
-    let (verdict, word) = match row.verdict {
-        None => ("", ""),
-        Some(Verdict::False) => ("no", "false"),
-        Some(Verdict::True) => ("yes", "true"),
-        Some(Verdict::Unreal) => ("unreal", "true, not real"),
-        Some(Verdict::Real) => ("yes", "true, real"),
-    };
+    let verdict = row.verdict.map_or("", look_of);
     let state = match () {
         () if row.begins > at => " to-come",
         () if row.verdict.is_some() && answered.is_none() => " under-way",
@@ -182,6 +176,7 @@ fn row(row: &Row, index: usize, at: usize, is_now: bool, act: &Callback<Action>)
     };
     html! {
         <div key={index} id={format!("question-{index}")} class={format!("asked-row {class}{state}")} role="treeitem" aria-level={(row.depth + 1).to_string()}
+            aria-posinset={row.among.0.to_string()} aria-setsize={row.among.1.to_string()}
             aria-selected={is_now.to_string()} onclick={to_beginning}
             style={format!("top:{}px;--depth:{}", index as f64 * ROW, row.depth.min(MOST_DEPTH))}>
             <span class="mark" aria-hidden="true">{ mark }</span>
@@ -194,7 +189,7 @@ fn row(row: &Row, index: usize, at: usize, is_now: bool, act: &Callback<Action>)
             <span class="at">{ &row.at }</span>
             if let Some(ends) = row.ends {
                 <span class={format!("answer {verdict}")} title="To the answer" onclick={to_answer(act, ends)}>
-                    { word }
+                    { &row.words }
                     if !row.rule.is_empty() { <small>{ &row.rule }</small> }
                 </span>
             }

@@ -73,7 +73,7 @@ pub struct Event {
     pub at: String,
     /// The number of the rule that fired, as the paper numbers it, or the rule of the pass; empty where none did.
     pub rule: String,
-    /// A sentence.
+    /// A sentence, which leaves the rule's number to `rule`.
     pub sentence: String,
 }
 
@@ -116,6 +116,8 @@ pub enum What {
         id: u32,
         /// The answer.
         verdict: Verdict,
+        /// The answer in words: `true, real`, `true, {n2}`.
+        words: String,
         /// How the answers met that it is made of; empty if it was answered on the spot.
         meeting: String,
     },
@@ -134,7 +136,9 @@ pub enum What {
         id: u32,
         /// Its answer.
         verdict: Verdict,
-        /// As in [`What::Answered`].
+        /// These as in [`What::Answered`].
+        words: String,
+        /// How the answers met.
         meeting: String,
     },
     /// The program was changed.

@@ -1,4 +1,4 @@
-//! What happens to questions, in sentences with the number of the rule that fired.
+//! What happens to questions, in sentences beside the number of the rule that fired.
 //!
 //! The rules are those of J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021: sections
 //! 4.1 and 4.2 for availability and anticipatability, 5.2 for speculation.
@@ -89,7 +89,7 @@ impl Narrator {
                 });
                 let block = at.or_else(|| self.func().inst_block(*inst)).unwrap_or(Block::from_u32(0));
                 let sentence = format!(
-                    "Rule 6: `{}` defines an operand that can be converted. Above it the question is `{}`.",
+                    "`{}` defines an operand that can be converted. Above it the question is `{}`.",
                     self.text(*inst),
                     asked(expression)
                 );
@@ -119,7 +119,12 @@ impl Narrator {
                 {
                     parent.is_down_safe = Some(*is_down_safe);
                 }
-                self.event(block, "", sentence, What::Ended { id: *id, verdict: verdict(answer), meeting })
+                self.event(
+                    block,
+                    "",
+                    sentence,
+                    What::Ended { id: *id, verdict: verdict(answer), words: self.short(answer), meeting },
+                )
             }
         }
     }
@@ -144,7 +149,12 @@ impl Narrator {
             }
             None => format!("The answer is {}.", self.words(answer)),
         };
-        self.event(block, rule, sentence, What::Answered { id, verdict: verdict(answer), meeting })
+        self.event(
+            block,
+            rule,
+            sentence,
+            What::Answered { id, verdict: verdict(answer), words: self.short(answer), meeting },
+        )
     }
 
     /// Why a question goes on.
@@ -160,30 +170,28 @@ impl Narrator {
         let mover = mover.map_or("", |mover| self.name(mover));
         match (query, rule) {
             (Query::Availability, None) => format!("`{text}` goes up from `{from}` to `{at}`."),
-            (Query::Availability, Some(rule)) => {
-                format!("Rule {rule}: `{from}` says nothing about it, so `{text}` goes up to `{at}`.")
+            (Query::Availability, Some(_)) => {
+                format!("`{from}` says nothing about it, so `{text}` goes up to `{at}`.")
             }
             (Query::Anticipatability, None) => format!("`{text}` begins in `{at}`."),
-            (Query::Anticipatability, Some(rule)) => {
-                format!("Rule {rule}: `{from}` says nothing about it, so `{text}` goes down to `{at}`.")
+            (Query::Anticipatability, Some(_)) => {
+                format!("`{from}` says nothing about it, so `{text}` goes down to `{at}`.")
             }
             (Query::Speculation, None) => format!("May it come to `{at}`? The question goes up from `{from}`."),
-            (Query::Speculation, Some(rule @ "4-i")) => format!(
-                "Rule {rule}: `{from}` diverges and decides about it, so it may move there; `{at}` is asked whether it may go further."
+            (Query::Speculation, Some("4-i")) => format!(
+                "`{from}` diverges and decides about it, so it may move there; `{at}` is asked whether it may go further."
             ),
-            (Query::Speculation, Some(rule @ "4-ii")) => {
-                format!(
-                    "Rule {rule}: `{from}` diverges, but decides nothing about `{mover}`; the question goes up to `{at}`."
-                )
+            (Query::Speculation, Some("4-ii")) => {
+                format!("`{from}` diverges, but decides nothing about `{mover}`; the question goes up to `{at}`.")
             }
-            (Query::Speculation, Some(rule @ "5-i-a")) => format!(
-                "Rule {rule}: the lanes agree in `{from}`, which is down-safe and decides about it; the question goes up to `{at}`."
+            (Query::Speculation, Some("5-i-a")) => format!(
+                "The lanes agree in `{from}`, which is down-safe and decides about it; the question goes up to `{at}`."
             ),
-            (Query::Speculation, Some(rule @ "5-i-b")) => {
-                format!("Rule {rule}: the lanes agree in `{from}`, which is down-safe; the question goes up to `{at}`.")
+            (Query::Speculation, Some("5-i-b")) => {
+                format!("The lanes agree in `{from}`, which is down-safe; the question goes up to `{at}`.")
             }
-            (Query::Speculation, Some(rule)) => {
-                format!("Rule {rule}: nothing in `{from}` stops it, so the question goes up to `{at}`.")
+            (Query::Speculation, Some(_)) => {
+                format!("Nothing in `{from}` stops it, so the question goes up to `{at}`.")
             }
         }
     }
@@ -249,7 +257,8 @@ impl Narrator {
             }
             _ => format!("answers meet in `{at}`, {meeting}"),
         };
-        format!("Rule {rule}: {why}.")
+        let (first, rest) = why.split_at(why.chars().next().map_or(0, char::len_utf8));
+        format!("{}{rest}.", first.to_uppercase())
     }
 
     /// How answers meet: all of them have to be true, and one of them real.
@@ -301,6 +310,18 @@ impl Narrator {
             Answer::Hoistable { can_hoist, blocks } if blocks.is_empty() => format!("({can_hoist}, ∅)"),
             Answer::Hoistable { can_hoist, blocks } => format!("({can_hoist}, {{{}}})", self.names(blocks)),
         }
+    }
+
+    /// An answer in words.
+    fn short(&self, answer: &Answer) -> String {
+        let text = match answer {
+            Answer::Hoistable { can_hoist: true, blocks } => return format!("true, {{{}}}", self.names(blocks)),
+            Answer::Available { is_available: true, is_real: true } => "true, real",
+            Answer::Available { is_available: true, .. } => "true, not real",
+            Answer::Anticipated(true) => "true",
+            _ => "false",
+        };
+        text.to_owned()
     }
 
     fn names(&self, blocks: &[Block]) -> String {

@@ -12,8 +12,10 @@ use crate::state::{Action, Pane, Selection};
 /// Width of a character and height of a line in a block, in units of the drawing.
 const CHARACTER: f64 = 7.25;
 const LINE: f64 = 17.0;
-/// Height of a block's head.
+/// Height of a block's head, where its name begins, and the width of its characters.
 const HEAD: f64 = 24.0;
+const NAME: (f64, f64) = (11.0, 16.5);
+const NAME_CHARACTER: f64 = 7.6;
 /// Lines that a block shows, and characters of a line.
 const MOST_LINES: usize = 14;
 const MOST_CHARACTERS: usize = 44;
@@ -111,6 +113,11 @@ pub fn boxes(graph: &message::Graph) -> layout::Graph {
 }
 
 /// Lines that a block shows, the line that counts the others included.
+/// Where a block's name stands, from the block's corner.
+pub fn name_in_block(name: &str) -> Rect {
+    Rect { x: NAME.0, y: NAME.1 - 12.5, width: name.chars().count() as f64 * NAME_CHARACTER, height: 16.0 }
+}
+
 fn shown_lines(block: &GraphBlock) -> usize {
     block.lines.len().min(MOST_LINES)
 }
@@ -214,7 +221,7 @@ fn block_box(
             if let Some(cause) = &block.divergent { <title>{ format!("Divergent: {cause}") }</title> }
             <rect class="face" width={rect.width.to_string()} height={rect.height.to_string()} rx="7" />
             <rect class="warmth" width={rect.width.to_string()} height={HEAD.to_string()} rx="7" />
-            <text class="label" x="11" y="16.5">{ &block.name }</text>
+            <text class="label" x={NAME.0.to_string()} y={NAME.1.to_string()}>{ &block.name }</text>
             if let Some(of_block) = of_block.filter(|of_block| of_block.counts.issues > 0) {
                 <text class="issues" x={(rect.width - 10.0).to_string()} y="16">{ short_number(of_block.counts.issues) }</text>
             }

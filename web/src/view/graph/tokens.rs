@@ -4,21 +4,31 @@
 //! moves them along the edge's own line. Only a step from one moment to the next moves anything: after a leap everything
 //! stands where it belongs, and so it does for those who asked for less motion.
 
-use warpscope_engine::message::{Graph, Query, Questions, Verdict, View, What};
+use warpscope_engine::message::{Graph, GraphBlock, Query, Questions, View, What};
 use yew::{Html, component, html, use_effect_with, use_mut_ref, use_node_ref};
 
 use super::super::{Shared, shortened};
+use super::drawing;
 use crate::app::MOMENT_PAUSE_MS;
 use crate::dom;
-use crate::inquiry::{Motion, Noted, Place, Scene, Token};
+use crate::inquiry::{Motion, Noted, Place, Scene, Token, look_of};
 use crate::layout::{Placement, Point, Rect};
 
 /// The share of a moment's time in which a token moves; it rests for the others.
 const MOVING: f64 = 0.72;
-/// Height of a token with some space, and its width for each character and besides, in pixels.
-const HEIGHT: f64 = 21.0;
+/// Height of a token's line, its width for each character and besides, and between its text and the answer, in pixels; of
+/// a token at full size. The styles say the same.
+const LINE: f64 = 17.0;
 const CHARACTER: f64 = 7.0;
-const BESIDES: f64 = 20.0;
+const BESIDES: f64 = 16.0;
+const BETWEEN: f64 = 5.0;
+/// What its border adds to the width, and with the space inside of it to the height.
+const BORDER: f64 = 3.0;
+const FRAME: f64 = 5.0;
+/// The smallest tokens, as a share of that size: below it they could not be read.
+const SMALLEST: f64 = 0.8;
+/// How far around its place something looks for what is in its way, in pixels.
+const AROUND: f64 = 160.0;
 /// How far from a block a token waits, in pixels.
 const BEFORE: f64 = 9.0;
 /// Characters of a token's text.
@@ -65,7 +75,8 @@ pub fn Tokens(Props { view, placement, questions, moment, scale, origin, pace }:
     }
     let scene = Scene::at(&questions.0, moment.saturating_sub(questions.0.first));
     let map = Map { graph: &view.0.graph, placement: &placement.0, scale: *scale, origin: *origin };
-    let mut stack = Stack::default();
+    let size = scale.clamp(SMALLEST, 1.0);
+    let mut stack = Stack { size, taken: map.names() };
     let here = scene.last.and_then(|last| map.block(last.block));
     let meeting = scene.last.and_then(|last| match &last.what {
         What::Answered { id, meeting, .. } | What::Ended { id, meeting, .. } if !meeting.is_empty() => {
@@ -76,18 +87,26 @@ pub fn Tokens(Props { view, placement, questions, moment, scale, origin, pace }:
         }
         _ => None,
     });
+    // The questions first: they stand where they belong, if they can, and what belongs to them makes room.
+    let pills: Vec<Html> = scene
+        .tokens
+        .iter()
+        .filter_map(|token| {
+            let line = map.line(token)?;
+            let raised = stack.place(*line.last()?, &[token.text, token.words]);
+            Some(pill(token, &line, raised))
+        })
+        .collect();
+    let meeting = meeting.map(|(at, meeting)| (Point { y: at.y - stack.place(at, &[meeting]), ..at }, meeting));
+    let notes = scene.noted.iter().filter_map(|noted| note(noted, &map, &mut stack));
     html! {
         <div class={if is_step { "tokens" } else { "tokens still" }} aria-hidden="true" ref={place} data-testid="tokens"
-            style={format!("--travel:{:.0}ms", MOMENT_PAUSE_MS * MOVING / pace)}>
+            style={format!("--travel:{:.0}ms;--size:{size:.2}", MOMENT_PAUSE_MS * MOVING / pace)}>
             if let Some(rect) = here {
                 <div class="asks" style={format!("left:{:.1}px;top:{:.1}px;width:{:.1}px;height:{:.1}px", rect.x, rect.y, rect.width, rect.height)} />
             }
-            { for scene.noted.iter().filter_map(|noted| note(noted, &map)) }
-            { for scene.tokens.iter().filter_map(|token| {
-                let line = map.line(token)?;
-                let raised = stack.place(*line.last()?, token.text);
-                Some(pill(token, &line, raised))
-            }) }
+            { for notes }
+            { for pills }
             if let Some((at, meeting)) = meeting {
                 <div class="meeting" style={format!("left:{:.1}px;top:{:.1}px", at.x, at.y)}>{ meeting }</div>
             }
@@ -102,13 +121,7 @@ fn pill(token: &Token<'_>, line: &[Point], raised: f64) -> Html {
         Query::Anticipatability => "antic",
         Query::Speculation => "spec",
     };
-    let (state, word) = match token.verdict {
-        None => ("asked", ""),
-        Some(Verdict::False) => ("no", "false"),
-        Some(Verdict::True) => ("yes", "true"),
-        Some(Verdict::Unreal) => ("unreal", "true, not real"),
-        Some(Verdict::Real) => ("yes", "true, real"),
-    };
+    let state = token.verdict.map_or("asked", look_of);
     let motion = match token.motion {
         Motion::Rests => "rests",
         Motion::Goes => "goes",
@@ -124,32 +137,46 @@ fn pill(token: &Token<'_>, line: &[Point], raised: f64) -> Html {
         <span key={format!("{}-{motion}", token.id)} class={format!("token {kind} {state} {motion}")}
             style={format!("offset-path:path('{}');margin-top:{:.1}px", Placement::path_data(line, 7.0), -raised)}>
             <span class="text">{ shortened(text, MOST_CHARACTERS) }</span>
-            if !word.is_empty() { <b>{ word }</b> }
+            if !token.words.is_empty() { <b>{ token.words }</b> }
         </span>
     }
 }
 
-/// The places that are taken by tokens.
-#[derive(Default)]
-struct Stack(Vec<Rect>);
+/// The places that are taken: by the names of blocks, and by what stands over them.
+struct Stack {
+    /// The size of what stands there, as a share of the full one.
+    size: f64,
+    taken: Vec<Rect>,
+}
 
 impl Stack {
-    /// How much higher than where it belongs a token stands, so that it hides no other.
-    fn place(&mut self, end: Point, text: &str) -> f64 {
-        let width = text.chars().count().min(MOST_CHARACTERS) as f64 * CHARACTER + BESIDES;
-        let mut rect = Rect { x: end.x - width / 2.0, y: end.y - HEIGHT / 2.0, width, height: HEIGHT - 1.0 };
-        // Each one that is in the way lets it rise at most once.
-        for _ in 0..=self.0.len() {
-            let Some(other) = self.0.iter().find(|other| other.overlaps(&rect)) else { break };
-            rect.y = other.y - HEIGHT;
-        }
-        self.0.push(rect);
-        end.y - HEIGHT / 2.0 - rect.y
+    /// How much higher than where it belongs something of these texts stands, so that it hides nothing.
+    fn place(&mut self, at: Point, texts: &[&str]) -> f64 {
+        let words = texts.iter().filter(|text| !text.is_empty());
+        let width =
+            words.map(|text| text.chars().count().min(MOST_CHARACTERS) as f64 * CHARACTER + BETWEEN).sum::<f64>()
+                + BESIDES
+                - BETWEEN;
+        let (width, height) = (width * self.size + BORDER, LINE * self.size + FRAME);
+        let x = at.x - width / 2.0;
+        let rect = |y: f64| Rect { x, y, width, height: height - 1.0 };
+        let home = at.y - height / 2.0;
+        let reach = Rect { x, y: home - AROUND, width, height: height + 2.0 * AROUND };
+        let near: Vec<&Rect> = self.taken.iter().filter(|other| other.overlaps(&reach)).collect();
+        // Directly above or below something that is in the way; rather above, where the next question does not come.
+        let beside = near.iter().flat_map(|other| [other.y - height, other.y + other.height + 1.0]);
+        let far = |y: f64| if y > home { 2.0 * (y - home) } else { home - y };
+        let mut places: Vec<f64> = std::iter::once(home).chain(beside).collect();
+        places.sort_by(|&one, &other| far(one).total_cmp(&far(other)));
+        let free = |y: &f64| near.iter().all(|other| !other.overlaps(&rect(*y)));
+        let y = places.into_iter().find(free).unwrap_or(home);
+        self.taken.push(rect(y));
+        home - y
     }
 }
 
 /// What would be inserted.
-fn note(noted: &Noted<'_>, map: &Map<'_>) -> Option<Html> {
+fn note(noted: &Noted<'_>, map: &Map<'_>, stack: &mut Stack) -> Option<Html> {
     let at = match noted.place {
         Place::Block(block) => {
             let rect = map.block(block)?;
@@ -162,8 +189,9 @@ fn note(noted: &Noted<'_>, map: &Map<'_>) -> Option<Html> {
             Point { x: (a.x + b.x) / 2.0, y: (a.y + b.y) / 2.0 }
         }
     };
+    let raised = stack.place(at, &["+", noted.text]);
     Some(html! {
-        <span class="token noted" style={format!("offset-path:path('M{:.1} {:.1}h0.1')", at.x, at.y)}>
+        <span class="token noted" style={format!("offset-path:path('M{:.1} {:.1}h0.1');margin-top:{:.1}px", at.x, at.y, -raised)}>
             <b>{ "+" }</b><span class="text">{ shortened(noted.text, MOST_CHARACTERS) }</span>
         </span>
     })
@@ -186,6 +214,17 @@ impl Map<'_> {
         let rect = self.placement.blocks.get(&id)?;
         let corner = self.point(Point { x: rect.x, y: rect.y });
         Some(Rect { x: corner.x, y: corner.y, width: rect.width * self.scale, height: rect.height * self.scale })
+    }
+
+    /// Where the blocks' names are.
+    fn names(&self) -> Vec<Rect> {
+        let name = |block: &GraphBlock| {
+            let Rect { x, y, .. } = self.block(block.id)?;
+            let Rect { x: left, y: top, width, height } = drawing::name_in_block(&block.name);
+            let (x, y) = (x + left * self.scale, y + top * self.scale);
+            Some(Rect { x, y, width: width * self.scale, height: height * self.scale })
+        };
+        self.graph.blocks.iter().filter_map(name).collect()
     }
 
     /// The line of the edge between two blocks, from its source's end.
@@ -258,12 +297,26 @@ mod tests {
 
     #[test]
     fn tokens_at_one_place_stand_above_each_other() {
-        let mut stack = Stack::default();
+        let mut stack = Stack { size: 1.0, taken: Vec::new() };
         let at = |x: f64, y: f64| Point { x, y };
-        assert_eq!(stack.place(at(50.0, 100.0), "A[i]?"), 0.0);
-        assert_eq!(stack.place(at(52.0, 101.0), "A[i]?"), 22.0);
-        assert_eq!(stack.place(at(50.0, 95.0), "A[i]?"), 37.0);
-        assert_eq!(stack.place(at(200.0, 100.0), "A[i]?"), 0.0);
+        assert_eq!(stack.place(at(50.0, 100.0), &["A[i]?", ""]), 0.0);
+        assert_eq!(stack.place(at(52.0, 101.0), &["A[i]?", ""]), 23.0);
+        assert_eq!(stack.place(at(50.0, 95.0), &["A[i]?", ""]), 39.0);
+        assert_eq!(stack.place(at(200.0, 100.0), &["A[i]?", ""]), 0.0);
+    }
+
+    #[test]
+    fn nothing_stands_on_a_name() {
+        let name = Rect { x: 40.0, y: 98.0, width: 20.0, height: 8.0 };
+        let mut stack = Stack { size: 1.0, taken: vec![name] };
+        let at = Point { x: 50.0, y: 100.0 };
+        // Its lower end is where the name begins.
+        let height = LINE + FRAME;
+        assert_eq!(at.y + height / 2.0 - stack.place(at, &["A[i]?"]), name.y);
+        // The next one above that, and one that would be nearer below goes there.
+        assert_eq!(stack.place(at, &["+", "A[i]"]), 13.0 + height);
+        let below = Point { x: 50.0, y: 112.0 };
+        assert_eq!(below.y - height / 2.0 - stack.place(below, &["A[i]?"]), name.y + name.height + 1.0);
     }
 
     #[test]
