@@ -204,6 +204,24 @@ test("questions play, rest, and stand still for those who asked for less motion"
   }
 });
 
+test("what the graph shows is chosen under the button, inside the window", async (t) => {
+  for (const width of [1440, 1024, 320]) {
+    const page = await openPage(t, { viewport: { width, height: 900 } });
+    const shows = page.getByTestId("shows");
+    await shows.locator("summary").click();
+    const menu = shows.locator(".menu");
+    await menu.waitFor();
+    const placed = async () => {
+      const [button, entries] = [await shows.locator("summary").boundingBox(), await menu.boundingBox()];
+      const isUnder = entries.y >= button.y + button.height && entries.y < button.y + button.height + 16;
+      return isUnder && entries.x <= button.x + 1 && entries.x + entries.width > button.x && entries.x >= 0 && entries.x + entries.width <= width;
+    };
+    await eventually(`the menu is under its button at ${width} pixels`, placed);
+    await screenshot(page, `graph-menu-${width}`);
+    await checkAccessibility(page, ".graph");
+  }
+});
+
 test("the graph shows CDRND and who decides about whom", async (t) => {
   const page = await openPage(t);
   await openFigure(page, "figure-4");

@@ -19,6 +19,9 @@ const ARC: (f64, f64) = (20.0, 0.12);
 /// The farthest that an arc goes to the side.
 const WIDEST_ARC: f64 = 70.0;
 
+/// Free space between the menu and the right side of its pane, in pixels.
+const EDGE: f64 = 8.0;
+
 /// What is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shows {
@@ -56,7 +59,7 @@ pub fn menu(shows: Shows, choose: &Callback<Shows>) -> Html {
             }
         };
     html! {
-        <details class="shows" data-testid="shows" onfocusout={close_behind} onkeydown={close_by_key}>
+        <details class="shows" data-testid="shows" ontoggle={place_menu} onfocusout={close_behind} onkeydown={close_by_key}>
             <summary class="icon-button" aria-label="What the graph shows" title="What the graph shows">{ Icon::Layers.html() }</summary>
             <div class="menu">
                 { entry("Questions", "where those of the pass are", "show-questions", shows.questions, |shows, questions| Shows { questions, ..shows }) }
@@ -64,6 +67,19 @@ pub fn menu(shows: Shows, choose: &Callback<Shows>) -> Html {
                 { entry("Control dependence", "arcs from a branch to the blocks that it decides about", "show-dependence", shows.dependence, |shows, dependence| Shows { dependence, ..shows }) }
             </div>
         </details>
+    }
+}
+
+/// The menu opens under its button, and no further to the right than its pane goes.
+fn place_menu(event: Event) {
+    let Some(menu) = menu_of(&event) else { return };
+    let pane = menu.closest(".pane").ok().flatten();
+    let entries = menu.query_selector(".menu").ok().flatten();
+    if let Some((pane, entries)) = pane.zip(entries) {
+        let (button, pane) = (menu.get_bounding_client_rect(), pane.get_bounding_client_rect());
+        let most = pane.right() - EDGE - entries.get_bounding_client_rect().width() - button.left();
+        // Setting an attribute of this name cannot fail.
+        let _ = entries.set_attribute("style", &format!("left:{:.0}px", most.min(0.0)));
     }
 }
 
