@@ -73,6 +73,32 @@ test("pipelines are added, changed and taken out, and a wrong one says what is w
   assert.ok((await row(page, "cycles")).every((cycles) => cycles > 0));
 });
 
+test("names can be read, and two columns stand beside each other where there is little room", async (t) => {
+  for (const [width, columns, smallest] of [[1440, 6, 9.5], [320, 2, 9.5]]) {
+    const page = await openPage(t, { viewport: { width, height: 900 } });
+    await openCompare(page, width > 1000 ? "questions/figure-4.wir" : "questions/figure-5.wir");
+    const shown = await page.locator(".column").evaluateAll((all) => all.map((column) => column.getBoundingClientRect().top));
+    assert.equal(shown.filter((top) => top === shown[0]).length, columns);
+    const sizes = await page.locator(".small > text").evaluateAll((names) => names.map((name) => 24 * name.getScreenCTM().a));
+    assert.ok(Math.min(...sizes) >= smallest, `${Math.min(...sizes)} pixels at ${width}`);
+  }
+});
+
+test("where nothing varies with the slider that is said", async (t) => {
+  const page = await openPage(t);
+  await openCompare(page, "questions/figure-4.wir");
+  assert.equal(await page.getByTestId("what-stays").innerText(), "");
+  await page.keyboard.press("Escape");
+  await pasteProgram(page, "kernel k(x: ptr.global) {\nentry:\n    a = add.u32 1, 2\n    st.global.u32 x[0], a\n    ret\n}\nlaunch k {\n    grid 1\n    block 32\n    x = buffer u32[4] iota\n}\n");
+  await waitForMistakes(page, "No mistakes");
+  await openCompare(page);
+  await page.getByTestId("what-stays").getByText("draws no values").waitFor();
+  // A name that is near no other: a page's user is told where passes are, not which command lists them.
+  await page.getByTestId("compare-add").fill("vectorise");
+  await page.getByTestId("compare-add").press("Enter");
+  await page.locator(".refused").filter({ hasText: "a search lists them" }).waitFor();
+});
+
 test("without a program there is nothing to compare", async (t) => {
   const page = await openPage(t);
   await pasteProgram(page, "kernel k() {\nentry:\n    a = fam.f32 1\n    ret\n}\n");

@@ -67,8 +67,12 @@ pub struct PipelineOptions {
 impl PipelineOptions {
     /// The passes with their knobs.
     pub fn steps(&self) -> Result<Vec<Step>, Failure> {
-        let mut steps =
-            parse_pipeline(self.passes.as_deref().unwrap_or("")).map_err(|error| Failure::usage(error.message))?;
+        let mut steps = parse_pipeline(self.passes.as_deref().unwrap_or("")).map_err(|error| {
+            Failure::usage(match error.wants_names {
+                true => error.message + ": `warpscope passes` lists them",
+                false => error.message,
+            })
+        })?;
         for setting in &self.knob {
             apply_knob(&mut steps, setting).map_err(|error| Failure::usage(error.message))?;
         }

@@ -108,11 +108,13 @@ pub struct Step {
 pub struct PipelineError {
     /// What is wrong, with a suggestion where there is one.
     pub message: String,
+    /// Whether a pass is unknown and no name is near: whoever tells it can say where the names are.
+    pub wants_names: bool,
 }
 
 impl PipelineError {
     fn new(message: impl Into<String>) -> PipelineError {
-        PipelineError { message: message.into() }
+        PipelineError { message: message.into(), wants_names: false }
     }
 }
 
@@ -166,11 +168,10 @@ impl Step {
 }
 
 fn unknown_pass(name: &str) -> PipelineError {
-    let hint = match nearest(name, PASSES.iter().map(|pass| pass.info.name)) {
-        Some(other) => format!("did you mean `{other}`?"),
-        None => "`warpscope passes` lists them".to_string(),
-    };
-    PipelineError::new(format!("unknown pass `{name}`: {hint}"))
+    match nearest(name, PASSES.iter().map(|pass| pass.info.name)) {
+        Some(other) => PipelineError::new(format!("unknown pass `{name}`: did you mean `{other}`?")),
+        None => PipelineError { wants_names: true, ..PipelineError::new(format!("unknown pass `{name}`")) },
+    }
 }
 
 /// Reads a pipeline: names and `@pipelines` separated by commas, each with knobs in brackets if wanted. An empty text

@@ -10,7 +10,10 @@ use crate::view::Opened;
 pub fn try_pipeline(trial: &Trial, clock: fn() -> f64) -> Tried {
     let steps = match trial.pipeline.trim() {
         "" => Ok(Vec::new()),
-        text => parse_pipeline(text).map_err(|error| error.message),
+        text => parse_pipeline(text).map_err(|error| match error.wants_names {
+            true => error.message + ": where passes are added to the pipeline, a search lists them",
+            false => error.message,
+        }),
     };
     let (steps, mut refused) = match steps {
         Ok(steps) => (steps, None),
@@ -102,6 +105,8 @@ mod tests {
         let wrong = tried(FIGURE_4, "ssrpq", &[0.5]);
         assert!(wrong.refused.as_ref().is_some_and(|why| why.contains("did you mean `ssrqp`?")), "{:?}", wrong.refused);
         assert!(wrong.runs.is_empty() && !wrong.graph.blocks.is_empty());
+        let unknown = tried(FIGURE_4, "vectorise", &[0.5]).refused.expect("there is none");
+        assert!(unknown.contains("a search lists them") && !unknown.contains("warpscope"), "{unknown}");
         let knob = tried(FIGURE_4, "ssrqp[cdrnd=far]", &[0.5]);
         assert!(knob.refused.is_some() && knob.runs.is_empty());
         let no_program = tried("kernel", "ssrqp", &[0.5]);

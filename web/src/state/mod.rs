@@ -26,6 +26,8 @@ pub use share::link_advice;
 pub use timeline::{Timeline, Travel};
 pub use trials::{MOST_COMPARED, POINTS, Trials, divergence};
 
+use trials::what_stays;
+
 use crate::examples;
 
 use launches::Launches;
@@ -463,6 +465,13 @@ impl Lab {
         self.trials.of(&self.trial(pipeline)?)
     }
 
+    /// What the slider of the comparison does not move, if that is so, in a sentence.
+    pub fn what_stays(&self) -> Option<&'static str> {
+        let all: Vec<Option<&Tried>> =
+            self.compared().iter().map(|pipeline| self.tried(pipeline).map(|tried| &**tried)).collect();
+        what_stays(&all, self.trial("").is_none_or(|trial| !trial.vary.is_empty()))
+    }
+
     /// The next question about pipelines that are compared; none if all is known, or none are.
     pub fn next_trial(&self) -> Option<Trial> {
         if self.dialog != Some(Dialog::Compare) {
@@ -695,7 +704,10 @@ impl Reducible for Lab {
                 lab.walk_to(|at| at + 1);
                 lab.asking = lab.questions_at().is_some_and(|(course, at)| at < course.last);
             }
-            Action::Compare(pipelines) => lab.pipelines = Some(Rc::new(pipelines)),
+            Action::Compare(pipelines) => {
+                Rc::make_mut(&mut lab.trials).keep(&pipelines);
+                lab.pipelines = Some(Rc::new(pipelines));
+            }
             Action::Settings(edit) => {
                 edit.apply(&mut lab.settings);
                 lab.stopped = false;

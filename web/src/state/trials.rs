@@ -33,6 +33,25 @@ impl Trials {
         });
         self.known.push((trial, Rc::new(tried)));
     }
+
+    /// Forgets the pipelines that are compared no longer.
+    pub fn keep(&mut self, pipelines: &[String]) {
+        self.known.retain(|(known, _)| pipelines.iter().any(|pipeline| pipeline.trim() == known.pipeline));
+    }
+}
+
+/// What the slider does not move, in a sentence; none while that is not known or something moves.
+pub fn what_stays(tried: &[Option<&Tried>], varies: bool) -> Option<&'static str> {
+    if !varies {
+        return Some(
+            "This launch draws no values in which lanes could differ: at every divergence the figures are the same.",
+        );
+    }
+    let is_same = |tried: &Tried| tried.runs.windows(2).all(|runs| runs[0] == runs[1]) && !tried.runs.is_empty();
+    let known: Vec<&Tried> = tried.iter().copied().collect::<Option<_>>()?;
+    let run: Vec<&Tried> = known.into_iter().filter(|tried| tried.refused.is_none()).collect();
+    let same = "Whether lanes differ makes no difference to this kernel: at every divergence the figures are the same.";
+    (!run.is_empty() && run.into_iter().all(is_same)).then_some(same)
 }
 
 /// The divergence of a point, 0 to 1.
@@ -87,6 +106,7 @@ pub fn trial(bench: &Bench, launch: &str, sources: &[ValueSource], settings: &Se
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpscope_engine::message::Counts;
 
     fn stage(pass: &str, on: bool) -> Stage {
         Stage { pass: pass.to_owned(), on, ..Stage::default() }
@@ -121,6 +141,19 @@ mod tests {
     }
 
     #[test]
+    fn what_does_not_move_is_said_once_it_is_known() {
+        let counts = |cycles| Ok(Counts { cycles, ..Counts::default() });
+        let tried = |cycles: [u64; 2]| Tried { runs: cycles.map(counts).to_vec(), ..Tried::default() };
+        let (same, moves) = (tried([4, 4]), tried([4, 5]));
+        let refused = Tried { refused: Some("no".to_owned()), ..Tried::default() };
+        assert!(what_stays(&[Some(&same), Some(&refused)], true).is_some());
+        assert!(what_stays(&[Some(&same), Some(&moves)], true).is_none());
+        assert!(what_stays(&[Some(&same), None], true).is_none());
+        assert!(what_stays(&[Some(&refused)], true).is_none());
+        assert!(what_stays(&[None], false).is_some_and(|why| why.contains("draws no values")));
+    }
+
+    #[test]
     fn answers_about_another_program_are_forgotten() {
         let about = |source: &str, pipeline: &str| Trial {
             bench: Bench { source: source.to_owned(), ..Bench::default() },
@@ -131,6 +164,9 @@ mod tests {
         trials.learn(about("a", ""), Tried::default());
         trials.learn(about("a", "dce"), Tried::default());
         assert!(trials.of(&about("a", "")).is_some() && trials.of(&about("a", "dce")).is_some());
+        trials.keep(&[" dce".to_owned(), "licm".to_owned()]);
+        assert!(trials.of(&about("a", "")).is_none() && trials.of(&about("a", "dce")).is_some());
+        trials.learn(about("a", ""), Tried::default());
         trials.learn(about("b", ""), Tried::default());
         assert!(trials.of(&about("a", "")).is_none() && trials.of(&about("b", "")).is_some());
     }

@@ -118,7 +118,7 @@ pub fn Compare(PaneProps { lab, act }: &PaneProps) -> Html {
     let percent = divergence(at) * 100.0;
     html! {
         <div class="compare" data-testid="compare">
-            <p class="lead">{ "One program, several pipelines. The slider makes every value that the launch draws differ between the lanes of a warp with that probability." }</p>
+            <p class="lead">{ "One program, several pipelines. The slider makes every value that the launch draws differ between the lanes of a warp with that probability. A number on a block says how many loads it makes." }</p>
             <div class="columns">
                 { for columns.iter().enumerate().map(|(index, column)| column_head(column, index, columns.len(), lab, act)) }
                 if columns.len() < MOST_COMPARED { { add(&columns, act) } }
@@ -129,6 +129,7 @@ pub fn Compare(PaneProps { lab, act }: &PaneProps) -> Html {
                     aria-valuetext={format!("{percent:.0} %")} style={format!("--at:{percent:.0}%")} data-testid="compare-divergence" />
                 <output>{ format!("{percent:.0} %") }</output>
             </div>
+            <p class="note what-stays" role="status" data-testid="what-stays">{ lab.what_stays() }</p>
             { table(&columns, at) }
             <div class="charts">
                 { for FIGURES.into_iter().map(|figure| chart(figure, &series, at)) }

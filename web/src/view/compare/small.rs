@@ -6,11 +6,14 @@ use yew::{Html, component, html, use_memo};
 use super::super::shortened;
 use crate::layout::{self, Placement};
 
-/// Size of a box, and of the free space around all of them.
-const BOX: (f64, f64) = (84.0, 34.0);
-const MARGIN: f64 = 8.0;
-/// Characters of a name.
-const MOST_CHARACTERS: usize = 9;
+/// Height of a box, its width without a name, and of the free space around all of them. Letters are large beside it: of a
+/// graph that is drawn small they are what is looked for.
+const HEIGHT: f64 = 36.0;
+const SIDES: f64 = 22.0;
+const MARGIN: f64 = 14.0;
+/// Width of a character, and characters of a name.
+const CHARACTER: f64 = 14.5;
+const MOST_CHARACTERS: usize = 8;
 /// Blocks of a graph that is drawn at all.
 const MOST_BLOCKS: usize = 400;
 
@@ -29,6 +32,7 @@ pub fn SmallGraph(Props { graph, name }: &Props) -> Html {
     let placement = use_memo(graph.clone(), |graph| {
         (graph.blocks.len() <= MOST_BLOCKS).then(|| layout::lay_out(&boxes(graph), None))
     });
+    let width = box_width(graph);
     let Some(placement) = &*placement else {
         return html! { <p class="note small-graph">{ "Too many blocks for a small drawing." }</p> };
     };
@@ -49,10 +53,15 @@ pub fn SmallGraph(Props { graph, name }: &Props) -> Html {
                 let class = if block.divergent.is_some() { "small divergent" } else { "small" };
                 html! {
                     <g {class} transform={format!("translate({:.1} {:.1})", rect.x, rect.y)}>
-                        <rect width={BOX.0.to_string()} height={BOX.1.to_string()} rx="6" />
-                        <text x="8" y="22">{ shortened(&block.name, MOST_CHARACTERS) }</text>
-                        if loads(block) > 0 { <text class="loads" x={(BOX.0 - 8.0).to_string()} y="22" text-anchor="end">{ format!("{} ld", loads(block)) }</text> }
-                        if block.divergent.is_some() { <rect class="divergence" x="1" y={(BOX.1 - 6.0).to_string()} width={(BOX.0 - 2.0).to_string()} height="5" rx="2" /> }
+                        <rect width={width.to_string()} height={HEIGHT.to_string()} rx="6" />
+                        <text x={(width / 2.0).to_string()} y="25" text-anchor="middle">{ shortened(&block.name, MOST_CHARACTERS) }</text>
+                        if block.divergent.is_some() { <rect class="divergence" x="1" y={(HEIGHT - 6.0).to_string()} width={(width - 2.0).to_string()} height="5" rx="2" /> }
+                        if loads(block) > 0 {
+                            <g class="loads" transform={format!("translate({:.1} 0)", width)}>
+                                <title>{ super::super::count(loads(block), "load") }</title>
+                                <circle r="13" /><text y="7" text-anchor="middle">{ loads(block) }</text>
+                            </g>
+                        }
                     </g>
                 }
             }) }
@@ -61,7 +70,8 @@ pub fn SmallGraph(Props { graph, name }: &Props) -> Html {
 }
 
 fn boxes(graph: &Graph) -> layout::Graph {
-    let nodes = graph.blocks.iter().map(|block| layout::Node { id: block.id, width: BOX.0, height: BOX.1 });
+    let width = box_width(graph);
+    let nodes = graph.blocks.iter().map(|block| layout::Node { id: block.id, width, height: HEIGHT });
     let edges = graph.edges.iter().map(|edge| layout::Edge {
         from: edge.from,
         to: edge.to,
@@ -73,6 +83,12 @@ fn boxes(graph: &Graph) -> layout::Graph {
         },
     });
     layout::Graph { nodes: nodes.collect(), edges: edges.collect() }
+}
+
+/// As wide as the longest name: what short names leave makes the graph larger.
+fn box_width(graph: &Graph) -> f64 {
+    let longest = graph.blocks.iter().map(|block| block.name.chars().count()).max().unwrap_or(0);
+    longest.clamp(2, MOST_CHARACTERS) as f64 * CHARACTER + SIDES
 }
 
 /// How many loads stand in a block.
