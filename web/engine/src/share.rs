@@ -56,6 +56,9 @@ fn document(shared: &Shared) -> Document {
     if let Some(moment) = moment {
         document.view.insert("moment".to_owned(), moment.to_string());
     }
+    if bench.measured.is_some() {
+        document.view.insert("profile".to_owned(), "measured".to_owned());
+    }
     document
 }
 
@@ -70,6 +73,17 @@ fn shared(document: Document) -> Shared {
             None => drop(words.insert(name, value)),
         }
     }
+    let settings = Settings {
+        machine: document.run.machine.unwrap_or_default(),
+        seed: document.run.seed,
+        warp: document.run.warp,
+        grid: document.run.grid,
+        block: document.run.block,
+        fuel: document.run.fuel,
+        sets,
+        words,
+    };
+    let is_measured = document.view.get("profile").is_some_and(|profile| profile == "measured");
     Shared {
         position: document.position.map_or(Position::END, |position| Position {
             stage: position.pass as usize,
@@ -81,16 +95,6 @@ fn shared(document: Document) -> Shared {
             _ => Scope::Pass,
         },
         moment: document.view.get("moment").and_then(|moment| moment.parse().ok()),
-        settings: Settings {
-            machine: document.run.machine.unwrap_or_default(),
-            seed: document.run.seed,
-            warp: document.run.warp,
-            grid: document.run.grid,
-            block: document.run.block,
-            fuel: document.run.fuel,
-            sets,
-            words,
-        },
         bench: Bench {
             source: document.source,
             launch: document.launch,
@@ -99,7 +103,9 @@ fn shared(document: Document) -> Shared {
                 .map(|stage| Stage { pass: stage.pass, on: !stage.off, knobs: stage.knobs, phase: stage.phase })
                 .collect(),
             fast_math: document.fast_math,
+            measured: is_measured.then(|| Box::new(settings.clone())),
         },
+        settings,
     }
 }
 
@@ -125,6 +131,16 @@ mod tests {
         assert_eq!(opened, opened.clone());
         assert_eq!(opened.settings.sets.len(), 1);
         assert_eq!(opened.settings.words.len(), 3);
+    }
+
+    #[test]
+    fn a_measured_profile_is_part_of_a_link() {
+        let settings = Settings { seed: Some(7), ..Settings::default() };
+        let mut shared = Shared { position: Position::END, settings: settings.clone(), ..Shared::default() };
+        for measured in [None, Some(Box::new(settings))] {
+            shared.bench.measured = measured;
+            assert_eq!(open(&link(&shared).expect("it is small")).as_ref(), Ok(&shared));
+        }
     }
 
     #[test]

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use warpscope_core::ir::{Func, Inst, Module};
 use warpscope_core::machine::Machine;
+use warpscope_core::profile::Profile;
 use warpscope_core::ptx;
+use warpscope_core::report;
 use warpscope_core::sim::{
     BlockStatistics, Entry, InstResult, NOWHERE, Progress, RunResult, Settings as CoreSettings, SimError, Simulation,
     WarpView,
@@ -33,6 +35,13 @@ pub fn simulate(simulate: &Simulate, clock: fn() -> f64) -> Simulated {
 /// Runs one program, and counts over the whole launch.
 pub fn run_total(program: &Program, settings: &Settings, clock: fn() -> f64) -> Result<Counts, String> {
     run(program, settings, clock).map(|run| run.total)
+}
+
+/// What a run of a kernel measures: how often its edges, paths and zeros occur, and how often warps part.
+pub fn measure(module: &Module, kernel: Func, settings: &Settings, clock: fn() -> f64) -> Result<Profile, String> {
+    let start = clock();
+    let mut go_on = || clock() - start <= TIME_LIMIT;
+    report::measure(module, kernel, &core_settings(settings)?, machine(settings)?, &mut go_on).map_err(say)
 }
 
 /// A launch of a program that is ready to run, with what is needed to name its lines.
@@ -72,13 +81,17 @@ fn prepare(program: &Program, settings: &Settings) -> Result<Prepared, String> {
         Some(launch) => ptx::complete_launch(&module, &module.funcs[kernel], launch),
         None => ptx::derive_launch(&module, &module.funcs[kernel]),
     };
-    let machine = match settings.machine.as_str() {
-        "" => Machine::default(),
-        name => Machine::from_name(name).ok_or_else(|| format!("there is no machine `{name}`: choose another"))?,
-    };
+    let machine = machine(settings)?;
     let simulation = Simulation::new(&module, kernel, &launch, &core_settings(settings)?, machine).map_err(say)?;
     let lines = Lines { index: LineIndex::new(&program.text), text: program.text.clone() };
     Ok(Prepared { module, kernel, lines, simulation })
+}
+
+fn machine(settings: &Settings) -> Result<Machine, String> {
+    match settings.machine.as_str() {
+        "" => Ok(Machine::default()),
+        name => Machine::from_name(name).ok_or_else(|| format!("there is no machine `{name}`: choose another")),
+    }
 }
 
 fn core_settings(settings: &Settings) -> Result<CoreSettings, String> {

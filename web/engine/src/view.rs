@@ -5,14 +5,18 @@ use std::ops::Range;
 use warpscope_core::edit::{Fact, Remark as CoreRemark, RemarkKind};
 use warpscope_core::ir::{Block, Func, Function, Module};
 use warpscope_core::pass::{Step, parse_pipeline};
+use warpscope_core::profile;
 use warpscope_core::session::{Options, Session};
 use warpscope_core::text::LineIndex;
 
 use crate::comparison::{Listing, compare};
 use crate::drawing::draw;
-use crate::message::{Bench, Course, Position, Questions, Remark, Scope, Stage, StageResult, ValueSource, View};
+use crate::message::{
+    Bench, Course, Diagnostic, Position, Questions, Remark, Scope, Settings, Stage, StageResult, ValueSource, View,
+};
 use crate::program::{Loaded, launch_text, load};
 use crate::questions::{course_of_questions, questions};
+use crate::simulation::measure;
 use crate::sources::value_sources;
 use crate::walk::value_walk;
 
@@ -36,8 +40,11 @@ impl Opened {
     /// Reads the program and runs the pipeline.
     pub fn new(bench: &Bench, clock: fn() -> f64) -> Opened {
         let mut loaded = load(&bench.source, &bench.launch);
-        let module = std::mem::take(&mut loaded.module);
+        let mut module = std::mem::take(&mut loaded.module);
         let kernel = choose_kernel(&module, bench.kernel.as_deref());
+        if let Some((settings, kernel)) = bench.measured.as_ref().zip(kernel.filter(|_| loaded.is_usable)) {
+            loaded.diagnostics.extend(declare_measured(&mut module, kernel, settings, clock));
+        }
         let (source_blocks, source_insts) =
             kernel.map(|kernel| owners_of_lines(&module.funcs[kernel], &bench.source)).unwrap_or_default();
         let sources = kernel.map(|kernel| value_sources(&module, &module.funcs[kernel])).unwrap_or_default();
@@ -134,6 +141,25 @@ impl Opened {
         let (session, kernel) = (self.session.as_ref()?, self.kernel?);
         let stop = Stop::find(session, &self.passes, position);
         questions(session, &stop.passes, stop.rewrite, kernel, moment)
+    }
+}
+
+/// Lets the program declare the profile of a run of its kernel, or says why there is none.
+fn declare_measured(module: &mut Module, kernel: Func, settings: &Settings, clock: fn() -> f64) -> Option<Diagnostic> {
+    match measure(module, kernel, settings, clock) {
+        Ok(profile) => {
+            profile::declare(module, &profile);
+            None
+        }
+        Err(why) => Some(Diagnostic {
+            in_launch: true,
+            is_warning: true,
+            code: "no-profile".to_owned(),
+            message: format!("no profile could be measured, so passes know what the program declares: {why}"),
+            line: 1,
+            column: 1,
+            ..Diagnostic::default()
+        }),
     }
 }
 

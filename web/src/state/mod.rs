@@ -265,6 +265,8 @@ pub enum Action {
     Compare(Vec<String>),
     /// The simulator's settings changed.
     Settings(SettingsEdit),
+    /// Passes know the profile that the simulator measures, or the one that the program declares.
+    Measure(bool),
     /// A person stopped the simulator.
     StopRun,
     /// The lanes view follows something else.
@@ -708,8 +710,16 @@ impl Reducible for Lab {
                 Rc::make_mut(&mut lab.trials).keep(&pipelines);
                 lab.pipelines = Some(Rc::new(pipelines));
             }
+            Action::Measure(on) => {
+                lab.bench.measured = on.then(|| Box::new(lab.settings.clone()));
+                lab.forget_runs();
+            }
             Action::Settings(edit) => {
                 edit.apply(&mut lab.settings);
+                // The profile is that of the runs that are shown.
+                if let Some(measured) = &mut lab.bench.measured {
+                    (**measured).clone_from(&lab.settings);
+                }
                 lab.stopped = false;
                 lab.watched = Watched { after: lab.watched.after, ..Watched::default() };
             }

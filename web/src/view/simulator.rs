@@ -62,6 +62,7 @@ fn machine(lab: &Lab, act: &Callback<Action>) -> Html {
     });
     let has_cache = lab.settings.words.get("l1").is_none_or(|word| word != "off");
     let switch_cache = act.reform(|event: Event| Action::Settings(SettingsEdit::Cache(dom::is_checked(&event))));
+    let measure = act.reform(|event: Event| Action::Measure(dom::is_checked(&event)));
     html! {
         <div class="machine">
             <label class="field">
@@ -85,6 +86,10 @@ fn machine(lab: &Lab, act: &Callback<Action>) -> Html {
             <label class="field" title="The first-level cache">
                 <input type="checkbox" checked={has_cache} onchange={switch_cache} data-testid="l1" />
                 <span>{ "L1" }</span>
+            </label>
+            <label class="field" title="Passes know the profile that a run before them measures. Without it they know what the program declares.">
+                <input type="checkbox" checked={lab.bench.measured.is_some()} onchange={measure} data-testid="profile" />
+                <span><span class="hidden">{ "Measured " }</span>{ "profile" }</span>
             </label>
             <label class="field">
                 <span>{ "Seed" }</span>

@@ -93,6 +93,8 @@ pub struct Bench {
     pub pipeline: Vec<Stage>,
     /// May passes assume what IEEE arithmetic does not promise, such as `x * 0 = 0`?
     pub fast_math: bool,
+    /// How the program is run before the passes, which then know its measured profile; none if they know what it declares.
+    pub measured: Option<Box<Settings>>,
 }
 
 /// One entry of the pipeline.
