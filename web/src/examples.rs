@@ -14,11 +14,13 @@ pub struct Example {
     pub title: &'static str,
     /// What there is to see.
     pub summary: &'static str,
-    /// The passes it is shown with.
+    /// The passes it is shown with, each with the knobs that are turned: `ssrqp[cost=machine]`.
     pub passes: &'static [&'static str],
     /// What it is an example of: a pass, and the entry of its pipeline, from 1, at whose first change it opens. The first
     /// one counts where nobody asked for a pass; with none it opens at the end.
     pub shows: &'static [(&'static str, usize)],
+    /// Whether its passes know a measured profile.
+    pub is_measured: bool,
 }
 
 const SMALL_PASSES: &[&str] = &["copy-prop", "const-fold", "dce", "simplify-cfg"];
@@ -35,6 +37,7 @@ pub const GALLERY: &[(&str, &[Example])] = &[
                 summary: "A divergent branch, a loop, and something to do for every small pass.",
                 passes: SMALL_PASSES,
                 shows: &[],
+                is_measured: false,
             },
             Example {
                 file: "detour.wir",
@@ -43,6 +46,7 @@ pub const GALLERY: &[(&str, &[Example])] = &[
                 summary: "Lanes draw whether they take the long way: what divergence costs, under your hand.",
                 passes: SMALL_PASSES,
                 shows: &[],
+                is_measured: false,
             },
         ],
     ),
@@ -148,7 +152,7 @@ pub const GALLERY: &[(&str, &[Example])] = &[
 
 /// A kernel that was written in CUDA, with its launch beside it.
 const fn cuda(file: &'static str, launch: &'static str, title: &'static str, summary: &'static str) -> Example {
-    Example { file, launch: Some(launch), title, summary, passes: SMALL_PASSES, shows: &[] }
+    Example { file, launch: Some(launch), title, summary, passes: SMALL_PASSES, shows: &[], is_measured: false }
 }
 
 /// An example of one pass.
@@ -159,7 +163,12 @@ const fn phase(
     passes: &'static [&'static str],
     shows: &'static [(&'static str, usize)],
 ) -> Example {
-    Example { file, launch: None, title, summary, passes, shows }
+    Example { file, launch: None, title, summary, passes, shows, is_measured: false }
+}
+
+/// An example whose passes know the profile that a run of it measures.
+const fn measured(example: Example) -> Example {
+    Example { is_measured: true, ..example }
 }
 
 /// One for each phase of the pipeline `ptxas`, in its order, `copy-prop` ahead of them.
@@ -273,6 +282,20 @@ const QUESTIONS: &[Example] = &[
         &["ssrqp-s"],
         &[("ssrqp-s", 1)],
     ),
+    measured(phase(
+        "questions/cold-side.wir",
+        "A side where hardly a warp comes",
+        "It hangs on a divergent branch, and yet the profile shows that a load there costs less than it saves.",
+        &["ssrqp[cost=machine]"],
+        &[("ssrqp", 1)],
+    )),
+    measured(phase(
+        "questions/seldom-entered.wir",
+        "A side that is seldom entered",
+        "In front of the branch every warp would load in every round: with a profile `ssrqp` leaves the load where it is.",
+        &["ssrqp[cost=machine]"],
+        &[],
+    )),
 ];
 
 /// The examples of a pass, each with the entry of its pipeline where it shows.
@@ -295,18 +318,36 @@ pub fn first() -> Shared {
 /// An example with its fetched texts: at the first change of that entry of its pipeline, else of the one that it shows,
 /// else optimised to the end.
 pub fn bench(example: &Example, stage: Option<usize>, source: String, launch: String) -> Shared {
-    let entry = |pass: &&str| Stage { pass: (*pass).to_owned(), on: true, ..Stage::default() };
+    let settings = Settings::default();
     let stage = stage.or(example.shows.first().map(|(_, stage)| *stage));
     let (position, scope) = match stage {
         Some(stage) => (Position { stage, step: 1 }, Scope::Rewrite),
         None => (Position::END, Scope::Pipeline),
     };
     Shared {
-        bench: Bench { source, launch, pipeline: example.passes.iter().map(entry).collect(), ..Bench::default() },
+        bench: Bench {
+            source,
+            launch,
+            pipeline: example.passes.iter().map(|text| entry(text)).collect(),
+            measured: example.is_measured.then(|| Box::new(settings.clone())),
+            ..Bench::default()
+        },
         position,
         scope,
         moment: None,
-        settings: Settings::default(),
+        settings,
+    }
+}
+
+/// An entry of a pipeline, as the command line takes it: `ssrqp[cost=machine]`.
+fn entry(text: &str) -> Stage {
+    let (pass, knobs) = text.split_once('[').unwrap_or((text, ""));
+    let knobs = knobs.trim_end_matches(']').split(',').filter_map(|knob| knob.split_once('='));
+    Stage {
+        pass: pass.to_owned(),
+        on: true,
+        knobs: knobs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        ..Stage::default()
     }
 }
 
@@ -370,11 +411,38 @@ mod tests {
     #[test]
     fn every_figure_opens_where_its_pass_is_at_work() {
         for example in QUESTIONS {
-            let &[(pass, stage)] = example.shows else { panic!("\"{}\" shows no pass", example.title) };
+            let &[(pass, stage)] = example.shows else { continue };
             let remark = view(pass, example.title).remark;
             let remark = remark.unwrap_or_else(|| panic!("`{pass}` does nothing on \"{}\"", example.title));
             assert_eq!((remark.pass.as_str(), stage), (pass, 1));
         }
+    }
+
+    #[test]
+    fn a_measured_profile_decides_what_is_worth_its_place() {
+        let opened = |file: &str| {
+            let example = QUESTIONS.iter().find(|example| example.file == file).expect("an example");
+            let path = format!("{}/../www/examples/{file}", env!("CARGO_MANIFEST_DIR"));
+            bench(example, None, std::fs::read_to_string(path).expect("its text"), String::new())
+        };
+        // Whether a block loads in the end.
+        let loads = |shared: &Shared, label: &str| {
+            let graph = look(shared, Position::END).graph;
+            let block = graph.blocks.iter().find(|block| block.name == label).expect("a block");
+            block.lines.iter().any(|line| line.text.contains(" = ld."))
+        };
+        // On the cold side something is inserted, and on the other one something stays, only where costs are known.
+        for (file, block) in [("questions/cold-side.wir", "cold"), ("questions/seldom-entered.wir", "side")] {
+            let mut shared = opened(file);
+            assert!(loads(&shared, block), "{file}, measured");
+            assert!(look(&shared, Position::END).diagnostics.is_empty());
+            shared.bench.pipeline[0].knobs.clear();
+            assert!(!loads(&shared, block), "{file}, without a look at the costs");
+        }
+        let mut declared = opened("questions/cold-side.wir");
+        declared.bench.measured = None;
+        assert!(!loads(&declared, "cold"), "the text declares no profile");
+        assert_eq!(entry("ssrqp[cost=machine,cdrnd=direct]").knobs.len(), 2);
     }
 
     #[test]

@@ -54,6 +54,31 @@ test("a buffer that the kernel only stores to offers no sliders at first sight",
   await page.getByTestId("slider-y-zero").waitFor();
 });
 
+test("passes know the profile that a run measures, or the one that is declared, and a link says which", async (t) => {
+  const page = await openAndRun(t);
+  await page.getByTestId("open-examples").click();
+  await page.getByTestId("example-questions/cold-side.wir").click();
+  await page.getByTestId("dialog").waitFor({ state: "detached" });
+  const profile = page.getByTestId("profile");
+  await eventually("the example measures", () => profile.isChecked());
+  const loadsInCold = () => page.getByTestId("block-cold").locator("text", { hasText: "ld.global" }).count();
+  const last = page.getByRole("button", { name: "Last", exact: true });
+  await eventually("the transport stands at the end", async () => (await last.isDisabled()) || (await last.click(), false));
+  await eventually("a load stands where hardly a warp comes", async () => (await loadsInCold()) === 1);
+  await page.getByTestId("share").click();
+  const link = await page.getByTestId("link").inputValue();
+  await page.keyboard.press("Escape");
+  await profile.uncheck();
+  await eventually("without a profile it does not", async () => (await loadsInCold()) === 0);
+  // A slider changes what is measured: where every warp comes, a load costs what it saves.
+  await profile.check();
+  await eventually("measured again", async () => (await loadsInCold()) === 1);
+  await page.getByTestId("slider-p-true").press("Home");
+  await eventually("no lane takes the other side", async () => (await loadsInCold()) === 0);
+  const other = await openPage(t, { hash: link.slice(link.indexOf("#")) });
+  await eventually("the link measures", () => other.getByTestId("profile").isChecked());
+});
+
 test("an input has a slider for how often it is true", async (t) => {
   const page = await openAndRun(t);
   await page.getByTestId("open-examples").click();
