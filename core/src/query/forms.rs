@@ -45,6 +45,9 @@ enum Kin {
     Pure(Form),
 }
 
+/// Loads of one kind into registers of the same types, by number: they give the same from the same address.
+pub type Likeness = u32;
+
 /// What a form's value depends on, or what a block does something to, as one word: a bit for each of several registers and
 /// families, and one for accesses to any memory. Where a form's and a block's have nothing in common, a question about
 /// the form goes through the block as it is.
@@ -136,6 +139,7 @@ struct FormData {
     regs: SmallVec<[Reg; 4]>,
     family: Family,
     footprint: Footprint,
+    likeness: Likeness,
     /// The operands as they were written first, where the expression has them in order.
     written: Option<InstArgs>,
 }
@@ -147,6 +151,7 @@ pub struct Forms {
     numbers: HashMap<Expression, Form>,
     families: PrimaryMap<Family, Kin>,
     family_numbers: HashMap<Kin, Family>,
+    likenesses: HashMap<(LoadKind, SmallVec<[Type; 1]>), Likeness>,
     sets: PrimaryMap<FormSet, (SmallVec<[Form; 2]>, Footprint)>,
     set_numbers: HashMap<SmallVec<[Form; 2]>, FormSet>,
 }
@@ -158,15 +163,19 @@ impl Forms {
             return known;
         }
         let form = self.forms.next_key();
-        let (kin, is_written) = match &expression.subject {
-            Subject::Load(kind, _) => (Kin::Memory(kind.class), !kind.is_never_written()),
-            Subject::Pure(..) => (Kin::Pure(form), false),
+        let (kin, is_written, likeness) = match &expression.subject {
+            Subject::Load(kind, _) => {
+                let next = self.likenesses.len() as Likeness;
+                let likeness = *self.likenesses.entry((kind.clone(), expression.types.clone())).or_insert(next);
+                (Kin::Memory(kind.class), !kind.is_never_written(), likeness)
+            }
+            Subject::Pure(..) => (Kin::Pure(form), false, Likeness::MAX),
         };
         let (regs, family) = (expression.regs(), self.family_of(kin));
         let everything = if is_written { Footprint::EVERYTHING } else { Footprint::default() };
         let own = Footprint::of_family(family).with(everything);
         let footprint = regs.iter().fold(own, |all, &reg| all.with(Footprint::of_reg(reg)));
-        self.forms.push(FormData { expression: expression.clone(), regs, family, footprint, written: None });
+        self.forms.push(FormData { expression: expression.clone(), regs, family, footprint, likeness, written: None });
         self.numbers.insert(expression, form);
         form
     }
@@ -184,6 +193,11 @@ impl Forms {
     /// The family of a form.
     pub fn family(&self, form: Form) -> Family {
         self.forms[form].family
+    }
+
+    /// What other loads a load's form is like.
+    pub fn likeness(&self, form: Form) -> Likeness {
+        self.forms[form].likeness
     }
 
     /// What a form's value depends on.

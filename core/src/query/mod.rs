@@ -106,7 +106,8 @@ pub struct Inquiries<'m> {
     rules: Rules,
     region: Region,
     is_divergent: Vec<Block>,
-    shape: Shape,
+    /// None where nothing depends on branches.
+    shape: Option<Shape>,
     availability: Asked,
     /// The same with nothing inserted.
     coverage: Asked,
@@ -133,13 +134,14 @@ pub struct Hoist {
 }
 
 impl<'m> Inquiries<'m> {
-    /// Before the first question. `is_divergent` lists the blocks whose branches diverge, rising.
+    /// Before the first question. `is_divergent` lists the blocks whose branches diverge, rising. Without a graph's
+    /// shape nothing depends on branches, and nothing moves up in front of one.
     pub fn new(
         snapshot: Snapshot<'m>,
         rules: Rules,
         reach: Reach,
         is_divergent: Vec<Block>,
-        shape: Shape,
+        shape: Option<Shape>,
         instructions: usize,
     ) -> Inquiries<'m> {
         debug_assert!(is_divergent.is_sorted());
@@ -212,6 +214,7 @@ impl<'m> Inquiries<'m> {
 
     /// Can an instruction move up in front of branches? Where it would not be available afterwards it cannot.
     pub fn hoist<S: Listener>(&mut self, func: &Function, sink: &mut S, occurrence: Occurrence) -> Option<Hoist> {
+        let Some(shape) = &self.shape else { return None };
         let data = self.snapshot.occurrence(occurrence);
         let (&OccurrenceData { inst, block, form, .. }, start) = (data, data.start());
         let mut teller = Teller::new(func, sink, &mut self.last_id);
@@ -227,7 +230,7 @@ impl<'m> Inquiries<'m> {
             snapshot: &mut self.snapshot,
             sent: &mut self.sent,
             anticipated: &mut self.anticipation,
-            shape: &self.shape,
+            shape,
             is_crossed: &is_crossed,
             region: &self.region,
             meets_partially: self.rules.meets_partially,

@@ -48,7 +48,7 @@ pub struct Region {
     kept_out: SecondaryMap<Block, Option<Block>>,
     is_divergent: SecondaryMap<Block, bool>,
     reach: Reach,
-    shape: Shape,
+    shape: Option<Shape>,
     /// The sources of the edges that blocks were put on.
     source: SecondaryMap<Block, Option<Block>>,
     /// By block, once it was asked for: a set of divergent branches.
@@ -61,9 +61,9 @@ pub struct Region {
 pub type BranchSet = u32;
 
 impl Region {
-    /// The region of a graph whose divergent branches are at the ends of these blocks.
-    pub fn new(shape: Shape, divergent: impl Iterator<Item = Block>, reach: Reach) -> Region {
-        let (cfg, post_dominators) = (shape.cfg.clone(), shape.post_dominators.clone());
+    /// The region of a graph whose divergent branches are at the ends of these blocks. It is everywhere where the graph's
+    /// shape is not given.
+    pub fn new(shape: Option<Shape>, divergent: impl Iterator<Item = Block>, reach: Reach) -> Region {
         let none: Rc<[Block]> = Rc::from([]);
         let mut region = Region {
             kept_out: SecondaryMap::new(),
@@ -75,6 +75,7 @@ impl Region {
             numbers: HashMap::from([(none.clone(), 0)]),
             members: vec![none],
         };
+        let Some(Shape { cfg, post_dominators, .. }) = region.shape.clone() else { return region };
         // The next block up the tree that is not marked, or itself.
         let mut next: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
         let mut pending: Vec<(Block, Block)> = divergent.map(|branch| (branch, branch)).collect();
@@ -152,7 +153,7 @@ impl Region {
         }
         let (mut found, mut seen, mut pending) = (BTreeSet::new(), BTreeSet::from([block]), vec![block]);
         while let Some(block) = pending.pop() {
-            for branch in self.shape.branches(block) {
+            for branch in self.shape.iter().flat_map(|shape| shape.branches(block)) {
                 if self.is_divergent[branch] {
                     found.insert(branch);
                 }

@@ -20,13 +20,13 @@
 use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::cell::RefCell;
+use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl};
 
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use super::forms::{Family, Footprint, Form, FormSet, Forms, LoadKind, Subject};
+use super::forms::{Family, Footprint, Form, FormSet, Forms, Likeness, LoadKind, Subject};
 use super::ways::Ways;
 use crate::alias::{Access, AliasAnalysis, AliasClasses, Effect, Moment, Objects, Relation};
 use crate::flow::{Definition, Value, Values};
@@ -49,7 +49,7 @@ pub struct OccurrenceData {
     /// What it computes, from what registers hold before it.
     pub form: Form,
     family: Family,
-    address: Option<SymbolicAddress>,
+    address: PackedOption<Address>,
     guard: Option<(Value, bool)>,
     /// Is the value computed there, not only taken from a temporary?
     is_computed: bool,
@@ -69,9 +69,15 @@ struct Item {
     what: What,
 }
 
+/// An address in terms of values, by number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Address(u32);
+entity_impl!(Address);
+
 #[derive(Clone, Copy)]
 enum What {
-    Occurrence(Occurrence),
+    /// With what tells it from most others.
+    Occurrence(Occurrence, Likeness, PackedOption<Address>),
     /// An index into the clobbers.
     Clobber(u32),
 }
@@ -161,7 +167,8 @@ pub struct Snapshot<'m> {
     barriers: HashMap<Block, Vec<u32>>,
     clobbers: Vec<Access>,
     /// What forms access when their registers, in order, hold those values.
-    accesses: RefCell<HashMap<Held, Rc<Access>>>,
+    accesses: HashMap<Held, Rc<Looked>>,
+    addresses: HashMap<SymbolicAddress, Address>,
     /// What each block does something to.
     footprints: SecondaryMap<Block, Footprint>,
     changes: SecondaryMap<Family, u32>,
@@ -173,6 +180,12 @@ pub struct Snapshot<'m> {
 
 /// A form and what its registers, in order, hold.
 type Held = (Form, SmallVec<[Option<Value>; 3]>);
+
+/// What a question looks for.
+struct Looked {
+    access: Access,
+    address: PackedOption<Address>,
+}
 
 /// Which expressions are asked about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -210,7 +223,8 @@ impl<'m> Snapshot<'m> {
             items: HashMap::new(),
             barriers: HashMap::new(),
             clobbers: Vec::new(),
-            accesses: RefCell::new(HashMap::new()),
+            accesses: HashMap::new(),
+            addresses: HashMap::new(),
             footprints,
             changes: SecondaryMap::new(),
             counts: SecondaryMap::new(),
@@ -257,16 +271,8 @@ impl<'m> Snapshot<'m> {
                 What::Clobber(self.clobbers.len() as u32 - 1)
             } else if is_plain && let Some(form) = self.forms.of_inst(names, func, inst, Some(class)) {
                 let guard = func.insts[inst].guard.and_then(|guard| Some((values.guard(inst)?, guard.negated)));
-                let data = OccurrenceData {
-                    inst: Some(inst),
-                    block,
-                    form,
-                    family,
-                    address: access.address,
-                    guard,
-                    is_computed: true,
-                };
-                What::Occurrence(self.add(data))
+                let address = self.number_of(access.address);
+                self.add(OccurrenceData { inst: Some(inst), block, form, family, address, guard, is_computed: true })
             } else {
                 continue;
             };
@@ -286,11 +292,11 @@ impl<'m> Snapshot<'m> {
                     block,
                     form,
                     family,
-                    address: None,
+                    address: None.into(),
                     guard: None,
                     is_computed: true,
                 };
-                let what = What::Occurrence(self.add(data));
+                let what = self.add(data);
                 self.add_item(block, family, Item { place: self.places[inst], what });
             }
         }
@@ -305,15 +311,20 @@ impl<'m> Snapshot<'m> {
         self.footprints[block] = self.footprints[block].with(more);
     }
 
-    fn add(&mut self, data: OccurrenceData) -> Occurrence {
+    fn number_of(&mut self, address: Option<SymbolicAddress>) -> PackedOption<Address> {
+        let next = Address::new(self.addresses.len());
+        address.map(|address| *self.addresses.entry(address).or_insert(next)).into()
+    }
+
+    fn add(&mut self, data: OccurrenceData) -> What {
         self.counts[data.family] += 1;
-        let (inst, family) = (data.inst, data.family);
+        let OccurrenceData { inst, family, address, form, .. } = data;
         let occurrence = self.occurrences.push(data);
         self.families[family].push(occurrence);
         if let Some(inst) = inst {
             self.of_inst.insert(inst, occurrence);
         }
-        occurrence
+        What::Occurrence(occurrence, self.forms.likeness(form), address)
     }
 
     /// The occurrence that an instruction is.
@@ -374,14 +385,13 @@ impl<'m> Snapshot<'m> {
         let values = self.values.clone();
         let named = self.ways.named_as(block);
         let at_end = |reg| values.at_end(named, reg);
-        let address = self.access(func, form, at_end).address.clone();
+        let address = self.looked_for(func, form, at_end).address;
         let guard = self.forms.expression(form).guard;
         let guard = guard.and_then(|guard| Some((values.at_end(named, guard.reg)?, guard.negated)));
         let family = self.forms.family(form);
-        let occurrence =
-            self.add(OccurrenceData { inst: None, block, form, family, address, guard, is_computed: true });
-        let item = Item { place: INSERTED, what: What::Occurrence(occurrence) };
-        self.add_item(block, family, item);
+        let occurrence = self.occurrences.next_key();
+        let what = self.add(OccurrenceData { inst: None, block, form, family, address, guard, is_computed: true });
+        self.add_item(block, family, Item { place: INSERTED, what });
         self.changes[family] += 1;
         occurrence
     }
@@ -408,7 +418,7 @@ impl<'m> Snapshot<'m> {
     pub fn withdraw(&mut self, occurrence: Occurrence) {
         let OccurrenceData { block, family, .. } = self.occurrences[occurrence];
         if let Some(items) = self.items.get_mut(&(block, family)) {
-            items.retain(|item| !matches!(item.what, What::Occurrence(other) if other == occurrence));
+            items.retain(|item| !matches!(item.what, What::Occurrence(other, ..) if other == occurrence));
         }
         self.counts[family] -= 1;
         self.changes[family] += 1;
@@ -481,7 +491,7 @@ impl<'m> Snapshot<'m> {
     /// Looks at accesses and occurrences of a form's family from before `place` up to `floor`, and counts them.
     #[allow(clippy::too_many_arguments)]
     fn look_between(
-        &self,
+        &mut self,
         func: &Function,
         block: Block,
         form: Form,
@@ -491,52 +501,55 @@ impl<'m> Snapshot<'m> {
         seen: &mut u64,
     ) -> Option<(ClimbEnd, u32)> {
         let barrier = self.barrier_between(block, form, floor, place);
-        let items = self.items_of(block, self.forms.family(form));
-        let is_load = self.forms.expression(form).is_load();
-        let count = items.partition_point(|item| item.place < place);
-        let mut question = None;
-        for &Item { place: at, what } in items[..count].iter().rev().take_while(|item| item.place >= floor) {
+        let (family, is_load) = (self.forms.family(form), self.forms.expression(form).is_load());
+        let items = self.items_of(block, family);
+        let end = items.partition_point(|item| item.place < place);
+        let begin = items[..end].partition_point(|item| item.place < floor);
+        if begin == end {
+            return barrier.map(|barrier| (ClimbEnd::Changed, barrier));
+        }
+        let (values, named) = (self.values.clone(), self.ways.named_as(block));
+        let value = |reg| match below {
+            Some(inst) => values.before(func, inst, reg),
+            None => values.at_end(named, reg),
+        };
+        let looked = is_load.then(|| self.looked_for(func, form, value));
+        for &Item { place: at, what } in self.items_of(block, family)[begin..end].iter().rev() {
             if let Some(barrier) = barrier.filter(|&barrier| barrier > at) {
                 return Some((ClimbEnd::Changed, barrier));
             }
             *seen += 1;
-            if let (What::Occurrence(occurrence), false) = (what, is_load) {
-                if stops_at_occurrences {
+            match (what, &looked) {
+                (What::Occurrence(occurrence, ..), None) if stops_at_occurrences => {
                     return Some((ClimbEnd::Same(occurrence), at));
                 }
-                continue;
-            }
-            let (access, guard) = question.get_or_insert_with(|| {
-                let values = &self.values;
-                let named = self.ways.named_as(block);
-                let value = |reg| match below {
-                    Some(inst) => values.before(func, inst, reg),
-                    None => values.at_end(named, reg),
-                };
-                let guard = self.forms.expression(form).guard.map(|guard| (value(guard.reg), guard.negated));
-                (self.access(func, form, value), guard)
-            });
-            match what {
-                What::Occurrence(occurrence) => {
-                    let data = &self.occurrences[occurrence];
-                    let is_guarded_alike =
-                        data.guard.is_none_or(|(value, negated)| *guard == Some((Some(value), negated)));
-                    let is_same = self.is_same_kind(data.form, form)
-                        && is_guarded_alike
-                        && data.address.is_some()
-                        && data.address == access.address;
-                    if is_same && stops_at_occurrences {
-                        return Some((ClimbEnd::Same(occurrence), at));
-                    }
+                (What::Occurrence(occurrence, likeness, address), Some(looked))
+                    if stops_at_occurrences
+                        && self.is_same(likeness, address, form, looked)
+                        && self.is_guarded_alike(occurrence, form, value) =>
+                {
+                    return Some((ClimbEnd::Same(occurrence), at));
                 }
-                What::Clobber(clobber) => {
-                    if self.may_change(func, clobber, form, access) {
-                        return Some((ClimbEnd::Changed, at));
-                    }
+                (What::Clobber(clobber), Some(looked)) if self.may_change(func, clobber, form, &looked.access) => {
+                    return Some((ClimbEnd::Changed, at));
                 }
+                _ => {}
             }
         }
         barrier.map(|barrier| (ClimbEnd::Changed, barrier))
+    }
+
+    /// Is an occurrence of what is looked for, but for its guard?
+    fn is_same(&self, likeness: Likeness, address: PackedOption<Address>, form: Form, looked: &Looked) -> bool {
+        address.is_some() && address == looked.address && likeness == self.forms.likeness(form)
+    }
+
+    /// Is an occurrence made for all lanes, or for those of a form whose guard holds that value?
+    fn is_guarded_alike(&self, occurrence: Occurrence, form: Form, value: impl FnOnce(Reg) -> Option<Value>) -> bool {
+        self.occurrences[occurrence].guard.is_none_or(|(own, negated)| {
+            let guard = self.forms.expression(form).guard;
+            guard.is_some_and(|guard| guard.negated == negated && value(guard.reg) == Some(own))
+        })
     }
 
     fn items_of(&self, block: Block, family: Family) -> &[Item] {
@@ -552,14 +565,6 @@ impl<'m> Snapshot<'m> {
         let places = self.barriers.get(&block)?;
         let index = places.partition_point(|&barrier| barrier < place).checked_sub(1)?;
         Some(places[index]).filter(|&barrier| barrier >= floor)
-    }
-
-    fn is_same_kind(&self, a: Form, b: Form) -> bool {
-        let (a, b) = (self.forms.expression(a), self.forms.expression(b));
-        match (&a.subject, &b.subject) {
-            (Subject::Load(a_kind, _), Subject::Load(b_kind, _)) => a_kind == b_kind && a.types == b.types,
-            _ => false,
-        }
     }
 
     fn may_change(&self, func: &Function, clobber: u32, form: Form, access: &Access) -> bool {
@@ -606,17 +611,19 @@ impl<'m> Snapshot<'m> {
     }
 
     /// What a load's form accesses, when registers hold those values. Found once for the same values.
-    fn access(&self, func: &Function, form: Form, mut value: impl FnMut(Reg) -> Option<Value>) -> Rc<Access> {
-        let regs = self.forms.regs(form);
-        let held: SmallVec<[Option<Value>; 3]> = regs.iter().map(|&reg| value(reg)).collect();
+    fn looked_for(&mut self, func: &Function, form: Form, value: impl FnMut(Reg) -> Option<Value>) -> Rc<Looked> {
+        let held: SmallVec<[Option<Value>; 3]> = self.forms.regs(form).iter().copied().map(value).collect();
         let key = (form, held);
-        if let Some(known) = self.accesses.borrow().get(&key) {
+        if let Some(known) = self.accesses.get(&key) {
             return known.clone();
         }
+        let regs = self.forms.regs(form);
         let of = |reg| regs.binary_search(&reg).ok().and_then(|index| key.1[index]);
-        let access = Rc::new(self.computed_access(func, form, of));
-        self.accesses.borrow_mut().insert(key, access.clone());
-        access
+        let access = self.computed_access(func, form, of);
+        let address = self.number_of(access.address.clone());
+        let looked = Rc::new(Looked { access, address });
+        self.accesses.insert(key, looked.clone());
+        looked
     }
 
     fn computed_access(&self, func: &Function, form: Form, value: impl FnMut(Reg) -> Option<Value>) -> Access {
@@ -637,7 +644,7 @@ impl<'m> Snapshot<'m> {
             let family = self.forms.members(set).first().map(|&form| self.forms.family(form));
             let items = family.map_or(&[][..], |family| self.items_of(block, family));
             let is_asked = |item: &Item| match item.what {
-                What::Occurrence(occurrence) => {
+                What::Occurrence(occurrence, ..) => {
                     let data = &self.occurrences[occurrence];
                     data.is_computed && self.forms.members(set).contains(&data.form)
                 }
@@ -650,7 +657,7 @@ impl<'m> Snapshot<'m> {
         }
         let rank = self.ways.rank(block);
         let mut live: SmallVec<[Form; 2]> = self.forms.members(set).into();
-        let mut accesses: SmallVec<[Rc<Access>; 2]> = SmallVec::new();
+        let mut looked: SmallVec<[Rc<Looked>; 2]> = SmallVec::new();
         let values = self.values.clone();
         let Some(&first) = live.first() else { return DescentEnd::Changed };
         let (family, is_load) = (self.forms.family(first), self.forms.expression(first).is_load());
@@ -668,39 +675,35 @@ impl<'m> Snapshot<'m> {
                 }
                 index += 1;
                 self.steps += 1;
-                if matches!(what, What::Occurrence(occurrence) if !self.occurrences[occurrence].is_computed) {
-                    continue;
-                }
-                if let (What::Occurrence(occurrence), false) = (what, is_load) {
-                    if live.contains(&self.occurrences[occurrence].form) {
-                        return DescentEnd::Same;
+                if !is_load {
+                    if let What::Occurrence(occurrence, ..) = what {
+                        let OccurrenceData { form, is_computed, .. } = self.occurrences[occurrence];
+                        if is_computed && live.contains(&form) {
+                            return DescentEnd::Same;
+                        }
                     }
                     continue;
                 }
-                if accesses.is_empty() {
-                    accesses =
-                        live.iter().map(|&form| self.access(func, form, |reg| values.at_start(block, reg))).collect();
+                let at_start = |reg| values.at_start(block, reg);
+                if looked.is_empty() {
+                    looked = live.iter().map(|&form| self.looked_for(func, form, at_start)).collect();
                 }
                 match what {
-                    What::Occurrence(occurrence) => {
-                        let data = &self.occurrences[occurrence];
-                        let is_same = |form: Form, access: &Access| {
-                            let guard = self.forms.expression(form).guard;
-                            let guard = guard.map(|guard| (values.at_start(block, guard.reg), guard.negated));
-                            self.is_same_kind(data.form, form)
-                                && data.guard.is_none_or(|(value, negated)| guard == Some((Some(value), negated)))
-                                && data.address.is_some()
-                                && data.address == access.address
+                    What::Occurrence(occurrence, likeness, address) => {
+                        let is_same = |(&form, looked): (&Form, &Rc<Looked>)| {
+                            self.is_same(likeness, address, form, looked)
+                                && self.occurrences[occurrence].is_computed
+                                && self.is_guarded_alike(occurrence, form, at_start)
                         };
-                        if live.iter().zip(&accesses).any(|(&form, access)| is_same(form, access)) {
+                        if live.iter().zip(&looked).any(is_same) {
                             return DescentEnd::Same;
                         }
                     }
                     What::Clobber(clobber) => {
                         for place in (0..live.len()).rev() {
-                            if self.may_change(func, clobber, live[place], &accesses[place]) {
+                            if self.may_change(func, clobber, live[place], &looked[place].access) {
                                 live.remove(place);
-                                accesses.remove(place);
+                                looked.remove(place);
                             }
                         }
                     }
@@ -713,8 +716,8 @@ impl<'m> Snapshot<'m> {
             for index in (0..live.len()).rev() {
                 if self.definitions.first(self.forms.regs(live[index]), rank, place) == Some(place) {
                     live.remove(index);
-                    if !accesses.is_empty() {
-                        accesses.remove(index);
+                    if !looked.is_empty() {
+                        looked.remove(index);
                     }
                 }
             }

@@ -103,8 +103,8 @@ pub enum Cause {
 pub struct Divergence {
     values: SecondaryMap<Value, Option<Cause>>,
     branches: BTreeMap<Block, Cause>,
-    /// Uses that are divergent although their value is not: instruction, index of the use.
-    temporal_uses: BTreeMap<(Inst, u32), Cause>,
+    /// Uses that are divergent although their value is not: instruction, index of the use. Rising.
+    temporal_uses: Vec<((Inst, u32), Cause)>,
     /// By block: a divergent branch after which the block may run with a part of the lanes.
     apart: Vec<Option<Block>>,
 }
@@ -141,7 +141,7 @@ impl Divergence {
     /// [`crate::ir::InstData::uses`]?
     pub fn is_divergent_use(&self, values: &Values, inst: Inst, index: usize) -> bool {
         values.used(inst).get(index).is_none_or(|&value| self.is_divergent(value))
-            || self.temporal_uses.contains_key(&(inst, index as u32))
+            || self.temporal_cause(inst, index).is_some()
     }
 
     /// May lanes part at the end of this block?
@@ -175,7 +175,12 @@ impl Divergence {
         let value = *values.used(inst).get(index)?;
         match self.cause(value) {
             Some(_) => Some(Cause::Value(value)),
-            None => self.temporal_uses.get(&(inst, index as u32)).copied(),
+            None => self.temporal_cause(inst, index),
         }
+    }
+
+    fn temporal_cause(&self, inst: Inst, index: usize) -> Option<Cause> {
+        let found = self.temporal_uses.binary_search_by_key(&(inst, index as u32), |&(place, _)| place);
+        found.ok().map(|found| self.temporal_uses[found].1)
     }
 }

@@ -280,7 +280,7 @@ impl<'a> Propagation<'a> {
                 if is_left {
                     let cause = Cause::Left(value, branch);
                     if let ValueUse::Operand { inst, index } = reader {
-                        self.result.temporal_uses.entry((inst, index)).or_insert(cause);
+                        self.result.temporal_uses.push(((inst, index), cause));
                     }
                     self.diverge_use(reader, value, Some(cause));
                 }

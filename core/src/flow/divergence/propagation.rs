@@ -53,7 +53,7 @@ impl<'a> Propagation<'a> {
         let result = Divergence {
             values,
             branches: Default::default(),
-            temporal_uses: Default::default(),
+            temporal_uses: Vec::new(),
             apart: vec![None; input.cfg.block_count()],
         };
         let drawn_apart = FixedBitSet::with_capacity(input.func.inputs.len());
@@ -81,6 +81,9 @@ impl<'a> Propagation<'a> {
                 let tables = parting.get_or_insert_with(|| Parting::new(self.input.cfg, self.input.post_dominators));
                 self.part_lanes(branch, tables);
             } else {
+                // The first cause that was found of each use.
+                self.result.temporal_uses.sort_by_key(|&(place, _)| place);
+                self.result.temporal_uses.dedup_by_key(|&mut (place, _)| place);
                 return self.result;
             }
         }

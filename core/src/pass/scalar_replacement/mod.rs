@@ -226,11 +226,12 @@ fn run<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Varian
     };
     let divergent = divergent_branches(view, knobs, variant);
     let costs = if is("cost", "machine") { prices(view, knobs) } else { None };
-    let shape = Shape {
+    let looks_at_branches = variant.insertion == Insertion::InRegion || variant.crossing != Crossing::Nothing;
+    let shape = looks_at_branches.then(|| Shape {
         cfg: cfg.clone(),
         post_dominators: view.post_dominators(),
         control_dependence: view.control_dependence(),
-    };
+    });
     let loops = view.loops();
     let instructions = view.func().insts.len();
     let mut pass = Walk {
@@ -494,8 +495,11 @@ impl Walk<'_> {
             });
             return Vec::new();
         };
+        // What has just been put at the end of one block answers for no way on from there: a way that comes round to it
+        // comes round to the question as well. Several may answer for each other.
+        let is_good = (inserted.len() == 1).then_some(may_fault.is_none());
         for &inserted in &inserted {
-            self.rewriting.hoist(view, &mut self.inquiries, occurrence, inserted);
+            self.rewriting.hoist(view, &mut self.inquiries, occurrence, inserted, is_good);
         }
         self.rewriting.replace(view, &mut self.inquiries, occurrence, &support);
         inserted

@@ -151,21 +151,25 @@ impl Rewriting {
         inserted
     }
 
-    /// Inserts what moves up from an occurrence to where `inserted` has been noted.
+    /// Inserts what moves up from an occurrence to where `inserted` has been noted. `is_good` says whether it may fault
+    /// there, if that is known.
     pub fn hoist<S: Listener>(
         &mut self,
         view: &mut View<'_, S>,
         inquiries: &mut Inquiries<'_>,
         occurrence: Occurrence,
         inserted: Occurrence,
+        is_good: Option<bool>,
     ) {
         let (block, form) = {
             let data = inquiries.snapshot.occurrence(inserted);
             (data.block, data.form)
         };
         let from = inquiries.snapshot.occurrence(occurrence).block;
-        let behind = inquiries.snapshot.ways.down(block).clone();
-        let is_good = inquiries.is_good_address(view.func(), &behind, form);
+        let is_good = is_good.unwrap_or_else(|| {
+            let behind = inquiries.snapshot.ways.down(block).clone();
+            inquiries.is_good_address(view.func(), &behind, form)
+        });
         let snapshot = &inquiries.snapshot;
         let mut rewrite = view.rewrite(|func| {
             let what = snapshot.forms.text(snapshot.module, func, form);
