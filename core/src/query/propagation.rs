@@ -346,15 +346,15 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
     ) -> Finding<A> {
         loop {
             let depth = self.frames.len() as u32;
-            let Some(&frame) = self.frames.last() else { unreachable!("the inquiry's frame ends the walk") };
+            let Some(frame) = self.frames.last() else { unreachable!("the inquiry's frame ends the walk") };
             let first_answer = frame.first_answer as usize;
             let waits_for = if frame.record.is_none() { neighbours } else { problem.onward(frame.block) };
             let Some(&next) = waits_for.get(self.answers.len() - first_answer) else {
                 let forwarded = self.questions[frame.forwarded as usize];
                 let place = Meeting { block: frame.block, forwarded, record: frame.record, id: frame.id };
                 let (rule, answer) = problem.meet(teller, place, &self.answers[first_answer..]);
-                self.frames.pop();
                 self.answers.truncate(first_answer);
+                let Some(frame) = self.frames.pop() else { unreachable!("it was looked at just now") };
                 let Some(record) = frame.record else {
                     // Nothing is under way any more.
                     self.provisional.clear();
@@ -378,8 +378,9 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
             let id = teller.number();
             teller.tell(|func| {
                 let (expression, mover) = problem.describe(func, question);
-                let rule = (!frame.rule.is_empty()).then_some(frame.rule);
-                QuestionEvent::Asked { id, parent: frame.id, expression, from: frame.block, mover, at: next, rule }
+                let &Frame { id: parent, block: from, rule, .. } = frame;
+                let rule = (!rule.is_empty()).then_some(rule);
+                QuestionEvent::Asked { id, parent, expression, from, mover, at: next, rule }
             });
             let slot = self.known.slot(next, number);
             let known = core::mem::replace(slot, self.records.len() as RecordId);

@@ -82,6 +82,75 @@ enum What {
     Clobber(u32),
 }
 
+/// What stands in blocks, by block and family, in the order of places: what was there at first side by side in one array,
+/// what has been inserted since in lists, each behind what was there.
+#[derive(Default)]
+struct Items {
+    items: Vec<(Block, Family, Item)>,
+    /// By block: where its items begin and end among all.
+    ranges: SecondaryMap<Block, (u32, u32)>,
+    inserted: HashMap<(Block, Family), Vec<Item>>,
+    has_inserted: SecondaryMap<Block, bool>,
+}
+
+/// Items of one family next to one another in a block.
+struct Stretch {
+    block: Block,
+    family: Family,
+    first: usize,
+    count: usize,
+    later: usize,
+}
+
+impl Items {
+    /// What was there at first is added in the order of the text, and lined up; what comes after that has been inserted.
+    fn add(&mut self, block: Block, family: Family, item: Item) {
+        if item.place == INSERTED {
+            self.inserted.entry((block, family)).or_default().push(item);
+            self.has_inserted[block] = true;
+        } else {
+            self.items.push((block, family, item));
+        }
+    }
+
+    fn line_up(&mut self) {
+        let mut begin = 0;
+        for of_block in self.items.chunk_by_mut(|(a, ..), (b, ..)| a == b) {
+            // Stable: items of a family stay in order.
+            of_block.sort_by_key(|&(_, family, _)| family);
+            let end = begin + of_block.len() as u32;
+            self.ranges[of_block[0].0] = (begin, end);
+            begin = end;
+        }
+    }
+
+    /// Those of a family from a place on and before another one.
+    fn between(&self, block: Block, family: Family, from: u32, before: u32) -> Stretch {
+        let (begin, end) = self.ranges[block];
+        let of_block = &self.items[begin as usize..end as usize];
+        let skipped = of_block.partition_point(|(_, other, item)| (*other, item.place) < (family, from));
+        let count = of_block[skipped..].partition_point(|(_, other, item)| (*other, item.place) < (family, before));
+        let has_later = self.has_inserted[block] && (from..before).contains(&INSERTED);
+        let later = if has_later { self.inserted.get(&(block, family)).map_or(0, Vec::len) } else { 0 };
+        Stretch { block, family, first: begin as usize + skipped, count, later }
+    }
+
+    /// One of them.
+    fn get(&self, stretch: &Stretch, index: usize) -> Option<Item> {
+        match index.checked_sub(stretch.count) {
+            None => Some(self.items[stretch.first + index].2),
+            Some(index) if index < stretch.later => Some(self.inserted.get(&(stretch.block, stretch.family))?[index]),
+            Some(_) => None,
+        }
+    }
+
+    fn withdraw(&mut self, block: Block, family: Family, occurrence: Occurrence) {
+        if let Some(items) = self.inserted.get_mut(&(block, family)) {
+            items.retain(|item| !matches!(item.what, What::Occurrence(other, ..) if other == occurrence));
+        }
+    }
+}
+
 /// Behind all instructions of a block but its terminator: where something has been inserted.
 const INSERTED: u32 = u32::MAX - 1;
 /// Behind the terminator.
@@ -162,7 +231,7 @@ pub struct Snapshot<'m> {
     definitions: Definitions,
     occurrences: PrimaryMap<Occurrence, OccurrenceData>,
     of_inst: HashMap<Inst, Occurrence>,
-    items: HashMap<(Block, Family), Vec<Item>>,
+    items: Items,
     /// Places of instructions that may do anything to memory.
     barriers: HashMap<Block, Vec<u32>>,
     clobbers: Vec<Access>,
@@ -220,7 +289,7 @@ impl<'m> Snapshot<'m> {
             definitions,
             occurrences: PrimaryMap::new(),
             of_inst: HashMap::new(),
-            items: HashMap::new(),
+            items: Items::default(),
             barriers: HashMap::new(),
             clobbers: Vec::new(),
             accesses: HashMap::new(),
@@ -234,6 +303,7 @@ impl<'m> Snapshot<'m> {
             Interest::Loads => snapshot.find_loads(func, cfg),
             Interest::Scalars => snapshot.find_scalars(func, cfg),
         }
+        snapshot.items.line_up();
         snapshot
     }
 
@@ -303,7 +373,7 @@ impl<'m> Snapshot<'m> {
     }
 
     fn add_item(&mut self, block: Block, family: Family, item: Item) {
-        self.items.entry((block, family)).or_default().push(item);
+        self.items.add(block, family, item);
         self.add_to_footprint(block, Footprint::of_family(family));
     }
 
@@ -417,9 +487,7 @@ impl<'m> Snapshot<'m> {
     /// What was to be inserted is not.
     pub fn withdraw(&mut self, occurrence: Occurrence) {
         let OccurrenceData { block, family, .. } = self.occurrences[occurrence];
-        if let Some(items) = self.items.get_mut(&(block, family)) {
-            items.retain(|item| !matches!(item.what, What::Occurrence(other, ..) if other == occurrence));
-        }
+        self.items.withdraw(block, family, occurrence);
         self.counts[family] -= 1;
         self.changes[family] += 1;
     }
@@ -502,10 +570,8 @@ impl<'m> Snapshot<'m> {
     ) -> Option<(ClimbEnd, u32)> {
         let barrier = self.barrier_between(block, form, floor, place);
         let (family, is_load) = (self.forms.family(form), self.forms.expression(form).is_load());
-        let items = self.items_of(block, family);
-        let end = items.partition_point(|item| item.place < place);
-        let begin = items[..end].partition_point(|item| item.place < floor);
-        if begin == end {
+        let stretch = self.items.between(block, family, floor, place);
+        if stretch.count + stretch.later == 0 {
             return barrier.map(|barrier| (ClimbEnd::Changed, barrier));
         }
         let (values, named) = (self.values.clone(), self.ways.named_as(block));
@@ -514,7 +580,8 @@ impl<'m> Snapshot<'m> {
             None => values.at_end(named, reg),
         };
         let looked = is_load.then(|| self.looked_for(func, form, value));
-        for &Item { place: at, what } in self.items_of(block, family)[begin..end].iter().rev() {
+        for index in (0..stretch.count + stretch.later).rev() {
+            let Some(Item { place: at, what }) = self.items.get(&stretch, index) else { break };
             if let Some(barrier) = barrier.filter(|&barrier| barrier > at) {
                 return Some((ClimbEnd::Changed, barrier));
             }
@@ -550,10 +617,6 @@ impl<'m> Snapshot<'m> {
             let guard = self.forms.expression(form).guard;
             guard.is_some_and(|guard| guard.negated == negated && value(guard.reg) == Some(own))
         })
-    }
-
-    fn items_of(&self, block: Block, family: Family) -> &[Item] {
-        self.items.get(&(block, family)).map_or(&[], |items| items)
     }
 
     /// The last place from `floor` to before `place` where anything may happen to memory that the form loads.
@@ -642,15 +705,18 @@ impl<'m> Snapshot<'m> {
         self.steps += 1;
         if self.ways.is_on_edge(block) {
             let family = self.forms.members(set).first().map(|&form| self.forms.family(form));
-            let items = family.map_or(&[][..], |family| self.items_of(block, family));
-            let is_asked = |item: &Item| match item.what {
+            let is_asked = |item: Item| match item.what {
                 What::Occurrence(occurrence, ..) => {
                     let data = &self.occurrences[occurrence];
                     data.is_computed && self.forms.members(set).contains(&data.form)
                 }
                 What::Clobber(_) => false,
             };
-            return if items.iter().any(is_asked) { DescentEnd::Same } else { DescentEnd::Bottom(set) };
+            let is_there = family.is_some_and(|family| {
+                let stretch = self.items.between(block, family, 0, END);
+                (0..).map_while(|index| self.items.get(&stretch, index)).any(is_asked)
+            });
+            return if is_there { DescentEnd::Same } else { DescentEnd::Bottom(set) };
         }
         if !self.footprints[block].meets(self.forms.set_footprint(set)) && !self.forms.members(set).is_empty() {
             return DescentEnd::Bottom(set);
@@ -661,6 +727,7 @@ impl<'m> Snapshot<'m> {
         let values = self.values.clone();
         let Some(&first) = live.first() else { return DescentEnd::Changed };
         let (family, is_load) = (self.forms.family(first), self.forms.expression(first).is_load());
+        let items = self.items.between(block, family, 0, END);
         let mut index = 0;
         let mut from = 0;
         while !live.is_empty() {
@@ -669,7 +736,7 @@ impl<'m> Snapshot<'m> {
             // What reads a register and writes it reads it first.
             let limit = defined.map_or(END, |place| place + 1);
             let barrier = self.first_barrier(block, first, from, limit);
-            while let Some(&Item { place, what }) = self.items_of(block, family).get(index) {
+            while let Some(Item { place, what }) = self.items.get(&items, index) {
                 if place >= limit || barrier.is_some_and(|barrier| barrier <= place) {
                     break;
                 }

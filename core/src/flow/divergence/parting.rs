@@ -267,6 +267,10 @@ impl<'a> Propagation<'a> {
         let DivergenceInput { func, cfg, values, uses, .. } = self.input;
         let made_here = func.block_insts(block).flat_map(|inst| values.defined(inst)).copied();
         for value in values.joins(block).chain(made_here) {
+            // All who read what is divergent by itself know that, and need no other cause.
+            if self.told.contains(value.index()) {
+                continue;
+            }
             for &reader in uses.of(value) {
                 let is_left = match reader {
                     ValueUse::Operand { inst, .. } => func.inst_block(inst).is_some_and(&is_behind),

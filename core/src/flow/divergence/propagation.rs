@@ -36,6 +36,8 @@ pub(super) struct Propagation<'a> {
     pub(super) input: DivergenceInput<'a>,
     pub(super) result: Divergence,
     insts: Vec<InstFacts>,
+    /// Divergent values whose readers have all been told.
+    pub(super) told: FixedBitSet,
     /// Values and branches whose effects are still to be looked at.
     values: Vec<Value>,
     branches: Vec<Block>,
@@ -62,6 +64,7 @@ impl<'a> Propagation<'a> {
             input,
             result,
             insts: vec![InstFacts::default(); input.func.insts.len()],
+            told: FixedBitSet::with_capacity(input.values.len()),
             values: Vec::new(),
             branches: Vec::new(),
             drawn_apart,
@@ -77,6 +80,7 @@ impl<'a> Propagation<'a> {
             if let Some(value) = self.values.pop() {
                 let uses = self.input.uses;
                 uses.of(value).iter().for_each(|&reader| self.diverge_use(reader, value, None));
+                self.told.insert(value.index());
             } else if let Some(branch) = self.branches.pop() {
                 let tables = parting.get_or_insert_with(|| Parting::new(self.input.cfg, self.input.post_dominators));
                 self.part_lanes(branch, tables);
