@@ -26,7 +26,9 @@ mod bases;
 mod classes;
 
 use crate::flow::{Definition, ValueNames, Values};
-use crate::ir::{AddressBase, Flags, FuncKind, Function, Inst, Module, Op, Operand, ParamType, Space, Symbol};
+use crate::ir::{
+    AddressBase, Flags, FuncKind, Function, Inst, InstData, Module, Op, Operand, ParamType, Space, Symbol,
+};
 use crate::symbolic::{Affine, AffineNames, Atom, Base, SymbolicAddress};
 
 pub(crate) use bases::{Bases, Start};
@@ -104,6 +106,9 @@ impl<'a> AliasAnalysis<'a> {
     /// What an instruction does to memory.
     pub fn effect(self, inst: Inst) -> Effect {
         let data = &self.func.insts[inst];
+        if !Self::may_have_effect(data) {
+            return Effect::None;
+        }
         match data.opcode.op {
             Op::Call | Op::CallTo | Op::BarSync | Op::BarWarp | Op::Membar => Effect::Everything,
             Op::Atom | Op::Red => self.access(inst).map_or(Effect::Everything, Effect::Ordered),
@@ -114,6 +119,12 @@ impl<'a> AliasAnalysis<'a> {
             },
             _ => Effect::None,
         }
+    }
+
+    /// Is an instruction one that [`AliasAnalysis::effect`] may have something to say about? Seen at its opcode.
+    pub fn may_have_effect(data: &InstData) -> bool {
+        let is_barrier = matches!(data.opcode.op, Op::Call | Op::CallTo | Op::BarSync | Op::BarWarp | Op::Membar);
+        is_barrier || data.opcode.op.reads_memory() || data.opcode.op.writes_memory()
     }
 
     /// The access that a load, store or atomic makes.

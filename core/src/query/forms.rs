@@ -350,7 +350,7 @@ pub fn plain(opcode: Opcode) -> Opcode {
 }
 
 /// Is it a pure instruction that does more than copy?
-fn is_scalar_expression(data: &InstData) -> bool {
+pub fn is_scalar_expression(data: &InstData) -> bool {
     let is_computed = data.opcode.op.is_pure() || data.opcode.op == Op::Tex2d;
     is_computed && !data.dsts.is_empty() && !matches!(data.opcode.op, Op::Mov | Op::Cvta)
 }

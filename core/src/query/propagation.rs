@@ -18,6 +18,8 @@
 //! worse answer below never gives a better one above.
 //!
 //! Bounds: each question is worked out once a block, unless it is forgotten or grows stale; a problem counts its own steps.
+//! In a large function a question may come to thousands of blocks: what waits lies on stacks that all share, questions have
+//! numbers, and records are small and stand in the order of the walk.
 //!
 //! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021, section 4 and
 //! appendix A; as a greatest fixed point on demand, E. Duesterwald and others, Demand-driven computation of interprocedural

@@ -13,7 +13,8 @@
 //!
 //! Two ways lead through a block: [`Snapshot::climb`] from a place up to its beginning, for availability, and
 //! [`Snapshot::descend`] from the beginning down, for anticipatability. Both stop at each definition of a register of the
-//! question, at accesses to its class of memory, and nowhere else.
+//! question, at accesses to its class of memory, and nowhere else. Most blocks that a question comes to have neither, which
+//! one comparison of footprints says, so that a long walk looks at little.
 //!
 //! Bounds: every access that is looked at is counted as a step ([`Snapshot::steps`]), and whoever asks bounds those.
 
@@ -26,12 +27,12 @@ use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use super::forms::{Family, Footprint, Form, FormSet, Forms, Likeness, LoadKind, Subject};
+use super::forms::{Family, Footprint, Form, FormSet, Forms, Likeness, LoadKind, Subject, is_scalar_expression};
 use super::ways::Ways;
 use crate::alias::{Access, AliasAnalysis, AliasClasses, Effect, Moment, Objects, Relation};
 use crate::flow::{Definition, Value, Values};
 use crate::graph::{Cfg, Dominators};
-use crate::ir::{Block, Function, Inst, Module, ParamType, Reg, Symbol};
+use crate::ir::{Block, Function, Inst, InstData, Module, ParamType, Reg, Symbol};
 use crate::symbolic::{AffineNames, Atom, Base, Inductions, Overflow, SymbolicAddress};
 use crate::view::Listener;
 
@@ -230,7 +231,7 @@ pub struct Snapshot<'m> {
     places: SecondaryMap<Inst, u32>,
     definitions: Definitions,
     occurrences: PrimaryMap<Occurrence, OccurrenceData>,
-    of_inst: HashMap<Inst, Occurrence>,
+    of_inst: SecondaryMap<Inst, PackedOption<Occurrence>>,
     items: Items,
     /// Places of instructions that may do anything to memory.
     barriers: HashMap<Block, Vec<u32>>,
@@ -275,8 +276,20 @@ impl<'m> Snapshot<'m> {
         overflow: Overflow,
         interest: Interest,
     ) -> Snapshot<'m> {
-        let (mut places, mut footprints) = (SecondaryMap::with_capacity(func.insts.len()), SecondaryMap::new());
-        let definitions = Definitions::new(func, &mut places, &mut footprints);
+        let mut places = SecondaryMap::with_capacity(func.insts.len());
+        let mut footprints: SecondaryMap<Block, Footprint> = SecondaryMap::new();
+        let mut wanted = Vec::new();
+        let definitions = Definitions::new(func, |block, place, inst, data| {
+            places[inst] = place;
+            data.dsts.iter().for_each(|&dst| footprints[block] = footprints[block].with(Footprint::of_reg(dst)));
+            let is_wanted = match interest {
+                Interest::Loads => AliasAnalysis::may_have_effect(data),
+                Interest::Scalars => is_scalar_expression(data),
+            };
+            if is_wanted && cfg.is_reachable(block) {
+                wanted.push((block, inst));
+            }
+        });
         let mut snapshot = Snapshot {
             module,
             ways: Ways::new(func, cfg),
@@ -288,7 +301,7 @@ impl<'m> Snapshot<'m> {
             places,
             definitions,
             occurrences: PrimaryMap::new(),
-            of_inst: HashMap::new(),
+            of_inst: SecondaryMap::with_capacity(func.insts.len()),
             items: Items::default(),
             barriers: HashMap::new(),
             clobbers: Vec::new(),
@@ -300,35 +313,33 @@ impl<'m> Snapshot<'m> {
             families: SecondaryMap::new(),
         };
         match interest {
-            Interest::Loads => snapshot.find_loads(func, cfg),
-            Interest::Scalars => snapshot.find_scalars(func, cfg),
+            Interest::Loads => snapshot.find_loads(func, &wanted),
+            Interest::Scalars => snapshot.find_scalars(func, &wanted),
         }
         snapshot.items.line_up();
         snapshot
     }
 
-    fn find_loads(&mut self, func: &Function, cfg: &Cfg) {
+    fn find_loads(&mut self, func: &Function, wanted: &[(Block, Inst)]) {
         let values = self.values.clone();
         let names = AffineNames::new(func, &values, self.overflow);
         let alias = AliasAnalysis::new(self.module, func, &values, names);
         let objects = Objects { module: self.module, func };
         let mut found: Vec<(Block, Inst, Access, bool)> = Vec::new();
-        for block in func.block_order().filter(|&block| cfg.is_reachable(block)) {
-            for inst in func.block_insts(block) {
-                let (access, is_plain) = match alias.effect(inst) {
-                    Effect::None => continue,
-                    Effect::Everything => {
-                        self.barriers.entry(block).or_default().push(self.places[inst]);
-                        self.add_to_footprint(block, Footprint::EVERYTHING);
-                        continue;
-                    }
-                    Effect::Access(access) => (access, true),
-                    Effect::Ordered(access) => (access, false),
-                };
-                let address = access.address.map(|address| self.inductions.closed(func, &values, names, address));
-                let space = access.space.or_else(|| objects.space(address.as_ref()?.base));
-                found.push((block, inst, Access { address, space, ..access }, is_plain));
-            }
+        for &(block, inst) in wanted {
+            let (access, is_plain) = match alias.effect(inst) {
+                Effect::None => continue,
+                Effect::Everything => {
+                    self.barriers.entry(block).or_default().push(self.places[inst]);
+                    self.add_to_footprint(block, Footprint::EVERYTHING);
+                    continue;
+                }
+                Effect::Access(access) => (access, true),
+                Effect::Ordered(access) => (access, false),
+            };
+            let address = access.address.map(|address| self.inductions.closed(func, &values, names, address));
+            let space = access.space.or_else(|| objects.space(address.as_ref()?.base));
+            found.push((block, inst, Access { address, space, ..access }, is_plain));
         }
         let base = |access: &Access| access.address.as_ref().map_or(Base::Unknown, |address| address.base);
         let keys: Vec<_> = found.iter().map(|(_, _, access, _)| (access.space, base(access))).collect();
@@ -350,25 +361,16 @@ impl<'m> Snapshot<'m> {
         }
     }
 
-    fn find_scalars(&mut self, func: &Function, cfg: &Cfg) {
+    fn find_scalars(&mut self, func: &Function, wanted: &[(Block, Inst)]) {
         let values = self.values.clone();
         let names = AffineNames::new(func, &values, self.overflow);
-        for block in func.block_order().filter(|&block| cfg.is_reachable(block)) {
-            for inst in func.block_insts(block) {
-                let Some(form) = self.forms.of_inst(names, func, inst, None) else { continue };
-                let family = self.forms.family(form);
-                let data = OccurrenceData {
-                    inst: Some(inst),
-                    block,
-                    form,
-                    family,
-                    address: None.into(),
-                    guard: None,
-                    is_computed: true,
-                };
-                let what = self.add(data);
-                self.add_item(block, family, Item { place: self.places[inst], what });
-            }
+        for &(block, inst) in wanted {
+            let Some(form) = self.forms.of_inst(names, func, inst, None) else { continue };
+            let family = self.forms.family(form);
+            let (address, guard) = (None.into(), None);
+            let what =
+                self.add(OccurrenceData { inst: Some(inst), block, form, family, address, guard, is_computed: true });
+            self.add_item(block, family, Item { place: self.places[inst], what });
         }
     }
 
@@ -392,14 +394,20 @@ impl<'m> Snapshot<'m> {
         let occurrence = self.occurrences.push(data);
         self.families[family].push(occurrence);
         if let Some(inst) = inst {
-            self.of_inst.insert(inst, occurrence);
+            self.of_inst[inst] = occurrence.into();
         }
         What::Occurrence(occurrence, self.forms.likeness(form), address)
     }
 
     /// The occurrence that an instruction is.
     pub fn occurrence_of(&self, inst: Inst) -> Option<Occurrence> {
-        self.of_inst.get(&inst).copied()
+        self.of_inst[inst].expand()
+    }
+
+    /// Does anything stand in a block that a question may be about?
+    pub fn may_have_occurrences(&self, block: Block) -> bool {
+        let (begin, end) = self.items.ranges[block];
+        begin < end || self.items.has_inserted[block]
     }
 
     /// Is there anything to ask about?
@@ -470,7 +478,7 @@ impl<'m> Snapshot<'m> {
     pub fn place(&mut self, occurrence: Occurrence, inst: Inst) {
         self.occurrences[occurrence].inst = Some(inst);
         self.places[inst] = INSERTED;
-        self.of_inst.insert(inst, occurrence);
+        self.of_inst[inst] = occurrence.into();
     }
 
     /// An occurrence takes its value from a temporary now: it is there, and computed no more.
@@ -479,7 +487,7 @@ impl<'m> Snapshot<'m> {
         data.is_computed = false;
         let (inst, family) = (data.inst, data.family);
         if let Some(inst) = inst {
-            self.of_inst.remove(&inst);
+            self.of_inst[inst] = None.into();
         }
         self.changes[family] += 1;
     }
@@ -817,12 +825,8 @@ struct Definitions {
 }
 
 impl Definitions {
-    /// Gives instructions their places and blocks their footprints on the way.
-    fn new(
-        func: &Function,
-        numbers: &mut SecondaryMap<Inst, u32>,
-        footprints: &mut SecondaryMap<Block, Footprint>,
-    ) -> Definitions {
+    /// `visit` sees each instruction on the way, with its block and its place there: programs are larger than caches.
+    fn new(func: &Function, mut visit: impl FnMut(Block, u32, Inst, &InstData)) -> Definitions {
         let mut first = vec![0u32; func.regs.len() + 1];
         let mut total = 0;
         for (reg, count) in func.definition_counts().enumerate() {
@@ -833,17 +837,15 @@ impl Definitions {
         let mut next = first.clone();
         let mut places = vec![(0, 0, Inst::new(0)); total as usize];
         for (rank, block) in (0..).zip(func.block_order()) {
-            let mut footprint = Footprint::default();
             for (place, inst) in (0..).zip(func.block_insts(block)) {
-                numbers[inst] = place;
-                for &dst in &func.insts[inst].dsts {
-                    footprint = footprint.with(Footprint::of_reg(dst));
+                let data = &func.insts[inst];
+                visit(block, place, inst, data);
+                for dst in &data.dsts {
                     let slot = &mut next[dst.index()];
                     places[*slot as usize] = (rank, place, inst);
                     *slot += 1;
                 }
             }
-            footprints[block] = footprint;
         }
         Definitions { first, places }
     }

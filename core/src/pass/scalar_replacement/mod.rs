@@ -242,6 +242,9 @@ fn run<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Varian
         limit_is_told: false,
     };
     for &block in cfg.reverse_postorder() {
+        if !pass.inquiries.snapshot.may_have_occurrences(block) {
+            continue;
+        }
         let insts: Vec<_> = view.func().block_insts(block).collect();
         for inst in insts {
             if let Some(occurrence) = pass.inquiries.snapshot.occurrence_of(inst) {
