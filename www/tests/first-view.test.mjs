@@ -125,6 +125,23 @@ test("what is done to the text while the editor loads is done to the editor", as
   assert.equal(loads, 2);
 });
 
+test("the keyboard finds the editor before it is loaded, and stays in it", async (t) => {
+  const prepare = (page) =>
+    page.route("**/code-editor.js", async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      await route.continue();
+    });
+  const page = await openPage(t, { hand: false, prepare });
+  await page.getByTestId("verdict").waitFor();
+  await page.keyboard.press("e");
+  // A letter that is a shortcut elsewhere is one here no more.
+  await page.keyboard.type("// copy");
+  assert.equal(await page.getByTestId("dialog").count(), 0);
+  await page.locator(".cm-editor.cm-focused .cm-content").waitFor();
+  await page.keyboard.press("Enter");
+  await eventually("it is typed where the text begins", async () => (await programText(page)).startsWith("// copy\n//"));
+});
+
 /// A pass's time is shown only where it was measured.
 function withoutTimes(text) {
   return text.replaceAll(/\n?(< )?[\d.]+ (µs|ms|s)$/gm, "");

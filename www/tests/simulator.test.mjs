@@ -61,6 +61,7 @@ test("passes know the profile that a run measures, or the one that is declared, 
   await page.getByTestId("dialog").waitFor({ state: "detached" });
   const profile = page.getByTestId("profile");
   await eventually("the example measures", () => profile.isChecked());
+  assert.match(await page.getByTestId("stage-0").innerText(), /cost = machine/);
   const loadsInCold = () => page.getByTestId("block-cold").locator("text", { hasText: "ld.global" }).count();
   const last = page.getByRole("button", { name: "Last", exact: true });
   await eventually("the transport stands at the end", async () => (await last.isDisabled()) || (await last.click(), false));

@@ -172,6 +172,7 @@ fn StageCard(props: &StageProps) -> Html {
             { show_one(&name, on_example) }
             <span class="figures">
                 { phase_number(&stage.phase) }
+                if !open { { for stage.knobs.iter().map(|(name, value)| turned(name, value)) } }
                 if let Some(why) = &refused {
                     <span class="why">{ why }</span>
                 } else if let (true, Some(result)) = (stage.on, result) {
@@ -221,12 +222,17 @@ fn part_list(
                     if rewrites(index) > 0 {
                         <span class="note"><span class="mark" aria-hidden="true">{ "● " }</span>{ count(rewrites(index), "change") }</span>
                     }
-                    { for stage.knobs.iter().map(|(name, value)| html! { <span class="note">{ format!("{name} = {value}") }</span> }) }
+                    { for stage.knobs.iter().map(|(name, value)| turned(name, value)) }
                     if let Some(why) = off { <span class="why-off">{ why }</span> }
                 </li>
             }) }
         </ol>
     }
+}
+
+/// A knob that has not its default.
+fn turned(name: &str, value: &str) -> Html {
+    html! { <span class="note">{ format!("{name} = {value}") }</span> }
 }
 
 /// The number of a phase in the compiler that the pipeline follows.
