@@ -86,7 +86,7 @@ impl Lanes {
         });
         let control_dependence = Rc::new(ControlDependence::compute(cfg, &post_dominators));
         let shape = Shape { cfg: Rc::new(cfg.clone()), post_dominators: Rc::new(post_dominators), control_dependence };
-        let region = Region::new(shape.clone(), divergence.divergent_branches(), Reach::Transitive);
+        let region = Region::new(Some(shape.clone()), divergence.divergent_branches(), Reach::Transitive);
         Lanes { dominators, values, divergence, shape, region }
     }
 
