@@ -605,6 +605,15 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
         }
     }
 
+    /// Declares other profiles; one that says nothing goes.
+    pub fn set_profiles(&mut self, mut new: Vec<Profile>) {
+        new.retain(|profile| !is_empty(profile));
+        if new != self.func().profiles {
+            let old = self.func().profiles.clone();
+            self.make(Edit::SetProfiles { old, new });
+        }
+    }
+
     /// Changes declared profiles; one that says nothing more goes.
     fn change_profiles(&mut self, change: impl Fn(&mut Profile)) {
         if self.func().profiles.is_empty() {

@@ -81,7 +81,7 @@ pub fn every_step_is_sound(module: &Module, steps: &[Step], fast_math: bool) -> 
 const COMES_TO_AN_END: [(&str, usize); 2] = [("ssrqp-s", 5), ("ssrqp", 5)];
 
 /// The rules of missed remarks by which a pass says that it stopped before everything was found.
-const SAYS_WHY_NOT: [&str; 3] = ["budget", "max-rounds", "small-share"];
+const SAYS_WHY_NOT: [&str; 4] = ["budget", "limit", "max-rounds", "small-share"];
 
 /// Running any step of a pipeline a second time, right after the first, changes nothing, or the first one said why not. What
 /// documents that it may find more finds nothing after a few runs.
@@ -171,9 +171,6 @@ pub fn run_silently(module: &Module, steps: &[Step], fast_math: bool) -> Module 
     let funcs: Vec<Func> = module.funcs.keys().collect();
     for step in steps.iter().filter(|step| step.enabled) {
         let entry = step.entry();
-        if entry.info.needs_fast_math && !fast_math {
-            continue;
-        }
         let settings = Settings { knobs: step.knob_values(), fast_math };
         for &func in &funcs {
             let _ = run_pass(&mut module, func, entry, &settings, &mut Silent);

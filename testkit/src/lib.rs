@@ -10,6 +10,7 @@ mod operations;
 pub mod recipe;
 pub mod sample;
 pub mod scattered;
+pub mod shades;
 pub mod subscripts;
 pub mod sums;
 mod warps;

@@ -38,6 +38,11 @@ impl Frequencies {
 
     /// The frequencies of a graph.
     pub fn compute(cfg: &Cfg, loops: &Loops) -> Frequencies {
+        Frequencies::compute_with(cfg, loops, |_| None)
+    }
+
+    /// The same where something is known of branches: the probability (0–1) of each edge of a block, or of none of them.
+    pub fn compute_with(cfg: &Cfg, loops: &Loops, known: impl Fn(Edge) -> Option<f64>) -> Frequencies {
         let mut probabilities = vec![0.0; cfg.edge_count()];
         for &block in cfg.reverse_postorder() {
             let weight = |edge: Edge| {
@@ -50,7 +55,8 @@ impl Frequencies {
                 weight.max(Frequencies::MIN)
             };
             let total: f64 = cfg.out_edges(block).map(weight).sum();
-            cfg.out_edges(block).for_each(|edge| probabilities[edge.index()] = weight(edge) / total);
+            cfg.out_edges(block)
+                .for_each(|edge| probabilities[edge.index()] = known(edge).unwrap_or_else(|| weight(edge) / total));
         }
         let mut blocks = vec![0.0; cfg.block_count()];
         let share = 1.0 / cfg.entries().len().max(1) as f64;

@@ -93,7 +93,7 @@ pub fn assign_zeros<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>) {
 }
 
 /// Is a register read where not every path has assigned it? A parameter is assigned on entry, a guarded write assigns.
-fn has_doubtful_reads(func: &Function, dominators: &Dominators) -> bool {
+pub fn has_doubtful_reads(func: &Function, dominators: &Dominators) -> bool {
     // By register: the end, in the preorder, of what the outermost open block that assigns it dominates. Whatever the
     // walk comes to before that is dominated by the assignment; open blocks lie within one another.
     let mut assigned_until = vec![0; func.regs.len()];

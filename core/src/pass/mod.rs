@@ -4,6 +4,7 @@
 //! rewrites, and holds no tracing code. To add one: write its file, implement [`Pass`], name it in the list below.
 
 mod available_copies;
+mod azp;
 mod back_copy_prop;
 mod branch_slice;
 mod const_fold;
@@ -49,7 +50,7 @@ pub struct PassInfo {
     pub summary: &'static str,
     /// Its settings.
     pub knobs: &'static [Knob],
-    /// Is it refused without the fast-math licence?
+    /// Does it treat floats as real numbers? Then it refuses them without the fast-math licence.
     pub needs_fast_math: bool,
 }
 
@@ -143,6 +144,7 @@ passes![
     scalar_replacement::Esrqp,
     scalar_replacement::SsrqpS,
     scalar_replacement::Ssrqp,
+    azp::Azp,
 ];
 
 /// The pass of that name.

@@ -350,19 +350,13 @@ pub fn run_pipeline(
             let entry = step.entry();
             let settings = Settings { knobs: step.knob_values(), fast_math };
             let start = clock();
-            if entry.info.needs_fast_math && !fast_math {
-                report.error = Some(PassError {
-                    message: format!("`{}` needs the fast-math licence: it treats floats as real numbers", step.pass),
-                });
-            } else {
-                let funcs = &runner.module().funcs;
-                let funcs: Vec<Func> = funcs.keys().filter(|&func| selected(&funcs[func])).collect();
-                for func in funcs {
-                    journal.enter(func);
-                    let (rewrites, outcome) = runner.run(func, entry, &settings, journal);
-                    report.rewrites += rewrites;
-                    report.error = report.error.or(outcome.err());
-                }
+            let funcs = &runner.module().funcs;
+            let funcs: Vec<Func> = funcs.keys().filter(|&func| selected(&funcs[func])).collect();
+            for func in funcs {
+                journal.enter(func);
+                let (rewrites, outcome) = runner.run(func, entry, &settings, journal);
+                report.rewrites += rewrites;
+                report.error = report.error.or(outcome.err());
             }
             report.micros = clock().saturating_sub(start);
             report.after = Size::of(runner.module(), &selected);

@@ -34,8 +34,11 @@ pub struct Finding {
 
 /// Looks for an identity.
 pub fn find(data: &InstData, fast_math: bool) -> Option<Finding> {
-    if data.dsts.len() != 1 || data.opcode.flags.intersects(Flags::SAT | Flags::CC) {
+    if data.dsts.len() != 1 || data.opcode.has(Flags::CC) {
         return None;
+    }
+    if data.opcode.has(Flags::SAT) {
+        return if fast_math && data.opcode.ty.is_float() { saturated_product(data) } else { None };
     }
     if data.opcode.op == Op::Selp {
         return same_choice(data);
@@ -51,6 +54,24 @@ pub fn find(data: &InstData, fast_math: bool) -> Option<Finding> {
 
 fn finding(rule: &'static str, why: &'static str, simpler: Simpler) -> Option<Finding> {
     Some(Finding { rule, why, simpler })
+}
+
+/// A saturating product with a factor of zero: zero is saturated already, and an addend is saturated alone.
+fn saturated_product(data: &InstData) -> Option<Finding> {
+    let (_, bits) = with_constant(data)?;
+    let is_zero = matches!(landmark(data.opcode.ty, bits), Landmark::Zero | Landmark::MinusZero);
+    match (data.opcode.op, data.args.as_slice()) {
+        (Op::Mul, _) if is_zero => finding("annihilator", "zero makes it zero", Simpler::Constant(0)),
+        (Op::Fma | Op::Mad, [_, _, addend]) if is_zero => {
+            let add = Opcode { op: Op::Add, ..data.opcode };
+            finding(
+                "annihilator",
+                "the product is zero",
+                Simpler::Instruction(add, vec![addend.clone(), Operand::Const(0)]),
+            )
+        }
+        _ => None,
+    }
 }
 
 /// Both orders of the first two operands, where one of them is a constant: the other one and the constant's bits.
@@ -259,6 +280,9 @@ fn float_identity(data: &InstData, fast_math: bool) -> Option<Finding> {
         (Op::Mul, Some((_, Landmark::Zero | Landmark::MinusZero, _))) if fast_math => {
             finding("annihilator", "zero makes it zero", Constant(0))
         }
+        (Op::Div, _) if fast_math && is_zero_constant(ty, data.args.first()) => {
+            finding("annihilator", "zero stays zero", Constant(0))
+        }
         (Op::Sub, _) if fast_math && same_operands(data) => {
             finding("self-inverse", "a value less itself is zero", Constant(0))
         }
@@ -277,6 +301,11 @@ fn float_identity(data: &InstData, fast_math: bool) -> Option<Finding> {
         (Op::Fma | Op::Mad, _) => fused_multiply_add(data, constant.map(|(x, mark, _)| (x, mark)), fast_math),
         _ => None,
     }
+}
+
+fn is_zero_constant(ty: Type, operand: Option<&Operand>) -> bool {
+    let bits = operand.and_then(Operand::as_const);
+    bits.is_some_and(|bits| matches!(landmark(ty, bits), Landmark::Zero | Landmark::MinusZero))
 }
 
 fn fused_multiply_add(data: &InstData, constant: Option<(&Operand, Landmark)>, fast_math: bool) -> Option<Finding> {

@@ -162,24 +162,29 @@ fn remove<S: Listener>(view: &mut View<'_, S>, never_run: &[(Block, Inst)], need
     }
 }
 
+/// The simplest instruction that does what this one does, under the same guard.
+pub(super) fn simplest(func: &Function, mut data: InstData, fast_math: bool) -> InstData {
+    while let Some((_, simpler)) = simpler(func, &data, fast_math) {
+        data = simpler;
+    }
+    data
+}
+
+/// A simpler instruction that does the same, and why it does.
+fn simpler(func: &Function, data: &InstData, fast_math: bool) -> Option<(Finding, InstData)> {
+    let finding = match folded(data) {
+        Some(bits) => {
+            Finding { rule: "constant", why: "all its operands are constants", simpler: Simpler::Constant(bits) }
+        }
+        None => identities::find(data, fast_math)?,
+    };
+    let simpler = simplified(func, data, finding.simpler.clone())?;
+    (simpler != *data).then_some((finding, simpler))
+}
+
 /// Replaces one instruction by something simpler, again and again until nothing simpler is found.
 fn fold<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst, fast_math: bool) {
-    loop {
-        let func = view.func();
-        let data = &func.insts[inst];
-        let finding = match folded(data) {
-            Some(bits) => Some(Finding {
-                rule: "constant",
-                why: "all its operands are constants",
-                simpler: Simpler::Constant(bits),
-            }),
-            None => identities::find(data, fast_math),
-        };
-        let Some(finding) = finding else { break };
-        let Some(simpler) = simplified(func, data, finding.simpler) else { break };
-        if simpler == *data {
-            break;
-        }
+    while let Some((finding, simpler)) = simpler(view.func(), &view.func().insts[inst], fast_math) {
         let module = view.module();
         let mut rewrite = view.rewrite(|func| {
             let text = instruction_text(module, func, inst);

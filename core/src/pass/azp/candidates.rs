@@ -1,0 +1,147 @@
+//! Candidates for versioning variables: register writes, and groups of them that a program treats as short vectors.
+//!
+//! ```text
+//! {x, y, z, w} = tex.2d T, u, v     candidates 1 2 3 4: x, y, z, w; 5: (x, y, z, w)
+//! a = mul.f32 x, s                  6: a        the products are isomorphic and stem from the texture, so with
+//! b = mul.f32 y, s                  7: b        8: c      (a, b, c) is a candidate too
+//! c = mul.f32 z, s                  k = mov.f32 1.0 and r = mov.f32 a are none
+//! ```
+//!
+//! Every register write is a scalar candidate, except moves. Each has a number, by its place in the text; vectors come
+//! behind them. What the profile says decides which are looked at: a scalar from `p_thresh` on, a vector without the
+//! elements that are below it, if two are left. Its probability is the product of theirs. A result that is zero because
+//! an operand is (a product, a shift, a negation) is not looked at where that operand is a candidate at least as likely:
+//! specialising for the operand specialises for the result.
+//!
+//! Linear in the instructions and operands.
+//!
+//! Source: AZP, sections 3.1 and 3.3.1.
+
+use alloc::vec::Vec;
+use smallvec::SmallVec;
+
+use super::opportunity::reg_of;
+use super::scene::Scene;
+use super::special::{propagates_zero, zero_test};
+use super::vectors::vectors;
+use crate::flow::Value;
+use crate::ir::{Function, Inst, Op, Reg};
+
+/// Registers that are zero together.
+pub(super) type Elements = SmallVec<[Value; 4]>;
+
+/// A candidate that is worth a look.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Candidate {
+    /// Its number, from 1.
+    pub number: u32,
+    /// The values that have to be zero, by their instructions' places.
+    pub values: Elements,
+    /// The probability (0–1) that they are, in all lanes of a warp.
+    pub probability: f64,
+}
+
+/// A scalar that is not looked at.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Filtered {
+    /// What writes it.
+    pub inst: Inst,
+    /// Its register.
+    pub reg: Reg,
+    /// Why not.
+    pub why: WhyNot,
+}
+
+/// Why a scalar is not looked at.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum WhyNot {
+    /// It is zero too seldom.
+    Unlikely(f64),
+    /// It is zero where this one is, which is at least as likely.
+    Propagator(Reg),
+    /// Its arithmetic is not that of real numbers without the licence.
+    NeedsLicence,
+    /// There is no comparison with zero for its type.
+    Untestable,
+}
+
+impl Candidate {
+    /// Its registers.
+    pub fn regs(&self, scene: &Scene<'_>) -> SmallVec<[Reg; 4]> {
+        self.values.iter().map(|&value| reg_of(scene, value)).collect()
+    }
+}
+
+/// What is worth a look, and what of the rest the profile speaks of is not, and why.
+pub(super) fn candidates(scene: &Scene<'_>, p_thresh: f64) -> (Vec<Candidate>, Vec<Filtered>) {
+    let (func, values) = (scene.func, &scene.known.values);
+    let (mut found, mut filtered) = (Vec::new(), Vec::new());
+    let mut number = 0;
+    for inst in scalar_writers(func) {
+        for &value in values.defined(inst) {
+            number += 1;
+            let reg = reg_of(scene, value);
+            let Some(probability) = scene.zeros.probability(inst, reg) else { continue };
+            match filter(scene, inst, value, probability, p_thresh) {
+                None => found.push(Candidate { number, values: core::iter::once(value).collect(), probability }),
+                Some(why) => filtered.push(Filtered { inst, reg, why }),
+            }
+        }
+    }
+    for group in vectors(scene) {
+        number += 1;
+        let mut likely = Elements::new();
+        let mut probability = 1.0;
+        for &value in &group {
+            let Some(inst) = values.definition(value).inst() else { continue };
+            let Some(own) = scene.zeros.probability(inst, reg_of(scene, value)) else { continue };
+            let is_usable = own >= p_thresh
+                && zero_test(func, Reg::from_u32(0), reg_of(scene, value), None).is_some()
+                && (scene.fast_math || !func.regs[reg_of(scene, value)].ty.is_float());
+            if is_usable {
+                likely.push(value);
+                probability *= own;
+            }
+        }
+        let is_known = |candidate: &Candidate| candidate.values == likely;
+        if likely.len() >= 2 && !found.iter().any(is_known) {
+            found.push(Candidate { number, values: likely, probability });
+        }
+    }
+    (found, filtered)
+}
+
+/// Instructions whose writes are candidates, in text order. Behind a terminator there is no place for a check.
+fn scalar_writers(func: &Function) -> impl Iterator<Item = Inst> + '_ {
+    let insts = func.block_order().flat_map(|block| func.block_insts(block));
+    insts.filter(|&inst| {
+        let data = &func.insts[inst];
+        !data.is_terminator() && (data.opcode.op != Op::Mov || data.dsts.len() > 1)
+    })
+}
+
+fn filter(scene: &Scene<'_>, inst: Inst, value: Value, probability: f64, p_thresh: f64) -> Option<WhyNot> {
+    let func = scene.func;
+    if probability < p_thresh {
+        return Some(WhyNot::Unlikely(probability));
+    }
+    let reg = reg_of(scene, value);
+    if zero_test(func, Reg::from_u32(0), reg, None).is_none() {
+        return Some(WhyNot::Untestable);
+    }
+    if func.regs[reg].ty.is_float() && !scene.fast_math {
+        return Some(WhyNot::NeedsLicence);
+    }
+    let values = &scene.known.values;
+    for (index, &operand) in values.used(inst).iter().enumerate() {
+        let likelier = scene.zeros.of_value(func, values, operand).is_some_and(|other| other >= probability);
+        let is_candidate = values.definition(operand).inst().is_some_and(|inst| {
+            func.inst_block(inst).is_some()
+                && (func.insts[inst].opcode.op != Op::Mov || func.insts[inst].dsts.len() > 1)
+        });
+        if likelier && is_candidate && propagates_zero(func, inst, index, scene.fast_math) {
+            return Some(WhyNot::Propagator(values.reg(operand)));
+        }
+    }
+    None
+}

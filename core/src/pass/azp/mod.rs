@@ -1,0 +1,399 @@
+//! AZP: code that is mostly not needed because a register is mostly zero gets a version without it.
+//!
+//! ```text
+//! entry: r1 = …                    entry: r1 = …
+//!        r0 = work.f32 50, a              t1 = setp.eq.f32 r1, 0.0
+//!        r2 = mul.f32 r0, r1              t2 = vote.all t1
+//!        w = work.f32 80, b               br t2, entry_rest_1, entry_rest
+//!        r3 = mul.f32 r2, w        ──▶    entry_rest_1: r3 = mov.f32 0.0; br entry_tail
+//!        r4 = add.f32 r3, r5              entry_rest: r0 = …; r2 = …; w = …; r3 = …; br entry_tail
+//!                                         entry_tail: r4 = add.f32 r3, r5
+//! profile zero { entry.r1: 0.5 }
+//! ```
+//!
+//! The pass goes round: it lists [`candidates`], registers and short [`vectors`] of them that the profile calls zero often
+//! enough; finds for each what becomes of the code that its check dominates, without changing anything
+//! ([`specialisation`]); estimates what that saves ([`opportunity`]); and transforms for the one that gains most
+//! ([`transformation`]). One transformation may open the next, so it begins again, until none passes or `xform_limit`
+//! is reached.
+//!
+//! Sound for integers as it is. For floats it needs the fast-math licence, since `x * 0` is zero only for finite x: where
+//! x is NaN or infinite, the fast path computes 0 and the slow path NaN. A zero of either sign takes the fast path, so that
+//! the sign of a zero result may change. Without the licence float candidates are refused, and so is the pass where there
+//! are no others.
+//!
+//! Bounds: a candidate costs as much as its slices ([`specialisation`] says why), so that all of them together are about
+//! linear; a check may need 512 instructions of its block, and a region may have 256 blocks. Running the pass again finds
+//! nothing more, unless `xform_limit` was reached, which the remark `limit` says.
+//!
+//! Source: M. Stephenson and R. Rangan, AZP: automatic specialization for zero values in gaming applications, 2020.
+
+mod candidates;
+mod dependences;
+mod opportunity;
+mod profiles;
+mod scene;
+mod special;
+mod specialisation;
+mod stamped;
+mod transformation;
+mod vectors;
+mod zeros;
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::if_convert::{LANES, resident_warps};
+use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
+use crate::edit::{Fact, Remark};
+use crate::flow::Value;
+use crate::ir::{Block, Function, Inst, Reg};
+use crate::machine::Machine;
+use crate::view::{Listener, View};
+use candidates::{Candidate, Filtered, WhyNot, candidates};
+use opportunity::{Estimator, Opportunity, Refusal, ThresholdRule};
+use scene::{Analyses, Prices, Scene};
+use transformation::Plan;
+use zeros::checked_values;
+
+/// See the file's head.
+pub struct Azp;
+
+impl Pass for Azp {
+    const INFO: PassInfo = PassInfo {
+        name: "azp",
+        paper: "Stephenson and Rangan 2020, AZP",
+        summary: "Makes a version of the code for warps in which a register that is often zero is zero in all lanes.",
+        knobs: &[
+            Knob {
+                name: "p_thresh",
+                kind: KnobKind::Number { default: 0.32, min: 0.0, max: 1.0 },
+                help: "the probability of zero from which a register is a candidate",
+            },
+            Knob {
+                name: "min_cycles",
+                kind: KnobKind::Number { default: 25.0, min: 0.0, max: 1e9 },
+                help: "cycles that a transformation has to gain, for each run of the function by a warp",
+            },
+            Knob {
+                name: "xform_limit",
+                kind: KnobKind::Integer { default: 8, min: 0, max: 100 },
+                help: "transformations that are made at most",
+            },
+            Knob {
+                name: "threshold_rule",
+                kind: KnobKind::Choice { default: "remaining", words: &["remaining", "printed", "expected"] },
+                help: "remaining: what is left of the time, (T_S + T_check) / T_R, is below the threshold; printed: equations 5 and 6 as printed, which take what loses; expected: with P inside su",
+            },
+            Knob {
+                name: "divergent",
+                kind: KnobKind::Switch { default: false },
+                help: "each lane takes the version that is its own, so that a warp may take both; without it a vote decides",
+            },
+            Knob {
+                name: "machine",
+                kind: KnobKind::Choice { default: "ampere", words: &["unit", "volta", "turing", "ampere", "hopper"] },
+                help: "whose issue costs and latencies are counted",
+            },
+            Knob {
+                name: "warps",
+                kind: KnobKind::Integer { default: 0, min: 0, max: 64 },
+                help: "resident warps that fill each other's waiting; 0 is as many as the launch says, or the machine takes",
+            },
+        ],
+        needs_fast_math: true,
+    };
+
+    fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
+        let knobs = &settings.knobs;
+        let machine = Machine::from_name(knobs.choice("machine")).unwrap_or_default();
+        let launch = view.module().launch_of(&view.func().name);
+        let warps = match u32::try_from(knobs.integer("warps")) {
+            Ok(0) | Err(_) => resident_warps(launch, machine, launch.and_then(|launch| launch.warp).unwrap_or(LANES)),
+            Ok(warps) => warps,
+        };
+        let rules = Rules {
+            p_thresh: knobs.number("p_thresh"),
+            min_cycles: knobs.number("min_cycles"),
+            rule: match knobs.choice("threshold_rule") {
+                "printed" => ThresholdRule::Printed,
+                "expected" => ThresholdRule::Expected,
+                _ => ThresholdRule::Remaining,
+            },
+            is_divergent: knobs.switch("divergent"),
+            prices: Prices { machine, warps },
+            fast_math: settings.fast_math,
+        };
+        let limit = knobs.integer("xform_limit");
+        for round in 1.. {
+            if !transform_best(view, &rules, round, limit)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the knobs say.
+struct Rules {
+    p_thresh: f64,
+    min_cycles: f64,
+    rule: ThresholdRule,
+    is_divergent: bool,
+    prices: Prices,
+    fast_math: bool,
+}
+
+/// A candidate with its estimate and what follows from it.
+struct Judged {
+    candidate: Candidate,
+    regs: Vec<Reg>,
+    opportunity: Opportunity,
+    verdict: Result<(), Refusal>,
+}
+
+/// What a round has found out.
+struct Round {
+    /// Counted from 1.
+    number: i64,
+    filtered: Vec<Filtered>,
+    /// Candidates whose region is too large, by what writes their last register.
+    too_large: Vec<(Inst, Vec<Reg>)>,
+    judged: Vec<Judged>,
+    /// The place of the best candidate that passes.
+    best: Option<usize>,
+    /// What is done for it, if there may be one more transformation.
+    plan: Option<Plan>,
+}
+
+/// One round: looks at all candidates, and transforms for the best one if it passes and there may be more
+/// transformations. Gives whether it did.
+fn transform_best<S: Listener>(
+    view: &mut View<'_, S>,
+    rules: &Rules,
+    number: i64,
+    limit: i64,
+) -> Result<bool, PassError> {
+    let Some(round) = look(view, rules, number, limit) else {
+        if number == 1 {
+            miss_profile(view);
+        }
+        return Ok(false);
+    };
+    let only_floats = round.judged.is_empty() && round.too_large.is_empty();
+    if number == 1 && only_floats && round.filtered.iter().any(|filtered| filtered.why == WhyNot::NeedsLicence) {
+        let message =
+            "`azp` needs the fast-math licence: it takes x * 0.0 to be 0.0, and there are only float candidates";
+        return Err(PassError { message: message.to_string() });
+    }
+    tell_refusals(view, rules, &round);
+    let (Some(best), Some(plan)) = (round.best, round.plan) else { return Ok(false) };
+    let judged = &round.judged[best];
+    let mut rewrite = view.rewrite(|func| applied(func, judged, number));
+    plan.carry_out(&mut rewrite);
+    Ok(true)
+}
+
+/// Looks at all candidates. None where no profile speaks of any.
+fn look<S: Listener>(view: &mut View<'_, S>, rules: &Rules, number: i64, limit: i64) -> Option<Round> {
+    let known = Analyses {
+        cfg: view.cfg(),
+        dominators: view.dominators(),
+        loops: view.loops(),
+        values: view.values(),
+        uses: view.value_uses(),
+    };
+    let liveness = view.liveness();
+    let func = view.func();
+    let scene = Scene::new(func, known, rules.prices, rules.fast_math);
+    if scene.zeros.is_empty() {
+        return None;
+    }
+    let (found, filtered) = candidates(&scene, rules.p_thresh);
+    let checked = func.block_order().map(|block| sorted(checked_values(func, &scene.known.values, block)));
+    let checked: BTreeSet<Vec<Value>> = checked.filter(|checked| !checked.is_empty()).collect();
+    let mut estimator = Estimator::new(&scene, rules.is_divergent);
+    let (mut judged, mut too_large) = (Vec::new(), Vec::new());
+    for candidate in found {
+        if checked.contains(&sorted(candidate.values.to_vec())) {
+            continue;
+        }
+        let regs: Vec<Reg> = candidate.regs(&scene).to_vec();
+        match estimator.estimate(&candidate) {
+            Some(opportunity) => {
+                let verdict = opportunity.verdict(rules.rule, rules.min_cycles);
+                judged.push(Judged { candidate, regs, opportunity, verdict });
+            }
+            None => {
+                let last = candidate.values.last().and_then(|&value| scene.known.values.definition(value).inst());
+                too_large.extend(last.map(|inst| (inst, regs)));
+            }
+        }
+    }
+    let best = best(&judged, rules);
+    let plan = best.filter(|_| number <= limit).and_then(|best| {
+        let Judged { candidate, regs, .. } = &judged[best];
+        // The tables hold the last candidate; what was estimated is estimated again.
+        let opportunity = estimator.estimate(candidate)?;
+        Some(Plan::new(&estimator, &opportunity, regs.clone(), rules.is_divergent, &liveness))
+    });
+    Some(Round { number, filtered, too_large, judged, best, plan })
+}
+
+/// The passing candidate that gains most; of equals the one with the smaller number. As printed, the rule takes a loss for
+/// a gain.
+fn best(judged: &[Judged], rules: &Rules) -> Option<usize> {
+    let sign = if rules.rule == ThresholdRule::Printed { -1.0 } else { 1.0 };
+    let passing = judged.iter().enumerate().filter(|(_, judged)| judged.verdict.is_ok());
+    let scores = passing.map(|(place, judged)| (place, sign * judged.opportunity.gain()));
+    scores.reduce(|best, other| if other.1 > best.1 { other } else { best }).map(|(place, _)| place)
+}
+
+fn sorted(mut values: Vec<Value>) -> Vec<Value> {
+    values.sort_unstable();
+    values
+}
+
+// --- remarks -----------------------------------------------------------------------------------------------------------
+
+impl Judged {
+    /// The figures of the estimate as details of a remark. Times are in cycles for each run by a warp.
+    fn on(&self, remark: Remark, round: i64) -> Remark {
+        let it = &self.opportunity;
+        let remark = remark
+            .at(it.last)
+            .with("candidate", Fact::Count(u64::from(self.candidate.number)))
+            .with("round", Fact::Count(round.unsigned_abs()))
+            .with("probability", Fact::Number(it.probability))
+            .with("t_region", Fact::Number(it.t_region))
+            .with("t_special", Fact::Number(it.t_special))
+            .with("t_check", Fact::Number(it.t_check))
+            .with("t_delta", Fact::Number(it.t_azp() - it.t_region))
+            .with("gain", Fact::Number(it.gain()))
+            .with("memory_killed", Fact::Count(it.memory_killed as u64))
+            .with("blocks", Fact::Count(it.blocks() as u64))
+            .with("region", Fact::Blocks(core::iter::once(it.head).chain(it.copied.iter().copied()).collect()));
+        let remark = self.regs.iter().fold(remark, |remark, &reg| remark.with("register", Fact::Reg(reg)));
+        if it.t_region > 0.0 {
+            remark.with("su", Fact::Number(it.speed_up())).with("su_thresh", Fact::Number(it.threshold()))
+        } else {
+            remark
+        }
+    }
+}
+
+/// Registers in words.
+fn named(func: &Function, regs: &[Reg]) -> String {
+    let names: Vec<String> = regs.iter().map(|&reg| format!("`{}`", func.regs[reg].name)).collect();
+    names.join(" and ")
+}
+
+fn applied(func: &Function, judged: &Judged, round: i64) -> Remark {
+    let it = &judged.opportunity;
+    let (verb, all) = if judged.regs.len() > 1 { ("are", " all") } else { ("is", "") };
+    let message = format!(
+        "{} {verb}{all} zero in {:.0} % of warps: without what is not needed then, {:.1} of {:.1} cycles are left, and the check \
+         takes {:.1}, so {:.1} cycles are gained",
+        named(func, &judged.regs),
+        it.probability * 100.0,
+        it.t_special,
+        it.t_region,
+        it.t_check,
+        it.gain()
+    );
+    judged.on(Remark::applied("specialise", it.head, message), round)
+}
+
+fn refused(func: &Function, rules: &Rules, judged: &Judged, why: Refusal, round: i64) -> Remark {
+    let it = &judged.opportunity;
+    let names = named(func, &judged.regs);
+    let (rule, message) = match why {
+        Refusal::NothingGained => ("nothing", format!("nothing becomes simpler where {names} would be zero")),
+        Refusal::Convergent => {
+            ("convergent", format!("where lanes part by whether {names} is zero, something would miss the other lanes"))
+        }
+        Refusal::Gain => (
+            "gain",
+            format!(
+                "specialising for {names} would gain {:.1} cycles of {:.1}; {} are asked for",
+                it.gain(),
+                it.t_region,
+                rules.min_cycles
+            ),
+        ),
+        Refusal::Threshold => (
+            "threshold",
+            format!(
+                "specialising for {names} would leave {:.1} % of the region's time for {} copied block{}; {:.1} % are allowed",
+                100.0 * (1.0 - it.speed_up()),
+                it.blocks(),
+                if it.blocks() == 1 { "" } else { "s" },
+                100.0 * it.threshold()
+            ),
+        ),
+    };
+    judged.on(Remark::missed(rule, it.head, message), round)
+}
+
+fn miss_profile<S: Listener>(view: &mut View<'_, S>) {
+    view.miss(|func| {
+        let entry = func.entry_block().unwrap_or(Block::from_u32(0));
+        let message = "there is no `profile zero`: measure one with --profile simulate, or declare it";
+        Remark::missed("no-profile", entry, message)
+    });
+}
+
+/// Says of all that is not transformed why not. What depends on the program alone is said in the first round.
+fn tell_refusals<S: Listener>(view: &mut View<'_, S>, rules: &Rules, round: &Round) {
+    if round.number == 1 {
+        round.filtered.iter().for_each(|filtered| miss_filtered(view, rules, filtered));
+        for (inst, regs) in &round.too_large {
+            let Some(block) = view.func().inst_block(*inst) else { continue };
+            view.miss(|func| {
+                let message =
+                    format!("what depends on {} is too large to look at, or the check has no place", named(func, regs));
+                Remark::missed("too-large", block, message).at(*inst)
+            });
+        }
+    }
+    for judged in &round.judged {
+        if let Err(why) = judged.verdict {
+            view.miss(|func| refused(func, rules, judged, why, round.number));
+        }
+    }
+    if let (Some(best), None) = (round.best, &round.plan) {
+        let judged = &round.judged[best];
+        view.miss(|func| {
+            let (names, gain) = (named(func, &judged.regs), judged.opportunity.gain());
+            let message = format!("specialising for {names} would gain {gain:.1} cycles, but `xform_limit` is reached");
+            judged.on(Remark::missed("limit", judged.opportunity.head, message), round.number)
+        });
+    }
+}
+
+fn miss_filtered<S: Listener>(view: &mut View<'_, S>, rules: &Rules, &Filtered { inst, reg, why }: &Filtered) {
+    let Some(block) = view.func().inst_block(inst) else { return };
+    let p_thresh = rules.p_thresh;
+    view.miss(|func| {
+        let name = &func.regs[reg].name;
+        let (rule, message) = match why {
+            WhyNot::Unlikely(probability) => (
+                "unlikely",
+                format!(
+                    "`{name}` is zero in {:.0} % of warps; `p_thresh` asks for {:.0} %",
+                    probability * 100.0,
+                    p_thresh * 100.0
+                ),
+            ),
+            WhyNot::Propagator(input) => (
+                "propagator",
+                format!("`{name}` is zero because `{}` is, which is a candidate itself", func.regs[input].name),
+            ),
+            WhyNot::NeedsLicence => ("licence", format!("`{name}` is a float, which needs the fast-math licence")),
+            WhyNot::Untestable => ("untestable", format!("there is no comparison with zero for `{name}`'s type")),
+        };
+        Remark::missed(rule, block, message).at(inst).with("register", Fact::Reg(reg))
+    });
+}

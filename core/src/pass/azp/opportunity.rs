@@ -1,0 +1,424 @@
+//! What it would bring to specialise for a candidate: the region that gains, its cycles, and the verdict.
+//!
+//! ```text
+//! T_R      cycles of the region as it is             gain = T_R - (P · T_S + (1 - P) · T_R + T_check)
+//! T_S      cycles of what is left if it is zero      su   = (T_R - T_S - T_check) / T_R
+//! T_check  cycles of the comparison, vote, branch    su_thresh = e^(-|S| / (50 + 10 · MemKilled))
+//! ```
+//!
+//! The region is refined first. Of what the check dominates only those blocks are copied that gain something, or stand on
+//! the way to one that does; and of the last blocks on the way nothing behind the last instruction that gains. The check
+//! stands right behind the last of the candidate's registers. If something gains that stood before, the check moves in
+//! front of it, with what it needs.
+//!
+//! Which formula decides: as printed, T_δ is T_AZP - T_R, which is negative for a gain, and asking for `su < su_thresh`
+//! prefers the worse of two candidates. The prose asks for a gain of 25 cycles and for more speed-up the more blocks are
+//! copied, less so the more memory operations go away. So the rule is: gain > 25 and what remains of the region's time,
+//! (T_S + T_check) / T_R, is below su_thresh, which moves in every variable the way the prose says. `printed` and
+//! `expected` (with P inside su) are there to compare.
+//!
+//! Source: AZP, section 3.3.2, step 5, equations 5 and 6.
+
+use alloc::vec::Vec;
+
+use super::candidates::Candidate;
+use super::scene::Scene;
+use super::special::zero_test;
+use super::specialisation::{Outcome, Specialisation};
+use super::stamped::Stamped;
+use super::transformation::copies_itself;
+use crate::flow::{Definition, Value};
+use crate::ir::{Block, Inst, InstData, Op, Opcode, Reg, Type};
+use crate::machine::OpClass;
+
+/// Blocks that a region may have.
+const MOST_BLOCKS: usize = 256;
+/// Cycles below which a difference is one of rounding.
+const NOTHING: f64 = 1e-9;
+
+/// A block of the region behind whose last gaining instruction the rest is not copied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Tail {
+    /// The block.
+    pub block: Block,
+    /// The first instruction that is not copied.
+    pub first: Inst,
+}
+
+/// The estimate of a candidate. Times are in cycles for each run of the function by a warp.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Opportunity {
+    /// The block of the check.
+    pub head: Block,
+    /// The last instruction that writes a register of the candidate.
+    pub last: Inst,
+    /// The first instruction behind the check. What the check needs, of those behind it, comes before.
+    pub start: Inst,
+    /// The blocks that are copied, besides what stands behind the check in its own.
+    pub copied: Vec<Block>,
+    /// Where copying ends inside a block.
+    pub tails: Vec<Tail>,
+    /// P, 0–1.
+    pub probability: f64,
+    /// T_R.
+    pub t_region: f64,
+    /// T_S.
+    pub t_special: f64,
+    /// T_check.
+    pub t_check: f64,
+    /// MemKilled.
+    pub memory_killed: usize,
+    /// Instructions that go away or become constants.
+    pub killed: usize,
+    /// Would lanes part before something that depends on who is with it?
+    pub parts_lanes: bool,
+}
+
+/// Which formula decides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ThresholdRule {
+    /// What remains of the region's time is less than the threshold.
+    Remaining,
+    /// Equations 5 and 6 as they are printed.
+    Printed,
+    /// The same as the first, for a warp of which one does not know whether it takes the fast path.
+    Expected,
+}
+
+/// Why a candidate is not transformed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Refusal {
+    /// Nothing in the region changes.
+    NothingGained,
+    /// It gains too little, or loses.
+    Gain,
+    /// It gains too little for its size.
+    Threshold,
+    /// Lanes would part that have to be together.
+    Convergent,
+}
+
+impl Opportunity {
+    /// T_AZP, equation 5.
+    pub fn t_azp(&self) -> f64 {
+        self.probability * self.t_special + (1.0 - self.probability) * self.t_region + self.t_check
+    }
+
+    /// T_R - T_AZP: what is gained.
+    pub fn gain(&self) -> f64 {
+        self.t_region - self.t_azp()
+    }
+
+    /// su, equation 6.
+    pub fn speed_up(&self) -> f64 {
+        (self.t_region - self.t_special - self.t_check) / self.t_region
+    }
+
+    /// |S|: blocks that are copied.
+    pub fn blocks(&self) -> usize {
+        self.copied.len() + 1
+    }
+
+    /// su_thresh, equation 6.
+    pub fn threshold(&self) -> f64 {
+        libm::exp(-(self.blocks() as f64) / (50.0 + 10.0 * self.memory_killed as f64))
+    }
+
+    /// Is it transformed?
+    pub fn verdict(&self, rule: ThresholdRule, min_cycles: f64) -> Result<(), Refusal> {
+        if self.killed == 0 || self.t_region <= 0.0 {
+            return Err(Refusal::NothingGained);
+        }
+        if self.parts_lanes {
+            return Err(Refusal::Convergent);
+        }
+        let (gains, passes) = match rule {
+            ThresholdRule::Remaining => (self.gain() > min_cycles, self.speed_up() > 1.0 - self.threshold()),
+            ThresholdRule::Expected => (self.gain() > min_cycles, self.gain() / self.t_region > 1.0 - self.threshold()),
+            ThresholdRule::Printed => (-self.gain() > min_cycles, self.speed_up() < self.threshold()),
+        };
+        match (gains, passes) {
+            (false, _) => Err(Refusal::Gain),
+            (true, false) => Err(Refusal::Threshold),
+            (true, true) => Ok(()),
+        }
+    }
+}
+
+/// Estimates one candidate after the other.
+pub(super) struct Estimator<'s, 'a> {
+    pub specialisation: Specialisation<'s, 'a>,
+    is_divergent: bool,
+    /// Blocks that are copied.
+    inside: Stamped<Block, ()>,
+    /// By block: the last instruction that gains.
+    last_gain: Stamped<Block, Option<Inst>>,
+}
+
+impl<'s, 'a> Estimator<'s, 'a> {
+    /// Tables for the candidates of a scene. `is_divergent`: each lane branches for itself.
+    pub fn new(scene: &'s Scene<'a>, is_divergent: bool) -> Estimator<'s, 'a> {
+        let blocks = scene.func.blocks.len();
+        Estimator {
+            specialisation: Specialisation::new(scene),
+            is_divergent,
+            inside: Stamped::new(blocks),
+            last_gain: Stamped::new(blocks),
+        }
+    }
+
+    /// The estimate of a candidate. None where the region or what the check needs is too large to look at.
+    pub fn estimate(&mut self, candidate: &Candidate) -> Option<Opportunity> {
+        self.specialisation.assume_zero(&candidate.values)?;
+        let scene = self.specialisation.scene;
+        let (head, last) = (self.specialisation.head, self.specialisation.last);
+        let gaining: Vec<Inst> =
+            self.specialisation.outcomes.keys().iter().copied().filter(|&inst| self.gains(inst)).collect();
+        let start = self.start(&gaining)?;
+        self.refine(&gaining)?;
+        let tails = self.tails();
+        self.keep_what_is_read_outside(&tails, start);
+
+        let mut opportunity = Opportunity {
+            head,
+            last,
+            start,
+            copied: self.inside.keys().to_vec(),
+            tails,
+            probability: candidate.probability,
+            t_region: 0.0,
+            t_special: 0.0,
+            t_check: self.check_cycles(candidate),
+            memory_killed: 0,
+            killed: 0,
+            parts_lanes: false,
+        };
+        opportunity.parts_lanes = self.is_divergent && self.has_convergent(&opportunity);
+        opportunity.copied.sort_unstable_by_key(|&block| scene.known.cfg.position(block));
+        let jump = scene.prices.of(&InstData::branch(head));
+        let end_of = |block: Block| opportunity.tails.iter().find(|tail| tail.block == block).map(|tail| tail.first);
+        for &block in opportunity.copied.iter().chain(self.specialisation.dead_blocks.keys()) {
+            let cycles = end_of(block).map_or_else(|| scene.block_cycles(block), |first| scene.cycles_before(first));
+            opportunity.t_region += scene.frequency(block) * cycles;
+        }
+        opportunity.t_region += scene.frequency(head) * self.head_cycles(start, end_of(head));
+        // Both ways end in a jump to what they share.
+        opportunity.t_check += opportunity.tails.iter().map(|tail| scene.frequency(tail.block) * jump).sum::<f64>();
+
+        let mut saved = 0.0;
+        for &inst in self.specialisation.outcomes.keys() {
+            let Some(block) = scene.func.inst_block(inst) else { continue };
+            let is_copied = block == head || self.inside.contains(block);
+            if !is_copied && !self.specialisation.dead_blocks.contains(block) {
+                continue;
+            }
+            let before = scene.cycles(inst);
+            let after = self.cycles_left(inst);
+            saved += scene.frequency(block) * (before - after);
+            let outcome = self.specialisation.outcomes.get(inst);
+            if matches!(outcome, Some(Outcome::Dead | Outcome::Constant | Outcome::Never)) {
+                opportunity.killed += 1;
+            }
+            if matches!(outcome, Some(Outcome::Dead | Outcome::Never)) {
+                opportunity.memory_killed += usize::from(OpClass::of(scene.func.insts[inst].opcode).is_memory());
+            }
+            if matches!(outcome, Some(Outcome::Goes(_))) {
+                opportunity.killed += 1;
+            }
+        }
+        opportunity.t_special = (opportunity.t_region - saved).max(0.0);
+        Some(opportunity)
+    }
+
+    /// Does something of the region depend on which lanes execute it together? Both versions of it do then.
+    fn has_convergent(&self, opportunity: &Opportunity) -> bool {
+        let func = self.specialisation.scene.func;
+        let blocks = core::iter::once(opportunity.head).chain(opportunity.copied.iter().copied());
+        let insts = blocks
+            .chain(self.specialisation.dead_blocks.keys().iter().copied())
+            .flat_map(|block| func.block_insts(block));
+        let mut convergent = insts.filter(|&inst| func.insts[inst].opcode.op.is_convergent());
+        convergent.any(|inst| {
+            let is_dead_block =
+                func.inst_block(inst).is_some_and(|block| self.specialisation.dead_blocks.contains(block));
+            is_dead_block || self.is_copied(inst, &opportunity.tails, opportunity.start)
+        })
+    }
+
+    /// Cycles of one execution of what is left of an instruction.
+    fn cycles_left(&self, inst: Inst) -> f64 {
+        let scene = self.specialisation.scene;
+        match self.specialisation.outcomes.get(inst) {
+            None => scene.cycles(inst),
+            Some(Outcome::Dead | Outcome::Never) => 0.0,
+            Some(Outcome::Constant) => {
+                let ty = scene.func.insts[inst].dst().map_or(Type::B32, |dst| scene.func.regs[dst].ty);
+                scene.prices.of(&InstData::new(Opcode::mov(ty), [], []))
+            }
+            Some(Outcome::Goes(_)) => scene.prices.of(&InstData::branch(self.specialisation.head)),
+            Some(outcome) => match self.specialisation.simpler(outcome) {
+                Some(data) if copies_itself(data) => 0.0,
+                Some(data) => scene.prices.of(data),
+                None => scene.cycles(inst),
+            },
+        }
+    }
+
+    /// Does the instruction become cheaper, or read something less that is not a constant?
+    fn gains(&self, inst: Inst) -> bool {
+        let (scene, outcome) = (self.specialisation.scene, self.specialisation.outcomes.get(inst));
+        if matches!(outcome, Some(Outcome::Goes(_))) || scene.cycles(inst) - self.cycles_left(inst) > NOTHING {
+            return true;
+        }
+        let Some(outcome) = outcome else { return false };
+        let kept = self.specialisation.simpler(outcome).map(InstData::uses).unwrap_or_default();
+        let used = scene.known.values.used(inst).iter().zip(scene.func.insts[inst].uses());
+        used.into_iter().any(|(&value, reg)| !kept.contains(&reg) && self.specialisation.constant(value).is_none())
+    }
+
+    /// The first instruction behind the check: the one behind the candidate's last, or the first that gains if that stands
+    /// before.
+    fn start(&self, gaining: &[Inst]) -> Option<Inst> {
+        let scene = self.specialisation.scene;
+        let is_here = |&inst: &Inst| scene.func.inst_block(inst) == Some(self.specialisation.head);
+        let here = gaining.iter().copied().filter(is_here);
+        here.chain(scene.func.layout.next_inst(self.specialisation.last)).min_by_key(|&inst| scene.place(inst))
+    }
+
+    /// Finds the blocks from which control gets to one that gains, and in each the last instruction that does. None
+    /// where they are too many.
+    fn refine(&mut self, gaining: &[Inst]) -> Option<()> {
+        let (scene, head) = (self.specialisation.scene, self.specialisation.head);
+        self.inside.clear();
+        self.last_gain.clear();
+        let mut stack: Vec<Block> = Vec::new();
+        for &inst in gaining {
+            let Some(block) = scene.func.inst_block(inst) else { continue };
+            if self.specialisation.dead_blocks.contains(block) {
+                continue;
+            }
+            let last = self.last_gain.get(block).flatten();
+            if last.is_none_or(|last| scene.place(last) < scene.place(inst)) {
+                self.last_gain.set(block, Some(inst));
+            }
+            if block != head && self.inside.set(block, ()) {
+                stack.push(block);
+            }
+        }
+        while let Some(block) = stack.pop() {
+            for &before in scene.known.cfg.predecessors(block) {
+                let is_live = before != head
+                    && self.specialisation.is_below(before)
+                    && !self.specialisation.dead_blocks.contains(before);
+                if is_live && self.inside.set(before, ()) {
+                    stack.push(before);
+                }
+            }
+            if self.inside.keys().len() > MOST_BLOCKS {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    /// Where the last blocks of the region end.
+    fn tails(&self) -> Vec<Tail> {
+        let (scene, head) = (self.specialisation.scene, self.specialisation.head);
+        let cfg = &scene.known.cfg;
+        let mut tails = Vec::new();
+        for &block in core::iter::once(&head).chain(self.inside.keys()) {
+            let goes_on = |edge| self.specialisation.is_open(edge) && self.inside.contains(cfg.target(edge));
+            if cfg.out_edges(block).any(goes_on) {
+                continue;
+            }
+            // With nothing that gains, nothing is transformed either.
+            let Some(last) = self.last_gain.get(block).flatten() else { continue };
+            if scene.func.insts[last].is_terminator() {
+                continue;
+            }
+            let next = |inst: Inst| scene.func.layout.next_inst(inst);
+            let mut first = next(last);
+            while let Some(needed) = first.filter(|&inst| block == head && self.comes_before_check(inst)) {
+                first = next(needed);
+            }
+            let Some(first) = first else { continue };
+            let is_plain_end = matches!(scene.func.insts[first].opcode.op, Op::Br | Op::Ret | Op::Exit);
+            if !is_plain_end {
+                tails.push(Tail { block, first });
+            }
+        }
+        tails
+    }
+
+    /// Is it an instruction of the head that the check needs?
+    fn comes_before_check(&self, inst: Inst) -> bool {
+        let scene = self.specialisation.scene;
+        scene.place(inst) <= scene.place(self.specialisation.last) && self.specialisation.needed.contains(inst)
+    }
+
+    /// Cycles of what stands behind the check in its block, up to the tail.
+    fn head_cycles(&self, start: Inst, tail: Option<Inst>) -> f64 {
+        let scene = self.specialisation.scene;
+        let (first, last) = (scene.place(start), tail.map_or(u32::MAX, |tail| scene.place(tail)));
+        let end = tail.map_or_else(|| scene.block_cycles(self.specialisation.head), |tail| scene.cycles_before(tail));
+        let needed = self.specialisation.needed.keys().iter().copied();
+        let needed = needed.filter(|&inst| (first..last).contains(&scene.place(inst)));
+        (end - scene.cycles_before(start) - needed.map(|inst| scene.cycles(inst)).sum::<f64>()).max(0.0)
+    }
+
+    /// Does it stand behind the check in its block?
+    pub fn is_behind_check(&self, inst: Inst, start: Inst) -> bool {
+        let scene = self.specialisation.scene;
+        scene.place(inst) >= scene.place(start) && !self.comes_before_check(inst)
+    }
+
+    /// Is the instruction copied, with what is left of it?
+    fn is_copied(&self, inst: Inst, tails: &[Tail], start: Inst) -> bool {
+        let scene = self.specialisation.scene;
+        let Some(block) = scene.func.inst_block(inst) else { return false };
+        let tail = tails.iter().find(|tail| tail.block == block).map(|tail| tail.first);
+        let is_inside = if block == self.specialisation.head {
+            self.is_behind_check(inst, start)
+        } else {
+            self.inside.contains(block)
+        };
+        is_inside && tail.is_none_or(|tail| scene.place(inst) < scene.place(tail))
+    }
+
+    /// Constants that are read where nothing is copied have to be written.
+    fn keep_what_is_read_outside(&mut self, tails: &[Tail], start: Inst) {
+        let values = self.specialisation.scene.known.values.clone();
+        for place in 0..self.specialisation.outcomes.keys().len() {
+            let inst = self.specialisation.outcomes.keys()[place];
+            let block = self.specialisation.scene.func.inst_block(inst);
+            if block.is_some_and(|block| self.specialisation.dead_blocks.contains(block))
+                || self.is_copied(inst, tails, start)
+            {
+                continue;
+            }
+            values.used(inst).iter().for_each(|&value| self.specialisation.demand(value));
+            for &result in values.defined(inst) {
+                if let Definition::Guarded { old, .. } = values.definition(result) {
+                    self.specialisation.demand(old);
+                }
+            }
+        }
+    }
+
+    /// T_check: a comparison for each register, the vote and the branch.
+    fn check_cycles(&self, candidate: &Candidate) -> f64 {
+        let scene = self.specialisation.scene;
+        let tests = candidate.regs(scene).into_iter().filter_map(|reg| zero_test(scene.func, reg, reg, None));
+        let mut cycles: f64 = tests.map(|data| scene.prices.of(&data)).sum();
+        if !self.is_divergent {
+            cycles += scene.prices.of(&InstData::new(Opcode::untyped(Op::VoteAll), [], []));
+        }
+        cycles += scene.prices.of(&InstData::new(Opcode::untyped(Op::BrIf), [], []));
+        scene.frequency(self.specialisation.head) * cycles
+    }
+}
+
+/// The register of a value that an instruction writes.
+pub(super) fn reg_of(scene: &Scene<'_>, value: Value) -> Reg {
+    scene.known.values.reg(value)
+}

@@ -1,0 +1,252 @@
+//! Declared profiles after a region has got two versions.
+//!
+//! ```text
+//! profile edge { n1 -> n2: 100 }    n1 -> n1_rest_1: 40   n1_rest_1 -> n2: 40     P = 0.4
+//!                                   n1 -> n1_rest: 60     n1_rest -> n2: 60
+//! ```
+//!
+//! What ran in the region ran in its copy with the probability that the check holds, and in the original otherwise; a
+//! branch that is a jump in the copy is taken there as often as its block runs. Counts of a version are rounded up, so that
+//! a block's edges always account for its executions. Writes that are copied are zero as often as their originals.
+//!
+//! This is an estimate: a profile measured after the transformation would tell which of the two was taken for which path.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use super::zeros::ZeroWrites;
+use crate::ir::{Block, Function, Inst, Profile, Reg, WarpEntry, ZeroEntry};
+
+/// Which blocks stand for which, after the transformation.
+pub(super) struct Versions {
+    /// The block that ends in the check.
+    pub head: Block,
+    /// What stood behind the check.
+    pub rest: Block,
+    /// The probability (0–1) that the check holds.
+    pub probability: f64,
+    /// The copies of `rest` and of the blocks of the region.
+    pub copies: BTreeMap<Block, Block>,
+    /// What follows blocks of the region, and `rest`, and is not copied.
+    pub tails: BTreeMap<Block, Block>,
+    /// The one target that a copy has, by its original.
+    pub goes: BTreeMap<Block, Block>,
+    /// Where the check goes instead of an empty copy of `rest`.
+    pub begins_at: Option<Block>,
+}
+
+/// The declared profiles of a function as it is now, from those of before.
+pub(super) fn versioned(
+    func: &Function,
+    versions: &Versions,
+    writes: &ZeroWrites,
+    originals: &BTreeMap<Inst, Inst>,
+) -> Vec<Profile> {
+    let mut profiles = Vec::new();
+    let mut has_zeros = false;
+    for profile in &func.profiles {
+        match profile {
+            Profile::Path(paths) => profiles.push(Profile::Path(versions.paths(func, paths))),
+            Profile::Edge(edges) => profiles.push(Profile::Edge(versions.edges(func, edges))),
+            Profile::Warp(entries) => profiles.push(Profile::Warp(versions.warps(func, entries))),
+            Profile::Zero(_) if has_zeros => {}
+            Profile::Zero(_) => {
+                has_zeros = true;
+                profiles.push(Profile::Zero(zero_entries(func, writes, originals)));
+            }
+        }
+    }
+    profiles
+}
+
+fn zero_entries(func: &Function, writes: &ZeroWrites, originals: &BTreeMap<Inst, Inst>) -> Vec<ZeroEntry> {
+    let mut entries = Vec::new();
+    for block in func.block_order() {
+        let mut occurrences: BTreeMap<Reg, u32> = BTreeMap::new();
+        for inst in func.block_insts(block) {
+            let original = originals.get(&inst).copied().unwrap_or(inst);
+            for &reg in &func.insts[inst].dsts {
+                let next = occurrences.entry(reg).or_default();
+                if let Some(&probability) = writes.get(&(original, reg)) {
+                    entries.push(ZeroEntry { block, reg, occurrence: *next, probability });
+                }
+                *next += 1;
+            }
+        }
+    }
+    entries
+}
+
+impl Versions {
+    /// Executions of the fast and of the slow version, both rounded up.
+    fn split(&self, count: u64) -> (u64, u64) {
+        let share = |probability: f64| (libm::ceil(count as f64 * probability) as u64).min(count);
+        (share(self.probability), share(1.0 - self.probability))
+    }
+
+    /// Is it a block of the region, by its name in the profile?
+    fn is_inside(&self, block: Block) -> bool {
+        block != self.rest && self.copies.contains_key(&block)
+    }
+
+    /// The block at whose end control leaves what the profile calls `block`, as a block of the region.
+    fn end_of(&self, block: Block) -> Option<Block> {
+        if block == self.head {
+            Some(self.rest)
+        } else if self.is_inside(block) {
+            Some(block)
+        } else {
+            None
+        }
+    }
+
+    /// Gives the blocks that stand for `from -> to`, with their counts: the same edge if nothing changed.
+    fn edge(&self, func: &Function, (from, to, count): (Block, Block, u64), mut add: impl FnMut(Block, Block, u64)) {
+        let Some(end) = self.end_of(from) else { return add(from, to, count) };
+        if let Some(&tail) = self.tails.get(&end) {
+            return add(tail, to, count);
+        }
+        let (fast, slow) = self.split(count);
+        add(end, to, slow);
+        let copy = self.copies[&end];
+        let target = if self.is_inside(to) { self.copies[&to] } else { to };
+        if !self.goes.contains_key(&end) && func.layout.has_block(copy) && func.successors(copy).contains(&target) {
+            add(copy, target, fast);
+        }
+    }
+
+    /// The edges that the transformation adds, given how often each block of the region runs.
+    fn new_edges(&self, func: &Function, runs: &BTreeMap<Block, u64>, mut add: impl FnMut(Block, Block, u64)) {
+        for (&original, &copy) in &self.copies {
+            let name = if original == self.rest { self.head } else { original };
+            let Some(&count) = runs.get(&name) else { continue };
+            let (fast, slow) = self.split(count);
+            if original == self.rest {
+                add(self.head, self.begins_at.unwrap_or(copy), fast);
+                add(self.head, self.rest, slow);
+            }
+            if let Some(&tail) = self.tails.get(&original) {
+                add(original, tail, slow);
+            }
+            if let Some(&target) = self.goes.get(&original)
+                && func.layout.has_block(copy)
+            {
+                add(copy, target, fast);
+            }
+        }
+    }
+
+    fn edges(&self, func: &Function, edges: &[(Block, Block, u64)]) -> Vec<(Block, Block, u64)> {
+        let mut found = Vec::new();
+        let mut runs: BTreeMap<Block, u64> = BTreeMap::new();
+        for &(from, to, count) in edges {
+            let sum = runs.entry(from).or_default();
+            *sum = sum.saturating_add(count);
+            self.edge(func, (from, to, count), |from, to, count| found.push((from, to, count)));
+        }
+        self.new_edges(func, &runs, |from, to, count| found.push((from, to, count)));
+        found
+    }
+
+    fn warps(&self, func: &Function, entries: &[WarpEntry]) -> Vec<WarpEntry> {
+        let mut found = Vec::new();
+        let mut runs: BTreeMap<Block, u64> = BTreeMap::new();
+        for &entry in entries {
+            match entry {
+                WarpEntry::Block { block, executions, diverged } => {
+                    let sum = runs.entry(block).or_default();
+                    *sum = sum.saturating_add(executions);
+                    self.warp_block(func, (block, executions, diverged), &mut found);
+                }
+                WarpEntry::Edge { from, to, executions } => {
+                    self.edge(func, (from, to, executions), |from, to, executions| {
+                        found.push(WarpEntry::Edge { from, to, executions });
+                    });
+                }
+            }
+        }
+        self.new_edges(func, &runs, |from, to, executions| found.push(WarpEntry::Edge { from, to, executions }));
+        found
+    }
+
+    fn warp_block(
+        &self,
+        func: &Function,
+        (block, executions, diverged): (Block, u64, Option<u64>),
+        found: &mut Vec<WarpEntry>,
+    ) {
+        let Some(end) = self.end_of(block) else {
+            return found.push(WarpEntry::Block { block, executions, diverged });
+        };
+        let mut add = |block: Block, executions: u64, diverged: Option<u64>| {
+            found.push(WarpEntry::Block { block, executions, diverged });
+        };
+        if block == self.head {
+            add(block, executions, None);
+        }
+        let (fast, slow) = self.split(executions);
+        let parted = diverged.map(|diverged| self.split(diverged));
+        let tail = self.tails.get(&end).copied();
+        let copy = self.copies[&end];
+        add(end, slow, parted.filter(|_| tail.is_none()).map(|(_, slow)| slow));
+        if func.layout.has_block(copy) {
+            let branches = tail.is_none() && !self.goes.contains_key(&end);
+            add(copy, fast, parted.filter(|_| branches).map(|(fast, _)| fast));
+        }
+        if let Some(tail) = tail {
+            add(tail, executions, diverged);
+        }
+    }
+
+    fn paths(&self, func: &Function, paths: &[(Vec<Block>, u64)]) -> Vec<(Vec<Block>, u64)> {
+        let mut found = Vec::new();
+        for (path, count) in paths {
+            let slow_path = self.version_of(path, false);
+            if slow_path == *path {
+                found.push((slow_path, *count));
+                continue;
+            }
+            let fast_path = self.version_of(path, true);
+            let is_possible = fast_path.windows(2).all(|step| func.successors(step[0]).contains(&step[1]));
+            if is_possible {
+                let (fast, slow) = self.split(*count);
+                found.push((fast_path, fast));
+                found.push((slow_path, slow));
+            } else {
+                found.push((slow_path, *count));
+            }
+        }
+        found.retain(|(_, count)| *count > 0);
+        found
+    }
+
+    /// A path through the copy, or through the original.
+    fn version_of(&self, path: &[Block], is_fast: bool) -> Vec<Block> {
+        let mut version = Vec::with_capacity(path.len() + 2);
+        // A path may begin inside the region, at the header of a loop.
+        let mut is_in_region = path.first().is_some_and(|&first| self.is_inside(first));
+        for &block in path {
+            is_in_region &= self.is_inside(block);
+            if block == self.head {
+                version.push(block);
+                is_in_region = true;
+            }
+            let Some(end) = self.end_of(block).filter(|_| is_in_region) else {
+                if block != self.head {
+                    version.push(block);
+                }
+                continue;
+            };
+            let is_left_out = is_fast && end == self.rest && self.begins_at.is_some();
+            if !is_left_out {
+                version.push(if is_fast { self.copies[&end] } else { end });
+            }
+            if let Some(&tail) = self.tails.get(&end)
+                && version.last() != Some(&tail)
+            {
+                version.push(tail);
+            }
+        }
+        version
+    }
+}

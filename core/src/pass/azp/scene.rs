@@ -1,0 +1,218 @@
+//! What every candidate of one round is judged by: value names, order in blocks, cycles and frequencies.
+//!
+//! ```text
+//! profile warp { n1: 100  n2: 40 }      n2 runs 0.4 times for each run of the function that begins in n1
+//! n1: p = setp.eq.f32 r, 0.0            without counts: frequencies are guessed from the shape, except that a check
+//!     q = vote.all p; br q, a, b        for zero goes to a as often as `profile zero` says of r
+//! ```
+//!
+//! An instruction costs a warp the cycles for which it holds the scheduler, and of those for which its result takes longer
+//! the `n`th part, as `n` resident warps use each other's waiting. Linear in the function.
+
+use alloc::collections::BTreeMap;
+use alloc::rc::Rc;
+use alloc::vec;
+use alloc::vec::Vec;
+use cranelift_entity::EntityRef;
+use cranelift_entity::packed_option::PackedOption;
+
+use super::dependences::Dependences;
+use super::zeros::{ZeroProfile, checked_values};
+use crate::flow::{ValueUses, Values};
+use crate::graph::{Cfg, Dominators, Frequencies, Loops};
+use crate::ir::{Block, Function, Inst, InstData, Profile, WarpCounts};
+use crate::machine::{Machine, OpClass};
+use crate::pass::if_convert::LANES;
+
+/// Bytes of a sector of memory.
+const SECTOR_BYTES: u32 = 32;
+
+/// Whose cycles are counted, and how many warps share them.
+#[derive(Clone, Copy)]
+pub(super) struct Prices {
+    /// The machine.
+    pub machine: Machine,
+    /// Resident warps that take turns.
+    pub warps: u32,
+}
+
+impl Prices {
+    /// Cycles of one execution by a full warp. What goes to memory is taken to go to elements side by side, and to be
+    /// answered by the device's memory, since nothing says what a cache holds.
+    pub fn of(self, data: &InstData) -> f64 {
+        let (class, memory) = (OpClass::of(data.opcode), self.machine.memory());
+        let mut issue = self.machine.issue_cycles(data);
+        let mut latency = self.machine.cost(class).latency.value;
+        if matches!(class, OpClass::LoadGlobal | OpClass::LoadLocal | OpClass::Texture) {
+            latency = memory.global_latency.value;
+        }
+        if matches!(
+            class,
+            OpClass::LoadGlobal | OpClass::LoadLocal | OpClass::Texture | OpClass::Store | OpClass::Atomic
+        ) {
+            let elements = if class == OpClass::Texture { 4 } else { u32::from(data.opcode.vector) };
+            let sectors = (data.opcode.ty.bits() / 8 * elements * LANES).div_ceil(SECTOR_BYTES);
+            issue += sectors.saturating_sub(1) * memory.sector_cycles.value;
+        }
+        f64::from(issue) + f64::from(latency.saturating_sub(issue)) / f64::from(self.warps.max(1))
+    }
+}
+
+/// The analyses of a function.
+pub(super) struct Analyses {
+    pub cfg: Rc<Cfg>,
+    pub dominators: Rc<Dominators>,
+    pub loops: Rc<Loops>,
+    pub values: Rc<Values>,
+    pub uses: Rc<ValueUses>,
+}
+
+/// See the file's head.
+pub(super) struct Scene<'a> {
+    pub func: &'a Function,
+    pub known: Analyses,
+    pub zeros: ZeroProfile,
+    pub dependences: Dependences,
+    pub prices: Prices,
+    pub fast_math: bool,
+    /// By instruction: its place in its block, and the cycles of what stands before it there, for one execution.
+    places: Vec<(u32, f64)>,
+    /// By instruction: the next one of its block that writes one of its registers.
+    overwriters: Vec<PackedOption<Inst>>,
+    /// By block: the cycles of one execution.
+    cycles: Vec<f64>,
+    /// By block: executions for each run of the function by a warp.
+    frequencies: Vec<f64>,
+}
+
+impl<'a> Scene<'a> {
+    /// The scene of a function as it is.
+    pub fn new(func: &'a Function, known: Analyses, prices: Prices, fast_math: bool) -> Scene<'a> {
+        let mut places = vec![(0, 0.0); func.insts.len()];
+        let mut cycles = vec![0.0; func.blocks.len()];
+        for block in func.block_order() {
+            let sum = &mut cycles[block.index()];
+            for (place, inst) in func.block_insts(block).enumerate() {
+                places[inst.index()] = (place as u32, *sum);
+                *sum += prices.of(&func.insts[inst]);
+            }
+        }
+        let mut overwriters = vec![PackedOption::default(); func.insts.len()];
+        let mut writers: Vec<(Option<Block>, Option<Inst>)> = vec![(None, None); func.regs.len()];
+        for block in func.block_order() {
+            for inst in func.block_insts(block).rev() {
+                for dst in &func.insts[inst].dsts {
+                    let (of, next) = core::mem::replace(&mut writers[dst.index()], (Some(block), Some(inst)));
+                    let known: Option<Inst> = overwriters[inst.index()].expand();
+                    let next = next.filter(|_| of == Some(block));
+                    let is_earlier =
+                        |next: &Inst| known.is_none_or(|known| places[next.index()].0 < places[known.index()].0);
+                    if let Some(next) = next.filter(|&next| next != inst).filter(is_earlier) {
+                        overwriters[inst.index()] = next.into();
+                    }
+                }
+            }
+        }
+        let zeros = ZeroProfile::of(func);
+        let frequencies = frequencies(func, &known, &zeros);
+        let dependences = Dependences::of(func);
+        Scene { func, known, zeros, dependences, prices, fast_math, places, overwriters, cycles, frequencies }
+    }
+
+    /// The place of an instruction in its block, from 0.
+    pub fn place(&self, inst: Inst) -> u32 {
+        self.places[inst.index()].0
+    }
+
+    /// The next instruction of its block that writes one of an instruction's registers.
+    pub fn overwriter(&self, inst: Inst) -> Option<Inst> {
+        self.overwriters[inst.index()].expand()
+    }
+
+    /// Cycles of one execution of what stands before an instruction in its block.
+    pub fn cycles_before(&self, inst: Inst) -> f64 {
+        self.places[inst.index()].1
+    }
+
+    /// Cycles of one execution of a block.
+    pub fn block_cycles(&self, block: Block) -> f64 {
+        self.cycles[block.index()]
+    }
+
+    /// Cycles of one execution of an instruction.
+    pub fn cycles(&self, inst: Inst) -> f64 {
+        self.prices.of(&self.func.insts[inst])
+    }
+
+    /// Executions of a block by a warp, for each run of the function by one.
+    pub fn frequency(&self, block: Block) -> f64 {
+        self.frequencies[block.index()]
+    }
+}
+
+fn frequencies(func: &Function, known: &Analyses, zeros: &ZeroProfile) -> Vec<f64> {
+    let counts = counts(func);
+    let entries = func.entry_blocks();
+    let runs: u64 =
+        entries.iter().filter_map(|entry| counts.get(entry)).fold(0, |sum, &count| sum.saturating_add(count));
+    let mut found = vec![0.0; func.blocks.len()];
+    if runs > 0 {
+        counts.iter().for_each(|(block, &count)| found[block.index()] = count as f64 / runs as f64);
+        return found;
+    }
+    let mut checks: BTreeMap<Block, f64> = BTreeMap::new();
+    for block in func.block_order() {
+        let checked = checked_values(func, &known.values, block);
+        if !checked.is_empty() {
+            checks.insert(
+                block,
+                checked.iter().map(|&value| zeros.of_value(func, &known.values, value).unwrap_or(0.5)).product(),
+            );
+        }
+    }
+    let guessed = Frequencies::compute_with(&known.cfg, &known.loops, |edge| {
+        let share = *checks.get(&known.cfg.source(edge))?;
+        Some(if known.cfg.slot(edge) == 0 { share } else { 1.0 - share })
+    });
+    func.block_order().for_each(|block| found[block.index()] = guessed.block(block));
+    found
+}
+
+/// How often blocks ran, in the unit of the profile that tells it: warps if there is one of these, else lanes.
+fn counts(func: &Function) -> BTreeMap<Block, u64> {
+    let warps = WarpCounts::of(func);
+    let mut counts: BTreeMap<Block, u64> = BTreeMap::new();
+    if !warps.is_empty() {
+        counts.extend(warps.blocks().filter_map(|block| Some((block, warps.executions(block)?))));
+        return counts;
+    }
+    let (mut into, mut from): (BTreeMap<Block, u64>, BTreeMap<Block, u64>) = Default::default();
+    let add = |table: &mut BTreeMap<Block, u64>, block: Block, count: u64| {
+        let sum = table.entry(block).or_default();
+        *sum = sum.saturating_add(count);
+    };
+    for profile in &func.profiles {
+        match profile {
+            Profile::Edge(edges) => edges.iter().for_each(|&(source, target, count)| {
+                add(&mut from, source, count);
+                add(&mut into, target, count);
+            }),
+            Profile::Path(_) | Profile::Zero(_) | Profile::Warp(_) => {}
+        }
+    }
+    if from.is_empty() {
+        let paths = func
+            .profiles
+            .iter()
+            .filter_map(|profile| if let Profile::Path(paths) = profile { Some(paths) } else { None });
+        for (path, count) in paths.flatten() {
+            path.iter().for_each(|&block| add(&mut from, block, *count));
+        }
+    }
+    // Control leaves a block as often as it enters it, except where it begins or ends.
+    for (block, count) in into.into_iter().chain(from) {
+        let most = counts.entry(block).or_default();
+        *most = (*most).max(count);
+    }
+    counts
+}

@@ -1,0 +1,593 @@
+//! What becomes of a region when some values are zero there: constants forward, dead code backward, nothing changed.
+//!
+//! ```text
+//! check of r0                      r0 = 0
+//! x = work.f32 50, a               dead: only r4 reads it, which is a constant
+//! r4 = mul.f32 r0, x        ──▶    0
+//! r5 = fma.f32 r4, y, z            z, and y is not read
+//! br p, n2, n3                     p = r4 > 1 is false: n2 is not entered
+//! ```
+//!
+//! The region is what the check dominates: the blocks below its block, and of its block what stands behind it, where
+//! instructions that the check does not need may be put behind it although they stood before it. It ends where control
+//! leaves the innermost loop around the check. Lanes that leave a loop in different rounds wait for each other behind it,
+//! and their rounds' checks may have come out differently: with two versions of the place behind the loop they would
+//! not meet there, and a barrier or a vote would miss some of them. A branch before the check never rejoins inside the
+//! region, since all that goes there goes through the check.
+//!
+//! Constants follow the value names: a value is constant if its instruction computes it from constants, a join if all
+//! that comes along edges that control can take is the same constant. Values from outside the region are not constant.
+//! Around a loop that is taken to hold for what comes back, and looked at again at the end; where it did not hold,
+//! everything is computed anew without it. A branch on a constant closes its other ways, and a block that nothing enters
+//! any more is dead.
+//!
+//! Dead code goes by the number of readers that are left. Constants read nothing, nor do closed edges; an instruction
+//! whose results nobody reads and which does nothing else is dead, and so are rings of instructions that read only
+//! each other. What leaves the region is read there.
+//!
+//! All of this follows the names from one instruction to the next, and never looks at the region as a whole: a candidate
+//! costs as much as it changes. So all candidates together take time in proportion to their slices.
+//!
+//! Source: AZP, section 3.3.2, steps 1 to 4; M. Wegman and F. Zadeck, Constant propagation with conditional branches,
+//! TOPLAS 1991.
+
+use alloc::vec::Vec;
+use cranelift_entity::EntityRef;
+
+use super::scene::Scene;
+use super::special::{Special, special};
+use super::stamped::Stamped;
+use crate::flow::{Definition, Value, ValueUse};
+use crate::graph::Edge;
+use crate::ir::{Block, Inst, InstData, Op, Operand, Reg};
+
+/// Times that everything is computed anew because something did not hold around a loop. After that no more is assumed.
+const MOST_RESTARTS: usize = 8;
+/// Values of a ring that nobody else reads.
+const LARGEST_RING: usize = 32;
+/// Instructions that a check may need of its block.
+const MOST_NEEDED: usize = 512;
+
+/// What becomes of an instruction of the region.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) enum Outcome {
+    /// It goes away.
+    #[default]
+    Dead,
+    /// It gives a constant that is read where the constant cannot stand.
+    Constant,
+    /// Its guard never holds.
+    Never,
+    /// The branch goes to that target.
+    Goes(u32),
+    /// It becomes the instruction of that number.
+    Simpler(u32),
+}
+
+/// See the file's head. The tables are used for one candidate after the other.
+pub(super) struct Specialisation<'s, 'a> {
+    pub scene: &'s Scene<'a>,
+    /// The block of the check, and the instruction behind which it stands at the earliest.
+    pub head: Block,
+    pub last: Inst,
+    /// What the check needs of its block.
+    pub needed: Stamped<Inst, ()>,
+    pub constants: Stamped<Value, u64>,
+    pub outcomes: Stamped<Inst, Outcome>,
+    pub dead_blocks: Stamped<Block, ()>,
+    closed: Stamped<Edge, ()>,
+    specials: Vec<InstData>,
+    /// By value: readers that are left.
+    readers: Stamped<Value, u32>,
+    work: Vec<Value>,
+    edges: Vec<Edge>,
+    assumed: Vec<Value>,
+    refuted: Vec<Value>,
+    unread: Vec<Value>,
+    suspects: Vec<Value>,
+}
+
+impl<'s, 'a> Specialisation<'s, 'a> {
+    /// Tables for the candidates of a scene.
+    pub fn new(scene: &'s Scene<'a>) -> Specialisation<'s, 'a> {
+        let (values, insts) = (scene.known.values.len(), scene.func.insts.len());
+        let blocks = scene.func.blocks.len();
+        Specialisation {
+            scene,
+            head: Block::new(0),
+            last: Inst::new(0),
+            needed: Stamped::new(insts),
+            constants: Stamped::new(values),
+            outcomes: Stamped::new(insts),
+            dead_blocks: Stamped::new(blocks),
+            closed: Stamped::new(scene.known.cfg.edge_count()),
+            specials: Vec::new(),
+            readers: Stamped::new(values),
+            work: Vec::new(),
+            edges: Vec::new(),
+            assumed: Vec::new(),
+            refuted: Vec::new(),
+            unread: Vec::new(),
+            suspects: Vec::new(),
+        }
+    }
+
+    /// Takes values that instructions of one block write to be zero. None where the check would need too much of its
+    /// block, or one of the values is overwritten before the last is there.
+    pub fn assume_zero(&mut self, zeros: &[Value]) -> Option<()> {
+        let definitions = zeros.iter().filter_map(|&value| self.scene.known.values.definition(value).inst());
+        self.last = definitions.max_by_key(|&inst| self.scene.place(inst))?;
+        self.head = self.scene.func.inst_block(self.last)?;
+        let last = self.scene.place(self.last);
+        for inst in zeros.iter().filter_map(|&value| self.scene.known.values.definition(value).inst()) {
+            let end = self.scene.overwriter(inst).filter(|&other| self.scene.place(other) <= last);
+            if end.is_some() {
+                return None;
+            }
+        }
+        self.find_needed(zeros)?;
+        self.refuted.clear();
+        let mut restarts = 0;
+        loop {
+            self.find_constants(zeros, restarts < MOST_RESTARTS);
+            if self.assumptions_hold() {
+                break;
+            }
+            restarts += 1;
+        }
+        self.find_dead();
+        Some(())
+    }
+
+    /// Does the instruction stand in the region?
+    pub fn is_inside(&self, inst: Inst) -> bool {
+        let Some(block) = self.scene.func.inst_block(inst) else { return false };
+        if block != self.head {
+            return self.is_below(block);
+        }
+        let (place, last) = (self.scene.place(inst), self.scene.place(self.last));
+        place > last || (place < last && !self.needed.contains(inst))
+    }
+
+    /// Is it a block of the region, other than the check's own?
+    pub fn is_below(&self, block: Block) -> bool {
+        let (dominators, loops) = (&self.scene.known.dominators, &self.scene.known.loops);
+        dominators.strictly_dominates(self.head, block)
+            && loops.innermost(self.head).is_none_or(|around| loops.contains(around, block))
+    }
+
+    /// The instruction as which it is left, if it becomes another one.
+    pub fn simpler(&self, outcome: Outcome) -> Option<&InstData> {
+        if let Outcome::Simpler(number) = outcome { self.specials.get(number as usize) } else { None }
+    }
+
+    /// Can control still take the edge?
+    pub fn is_open(&self, edge: Edge) -> bool {
+        !self.closed.contains(edge) && !self.dead_blocks.contains(self.scene.known.cfg.source(edge))
+    }
+
+    /// The bits that a value is known to have in the region.
+    pub fn constant(&self, value: Value) -> Option<u64> {
+        if let Some(bits) = self.constants.get(value) {
+            return Some(bits);
+        }
+        let Definition::Inst { inst, .. } = self.scene.known.values.definition(value) else { return None };
+        let data = &self.scene.func.insts[inst];
+        match (data.opcode.op, data.args.as_slice()) {
+            (Op::Mov, [Operand::Const(bits)]) if data.dsts.len() == 1 && self.is_inside(inst) => Some(*bits),
+            _ => None,
+        }
+    }
+
+    // --- the check -----------------------------------------------------------------------------------------------------
+
+    fn find_needed(&mut self, zeros: &[Value]) -> Option<()> {
+        self.needed.clear();
+        let mut stack: Vec<Inst> = Vec::new();
+        for &value in zeros {
+            let inst = self.scene.known.values.definition(value).inst()?;
+            if self.scene.func.inst_block(inst) == Some(self.head) && self.needed.set(inst, ()) {
+                stack.push(inst);
+            }
+        }
+        while let Some(inst) = stack.pop() {
+            for &before in self.scene.dependences.predecessors(inst) {
+                if self.needed.set(before, ()) {
+                    stack.push(before);
+                }
+            }
+            if self.needed.keys().len() > MOST_NEEDED {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    // --- constants -----------------------------------------------------------------------------------------------------
+
+    fn find_constants(&mut self, zeros: &[Value], may_assume: bool) {
+        self.constants.clear();
+        self.outcomes.clear();
+        self.dead_blocks.clear();
+        self.closed.clear();
+        self.specials.clear();
+        self.assumed.clear();
+        zeros.iter().for_each(|&value| self.set_constant(value, 0));
+        let uses = self.scene.known.uses.clone();
+        loop {
+            if let Some(edge) = self.edges.pop() {
+                self.close(edge, may_assume);
+            } else if let Some(value) = self.work.pop() {
+                for &reader in uses.of(value) {
+                    match reader {
+                        ValueUse::Operand { inst, .. } => self.visit(inst, may_assume),
+                        ValueUse::Old(result) => {
+                            if let Some(inst) = self.scene.known.values.definition(result).inst() {
+                                self.visit(inst, may_assume);
+                            }
+                        }
+                        ValueUse::Argument(join) => self.visit_join(join, may_assume),
+                    }
+                }
+            } else {
+                break;
+            }
+        }
+    }
+
+    fn set_constant(&mut self, value: Value, bits: u64) {
+        if !self.constants.contains(value) {
+            self.constants.set(value, bits);
+            self.work.push(value);
+        }
+    }
+
+    fn visit(&mut self, inst: Inst, may_assume: bool) {
+        let func = self.scene.func;
+        let is_dead = func.inst_block(inst).is_none_or(|block| self.dead_blocks.contains(block));
+        if is_dead || !self.is_inside(inst) {
+            return;
+        }
+        let values = self.scene.known.values.clone();
+        let used = values.used(inst);
+        let left = special(func, inst, self.scene.fast_math, |number| self.constant(*used.get(number)?));
+        match left {
+            Special::Same => {}
+            Special::Constant(bits) => {
+                self.outcomes.set(inst, Outcome::Constant);
+                values.defined(inst).iter().for_each(|&result| self.set_constant(result, bits));
+            }
+            Special::Never => {
+                self.outcomes.set(inst, Outcome::Never);
+                for &result in values.defined(inst) {
+                    if let Definition::Guarded { old, .. } = values.definition(result)
+                        && let Some(bits) = self.constant(old)
+                    {
+                        self.set_constant(result, bits);
+                    }
+                }
+            }
+            Special::Goes(target) => {
+                self.outcomes.set(inst, Outcome::Goes(target as u32));
+                let goal = func.insts[inst].targets()[target];
+                let Some(block) = func.inst_block(inst) else { return };
+                let cfg = &self.scene.known.cfg;
+                self.edges.extend(cfg.out_edges(block).filter(|&edge| cfg.target(edge) != goal));
+            }
+            Special::Simpler(data) => {
+                // What is only a copy now may be all that a join gets around its loop.
+                let copied = copied_register(&data).and_then(|reg| {
+                    let place = func.insts[inst].uses().iter().position(|&other| other == reg)?;
+                    used.get(place).copied()
+                });
+                if let (Op::Mov, [Operand::Const(bits)], &[result]) =
+                    (data.opcode.op, data.args.as_slice(), values.defined(inst))
+                    && let Definition::Guarded { old, .. } = values.definition(result)
+                    && self.constant(old) == Some(*bits)
+                {
+                    self.set_constant(result, *bits);
+                }
+                self.outcomes.set(inst, Outcome::Simpler(self.specials.len() as u32));
+                self.specials.push(data);
+                if let Some(source) = copied {
+                    self.visit_join(source, may_assume);
+                }
+            }
+        }
+    }
+
+    fn visit_join(&mut self, join: Value, may_assume: bool) {
+        let values = self.scene.known.values.clone();
+        let Definition::Join { block } = values.definition(join) else { return };
+        if !self.is_below(block) || self.dead_blocks.contains(block) || self.constants.contains(join) {
+            return;
+        }
+        let may_assume = may_assume && !self.refuted.contains(&join);
+        let (mut bits, mut assumes) = (None, false);
+        for arg in values.join_args(join) {
+            let Some(edge) = arg.edge.expand() else { return };
+            if !self.is_open(edge) {
+                continue;
+            }
+            match self.constant(arg.value) {
+                Some(other) if bits.is_none_or(|bits| bits == other) => bits = Some(other),
+                None if may_assume && self.scene.known.cfg.is_retreating(edge) => assumes = true,
+                _ => return,
+            }
+        }
+        if let Some(bits) = bits {
+            if assumes {
+                self.assumed.push(join);
+            }
+            self.set_constant(join, bits);
+        }
+    }
+
+    /// Control does not take an edge any more.
+    fn close(&mut self, edge: Edge, may_assume: bool) {
+        if !self.closed.set(edge, ()) {
+            return;
+        }
+        let (cfg, dominators) = (self.scene.known.cfg.clone(), &self.scene.known.dominators);
+        let target = cfg.target(edge);
+        if !self.is_below(target) || self.dead_blocks.contains(target) {
+            return;
+        }
+        let comes_first =
+            |&edge: &Edge| cfg.is_reachable(cfg.source(edge)) && !dominators.dominates(target, cfg.source(edge));
+        if cfg.in_edges(target).iter().filter(|edge| comes_first(edge)).all(|&edge| !self.is_open(edge)) {
+            self.dead_blocks.set(target, ());
+            self.edges.extend(cfg.out_edges(target));
+        } else {
+            let joins = self.scene.known.values.joins(target);
+            joins.for_each(|join| self.visit_join(join, may_assume));
+        }
+    }
+
+    /// Did what was taken to hold around loops hold? What did not is not assumed again.
+    fn assumptions_hold(&mut self) -> bool {
+        let before = self.refuted.len();
+        for join in core::mem::take(&mut self.assumed) {
+            let bits = self.constants.get(join);
+            let args = self.scene.known.values.join_args(join);
+            let is_open = |edge: Option<Edge>| edge.is_none_or(|edge| self.is_open(edge));
+            if args.iter().any(|arg| is_open(arg.edge.expand()) && self.constant(arg.value) != bits) {
+                self.refuted.push(join);
+            }
+        }
+        self.refuted.len() == before
+    }
+
+    // --- dead code -----------------------------------------------------------------------------------------------------
+
+    fn find_dead(&mut self) {
+        self.readers.clear();
+        let (func, values) = (self.scene.func, self.scene.known.values.clone());
+        let changed: Vec<Inst> = self.outcomes.keys().to_vec();
+        for place in 0..self.dead_blocks.keys().len() {
+            let block = self.dead_blocks.keys()[place];
+            for inst in func.block_insts(block) {
+                self.outcomes.set(inst, Outcome::Dead);
+                values.used(inst).iter().for_each(|&value| self.lose_reader(value));
+                self.lose_old(inst);
+            }
+        }
+        for &inst in &changed {
+            let is_dead = func.inst_block(inst).is_some_and(|block| self.dead_blocks.contains(block));
+            if !is_dead && let Some(outcome) = self.outcomes.get(inst) {
+                let is_guarded = self.simpler(outcome).is_some_and(|data| data.guard.is_some());
+                self.lose_all_but(inst, outcome);
+                if outcome != Outcome::Never && !is_guarded {
+                    self.lose_old(inst);
+                }
+            }
+        }
+        for place in 0..self.closed.keys().len() {
+            self.lose_arguments_along(self.closed.keys()[place]);
+        }
+        loop {
+            while let Some(value) = self.unread.pop() {
+                self.remove_unread(value);
+            }
+            let Some(suspect) = self.suspects.pop() else { break };
+            self.remove_ring(suspect);
+        }
+    }
+
+    /// How many readers a value has left.
+    pub fn readers_left(&self, value: Value) -> u32 {
+        self.readers.get(value).unwrap_or_else(|| self.scene.known.uses.of(value).len() as u32)
+    }
+
+    fn lose_reader(&mut self, value: Value) {
+        let left = self.readers_left(value);
+        if left > 0 {
+            self.readers.set(value, left - 1);
+            if left == 1 { &mut self.unread } else { &mut self.suspects }.push(value);
+        }
+    }
+
+    /// An instruction that changed does not read any more what its outcome does not read.
+    fn lose_all_but(&mut self, inst: Inst, outcome: Outcome) {
+        let mut kept = self.simpler(outcome).map(InstData::uses).unwrap_or_default();
+        self.lose_uses(inst, &mut kept);
+    }
+
+    /// An instruction reads only the registers in `kept` any more, each as often as it stands there.
+    fn lose_uses(&mut self, inst: Inst, kept: &mut smallvec::SmallVec<[Reg; 4]>) {
+        let values = self.scene.known.values.clone();
+        for (&value, &reg) in values.used(inst).iter().zip(&self.scene.func.insts[inst].uses()) {
+            match kept.iter().position(|&other| other == reg) {
+                Some(place) => drop(kept.swap_remove(place)),
+                None => self.lose_reader(value),
+            }
+        }
+    }
+
+    /// A guarded instruction does not keep what its registers held before.
+    fn lose_old(&mut self, inst: Inst) {
+        let values = self.scene.known.values.clone();
+        for &result in values.defined(inst) {
+            if let Definition::Guarded { old, .. } = values.definition(result) {
+                self.lose_reader(old);
+            }
+        }
+    }
+
+    fn lose_arguments_along(&mut self, edge: Edge) {
+        let values = self.scene.known.values.clone();
+        for join in values.joins(self.scene.known.cfg.target(edge)) {
+            let args = values.join_args(join).iter().filter(|arg| arg.edge.expand() == Some(edge));
+            args.for_each(|arg| self.lose_reader(arg.value));
+        }
+    }
+
+    /// What wrote a value that nobody reads goes away, if it does nothing else.
+    fn remove_unread(&mut self, value: Value) {
+        let values = self.scene.known.values.clone();
+        match values.definition(value) {
+            Definition::Entry => {}
+            Definition::Join { block } => {
+                if self.is_below(block) && !self.dead_blocks.contains(block) {
+                    for arg in values.join_args(value) {
+                        if arg.edge.expand().is_none_or(|edge| !self.closed.contains(edge)) {
+                            self.lose_reader(arg.value);
+                        }
+                    }
+                }
+            }
+            Definition::Inst { inst, .. } | Definition::Guarded { inst, .. } => {
+                let outcome = self.outcomes.get(inst);
+                let data = &self.scene.func.insts[inst];
+                let stays = !self.is_inside(inst) || data.opcode.has_effect() || outcome == Some(Outcome::Dead);
+                if stays || values.defined(inst).iter().any(|&result| self.readers_left(result) > 0) {
+                    return;
+                }
+                let mut lost = match outcome {
+                    None => data.uses(),
+                    Some(outcome) => self.simpler(outcome).map(InstData::uses).unwrap_or_default(),
+                };
+                let keeps_old = match outcome {
+                    None | Some(Outcome::Never) => true,
+                    Some(outcome) => self.simpler(outcome).is_some_and(|data| data.guard.is_some()),
+                };
+                self.outcomes.set(inst, Outcome::Dead);
+                for (&value, reg) in values.used(inst).iter().zip(data.uses()) {
+                    if let Some(place) = lost.iter().position(|&other| other == reg) {
+                        lost.swap_remove(place);
+                        self.lose_reader(value);
+                    }
+                }
+                if keeps_old {
+                    self.lose_old(inst);
+                }
+            }
+        }
+    }
+
+    /// Values that only read each other, beginning with one that has lost a reader, go away together.
+    fn remove_ring(&mut self, suspect: Value) {
+        if self.readers_left(suspect) == 0 {
+            return;
+        }
+        let mut ring = alloc::vec![suspect];
+        let mut next = 0;
+        while next < ring.len() {
+            if ring.len() > LARGEST_RING || !self.readers_into(ring[next], &mut ring) {
+                return;
+            }
+            next += 1;
+        }
+        for &value in &ring {
+            self.readers.set(value, 0);
+        }
+        self.unread.append(&mut ring);
+    }
+
+    /// Adds what is made of a value by those who still read it. False where one of them has to stay.
+    fn readers_into(&self, value: Value, ring: &mut Vec<Value>) -> bool {
+        let (func, known) = (self.scene.func, &self.scene.known);
+        let mut add = |result: Value| {
+            if !ring.contains(&result) {
+                ring.push(result);
+            }
+        };
+        for &reader in known.uses.of(value) {
+            match reader {
+                ValueUse::Operand { inst, .. } => {
+                    let reads = match self.outcomes.get(inst) {
+                        None => true,
+                        Some(outcome) => {
+                            self.simpler(outcome).is_some_and(|data| data.uses().contains(&known.values.reg(value)))
+                        }
+                    };
+                    if !reads {
+                        continue;
+                    }
+                    if !self.is_inside(inst) || func.insts[inst].opcode.has_effect() {
+                        return false;
+                    }
+                    known.values.defined(inst).iter().for_each(|&result| add(result));
+                }
+                ValueUse::Old(result) => {
+                    let Some(inst) = known.values.definition(result).inst() else { return false };
+                    match self.outcomes.get(inst) {
+                        Some(Outcome::Dead | Outcome::Constant | Outcome::Goes(_)) => {}
+                        Some(outcome) if self.simpler(outcome).is_some_and(|data| data.guard.is_none()) => {}
+                        _ if !self.is_inside(inst) => return false,
+                        _ => add(result),
+                    }
+                }
+                ValueUse::Argument(join) => {
+                    let Definition::Join { block } = known.values.definition(join) else { return false };
+                    let takes = known.values.join_args(join).iter().any(|arg| {
+                        arg.value == value && arg.edge.expand().is_none_or(|edge| !self.closed.contains(edge))
+                    });
+                    if takes && !self.dead_blocks.contains(block) {
+                        if !self.is_below(block) {
+                            return false;
+                        }
+                        add(join);
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    /// Lets a constant be written after all, because something that stays as it is reads it.
+    pub fn demand(&mut self, value: Value) {
+        if self.constant(value).is_none() {
+            return;
+        }
+        let values = self.scene.known.values.clone();
+        let mut stack = alloc::vec![value];
+        let mut joins: Vec<Value> = Vec::new();
+        while let Some(value) = stack.pop() {
+            match values.definition(value) {
+                Definition::Inst { inst, .. } | Definition::Guarded { inst, .. } => {
+                    if self.is_inside(inst) && self.outcomes.get(inst) == Some(Outcome::Dead) {
+                        self.outcomes.set(inst, Outcome::Constant);
+                    }
+                }
+                Definition::Join { .. } if !joins.contains(&value) && joins.len() < LARGEST_RING => {
+                    joins.push(value);
+                    let args = values.join_args(value).iter();
+                    stack.extend(
+                        args.filter(|arg| arg.edge.expand().is_some_and(|edge| self.is_open(edge)))
+                            .map(|arg| arg.value),
+                    );
+                }
+                Definition::Join { .. } | Definition::Entry => {}
+            }
+        }
+    }
+}
+
+/// The register that an instruction copies, if that is all it does.
+pub(super) fn copied_register(data: &InstData) -> Option<Reg> {
+    match (data.opcode.op, data.dsts.len(), data.args.as_slice()) {
+        (Op::Mov, 1, &[Operand::Reg(reg)]) => Some(reg),
+        _ => None,
+    }
+}

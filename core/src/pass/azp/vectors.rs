@@ -1,0 +1,197 @@
+//! Short vectors that a program had and its instructions have lost: registers that are computed side by side.
+//!
+//! ```text
+//! a = ld.f32 N[3*i]          (a, b, c) is a seed: addresses side by side
+//! b = ld.f32 N[3*i + 1]
+//! c = ld.f32 N[3*i + 2]
+//! x = mul.f32 a, l           (x, y, z) reads it in the same places of the same opcode
+//! y = mul.f32 b, l
+//! z = mul.f32 c, l
+//! ```
+//!
+//! Seeds are the results of one vector load, texture read or unpacking, and loads of adjacent elements in one block. From
+//! a group one goes on to the instructions that read its elements and to those that computed them, where these are as
+//! many, isomorphic, independent and in one block: not one of them may need another one's result. No more than four
+//! elements go into a group.
+//!
+//! Groups are not packed, only looked at, so nothing has to be legal but that they are zero together. Bounds: the first
+//! [`MOST_READERS`] readers of each element are looked at, and each instruction is in a few groups, so time is linear.
+//!
+//! Source: S. Larsen and S. Amarasinghe, Exploiting superword level parallelism with multimedia instruction sets, PLDI
+//! 2000, sections 4.1 and 4.2; AZP, section 3.1, step 2.
+
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::vec::Vec;
+
+use super::candidates::Elements;
+use super::scene::Scene;
+use crate::flow::{Definition, Value, ValueUse};
+use crate::ir::{AddressBase, Block, Inst, Op, Opcode};
+
+/// Elements of a group.
+const MOST_ELEMENTS: usize = 4;
+/// Readers of an element that are looked at.
+const MOST_READERS: usize = 8;
+/// Instructions that are looked at to see whether one element needs another.
+const MOST_STEPS: usize = 64;
+
+/// The opcode of a load, and its address without the constant part.
+type LoadKey = (Opcode, Vec<(u32, i64)>);
+
+/// All groups of two to four values that instructions of one block write side by side, seeds first.
+pub(super) fn vectors(scene: &Scene<'_>) -> Vec<Elements> {
+    let mut groups = Vec::new();
+    let mut seen: BTreeSet<Elements> = BTreeSet::new();
+    let mut open: VecDeque<Elements> = seeds(scene).into();
+    while let Some(group) = open.pop_front() {
+        if group.len() < 2 || !seen.insert(group.clone()) {
+            continue;
+        }
+        open.extend(readers(scene, &group));
+        open.extend(operands(scene, &group));
+        groups.push(group);
+    }
+    // The order of the elements tells nothing: they are zero together or not.
+    let mut unordered = BTreeSet::new();
+    groups.retain_mut(|group| {
+        group.sort_unstable_by_key(|&value| place(scene, value));
+        unordered.insert(group.clone())
+    });
+    groups
+}
+
+/// Where a value is written: the place in its block, then which destination.
+fn place(scene: &Scene<'_>, value: Value) -> (u32, u32) {
+    match scene.known.values.definition(value) {
+        Definition::Inst { inst, index } | Definition::Guarded { inst, index, .. } => (scene.place(inst), index),
+        Definition::Entry | Definition::Join { .. } => (0, 0),
+    }
+}
+
+fn seeds(scene: &Scene<'_>) -> Vec<Elements> {
+    let (func, values) = (scene.func, &scene.known.values);
+    let mut seeds = Vec::new();
+    for block in func.block_order().filter(|&block| scene.known.cfg.is_reachable(block)) {
+        // Loads of the block by all of their address but the constant part, which is the key's last component.
+        let mut loads: BTreeMap<LoadKey, Vec<(i64, Value)>> = BTreeMap::new();
+        for inst in func.block_insts(block) {
+            let data = &func.insts[inst];
+            let results = values.defined(inst);
+            if results.len() > 1 && matches!(data.opcode.op, Op::Ld | Op::Tex2d | Op::Mov) {
+                seeds.push(results.iter().copied().take(MOST_ELEMENTS).collect());
+            }
+            if let (Op::Ld, Some(address), &[result]) = (data.opcode.op, data.address(), results) {
+                let operands = values.operands(inst);
+                let scales = matches!(address.base, AddressBase::Reg(_)).then_some(0).into_iter();
+                let scales = scales.chain(address.terms.iter().map(|&(_, scale)| scale));
+                let mut key: Vec<(u32, i64)> =
+                    operands.iter().zip(scales).map(|(&value, scale)| (value.as_u32(), scale)).collect();
+                if let AddressBase::Symbol(symbol) = address.base {
+                    let (kind, number) = symbol.words();
+                    key.push((u32::MAX - kind, i64::from(number)));
+                }
+                loads.entry((data.opcode, key)).or_default().push((address.offset, result));
+            }
+        }
+        for ((opcode, _), mut group) in loads {
+            group.sort_unstable_by_key(|&(offset, _)| offset);
+            group.dedup_by_key(|&mut (offset, _)| offset);
+            let size = i64::from(opcode.ty.bits() / 8);
+            for run in group.chunk_by(|a, b| b.0.wrapping_sub(a.0) == size) {
+                seeds.extend(run.chunks(MOST_ELEMENTS).map(|run| run.iter().map(|&(_, value)| value).collect()));
+            }
+        }
+    }
+    seeds
+}
+
+/// Groups of results that read a group's elements in the same place.
+fn readers(scene: &Scene<'_>, group: &Elements) -> Vec<Elements> {
+    let mut found = Vec::new();
+    for (inst, index) in operand_uses(scene, group[0]) {
+        let mut insts: Vec<Inst> = alloc::vec![inst];
+        for &element in &group[1..] {
+            let next = operand_uses(scene, element)
+                .find(|&(other, at)| at == index && !insts.contains(&other) && is_isomorphic(scene, inst, other));
+            match next {
+                Some((other, _)) => insts.push(other),
+                None => break,
+            }
+        }
+        if insts.len() == group.len() {
+            found.extend(results(scene, &insts));
+        }
+    }
+    found
+}
+
+/// Groups of values that a group's instructions read in the same place.
+fn operands(scene: &Scene<'_>, group: &Elements) -> Vec<Elements> {
+    let values = &scene.known.values;
+    let writers: Option<Vec<Inst>> = group.iter().map(|&value| values.definition(value).inst()).collect();
+    let Some(writers) = writers.filter(|writers| writers.iter().collect::<BTreeSet<_>>().len() == writers.len()) else {
+        return Vec::new();
+    };
+    if !writers.iter().all(|&other| is_isomorphic(scene, writers[0], other)) {
+        return Vec::new();
+    }
+    let count = values.operands(writers[0]).len();
+    let mut found = Vec::new();
+    for index in 0..count {
+        let sources: Option<Vec<Inst>> = writers
+            .iter()
+            .map(|&writer| {
+                let source = *values.operands(writer).get(index)?;
+                let Definition::Inst { inst, .. } = values.definition(source) else { return None };
+                Some(inst)
+            })
+            .collect();
+        let Some(sources) = sources else { continue };
+        let is_distinct = sources.iter().collect::<BTreeSet<_>>().len() == sources.len();
+        if is_distinct && sources.iter().all(|&other| is_isomorphic(scene, sources[0], other)) {
+            found.extend(results(scene, &sources));
+        }
+    }
+    found
+}
+
+/// The first readers of a value that are instructions, and where they read it, the guard not counted.
+fn operand_uses<'s>(scene: &'s Scene<'_>, value: Value) -> impl Iterator<Item = (Inst, u32)> + use<'s> {
+    scene.known.uses.of(value).iter().take(MOST_READERS).filter_map(|&reader| match reader {
+        ValueUse::Operand { inst, index } => Some((inst, index)),
+        ValueUse::Old(_) | ValueUse::Argument(_) => None,
+    })
+}
+
+/// The same opcode with one result, in one block, without a guard?
+fn is_isomorphic(scene: &Scene<'_>, a: Inst, b: Inst) -> bool {
+    let func = scene.func;
+    let (first, second) = (&func.insts[a], &func.insts[b]);
+    let block: Option<Block> = func.inst_block(a);
+    first.opcode == second.opcode
+        && first.dsts.len() == 1
+        && second.dsts.len() == 1
+        && first.guard.is_none()
+        && second.guard.is_none()
+        && block == func.inst_block(b)
+}
+
+/// The results of instructions of a block that do not need each other.
+fn results(scene: &Scene<'_>, insts: &[Inst]) -> Option<Elements> {
+    for &inst in insts {
+        let mut stack = alloc::vec![inst];
+        let mut steps = 0;
+        while let Some(next) = stack.pop() {
+            for &before in scene.dependences.predecessors(next) {
+                if insts.contains(&before) {
+                    return None;
+                }
+                steps += 1;
+                if steps <= MOST_STEPS {
+                    stack.push(before);
+                }
+            }
+        }
+    }
+    insts.iter().map(|&inst| scene.known.values.defined(inst).first().copied()).collect()
+}
