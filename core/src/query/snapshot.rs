@@ -129,11 +129,18 @@ impl Items {
     fn between(&self, block: Block, family: Family, from: u32, before: u32) -> Stretch {
         let (begin, end) = self.ranges[block];
         let of_block = &self.items[begin as usize..end as usize];
-        let skipped = of_block.partition_point(|(_, other, item)| (*other, item.place) < (family, from));
-        let count = of_block[skipped..].partition_point(|(_, other, item)| (*other, item.place) < (family, before));
+        let comes_before = |&(_, other, item): &(Block, Family, Item), place| (other, item.place) < (family, place);
+        let end = of_block.partition_point(|item| comes_before(item, before));
+        // Mostly there are few, so that their beginning is looked for near their end.
+        let mut reach = 1;
+        while reach < end && !comes_before(&of_block[end - reach], from) {
+            reach *= 2;
+        }
+        let near = end.saturating_sub(reach);
+        let first = near + of_block[near..end].partition_point(|item| comes_before(item, from));
         let has_later = self.has_inserted[block] && (from..before).contains(&INSERTED);
         let later = if has_later { self.inserted.get(&(block, family)).map_or(0, Vec::len) } else { 0 };
-        Stretch { block, family, first: begin as usize + skipped, count, later }
+        Stretch { block, family, first: begin as usize + first, count: end - first, later }
     }
 
     /// One of them.
