@@ -2,7 +2,7 @@
 //! show.
 
 use proptest::prelude::*;
-use warpscope_core::ir::{Module, Profile, Type, ZeroEntry};
+use warpscope_core::ir::Module;
 use warpscope_core::pass::parse_pipeline;
 use warpscope_core::text::print;
 use warpscope_testkit::recipe::recipe;
@@ -10,7 +10,7 @@ use warpscope_testkit::scattered::{self, scattered};
 use warpscope_testkit::shades::{self, shades};
 use warpscope_testkit::subscripts::{self, subscripts};
 use warpscope_testkit::sums::{self, sums};
-use warpscope_testkit::{emit, laws};
+use warpscope_testkit::{emit, laws, zeros};
 
 /// With thresholds so low that much is transformed, by a vote and lane by lane.
 const VARIANTS: &[&str] = &[
@@ -26,27 +26,10 @@ fn config() -> ProptestConfig {
     ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases) }
 }
 
-/// The program with a profile that is made up: no profile may make a pass wrong.
+/// The program with a profile that is made up.
 fn with_zero_profile(source: &str, seed: u32) -> laws::Law<Module> {
     let mut module = laws::well_formed(source)?;
-    for func in module.funcs.values_mut() {
-        let mut entries = Vec::new();
-        for block in func.block_order() {
-            let mut occurrences = std::collections::BTreeMap::new();
-            for inst in func.block_insts(block) {
-                for &reg in &func.insts[inst].dsts {
-                    let occurrence = occurrences.entry(reg).or_insert(0);
-                    let draw = (seed ^ inst.as_u32().wrapping_mul(0x9e37_79b9)).wrapping_mul(0x85eb_ca6b) >> 13;
-                    if func.regs[reg].ty != Type::Pred && !draw.is_multiple_of(3) {
-                        let probability = f64::from(draw % 97) / 96.0;
-                        entries.push(ZeroEntry { block, reg, occurrence: *occurrence, probability });
-                    }
-                    *occurrence += 1;
-                }
-            }
-        }
-        func.profiles.push(Profile::Zero(entries));
-    }
+    zeros::declare(&mut module, seed);
     laws::well_formed(&print(&module))
 }
 

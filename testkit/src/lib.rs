@@ -14,3 +14,4 @@ pub mod shades;
 pub mod subscripts;
 pub mod sums;
 mod warps;
+pub mod zeros;

@@ -38,6 +38,7 @@ pub const PROGRAMS: [&str; 5] = ["structured", "deep", "irreducible", "straight"
 const BLOCK: usize = 10;
 
 /// A program of one size.
+#[derive(Clone)]
 pub struct Input {
     pub size: usize,
     pub source: String,

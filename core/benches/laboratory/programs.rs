@@ -11,6 +11,7 @@ use warpscope_core::edit::Silent;
 use warpscope_core::journal::Journal;
 use warpscope_core::pass::{KnobValues, PASSES, PassEntry, Recorder, Runner, Settings};
 use warpscope_core::{text, verify};
+use warpscope_testkit::zeros;
 
 use crate::inputs::{Input, PROGRAMS, SIZES};
 use crate::report::{self, Asked};
@@ -47,15 +48,24 @@ pub fn measure() {
         on_copies(name, input, None, |runner| report::timed(|| runner.know_graph(input.func)));
     });
     for pass in PASSES {
-        for_each_input(pass.info.name, |name, input| run(pass, name, input, || Silent));
+        for_each_input(pass.info.name, |name, input| run(pass, name, &for_pass(pass, input), || Silent));
         for_each_input(&format!("{} recorded", pass.info.name), |name, input| {
-            run(pass, name, input, || {
+            run(pass, name, &for_pass(pass, input), || {
                 let mut journal = Journal::new();
                 journal.enter(input.func);
                 journal
             });
         });
     }
+}
+
+/// The input as a pass needs it: one that goes by zero profiles gets one.
+fn for_pass(pass: &PassEntry, input: &Input) -> Input {
+    let mut input = input.clone();
+    if pass.info.name == "azp" {
+        zeros::declare(&mut input.module, 1);
+    }
+    input
 }
 
 /// Calls `visit` with the name of the measurement and its input, for those that the command line asks for.
