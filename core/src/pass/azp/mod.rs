@@ -30,6 +30,7 @@
 
 mod candidates;
 mod dependences;
+mod needed;
 mod opportunity;
 mod profiles;
 mod scene;
@@ -198,14 +199,7 @@ fn transform_best<S: Listener>(
 
 /// Looks at all candidates. None where no profile speaks of any.
 fn look<S: Listener>(view: &mut View<'_, S>, rules: &Rules, number: i64, limit: i64) -> Option<Round> {
-    let known = Analyses {
-        cfg: view.cfg(),
-        dominators: view.dominators(),
-        loops: view.loops(),
-        values: view.values(),
-        uses: view.value_uses(),
-    };
-    let liveness = view.liveness();
+    let known = Analyses::of(view);
     let func = view.func();
     let scene = Scene::new(func, known, rules.prices, rules.fast_math);
     if scene.zeros.is_empty() {
@@ -237,7 +231,7 @@ fn look<S: Listener>(view: &mut View<'_, S>, rules: &Rules, number: i64, limit: 
         let Judged { candidate, regs, .. } = &judged[best];
         // The tables hold the last candidate; what was estimated is estimated again.
         let opportunity = estimator.estimate(candidate)?;
-        Some(Plan::new(&estimator, &opportunity, regs.clone(), rules.is_divergent, &liveness))
+        Some(Plan::new(&estimator, &opportunity, regs.clone(), rules.is_divergent))
     });
     Some(Round { number, filtered, too_large, judged, best, plan })
 }

@@ -153,6 +153,8 @@ pub(super) struct Estimator<'s, 'a> {
     inside: Stamped<Block, ()>,
     /// By block: the last instruction that gains.
     last_gain: Stamped<Block, Option<Inst>>,
+    /// Where the last estimate's copy begins in its first block, and where it ends in others.
+    bounds: Option<(Inst, Vec<Tail>)>,
 }
 
 impl<'s, 'a> Estimator<'s, 'a> {
@@ -164,6 +166,7 @@ impl<'s, 'a> Estimator<'s, 'a> {
             is_divergent,
             inside: Stamped::new(blocks),
             last_gain: Stamped::new(blocks),
+            bounds: None,
         }
     }
 
@@ -227,6 +230,7 @@ impl<'s, 'a> Estimator<'s, 'a> {
             }
         }
         opportunity.t_special = (opportunity.t_region - saved).max(0.0);
+        self.bounds = Some((start, opportunity.tails.clone()));
         Some(opportunity)
     }
 
@@ -370,6 +374,11 @@ impl<'s, 'a> Estimator<'s, 'a> {
     pub fn is_behind_check(&self, inst: Inst, start: Inst) -> bool {
         let scene = self.specialisation.scene;
         scene.place(inst) >= scene.place(start) && !self.comes_before_check(inst)
+    }
+
+    /// Does what was estimated last copy the instruction?
+    pub fn is_in_copy(&self, inst: Inst) -> bool {
+        self.bounds.as_ref().is_some_and(|(start, tails)| self.is_copied(inst, tails, *start))
     }
 
     /// Is the instruction copied, with what is left of it?

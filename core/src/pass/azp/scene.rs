@@ -15,14 +15,16 @@ use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
+use fixedbitset::FixedBitSet;
 
 use super::dependences::Dependences;
 use super::zeros::{ZeroProfile, checked_values};
-use crate::flow::{ValueUses, Values};
+use crate::flow::{Definition, Value, ValueUse, ValueUses, Values};
 use crate::graph::{Cfg, Dominators, Frequencies, Loops};
 use crate::ir::{Block, Function, Inst, InstData, Profile, WarpCounts};
 use crate::machine::{Machine, OpClass};
 use crate::pass::if_convert::LANES;
+use crate::view::{Listener, View};
 
 /// Bytes of a sector of memory.
 const SECTOR_BYTES: u32 = 32;
@@ -65,6 +67,32 @@ pub(super) struct Analyses {
     pub loops: Rc<Loops>,
     pub values: Rc<Values>,
     pub uses: Rc<ValueUses>,
+    /// By value: does an instruction read it, or a join or guarded result that one reads? Joins may stand where nothing
+    /// reads them.
+    pub is_read: FixedBitSet,
+}
+
+impl Analyses {
+    /// What a view knows, and which values are read.
+    pub fn of<S: Listener>(view: &mut View<'_, S>) -> Analyses {
+        let (values, uses) = (view.values(), view.value_uses());
+        let mut is_read = FixedBitSet::with_capacity(values.len());
+        let mut work: Vec<Value> = values
+            .iter()
+            .filter(|&value| uses.of(value).iter().any(|reader| matches!(reader, ValueUse::Operand { .. })))
+            .collect();
+        while let Some(value) = work.pop() {
+            if is_read.put(value.index()) {
+                continue;
+            }
+            match values.definition(value) {
+                Definition::Join { .. } => work.extend(values.join_args(value).iter().map(|arg| arg.value)),
+                Definition::Guarded { old, .. } => work.push(old),
+                Definition::Entry | Definition::Inst { .. } => {}
+            }
+        }
+        Analyses { cfg: view.cfg(), dominators: view.dominators(), loops: view.loops(), values, uses, is_read }
+    }
 }
 
 /// See the file's head.

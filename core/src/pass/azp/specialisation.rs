@@ -45,6 +45,12 @@ use crate::ir::{Block, Inst, InstData, Op, Operand, Reg};
 const MOST_RESTARTS: usize = 8;
 /// Values of a ring that nobody else reads.
 const LARGEST_RING: usize = 32;
+/// How often one value is taken for a part of a ring, each time that it loses a reader.
+const MOST_SUSPICIONS: u8 = 4;
+/// Readers of one value of a ring.
+const MOST_READERS: usize = 32;
+/// Instructions that a candidate may change.
+const MOST_CHANGED: usize = 4096;
 /// Instructions that a check may need of its block.
 const MOST_NEEDED: usize = 512;
 
@@ -85,6 +91,8 @@ pub(super) struct Specialisation<'s, 'a> {
     refuted: Vec<Value>,
     unread: Vec<Value>,
     suspects: Vec<Value>,
+    /// By value: how often it was taken for a part of a ring.
+    suspected: Stamped<Value, u8>,
 }
 
 impl<'s, 'a> Specialisation<'s, 'a> {
@@ -109,6 +117,7 @@ impl<'s, 'a> Specialisation<'s, 'a> {
             refuted: Vec::new(),
             unread: Vec::new(),
             suspects: Vec::new(),
+            suspected: Stamped::new(values),
         }
     }
 
@@ -130,6 +139,9 @@ impl<'s, 'a> Specialisation<'s, 'a> {
         let mut restarts = 0;
         loop {
             self.find_constants(zeros, restarts < MOST_RESTARTS);
+            if self.outcomes.keys().len() > MOST_CHANGED {
+                return None;
+            }
             if self.assumptions_hold() {
                 break;
             }
@@ -215,6 +227,11 @@ impl<'s, 'a> Specialisation<'s, 'a> {
         zeros.iter().for_each(|&value| self.set_constant(value, 0));
         let uses = self.scene.known.uses.clone();
         loop {
+            if self.outcomes.keys().len() > MOST_CHANGED {
+                self.work.clear();
+                self.edges.clear();
+                break;
+            }
             if let Some(edge) = self.edges.pop() {
                 self.close(edge, may_assume);
             } else if let Some(value) = self.work.pop() {
@@ -362,6 +379,7 @@ impl<'s, 'a> Specialisation<'s, 'a> {
 
     fn find_dead(&mut self) {
         self.readers.clear();
+        self.suspected.clear();
         let (func, values) = (self.scene.func, self.scene.known.values.clone());
         let changed: Vec<Inst> = self.outcomes.keys().to_vec();
         for place in 0..self.dead_blocks.keys().len() {
@@ -403,7 +421,15 @@ impl<'s, 'a> Specialisation<'s, 'a> {
         let left = self.readers_left(value);
         if left > 0 {
             self.readers.set(value, left - 1);
-            if left == 1 { &mut self.unread } else { &mut self.suspects }.push(value);
+            if left == 1 {
+                self.unread.push(value);
+            } else {
+                let times = self.suspected.get(value).unwrap_or(0);
+                if times < MOST_SUSPICIONS {
+                    self.suspected.set(value, times + 1);
+                    self.suspects.push(value);
+                }
+            }
         }
     }
 
@@ -512,7 +538,11 @@ impl<'s, 'a> Specialisation<'s, 'a> {
                 ring.push(result);
             }
         };
-        for &reader in known.uses.of(value) {
+        let readers = known.uses.of(value);
+        if readers.len() > MOST_READERS {
+            return false;
+        }
+        for &reader in readers {
             match reader {
                 ValueUse::Operand { inst, .. } => {
                     let reads = match self.outcomes.get(inst) {

@@ -14,35 +14,23 @@
 //! a block of the region, it goes to its copy, else where the original goes. Where copying ends in the middle of a block,
 //! what follows becomes a block of its own, to which both go.
 //!
-//! In the copy constants stand for what is known, known branches are jumps, and what equations 1 to 4 find dead is left
-//! out. These are solved here on the copy itself, from what is live where it is left:
-//!
-//! ```text
-//! Gen(i) = nothing, if no result of i is live behind it and i has no effect; else what i reads
-//! Kill(i) = what i writes, unless it is guarded
-//! ```
-//!
-//! As sets grow from nothing, instructions that only feed each other are dead too. Stores, atomics, draws and branches have
-//! no results whose death could excuse them: they always read.
+//! In the copy constants stand for what is known, known branches are jumps, and what nobody needs is left out ([`leave_out_dead_code`]).
 //!
 //! Sound because on entering the copy every lane has found the registers to be zero, and control comes to it from nowhere
 //! else. The vote lets a warp enter it as a whole, so no lane parts there that did not part before.
 //!
-//! Source: AZP, sections 3.3.2 (equations 1 to 4) and 3.3.3, figure 4.
+//! Source: AZP, section 3.3.3, figure 4.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
-use alloc::vec;
 use alloc::vec::Vec;
-use cranelift_entity::EntityRef;
-use fixedbitset::FixedBitSet;
 
+use super::needed::leave_out_dead_code;
 use super::opportunity::{Estimator, Opportunity, Tail};
 use super::profiles::{Versions, versioned};
 use super::special::{Special, special, zero_test};
 use super::specialisation::copied_register;
 use crate::edit::{Place, Rewrite};
-use crate::flow::Liveness;
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type};
 use crate::pass::last_assignment::{assign_zeros, has_doubtful_reads};
 use crate::view::Listener;
@@ -63,23 +51,18 @@ pub(super) struct Plan {
 }
 
 /// What is left of a block in the copy.
-struct CopyOf {
-    block: Block,
+pub(super) struct CopyOf {
+    /// The block.
+    pub block: Block,
     /// The original of each instruction, and the instruction.
-    insts: Vec<(Inst, InstData)>,
+    pub insts: Vec<(Inst, InstData)>,
     /// What comes next where its end is not copied.
-    tail: Option<Inst>,
+    pub tail: Option<Inst>,
 }
 
 impl Plan {
     /// The plan for what an estimator has just estimated.
-    pub fn new(
-        estimator: &Estimator<'_, '_>,
-        opportunity: &Opportunity,
-        regs: Vec<Reg>,
-        is_divergent: bool,
-        liveness: &Liveness,
-    ) -> Plan {
+    pub fn new(estimator: &Estimator<'_, '_>, opportunity: &Opportunity, regs: Vec<Reg>, is_divergent: bool) -> Plan {
         let scene = estimator.specialisation.scene;
         let func = scene.func;
         let &Opportunity { head, start, .. } = opportunity;
@@ -91,9 +74,12 @@ impl Plan {
             let insts = copied.filter_map(|inst| Some((inst, left_of(estimator, inst)?))).collect();
             CopyOf { block, insts, tail }
         };
-        let mut copies = vec![left(head, &mut behind.iter().copied())];
+        let mut copies = alloc::vec![left(head, &mut behind.iter().copied())];
         copies.extend(opportunity.copied.iter().map(|&block| left(block, &mut func.block_insts(block))));
-        let mut plan = Plan {
+        leave_out_dead_code(estimator, &mut copies);
+        // Until now they told whose value is needed.
+        copies.iter_mut().for_each(|copy| copy.insts.retain(|(_, data)| !copies_itself(data)));
+        Plan {
             head,
             regs,
             is_divergent,
@@ -102,86 +88,7 @@ impl Plan {
             tails: opportunity.tails.clone(),
             copies,
             has_doubtful_reads: has_doubtful_reads(func, &scene.known.dominators),
-        };
-        plan.leave_out_dead_code(func, liveness);
-        plan
-    }
-
-    /// Solves equations 1 to 4 on the copy, and leaves out what they find dead.
-    fn leave_out_dead_code(&mut self, func: &Function, liveness: &Liveness) {
-        let number: BTreeMap<Block, usize> =
-            self.copies.iter().enumerate().skip(1).map(|(number, copy)| (copy.block, number)).collect();
-        let regs = func.regs.len();
-        // What is live where control leaves the copy does not change.
-        let mut outside = vec![FixedBitSet::with_capacity(regs); self.copies.len()];
-        for (copy, live) in self.copies.iter().zip(&mut outside) {
-            if let Some(tail) = copy.tail {
-                *live = self.live_before_tail(func, liveness, copy.block, tail);
-            }
-            let targets = copy.insts.last().map_or(&[][..], |(_, data)| data.targets());
-            for target in targets.iter().filter(|target| !number.contains_key(target)) {
-                liveness.live_in(*target).for_each(|reg| live.insert(reg.index()));
-            }
         }
-        let mut at_start = vec![FixedBitSet::with_capacity(regs); self.copies.len()];
-        loop {
-            let mut has_changed = false;
-            for place in (0..self.copies.len()).rev() {
-                let mut live = self.live_at_end(place, &number, &outside, &at_start);
-                for (_, data) in self.copies[place].insts.iter().rev() {
-                    step_back(data, &mut live);
-                }
-                has_changed |= live != at_start[place];
-                at_start[place] = live;
-            }
-            if !has_changed {
-                break;
-            }
-        }
-        for place in 0..self.copies.len() {
-            let mut live = self.live_at_end(place, &number, &outside, &at_start);
-            let mut kept = Vec::new();
-            for (inst, data) in core::mem::take(&mut self.copies[place].insts).into_iter().rev() {
-                if step_back(&data, &mut live) {
-                    kept.push((inst, data));
-                }
-            }
-            kept.reverse();
-            self.copies[place].insts = kept;
-        }
-    }
-
-    fn live_at_end(
-        &self,
-        place: usize,
-        number: &BTreeMap<Block, usize>,
-        outside: &[FixedBitSet],
-        at_start: &[FixedBitSet],
-    ) -> FixedBitSet {
-        let mut live = outside[place].clone();
-        let targets = self.copies[place].insts.last().map_or(&[][..], |(_, data)| data.targets());
-        for target in targets.iter().filter_map(|target| number.get(target)) {
-            live.union_with(&at_start[*target]);
-        }
-        live
-    }
-
-    /// What is live before the first instruction that is not copied.
-    fn live_before_tail(&self, func: &Function, liveness: &Liveness, block: Block, tail: Inst) -> FixedBitSet {
-        let mut live = FixedBitSet::with_capacity(func.regs.len());
-        liveness.live_out(block).for_each(|reg| live.insert(reg.index()));
-        let insts: Vec<Inst> = if block == self.head { self.behind.clone() } else { func.block_insts(block).collect() };
-        for &inst in insts.iter().rev() {
-            let data = &func.insts[inst];
-            if data.guard.is_none() {
-                data.dsts.iter().for_each(|dst| live.set(dst.index(), false));
-            }
-            data.for_each_use(|reg| live.insert(reg.index()));
-            if inst == tail {
-                break;
-            }
-        }
-        live
     }
 
     /// Does it.
@@ -301,19 +208,6 @@ fn insert_check<S: Listener>(
     Some(all)
 }
 
-/// One step of equations 1 to 3 against control. Does the instruction stay?
-fn step_back(data: &InstData, live: &mut FixedBitSet) -> bool {
-    let stays = data.opcode.has_effect() || data.dsts.iter().any(|dst| live.contains(dst.index()));
-    if !stays {
-        return false;
-    }
-    if data.guard.is_none() {
-        data.dsts.iter().for_each(|dst| live.set(dst.index(), false));
-    }
-    data.for_each_use(|reg| live.insert(reg.index()));
-    true
-}
-
 /// What an instruction becomes in the copy, before dead code is left out. None where it never runs.
 fn left_of(estimator: &Estimator<'_, '_>, inst: Inst) -> Option<InstData> {
     let specialisation = &estimator.specialisation;
@@ -329,7 +223,6 @@ fn left_of(estimator: &Estimator<'_, '_>, inst: Inst) -> Option<InstData> {
         }
         Special::Never => None,
         Special::Goes(target) => Some(InstData::branch(data.targets()[target])),
-        Special::Simpler(data) if copies_itself(&data) => None,
         Special::Simpler(data) => Some(data),
     }
 }
