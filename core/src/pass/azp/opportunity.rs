@@ -357,7 +357,7 @@ impl<'s, 'a> Estimator<'s, 'a> {
     /// Is it an instruction of the head that the check needs?
     fn comes_before_check(&self, inst: Inst) -> bool {
         let scene = self.specialisation.scene;
-        scene.place(inst) <= scene.place(self.specialisation.last) && self.specialisation.needed.contains(inst)
+        scene.place(inst) <= scene.place(self.specialisation.last) && self.specialisation.is_needed(inst)
     }
 
     /// Cycles of what stands behind the check in its block, up to the tail.
@@ -365,9 +365,7 @@ impl<'s, 'a> Estimator<'s, 'a> {
         let scene = self.specialisation.scene;
         let (first, last) = (scene.place(start), tail.map_or(u32::MAX, |tail| scene.place(tail)));
         let end = tail.map_or_else(|| scene.block_cycles(self.specialisation.head), |tail| scene.cycles_before(tail));
-        let needed = self.specialisation.needed.keys().iter().copied();
-        let needed = needed.filter(|&inst| (first..last).contains(&scene.place(inst)));
-        (end - scene.cycles_before(start) - needed.map(|inst| scene.cycles(inst)).sum::<f64>()).max(0.0)
+        (end - scene.cycles_before(start) - self.specialisation.needed_cycles(first..last)).max(0.0)
     }
 
     /// Does it stand behind the check in its block?

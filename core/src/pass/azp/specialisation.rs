@@ -32,6 +32,7 @@
 //! TOPLAS 1991.
 
 use alloc::vec::Vec;
+use core::cell::RefCell;
 use cranelift_entity::EntityRef;
 
 use super::scene::Scene;
@@ -51,7 +52,7 @@ const MOST_SUSPICIONS: u8 = 4;
 const MOST_READERS: usize = 32;
 /// Instructions that a candidate may change.
 const MOST_CHANGED: usize = 4096;
-/// Instructions that a check may need of its block.
+/// Instructions that a check may need of its block for others to be put behind it.
 const MOST_NEEDED: usize = 512;
 
 /// What becomes of an instruction of the region.
@@ -70,14 +71,24 @@ pub(super) enum Outcome {
     Simpler(u32),
 }
 
+/// What a check needs of its block: the instructions that write its registers, and all that they follow.
+struct Needed {
+    insts: Stamped<Inst, ()>,
+    /// Those to begin with.
+    writers: Vec<Inst>,
+    is_known: bool,
+    /// Then all that stands before the last of them is taken to be needed.
+    are_too_many: bool,
+}
+
 /// See the file's head. The tables are used for one candidate after the other.
 pub(super) struct Specialisation<'s, 'a> {
     pub scene: &'s Scene<'a>,
     /// The block of the check, and the instruction behind which it stands at the earliest.
     pub head: Block,
     pub last: Inst,
-    /// What the check needs of its block.
-    pub needed: Stamped<Inst, ()>,
+    /// What the check needs of its block, once somebody has asked.
+    needed: RefCell<Needed>,
     pub constants: Stamped<Value, u64>,
     pub outcomes: Stamped<Inst, Outcome>,
     pub dead_blocks: Stamped<Block, ()>,
@@ -104,7 +115,12 @@ impl<'s, 'a> Specialisation<'s, 'a> {
             scene,
             head: Block::new(0),
             last: Inst::new(0),
-            needed: Stamped::new(insts),
+            needed: RefCell::new(Needed {
+                insts: Stamped::new(insts),
+                writers: Vec::new(),
+                is_known: false,
+                are_too_many: false,
+            }),
             constants: Stamped::new(values),
             outcomes: Stamped::new(insts),
             dead_blocks: Stamped::new(blocks),
@@ -121,8 +137,8 @@ impl<'s, 'a> Specialisation<'s, 'a> {
         }
     }
 
-    /// Takes values that instructions of one block write to be zero. None where the check would need too much of its
-    /// block, or one of the values is overwritten before the last is there.
+    /// Takes values that instructions of one block write to be zero. None where that changes too much, or one of the values
+    /// is overwritten before the last is there.
     pub fn assume_zero(&mut self, zeros: &[Value]) -> Option<()> {
         let definitions = zeros.iter().filter_map(|&value| self.scene.known.values.definition(value).inst());
         self.last = definitions.max_by_key(|&inst| self.scene.place(inst))?;
@@ -134,7 +150,10 @@ impl<'s, 'a> Specialisation<'s, 'a> {
                 return None;
             }
         }
-        self.find_needed(zeros)?;
+        let needed = self.needed.get_mut();
+        needed.is_known = false;
+        needed.writers.clear();
+        needed.writers.extend(zeros.iter().filter_map(|&value| self.scene.known.values.definition(value).inst()));
         self.refuted.clear();
         let mut restarts = 0;
         loop {
@@ -158,7 +177,7 @@ impl<'s, 'a> Specialisation<'s, 'a> {
             return self.is_below(block);
         }
         let (place, last) = (self.scene.place(inst), self.scene.place(self.last));
-        place > last || (place < last && !self.needed.contains(inst))
+        place > last || (place < last && !self.is_needed(inst))
     }
 
     /// Is it a block of the region, other than the check's own?
@@ -193,26 +212,45 @@ impl<'s, 'a> Specialisation<'s, 'a> {
 
     // --- the check -----------------------------------------------------------------------------------------------------
 
-    fn find_needed(&mut self, zeros: &[Value]) -> Option<()> {
-        self.needed.clear();
-        let mut stack: Vec<Inst> = Vec::new();
-        for &value in zeros {
-            let inst = self.scene.known.values.definition(value).inst()?;
-            if self.scene.func.inst_block(inst) == Some(self.head) && self.needed.set(inst, ()) {
-                stack.push(inst);
-            }
+    /// Does the check need an instruction that stands before the last of its registers?
+    pub fn is_needed(&self, inst: Inst) -> bool {
+        let mut needed = self.needed.borrow_mut();
+        if !needed.is_known {
+            self.find_needed(&mut needed);
+        }
+        needed.are_too_many || needed.insts.contains(inst)
+    }
+
+    fn find_needed(&self, needed: &mut Needed) {
+        let Needed { insts, writers, is_known, are_too_many } = needed;
+        *is_known = true;
+        insts.clear();
+        let mut stack = writers.clone();
+        for &inst in &stack {
+            insts.set(inst, ());
         }
         while let Some(inst) = stack.pop() {
             for &before in self.scene.dependences.predecessors(inst) {
-                if self.needed.set(before, ()) {
+                if insts.set(before, ()) {
                     stack.push(before);
                 }
             }
-            if self.needed.keys().len() > MOST_NEEDED {
-                return None;
+            if insts.keys().len() > MOST_NEEDED {
+                break;
             }
         }
-        Some(())
+        *are_too_many = insts.keys().len() > MOST_NEEDED;
+    }
+
+    /// Cycles of what the check needs from a place of its block on.
+    pub fn needed_cycles(&self, places: core::ops::Range<u32>) -> f64 {
+        if places.start > self.scene.place(self.last) {
+            return 0.0;
+        }
+        self.is_needed(self.last);
+        let needed = self.needed.borrow();
+        let needed = needed.insts.keys().iter().copied().filter(|&inst| places.contains(&self.scene.place(inst)));
+        needed.map(|inst| self.scene.cycles(inst)).sum()
     }
 
     // --- constants -----------------------------------------------------------------------------------------------------
