@@ -3,7 +3,9 @@
 
 use proptest::prelude::*;
 use warpscope_core::ir::Module;
+use warpscope_core::machine::Machine;
 use warpscope_core::pass::parse_pipeline;
+use warpscope_core::sim::{Progress, Settings, Simulation};
 use warpscope_core::text::print;
 use warpscope_testkit::recipe::recipe;
 use warpscope_testkit::scattered::{self, scattered};
@@ -52,6 +54,70 @@ fn is_sound(source: &str, seed: u32, fast_math: bool) -> Result<(), TestCaseErro
         }
     }
     Ok(())
+}
+
+/// What a program's first kernel leaves in its buffer of that name, as floats.
+fn floats_left(module: &Module, buffer: &str) -> Vec<f32> {
+    let kernel = module.kernels().next().expect("a kernel");
+    let (launch, settings) = (&module.launches[0], Settings::default());
+    let mut simulation: Simulation =
+        Simulation::new(module, kernel, launch, &settings, Machine::Ampere).expect("a launch that fits");
+    while simulation.run(1_000_000).expect("a run without errors") == Progress::Running {}
+    let dump = simulation.dump();
+    let left = dump.iter().find(|dump| dump.name == buffer).expect("the buffer");
+    left.elements.iter().map(|&bits| f32::from_bits(bits as u32)).collect()
+}
+
+/// A product with zero of numbers of which some are no real ones, and a sum whose zero has a sign.
+const NOT_REAL: &str = "kernel k(x: ptr.global restrict, y: ptr.global restrict, o: ptr.global restrict) {
+entry:
+    i = mov.u32 %tid
+    s = ld.global.f32 x[i]
+    f = ld.global.f32 y[i]
+    w = work.f32 60, i
+    a = mul.f32 s, f
+    v = mul.f32 w, s
+    b = add.f32 a, v
+    st.global.f32 o[i], b
+    ret
+    profile zero {
+        entry.s: 1.0
+    }
+}
+launch k {
+    grid 1
+    block 8
+    warp 8
+    x = buffer f32[8] { 0.0, -0.0, 0.0, 0.0, 0.0, 0.0, -0.0, 0.0 }
+    y = buffer f32[8] { 2.0, 2.0, inf, -inf, nan, -1.0, 1.0, 0.0 }
+    o = buffer f32[8] const 7
+}
+";
+
+#[test]
+fn only_the_sign_of_zero_nan_and_infinity_come_out_differently() {
+    let before = laws::well_formed(NOT_REAL).expect("a program");
+    let steps = parse_pipeline("azp[min_cycles=0]").expect("a pipeline");
+    let after = laws::run_silently(&before, &steps, true);
+    assert_ne!(print(&before), print(&after), "it is transformed");
+    let (first, second) = (floats_left(&before, "o"), floats_left(&after, "o"));
+    let is_real = [true, true, false, false, false, true, true, true];
+    for (lane, is_real) in is_real.into_iter().enumerate() {
+        assert_eq!(second[lane].to_bits(), 0, "the fast path writes 0");
+        assert_eq!(first[lane] == 0.0, is_real, "lane {lane} computed {}", first[lane]);
+    }
+    assert!(first[2].is_nan() && first[3].is_nan() && first[4].is_nan());
+    assert_eq!(first[1].to_bits(), (-0.0f32).to_bits(), "of two negative zeros the sum is one");
+}
+
+#[test]
+fn a_warp_with_one_lane_that_is_not_zero_computes_to_the_bit_what_it_did() {
+    let source = NOT_REAL.replace("{ 0.0, -0.0,", "{ 0.5, -0.0,");
+    let before = laws::well_formed(&source).expect("a program");
+    let after = laws::run_silently(&before, &parse_pipeline("azp[min_cycles=0]").expect("a pipeline"), true);
+    let bits = |module: &Module| floats_left(module, "o").iter().map(|float| float.to_bits()).collect::<Vec<_>>();
+    assert_ne!(print(&before), print(&after), "it is transformed");
+    assert_eq!(bits(&before), bits(&after));
 }
 
 proptest! {

@@ -21,6 +21,8 @@ pub struct Example {
     pub shows: &'static [(&'static str, usize)],
     /// Whether its passes know a measured profile.
     pub is_measured: bool,
+    /// Whether its passes may treat floats as real numbers.
+    pub is_fast_math: bool,
 }
 
 const SMALL_PASSES: &[&str] = &["copy-prop", "const-fold", "dce", "simplify-cfg"];
@@ -38,6 +40,7 @@ pub const GALLERY: &[(&str, &[Example])] = &[
                 passes: SMALL_PASSES,
                 shows: &[],
                 is_measured: false,
+                is_fast_math: false,
             },
             Example {
                 file: "detour.wir",
@@ -47,11 +50,13 @@ pub const GALLERY: &[(&str, &[Example])] = &[
                 passes: SMALL_PASSES,
                 shows: &[],
                 is_measured: false,
+                is_fast_math: false,
             },
         ],
     ),
     ("One for each phase of ptxas", PHASES),
     ("Questions that travel: the figures of a paper", QUESTIONS),
+    ("Registers that are mostly zero: the figures of another", ZEROS),
     (
         "CUDA, as nvcc -O3 compiles it",
         &[
@@ -152,7 +157,16 @@ pub const GALLERY: &[(&str, &[Example])] = &[
 
 /// A kernel that was written in CUDA, with its launch beside it.
 const fn cuda(file: &'static str, launch: &'static str, title: &'static str, summary: &'static str) -> Example {
-    Example { file, launch: Some(launch), title, summary, passes: SMALL_PASSES, shows: &[], is_measured: false }
+    Example {
+        file,
+        launch: Some(launch),
+        title,
+        summary,
+        passes: SMALL_PASSES,
+        shows: &[],
+        is_measured: false,
+        is_fast_math: false,
+    }
 }
 
 /// An example of one pass.
@@ -163,12 +177,17 @@ const fn phase(
     passes: &'static [&'static str],
     shows: &'static [(&'static str, usize)],
 ) -> Example {
-    Example { file, launch: None, title, summary, passes, shows, is_measured: false }
+    Example { file, launch: None, title, summary, passes, shows, is_measured: false, is_fast_math: false }
 }
 
 /// An example whose passes know the profile that a run of it measures.
 const fn measured(example: Example) -> Example {
     Example { is_measured: true, ..example }
+}
+
+/// An example whose passes may treat floats as real numbers.
+const fn licensed(example: Example) -> Example {
+    Example { is_fast_math: true, ..example }
 }
 
 /// One for each phase of the pipeline `ptxas`, in its order, `copy-prop` ahead of them.
@@ -298,13 +317,45 @@ const QUESTIONS: &[Example] = &[
     )),
 ];
 
+/// The figures of Stephenson and Rangan's paper on zero specialisation, and their account of a shader that took three steps.
+const ZEROS: &[Example] = &[
+    licensed(phase(
+        "azp/figure-1.wir",
+        "Two works for nothing",
+        "Where r1 is zero, so is the product, and neither of its expensive factors is needed: one assignment is left.",
+        &["azp"],
+        &[("azp", 1)],
+    )),
+    licensed(phase(
+        "azp/figure-3.wir",
+        "One zero texel",
+        "Zero runs forward through every product, and three backward slices die.",
+        &["azp"],
+        &[("azp", 1)],
+    )),
+    licensed(phase(
+        "azp/figure-4.wir",
+        "A read behind a check",
+        "The second texture is read only by warps for which the first one is not zero everywhere.",
+        &["azp"],
+        &[("azp", 1)],
+    )),
+    licensed(phase(
+        "azp/three-steps.wir",
+        "Each opens the next",
+        "Two candidates gain too little until the one before them is transformed; the last takes every load away.",
+        &["azp"],
+        &[("azp", 1)],
+    )),
+];
+
 /// The examples of a pass, each with the entry of its pipeline where it shows.
 pub fn of_pass(pass: &str) -> Vec<(&'static Example, usize)> {
     let shown = |example: &'static Example| {
         let (_, stage) = example.shows.iter().find(|(shown, _)| *shown == pass)?;
         Some((example, *stage))
     };
-    PHASES.iter().chain(QUESTIONS).filter_map(shown).collect()
+    PHASES.iter().chain(QUESTIONS).chain(ZEROS).filter_map(shown).collect()
 }
 
 const FIRST: &str = include_str!("../../www/examples/first-look.wir");
@@ -329,6 +380,7 @@ pub fn bench(example: &Example, stage: Option<usize>, source: String, launch: St
             source,
             launch,
             pipeline: example.passes.iter().map(|text| entry(text)).collect(),
+            fast_math: example.is_fast_math,
             measured: example.is_measured.then(|| Box::new(settings.clone())),
             ..Bench::default()
         },
@@ -410,7 +462,7 @@ mod tests {
 
     #[test]
     fn every_figure_opens_where_its_pass_is_at_work() {
-        for example in QUESTIONS {
+        for example in QUESTIONS.iter().chain(ZEROS) {
             let &[(pass, stage)] = example.shows else { continue };
             let remark = view(pass, example.title).remark;
             let remark = remark.unwrap_or_else(|| panic!("`{pass}` does nothing on \"{}\"", example.title));

@@ -66,7 +66,7 @@ impl Pass for Azp {
     const INFO: PassInfo = PassInfo {
         name: "azp",
         paper: "Stephenson and Rangan 2020, AZP",
-        summary: "Makes a version of the code for warps in which a register that is often zero is zero in all lanes.",
+        summary: "Makes a version of the code for warps in which an often-zero register is zero in all lanes; with floats, the sign of zero, NaN and infinity may change.",
         knobs: &[
             Knob {
                 name: "p_thresh",
