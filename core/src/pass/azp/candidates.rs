@@ -139,7 +139,7 @@ fn filter(scene: &Scene<'_>, inst: Inst, value: Value, probability: f64, p_thres
             func.inst_block(inst).is_some()
                 && (func.insts[inst].opcode.op != Op::Mov || func.insts[inst].dsts.len() > 1)
         });
-        if likelier && is_candidate && propagates_zero(func, inst, index, scene.fast_math) {
+        if likelier && is_candidate && propagates_zero(scene, inst, index) {
             return Some(WhyNot::Propagator(values.reg(operand)));
         }
     }

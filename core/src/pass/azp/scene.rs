@@ -13,17 +13,21 @@ use alloc::collections::BTreeMap;
 use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::cell::RefCell;
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
 use fixedbitset::FixedBitSet;
+use hashbrown::HashMap;
+use smallvec::SmallVec;
 
 use super::dependences::Dependences;
 use super::zeros::{ZeroProfile, checked_values};
 use crate::flow::{Definition, Value, ValueUse, ValueUses, Values};
 use crate::graph::{Cfg, Dominators, Frequencies, Loops};
-use crate::ir::{Block, Function, Inst, InstData, Profile, WarpCounts};
+use crate::ir::{Block, Function, Inst, InstData, Opcode, Profile, WarpCounts};
 use crate::machine::{Machine, OpClass};
 use crate::pass::if_convert::LANES;
+use crate::sim::evaluate;
 use crate::view::{Listener, View};
 
 /// Bytes of a sector of memory.
@@ -59,6 +63,9 @@ impl Prices {
         f64::from(issue) + f64::from(latency.saturating_sub(issue)) / f64::from(self.warps.max(1))
     }
 }
+
+/// Results by opcode and operands; none where the opcode computes nothing from these.
+type Computed = HashMap<(Opcode, SmallVec<[u64; 3]>), Option<u64>>;
 
 /// The analyses of a function.
 pub(super) struct Analyses {
@@ -103,6 +110,8 @@ pub(super) struct Scene<'a> {
     pub dependences: Dependences,
     pub prices: Prices,
     pub fast_math: bool,
+    /// What constants an opcode gives for constants: the candidates of a function ask for the same again and again.
+    computed: RefCell<Computed>,
     /// By instruction: its place in its block, and the cycles of what stands before it there, for one execution.
     places: Vec<(u32, f64)>,
     /// By instruction: the next one of its block that writes one of its registers.
@@ -144,7 +153,24 @@ impl<'a> Scene<'a> {
         let zeros = ZeroProfile::of(func);
         let frequencies = frequencies(func, &known, &zeros);
         let dependences = Dependences::of(func);
-        Scene { func, known, zeros, dependences, prices, fast_math, places, overwriters, cycles, frequencies }
+        Scene {
+            func,
+            known,
+            zeros,
+            dependences,
+            prices,
+            fast_math,
+            computed: RefCell::default(),
+            places,
+            overwriters,
+            cycles,
+            frequencies,
+        }
+    }
+
+    /// What the simulator computes from constants.
+    pub fn evaluate(&self, opcode: Opcode, args: &[u64]) -> Option<u64> {
+        *self.computed.borrow_mut().entry((opcode, args.into())).or_insert_with(|| evaluate(opcode, args))
     }
 
     /// The place of an instruction in its block, from 0.

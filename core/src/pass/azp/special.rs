@@ -17,6 +17,7 @@
 
 use alloc::vec::Vec;
 
+use super::scene::Scene;
 use crate::ir::{AddressBase, ArgKind, Cmp, Combine, Function, Inst, InstData, Op, Opcode, Operand, Reg, TypeClass};
 use crate::pass::const_fold::simplest;
 
@@ -37,7 +38,8 @@ pub(super) enum Special {
 
 /// What is left of `inst`, where `known` tells the bits of a register that it reads, by the number of the use as
 /// [`InstData::uses`] counts them.
-pub(super) fn special(func: &Function, inst: Inst, fast_math: bool, known: impl Fn(usize) -> Option<u64>) -> Special {
+pub(super) fn special(scene: &Scene<'_>, inst: Inst, known: impl Fn(usize) -> Option<u64>) -> Special {
+    let func = scene.func;
     let original = &func.insts[inst];
     let mut data = original.clone();
     let mut next = 0;
@@ -104,7 +106,7 @@ pub(super) fn special(func: &Function, inst: Inst, fast_math: bool, known: impl 
         choose(func, &mut data, place, value);
     }
     if data.opcode.is_pure() {
-        data = simplest(func, data, fast_math);
+        data = simplest(func, data, scene.fast_math, |opcode, args| scene.evaluate(opcode, args));
     }
     // What does not fit into the places of constants stays a register.
     match (data.opcode.op, data.dsts.as_slice(), data.args.as_slice()) {
@@ -163,14 +165,15 @@ fn extended(func: &Function, reg: Reg, bits: u64) -> i64 {
 }
 
 /// Is the result zero whenever that operand is, as far as the licence goes?
-pub(super) fn propagates_zero(func: &Function, inst: Inst, use_index: usize, fast_math: bool) -> bool {
+pub(super) fn propagates_zero(scene: &Scene<'_>, inst: Inst, use_index: usize) -> bool {
+    let func = scene.func;
     let data = &func.insts[inst];
     let is_copy = data.opcode.op == Op::Mov && data.dsts.len() == 1;
     if data.guard.is_some() || !data.opcode.is_pure() {
         return false;
     }
     is_copy
-        || match special(func, inst, fast_math, |number| (number == use_index).then_some(0)) {
+        || match special(scene, inst, |number| (number == use_index).then_some(0)) {
             Special::Constant(bits) => {
                 let sign = data.dst().map(|dst| func.regs[dst].ty).filter(|ty| ty.is_float());
                 bits & !sign.map_or(0, |ty| 1 << (ty.bits() - 1)) == 0

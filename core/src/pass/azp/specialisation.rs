@@ -305,7 +305,7 @@ impl<'s, 'a> Specialisation<'s, 'a> {
         }
         let values = self.scene.known.values.clone();
         let used = values.used(inst);
-        let left = special(func, inst, self.scene.fast_math, |number| self.constant(*used.get(number)?));
+        let left = special(self.scene, inst, |number| self.constant(*used.get(number)?));
         match left {
             Special::Same => {}
             Special::Constant(bits) => {

@@ -215,7 +215,7 @@ fn left_of(estimator: &Estimator<'_, '_>, inst: Inst) -> Option<InstData> {
     let used = scene.known.values.used(inst);
     let data = &scene.func.insts[inst];
     let known = |number: usize| specialisation.constant(*used.get(number)?);
-    match special(scene.func, inst, scene.fast_math, known) {
+    match special(scene, inst, known) {
         Special::Same => Some(data.clone()),
         Special::Constant(bits) => {
             let dst = data.dst()?;

@@ -162,17 +162,28 @@ fn remove<S: Listener>(view: &mut View<'_, S>, never_run: &[(Block, Inst)], need
     }
 }
 
-/// The simplest instruction that does what this one does, under the same guard.
-pub(super) fn simplest(func: &Function, mut data: InstData, fast_math: bool) -> InstData {
-    while let Some((_, simpler)) = simpler(func, &data, fast_math) {
+/// The simplest instruction that does what this one does, under the same guard. `compute` is [`evaluate`], or remembers
+/// what that has given.
+pub(super) fn simplest(
+    func: &Function,
+    mut data: InstData,
+    fast_math: bool,
+    mut compute: impl FnMut(Opcode, &[u64]) -> Option<u64>,
+) -> InstData {
+    while let Some((_, simpler)) = simpler(func, &data, fast_math, &mut compute) {
         data = simpler;
     }
     data
 }
 
 /// A simpler instruction that does the same, and why it does.
-fn simpler(func: &Function, data: &InstData, fast_math: bool) -> Option<(Finding, InstData)> {
-    let finding = match folded(data) {
+fn simpler(
+    func: &Function,
+    data: &InstData,
+    fast_math: bool,
+    compute: impl FnMut(Opcode, &[u64]) -> Option<u64>,
+) -> Option<(Finding, InstData)> {
+    let finding = match folded(data, compute) {
         Some(bits) => {
             Finding { rule: "constant", why: "all its operands are constants", simpler: Simpler::Constant(bits) }
         }
@@ -184,7 +195,7 @@ fn simpler(func: &Function, data: &InstData, fast_math: bool) -> Option<(Finding
 
 /// Replaces one instruction by something simpler, again and again until nothing simpler is found.
 fn fold<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst, fast_math: bool) {
-    while let Some((finding, simpler)) = simpler(view.func(), &view.func().insts[inst], fast_math) {
+    while let Some((finding, simpler)) = simpler(view.func(), &view.func().insts[inst], fast_math, evaluate) {
         let module = view.module();
         let mut rewrite = view.rewrite(|func| {
             let text = instruction_text(module, func, inst);
@@ -206,12 +217,12 @@ fn fold<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst, fast_math
 }
 
 /// The constant that an instruction computes, if it does.
-fn folded(data: &InstData) -> Option<u64> {
+fn folded(data: &InstData, mut compute: impl FnMut(Opcode, &[u64]) -> Option<u64>) -> Option<u64> {
     if data.dsts.len() != 1 || !data.opcode.is_pure() || matches!(data.opcode.op, Op::Mov | Op::Work) {
         return None;
     }
     let args: Option<Vec<u64>> = data.args.iter().map(Operand::as_const).collect();
-    evaluate(data.opcode, &args.filter(|args| !args.is_empty())?)
+    compute(data.opcode, &args.filter(|args| !args.is_empty())?)
 }
 
 /// The instruction that does the simpler thing under the same guard into the same register.
