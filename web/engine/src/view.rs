@@ -277,7 +277,7 @@ fn fact(func: &Function, fact: &Fact) -> Vec<String> {
     let word = match fact {
         Fact::Reg(reg) => func.regs.get(*reg).map(|data| data.name.clone()).unwrap_or_default(),
         Fact::Block(block) => block_name(func, *block),
-        Fact::Number(number) => number.to_string(),
+        Fact::Number(number) => readable(*number),
         Fact::Count(count) => count.to_string(),
         Fact::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
         Fact::Text(text) => text.clone(),
@@ -285,6 +285,13 @@ fn fact(func: &Function, fact: &Fact) -> Vec<String> {
         Fact::Words(words) => return words.clone(),
     };
     vec![word]
+}
+
+/// A number with as many decimals as somebody reads, and no zeros at their end.
+fn readable(number: f64) -> String {
+    let text = format!("{number:.*}", if number.abs() < 1.0 { 4 } else { 2 });
+    let short = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    if number != 0.0 && matches!(short, "0" | "-0") { format!("{number:.2e}") } else { short.to_owned() }
 }
 
 /// For each line of the source the block of `func` that it belongs to, and the instruction on it.
@@ -360,5 +367,12 @@ entry:
         assert!(view.stages[0].refused.as_ref().is_some_and(|why| why.contains("did you mean `@basic`?")));
         assert!(view.stages[1].rewrites > 0);
         assert!(view.stages[2].refused.is_some());
+    }
+
+    #[test]
+    fn numbers_are_shown_as_somebody_reads_them() {
+        let shown =
+            [35.525000000000006, 0.9111747851002865, -33.0, 2.5, 0.0, 1.25e-7, f64::INFINITY, 1e15].map(readable);
+        assert_eq!(shown, ["35.53", "0.9112", "-33", "2.5", "0", "1.25e-7", "inf", "1000000000000000"]);
     }
 }
