@@ -23,8 +23,9 @@
 //! are no others.
 //!
 //! Bounds: a candidate costs as much as its slices ([`specialisation`] says why), so that all of them together are about
-//! linear; a check may need 512 instructions of its block, and a region may have 256 blocks. Running the pass again finds
-//! nothing more, unless `xform_limit` was reached, which the remark `limit` says.
+//! linear. It may change 4096 instructions, in 256 blocks; the remark `too-large` says where it would be more. A check that
+//! needs more than 512 instructions of its block stays where it is. Running the pass again finds nothing more, unless
+//! `xform_limit` was reached, which the remark `limit` says.
 //!
 //! Source: M. Stephenson and R. Rangan, AZP: automatic specialization for zero values in gaming applications, 2020.
 
