@@ -145,13 +145,28 @@ export interface Count {
   warps: number;
 }
 
+/** A register write, `write` being which one of its block and register. */
+export interface Write {
+  block: string;
+  register: string;
+  write: number;
+}
+
+/** How often something ran, and how often it gave zero. */
+export interface ZeroCount extends Count {
+  zero_lanes: number;
+  zero_warps: number;
+}
+
 /** What ran how often in a function. */
 export interface Profile {
   edges: ({ from: string; to: string } & Count)[];
   /** Acyclic paths as Ball and Larus define them. */
   paths: ({ blocks: string[] } & Count)[];
-  /** Writes, `write` being which one of its block and register; `zero_…` are those that gave zero. */
-  zeros: ({ block: string; register: string; write: number; zero_lanes: number; zero_warps: number } & Count)[];
+  /** Writes; `zero_…` are those that gave zero. */
+  zeros: (Write & ZeroCount)[];
+  /** Writes of a short vector, or of some of its elements; all of them were zero in the `zero_…`. */
+  joint: ({ writes: Write[] } & ZeroCount)[];
   /** How often warps executed a block to its end, and how often their lanes parted there. */
   blocks: { block: string; executions: number; diverged: number }[];
 }

@@ -19,7 +19,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use cranelift_entity::{EntityRef, PrimaryMap};
 
-use crate::ir::{Block, Function, Inst, InstData, Profile, Reg, RegData, Type, WarpCounts, WarpEntry, ZeroEntry};
+use crate::ir::{Block, Function, Inst, InstData, Profile, Reg, RegData, Type, WarpCounts, WarpEntry, Write};
 
 /// Where an instruction stands: in a block, before another one or last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -566,7 +566,8 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
 
     /// The writes of a block come behind those of another one, so that zero profiles count them from there on.
     fn renumber_writes(&mut self, from: Block, to: Block) {
-        let speaks_of_it = |profile: &Profile| matches!(profile, Profile::Zero(entries) if entries.iter().any(|entry| entry.block == from));
+        let is_of_it = |write: &Write| write.block == from;
+        let speaks_of_it = |profile: &Profile| speaks_of(profile, is_of_it);
         if !self.func().profiles.iter().any(speaks_of_it) {
             return;
         }
@@ -576,9 +577,10 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
         }
         self.change_profiles(|profile| {
             let Profile::Zero(entries) = profile else { return };
-            for entry in entries.iter_mut().filter(|entry| entry.block == from) {
-                entry.block = to;
-                entry.occurrence += writes.get(&entry.reg).copied().unwrap_or(0);
+            let named = entries.iter_mut().flat_map(|entry| &mut entry.writes);
+            for write in named.filter(|write| is_of_it(write)) {
+                write.block = to;
+                write.occurrence += writes.get(&write.reg).copied().unwrap_or(0);
             }
         });
     }
@@ -587,19 +589,19 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
     fn forget_writes(&mut self, inst: Inst, block: Block) {
         for place in 0..self.func().insts[inst].dsts.len() {
             let reg = self.func().insts[inst].dsts[place];
-            let is_of_it = |entry: &ZeroEntry| entry.block == block && entry.reg == reg;
-            let speaks_of_it =
-                |profile: &Profile| matches!(profile, Profile::Zero(entries) if entries.iter().any(is_of_it));
-            if !self.func().profiles.iter().any(speaks_of_it) {
+            let is_of_it = |write: &Write| write.block == block && write.reg == reg;
+            if !self.func().profiles.iter().any(|profile| speaks_of(profile, is_of_it)) {
                 continue;
             }
             let before = self.func().block_insts(block).take_while(|&other| other != inst);
             let number = before.filter(|&other| self.func().insts[other].dsts.contains(&reg)).count() as u32;
             self.change_profiles(|profile| {
                 let Profile::Zero(entries) = profile else { return };
-                entries.retain(|entry| !is_of_it(entry) || entry.occurrence != number);
-                for entry in entries.iter_mut().filter(|entry| is_of_it(entry) && entry.occurrence > number) {
-                    entry.occurrence -= 1;
+                let goes = |write: &Write| is_of_it(write) && write.occurrence == number;
+                entries.retain(|entry| !entry.writes.iter().any(goes));
+                let named = entries.iter_mut().flat_map(|entry| &mut entry.writes);
+                for write in named.filter(|write| is_of_it(write) && write.occurrence > number) {
+                    write.occurrence -= 1;
                 }
             });
         }
@@ -653,6 +655,11 @@ impl<S: EditSink> Drop for Rewrite<'_, '_, S> {
     }
 }
 
+/// Does a zero profile speak of such a write?
+fn speaks_of(profile: &Profile, is_such: impl Fn(&Write) -> bool) -> bool {
+    matches!(profile, Profile::Zero(entries) if entries.iter().any(|entry| entry.writes.iter().any(&is_such)))
+}
+
 fn is_empty(profile: &Profile) -> bool {
     match profile {
         Profile::Path(paths) => paths.is_empty(),
@@ -693,9 +700,12 @@ fn forget_block(profile: &mut Profile, block: Block, merged_into: Option<Block>)
         }
         (Profile::Edge(edges), None) => edges.retain(|(from, to, _)| stays(from) && stays(to)),
         (Profile::Zero(entries), Some(into)) => {
-            entries.iter_mut().filter(|entry| entry.block == block).for_each(|entry| entry.block = into);
+            let named = entries.iter_mut().flat_map(|entry| &mut entry.writes);
+            named.filter(|write| write.block == block).for_each(|write| write.block = into);
         }
-        (Profile::Zero(entries), None) => entries.retain(|entry| entry.block != block),
+        (Profile::Zero(entries), None) => {
+            entries.retain(|entry| entry.writes.iter().all(|write| write.block != block));
+        }
         (Profile::Warp(entries), Some(into)) => *entries = merged_counts(entries, block, into),
         (Profile::Warp(entries), None) => entries.retain(|entry| match entry {
             WarpEntry::Block { block: named, .. } => stays(named),

@@ -2,9 +2,13 @@
 //! show.
 
 use proptest::prelude::*;
+use warpscope_core::edit::{Fact, Remark};
 use warpscope_core::ir::Module;
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::parse_pipeline;
+use warpscope_core::profile::declare;
+use warpscope_core::report::measure;
+use warpscope_core::session::{Options, Session};
 use warpscope_core::sim::{Progress, Settings, Simulation};
 use warpscope_core::text::print;
 use warpscope_testkit::recipe::recipe;
@@ -118,6 +122,55 @@ fn a_warp_with_one_lane_that_is_not_zero_computes_to_the_bit_what_it_did() {
     let bits = |module: &Module| floats_left(module, "o").iter().map(|float| float.to_bits()).collect::<Vec<_>>();
     assert_ne!(print(&before), print(&after), "it is transformed");
     assert_eq!(bits(&before), bits(&after));
+}
+
+/// Two registers that are loaded side by side and needed together.
+const PAIR: &str = "kernel k(x: ptr.global restrict, o: ptr.global restrict) {
+entry:
+    i = mov.u32 %tid
+    a = ld.global.u32 x[2*i]
+    b = ld.global.u32 x[2*i + 1]
+    s = or.b32 a, b
+    w = work.u32 900, i
+    v = mul.u32 w, s
+    st.global.u32 o[i], v
+    ret
+}
+launch k {
+    grid 1
+    block 32
+    warp 8
+    x = buffer u32[64] { NUMBERS }
+    o = buffer u32[32] const 7
+}
+";
+
+#[test]
+fn what_independence_costs_stands_beside_its_product() {
+    // Either register is zero in two of four warps: in the same ones, or in the others.
+    for (in_the_same, joint) in [(true, 0.5), (false, 0.0)] {
+        let is_zero = |place: usize| (place / 16 < 2) == (in_the_same || place.is_multiple_of(2));
+        let numbers = (0..64).map(|place| if is_zero(place) { "0" } else { "3" });
+        let source = PAIR.replace("NUMBERS", &numbers.collect::<Vec<_>>().join(", "));
+        let mut module = laws::well_formed(&source).expect("a program");
+        let kernel = module.kernels().next().expect("a kernel");
+        let settings = Settings::default();
+        let profile = measure(&module, kernel, &settings, Machine::Ampere, &mut || true).expect("a run");
+        declare(&mut module, &profile);
+        let steps = parse_pipeline("azp[p_thresh=0.5]").expect("a pipeline");
+        let session = Session::open(module, &Options { steps, ..Options::default() }, &mut || 0);
+        let remarks = session.journal().events().iter().map(|event| &event.remark);
+        let fact = |remark: &Remark, name: &str| {
+            remark.facts.iter().find(|(key, _)| *key == name).map(|(_, fact)| fact.clone())
+        };
+        let of_both: Vec<&Remark> = remarks.filter(|remark| fact(remark, "joint").is_some()).collect();
+        assert_eq!(of_both.len(), 1, "one candidate has two registers");
+        assert_eq!(fact(of_both[0], "joint"), Some(Fact::Number(joint)));
+        assert_eq!(fact(of_both[0], "probability"), Some(Fact::Number(0.25)), "what decides is the product");
+        assert_eq!(of_both[0].rule, "specialise");
+        let words = format!("`a` and `b` are all zero in 25 % of warps (counted together: {:.0} %)", joint * 100.0);
+        assert!(of_both[0].message.starts_with(&words), "{}", of_both[0].message);
+    }
 }
 
 proptest! {

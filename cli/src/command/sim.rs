@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use warpscope_core::report::{self, ProfileReport, Wanted};
+use warpscope_core::report::{self, ProfileReport, Wanted, WriteReport};
 use warpscope_core::sim::RunResult;
 
 use super::run::{RunOptions, in_time};
@@ -80,14 +80,35 @@ fn profile_table(function: &str, profile: &ProfileReport) -> String {
             writeln!(text, "path  {}: {} lanes in {} warps", path.blocks.join(" "), path.count.lanes, path.count.warps);
     }
     for zero in &profile.zeros {
-        let occurrence = if zero.write > 0 { format!("#{}", zero.write) } else { String::new() };
         let _ = writeln!(
             text,
-            "zero  {}.{}{occurrence}: {} of {} lanes, {} of {} warps",
-            zero.block, zero.register, zero.zero_lanes, zero.count.lanes, zero.zero_warps, zero.count.warps
+            "zero  {}: {} of {} lanes, {} of {} warps",
+            write_name(&zero.write),
+            zero.zero_lanes,
+            zero.count.lanes,
+            zero.zero_warps,
+            zero.count.warps
+        );
+    }
+    for joint in &profile.joint {
+        let writes: Vec<String> = joint.writes.iter().map(write_name).collect();
+        let _ = writeln!(
+            text,
+            "zero  {}: {} of {} lanes, {} of {} warps",
+            writes.join(" & "),
+            joint.zero_lanes,
+            joint.count.lanes,
+            joint.zero_warps,
+            joint.count.warps
         );
     }
     text
+}
+
+/// A write as the text IR names it.
+fn write_name(write: &WriteReport) -> String {
+    let occurrence = if write.write > 0 { format!("#{}", write.write) } else { String::new() };
+    format!("{}.{}{occurrence}", write.block, write.register)
 }
 
 /// The result as people read it: the launch as a whole, then block by block.

@@ -129,3 +129,22 @@ fn sim_shows_both_units() {
     }
     assert!(json(&["sim", "-", "--json"], SAXPY).get("profile").is_none());
 }
+
+#[test]
+fn what_is_loaded_side_by_side_is_counted_together() {
+    let program = "kernel k(x: ptr.global) {\nentry:\n    {a, b} = ld.global.v2.u32 x[0]\n    ret\n}\n\
+                   launch k {\n    warp 8\n    block 16\n    x = buffer u32[2] { 0, 0 }\n}\n";
+    let joint = json!({
+        "writes": [
+            { "block": "entry", "register": "a", "write": 0 },
+            { "block": "entry", "register": "b", "write": 0 },
+        ],
+        "lanes": 16, "warps": 2, "zero_lanes": 16, "zero_warps": 2,
+    });
+    assert_eq!(json(&["sim", "-", "--json", "--profile"], program)["profile"]["k"]["joint"], json!([joint]));
+    let table = good(&["sim", "-", "--profile"], program);
+    assert!(table.contains("\nzero  entry.a & entry.b: 16 of 16 lanes, 2 of 2 warps\n"), "{table}");
+    let text = good(&["opt", "-", "--profile", "simulate"], program);
+    assert!(text.contains("\n        entry.a & entry.b: 1.0\n"), "{text}");
+    good(&["check", "-"], &text);
+}

@@ -7,8 +7,11 @@
 //!  ├─▶ ReachingDefinitions  the set of definitions behind a value
 //!  └─▶ Divergence           which values and branches differ between the lanes of a warp, and why
 //! Liveness        which registers are read later
+//! Dependences     which instructions of a block must stay behind which
+//! vectors         registers that are computed side by side
 //! ```
 
+mod dependences;
 mod divergence;
 mod joins;
 mod liveness;
@@ -16,7 +19,9 @@ mod reaching;
 mod solver;
 mod uses;
 mod values;
+mod vectors;
 
+pub(crate) use dependences::Dependences;
 pub use divergence::{Cause, Divergence, DivergenceInput, Explanation, Source, Subject};
 pub(crate) use joins::{JoinFinder, Joins};
 pub use liveness::Liveness;
@@ -24,3 +29,4 @@ pub use reaching::{ReachingDefinition, ReachingDefinitions};
 pub use solver::{Direction, FactSink, Problem, Silent, Solution, solve};
 pub use uses::{ValueUse, ValueUses};
 pub use values::{Definition, JoinArg, Value, ValueNames, Values};
+pub(crate) use vectors::{Elements, VectorInput, vectors};

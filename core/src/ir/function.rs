@@ -1,11 +1,13 @@
 //! Functions and kernels: registers, blocks, declarations, profiles, and the names that are their identity.
 
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
+use smallvec::{SmallVec, smallvec};
 
 use super::comments::{CommentAnchor, Comments};
 use super::entities::{Array, Block, Input, Inst, Reg};
@@ -138,17 +140,32 @@ pub enum Profile {
     Warp(Vec<WarpEntry>),
 }
 
-/// `block.register#k: p`.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct ZeroEntry {
-    /// Where the write is.
+/// One write of a register, as a profile names it: `block.register#k`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Write {
+    /// The block.
     pub block: Block,
-    /// What it writes.
+    /// The register.
     pub reg: Reg,
     /// Which of the block's writes of the register, from 0.
     pub occurrence: u32,
-    /// Probability (0–1) that all active lanes of the warp get zero.
+}
+
+/// `block.register#k: p`, or of several writes `block.register#k & block.register#k: p`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ZeroEntry {
+    /// The writes.
+    pub writes: SmallVec<[Write; 1]>,
+    /// Probability (0–1) that all active lanes of the warp get zero; of several writes, that their registers are all zero
+    /// in them when the last has been written.
     pub probability: f64,
+}
+
+impl ZeroEntry {
+    /// Of one write.
+    pub fn of(write: Write, probability: f64) -> ZeroEntry {
+        ZeroEntry { writes: smallvec![write], probability }
+    }
 }
 
 /// A kernel or function.
@@ -264,6 +281,21 @@ impl Function {
     /// The block that an instruction stands in.
     pub fn inst_block(&self, inst: Inst) -> Option<Block> {
         self.layout.inst_block(inst)
+    }
+
+    /// Visits the writes of registers in the order of the text, by the names that profiles have for them.
+    pub fn for_each_write(&self, mut visit: impl FnMut(Inst, Write)) {
+        let mut counts: BTreeMap<Reg, u32> = BTreeMap::new();
+        for block in self.block_order() {
+            counts.clear();
+            for inst in self.block_insts(block) {
+                for &reg in &self.insts[inst].dsts {
+                    let next = counts.entry(reg).or_default();
+                    visit(inst, Write { block, reg, occurrence: *next });
+                    *next += 1;
+                }
+            }
+        }
     }
 
     /// Number of instructions that stand in the text, terminators included.

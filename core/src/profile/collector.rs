@@ -4,10 +4,12 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
+use smallvec::SmallVec;
 
-use super::{Count, Profile, WarpCount, Write, ZeroCount};
+use super::joint::JointWrites;
+use super::{Count, Profile, WarpCount, ZeroCount};
 use crate::graph::{Cfg, PathNumbering, PathStep};
-use crate::ir::{Block, Func, Module, Reg, Type, TypeClass};
+use crate::ir::{Block, Func, Inst, Module, Reg, Type, TypeClass, Write};
 use crate::sim::lanes::LaneFile;
 use crate::sim::{DecodedInst, FrameBase, Kind, Program, Watcher};
 
@@ -45,6 +47,8 @@ pub struct Collector {
     effects: Vec<Effect>,
     places: Vec<(usize, Block)>,
     writes: Vec<Vec<(Write, Type)>>,
+    /// By program counter.
+    joint_writes: Vec<JointSite>,
     kernel_start: u64,
     /// By program counter, for the last instructions of blocks: does a branch stand there?
     ends: Vec<Option<bool>>,
@@ -57,6 +61,23 @@ pub struct Collector {
     edges: BTreeMap<(usize, Block, Block), Count>,
     paths: BTreeMap<(usize, u64), Count>,
     zeros: BTreeMap<(usize, Write), ZeroCount>,
+    joint: Vec<JointCount>,
+}
+
+/// What is counted together once an instruction has written.
+#[derive(Default)]
+struct JointSite {
+    /// Registers that are looked at.
+    regs: Vec<(Reg, Type)>,
+    /// The places in `regs` of those that are counted together, and the place of their count.
+    sets: Vec<(SmallVec<[u8; 4]>, usize)>,
+}
+
+/// How often all registers of a set were zero.
+struct JointCount {
+    graph: usize,
+    writes: Vec<Write>,
+    count: ZeroCount,
 }
 
 impl Collector {
@@ -97,6 +118,26 @@ impl Collector {
             }
             writes.push(here);
         }
+        let mut sets: Vec<BTreeMap<Inst, Vec<Vec<Write>>>> =
+            graphs.iter().map(|graph| JointWrites::of(&module.funcs[graph.func], &graph.cfg).sets()).collect();
+        let mut joint = Vec::new();
+        let mut joint_writes = Vec::with_capacity(places.len());
+        for (&(graph, _), location) in places.iter().zip(&program.locations) {
+            let body = &module.funcs[location.func];
+            let mut site = JointSite::default();
+            for writes in sets[graph].remove(&location.inst).unwrap_or_default() {
+                let place = |write: &Write| {
+                    let known = site.regs.iter().position(|&(reg, _)| reg == write.reg);
+                    known.unwrap_or_else(|| {
+                        site.regs.push((write.reg, body.regs[write.reg].ty));
+                        site.regs.len() - 1
+                    }) as u8
+                };
+                site.sets.push((writes.iter().map(place).collect(), joint.len()));
+                joint.push(JointCount { graph, writes, count: ZeroCount::default() });
+            }
+            joint_writes.push(site);
+        }
         let end_of = |pc: usize| {
             let location = &program.locations[pc];
             let is_end = module.funcs[location.func].terminator(location.block) == Some(location.inst);
@@ -112,11 +153,13 @@ impl Collector {
             last_end: Vec::new(),
             places,
             writes,
+            joint_writes,
             kernel_start,
             frames: Vec::new(),
             edges: BTreeMap::new(),
             paths: BTreeMap::new(),
             zeros: BTreeMap::new(),
+            joint,
         }
     }
 
@@ -141,6 +184,9 @@ impl Collector {
         }
         for (&(graph, write), &count) in &self.zeros {
             profile.entry(self.graphs[graph].func).or_default().zeros.insert(write, count);
+        }
+        for JointCount { graph, writes, count } in self.joint.iter().filter(|joint| joint.count.all.warps > 0) {
+            profile.entry(self.graphs[*graph].func).or_default().joint.insert(writes.clone(), *count);
         }
         profile
     }
@@ -220,14 +266,17 @@ impl Watcher for Collector {
     fn wrote(&mut self, program: &Program, pc: u32, mask: u32, file: &LaneFile, frame: FrameBase) {
         let (graph, _) = self.places[pc as usize];
         for &(write, ty) in &self.writes[pc as usize] {
-            let Some(&value) = program.funcs[graph].regs.get(write.reg.index()) else { continue };
-            let sign = if ty.class() == TypeClass::Float { 1 << (ty.bits() - 1) } else { 0 };
-            let is_zero = |lane: &usize| frame.read(file, value, *lane) & ty.mask() & !sign == 0;
-            let zero = lanes(mask).filter(is_zero).fold(0u32, |zero, lane| zero | 1 << lane);
-            let count = self.zeros.entry((graph, write)).or_default();
-            count.all.add(mask);
-            count.zero.lanes += u64::from(zero.count_ones());
-            count.zero.warps += u64::from(zero == mask);
+            let Some(zero) = zero_lanes(program, graph, (write.reg, ty), mask, file, frame) else { continue };
+            self.zeros.entry((graph, write)).or_default().add(mask, zero);
+        }
+        let site = &self.joint_writes[pc as usize];
+        if !site.sets.is_empty() {
+            let zero_of = |&reg: &(Reg, Type)| zero_lanes(program, graph, reg, mask, file, frame).unwrap_or(0);
+            let zeros: SmallVec<[u32; 8]> = site.regs.iter().map(zero_of).collect();
+            for (regs, place) in &site.sets {
+                let zero = regs.iter().fold(mask, |zero, &reg| zero & zeros[usize::from(reg)]);
+                self.joint[*place].count.add(mask, zero);
+            }
         }
     }
 
@@ -251,6 +300,21 @@ impl Watcher for Collector {
             self.complete(graph, &before, mask);
         }
     }
+}
+
+/// The active lanes in which a register of a function is zero, of either sign. None where it has no place.
+fn zero_lanes(
+    program: &Program,
+    graph: usize,
+    (reg, ty): (Reg, Type),
+    mask: u32,
+    file: &LaneFile,
+    frame: FrameBase,
+) -> Option<u32> {
+    let &value = program.funcs[graph].regs.get(reg.index())?;
+    let sign = if ty.class() == TypeClass::Float { 1 << (ty.bits() - 1) } else { 0 };
+    let is_zero = |lane: &usize| frame.read(file, value, *lane) & ty.mask() & !sign == 0;
+    Some(lanes(mask).filter(is_zero).fold(0, |zero, lane| zero | 1 << lane))
 }
 
 fn lanes(mask: u32) -> impl Iterator<Item = usize> {

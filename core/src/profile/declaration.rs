@@ -12,13 +12,16 @@
 //! own: how often they executed each block that ran, and took each edge. How often they parted is said only of blocks with
 //! more than two ways on, where these counts leave it open.
 //!
+//! Behind single writes come sets of those that a program makes side by side; the file `joint.rs` says which.
 //! A write that was measured and never gave zero is declared with 0; what never ran is left out.
 
 use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
 
-use super::{FunctionProfile, Profile, WarpCount, Write, ZeroCount};
-use crate::ir::{self, Block, CommentAnchor, Function, Module, WarpEntry, ZeroEntry};
+use super::joint::JointWrites;
+use super::{FunctionProfile, Profile, WarpCount, ZeroCount};
+use crate::graph::Cfg;
+use crate::ir::{self, Block, CommentAnchor, Function, Module, WarpEntry, Write, ZeroEntry};
 
 /// Lets each function that was measured declare its measured profile, in place of what it declared.
 pub fn declare(module: &mut Module, profile: &Profile) {
@@ -39,14 +42,13 @@ fn declared(func: &Function, measured: &FunctionProfile) -> Vec<ir::Profile> {
     let mut edges: Vec<_> = measured.edges.iter().map(|(&(from, to), count)| (from, to, count.lanes)).collect();
     edges.sort_by_key(|&(from, to, _)| (ranks[from], ranks[to]));
     let ran = measured.zeros.iter().filter(|(_, count)| count.all.warps > 0);
-    let zero_entry = |(write, count): (&Write, &ZeroCount)| ZeroEntry {
-        block: write.block,
-        reg: write.reg,
-        occurrence: write.occurrence,
-        probability: count.warp_probability(),
-    };
-    let mut zeros: Vec<_> = ran.map(zero_entry).collect();
-    zeros.sort_by_key(|entry| (ranks[entry.block], entry.reg, entry.occurrence));
+    let mut writes: Vec<(&Write, &ZeroCount)> = ran.collect();
+    writes.sort_by_key(|(write, _)| (ranks[write.block], write.reg, write.occurrence));
+    let mut zeros: Vec<ZeroEntry> =
+        writes.into_iter().map(|(&write, count)| ZeroEntry::of(write, count.warp_probability())).collect();
+    if !measured.joint.is_empty() {
+        zeros.extend(JointWrites::of(func, &Cfg::compute(func)).declared(measured));
+    }
 
     let mut warps: Vec<_> = measured.blocks.iter().map(|(&block, &count)| (block, count)).collect();
     warps.sort_by_key(|&(block, _)| ranks[block]);

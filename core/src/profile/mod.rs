@@ -3,6 +3,8 @@
 //! ```text
 //! edge   a -> b: 96 lanes in 4 warps         zero   body.x#0: 40 of 128 lanes, 1 of 4 warps with all its lanes
 //! path   a b d: 64 lanes in 2 warps                 warp   a: parted in 1 of 3 executions
+//!
+//! zero   body.x & body.y: 0 of 4 warps              each may be zero half the time, and never both
 //! ```
 //!
 //! A count has two units. *Lanes* are executions by threads. *Warps* are executions by at least one lane of a warp: lanes
@@ -18,6 +20,7 @@
 mod collector;
 mod declaration;
 mod declared_edges;
+mod joint;
 
 pub use collector::Collector;
 pub use declaration::declare;
@@ -27,7 +30,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::AddAssign;
 
-use crate::ir::{Block, Func, Reg};
+use crate::ir::{Block, Func, Write};
 
 /// How often, in both units.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -63,28 +66,31 @@ pub struct WarpCount {
     pub diverged: u64,
 }
 
-/// One write of a register.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Write {
-    /// The block.
-    pub block: Block,
-    /// The register.
-    pub reg: Reg,
-    /// Which of the block's writes of the register, from 0.
-    pub occurrence: u32,
-}
-
-/// How often a write ran and gave zero.
+/// How often a write, or the last of several, ran and gave zero.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ZeroCount {
     /// All executions.
     pub all: Count,
-    /// Lanes that wrote zero (of either sign), and warps whose active lanes all did.
+    /// Lanes that got zero (of either sign), and warps whose active lanes all did.
     pub zero: Count,
 }
 
+impl AddAssign for ZeroCount {
+    fn add_assign(&mut self, other: ZeroCount) {
+        self.all += other.all;
+        self.zero += other.zero;
+    }
+}
+
 impl ZeroCount {
+    /// Of the lanes of an issue, some got zero.
+    fn add(&mut self, active: u32, zero: u32) {
+        self.all.add(active);
+        self.zero.lanes += u64::from(zero.count_ones());
+        self.zero.warps += u64::from(zero == active);
+    }
+
     /// Share of lanes that wrote zero, 0–1; 0 where nothing ran.
     pub fn lane_probability(&self) -> f64 {
         if self.all.lanes == 0 { 0.0 } else { self.zero.lanes as f64 / self.all.lanes as f64 }
@@ -105,6 +111,8 @@ pub struct FunctionProfile {
     pub paths: BTreeMap<Vec<Block>, Count>,
     /// By write.
     pub zeros: BTreeMap<Write, ZeroCount>,
+    /// By the writes of a short vector, or of some of its elements: how often all of them were zero.
+    pub joint: BTreeMap<Vec<Write>, ZeroCount>,
     /// By block.
     pub blocks: BTreeMap<Block, WarpCount>,
 }
@@ -127,10 +135,11 @@ pub fn add(profile: &mut Profile, other: &Profile) {
             sum.executions += count.executions;
             sum.diverged += count.diverged;
         }
-        for (&write, count) in &counts.zeros {
-            let sum = sum.zeros.entry(write).or_default();
-            sum.all += count.all;
-            sum.zero += count.zero;
+        for (&write, &count) in &counts.zeros {
+            *sum.zeros.entry(write).or_default() += count;
+        }
+        for (writes, &count) in &counts.joint {
+            *sum.joint.entry(writes.clone()).or_default() += count;
         }
     }
 }

@@ -13,11 +13,13 @@
 //! ```text
 //! "profile": { function: { "edges": [ { "from", "to", "lanes", "warps" } ], "paths": [ { "blocks": [], "lanes", "warps" } ],
 //!              "zeros": [ { "block", "register", "write", "lanes", "warps", "zero_lanes", "zero_warps" } ],
+//!              "joint": [ { "writes": [ { "block", "register", "write" } ], "lanes", "warps", "zero_lanes", "zero_warps" } ],
 //!              "blocks": [ { "block", "executions", "diverged" } ] } }
 //! ```
 //!
 //! where the profile is: `lanes` are executions by threads, `warps` executions by at least one lane of a warp, as are
-//! the `executions` of a block; at its end the lanes parted in `diverged` of them.
+//! the `executions` of a block; at its end the lanes parted in `diverged` of them. Writes that stand under `joint` are
+//! those of a short vector, or of some of its elements; all of them were zero in the `zero_…`.
 //!
 //! Ids become names here, so a report outlives its session. JSON has no infinities and no NaN: they are strings.
 
@@ -26,6 +28,6 @@ mod simulate;
 
 pub use optimize::{FactReport, OptimizeReport, PassReport, RemarkReport};
 pub use simulate::{
-    BlockReport, DUMP_LIMIT, EdgeReport, Element, PathReport, ProfileReport, SimulateReport, Wanted, ZeroReport,
-    find_kernel, measure, simulate,
+    BlockReport, DUMP_LIMIT, EdgeReport, Element, JointReport, PathReport, ProfileReport, SimulateReport, Wanted,
+    WriteReport, ZeroReport, find_kernel, measure, simulate,
 };

@@ -8,9 +8,9 @@ use core::fmt;
 
 use serde::Serialize;
 
-use crate::ir::{Block, Func, FuncKind, Function, Module, Type};
+use crate::ir::{Block, Func, FuncKind, Function, Module, Type, Write};
 use crate::machine::Machine;
-use crate::profile::{Collector, Count, FunctionProfile, Profile, WarpCount, Write, ZeroCount};
+use crate::profile::{Collector, Count, FunctionProfile, Profile, WarpCount, ZeroCount};
 use crate::ptx::{complete_launch, derive_launch};
 use crate::sim::{
     BufferDump, ErrorKind, Nobody, Progress, RunResult, Settings, SimError, SimtStack, Simulation, Watcher,
@@ -53,6 +53,8 @@ pub struct ProfileReport {
     pub paths: Vec<PathReport>,
     /// Writes, and how many of them gave zero.
     pub zeros: Vec<ZeroReport>,
+    /// Writes that the program makes side by side, and how often all of them gave zero.
+    pub joint: Vec<JointReport>,
     /// Blocks, and how often warps executed them and parted.
     pub blocks: Vec<BlockReport>,
 }
@@ -89,15 +91,37 @@ pub struct PathReport {
     pub count: Count,
 }
 
-/// How often a write gave zero.
+/// A write of a register.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct ZeroReport {
+pub struct WriteReport {
     /// The label of its block.
     pub block: String,
     /// The register.
     pub register: String,
     /// Which of the block's writes of the register, from 0.
     pub write: u32,
+}
+
+/// How often several writes gave zero together.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct JointReport {
+    /// The writes, in their order.
+    pub writes: Vec<WriteReport>,
+    /// How often the last ran.
+    #[serde(flatten)]
+    pub count: Count,
+    /// Lanes in which all of them were zero then.
+    pub zero_lanes: u64,
+    /// Warps in all of whose active lanes they were.
+    pub zero_warps: u64,
+}
+
+/// How often a write gave zero.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ZeroReport {
+    /// The write.
+    #[serde(flatten)]
+    pub write: WriteReport,
     /// How often it ran.
     #[serde(flatten)]
     pub count: Count,
@@ -254,10 +278,19 @@ impl ProfileReport {
             blocks: path.iter().map(|&block| label(block)).collect(),
             count,
         };
-        let zero = |(write, count): (&Write, &ZeroCount)| ZeroReport {
+        let named = |write: &Write| WriteReport {
             block: label(write.block),
             register: func.regs[write.reg].name.clone(),
             write: write.occurrence,
+        };
+        let zero = |(write, count): (&Write, &ZeroCount)| ZeroReport {
+            write: named(write),
+            count: count.all,
+            zero_lanes: count.zero.lanes,
+            zero_warps: count.zero.warps,
+        };
+        let joint = |(writes, count): (&Vec<Write>, &ZeroCount)| JointReport {
+            writes: writes.iter().map(named).collect(),
             count: count.all,
             zero_lanes: count.zero.lanes,
             zero_warps: count.zero.warps,
@@ -266,6 +299,7 @@ impl ProfileReport {
             edges: profile.edges.iter().map(edge).collect(),
             paths: profile.paths.iter().map(path).collect(),
             zeros: profile.zeros.iter().map(zero).collect(),
+            joint: profile.joint.iter().map(joint).collect(),
             blocks: profile.blocks.iter().map(|(&block, &count)| BlockReport { block: label(block), count }).collect(),
         }
     }

@@ -106,7 +106,7 @@ pub(super) fn tokenize(source: &str) -> Tokens<'_> {
                 TokenKind::Arrow
             }
             byte @ (b':' | b',' | b'=' | b'{' | b'}' | b'(' | b')' | b'[' | b']' | b'+' | b'-' | b'*' | b'@' | b'!'
-            | b'#') => {
+            | b'#' | b'&') => {
                 at += 1;
                 TokenKind::Punct(byte)
             }

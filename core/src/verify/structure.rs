@@ -128,13 +128,13 @@ impl Verifier<'_> {
                     self.counted_edges(func, &edges, counts.iter().map(|&(from, to, _)| (from, to)));
                 }
                 Profile::Zero(entries) => {
-                    for entry in entries {
-                        let writes = |inst: &Inst| func.insts[*inst].dsts.contains(&entry.reg);
-                        let wanted = entry.occurrence as usize;
-                        if func.block_insts(entry.block).filter(writes).nth(wanted).is_none() {
-                            let (block, reg) = (&func.blocks[entry.block].name, &func.regs[entry.reg].name);
+                    for write in entries.iter().flat_map(|entry| &entry.writes) {
+                        let writes = |inst: &Inst| func.insts[*inst].dsts.contains(&write.reg);
+                        let wanted = write.occurrence as usize;
+                        if func.block_insts(write.block).filter(writes).nth(wanted).is_none() {
+                            let (block, reg) = (&func.blocks[write.block].name, &func.regs[write.reg].name);
                             let message = format!("block {} has no write #{wanted} of {}", quoted(block), quoted(reg));
-                            self.profile_warning(func, entry.block, message);
+                            self.profile_warning(func, write.block, message);
                         }
                     }
                 }

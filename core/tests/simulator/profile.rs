@@ -1,7 +1,7 @@
 //! Profiles of runs small enough to count by hand.
 
 use std::collections::BTreeMap;
-use warpscope_core::ir::{Block, Module};
+use warpscope_core::ir::{Block, Module, Write};
 use warpscope_core::machine::Machine;
 use warpscope_core::profile::{self, Collector, Count, FunctionProfile, ZeroCount};
 use warpscope_core::sim::{Progress, Settings, Simulation};
@@ -68,6 +68,28 @@ impl Profiles {
             self.by_function[function].paths.iter().map(|(path, count)| (text(path), both(*count))).collect();
         paths.sort();
         paths
+    }
+
+    /// How often writes of a kernel's entry were zero together, the first of each register.
+    fn joint(&self, regs: &[&str]) -> Option<ZeroCount> {
+        let body = &self.module.funcs[self.module.kernels().next().expect("a kernel")];
+        let joint = &self.by_function[&body.name].joint;
+        let is_it = |writes: &[Write]| {
+            writes
+                .iter()
+                .map(|write| (body.regs[write.reg].name.as_str(), write.occurrence))
+                .eq(regs.iter().map(|&reg| (reg, 0)))
+        };
+        joint.iter().find(|(writes, _)| is_it(writes)).map(|(_, &count)| count)
+    }
+
+    /// The lines about several writes that a declaration has.
+    fn declared_joints(&self) -> Vec<String> {
+        let measured =
+            self.module.funcs.keys().map(|func| (func, self.by_function[&self.module.funcs[func].name].clone()));
+        let mut declared = self.module.clone();
+        profile::declare(&mut declared, &measured.collect());
+        print(&declared).lines().filter(|line| line.contains(" & ")).map(|line| line.trim().to_string()).collect()
     }
 
     /// The k-th write of a register in a block.
@@ -212,4 +234,76 @@ fn recursion_and_slots_used_again() {
     let expected = [("entry more", (70 * 8 * 3, 70 * 3)), ("entry zero", (70 * 8, 70))];
     assert_eq!(profiles.paths("sum"), expected.map(|(path, count)| (path.to_string(), count)));
     assert_eq!(profiles.paths("k"), [("entry".to_string(), (560, 70))]);
+}
+
+/// A kernel for warps of 8 lanes that loads `count` registers side by side, `a` first. Each element of them, by lane and
+/// number, is zero where `is_zero` says so. `between` comes before the last load.
+fn side_by_side(count: usize, warps: usize, between: &str, is_zero: impl Fn(usize, usize) -> bool) -> Profiles {
+    let loads: String = ["a", "b", "c", "d"][..count]
+        .iter()
+        .enumerate()
+        .map(|(place, name)| {
+            let before = if place + 1 == count { between } else { "" };
+            format!("{before}    {name} = ld.global.f32 x[{count}*i + {place}]\n")
+        })
+        .collect();
+    let elements = (0..8 * warps).flat_map(|lane| (0..count).map(move |number| (lane, number)));
+    let numbers: Vec<&str> =
+        elements.map(|(lane, number)| if is_zero(lane, number) { "-0.0" } else { "1.5" }).collect();
+    let source = format!(
+        "kernel k(x: ptr.global) {{\nentry:\n    i = mov.u32 %tid\n{loads}    ret\n}}\nlaunch k {{\n    block {}\n    \
+         warp 8\n    x = buffer f32[{}] {{ {} }}\n}}\n",
+        8 * warps,
+        8 * warps * count,
+        numbers.join(", ")
+    );
+    Profiles::of(&source, &Settings::default())
+}
+
+#[test]
+fn what_is_zero_together_is_not_a_product() {
+    // Each of two registers is zero in two of four warps: in the same ones, in the other ones, in one that is the same.
+    let same = side_by_side(2, 4, "", |lane, _| lane < 16);
+    let other = side_by_side(2, 4, "", |lane, number| (lane < 16) == (number == 0));
+    let independent = side_by_side(2, 4, "", |lane, number| lane / 8 % 2 == number || lane < 8);
+    for (profiles, together) in [(&same, 2), (&other, 0)] {
+        let alone = ["a", "b"].map(|reg| profiles.zero("k", "entry", reg, 0).warp_probability());
+        assert_eq!(alone, [0.5; 2], "by independence a quarter of the warps have both");
+        let joint = profiles.joint(&["a", "b"]).expect("it is counted");
+        assert_eq!((both(joint.all), both(joint.zero)), ((32, 4), (8 * together, together)));
+    }
+    assert_eq!(same.declared_joints(), ["entry.a & entry.b: 0.5"]);
+    assert_eq!(other.declared_joints(), ["entry.a & entry.b: 0.0"]);
+    assert_eq!(independent.joint(&["a", "b"]).expect("it is counted").zero.warps, 1);
+
+    // Every lane has a zero, and no warp has one throughout.
+    let by_lane = side_by_side(2, 1, "", |lane, number| lane % 2 == number);
+    assert_eq!(both(by_lane.joint(&["a", "b"]).expect("it is counted").zero), (0, 0));
+    assert_eq!(both(by_lane.zero("k", "entry", "a", 0).zero), (4, 0));
+}
+
+#[test]
+fn of_a_vector_what_thresholds_leave_is_declared() {
+    // a, b, c and d are zero in one, three, two and three of four warps.
+    let zeros = [vec![0], vec![0, 1, 2], vec![2, 3], vec![1, 2, 3]];
+    let profiles = side_by_side(4, 4, "", |lane, number| zeros[number].contains(&(lane / 8)));
+    let together = |regs: &[&str]| profiles.joint(regs).map(|count| count.zero.warps);
+    assert_eq!(together(&["a", "b"]), Some(1));
+    assert_eq!(together(&["a", "c"]), Some(0));
+    assert_eq!(together(&["b", "d"]), Some(2));
+    assert_eq!(together(&["b", "c", "d"]), Some(1));
+    assert_eq!(together(&["a", "b", "c", "d"]), Some(0));
+    assert_eq!(profiles.by_function["k"].joint.len(), 11);
+    // Above 3/4 nothing is left of it, and b and d never part.
+    let declared =
+        ["entry.a & entry.b & entry.c & entry.d: 0.0", "entry.b & entry.d: 0.5", "entry.b & entry.c & entry.d: 0.25"];
+    assert_eq!(profiles.declared_joints(), declared);
+}
+
+#[test]
+fn what_is_overwritten_before_the_last_is_there_is_not_counted_with_it() {
+    let profiles = side_by_side(3, 1, "    a = add.f32 a, 1.0\n", |_, _| true);
+    let counted: Vec<usize> = profiles.by_function["k"].joint.keys().map(Vec::len).collect();
+    assert_eq!(counted, [2, 2], "a with b, and b with c");
+    assert!(profiles.joint(&["a", "b"]).is_some() && profiles.joint(&["b", "c"]).is_some());
 }

@@ -9,7 +9,8 @@
 //!
 //! Every register write is a scalar candidate, except moves. Each has a number, by its place in the text; vectors come
 //! behind them. What the profile says decides which are looked at: a scalar from `p_thresh` on, a vector without the
-//! elements that are below it, if two are left. Its probability is the product of theirs. A result that is zero because
+//! elements that are below it, if two are left. Its probability is the product of theirs, and beside it stands the
+//! share in which they were counted to be zero together, where the profile tells that of just these. A result that is zero because
 //! an operand is (a product, a shift, a negation) is not looked at where that operand is a candidate at least as likely:
 //! specialising for the operand specialises for the result.
 //!
@@ -23,12 +24,8 @@ use smallvec::SmallVec;
 use super::opportunity::reg_of;
 use super::scene::Scene;
 use super::special::{propagates_zero, zero_test};
-use super::vectors::vectors;
-use crate::flow::Value;
+use crate::flow::{Elements, Value};
 use crate::ir::{Function, Inst, Op, Reg};
-
-/// Registers that are zero together.
-pub(super) type Elements = SmallVec<[Value; 4]>;
 
 /// A candidate that is worth a look.
 #[derive(Clone, PartialEq, Debug)]
@@ -39,6 +36,9 @@ pub(super) struct Candidate {
     pub values: Elements,
     /// The probability (0–1) that they are, in all lanes of a warp.
     pub probability: f64,
+    /// The same as it was counted, of several values. The pass decides by the product; where they differ, the values are not
+    /// independent.
+    pub joint: Option<f64>,
 }
 
 /// A scalar that is not looked at.
@@ -83,12 +83,17 @@ pub(super) fn candidates(scene: &Scene<'_>, p_thresh: f64) -> (Vec<Candidate>, V
             let reg = reg_of(scene, value);
             let Some(probability) = scene.zeros.probability(inst, reg) else { continue };
             match filter(scene, inst, value, probability, p_thresh) {
-                None => found.push(Candidate { number, values: core::iter::once(value).collect(), probability }),
+                None => found.push(Candidate {
+                    number,
+                    values: core::iter::once(value).collect(),
+                    probability,
+                    joint: None,
+                }),
                 Some(why) => filtered.push(Filtered { inst, reg, why }),
             }
         }
     }
-    for group in vectors(scene) {
+    for group in scene.vectors() {
         number += 1;
         let mut likely = Elements::new();
         let mut probability = 1.0;
@@ -105,7 +110,8 @@ pub(super) fn candidates(scene: &Scene<'_>, p_thresh: f64) -> (Vec<Candidate>, V
         }
         let is_known = |candidate: &Candidate| candidate.values == likely;
         if likely.len() >= 2 && !found.iter().any(is_known) {
-            found.push(Candidate { number, values: likely, probability });
+            let joint = scene.zeros.of_values(values, &likely);
+            found.push(Candidate { number, values: likely, probability, joint });
         }
     }
     (found, filtered)

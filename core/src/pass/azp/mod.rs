@@ -11,7 +11,7 @@
 //! profile zero { entry.r1: 0.5 }
 //! ```
 //!
-//! The pass goes round: it lists [`candidates`], registers and short [`vectors`] of them that the profile calls zero often
+//! The pass goes round: it lists [`candidates`], registers and short [`vectors`](crate::flow::vectors) of them that the profile calls zero often
 //! enough; finds for each what becomes of the code that its check dominates, without changing anything
 //! ([`specialisation`]); estimates what that saves ([`opportunity`]); and transforms for the one that gains most
 //! ([`transformation`]). One transformation may open the next, so it begins again, until none passes or `xform_limit`
@@ -30,7 +30,6 @@
 //! Source: M. Stephenson and R. Rangan, AZP: automatic specialization for zero values in gaming applications, 2020.
 
 mod candidates;
-mod dependences;
 mod needed;
 mod opportunity;
 mod profiles;
@@ -39,7 +38,6 @@ mod special;
 mod specialisation;
 mod stamped;
 mod transformation;
-mod vectors;
 mod zeros;
 
 use alloc::collections::BTreeSet;
@@ -261,7 +259,12 @@ impl Judged {
             .at(it.last)
             .with("candidate", Fact::Count(u64::from(self.candidate.number)))
             .with("round", Fact::Count(round.unsigned_abs()))
-            .with("probability", Fact::Number(it.probability))
+            .with("probability", Fact::Number(it.probability));
+        let remark = match self.candidate.joint {
+            Some(joint) => remark.with("joint", Fact::Number(joint)),
+            None => remark,
+        };
+        let remark = remark
             .with("t_region", Fact::Number(it.t_region))
             .with("t_special", Fact::Number(it.t_special))
             .with("t_check", Fact::Number(it.t_check))
@@ -288,11 +291,13 @@ fn named(func: &Function, regs: &[Reg]) -> String {
 fn applied(func: &Function, judged: &Judged, round: i64) -> Remark {
     let it = &judged.opportunity;
     let (verb, all) = if judged.regs.len() > 1 { ("are", " all") } else { ("is", "") };
+    let counted = judged.candidate.joint.map(|joint| format!(" (counted together: {:.0} %)", joint * 100.0));
     let message = format!(
-        "{} {verb}{all} zero in {:.0} % of warps: without what is not needed then, {:.1} of {:.1} cycles are left, and the check \
+        "{} {verb}{all} zero in {:.0} % of warps{}: without what is not needed then, {:.1} of {:.1} cycles are left, and the check \
          takes {:.1}, so {:.1} cycles are gained",
         named(func, &judged.regs),
         it.probability * 100.0,
+        counted.unwrap_or_default(),
         it.t_special,
         it.t_region,
         it.t_check,

@@ -20,9 +20,8 @@ use fixedbitset::FixedBitSet;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use super::dependences::Dependences;
 use super::zeros::{ZeroProfile, checked_values};
-use crate::flow::{Definition, Value, ValueUse, ValueUses, Values};
+use crate::flow::{Definition, Dependences, Elements, Value, ValueUse, ValueUses, Values, VectorInput, vectors};
 use crate::graph::{Cfg, Dominators, Frequencies, Loops};
 use crate::ir::{Block, Function, Inst, InstData, Opcode, Profile, WarpCounts};
 use crate::machine::{Machine, OpClass};
@@ -166,6 +165,12 @@ impl<'a> Scene<'a> {
             cycles,
             frequencies,
         }
+    }
+
+    /// Groups of values that the program computes side by side.
+    pub fn vectors(&self) -> Vec<Elements> {
+        let Analyses { cfg, values, uses, .. } = &self.known;
+        vectors(VectorInput { func: self.func, cfg, values, uses, dependences: &self.dependences })
     }
 
     /// What the simulator computes from constants.

@@ -30,6 +30,7 @@ use super::opportunity::{Estimator, Opportunity, Tail};
 use super::profiles::{Versions, versioned};
 use super::special::{Special, special, zero_test};
 use super::specialisation::copied_register;
+use super::zeros::ZeroProfile;
 use crate::edit::{Place, Rewrite};
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type};
 use crate::pass::last_assignment::{assign_zeros, has_doubtful_reads};
@@ -93,7 +94,7 @@ impl Plan {
 
     /// Does it.
     pub fn carry_out<S: Listener>(self, rewrite: &mut Rewrite<'_, '_, S>) {
-        let writes = super::zeros::zero_writes(rewrite.func());
+        let zeros = ZeroProfile::of(rewrite.func());
         let head = self.head;
         let rest_name = rewrite.func().fresh_block_name(&format!("{}_rest", rewrite.func().blocks[head].name));
         let after_head = rewrite.func().layout.next_block(head);
@@ -168,7 +169,7 @@ impl Plan {
         if self.has_doubtful_reads {
             assign_zeros(rewrite);
         }
-        let profiles = versioned(rewrite.func(), &versions, &writes, &originals);
+        let profiles = versioned(rewrite.func(), &versions, &zeros, &originals);
         rewrite.set_profiles(profiles);
     }
 }

@@ -1,59 +1,60 @@
 //! What `profile zero` says of writes, and the checks for zero that stand already.
 //!
 //! ```text
-//! profile zero { n1.r: 0.5 }     the first write of r in n1 gives zero in all lanes of a warp half the time
+//! profile zero { n1.r: 0.5         the first write of r in n1 gives zero in all lanes of a warp half the time
+//!                n1.r & n1.s: 0 }  and never when that of s does
 //! p = setp.eq.f32 r, 0.0
 //! q = vote.all p                 whatever stands behind `br q` knows whether r was zero
 //! br q, n2, n3
 //! ```
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use crate::flow::{Definition, Value, Values};
-use crate::ir::{Block, Cmp, Combine, Function, Inst, Op, Operand, Profile, Reg};
+use crate::ir::{Block, Cmp, Combine, Function, Inst, Op, Operand, Profile, Reg, Write, ZeroEntry};
 
 /// Probabilities (0–1) of writes, by instruction and destination.
 pub(super) type ZeroWrites = BTreeMap<(Inst, Reg), f64>;
-
-/// The writes of a function of which its profiles speak.
-pub(super) fn zero_writes(func: &Function) -> ZeroWrites {
-    ZeroProfile::of(func).writes
-}
+/// Probabilities (0–1) that several writes together give zero, by the writes in ascending order.
+pub(super) type JointWrites = BTreeMap<Vec<(Inst, Reg)>, f64>;
 
 /// See the file's head.
 pub(super) struct ZeroProfile {
-    writes: ZeroWrites,
+    pub writes: ZeroWrites,
+    pub joint: JointWrites,
 }
 
 impl ZeroProfile {
     /// What a function declares.
     pub fn of(func: &Function) -> ZeroProfile {
-        let mut wanted: BTreeMap<(Block, Reg, u32), f64> = BTreeMap::new();
-        for profile in &func.profiles {
-            if let Profile::Zero(entries) = profile {
-                wanted.extend(
-                    entries.iter().map(|entry| ((entry.block, entry.reg, entry.occurrence), entry.probability)),
-                );
+        let mut found = ZeroProfile { writes: BTreeMap::new(), joint: BTreeMap::new() };
+        let zeros = func.profiles.iter().filter_map(|profile| match profile {
+            Profile::Zero(entries) => Some(entries),
+            _ => None,
+        });
+        let entries: Vec<&ZeroEntry> = zeros.flatten().collect();
+        if entries.is_empty() {
+            return found;
+        }
+        let mut insts: BTreeMap<Write, Inst> = BTreeMap::new();
+        let named: BTreeSet<Write> = entries.iter().flat_map(|entry| entry.writes.iter().copied()).collect();
+        func.for_each_write(|inst, write| {
+            if named.contains(&write) {
+                insts.insert(write, inst);
+            }
+        });
+        for entry in entries {
+            let writer = |write: &Write| Some((*insts.get(write)?, write.reg));
+            let Some(mut writes) = entry.writes.iter().map(writer).collect::<Option<Vec<_>>>() else { continue };
+            if let [write] = writes[..] {
+                found.writes.insert(write, entry.probability);
+            } else {
+                writes.sort_unstable();
+                found.joint.insert(writes, entry.probability);
             }
         }
-        let mut writes = BTreeMap::new();
-        if wanted.is_empty() {
-            return ZeroProfile { writes };
-        }
-        for block in func.block_order() {
-            let mut occurrences: BTreeMap<Reg, u32> = BTreeMap::new();
-            for inst in func.block_insts(block) {
-                for &dst in &func.insts[inst].dsts {
-                    let next = occurrences.entry(dst).or_default();
-                    if let Some(&probability) = wanted.get(&(block, dst, *next)) {
-                        writes.insert((inst, dst), probability);
-                    }
-                    *next += 1;
-                }
-            }
-        }
-        ZeroProfile { writes }
+        found
     }
 
     /// Does it say nothing?
@@ -64,6 +65,14 @@ impl ZeroProfile {
     /// The probability (0–1) that an instruction writes zero into that register, in all active lanes of a warp.
     pub fn probability(&self, inst: Inst, dst: Reg) -> Option<f64> {
         self.writes.get(&(inst, dst)).copied()
+    }
+
+    /// The probability (0–1) that several values together are zero, where the profile tells it of just these.
+    pub fn of_values(&self, values: &Values, together: &[Value]) -> Option<f64> {
+        let writer = |&value: &Value| Some((values.definition(value).inst()?, values.reg(value)));
+        let mut writes = together.iter().map(writer).collect::<Option<Vec<_>>>()?;
+        writes.sort_unstable();
+        self.joint.get(&writes).copied()
     }
 
     /// The same of a value that an instruction wrote.

@@ -3,7 +3,9 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use crate::ir::{Block, CommentAnchor, Op, Profile, Span, WarpEntry, ZeroEntry};
+use smallvec::smallvec;
+
+use crate::ir::{Block, CommentAnchor, Op, Profile, Span, WarpEntry, Write, ZeroEntry};
 use crate::text::diagnostic::{Diagnostic, quoted};
 use crate::text::lexer::TokenKind;
 use crate::text::suggestion::nearest;
@@ -122,8 +124,18 @@ impl<'a> Parser<'a> {
         self.expect_count("a number of executions", u64::MAX)
     }
 
-    /// `body.r#1: 0.25`
+    /// `body.r#1: 0.25`, or of several writes together `body.r#1 & body.s: 0.125`
     fn zero_entry(&mut self, body: &Body<'a>) -> Result<ZeroEntry> {
+        let mut writes = smallvec![self.named_write(body)?];
+        while self.eat_punct(b'&') {
+            writes.push(self.named_write(body)?);
+        }
+        self.expect_punct(b':', "`:` and a probability")?;
+        Ok(ZeroEntry { writes, probability: self.expect_probability()? })
+    }
+
+    /// `body.r#1`
+    fn named_write(&mut self, body: &Body<'a>) -> Result<Write> {
         let token = self.peek();
         let (block_name, reg_name) = match (token.kind, self.text(token).split_once('.')) {
             (TokenKind::Word, Some((block, reg))) if !reg.contains(['.', ':']) => (block, reg),
@@ -139,9 +151,7 @@ impl<'a> Parser<'a> {
         };
         let occurrence =
             if self.eat_punct(b'#') { self.expect_count("the number of a write", 1 << 24)? as u32 } else { 0 };
-        self.expect_punct(b':', "`:` and a probability")?;
-        let probability = self.expect_probability()?;
-        Ok(ZeroEntry { block, reg, occurrence, probability })
+        Ok(Write { block, reg, occurrence })
     }
 
     /// Reports a name that nothing defines.

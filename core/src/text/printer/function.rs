@@ -102,7 +102,7 @@ impl Printer<'_> {
         for profile in &func.profiles {
             // A profile may speak of a write that is gone.
             if let Profile::Zero(zeros) = profile {
-                used.extend(zeros.iter().map(|entry| entry.reg));
+                used.extend(zeros.iter().flat_map(|entry| &entry.writes).map(|write| write.reg));
             }
         }
         let mut surprising: Vec<(Type, Reg)> = Vec::new();
@@ -177,9 +177,12 @@ impl Printer<'_> {
                     }
                     Profile::Zero(zeros) => {
                         let entry = &zeros[index];
-                        let _ = write!(printer.out, "{}.{}", name(entry.block), func.regs[entry.reg].name);
-                        if entry.occurrence > 0 {
-                            let _ = write!(printer.out, "#{}", entry.occurrence);
+                        for (place, written) in entry.writes.iter().enumerate() {
+                            let and = if place > 0 { " & " } else { "" };
+                            let _ = write!(printer.out, "{and}{}.{}", name(written.block), func.regs[written.reg].name);
+                            if written.occurrence > 0 {
+                                let _ = write!(printer.out, "#{}", written.occurrence);
+                            }
                         }
                         write!(printer.out, ": {:?}", entry.probability)
                     }

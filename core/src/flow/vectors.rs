@@ -21,12 +21,19 @@
 //! 2000, sections 4.1 and 4.2; AZP, section 3.1, step 2.
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::vec;
 use alloc::vec::Vec;
+use cranelift_entity::EntityRef;
+use smallvec::SmallVec;
 
-use super::candidates::Elements;
-use super::scene::Scene;
-use crate::flow::{Definition, Value, ValueUse};
-use crate::ir::{AddressBase, Block, Inst, Op, Opcode};
+use super::dependences::Dependences;
+use super::uses::{ValueUse, ValueUses};
+use super::values::{Definition, Value, Values};
+use crate::graph::Cfg;
+use crate::ir::{AddressBase, Block, Function, Inst, Op, Opcode};
+
+/// The values of a group, by the places where they are written.
+pub(crate) type Elements = SmallVec<[Value; MOST_ELEMENTS]>;
 
 /// Elements of a group.
 const MOST_ELEMENTS: usize = 4;
@@ -38,40 +45,59 @@ const MOST_STEPS: usize = 64;
 /// The opcode of a load, and its address without the constant part.
 type LoadKey = (Opcode, Vec<(u32, i64)>);
 
+/// What has to be known of a function to find its groups.
+#[derive(Clone, Copy)]
+pub(crate) struct VectorInput<'a> {
+    /// The function.
+    pub func: &'a Function,
+    /// Its graph.
+    pub cfg: &'a Cfg,
+    /// The names of its values.
+    pub values: &'a Values,
+    /// Who reads them.
+    pub uses: &'a ValueUses,
+    /// What follows what in its blocks.
+    pub dependences: &'a Dependences,
+}
+
 /// All groups of two to four values that instructions of one block write side by side, seeds first.
-pub(super) fn vectors(scene: &Scene<'_>) -> Vec<Elements> {
+pub(crate) fn vectors(input: VectorInput<'_>) -> Vec<Elements> {
+    let mut places = vec![0; input.func.insts.len()];
+    for block in input.func.block_order() {
+        input.func.block_insts(block).zip(0..).for_each(|(inst, place)| places[inst.index()] = place);
+    }
     let mut groups = Vec::new();
     let mut seen: BTreeSet<Elements> = BTreeSet::new();
-    let mut open: VecDeque<Elements> = seeds(scene).into();
+    let mut open: VecDeque<Elements> = seeds(input).into();
     while let Some(group) = open.pop_front() {
         if group.len() < 2 || !seen.insert(group.clone()) {
             continue;
         }
-        open.extend(readers(scene, &group));
-        open.extend(operands(scene, &group));
+        open.extend(readers(input, &group));
+        open.extend(operands(input, &group));
         groups.push(group);
     }
     // The order of the elements tells nothing: they are zero together or not.
     let mut unordered = BTreeSet::new();
     groups.retain_mut(|group| {
-        group.sort_unstable_by_key(|&value| place(scene, value));
+        group.sort_unstable_by_key(|&value| place(input, &places, value));
         unordered.insert(group.clone())
     });
     groups
 }
 
 /// Where a value is written: the place in its block, then which destination.
-fn place(scene: &Scene<'_>, value: Value) -> (u32, u32) {
-    match scene.known.values.definition(value) {
-        Definition::Inst { inst, index } | Definition::Guarded { inst, index, .. } => (scene.place(inst), index),
+fn place(input: VectorInput<'_>, places: &[u32], value: Value) -> (u32, u32) {
+    match input.values.definition(value) {
+        Definition::Inst { inst, index } | Definition::Guarded { inst, index, .. } => (places[inst.index()], index),
         Definition::Entry | Definition::Join { .. } => (0, 0),
     }
 }
 
-fn seeds(scene: &Scene<'_>) -> Vec<Elements> {
-    let (func, values) = (scene.func, &scene.known.values);
+fn seeds(input: VectorInput<'_>) -> Vec<Elements> {
+    let (func, values) = (input.func, input.values);
     let mut seeds = Vec::new();
-    for block in func.block_order().filter(|&block| scene.known.cfg.is_reachable(block)) {
+    for block in func.block_order().filter(|&block| input.cfg.is_reachable(block)) {
         // Loads of the block by all of their address but the constant part, which is the key's last component.
         let mut loads: BTreeMap<LoadKey, Vec<(i64, Value)>> = BTreeMap::new();
         for inst in func.block_insts(block) {
@@ -106,33 +132,33 @@ fn seeds(scene: &Scene<'_>) -> Vec<Elements> {
 }
 
 /// Groups of results that read a group's elements in the same place.
-fn readers(scene: &Scene<'_>, group: &Elements) -> Vec<Elements> {
+fn readers(input: VectorInput<'_>, group: &Elements) -> Vec<Elements> {
     let mut found = Vec::new();
-    for (inst, index) in operand_uses(scene, group[0]) {
+    for (inst, index) in operand_uses(input, group[0]) {
         let mut insts: Vec<Inst> = alloc::vec![inst];
         for &element in &group[1..] {
-            let next = operand_uses(scene, element)
-                .find(|&(other, at)| at == index && !insts.contains(&other) && is_isomorphic(scene, inst, other));
+            let next = operand_uses(input, element)
+                .find(|&(other, at)| at == index && !insts.contains(&other) && is_isomorphic(input, inst, other));
             match next {
                 Some((other, _)) => insts.push(other),
                 None => break,
             }
         }
         if insts.len() == group.len() {
-            found.extend(results(scene, &insts));
+            found.extend(results(input, &insts));
         }
     }
     found
 }
 
 /// Groups of values that a group's instructions read in the same place.
-fn operands(scene: &Scene<'_>, group: &Elements) -> Vec<Elements> {
-    let values = &scene.known.values;
+fn operands(input: VectorInput<'_>, group: &Elements) -> Vec<Elements> {
+    let values = input.values;
     let writers: Option<Vec<Inst>> = group.iter().map(|&value| values.definition(value).inst()).collect();
     let Some(writers) = writers.filter(|writers| writers.iter().collect::<BTreeSet<_>>().len() == writers.len()) else {
         return Vec::new();
     };
-    if !writers.iter().all(|&other| is_isomorphic(scene, writers[0], other)) {
+    if !writers.iter().all(|&other| is_isomorphic(input, writers[0], other)) {
         return Vec::new();
     }
     let count = values.operands(writers[0]).len();
@@ -148,24 +174,24 @@ fn operands(scene: &Scene<'_>, group: &Elements) -> Vec<Elements> {
             .collect();
         let Some(sources) = sources else { continue };
         let is_distinct = sources.iter().collect::<BTreeSet<_>>().len() == sources.len();
-        if is_distinct && sources.iter().all(|&other| is_isomorphic(scene, sources[0], other)) {
-            found.extend(results(scene, &sources));
+        if is_distinct && sources.iter().all(|&other| is_isomorphic(input, sources[0], other)) {
+            found.extend(results(input, &sources));
         }
     }
     found
 }
 
 /// The first readers of a value that are instructions, and where they read it, the guard not counted.
-fn operand_uses<'s>(scene: &'s Scene<'_>, value: Value) -> impl Iterator<Item = (Inst, u32)> + use<'s> {
-    scene.known.uses.of(value).iter().take(MOST_READERS).filter_map(|&reader| match reader {
+fn operand_uses<'a>(input: VectorInput<'a>, value: Value) -> impl Iterator<Item = (Inst, u32)> + use<'a> {
+    input.uses.of(value).iter().take(MOST_READERS).filter_map(|&reader| match reader {
         ValueUse::Operand { inst, index } => Some((inst, index)),
         ValueUse::Old(_) | ValueUse::Argument(_) => None,
     })
 }
 
 /// The same opcode with one result, in one block, without a guard?
-fn is_isomorphic(scene: &Scene<'_>, a: Inst, b: Inst) -> bool {
-    let func = scene.func;
+fn is_isomorphic(input: VectorInput<'_>, a: Inst, b: Inst) -> bool {
+    let func = input.func;
     let (first, second) = (&func.insts[a], &func.insts[b]);
     let block: Option<Block> = func.inst_block(a);
     first.opcode == second.opcode
@@ -177,12 +203,12 @@ fn is_isomorphic(scene: &Scene<'_>, a: Inst, b: Inst) -> bool {
 }
 
 /// The results of instructions of a block that do not need each other.
-fn results(scene: &Scene<'_>, insts: &[Inst]) -> Option<Elements> {
+fn results(input: VectorInput<'_>, insts: &[Inst]) -> Option<Elements> {
     for &inst in insts {
         let mut stack = alloc::vec![inst];
         let mut steps = 0;
         while let Some(next) = stack.pop() {
-            for &before in scene.dependences.predecessors(next) {
+            for &before in input.dependences.predecessors(next) {
                 if insts.contains(&before) {
                     return None;
                 }
@@ -193,5 +219,5 @@ fn results(scene: &Scene<'_>, insts: &[Inst]) -> Option<Elements> {
             }
         }
     }
-    insts.iter().map(|&inst| scene.known.values.defined(inst).first().copied()).collect()
+    insts.iter().map(|&inst| input.values.defined(inst).first().copied()).collect()
 }

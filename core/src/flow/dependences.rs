@@ -21,7 +21,7 @@ use cranelift_entity::EntityRef;
 use crate::ir::{Flags, Function, Inst, InstData, Op, Reg, Space};
 
 /// See the file's head.
-pub(super) struct Dependences {
+pub(crate) struct Dependences {
     /// Predecessors of `i` are `all[first[i]..first[i] + count]`.
     first: Vec<(u32, u32)>,
     all: Vec<Inst>,
