@@ -3,9 +3,10 @@
 
 use proptest::prelude::*;
 use warpscope_core::edit::{Fact, Remark};
-use warpscope_core::ir::Module;
+use warpscope_core::ir::{Inst, Module};
 use warpscope_core::machine::Machine;
-use warpscope_core::pass::parse_pipeline;
+use warpscope_core::pass::azp::survey::survey;
+use warpscope_core::pass::{self, Settings as PassSettings, parse_pipeline};
 use warpscope_core::profile::declare;
 use warpscope_core::report::measure;
 use warpscope_core::session::{Options, Session};
@@ -204,5 +205,90 @@ proptest! {
     #[test]
     fn loops_over_memory_compute_the_same(recipe in subscripts(), seed in any::<u32>()) {
         is_sound(&subscripts::program(&recipe), seed, false)?;
+    }
+}
+
+/// What a survey says before each transformation, against what the pass then does and says.
+fn survey_foretells(module: &Module, pipeline: &str) -> Result<usize, TestCaseError> {
+    let steps = parse_pipeline(pipeline).expect("a pipeline");
+    let settings = PassSettings { knobs: steps[0].knob_values(), fast_math: true };
+    let options = Options { steps: steps.clone(), fast_math: true, only: None };
+    let mut session = Session::open(module.clone(), &options, &mut || 0);
+    let mut surveyed = 0;
+    let kernels: Vec<_> = module.kernels().collect();
+    for kernel in kernels {
+        let of_kernel = |event: &usize| session.journal().events()[*event].func == kernel;
+        let events: Vec<usize> = (0..session.len()).filter(of_kernel).collect();
+        let is_rewrite = |&event: &usize| session.journal().events()[event].is_rewrite();
+        let rewrites: Vec<usize> = events.iter().copied().filter(is_rewrite).collect();
+        for (done, &event) in rewrites.iter().enumerate() {
+            session.seek(event);
+            let found = survey(session.module(), kernel, &settings, done as i64 + 1, None);
+            let remark = session.journal().events()[event].remark.clone();
+            let fact = |name: &str| remark.facts.iter().find(|(fact, _)| *fact == name).map(|(_, fact)| fact.clone());
+            prop_assert_eq!(found.best.map(|best| Fact::Count(u64::from(best))), fact("candidate"));
+            let row = found.candidates.iter().find(|row| Some(row.number) == found.best).expect("the best is listed");
+            prop_assert_eq!((&row.verdict, row.passes), (&remark.message, true));
+            let estimate = row.estimate.as_ref().expect("it was estimated");
+            prop_assert_eq!(Some(Fact::Number(estimate.t_delta)), fact("t_delta"));
+            prop_assert_eq!(Some(Fact::Count(estimate.blocks as u64)), fact("blocks"));
+            let effect = found.effect.expect("the best has an effect");
+            prop_assert_eq!(Some(effect.number), found.best);
+            for inst in [&effect.constant, &effect.simpler, &effect.dead].into_iter().flatten() {
+                prop_assert!(effect.region.contains(inst), "{} is not in the region", inst);
+            }
+            surveyed += 1;
+        }
+        session.seek(session.len());
+        let limit = settings.knobs.integer("xform_limit");
+        let last = survey(session.module(), kernel, &settings, rewrites.len() as i64 + 1, None);
+        prop_assert!(last.best.is_none() || rewrites.len() as i64 == limit, "nothing passes any more");
+        prop_assert!(last.candidates.iter().all(|row| !row.passes || row.number != last.best.unwrap_or(0)));
+    }
+    Ok(surveyed)
+}
+
+#[test]
+fn a_survey_of_a_figure_shows_its_slices() {
+    let source = include_str!("../../www/examples/azp/figure-3.wir");
+    let module = laws::well_formed(source).expect("a program");
+    let kernel = module.kernels().next().expect("a kernel");
+    let settings = PassSettings { fast_math: true, ..pass::find("azp").expect("the pass").default_settings() };
+    let found = survey(&module, kernel, &settings, 1, None);
+    let func = &module.funcs[kernel];
+    let named = |insts: &[Inst]| -> Vec<String> {
+        insts.iter().filter_map(|&inst| Some(func.regs[*func.insts[inst].dsts.first()?].name.clone())).collect()
+    };
+    let effect = found.effect.expect("its best candidate has an effect");
+    assert_eq!(named(&effect.writers), ["r0"]);
+    assert_eq!(named(&effect.constant), ["r4", "r5", "pixout"]);
+    assert_eq!(named(&effect.dead), ["s0", "rBackward0", "s1", "rBackward1", "s2", "rBackward2"]);
+    assert!(effect.start.is_some_and(|start| effect.region.first() == Some(&start)));
+    let verdicts: Vec<(&str, bool)> = found.candidates.iter().map(|row| (row.rule, row.passes)).collect();
+    assert_eq!(verdicts, [("specialise", true)], "only r0 has a profile");
+    let unlicensed = PassSettings { fast_math: false, ..settings.clone() };
+    let refused = survey(&module, kernel, &unlicensed, 1, None);
+    assert_eq!((refused.candidates[0].rule, refused.best, refused.effect), ("licence", None, None));
+    let at_limit = survey(&module, kernel, &settings, 9, None);
+    assert_eq!((at_limit.candidates[0].rule, at_limit.candidates[0].passes), ("limit", false));
+    let without = laws::well_formed(&source.replace("entry.r0: 0.8", "entry.g: 0.1")).expect("a program");
+    let unlikely = survey(&without, kernel, &settings, 1, None);
+    assert_eq!((unlikely.candidates[0].rule, unlikely.candidates[0].estimate.is_none()), ("unlikely", true));
+}
+
+#[test]
+fn a_survey_foretells_each_of_three_steps() {
+    let module = laws::well_formed(include_str!("../../www/examples/azp/three-steps.wir")).expect("a program");
+    assert_eq!(survey_foretells(&module, "azp").expect("it foretells"), 3);
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    /// The table that a person sees is what the pass does next.
+    #[test]
+    fn a_survey_foretells_what_the_pass_does(recipe in shades(), seed in any::<u32>(), variant in 0..VARIANTS.len()) {
+        let module = with_zero_profile(&shades::program(&recipe), seed).map_err(TestCaseError::fail)?;
+        survey_foretells(&module, VARIANTS[variant])?;
     }
 }

@@ -4,7 +4,7 @@
 //! rewrites, and holds no tracing code. To add one: write its file, implement [`Pass`], name it in the list below.
 
 mod available_copies;
-mod azp;
+pub mod azp;
 mod back_copy_prop;
 mod branch_slice;
 mod const_fold;

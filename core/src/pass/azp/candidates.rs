@@ -44,10 +44,14 @@ pub(super) struct Candidate {
 /// A scalar that is not looked at.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Filtered {
+    /// Its number, from 1.
+    pub number: u32,
     /// What writes it.
     pub inst: Inst,
     /// Its register.
     pub reg: Reg,
+    /// The probability (0–1) that it is zero, in all lanes of a warp.
+    pub probability: f64,
     /// Why not.
     pub why: WhyNot,
 }
@@ -89,7 +93,7 @@ pub(super) fn candidates(scene: &Scene<'_>, p_thresh: f64) -> (Vec<Candidate>, V
                     probability,
                     joint: None,
                 }),
-                Some(why) => filtered.push(Filtered { inst, reg, why }),
+                Some(why) => filtered.push(Filtered { number, inst, reg, probability, why }),
             }
         }
     }

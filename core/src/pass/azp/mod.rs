@@ -37,6 +37,7 @@ mod scene;
 mod special;
 mod specialisation;
 mod stamped;
+pub mod survey;
 mod transformation;
 mod zeros;
 
@@ -107,28 +108,9 @@ impl Pass for Azp {
     };
 
     fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
-        let knobs = &settings.knobs;
-        let machine = Machine::from_name(knobs.choice("machine")).unwrap_or_default();
-        let launch = view.module().launch_of(&view.func().name);
-        let warps = match u32::try_from(knobs.integer("warps")) {
-            Ok(0) | Err(_) => resident_warps(launch, machine, launch.and_then(|launch| launch.warp).unwrap_or(LANES)),
-            Ok(warps) => warps,
-        };
-        let rules = Rules {
-            p_thresh: knobs.number("p_thresh"),
-            min_cycles: knobs.number("min_cycles"),
-            rule: match knobs.choice("threshold_rule") {
-                "printed" => ThresholdRule::Printed,
-                "expected" => ThresholdRule::Expected,
-                _ => ThresholdRule::Remaining,
-            },
-            is_divergent: knobs.switch("divergent"),
-            prices: Prices { machine, warps },
-            fast_math: settings.fast_math,
-        };
-        let limit = knobs.integer("xform_limit");
+        let rules = Rules::new(view, settings);
         for round in 1.. {
-            if !transform_best(view, &rules, round, limit)? {
+            if !transform_best(view, &rules, round, rules.limit)? {
                 break;
             }
         }
@@ -144,6 +126,33 @@ struct Rules {
     is_divergent: bool,
     prices: Prices,
     fast_math: bool,
+    /// Transformations that are made at most.
+    limit: i64,
+}
+
+impl Rules {
+    fn new<S: Listener>(view: &View<'_, S>, settings: &Settings) -> Rules {
+        let knobs = &settings.knobs;
+        let machine = Machine::from_name(knobs.choice("machine")).unwrap_or_default();
+        let launch = view.module().launch_of(&view.func().name);
+        let warps = match u32::try_from(knobs.integer("warps")) {
+            Ok(0) | Err(_) => resident_warps(launch, machine, launch.and_then(|launch| launch.warp).unwrap_or(LANES)),
+            Ok(warps) => warps,
+        };
+        Rules {
+            p_thresh: knobs.number("p_thresh"),
+            min_cycles: knobs.number("min_cycles"),
+            rule: match knobs.choice("threshold_rule") {
+                "printed" => ThresholdRule::Printed,
+                "expected" => ThresholdRule::Expected,
+                _ => ThresholdRule::Remaining,
+            },
+            is_divergent: knobs.switch("divergent"),
+            prices: Prices { machine, warps },
+            fast_math: settings.fast_math,
+            limit: knobs.integer("xform_limit"),
+        }
+    }
 }
 
 /// A candidate with its estimate and what follows from it.
@@ -154,13 +163,24 @@ struct Judged {
     verdict: Result<(), Refusal>,
 }
 
+/// A candidate of which no estimate is made.
+struct Unestimated {
+    number: u32,
+    regs: Vec<Reg>,
+    probability: f64,
+    /// What writes the last of its registers.
+    inst: Inst,
+}
+
 /// What a round has found out.
 struct Round {
     /// Counted from 1.
     number: i64,
     filtered: Vec<Filtered>,
-    /// Candidates whose region is too large, by what writes their last register.
-    too_large: Vec<(Inst, Vec<Reg>)>,
+    /// Candidates whose region is too large.
+    too_large: Vec<Unestimated>,
+    /// Candidates that a check of the program asks about.
+    checked: Vec<Unestimated>,
     judged: Vec<Judged>,
     /// The place of the best candidate that passes.
     best: Option<usize>,
@@ -208,9 +228,15 @@ fn look<S: Listener>(view: &mut View<'_, S>, rules: &Rules, number: i64, limit: 
     let checked = func.block_order().map(|block| sorted(checked_values(func, &scene.known.values, block)));
     let checked: BTreeSet<Vec<Value>> = checked.filter(|checked| !checked.is_empty()).collect();
     let mut estimator = Estimator::new(&scene, rules.is_divergent);
-    let (mut judged, mut too_large) = (Vec::new(), Vec::new());
+    let (mut judged, mut too_large, mut known) = (Vec::new(), Vec::new(), Vec::new());
+    let unestimated = |candidate: &Candidate| {
+        let inst = scene.known.values.definition(*candidate.values.last()?).inst()?;
+        let &Candidate { number, probability, .. } = candidate;
+        Some(Unestimated { number, regs: candidate.regs(&scene).to_vec(), probability, inst })
+    };
     for candidate in found {
         if checked.contains(&sorted(candidate.values.to_vec())) {
+            known.extend(unestimated(&candidate));
             continue;
         }
         let regs: Vec<Reg> = candidate.regs(&scene).to_vec();
@@ -219,10 +245,7 @@ fn look<S: Listener>(view: &mut View<'_, S>, rules: &Rules, number: i64, limit: 
                 let verdict = opportunity.verdict(rules.rule, rules.min_cycles);
                 judged.push(Judged { candidate, regs, opportunity, verdict });
             }
-            None => {
-                let last = candidate.values.last().and_then(|&value| scene.known.values.definition(value).inst());
-                too_large.extend(last.map(|inst| (inst, regs)));
-            }
+            None => too_large.extend(unestimated(&candidate)),
         }
     }
     let best = best(&judged, rules);
@@ -232,7 +255,7 @@ fn look<S: Listener>(view: &mut View<'_, S>, rules: &Rules, number: i64, limit: 
         let opportunity = estimator.estimate(candidate)?;
         Some(Plan::new(&estimator, &opportunity, regs.clone(), rules.is_divergent))
     });
-    Some(Round { number, filtered, too_large, judged, best, plan })
+    Some(Round { number, filtered, too_large, checked: known, judged, best, plan })
 }
 
 /// The passing candidate that gains most; of equals the one with the smaller number. As printed, the rule takes a loss for
@@ -348,14 +371,11 @@ fn miss_profile<S: Listener>(view: &mut View<'_, S>) {
 /// Says of all that is not transformed why not. What depends on the program alone is said in the first round.
 fn tell_refusals<S: Listener>(view: &mut View<'_, S>, rules: &Rules, round: &Round) {
     if round.number == 1 {
-        round.filtered.iter().for_each(|filtered| miss_filtered(view, rules, filtered));
-        for (inst, regs) in &round.too_large {
-            let Some(block) = view.func().inst_block(*inst) else { continue };
-            view.miss(|func| {
-                let message =
-                    format!("what depends on {} is too large to look at, or the check has no place", named(func, regs));
-                Remark::missed("too-large", block, message).at(*inst)
-            });
+        for filtered in &round.filtered {
+            view.miss(|func| filtered_out(func, rules, filtered));
+        }
+        for large in &round.too_large {
+            view.miss(|func| too_large(func, large));
         }
     }
     for judged in &round.judged {
@@ -365,35 +385,45 @@ fn tell_refusals<S: Listener>(view: &mut View<'_, S>, rules: &Rules, round: &Rou
     }
     if let (Some(best), None) = (round.best, &round.plan) {
         let judged = &round.judged[best];
-        view.miss(|func| {
-            let (names, gain) = (named(func, &judged.regs), judged.opportunity.gain());
-            let message = format!("specialising for {names} would gain {gain:.1} cycles, but `xform_limit` is reached");
-            judged.on(Remark::missed("limit", judged.opportunity.head, message), round.number)
-        });
+        view.miss(|func| limited(func, judged, round.number));
     }
 }
 
-fn miss_filtered<S: Listener>(view: &mut View<'_, S>, rules: &Rules, &Filtered { inst, reg, why }: &Filtered) {
-    let Some(block) = view.func().inst_block(inst) else { return };
-    let p_thresh = rules.p_thresh;
-    view.miss(|func| {
-        let name = &func.regs[reg].name;
-        let (rule, message) = match why {
-            WhyNot::Unlikely(probability) => (
-                "unlikely",
-                format!(
-                    "`{name}` is zero in {:.0} % of warps; `p_thresh` asks for {:.0} %",
-                    probability * 100.0,
-                    p_thresh * 100.0
-                ),
+fn limited(func: &Function, judged: &Judged, round: i64) -> Remark {
+    let (names, gain) = (named(func, &judged.regs), judged.opportunity.gain());
+    let message = format!("specialising for {names} would gain {gain:.1} cycles, but `xform_limit` is reached");
+    judged.on(Remark::missed("limit", judged.opportunity.head, message), round)
+}
+
+/// The block of an instruction that stands in one.
+fn block_of(func: &Function, inst: Inst) -> Block {
+    func.inst_block(inst).unwrap_or(Block::from_u32(0))
+}
+
+fn too_large(func: &Function, large: &Unestimated) -> Remark {
+    let names = named(func, &large.regs);
+    let message = format!("what depends on {names} is too large to look at, or the check has no place");
+    Remark::missed("too-large", block_of(func, large.inst), message).at(large.inst)
+}
+
+fn filtered_out(func: &Function, rules: &Rules, &Filtered { inst, reg, why, .. }: &Filtered) -> Remark {
+    let (block, p_thresh) = (block_of(func, inst), rules.p_thresh);
+    let name = &func.regs[reg].name;
+    let (rule, message) = match why {
+        WhyNot::Unlikely(probability) => (
+            "unlikely",
+            format!(
+                "`{name}` is zero in {:.0} % of warps; `p_thresh` asks for {:.0} %",
+                probability * 100.0,
+                p_thresh * 100.0
             ),
-            WhyNot::Propagator(input) => (
-                "propagator",
-                format!("`{name}` is zero because `{}` is, which is a candidate itself", func.regs[input].name),
-            ),
-            WhyNot::NeedsLicence => ("licence", format!("`{name}` is a float, which needs the fast-math licence")),
-            WhyNot::Untestable => ("untestable", format!("there is no comparison with zero for `{name}`'s type")),
-        };
-        Remark::missed(rule, block, message).at(inst).with("register", Fact::Reg(reg))
-    });
+        ),
+        WhyNot::Propagator(input) => (
+            "propagator",
+            format!("`{name}` is zero because `{}` is, which is a candidate itself", func.regs[input].name),
+        ),
+        WhyNot::NeedsLicence => ("licence", format!("`{name}` is a float, which needs the fast-math licence")),
+        WhyNot::Untestable => ("untestable", format!("there is no comparison with zero for `{name}`'s type")),
+    };
+    Remark::missed(rule, block, message).at(inst).with("register", Fact::Reg(reg))
 }
