@@ -199,6 +199,14 @@ fn use_bench_engine(lab: &Snapshot, act: &Callback<Action>, parts: &Parts) {
         });
     }
     {
+        let engine = engine.clone();
+        use_effect_with(lab.weigh(), move |weigh| {
+            if let Some(weigh) = weigh {
+                engine.ask(Request::Weigh(weigh.clone()));
+            }
+        });
+    }
+    {
         // An empty link in the dialog is the wish for one.
         let (engine, lab) = (engine.clone(), lab.clone());
         let wanted = lab.dialog == Some(Dialog::Share(String::new()));

@@ -34,6 +34,8 @@ extern "C" {
     fn set_diagnostics(this: &Handle, diagnostics: JsValue);
     #[wasm_bindgen(method, js_name = markLines)]
     fn mark_lines(this: &Handle, lines: Vec<u32>, exact: u32, show: bool);
+    #[wasm_bindgen(method)]
+    fn paint(this: &Handle, lines: JsValue);
     #[wasm_bindgen(method, js_name = setHeat)]
     fn set_heat(this: &Handle, lines: JsValue);
     #[wasm_bindgen(method, js_name = goTo)]
@@ -53,6 +55,15 @@ pub struct LineLevel {
     pub level: f64,
     /// What stands beside the line.
     pub label: String,
+}
+
+/// What would become of a line.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PaintedLine {
+    /// The line, from 1.
+    pub line: usize,
+    /// The class of its looks.
+    pub look: &'static str,
 }
 
 /// A mistake as the editor marks it.
@@ -89,6 +100,9 @@ pub struct Props {
     /// Whether to scroll to them.
     #[prop_or_default]
     pub show_marked: bool,
+    /// What would become of lines.
+    #[prop_or_default]
+    pub painted: Vec<PaintedLine>,
     /// How often lines ran.
     #[prop_or_default]
     pub heat: Rc<Vec<LineLevel>>,
@@ -174,6 +188,13 @@ pub fn EditorBox(props: &Props) -> Html {
         let tell = tell.clone();
         use_effect_with((props.marked.clone(), props.exact, props.show_marked), move |(lines, exact, show)| {
             tell(&|editor| editor.mark_lines(lines.clone(), *exact, *show));
+        });
+    }
+    {
+        let tell = tell.clone();
+        use_effect_with(props.painted.clone(), move |lines| {
+            let lines = serde_wasm_bindgen::to_value(lines).unwrap_or_else(|_| js_sys::Array::new().into());
+            tell(&|editor| editor.paint(lines.clone()));
         });
     }
     {

@@ -88,6 +88,7 @@ mod tests {
             Request::Catalogue => "catalogue",
             Request::Look(_) => "look",
             Request::Listen(_) => "listen",
+            Request::Weigh(_) => "weigh",
             Request::Simulate(_) => "simulate",
             Request::Try(_) => "try",
             Request::Watch(_) => "watch",

@@ -35,6 +35,7 @@ const TURNS = ["pointerup", "keydown"];
 const fromPage = Annotation.define();
 const markLines = StateEffect.define();
 const markHeat = StateEffect.define();
+const markPaint = StateEffect.define();
 
 /** Lines of the selected block. */
 const markedLines = StateField.define({
@@ -47,6 +48,21 @@ const markedLines = StateField.define({
       }
     }
     return marks.map(transaction.changes);
+  },
+  provide: (field) => EditorView.decorations.from(field),
+});
+
+/** What would become of lines. It belongs to one text; typing takes it away. */
+const paintedLines = StateField.define({
+  create: () => Decoration.none,
+  update(marks, transaction) {
+    for (const effect of transaction.effects) {
+      if (effect.is(markPaint)) {
+        const looks = effect.value;
+        return lineDecorations(transaction.state, [...looks.keys()], (line) => ({ class: `cm-paint cm-paint-${looks.get(line)}` }));
+      }
+    }
+    return transaction.docChanged ? Decoration.none : marks;
   },
   provide: (field) => EditorView.decorations.from(field),
 });
@@ -143,6 +159,7 @@ export class CodeEditor {
           lintGutter(),
           heatOfLines,
           markedLines,
+          paintedLines,
           history(),
           drawSelection(),
           bracketMatching(),
@@ -243,6 +260,11 @@ export class CodeEditor {
       effects.push(EditorView.scrollIntoView(this.view.state.doc.line(shown).from, { y: "nearest", yMargin: 40 }));
     }
     this.#dispatch({ effects });
+  }
+
+  /** Shows what would become of lines: [{ line, look }]. */
+  paint(lines) {
+    this.#dispatch({ effects: markPaint.of(new Map(lines.map(({ line, look }) => [line, look]))) });
   }
 
   /** Shows how often lines ran: [{ line, level from 0 to 1, label }]. */

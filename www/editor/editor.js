@@ -89,6 +89,11 @@ export class Editor {
     this.#wish("markLines", lines, exact, show);
   }
 
+  /** Shows what would become of lines: [{ line, look }], a look being a class behind `cm-paint-`. */
+  paint(lines) {
+    this.#wish("paint", lines);
+  }
+
   /** Shows how often lines ran: [{ line, level from 0 to 1, label }]. */
   setHeat(lines) {
     this.#wish("setHeat", lines);

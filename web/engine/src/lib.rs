@@ -2,6 +2,7 @@
 //! speaks in [`api`].
 
 pub mod api;
+mod candidates;
 mod catalogue;
 mod comparison;
 mod drawing;
@@ -16,7 +17,7 @@ mod view;
 mod walk;
 pub mod worker;
 
-use message::{Bench, Listen, Look, Request, Response};
+use message::{Bench, Listen, Look, Request, Response, Weigh};
 
 /// Answers requests. What it remembers only saves it from computing twice; every answer depends on its request alone.
 pub struct Engine {
@@ -40,6 +41,9 @@ impl Engine {
             }
             Request::Listen(Listen { bench, position, moment }) => {
                 Response::Questions(self.open(bench).questions(position, moment).map(Box::new))
+            }
+            Request::Weigh(Weigh { bench, position, painted }) => {
+                Response::Candidates(self.open(bench).candidates(position, painted).map(Box::new))
             }
             Request::Simulate(simulate) => Response::Simulated(Box::new(simulation::simulate(&simulate, self.clock))),
             Request::Try(trial) => Response::Tried(Box::new(trial::try_pipeline(&trial, self.clock))),

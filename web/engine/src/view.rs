@@ -9,10 +9,12 @@ use warpscope_core::profile;
 use warpscope_core::session::{Options, Session};
 use warpscope_core::text::LineIndex;
 
+use crate::candidates::{candidates, pass_at_hand};
 use crate::comparison::{Listing, compare};
 use crate::drawing::draw;
 use crate::message::{
-    Bench, Course, Diagnostic, Position, Questions, Remark, Scope, Settings, Stage, StageResult, ValueSource, View,
+    Bench, Candidates, Course, Diagnostic, Position, Questions, Remark, Scope, Settings, Stage, StageResult,
+    ValueSource, View,
 };
 use crate::program::{Loaded, launch_text, load};
 use crate::questions::{course_of_questions, questions};
@@ -31,6 +33,9 @@ pub struct Opened {
     source_insts: Vec<Option<u32>>,
     sources: Vec<ValueSource>,
     session: Option<Session>,
+    /// The session's passes with their settings.
+    steps: Vec<Step>,
+    fast_math: bool,
     stages: Vec<StageResult>,
     /// For each stage the session's passes, several for a named pipeline; none for a stage that cannot run.
     passes: Vec<Option<Range<usize>>>,
@@ -49,12 +54,23 @@ impl Opened {
             kernel.map(|kernel| owners_of_lines(&module.funcs[kernel], &bench.source)).unwrap_or_default();
         let sources = kernel.map(|kernel| value_sources(&module, &module.funcs[kernel])).unwrap_or_default();
         let (session, stages, passes) = (None, Vec::new(), Vec::new());
-        let mut opened = Opened { loaded, kernel, source_blocks, source_insts, sources, session, stages, passes };
+        let mut opened = Opened {
+            loaded,
+            kernel,
+            source_blocks,
+            source_insts,
+            sources,
+            session,
+            steps: Vec::new(),
+            fast_math: bench.fast_math,
+            stages,
+            passes,
+        };
         if let Some(kernel) = kernel.filter(|_| opened.loaded.is_usable) {
             let steps: Vec<Result<Vec<Step>, String>> = bench.pipeline.iter().map(steps_of).collect();
             let only = (module.kernels().count() > 1).then(|| module.funcs[kernel].name.clone());
-            let all = steps.iter().flatten().flatten().cloned().collect();
-            let options = Options { steps: all, fast_math: bench.fast_math, only };
+            opened.steps = steps.iter().flatten().flatten().cloned().collect();
+            let options = Options { steps: opened.steps.clone(), fast_math: bench.fast_math, only };
             let session = Session::open(module, &options, &mut || clock() as u64);
             let mut next = 0;
             for steps in &steps {
@@ -107,6 +123,7 @@ impl Opened {
         let missed = events_of(session, &stop.passes)
             .filter(|&event| session.journal().events()[event].remark.kind == RemarkKind::Missed);
         view.missed = missed.take(MOST_MISSED).map(|event| describe(session, event)).collect();
+        view.weighs = pass_at_hand(session, &stop.passes, stop.done).is_some();
         view.questions = course_of_questions(session, &stop.passes, stop.rewrite, kernel);
         let after = Listing::new(session.module(), Some(kernel));
         session.seek(match scope {
@@ -134,6 +151,15 @@ impl Opened {
         }
         view.after = after.text().to_owned();
         view
+    }
+
+    /// What `azp` considers in the program at `position`, if that is the pass at hand.
+    pub fn candidates(&mut self, position: Position, painted: Option<u32>) -> Option<Candidates> {
+        let (session, kernel) = (self.session.as_mut()?, self.kernel?);
+        let stop = Stop::find(session, &self.passes, position);
+        let pass = pass_at_hand(session, &stop.passes, stop.done)?;
+        session.seek(stop.done);
+        Some(candidates(session, &self.steps, pass, kernel, self.fast_math, painted))
     }
 
     /// The questions of the pass at `position`, if it asks any.

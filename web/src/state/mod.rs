@@ -15,8 +15,8 @@ mod trials;
 use std::rc::Rc;
 
 use warpscope_engine::message::{
-    Bench, Catalogue, Course, Listen, Look, Moment, Position, Program, Questions, Request, Response, Run, Scope,
-    Settings, Shared, Simulate, Simulated, Trial, Tried, View, Watch,
+    Bench, Candidates, Catalogue, Course, Listen, Look, Moment, Painting, Position, Program, Questions, Request,
+    Response, Run, Scope, Settings, Shared, Simulate, Simulated, Trial, Tried, View, Watch, Weigh,
 };
 use yew::Reducible;
 
@@ -49,6 +49,10 @@ pub struct Lab {
     pub walk_at: Option<usize>,
     /// The last answer about questions that a pass asks.
     pub heard: Option<Rc<Heard>>,
+    /// The candidate whose effect is painted; none is the one that would be transformed for.
+    pub candidate: Option<u32>,
+    /// The last answer about candidates.
+    pub weighed: Option<Rc<Weighed>>,
     /// Whether the questions move by themselves.
     pub asking: bool,
     /// How the simulator runs.
@@ -128,6 +132,17 @@ pub struct Heard {
     pub questions: Rc<Questions>,
 }
 
+/// The candidates in a program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Weighed {
+    /// What was asked.
+    pub asked: Weigh,
+    /// The candidates, without what is painted.
+    pub candidates: Candidates,
+    /// What is painted.
+    pub painting: Option<Rc<Painting>>,
+}
+
 /// A selected block or instruction, and who selected it: the other views scroll to it, that one stays where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
@@ -194,6 +209,8 @@ pub enum Sheet {
     Walk,
     /// The compared texts.
     Lines,
+    /// The candidates of `azp`, where that is the pass at hand.
+    Candidates,
 }
 
 /// What can lie over the page.
@@ -257,6 +274,8 @@ pub enum Action {
     WalkTo(usize),
     /// The same by so many moments.
     WalkBy(isize),
+    /// Another candidate's effect is painted.
+    Paint(u32),
     /// The questions start or stop to move by themselves.
     Ask(bool),
     /// Time passed while they do.
@@ -313,6 +332,8 @@ impl Lab {
             scope: Scope::Pass,
             walk_at: None,
             heard: None,
+            candidate: None,
+            weighed: None,
             asking: false,
             settings: Settings::default(),
             text_version: 0,
@@ -450,6 +471,37 @@ impl Lab {
         (!is_known).then(|| Listen { bench: self.bench.clone(), position, moment })
     }
 
+    /// Whether the candidates of `azp` are shown.
+    pub fn shows_candidates(&self) -> bool {
+        let is_at_hand = self.view.as_ref().is_some_and(|view| view.weighs);
+        self.sheet == Sheet::Candidates && is_at_hand && !self.has_mistakes()
+    }
+
+    /// The candidates in the program that is shown, once the engine has told them.
+    pub fn candidates(&self) -> Option<&Candidates> {
+        self.weighed_here().map(|weighed| &weighed.candidates)
+    }
+
+    fn weighed_here(&self) -> Option<&Weighed> {
+        let position = self.view.as_ref()?.position;
+        let weighed = self.weighed.as_deref()?;
+        (weighed.asked.bench == self.bench && weighed.asked.position == position).then_some(weighed)
+    }
+
+    /// The question for them; none if nobody looks, or they are known.
+    pub fn weigh(&self) -> Option<Weigh> {
+        let position = self.view.as_ref().filter(|_| self.shows_candidates() && !self.looking)?.position;
+        let weigh = Weigh { bench: self.bench.clone(), position, painted: self.candidate };
+        let is_known = self.weighed.as_ref().is_some_and(|weighed| weighed.asked == weigh);
+        (!is_known).then_some(weigh)
+    }
+
+    /// What a candidate would change in the program that is shown, while candidates are looked at.
+    pub fn painting(&self) -> Option<&Rc<Painting>> {
+        let painting = self.weighed_here().filter(|_| self.shows_candidates())?.painting.as_ref()?;
+        self.candidate.is_none_or(|candidate| candidate == painting.candidate).then_some(painting)
+    }
+
     /// The question for runs; none while there is no valid program.
     pub fn simulate(&self) -> Option<Simulate> {
         let (before, after) = self.programs()?;
@@ -493,6 +545,7 @@ impl Lab {
     pub fn questions(&self) -> Vec<Request> {
         let mut questions = vec![Request::Catalogue, Request::Look(self.look())];
         questions.extend(self.listen().map(Request::Listen));
+        questions.extend(self.weigh().map(Request::Weigh));
         if let Some(simulate) = self.simulate() {
             let watch = self.watched.question(&simulate);
             questions.extend([Request::Simulate(simulate), Request::Watch(watch)]);
@@ -587,6 +640,14 @@ impl Lab {
                     self.heard = questions.map(|questions| {
                         let (bench, questions) = (bench.clone(), Rc::new(*questions));
                         Rc::new(Heard { bench, stage: position.stage, questions })
+                    });
+                }
+            }
+            Response::Candidates(candidates) => {
+                if let Request::Weigh(weigh) = request {
+                    self.weighed = candidates.map(|mut candidates| {
+                        let painting = candidates.painting.take().map(Rc::new);
+                        Rc::new(Weighed { asked: weigh.clone(), candidates: *candidates, painting })
                     });
                 }
             }
@@ -691,6 +752,7 @@ impl Reducible for Lab {
             Action::Scope(scope) => lab.scope = scope,
             Action::WalkTo(moment) => lab.walk_to(|_| moment),
             Action::WalkBy(moments) => lab.walk_to(|at| at.saturating_add_signed(moments)),
+            Action::Paint(candidate) => lab.candidate = Some(candidate),
             Action::Ask(on) => {
                 if let Some((course, at)) = lab.questions_at() {
                     let is_over = at == course.last;
@@ -769,6 +831,10 @@ impl Reducible for Lab {
         // Another position has its own usual moment.
         if !says_moment && (lab.bench != self.bench || lab.position != self.position) {
             lab.walk_at = None;
+        }
+        // Another program has its own best candidate.
+        if lab.bench != self.bench || lab.position != self.position {
+            lab.candidate = None;
         }
         // From now on the view belongs to another bench, and nothing may be run that mixes the two.
         if lab.bench != self.bench

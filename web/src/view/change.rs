@@ -1,9 +1,10 @@
 //! The change pane: the reason of the change that led to the position, and the compared texts; in a pass that works with
-//! a table of values or asks questions, those in another sheet.
+//! a table of values, asks questions or weighs candidates, those in another sheet.
 
 use warpscope_engine::message::{Remark, Scope};
 use yew::{Callback, Html, KeyboardEvent, component, html};
 
+use super::candidates::Candidates;
 use super::comparison::{Comparison, Lines};
 use super::order::{DRAWN, ordered_facts};
 use super::questions::Questions;
@@ -22,12 +23,24 @@ pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
         (None, Some(_)) => Some("Questions"),
         (None, None) => None,
     };
-    if let Some(name) = walk.filter(|_| lab.sheet == Sheet::Walk) {
+    let weighs = (view.weighs && !is_old).then_some("Candidates");
+    let others: Vec<(Sheet, &'static str)> = [(Sheet::Walk, walk), (Sheet::Candidates, weighs)]
+        .into_iter()
+        .filter_map(|(sheet, name)| Some((sheet, name?)))
+        .collect();
+    let shown = match lab.sheet {
+        Sheet::Candidates if weighs.is_some() => Sheet::Candidates,
+        Sheet::Walk | Sheet::Candidates if walk.is_some() => Sheet::Walk,
+        _ => Sheet::Lines,
+    };
+    if shown != Sheet::Lines {
         return html! {
             <section class="pane change" aria-label="Change" data-testid="change-pane">
-                <div class="pane-head">{ sheets(name, Sheet::Walk, act) }</div>
-                <div class="sheet-panel" role="tabpanel" id="change-sheet" aria-labelledby={sheet_id(Sheet::Walk)}>
-                    if view.walk.is_some() {
+                <div class="pane-head">{ sheets(&others, shown, act) }</div>
+                <div class="sheet-panel" role="tabpanel" id="change-sheet" aria-labelledby={sheet_id(shown)}>
+                    if shown == Sheet::Candidates {
+                        <Candidates lab={lab.clone()} act={act.clone()} />
+                    } else if view.walk.is_some() {
                         <Values lab={lab.clone()} act={act.clone()} />
                     } else {
                         <Questions lab={lab.clone()} act={act.clone()} />
@@ -36,10 +49,11 @@ pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
             </section>
         };
     }
+    let is_tabbed = !others.is_empty();
     html! {
         <section class={if is_old { "pane change old" } else { "pane change" }} aria-label="Change" data-testid="change-pane">
             <div class="pane-head">
-                if let Some(name) = walk { { sheets(name, Sheet::Lines, act) } } else { <h2>{ "Change" }</h2> }
+                if is_tabbed { { sheets(&others, Sheet::Lines, act) } } else { <h2>{ "Change" }</h2> }
                 <fieldset class="segments" data-testid="scope">
                     <legend class="hidden">{ "What is compared" }</legend>
                     { for scopes.into_iter().map(|(scope, name)| {
@@ -54,8 +68,8 @@ pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
                     }) }
                 </fieldset>
             </div>
-            <div class="sheet-panel" role={walk.map(|_| "tabpanel")} id="change-sheet"
-                aria-labelledby={walk.map(|_| sheet_id(Sheet::Lines))}>
+            <div class="sheet-panel" role={is_tabbed.then_some("tabpanel")} id="change-sheet"
+                aria-labelledby={is_tabbed.then(|| sheet_id(Sheet::Lines))}>
                 { reason(view.remark.as_ref().filter(|_| !is_old), &nothing_changed(lab)) }
                 if !is_old { { refusals(&view.missed) } }
                 <Comparison diff={Lines(view.clone())}
@@ -71,19 +85,27 @@ fn sheet_id(sheet: Sheet) -> &'static str {
     match sheet {
         Sheet::Walk => "sheet-values",
         Sheet::Lines => "sheet-lines",
+        Sheet::Candidates => "sheet-candidates",
     }
 }
 
-fn sheets(walk: &'static str, shown: Sheet, act: &Callback<Action>) -> Html {
-    let other = if shown == Sheet::Walk { Sheet::Lines } else { Sheet::Walk };
+/// The tabs: the compared texts, and what else there is to see of the pass.
+fn sheets(others: &[(Sheet, &'static str)], shown: Sheet, act: &Callback<Action>) -> Html {
+    let all: Vec<(Sheet, &'static str)> = [(Sheet::Lines, "Change")].iter().chain(others).copied().collect();
     let onkeydown = {
-        let act = act.clone();
+        let (act, all) = (act.clone(), all.clone());
+        let at = all.iter().position(|(sheet, _)| *sheet == shown).unwrap_or(0);
         Callback::from(move |event: KeyboardEvent| {
-            if ["ArrowLeft", "ArrowRight", "Home", "End"].contains(&event.key().as_str()) {
-                event.prevent_default();
-                act.emit(Action::Sheet(other));
-                crate::dom::focus_later(sheet_id(other).to_owned());
-            }
+            let next = match event.key().as_str() {
+                "ArrowLeft" => (at + all.len() - 1) % all.len(),
+                "ArrowRight" => (at + 1) % all.len(),
+                "Home" => 0,
+                "End" => all.len() - 1,
+                _ => return,
+            };
+            event.prevent_default();
+            act.emit(Action::Sheet(all[next].0));
+            crate::dom::focus_later(sheet_id(all[next].0).to_owned());
         })
     };
     let tab = |sheet: Sheet, name: &'static str| {
@@ -95,8 +117,7 @@ fn sheets(walk: &'static str, shown: Sheet, act: &Callback<Action>) -> Html {
     };
     html! {
         <div role="tablist" aria-label="What is shown of the change" class="tabs" {onkeydown}>
-            { tab(Sheet::Lines, "Change") }
-            { tab(Sheet::Walk, walk) }
+            { for all.iter().map(|&(sheet, name)| tab(sheet, name)) }
         </div>
     }
 }

@@ -1,6 +1,7 @@
 //! The panes. Each is a function of the laboratory's state; what a person does in it becomes an action.
 
 mod blocks;
+mod candidates;
 mod change;
 mod compare;
 mod comparison;

@@ -5,8 +5,9 @@ use std::rc::Rc;
 use warpscope_engine::message::{Diagnostic, Language, Run};
 use yew::{Callback, Html, KeyboardEvent, component, html, use_memo, use_state};
 
+use super::candidates::look_of;
 use super::{PaneProps, Shared, count, on, thousands};
-use crate::editor::{EditorBox, LineLevel};
+use crate::editor::{EditorBox, LineLevel, PaintedLine};
 use crate::state::{Action, Lab, Pane, Selection, Tab};
 
 /// The source pane.
@@ -55,7 +56,7 @@ pub fn Source(PaneProps { lab, act }: &PaneProps) -> Html {
                 <EditorBox
                     label="Program" hint="Write a kernel, or paste the PTX that nvcc printed."
                     text={lab.bench.source.clone()} version={lab.text_version} language={view.language}
-                    diagnostics={in_source} {marked} {exact} {show_marked} heat={(*heat).clone()}
+                    diagnostics={in_source} {marked} {exact} {show_marked} painted={painted_lines(lab)} heat={(*heat).clone()}
                     hidden={lab.tab != Tab::Source} jump={jump_in(Tab::Source)}
                     on_change={act.reform(Action::EditSource)} {on_line}
                 />
@@ -157,6 +158,13 @@ fn marked_lines(lab: &Lab) -> (Vec<u32>, u32) {
         lines.push(exact);
     }
     (lines, exact)
+}
+
+/// What a candidate would make of lines of the source.
+fn painted_lines(lab: &Lab) -> Vec<PaintedLine> {
+    let (Some(view), Some(painting)) = (&lab.view, lab.painting()) else { return Vec::new() };
+    let lines = (1..).zip(&view.source_insts);
+    lines.filter_map(|(line, inst)| Some(PaintedLine { line, look: look_of(painting.of((*inst)?)?).0 })).collect()
 }
 
 /// Issues of each line, relative to the hottest.

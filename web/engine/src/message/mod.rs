@@ -3,6 +3,7 @@
 //! Every request carries all that its answer depends on, so a worker that was just started answers like one that has
 //! run for an hour, and cancelling is ending the worker. What a worker remembers only saves it from computing twice.
 
+mod candidates;
 mod course;
 mod questions;
 mod run;
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use candidates::*;
 pub use course::*;
 pub use questions::*;
 pub use run::*;
@@ -33,6 +35,8 @@ pub enum Request {
     Look(Look),
     /// Which questions does the pass at that position ask?
     Listen(Listen),
+    /// What does `azp` consider in the program at that position?
+    Weigh(Weigh),
     /// What do these programs compute, and in how many cycles?
     Simulate(Simulate),
     /// What does this pipeline make of the program, and how does that run?
@@ -56,6 +60,8 @@ pub enum Response {
     View(Box<View>),
     /// To [`Request::Listen`]; none if that pass asks none.
     Questions(Option<Box<Questions>>),
+    /// To [`Request::Weigh`]; none where that pass is not at hand.
+    Candidates(Option<Box<Candidates>>),
     /// To [`Request::Simulate`].
     Simulated(Box<Simulated>),
     /// To [`Request::Try`].

@@ -133,6 +133,8 @@ pub struct View {
     pub walk: Option<ValueWalk>,
     /// The moments of the pass at the position, if that asks questions.
     pub questions: Option<Course>,
+    /// Whether `azp` is the pass at the position or the one that comes next, so that its candidates can be asked for.
+    pub weighs: bool,
     /// The compared texts, line by line.
     pub diff: Vec<DiffLine>,
     /// The program of the source, in canonical text.

@@ -181,6 +181,7 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
             }
         })
     };
+    let painting = lab.painting().filter(|_| !is_old).cloned().map(Shared);
     let part = is_large.then(|| part_around(sight, scale));
     html! {
         <section class={if is_old { "pane graph old" } else { "pane graph" }} aria-labelledby="graph-title" data-testid="graph-pane">
@@ -212,7 +213,9 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
                         <Drawing view={Shared(view.clone())} placement={Shared(placement.clone())} selected={lab.selected.clone()}
                             {part}
                             detail={if is_large && scale < SMALLEST_TEXT { Detail::Outline } else { Detail::Text }}
-                            runs={lab.run_at_position().and_then(|_| lab.runs.clone()).map(Shared)} act={act.clone()} />
+                            // Two kinds of colour on one line could not be told apart.
+                            runs={lab.run_at_position().filter(|_| painting.is_none()).and_then(|_| lab.runs.clone()).map(Shared)}
+                            painting={painting.clone()} act={act.clone()} />
                         if shows.dependence { { arcs(&view.graph, &placement, part, lab.selected.as_ref()) } }
                     </svg>
                     if let Some((questions, moment)) = questions {
