@@ -7,8 +7,8 @@
 
 use std::time::Duration;
 
-use warpscope_core::edit::Silent;
-use warpscope_core::journal::Journal;
+use warpscope_core::edit::{RemarkKind, Silent};
+use warpscope_core::journal::{Event, Journal};
 use warpscope_core::pass::{KnobValues, PASSES, PassEntry, Recorder, Runner, Settings};
 use warpscope_core::{text, verify};
 use warpscope_testkit::zeros;
@@ -56,7 +56,27 @@ pub fn measure() {
                 journal
             });
         });
+        if pass.info.name == "azp" {
+            for_each_input("azp by the round", |name, input| run_by_the_round(pass, name, &for_pass(pass, input)));
+        }
     }
+}
+
+/// The same for each round of `azp`, of which there are more the more a program has to transform, up to its limit.
+fn run_by_the_round(pass: &PassEntry, name: &str, input: &Input) {
+    let settings = Settings { knobs: KnobValues::defaults(pass.info.knobs), fast_math: true };
+    let mut journal = Journal::new();
+    journal.enter(input.func);
+    Runner::new(&mut input.module.clone()).run(input.func, pass, &settings, &mut journal).1.expect("it is not refused");
+    let is_applied = |event: &&Event| event.remark.kind == RemarkKind::Applied;
+    // The last one finds nothing, or that the limit is reached.
+    let rounds = journal.events().iter().filter(is_applied).count() + 1;
+    let count = input.instructions() * rounds;
+    report::time_on_copies(name, Some(input.size), "ns/instruction/round", count, None, &input.module, |module| {
+        let mut runner = Runner::new(module);
+        runner.know_graph(input.func);
+        report::timed(|| runner.run(input.func, pass, &settings, &mut Silent))
+    });
 }
 
 /// The input as a pass needs it: one that goes by zero profiles gets one.

@@ -1,6 +1,5 @@
 //! Functions and kernels: registers, blocks, declarations, profiles, and the names that are their identity.
 
-use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -141,7 +140,7 @@ pub enum Profile {
 }
 
 /// One write of a register, as a profile names it: `block.register#k`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Write {
     /// The block.
     pub block: Block,
@@ -285,14 +284,15 @@ impl Function {
 
     /// Visits the writes of registers in the order of the text, by the names that profiles have for them.
     pub fn for_each_write(&self, mut visit: impl FnMut(Inst, Write)) {
-        let mut counts: BTreeMap<Reg, u32> = BTreeMap::new();
+        // By register: the last block that writes it, and how often it has done so.
+        let mut counts: SecondaryMap<Reg, (PackedOption<Block>, u32)> = SecondaryMap::with_capacity(self.regs.len());
         for block in self.block_order() {
-            counts.clear();
             for inst in self.block_insts(block) {
                 for &reg in &self.insts[inst].dsts {
-                    let next = counts.entry(reg).or_default();
-                    visit(inst, Write { block, reg, occurrence: *next });
-                    *next += 1;
+                    let count = &mut counts[reg];
+                    let occurrence = if count.0 == block.into() { count.1 } else { 0 };
+                    *count = (block.into(), occurrence + 1);
+                    visit(inst, Write { block, reg, occurrence });
                 }
             }
         }

@@ -18,6 +18,7 @@
 //!
 //! Source: AZP, sections 3.1 and 3.3.1.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use smallvec::SmallVec;
 
@@ -97,6 +98,7 @@ pub(super) fn candidates(scene: &Scene<'_>, p_thresh: f64) -> (Vec<Candidate>, V
             }
         }
     }
+    let mut seen: BTreeSet<Elements> = BTreeSet::new();
     for group in scene.vectors() {
         number += 1;
         let mut likely = Elements::new();
@@ -112,8 +114,7 @@ pub(super) fn candidates(scene: &Scene<'_>, p_thresh: f64) -> (Vec<Candidate>, V
                 probability *= own;
             }
         }
-        let is_known = |candidate: &Candidate| candidate.values == likely;
-        if likely.len() >= 2 && !found.iter().any(is_known) {
+        if likely.len() >= 2 && seen.insert(likely.clone()) {
             let joint = scene.zeros.of_values(values, &likely);
             found.push(Candidate { number, values: likely, probability, joint });
         }

@@ -23,7 +23,8 @@
 //! are no others.
 //!
 //! Bounds: a candidate costs as much as its slices ([`specialisation`] says why), so that all of them together are about
-//! linear. It may change 4096 instructions, in 256 blocks; the remark `too-large` says where it would be more. A check that
+//! linear, for each round; what the profile says, what instructions cost and what constants give is known from one round to
+//! the next. It may change 4096 instructions, in 256 blocks; the remark `too-large` says where it would be more. A check that
 //! needs more than 512 instructions of its block stays where it is. Running the pass again finds nothing more, unless
 //! `xform_limit` was reached, which the remark `limit` says.
 //!
@@ -55,7 +56,7 @@ use crate::machine::Machine;
 use crate::view::{Listener, View};
 use candidates::{Candidate, Filtered, WhyNot, candidates};
 use opportunity::{Estimator, Opportunity, Refusal, ThresholdRule};
-use scene::{Analyses, Prices, Scene};
+use scene::{Analyses, Memory, Prices, Scene};
 use transformation::Plan;
 use zeros::checked_values;
 
@@ -109,8 +110,9 @@ impl Pass for Azp {
 
     fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
         let rules = Rules::new(view, settings);
+        let mut memory = Memory::of(view.func(), rules.prices);
         for round in 1.. {
-            if !transform_best(view, &rules, round, rules.limit)? {
+            if !transform_best(view, &rules, &mut memory, round, rules.limit)? {
                 break;
             }
         }
@@ -193,10 +195,11 @@ struct Round {
 fn transform_best<S: Listener>(
     view: &mut View<'_, S>,
     rules: &Rules,
+    memory: &mut Memory,
     number: i64,
     limit: i64,
 ) -> Result<bool, PassError> {
-    let Some(round) = look(view, rules, number, limit) else {
+    let Some(round) = look(view, rules, memory, number, limit) else {
         if number == 1 {
             miss_profile(view);
         }
@@ -212,18 +215,20 @@ fn transform_best<S: Listener>(
     let (Some(best), Some(plan)) = (round.best, round.plan) else { return Ok(false) };
     let judged = &round.judged[best];
     let mut rewrite = view.rewrite(|func| applied(func, judged, number));
-    plan.carry_out(&mut rewrite);
+    plan.carry_out(&mut rewrite, &mut memory.zeros);
+    rewrite.finish();
+    memory.learn(view.func());
     Ok(true)
 }
 
 /// Looks at all candidates. None where no profile speaks of any.
-fn look<S: Listener>(view: &mut View<'_, S>, rules: &Rules, number: i64, limit: i64) -> Option<Round> {
-    let known = Analyses::of(view);
-    let func = view.func();
-    let scene = Scene::new(func, known, rules.prices, rules.fast_math);
-    if scene.zeros.is_empty() {
+fn look<S: Listener>(view: &mut View<'_, S>, rules: &Rules, memory: &Memory, number: i64, limit: i64) -> Option<Round> {
+    if memory.zeros.is_empty() {
         return None;
     }
+    let known = Analyses::of(view);
+    let func = view.func();
+    let scene = Scene::new(func, known, memory, rules.fast_math);
     let (found, filtered) = candidates(&scene, rules.p_thresh);
     let checked = func.block_order().map(|block| sorted(checked_values(func, &scene.known.values, block)));
     let checked: BTreeSet<Vec<Value>> = checked.filter(|checked| !checked.is_empty()).collect();

@@ -7,8 +7,7 @@
 //!
 //! What ran in the region ran in its copy with the probability that the check holds, and in the original otherwise; a
 //! branch that is a jump in the copy is taken there as often as its block runs. Counts of a version are rounded up, so that
-//! a block's edges always account for its executions. Writes that are copied are zero as often as their originals, and
-//! together as often as these were, where all that were counted together are copied.
+//! a block's edges always account for its executions. Writes that are copied are zero as often as their originals.
 //!
 //! This is an estimate: a profile measured after the transformation would tell which of the two was taken for which path.
 
@@ -16,7 +15,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::zeros::ZeroProfile;
-use crate::ir::{Block, Function, Inst, Profile, Reg, WarpEntry, Write, ZeroEntry};
+use crate::ir::{Block, Function, Profile, WarpEntry};
 
 /// Which blocks stand for which, after the transformation.
 pub(super) struct Versions {
@@ -36,13 +35,8 @@ pub(super) struct Versions {
     pub begins_at: Option<Block>,
 }
 
-/// The declared profiles of a function as it is now, from those of before.
-pub(super) fn versioned(
-    func: &Function,
-    versions: &Versions,
-    zeros: &ZeroProfile,
-    originals: &BTreeMap<Inst, Inst>,
-) -> Vec<Profile> {
+/// The declared profiles of a function as it is now, from those of before; `zeros` knows already what is zero how often.
+pub(super) fn versioned(func: &Function, versions: &Versions, zeros: &ZeroProfile) -> Vec<Profile> {
     let mut profiles = Vec::new();
     let mut has_zeros = false;
     for profile in &func.profiles {
@@ -53,38 +47,11 @@ pub(super) fn versioned(
             Profile::Zero(_) if has_zeros => {}
             Profile::Zero(_) => {
                 has_zeros = true;
-                profiles.push(Profile::Zero(zero_entries(func, zeros, originals)));
+                profiles.push(Profile::Zero(zeros.entries(func)));
             }
         }
     }
     profiles
-}
-
-fn zero_entries(func: &Function, zeros: &ZeroProfile, originals: &BTreeMap<Inst, Inst>) -> Vec<ZeroEntry> {
-    let mut entries = Vec::new();
-    let mut names: BTreeMap<(Inst, Reg), (usize, Write)> = BTreeMap::new();
-    func.for_each_write(|inst, write| {
-        let original = originals.get(&inst).copied().unwrap_or(inst);
-        entries.extend(zeros.probability(original, write.reg).map(|probability| ZeroEntry::of(write, probability)));
-        names.insert((inst, write.reg), (names.len(), write));
-    });
-    // The writes of a set have to stand in one version, all of them.
-    let copies: BTreeMap<Inst, Inst> = originals.iter().map(|(&copy, &original)| (original, copy)).collect();
-    let mut sets: Vec<(Vec<(usize, Write)>, f64)> = Vec::new();
-    for (set, &probability) in &zeros.joint {
-        let original = |write: &(Inst, Reg)| names.get(write).copied();
-        let copy = |&(inst, reg): &(Inst, Reg)| names.get(&(*copies.get(&inst)?, reg)).copied();
-        let versions = [set.iter().map(original).collect(), set.iter().map(copy).collect()];
-        sets.extend(versions.into_iter().filter_map(|version: Option<Vec<_>>| Some((version?, probability))));
-    }
-    sets.iter_mut().for_each(|(set, _)| set.sort_unstable());
-    sets.sort_by(|(one, _), (other, _)| one.cmp(other));
-    let entry = |(set, probability): (Vec<(usize, Write)>, f64)| ZeroEntry {
-        writes: set.into_iter().map(|(_, write)| write).collect(),
-        probability,
-    };
-    entries.extend(sets.into_iter().map(entry));
-    entries
 }
 
 impl Versions {

@@ -105,12 +105,11 @@ impl Analyses {
 pub(super) struct Scene<'a> {
     pub func: &'a Function,
     pub known: Analyses,
-    pub zeros: ZeroProfile,
+    pub zeros: &'a ZeroProfile,
     pub dependences: Dependences,
     pub prices: Prices,
     pub fast_math: bool,
-    /// What constants an opcode gives for constants: the candidates of a function ask for the same again and again.
-    computed: RefCell<Computed>,
+    memory: &'a Memory,
     /// By instruction: its place in its block, and the cycles of what stands before it there, for one execution.
     places: Vec<(u32, f64)>,
     /// By instruction: the next one of its block that writes one of its registers.
@@ -121,16 +120,48 @@ pub(super) struct Scene<'a> {
     frequencies: Vec<f64>,
 }
 
+/// What stays true from one round to the next, but for what a transformation adds.
+pub(super) struct Memory {
+    /// What the profile says of zeros.
+    pub zeros: ZeroProfile,
+    prices: Prices,
+    /// By instruction: cycles of one execution.
+    cycles: Vec<f64>,
+    /// What constants an opcode gives for constants: the candidates of a function ask for the same again and again.
+    computed: RefCell<Computed>,
+}
+
+impl Memory {
+    /// Of a function as it is.
+    pub fn of(func: &Function, prices: Prices) -> Memory {
+        let zeros = ZeroProfile::of(func);
+        let mut memory = Memory { zeros, prices, cycles: Vec::new(), computed: RefCell::default() };
+        memory.learn(func);
+        memory
+    }
+
+    /// Looks at the instructions that the function has got since; those that it had are as they were.
+    pub fn learn(&mut self, func: &Function) {
+        let new = func.insts.values().skip(self.cycles.len());
+        self.cycles.extend(new.map(|data| self.prices.of(data)));
+        debug_assert!(
+            self.cycles.iter().zip(func.insts.values()).all(|(&cycles, data)| cycles == self.prices.of(data)),
+            "an instruction costs something else than when it was seen"
+        );
+        debug_assert!(self.zeros.says_what_is_declared(func), "the profile did not follow a transformation");
+    }
+}
+
 impl<'a> Scene<'a> {
-    /// The scene of a function as it is.
-    pub fn new(func: &'a Function, known: Analyses, prices: Prices, fast_math: bool) -> Scene<'a> {
+    /// The scene of a function as it is, which the memory has seen.
+    pub fn new(func: &'a Function, known: Analyses, memory: &'a Memory, fast_math: bool) -> Scene<'a> {
         let mut places = vec![(0, 0.0); func.insts.len()];
         let mut cycles = vec![0.0; func.blocks.len()];
         for block in func.block_order() {
             let sum = &mut cycles[block.index()];
             for (place, inst) in func.block_insts(block).enumerate() {
                 places[inst.index()] = (place as u32, *sum);
-                *sum += prices.of(&func.insts[inst]);
+                *sum += memory.cycles[inst.index()];
             }
         }
         let mut overwriters = vec![PackedOption::default(); func.insts.len()];
@@ -149,17 +180,17 @@ impl<'a> Scene<'a> {
                 }
             }
         }
-        let zeros = ZeroProfile::of(func);
-        let frequencies = frequencies(func, &known, &zeros);
+        let zeros = &memory.zeros;
+        let frequencies = frequencies(func, &known, zeros);
         let dependences = Dependences::of(func);
         Scene {
             func,
             known,
             zeros,
             dependences,
-            prices,
+            prices: memory.prices,
             fast_math,
-            computed: RefCell::default(),
+            memory,
             places,
             overwriters,
             cycles,
@@ -175,7 +206,7 @@ impl<'a> Scene<'a> {
 
     /// What the simulator computes from constants.
     pub fn evaluate(&self, opcode: Opcode, args: &[u64]) -> Option<u64> {
-        *self.computed.borrow_mut().entry((opcode, args.into())).or_insert_with(|| evaluate(opcode, args))
+        *self.memory.computed.borrow_mut().entry((opcode, args.into())).or_insert_with(|| evaluate(opcode, args))
     }
 
     /// The place of an instruction in its block, from 0.
@@ -200,7 +231,7 @@ impl<'a> Scene<'a> {
 
     /// Cycles of one execution of an instruction.
     pub fn cycles(&self, inst: Inst) -> f64 {
-        self.prices.of(&self.func.insts[inst])
+        self.memory.cycles[inst.index()]
     }
 
     /// Executions of a block by a warp, for each run of the function by one.

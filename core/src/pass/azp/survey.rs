@@ -16,7 +16,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::opportunity::Estimator;
-use super::scene::{Analyses, Scene};
+use super::scene::{Analyses, Memory, Scene};
 use super::specialisation::Outcome;
 use super::{
     Judged, Round, Rules, Unestimated, applied, block_of, filtered_out, limited, look, named, refused, too_large,
@@ -112,11 +112,12 @@ pub fn survey(module: &Module, func: Func, settings: &Settings, round: i64, want
     let mut view = View::new(module, &mut body, &mut silent, view::Analyses::default());
     let rules = Rules::new(&view, settings);
     // No plan is asked for: nothing will be changed.
-    let Some(found) = look(&mut view, &rules, round, 0) else { return Survey::default() };
+    let memory = Memory::of(view.func(), rules.prices);
+    let Some(found) = look(&mut view, &rules, &memory, round, 0) else { return Survey::default() };
     let best = found.best.map(|best| found.judged[best].candidate.number);
     let wanted = wanted.or(best);
     let judged = found.judged.iter().find(|judged| Some(judged.candidate.number) == wanted);
-    let effect = judged.map(|judged| effect(&mut view, &rules, judged));
+    let effect = judged.map(|judged| effect(&mut view, &rules, &memory, judged));
     let mut candidates = listed(&view, &rules, &found, round);
     candidates.sort_by_key(|candidate| candidate.number);
     Survey { has_profile: true, candidates, best, effect }
@@ -182,9 +183,9 @@ impl Estimate {
 }
 
 /// Reads what a candidate changes from the tables in which it has just been estimated.
-fn effect(view: &mut View<'_, Silent>, rules: &Rules, judged: &Judged) -> Effect {
+fn effect(view: &mut View<'_, Silent>, rules: &Rules, memory: &Memory, judged: &Judged) -> Effect {
     let known = Analyses::of(view);
-    let scene = Scene::new(view.func(), known, rules.prices, rules.fast_math);
+    let scene = Scene::new(view.func(), known, memory, rules.fast_math);
     let mut estimator = Estimator::new(&scene, rules.is_divergent);
     let number = judged.candidate.number;
     let Some(opportunity) = estimator.estimate(&judged.candidate) else {

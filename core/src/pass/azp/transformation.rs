@@ -92,9 +92,8 @@ impl Plan {
         }
     }
 
-    /// Does it.
-    pub fn carry_out<S: Listener>(self, rewrite: &mut Rewrite<'_, '_, S>) {
-        let zeros = ZeroProfile::of(rewrite.func());
+    /// Does it. What is known of zeros follows.
+    pub fn carry_out<S: Listener>(self, rewrite: &mut Rewrite<'_, '_, S>, zeros: &mut ZeroProfile) {
         let head = self.head;
         let rest_name = rewrite.func().fresh_block_name(&format!("{}_rest", rewrite.func().blocks[head].name));
         let after_head = rewrite.func().layout.next_block(head);
@@ -131,7 +130,7 @@ impl Plan {
             let block = rewrite.create_block(name, Some(original), Some(rest));
             versions.copies.insert(original, block);
         }
-        let mut originals: BTreeMap<Inst, Inst> = BTreeMap::new();
+        let mut copied_as: BTreeMap<Inst, Inst> = BTreeMap::new();
         for CopyOf { block, insts, tail } in self.copies {
             let original = if block == head { rest } else { block };
             let copy = versions.copies[&original];
@@ -148,7 +147,7 @@ impl Plan {
                     versions.goes.insert(original, data.targets()[0]);
                 }
                 let copied = rewrite.insert(Place { block: copy, before: None }, data);
-                originals.insert(copied, inst);
+                copied_as.insert(inst, copied);
             }
             if tail.is_some() {
                 let target = versions.tails[&original];
@@ -169,7 +168,8 @@ impl Plan {
         if self.has_doubtful_reads {
             assign_zeros(rewrite);
         }
-        let profiles = versioned(rewrite.func(), &versions, &zeros, &originals);
+        zeros.follow(rewrite.func(), &copied_as);
+        let profiles = versioned(rewrite.func(), &versions, zeros);
         rewrite.set_profiles(profiles);
     }
 }

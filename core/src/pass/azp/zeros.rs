@@ -8,77 +8,177 @@
 //! br q, n2, n3
 //! ```
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use cranelift_entity::SecondaryMap;
+use hashbrown::HashMap;
+use smallvec::SmallVec;
 
 use crate::flow::{Definition, Value, Values};
 use crate::ir::{Block, Cmp, Combine, Function, Inst, Op, Operand, Profile, Reg, Write, ZeroEntry};
 
-/// Probabilities (0–1) of writes, by instruction and destination.
-pub(super) type ZeroWrites = BTreeMap<(Inst, Reg), f64>;
-/// Probabilities (0–1) that several writes together give zero, by the writes in ascending order.
-pub(super) type JointWrites = BTreeMap<Vec<(Inst, Reg)>, f64>;
+/// Several writes, in ascending order.
+type WriteSet = SmallVec<[(Inst, Reg); 4]>;
 
-/// See the file's head.
+/// What profiles say of zeros, by instruction, so that it stays true when instructions move to other blocks.
 pub(super) struct ZeroProfile {
-    pub writes: ZeroWrites,
-    pub joint: JointWrites,
+    /// The probability (0–1) that an instruction writes zero into its only register; NaN where nobody tells.
+    single: SecondaryMap<Inst, f64>,
+    /// The same of instructions with several registers.
+    several: BTreeMap<(Inst, Reg), f64>,
+    /// Writes and the probability (0–1) that they are zero together.
+    joint: Vec<(WriteSet, f64)>,
+    /// The places in `joint` of the sets that an instruction writes for.
+    joint_of: HashMap<Inst, SmallVec<[u32; 2]>>,
+    is_empty: bool,
 }
 
 impl ZeroProfile {
-    /// What a function declares.
+    /// What a function declares. Of two entries for the same writes the second holds.
     pub fn of(func: &Function) -> ZeroProfile {
-        let mut found = ZeroProfile { writes: BTreeMap::new(), joint: BTreeMap::new() };
+        let mut found = ZeroProfile {
+            single: SecondaryMap::with_default(f64::NAN),
+            several: BTreeMap::new(),
+            joint: Vec::new(),
+            joint_of: HashMap::new(),
+            is_empty: true,
+        };
         let zeros = func.profiles.iter().filter_map(|profile| match profile {
             Profile::Zero(entries) => Some(entries),
             _ => None,
         });
-        let entries: Vec<&ZeroEntry> = zeros.flatten().collect();
-        if entries.is_empty() {
+        let mut alone: HashMap<Write, f64> = HashMap::new();
+        let mut together: Vec<&ZeroEntry> = Vec::new();
+        for entry in zeros.flatten() {
+            match entry.writes[..] {
+                [write] => drop(alone.insert(write, entry.probability)),
+                _ => together.push(entry),
+            }
+        }
+        if alone.is_empty() {
             return found;
         }
-        let mut insts: BTreeMap<Write, Inst> = BTreeMap::new();
-        let named: BTreeSet<Write> = entries.iter().flat_map(|entry| entry.writes.iter().copied()).collect();
+        let mut writers: HashMap<Write, Option<Inst>> = HashMap::new();
+        writers.extend(together.iter().flat_map(|entry| entry.writes.iter().map(|&write| (write, None))));
         func.for_each_write(|inst, write| {
-            if named.contains(&write) {
-                insts.insert(write, inst);
+            if let Some(&probability) = alone.get(&write) {
+                found.set(func, inst, write.reg, probability);
+            }
+            if let Some(writer) = writers.get_mut(&write) {
+                *writer = Some(inst);
             }
         });
-        for entry in entries {
-            let writer = |write: &Write| Some((*insts.get(write)?, write.reg));
-            let Some(mut writes) = entry.writes.iter().map(writer).collect::<Option<Vec<_>>>() else { continue };
-            if let [write] = writes[..] {
-                found.writes.insert(write, entry.probability);
-            } else {
-                writes.sort_unstable();
-                found.joint.insert(writes, entry.probability);
+        for entry in together {
+            let writer = |write: &Write| Some((writers[write]?, write.reg));
+            if let Some(writes) = entry.writes.iter().map(writer).collect::<Option<WriteSet>>() {
+                found.set_joint(writes, entry.probability);
             }
         }
         found
     }
 
+    /// Instructions have got copies, which are zero as often as they are: together as often as these, where all that were
+    /// counted together have one.
+    pub fn follow(&mut self, func: &Function, copies: &BTreeMap<Inst, Inst>) {
+        for (&original, &copy) in copies {
+            for &reg in &func.insts[copy].dsts {
+                if let Some(probability) = self.probability(original, reg) {
+                    self.set(func, copy, reg, probability);
+                }
+            }
+            for place in self.joint_of.get(&original).cloned().unwrap_or_default() {
+                let (writes, probability) = &self.joint[place as usize];
+                let copied = |&(inst, reg): &(Inst, Reg)| Some((*copies.get(&inst)?, reg));
+                let copied: Option<WriteSet> = writes.iter().map(copied).collect();
+                if let Some(copied) = copied.filter(|_| writes[0].0 == original) {
+                    self.set_joint(copied, *probability);
+                }
+            }
+        }
+    }
+
+    fn set(&mut self, func: &Function, inst: Inst, reg: Reg, probability: f64) {
+        self.is_empty = false;
+        if func.insts[inst].dsts.len() == 1 {
+            self.single[inst] = probability;
+        } else {
+            self.several.insert((inst, reg), probability);
+        }
+    }
+
+    fn set_joint(&mut self, mut writes: WriteSet, probability: f64) {
+        writes.sort_unstable();
+        writes.dedup();
+        if let Some(place) = self.place_of_joint(&writes) {
+            self.joint[place].1 = probability;
+        } else if writes.len() > 1 {
+            for &(inst, _) in &writes {
+                let sets = self.joint_of.entry(inst).or_default();
+                if sets.last() != Some(&(self.joint.len() as u32)) {
+                    sets.push(self.joint.len() as u32);
+                }
+            }
+            self.joint.push((writes, probability));
+        }
+    }
+
+    fn place_of_joint(&self, writes: &WriteSet) -> Option<usize> {
+        let of_first = self.joint_of.get(&writes.first()?.0)?;
+        of_first.iter().map(|&place| place as usize).find(|&place| self.joint[place].0 == *writes)
+    }
+
     /// Does it say nothing?
     pub fn is_empty(&self) -> bool {
-        self.writes.is_empty()
+        self.is_empty
     }
 
     /// The probability (0–1) that an instruction writes zero into that register, in all active lanes of a warp.
     pub fn probability(&self, inst: Inst, dst: Reg) -> Option<f64> {
-        self.writes.get(&(inst, dst)).copied()
-    }
-
-    /// The probability (0–1) that several values together are zero, where the profile tells it of just these.
-    pub fn of_values(&self, values: &Values, together: &[Value]) -> Option<f64> {
-        let writer = |&value: &Value| Some((values.definition(value).inst()?, values.reg(value)));
-        let mut writes = together.iter().map(writer).collect::<Option<Vec<_>>>()?;
-        writes.sort_unstable();
-        self.joint.get(&writes).copied()
+        let of_single = Some(self.single[inst]).filter(|probability| !probability.is_nan());
+        of_single.or_else(|| self.several.get(&(inst, dst)).copied())
     }
 
     /// The same of a value that an instruction wrote.
     pub fn of_value(&self, func: &Function, values: &Values, value: Value) -> Option<f64> {
         let inst = values.definition(value).inst().filter(|&inst| func.inst_block(inst).is_some())?;
         self.probability(inst, values.reg(value))
+    }
+
+    /// The probability (0–1) that several values are zero together, where the profile tells it of just these.
+    pub fn of_values(&self, values: &Values, together: &[Value]) -> Option<f64> {
+        let writer = |&value: &Value| Some((values.definition(value).inst()?, values.reg(value)));
+        let mut writes = together.iter().map(writer).collect::<Option<WriteSet>>()?;
+        writes.sort_unstable();
+        Some(self.joint[self.place_of_joint(&writes)?].1)
+    }
+
+    /// Is it what a function declares?
+    pub fn says_what_is_declared(&self, func: &Function) -> bool {
+        self.entries(func) == ZeroProfile::of(func).entries(func)
+    }
+
+    /// The lines of a `profile zero` that says this of a function: single writes in the order of the text, then those that
+    /// are zero together, in the order in which their last writes stand.
+    pub fn entries(&self, func: &Function) -> Vec<ZeroEntry> {
+        let (mut entries, mut joint) = (Vec::new(), Vec::new());
+        let mut names: Vec<SmallVec<[Write; 1]>> = alloc::vec![SmallVec::new(); self.joint.len()];
+        func.for_each_write(|inst, write| {
+            entries.extend(self.probability(inst, write.reg).map(|probability| ZeroEntry::of(write, probability)));
+            if self.joint.is_empty() {
+                return;
+            }
+            for &place in self.joint_of.get(&inst).into_iter().flatten() {
+                let ((writes, probability), names) = (&self.joint[place as usize], &mut names[place as usize]);
+                if writes.contains(&(inst, write.reg)) {
+                    names.push(write);
+                    if names.len() == writes.len() {
+                        joint.push(ZeroEntry { writes: names.clone(), probability: *probability });
+                    }
+                }
+            }
+        });
+        entries.append(&mut joint);
+        entries
     }
 }
 
