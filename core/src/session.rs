@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use crate::edit::Remark;
-use crate::ir::{Func, Function, Module};
+use crate::ir::{Func, Function, Launch, Module};
 use crate::journal::{Event, Journal};
 use crate::pass::{PassReport, Step, run_pipeline};
 
@@ -38,6 +38,8 @@ pub struct Options {
     pub fast_math: bool,
     /// The only kernel or function to change; all of them where none is named.
     pub only: Option<alloc::string::String>,
+    /// What passes are told of launches, in place of what the program says; the program keeps its own.
+    pub launches: Option<Vec<Launch>>,
 }
 
 /// The bench.
@@ -58,7 +60,11 @@ impl Session {
         let mut current = module;
         let mut journal = Journal::new();
         let selected = |func: &Function| options.only.as_ref().is_none_or(|only| *only == func.name);
+        let own = options.launches.clone().map(|told| core::mem::replace(&mut current.launches, told));
         let reports = run_pipeline(&mut current, &options.steps, options.fast_math, selected, &mut journal, clock);
+        if let Some(own) = own {
+            current.launches = own;
+        }
         let done = journal.events().len();
         Session { start, current, journal, reports, done }
     }

@@ -48,7 +48,7 @@ pub fn well_formed(source: &str) -> Law<Module> {
 /// - passes that nobody listens to do the same;
 /// - the result survives being printed and parsed.
 pub fn every_step_is_sound(module: &Module, steps: &[Step], fast_math: bool) -> Law<Session> {
-    let options = Options { steps: steps.to_vec(), fast_math, only: None };
+    let options = Options { steps: steps.to_vec(), fast_math, only: None, launches: None };
     let mut session = Session::open(module.clone(), &options, &mut || 0);
     let start = print(module);
     let end = print(session.module());
@@ -89,7 +89,7 @@ pub fn a_second_run_finds_nothing(module: &Module, steps: &[Step], fast_math: bo
     let mut current = module.clone();
     for step in steps.iter().filter(|step| step.enabled) {
         let once = std::slice::from_ref(step);
-        let options = Options { steps: once.to_vec(), fast_math, only: None };
+        let options = Options { steps: once.to_vec(), fast_math, only: None, launches: None };
         let first = Session::open(current.clone(), &options, &mut || 0);
         let runs = COMES_TO_AN_END.iter().find(|(pass, _)| *pass == step.pass).map_or(1, |(_, runs)| *runs);
         for _ in 0..runs {

@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 use warpscope_core::ir::{Func, Module};
-use warpscope_core::machine::Machine;
 use warpscope_core::pass::{Step, apply_knob, parse_pipeline};
 use warpscope_core::profile::{self, Profile};
 use warpscope_core::ptx::{self, Export};
@@ -132,36 +131,38 @@ impl Work {
             program.function(name)?;
             complete = Ok(());
         }
+        let kernels = self.kernels(&program.module);
+        let settings = self.run.settings_of(&program.module, &kernels)?;
+        let launched = self.run.launched(&program.module, kernels.iter().copied().zip(&settings))?;
         if self.profile == ProfileSource::Simulate {
-            let measured = self.measure(&source, &program.module, machine)?;
+            let mut measured = Profile::new();
+            for (&kernel, settings) in kernels.iter().zip(&settings) {
+                let run =
+                    |go_on: &mut dyn FnMut() -> bool| report::measure(&launched, kernel, settings, machine, go_on);
+                profile::add(&mut measured, &in_time(&source, run)?);
+            }
             profile::declare(&mut program.module, &measured);
-        } else if let [first, ..] = self.run.given()[..] {
+        } else if let Some(only) = self.run.given_for_runs_only() {
             output::notice(&format!(
-                "warning: `{first}` says how a kernel is run, and nothing is run here without `--profile simulate`\n"
+                "warning: `{only}` says how a kernel is run, and nothing is run here without `--profile simulate`\n"
             ));
         }
         let start = Instant::now();
         let mut clock = || u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let options = session::Options { steps, fast_math: self.fast_math, only: self.kernel.clone() };
+        let options = session::Options {
+            steps,
+            fast_math: self.fast_math,
+            only: self.kernel.clone(),
+            launches: Some(launched.launches),
+        };
         let session = Session::open(program.module, &options, &mut clock);
         Ok(Bench { source, session, complete })
     }
 
-    /// The profile of all kernels together, or of the one that is named. A function is measured through its callers.
-    fn measure(&self, source: &Source, module: &Module, machine: Machine) -> Result<Profile, Failure> {
-        let mut launched = module.clone();
-        self.run.replace_launches(&mut launched)?;
+    /// The kernel that is named, or all of them. A function runs through its callers.
+    fn kernels(&self, module: &Module) -> Vec<Func> {
         let named = |&kernel: &Func| self.kernel.as_ref().is_some_and(|name| module.funcs[kernel].name == *name);
-        let kernels = match module.kernels().find(named) {
-            Some(kernel) => vec![kernel],
-            None => module.kernels().collect(),
-        };
-        let mut sum = Profile::new();
-        for (&kernel, settings) in kernels.iter().zip(self.run.settings_of(module, &kernels)?) {
-            let run = |go_on: &mut dyn FnMut() -> bool| report::measure(&launched, kernel, &settings, machine, go_on);
-            profile::add(&mut sum, &in_time(source, run)?);
-        }
-        Ok(sum)
+        module.kernels().find(named).map_or_else(|| module.kernels().collect(), |kernel| vec![kernel])
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use warpscope_core::ir::{Func, Launch, Module};
 use warpscope_core::machine::Machine;
-use warpscope_core::sim::{Settings, SimError, has_knob, parse_dim, parse_warp};
+use warpscope_core::sim::{Settings, SimError, has_knob, parse_dim, parse_warp, settled};
 use warpscope_core::text::{self, Diagnostic};
 use warpscope_core::verify;
 
@@ -64,19 +64,10 @@ fn lanes(text: &str) -> Result<u32, String> {
 }
 
 impl RunOptions {
-    /// The options that were given, as they are written.
-    pub fn given(&self) -> Vec<&'static str> {
-        let given = [
-            ("--launch", self.launch.is_some()),
-            ("--machine", self.machine.is_some()),
-            ("--seed", self.seed.is_some()),
-            ("--set", !self.set.is_empty()),
-            ("--grid", self.grid.is_some()),
-            ("--block", self.block.is_some()),
-            ("--warp", self.warp.is_some()),
-            ("--fuel", self.fuel.is_some()),
-        ];
-        given.into_iter().filter_map(|(name, is_given)| is_given.then_some(name)).collect()
+    /// An option that was given and says nothing of a launch, as it is written.
+    pub fn given_for_runs_only(&self) -> Option<&'static str> {
+        let given = [("--machine", self.machine.is_some()), ("--fuel", self.fuel.is_some())];
+        given.into_iter().find_map(|(name, is_given)| is_given.then_some(name))
     }
 
     /// The machine model.
@@ -115,6 +106,23 @@ impl RunOptions {
             Settings { knobs, ..all.clone() }
         };
         Ok(kernels.iter().map(of_kernel).collect())
+    }
+
+    /// The program with its kernels' launches as the options say.
+    pub fn launched<'s>(
+        &self,
+        module: &Module,
+        kernels: impl Iterator<Item = (Func, &'s Settings)>,
+    ) -> Result<Module, Failure> {
+        let mut launched = module.clone();
+        self.replace_launches(&mut launched)?;
+        for (kernel, settings) in kernels {
+            let func = &launched.funcs[kernel];
+            let Some(place) = launched.launches.iter().position(|launch| launch.kernel == func.name) else { continue };
+            let settled = settled(&launched, func, &launched.launches[place], settings);
+            launched.launches[place] = settled.map_err(|error| Failure::usage(error.to_string()))?;
+        }
+        Ok(launched)
     }
 
     /// Lets the program have the launches that stand beside it, in place of its own.

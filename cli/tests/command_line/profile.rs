@@ -44,13 +44,31 @@ fn options_of_a_run_that_does_not_happen_are_told() {
         assert!(output.status.success(), "{arguments:?}");
         stderr(&output)
     };
-    for (option, value) in [("--seed", "3"), ("--set", "x.zero=0.5"), ("--machine", "volta"), ("--grid", "2")] {
+    for (option, value) in [("--machine", "volta"), ("--fuel", "100000")] {
         let warning = told(&["opt", "-", option, value]);
         assert!(warning.starts_with("warning: ") && warning.contains(&format!("`{option}`")), "{warning}");
         assert!(warning.contains("`--profile simulate`"), "{warning}");
         assert_eq!(told(&["opt", "-", "--profile", "simulate", option, value]), "");
     }
     assert_eq!(told(&["opt", "-"]), "");
+    assert_eq!(told(&["opt", "-", "--grid", "2"]), "", "passes are told of it");
+}
+
+#[test]
+fn passes_know_the_launch_that_stands_beside_the_program() {
+    let figure = include_str!("../../../www/examples/azp/figure-4.wir");
+    let (program, launch) = figure.split_at(figure.find("launch figure").expect("a launch"));
+    let launch = file("figure-4.launch.wir", launch);
+    let launch = launch.to_str().expect("a plain path");
+    let specialised = |options: &[&str]| {
+        let text = good(&[&["opt", "-", "--fast-math", "--passes", "azp"], options].concat(), program);
+        assert!(!text.contains("launch"), "the program gets none: {text}");
+        text.contains("vote.all")
+    };
+    // Four warps have to wait for what they read; as many as the machine takes fill each other's waiting.
+    assert!(!specialised(&[]));
+    assert!(specialised(&["--launch", launch]));
+    assert!(!specialised(&["--launch", launch, "--grid", "64"]));
 }
 
 #[test]

@@ -136,14 +136,26 @@ impl Launch {
 
     /// What binds a kernel's parameter, the one at `index` and called `name`. The last of several holds.
     pub fn binding(&self, index: usize, name: &str) -> Option<&Binding> {
-        self.bindings.iter().rev().find(|binding| match &binding.key {
-            FillKey::Name(key) => key == name,
-            FillKey::Index(key) => *key as usize == index,
-        })
+        self.bindings.iter().rev().find(|binding| binding.key.is_of(index, name))
+    }
+
+    /// The same, to change it.
+    pub fn binding_mut(&mut self, index: usize, name: &str) -> Option<&mut Binding> {
+        self.bindings.iter_mut().rev().find(|binding| binding.key.is_of(index, name))
     }
 
     /// Whether every parameter of the kernel is bound.
     pub fn is_complete(&self, kernel: &Function) -> bool {
         kernel.params.iter().enumerate().all(|(index, param)| self.binding(index, &param.name).is_some())
+    }
+}
+
+impl FillKey {
+    /// Does it name the parameter at `index` that is called `name`?
+    fn is_of(&self, index: usize, name: &str) -> bool {
+        match self {
+            FillKey::Name(key) => key == name,
+            FillKey::Index(key) => *key as usize == index,
+        }
     }
 }

@@ -8,7 +8,9 @@ use alloc::vec::Vec;
 use super::error::{ErrorKind, SimError};
 use super::random::{Place, Stream, hash_name, number_bits};
 use super::settings::{Knob, Settings};
-use crate::ir::{Fill, FillKey, FuncKind, Function, Launch, Module, ParamType, Type, ValueSource, Values};
+use crate::ir::{
+    Binding, Fill, FillKey, FuncKind, Function, InputData, Launch, Module, ParamType, Span, Type, ValueSource, Values,
+};
 use crate::machine::Machine;
 use crate::ptx::derive_draws;
 
@@ -71,8 +73,8 @@ pub fn bind(
     if kernel.kind != FuncKind::Kernel {
         return refuse(format!("`{}` is a function; only a kernel can be launched", kernel.name));
     }
-    let (grid, block) = (settings.grid.unwrap_or(launch.grid), settings.block.unwrap_or(launch.block));
-    let warp = settings.warp.or(launch.warp).unwrap_or(32);
+    let launch = &settled(module, kernel, launch, settings)?;
+    let (grid, block, warp) = (launch.grid, launch.block, launch.warp.unwrap_or(32));
     if !matches!(warp, 8 | 16 | 32) {
         return refuse(format!("a warp has 8, 16 or 32 lanes, not {warp}"));
     }
@@ -89,10 +91,7 @@ pub fn bind(
         let message = format!("a launch has at most {THREAD_LIMIT} threads, not {}", blocks * u128::from(threads));
         return Err(SimError::new(ErrorKind::Limit, message));
     }
-    if let Some((name, _)) = settings.knobs.iter().find(|(name, _)| !has_knob(module, kernel, name)) {
-        return refuse(format!("`{}` has no parameter and no input `{name}`", kernel.name));
-    }
-    let seed = settings.seed.or(launch.seed).unwrap_or(0);
+    let seed = launch.seed.unwrap_or(0);
     let mut bytes = Bytes(0);
     for global in module.globals.values() {
         bytes.add(u64::from(global.len), global.ty)?;
@@ -105,11 +104,7 @@ pub fn bind(
                 kernel.name, param.name
             ));
         };
-        let mut fill = binding.fill.clone();
-        for (_, knob) in settings.knobs.iter().filter(|(name, _)| *name == param.name) {
-            turn(&mut fill, *knob, &param.name)?;
-        }
-        params.push(argument(&fill, param.ty, index, seed, warp, &mut bytes).map_err(|mut error| {
+        params.push(argument(&binding.fill, param.ty, index, seed, warp, &mut bytes).map_err(|mut error| {
             if error.kind == ErrorKind::Launch {
                 error.message = format!("parameter `{}` of `{}`: {}", param.name, kernel.name, error.message);
             }
@@ -120,11 +115,43 @@ pub fn bind(
         grid,
         block,
         warp,
-        shared: settings.shared.or(launch.shared).unwrap_or(0),
+        shared: launch.shared.unwrap_or(0),
         seed,
         params,
-        inputs: bind_inputs(module, launch, settings)?,
+        inputs: bind_inputs(module, launch),
     })
+}
+
+/// The launch that settings make of a launch: sizes and seed, and what parameters and inputs get.
+pub fn settled(module: &Module, kernel: &Function, launch: &Launch, settings: &Settings) -> Result<Launch, SimError> {
+    let mut settled = Launch {
+        grid: settings.grid.unwrap_or(launch.grid),
+        block: settings.block.unwrap_or(launch.block),
+        warp: settings.warp.or(launch.warp),
+        shared: settings.shared.or(launch.shared),
+        seed: settings.seed.or(launch.seed),
+        ..launch.clone()
+    };
+    for (name, knob) in &settings.knobs {
+        if !has_knob(module, kernel, name) {
+            let message = format!("`{}` has no parameter and no input `{name}`", kernel.name);
+            return Err(SimError::new(ErrorKind::Launch, message));
+        }
+        if let Some(index) = kernel.params.iter().position(|param| param.name == *name)
+            && let Some(binding) = settled.binding_mut(index, name)
+        {
+            turn(&mut binding.fill, *knob, name)?;
+        }
+        if let Some(input) = inputs(module).find(|input| input.name == *name) {
+            let mut fill = Fill::Draws(draws(&settled, input));
+            turn(&mut fill, *knob, name)?;
+            let binding = Binding { key: FillKey::Name(name.clone()), fill, span: Span::default() };
+            // In front, where it hides no parameter of that name.
+            settled.bindings.retain(|binding| !binds_input(binding, name));
+            settled.bindings.insert(0, binding);
+        }
+    }
+    Ok(settled)
 }
 
 /// Is there something of that name to turn in a launch: a parameter of the kernel, or an input?
@@ -138,28 +165,35 @@ pub fn input_stream(name: &str) -> u64 {
     hash_name(name)
 }
 
-fn bind_inputs(module: &Module, launch: &Launch, settings: &Settings) -> Result<Vec<(String, Values)>, SimError> {
-    let mut inputs: Vec<(String, Values)> = Vec::new();
-    for input in module.funcs.values().flat_map(|func| func.inputs.values()) {
-        if inputs.iter().any(|(name, _)| *name == input.name) {
-            continue;
-        }
-        let bound = launch.bindings.iter().rev().find_map(|binding| match (&binding.key, &binding.fill) {
-            (FillKey::Name(name), Fill::Draws(values)) if *name == input.name => Some(values.clone()),
-            (FillKey::Name(name), Fill::Number(number)) if *name == input.name => {
-                Some(Values { source: ValueSource::Const(*number), zero: None, coherence: None })
-            }
-            _ => None,
-        });
-        let mut fill = Fill::Draws(bound.unwrap_or_else(|| derive_draws(input.ty)));
-        for (_, knob) in settings.knobs.iter().filter(|(name, _)| *name == input.name) {
-            turn(&mut fill, *knob, &input.name)?;
-        }
-        if let Fill::Draws(values) = fill {
-            inputs.push((input.name.clone(), values));
+/// The inputs of all functions.
+fn inputs(module: &Module) -> impl Iterator<Item = &InputData> {
+    module.funcs.values().flat_map(|func| func.inputs.values())
+}
+
+/// What an input draws in a launch.
+fn draws(launch: &Launch, input: &InputData) -> Values {
+    match launch.bindings.iter().rev().find(|binding| binds_input(binding, &input.name)).map(|binding| &binding.fill) {
+        Some(Fill::Draws(values)) => values.clone(),
+        Some(Fill::Number(number)) => Values { source: ValueSource::Const(*number), zero: None, coherence: None },
+        _ => derive_draws(input.ty),
+    }
+}
+
+/// Does the binding say what the input of that name draws?
+fn binds_input(binding: &Binding, name: &str) -> bool {
+    matches!(&binding.key, FillKey::Name(key) if key == name)
+        && matches!(binding.fill, Fill::Draws(_) | Fill::Number(_))
+}
+
+/// What inputs draw, by their names; inputs of one name draw the same.
+fn bind_inputs(module: &Module, launch: &Launch) -> Vec<(String, Values)> {
+    let mut bound: Vec<(String, Values)> = Vec::new();
+    for input in inputs(module) {
+        if bound.iter().all(|(name, _)| *name != input.name) {
+            bound.push((input.name.clone(), draws(launch, input)));
         }
     }
-    Ok(inputs)
+    bound
 }
 
 /// Applies one knob to what the parameter or input of that name gets.

@@ -48,7 +48,7 @@ mod statistics;
 mod together;
 mod watch;
 
-pub use bind::{Argument, Bound, MEMORY_LIMIT, THREAD_LIMIT, bind, has_knob};
+pub use bind::{Argument, Bound, MEMORY_LIMIT, THREAD_LIMIT, bind, has_knob, settled};
 pub use decode::{CALL_DEPTH_LIMIT, DecodedInst, Kind, Program};
 pub use error::{ErrorKind, ErrorPlace, SimError};
 pub use evaluate::evaluate;

@@ -21,7 +21,7 @@ pub fn run(golden: &Golden) -> Result<String, Failed> {
     let passes = golden.words.first().map_or("", String::as_str);
     let steps = parse_pipeline(passes).map_err(|error| error.message)?;
     let module = command::program(&golden.source)?;
-    let session = Session::open(module, &Options { steps, fast_math: false, only: None }, &mut || 0);
+    let session = Session::open(module, &Options { steps, fast_math: false, only: None, launches: None }, &mut || 0);
     let mut told = Told::default();
     for pass in 0..session.journal().passes().len() {
         for moment in session.journal().inquiries(pass) {

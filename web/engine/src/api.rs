@@ -41,7 +41,8 @@ pub fn optimize(source: &str, options: &str, clock: &mut dyn FnMut() -> u64) -> 
         for (knob, value) in &options.knobs {
             apply_knob(&mut steps, &format!("{knob}={}", plain(value))).map_err(|error| Failure::new(error.message))?;
         }
-        let options_of_session = session::Options { steps, fast_math: options.fast_math, only: options.kernel };
+        let options_of_session =
+            session::Options { steps, fast_math: options.fast_math, only: options.kernel, launches: None };
         let session = Session::open(module, &options_of_session, clock);
         if let Some(error) = session.reports().iter().find_map(|report| report.error.as_ref()) {
             return Err(Failure::new(error.message.clone()));
