@@ -28,7 +28,7 @@ pub fn prepare(tests: &mut Command) -> Result<()> {
 }
 
 /// Installs the wheels if they are not there and returns the folder of their programs.
-fn install() -> Result<PathBuf> {
+pub fn install() -> Result<PathBuf> {
     let environment = workspace::target().join("cuda");
     progress::step_unless_current(
         "install NVIDIA's assembler with pip",

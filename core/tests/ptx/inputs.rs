@@ -20,6 +20,11 @@ pub fn scalar_replacement_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../www/examples/ssrqp")
 }
 
+/// The folder of the kernels that zero specialisation is measured on.
+pub fn zero_specialisation_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../www/examples/azp")
+}
+
 /// The folder of the other PTX files.
 pub fn corpus_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ptx/corpus")

@@ -9,3 +9,4 @@ mod oracle;
 mod redundancy;
 mod sass;
 mod scalar_replacement;
+mod zero_specialisation;

@@ -70,8 +70,7 @@ impl Opened {
             let steps: Vec<Result<Vec<Step>, String>> = bench.pipeline.iter().map(steps_of).collect();
             let only = (module.kernels().count() > 1).then(|| module.funcs[kernel].name.clone());
             opened.steps = steps.iter().flatten().flatten().cloned().collect();
-            let options =
-                Options { steps: opened.steps.clone(), fast_math: bench.fast_math, only, launches: None };
+            let options = Options { steps: opened.steps.clone(), fast_math: bench.fast_math, only, launches: None };
             let session = Session::open(module, &options, &mut || clock() as u64);
             let mut next = 0;
             for steps in &steps {

@@ -33,6 +33,7 @@
 mod candidates;
 mod needed;
 mod opportunity;
+mod oracle;
 mod profiles;
 mod scene;
 mod special;
@@ -90,6 +91,16 @@ impl Pass for Azp {
                 help: "remaining: what is left of the time, (T_S + T_check) / T_R, is below the threshold; printed: equations 5 and 6 as printed, which take what loses; expected: with P inside su",
             },
             Knob {
+                name: "heuristic",
+                kind: KnobKind::Choice { default: "default", words: &["default", "oracle"] },
+                help: "default: the estimate decides; oracle: of what the estimate takes only that is kept which makes the launch faster in the simulator",
+            },
+            Knob {
+                name: "candidate",
+                kind: KnobKind::Integer { default: 0, min: 0, max: 1_000_000_000 },
+                help: "specialise once, for the candidate with this number of the remarks, whatever the estimate says; 0: the heuristic decides",
+            },
+            Knob {
                 name: "divergent",
                 kind: KnobKind::Switch { default: false },
                 help: "each lane takes the version that is its own, so that a warp may take both; without it a vote decides",
@@ -110,13 +121,11 @@ impl Pass for Azp {
 
     fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
         let rules = Rules::new(view, settings);
-        let mut memory = Memory::of(view.func(), rules.prices);
-        for round in 1.. {
-            if !transform_best(view, &rules, &mut memory, round, rules.limit)? {
-                break;
-            }
+        match (u32::try_from(settings.knobs.integer("candidate")), settings.knobs.choice("heuristic")) {
+            (Ok(number @ 1..), _) => transform_for(view, &rules, number),
+            (_, "oracle") => transform_as_answered(view, &rules),
+            _ => transform_best(view, &rules),
         }
-        Ok(())
     }
 }
 
@@ -157,9 +166,13 @@ impl Rules {
     }
 }
 
+/// What a candidate is for, whatever else the function is: the writes of its registers.
+type Versioned = Vec<(Inst, Reg)>;
+
 /// A candidate with its estimate and what follows from it.
 struct Judged {
     candidate: Candidate,
+    name: Versioned,
     regs: Vec<Reg>,
     opportunity: Opportunity,
     verdict: Result<(), Refusal>,
@@ -174,6 +187,20 @@ struct Unestimated {
     inst: Inst,
 }
 
+/// For which candidate a round transforms.
+enum Choice<'a> {
+    /// The best that passes.
+    Best,
+    /// The best that passes, but for these.
+    BestBut(&'a BTreeSet<Versioned>),
+    /// This one.
+    Only(&'a Versioned),
+    /// The one of this number, if anything gains.
+    Number(u32),
+    /// None.
+    Nothing,
+}
+
 /// What a round has found out.
 struct Round {
     /// Counted from 1.
@@ -184,26 +211,82 @@ struct Round {
     /// Candidates that a check of the program asks about.
     checked: Vec<Unestimated>,
     judged: Vec<Judged>,
-    /// The place of the best candidate that passes.
-    best: Option<usize>,
+    /// The place of the candidate that is chosen.
+    chosen: Option<usize>,
     /// What is done for it, if there may be one more transformation.
     plan: Option<Plan>,
 }
 
-/// One round: looks at all candidates, and transforms for the best one if it passes and there may be more
-/// transformations. Gives whether it did.
-fn transform_best<S: Listener>(
+/// Transforms for the best candidate, again and again.
+fn transform_best<S: Listener>(view: &mut View<'_, S>, rules: &Rules) -> Result<(), PassError> {
+    let mut memory = Memory::of(view.func(), rules.prices);
+    for number in 1.. {
+        let Some(round) = look_and_tell(view, rules, &memory, number, &Choice::Best)? else { break };
+        if carry_out(view, &mut memory, round, |remark| remark).is_none() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Transforms for one candidate.
+fn transform_for<S: Listener>(view: &mut View<'_, S>, rules: &Rules, number: u32) -> Result<(), PassError> {
+    let mut memory = Memory::of(view.func(), rules.prices);
+    let Some(round) = look_and_tell(view, rules, &memory, 1, &Choice::Number(number))? else { return Ok(()) };
+    if round.judged.iter().all(|judged| judged.candidate.number != number) {
+        return Err(PassError { message: format!("there is no candidate {number} that is zero often enough") });
+    }
+    carry_out(view, &mut memory, round, |remark| remark);
+    Ok(())
+}
+
+/// Transforms for what the oracle keeps.
+fn transform_as_answered<S: Listener>(view: &mut View<'_, S>, rules: &Rules) -> Result<(), PassError> {
+    let mut memory = Memory::of(view.func(), rules.prices);
+    // Where the estimate takes nothing, nothing is run.
+    let is_something_taken = look(view, rules, &memory, 1, &Choice::Best).is_some_and(|first| first.plan.is_some());
+    let mut answer = match is_something_taken {
+        true => oracle::ask(view.module(), view.func(), rules)?,
+        false => oracle::Answer::default(),
+    };
+    for number in 1.. {
+        let next = answer.kept.pop_front();
+        let choice = next.as_ref().map_or(Choice::Nothing, |(name, _)| Choice::Only(name));
+        let Some(round) = look_and_tell(view, rules, &memory, number, &choice)? else { break };
+        let Some((_, simulated)) = next else {
+            tell_answer(view, rules, &round, &answer);
+            break;
+        };
+        carry_out(view, &mut memory, round, |remark| on_simulated(remark, simulated));
+    }
+    Ok(())
+}
+
+/// One round without a word. Gives what was transformed for.
+fn transform<S: Listener>(
     view: &mut View<'_, S>,
     rules: &Rules,
     memory: &mut Memory,
     number: i64,
-    limit: i64,
-) -> Result<bool, PassError> {
-    let Some(round) = look(view, rules, memory, number, limit) else {
+    choice: &Choice<'_>,
+) -> Option<Versioned> {
+    let round = look(view, rules, memory, number, choice)?;
+    carry_out(view, memory, round, |remark| remark)
+}
+
+/// Looks at all candidates and says why they are refused. None where no profile speaks of any.
+fn look_and_tell<S: Listener>(
+    view: &mut View<'_, S>,
+    rules: &Rules,
+    memory: &Memory,
+    number: i64,
+    choice: &Choice<'_>,
+) -> Result<Option<Round>, PassError> {
+    let Some(round) = look(view, rules, memory, number, choice) else {
         if number == 1 {
             miss_profile(view);
         }
-        return Ok(false);
+        return Ok(None);
     };
     let only_floats = round.judged.is_empty() && round.too_large.is_empty();
     if number == 1 && only_floats && round.filtered.iter().any(|filtered| filtered.why == WhyNot::NeedsLicence) {
@@ -212,17 +295,33 @@ fn transform_best<S: Listener>(
         return Err(PassError { message: message.to_string() });
     }
     tell_refusals(view, rules, &round);
-    let (Some(best), Some(plan)) = (round.best, round.plan) else { return Ok(false) };
-    let judged = &round.judged[best];
-    let mut rewrite = view.rewrite(|func| applied(func, judged, number));
+    Ok(Some(round))
+}
+
+/// Transforms for what a round has chosen, if it has a plan, and gives what that was.
+fn carry_out<S: Listener>(
+    view: &mut View<'_, S>,
+    memory: &mut Memory,
+    mut round: Round,
+    with_more: impl FnOnce(Remark) -> Remark,
+) -> Option<Versioned> {
+    let (chosen, plan) = (round.chosen?, round.plan?);
+    let judged = round.judged.swap_remove(chosen);
+    let mut rewrite = view.rewrite(|func| with_more(applied(func, &judged, round.number)));
     plan.carry_out(&mut rewrite, &mut memory.zeros);
     rewrite.finish();
     memory.learn(view.func());
-    Ok(true)
+    Some(judged.name)
 }
 
 /// Looks at all candidates. None where no profile speaks of any.
-fn look<S: Listener>(view: &mut View<'_, S>, rules: &Rules, memory: &Memory, number: i64, limit: i64) -> Option<Round> {
+fn look<S: Listener>(
+    view: &mut View<'_, S>,
+    rules: &Rules,
+    memory: &Memory,
+    number: i64,
+    choice: &Choice<'_>,
+) -> Option<Round> {
     if memory.zeros.is_empty() {
         return None;
     }
@@ -248,28 +347,45 @@ fn look<S: Listener>(view: &mut View<'_, S>, rules: &Rules, memory: &Memory, num
         match estimator.estimate(&candidate) {
             Some(opportunity) => {
                 let verdict = opportunity.verdict(rules.rule, rules.min_cycles);
-                judged.push(Judged { candidate, regs, opportunity, verdict });
+                let writer = |&value: &Value| scene.known.values.definition(value).inst();
+                let name = candidate.values.iter().filter_map(writer).zip(regs.iter().copied()).collect();
+                judged.push(Judged { candidate, name, regs, opportunity, verdict });
             }
             None => too_large.extend(unestimated(&candidate)),
         }
     }
-    let best = best(&judged, rules);
-    let plan = best.filter(|_| number <= limit).and_then(|best| {
-        let Judged { candidate, regs, .. } = &judged[best];
+    let chosen = chosen(&judged, rules, choice);
+    let plan = chosen.filter(|_| number <= rules.limit).and_then(|chosen| {
+        let Judged { candidate, regs, .. } = &judged[chosen];
         // The tables hold the last candidate; what was estimated is estimated again.
         let opportunity = estimator.estimate(candidate)?;
         Some(Plan::new(&estimator, &opportunity, regs.clone(), rules.is_divergent))
     });
-    Some(Round { number, filtered, too_large, checked: known, judged, best, plan })
+    Some(Round { number, filtered, too_large, checked: known, judged, chosen, plan })
 }
 
-/// The passing candidate that gains most; of equals the one with the smaller number. As printed, the rule takes a loss for
-/// a gain.
-fn best(judged: &[Judged], rules: &Rules) -> Option<usize> {
-    let sign = if rules.rule == ThresholdRule::Printed { -1.0 } else { 1.0 };
-    let passing = judged.iter().enumerate().filter(|(_, judged)| judged.verdict.is_ok());
-    let scores = passing.map(|(place, judged)| (place, sign * judged.opportunity.gain()));
-    scores.reduce(|best, other| if other.1 > best.1 { other } else { best }).map(|(place, _)| place)
+/// The candidate that is chosen, by its place. The best is the passing one that gains most; of equals the one with the
+/// smaller number. As printed, the rule takes a loss for a gain.
+fn chosen(judged: &[Judged], rules: &Rules, choice: &Choice<'_>) -> Option<usize> {
+    let place = |is_meant: &dyn Fn(&Judged) -> bool| judged.iter().position(is_meant);
+    let is_free = |judged: &Judged| match choice {
+        Choice::BestBut(refused) => !refused.contains(&judged.name),
+        _ => true,
+    };
+    match choice {
+        Choice::Nothing => None,
+        Choice::Only(name) => place(&|judged| judged.name == **name),
+        Choice::Number(number) => place(&|judged| {
+            let is_possible = matches!(judged.verdict, Ok(()) | Err(Refusal::Gain | Refusal::Threshold));
+            judged.candidate.number == *number && is_possible
+        }),
+        Choice::Best | Choice::BestBut(_) => {
+            let sign = if rules.rule == ThresholdRule::Printed { -1.0 } else { 1.0 };
+            let passing = judged.iter().enumerate().filter(|(_, judged)| judged.verdict.is_ok() && is_free(judged));
+            let scores = passing.map(|(place, judged)| (place, sign * judged.opportunity.gain()));
+            scores.reduce(|best, other| if other.1 > best.1 { other } else { best }).map(|(place, _)| place)
+        }
+    }
 }
 
 fn sorted(mut values: Vec<Value>) -> Vec<Value> {
@@ -281,7 +397,7 @@ fn sorted(mut values: Vec<Value>) -> Vec<Value> {
 
 impl Judged {
     /// The figures of the estimate as details of a remark. Times are in cycles for each run by a warp.
-    fn on(&self, remark: Remark, round: i64) -> Remark {
+    fn on(&self, func: &Function, remark: Remark, round: i64) -> Remark {
         let it = &self.opportunity;
         let remark = remark
             .at(it.last)
@@ -301,7 +417,8 @@ impl Judged {
             .with("memory_killed", Fact::Count(it.memory_killed as u64))
             .with("blocks", Fact::Count(it.blocks() as u64))
             .with("region", Fact::Blocks(core::iter::once(it.head).chain(it.copied.iter().copied()).collect()));
-        let remark = self.regs.iter().fold(remark, |remark, &reg| remark.with("register", Fact::Reg(reg)));
+        let registers = self.regs.iter().map(|&reg| func.regs[reg].name.clone()).collect();
+        let remark = remark.with("registers", Fact::Words(registers));
         if it.t_region > 0.0 {
             remark.with("su", Fact::Number(it.speed_up())).with("su_thresh", Fact::Number(it.threshold()))
         } else {
@@ -331,7 +448,7 @@ fn applied(func: &Function, judged: &Judged, round: i64) -> Remark {
         it.t_check,
         it.gain()
     );
-    judged.on(Remark::applied("specialise", it.head, message), round)
+    judged.on(func, Remark::applied("specialise", it.head, message), round)
 }
 
 fn refused(func: &Function, rules: &Rules, judged: &Judged, why: Refusal, round: i64) -> Remark {
@@ -362,7 +479,7 @@ fn refused(func: &Function, rules: &Rules, judged: &Judged, why: Refusal, round:
             ),
         ),
     };
-    judged.on(Remark::missed(rule, it.head, message), round)
+    judged.on(func, Remark::missed(rule, it.head, message), round)
 }
 
 fn miss_profile<S: Listener>(view: &mut View<'_, S>) {
@@ -388,16 +505,51 @@ fn tell_refusals<S: Listener>(view: &mut View<'_, S>, rules: &Rules, round: &Rou
             view.miss(|func| refused(func, rules, judged, why, round.number));
         }
     }
-    if let (Some(best), None) = (round.best, &round.plan) {
-        let judged = &round.judged[best];
-        view.miss(|func| limited(func, judged, round.number));
+    if let (Some(chosen), None) = (round.chosen, &round.plan) {
+        view.miss(|func| limited(func, &round.judged[chosen], round.number));
+    }
+}
+
+/// Cycles of the launch as details of a remark.
+fn on_simulated(remark: Remark, simulated: oracle::Simulated) -> Remark {
+    let remark = remark.with("cycles_before", Fact::Count(simulated.before));
+    simulated.after.into_iter().fold(remark, |remark, after| remark.with("cycles_after", Fact::Count(after)))
+}
+
+/// Says in the last round of what passes why the oracle has not kept it.
+fn tell_answer<S: Listener>(view: &mut View<'_, S>, rules: &Rules, round: &Round, answer: &oracle::Answer) {
+    for judged in round.judged.iter().filter(|judged| judged.verdict.is_ok()) {
+        let Some(&simulated) = answer.refused.get(&judged.name) else {
+            if answer.is_cut_off {
+                view.miss(|func| {
+                    let names = named(func, &judged.regs);
+                    let message = format!("the launch is too long to try what specialising for {names} brings");
+                    judged.on(func, Remark::missed("too-long", judged.opportunity.head, message), round.number)
+                });
+            } else if round.number > rules.limit {
+                view.miss(|func| limited(func, judged, round.number));
+            }
+            continue;
+        };
+        view.miss(|func| {
+            let names = named(func, &judged.regs);
+            let message = match simulated.after {
+                Some(after) => format!(
+                    "specialising for {names} does not make the launch faster: {} cycles become {after}",
+                    simulated.before
+                ),
+                None => format!("the launch fails where {names} is specialised for"),
+            };
+            let remark = judged.on(func, Remark::missed("oracle", judged.opportunity.head, message), round.number);
+            on_simulated(remark, simulated)
+        });
     }
 }
 
 fn limited(func: &Function, judged: &Judged, round: i64) -> Remark {
     let (names, gain) = (named(func, &judged.regs), judged.opportunity.gain());
     let message = format!("specialising for {names} would gain {gain:.1} cycles, but `xform_limit` is reached");
-    judged.on(Remark::missed("limit", judged.opportunity.head, message), round)
+    judged.on(func, Remark::missed("limit", judged.opportunity.head, message), round)
 }
 
 /// The block of an instruction that stands in one.

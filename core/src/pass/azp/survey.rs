@@ -19,7 +19,8 @@ use super::opportunity::Estimator;
 use super::scene::{Analyses, Memory, Scene};
 use super::specialisation::Outcome;
 use super::{
-    Judged, Round, Rules, Unestimated, applied, block_of, filtered_out, limited, look, named, refused, too_large,
+    Choice, Judged, Round, Rules, Unestimated, applied, block_of, filtered_out, limited, look, named, refused,
+    too_large,
 };
 use crate::edit::{Remark, RemarkKind, Silent};
 use crate::ir::{Block, Func, Inst, Module, Reg};
@@ -111,10 +112,9 @@ pub fn survey(module: &Module, func: Func, settings: &Settings, round: i64, want
     let mut silent = Silent;
     let mut view = View::new(module, &mut body, &mut silent, view::Analyses::default());
     let rules = Rules::new(&view, settings);
-    // No plan is asked for: nothing will be changed.
     let memory = Memory::of(view.func(), rules.prices);
-    let Some(found) = look(&mut view, &rules, &memory, round, 0) else { return Survey::default() };
-    let best = found.best.map(|best| found.judged[best].candidate.number);
+    let Some(found) = look(&mut view, &rules, &memory, round, &Choice::Best) else { return Survey::default() };
+    let best = found.chosen.map(|best| found.judged[best].candidate.number);
     let wanted = wanted.or(best);
     let judged = found.judged.iter().find(|judged| Some(judged.candidate.number) == wanted);
     let effect = judged.map(|judged| effect(&mut view, &rules, &memory, judged));
@@ -133,7 +133,7 @@ fn listed(view: &View<'_, Silent>, rules: &Rules, found: &Round, round: i64) -> 
             let estimate = Estimate::of(judged);
             let it = &judged.opportunity;
             let remark = match judged.verdict {
-                Ok(()) if found.best == Some(place) && round > rules.limit => limited(func, judged, round),
+                Ok(()) if found.chosen == Some(place) && round > rules.limit => limited(func, judged, round),
                 Ok(()) => applied(func, judged, round),
                 Err(why) => refused(func, rules, judged, why, round),
             };

@@ -1,7 +1,4 @@
-//! Tables of what passes achieve on kernels that were written for that: simulated cycles and loads.
-//!
-//! Nothing of a table is kept: the command line is built, optimises each kernel with each variant and simulates it, and
-//! what it answers is set against the run without the variant.
+//! What the variants of scalar replacement achieve on the kernels of `www/examples/ssrqp`: simulated cycles and loads.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,27 +6,12 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{bench, progress, tools, workspace};
-
-#[derive(clap::Args)]
-pub struct Options {
-    /// Which table.
-    #[arg(value_enum)]
-    table: Table,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Table {
-    /// Scalar replacement with branches that diverge: the variants on `www/examples/ssrqp`.
-    Ssrqp,
-}
+use super::{Kernel, MACHINES, answer, command_line, geometric_mean, kernels, number, simulate};
+use crate::{tools, workspace};
 
 /// The columns; the others are measured against the first, which is nvcc's own optimisation. `machine` is `ssrqp` with
 /// `cost=machine`, for the machine that it runs on and with the profile of the same launch.
 const VARIANTS: [&str; 6] = ["none", "srqp", "esrqp", "ssrqp-s", "ssrqp", "machine"];
-
-/// The generation of the newer of the two machines that the paper measured on, and the one that the PTX was made for.
-const MACHINES: [&str; 2] = ["turing", "ampere"];
 
 /// What one run took.
 #[derive(Clone, Copy)]
@@ -46,60 +28,42 @@ struct Row {
 }
 
 /// Prints the table.
-pub fn table(options: &Options) -> Result<()> {
-    let Table::Ssrqp = options.table;
-    let program = progress::step("build the command line", command_line)?;
-    let folder = workspace::www().join("examples/ssrqp");
-    let kernels: Vec<PathBuf> = progress::files_below(&folder)?
-        .into_iter()
-        .filter(|file| file.extension().is_some_and(|extension| extension == "ptx"))
-        .collect();
-    ensure!(!kernels.is_empty(), "no kernels in {}", folder.display());
+pub fn table() -> Result<()> {
+    let program = command_line("dev")?;
+    let kernels = kernels("ssrqp")?;
     println!("\nSimulated cycles, and warps' loads from global memory, divided by those of `none`: below 1 is better.");
     println!("`machine` is `ssrqp[cost=machine]` with a measured profile.");
     for machine in MACHINES {
         let programs = optimised(&program, &kernels, machine)?;
         let rows: Vec<Row> =
-            programs.iter().map(|kernel| measured(&program, kernel, machine)).collect::<Result<_>>()?;
+            programs.iter().map(|programs| measured(&program, programs, machine)).collect::<Result<_>>()?;
         print!("\n{}", text(machine, &rows));
-        for (row, kernel) in rows.iter().zip(&programs) {
-            print!("{}", more_loads(&program, row, kernel)?);
+        for (row, programs) in rows.iter().zip(&programs) {
+            print!("{}", more_loads(&program, row, programs)?);
         }
     }
     Ok(())
 }
 
-/// Builds the command line and says where it is.
-fn command_line() -> Result<PathBuf> {
-    let build = ["build", "--quiet", "--locked", "--package", "warpscope-cli", "--message-format"];
-    let messages = tools::read(tools::cargo().args(build).arg("json-render-diagnostics"))?;
-    bench::executable(&messages).context("cargo did not say where it put the command line")
-}
-
 /// A kernel and what the variants made of it.
-struct Programs {
-    kernel: String,
-    source: PathBuf,
-    launch: PathBuf,
+struct Programs<'a> {
+    kernel: &'a Kernel,
     variants: [PathBuf; VARIANTS.len()],
 }
 
 /// Every kernel after every variant, all cleaned alike.
-fn optimised(program: &Path, kernels: &[PathBuf], machine: &str) -> Result<Vec<Programs>> {
+fn optimised<'a>(program: &Path, kernels: &'a [Kernel], machine: &str) -> Result<Vec<Programs<'a>>> {
     let folder = workspace::target().join("xtask/table");
     std::fs::create_dir_all(&folder)?;
-    let of = |path: &PathBuf| -> Result<Programs> {
-        let file = path.file_name().context("a file")?.to_string_lossy();
-        let kernel = file.split('.').next().unwrap_or_default().to_owned();
-        let launch = path.with_file_name(format!("{kernel}.launch.wir"));
-        let mut variants = VARIANTS.map(|variant| folder.join(format!("{kernel}.{variant}.wir")));
+    let of = |kernel: &'a Kernel| -> Result<Programs<'a>> {
+        let mut variants = VARIANTS.map(|variant| folder.join(format!("{}.{variant}.wir", kernel.name)));
         for (variant, output) in VARIANTS.iter().zip(&mut variants) {
             let mut command = Command::new(program);
-            command.arg("opt").arg(path);
+            command.arg("opt").arg(&kernel.ptx);
             let pass = match *variant {
                 "none" => String::new(),
                 "machine" => {
-                    command.args(["--profile", "simulate", "--machine", machine, "--launch"]).arg(&launch);
+                    command.args(["--profile", "simulate", "--machine", machine, "--launch"]).arg(&kernel.launch);
                     format!("ssrqp[cost=machine,machine={machine}],")
                 }
                 pass => format!("{pass},"),
@@ -107,39 +71,37 @@ fn optimised(program: &Path, kernels: &[PathBuf], machine: &str) -> Result<Vec<P
             let passes = format!("infer-space,{pass}copy-prop,dce");
             std::fs::write(output, tools::read(command.args(["--passes", &passes]))?)?;
         }
-        Ok(Programs { source: path.clone(), launch, kernel, variants })
+        Ok(Programs { kernel, variants })
     };
     kernels.iter().map(of).collect()
 }
 
 /// Simulates all variants of a kernel. That they leave the same memory is asked again here.
-fn measured(program: &Path, kernel: &Programs, machine: &str) -> Result<Row> {
+fn measured(program: &Path, programs: &Programs<'_>, machine: &str) -> Result<Row> {
     let mut hashes = Vec::new();
     let mut runs = [Run { cycles: 0.0, loads: 0.0 }; VARIANTS.len()];
-    for (run, variant) in runs.iter_mut().zip(&kernel.variants) {
-        let mut simulation = Command::new(program);
-        simulation.arg("sim").arg(variant).arg("--launch").arg(&kernel.launch).args(["--machine", machine, "--json"]);
-        let answer: serde_json::Value = serde_json::from_str(&tools::read(&mut simulation)?)?;
-        let number = |name: &str| answer[name].as_f64().with_context(|| format!("no `{name}` in the answer"));
-        *run = Run { cycles: number("cycles")?, loads: number("global_loads")? };
+    let name = &programs.kernel.name;
+    for (run, variant) in runs.iter_mut().zip(&programs.variants) {
+        let answer = simulate(program, variant, &programs.kernel.launch, machine)?;
+        *run = Run { cycles: number(&answer, "cycles")?, loads: number(&answer, "global_loads")? };
         hashes.push(answer["result_hash"].as_str().context("no `result_hash` in the answer")?.to_owned());
     }
-    ensure!(hashes.windows(2).all(|pair| pair[0] == pair[1]), "{}: variants leave different memory", kernel.kernel);
-    Ok(Row { kernel: kernel.kernel.clone(), runs })
+    ensure!(hashes.windows(2).all(|pair| pair[0] == pair[1]), "{name}: variants leave different memory");
+    Ok(Row { kernel: name.clone(), runs })
 }
 
 /// Where `ssrqp` lets warps load more than they did, which loads it moved to where more warps come by, in words.
-fn more_loads(program: &Path, row: &Row, kernel: &Programs) -> Result<String> {
+fn more_loads(program: &Path, row: &Row, Programs { kernel, .. }: &Programs<'_>) -> Result<String> {
     let loads = |variant: &str| VARIANTS.iter().position(|name| *name == variant).map_or(0.0, |at| row.runs[at].loads);
     if loads("ssrqp") <= loads("none") {
         return Ok(String::new());
     }
     let mut opt = Command::new(program);
-    opt.arg("opt").arg(&kernel.source).args(["--passes", "infer-space,ssrqp", "--json"]);
-    let report: serde_json::Value = serde_json::from_str(&tools::read(&mut opt)?)?;
+    opt.arg("opt").arg(&kernel.ptx).args(["--passes", "infer-space,ssrqp", "--json"]);
+    let report = answer(&mut opt)?;
     let mut sim = Command::new(program);
-    sim.arg("sim").arg(&kernel.source).arg("--launch").arg(&kernel.launch).args(["--profile", "--json"]);
-    let run: serde_json::Value = serde_json::from_str(&tools::read(&mut sim)?)?;
+    sim.arg("sim").arg(&kernel.ptx).arg("--launch").arg(&kernel.launch).args(["--profile", "--json"]);
+    let run = answer(&mut sim)?;
     let mut text = format!("{}: `ssrqp` makes warps load {} times, not {}", row.kernel, loads("ssrqp"), loads("none"));
     let moved = report["passes"][1]["remarks"].as_array().context("no remarks")?;
     for remark in moved.iter().filter(|remark| remark["rule"] == "speculate" && remark["kind"] == "applied") {
@@ -200,20 +162,9 @@ fn text(machine: &str, rows: &[Row]) -> String {
     text
 }
 
-fn geometric_mean(ratios: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) = ratios.fold((0.0, 0.0), |(sum, count), ratio| (sum + ratio.ln(), count + 1.0));
-    (sum / count).exp()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Row, Run, geometric_mean, text};
-
-    #[test]
-    fn twice_and_half_are_the_same_on_average() {
-        assert!((geometric_mean([2.0, 0.5].into_iter()) - 1.0).abs() < 1e-12);
-        assert!((geometric_mean([4.0, 1.0, 2.0].into_iter()) - 2.0).abs() < 1e-12);
-    }
+    use super::{Row, Run, text};
 
     #[test]
     fn what_stands_in_the_table_is_divided_by_the_first_column() {

@@ -1,0 +1,194 @@
+//! Which transformations help, found by running the launch after each.
+//!
+//! ```text
+//! estimated gain   a 40, b 30, c 26                   the default transforms for a, then b, then c
+//! cycles           1000 ─a→ 900 ─b→ 950 ─c→ 940       a helps, b does not, and after it the launch is never faster than
+//!                           900 ─c→ 890               before: so b is refused, and from a on it goes with c
+//! ```
+//!
+//! A sequence of transformations is made to its end before it is judged, since one that costs may open one that gains more.
+//! What is kept of it is the part after which the launch was fastest; the transformation behind that is refused, and the
+//! sequence without it is tried from there. When nothing is left to try, all that was refused is tried once more on what
+//! was kept, so that running the pass again finds nothing more. The default's result is one of those that are compared, so
+//! the oracle is never behind it, nor behind the program without `azp`.
+//!
+//! Sound, since it only chooses among what the default may do. It runs at most [`MOST_INSTRUCTIONS`] instructions of warps
+//! in all; then what helped so far is what it answers.
+//!
+//! Source: AZP, section 4.2 and figure 5: the oracle ignores all slowdowns that the heuristic induces.
+
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::format;
+use alloc::vec::Vec;
+
+use super::scene::Memory;
+use super::{Choice, Rules, Versioned, transform};
+use crate::edit::Silent;
+use crate::ir::{Func, FuncKind, Function, Module};
+use crate::machine::Machine;
+use crate::pass::PassError;
+use crate::ptx::{complete_launch, derive_launch};
+use crate::sim::{Progress, Settings, SimError, Simulation};
+use crate::view::{Analyses, View};
+
+/// Instructions of warps that all runs together may take.
+const MOST_INSTRUCTIONS: u64 = 100_000_000;
+
+/// Cycles of all launches, before and after a transformation; none after it where the launch fails.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Simulated {
+    pub before: u64,
+    pub after: Option<u64>,
+}
+
+/// What the oracle answers.
+#[derive(Default)]
+pub(super) struct Answer {
+    /// What helps, in order.
+    pub kept: VecDeque<(Versioned, Simulated)>,
+    /// What does not.
+    pub refused: BTreeMap<Versioned, Simulated>,
+    /// Was the allowance used up before everything was tried?
+    pub is_cut_off: bool,
+}
+
+/// Tries the transformations of a function. `module` is its program, in which it may be missing.
+pub(super) fn ask(module: &Module, func: &Function, rules: &Rules) -> Result<Answer, PassError> {
+    let mut trial = Trial::new(module, func)?;
+    let mut answer = Answer::default();
+    let mut kept = func.clone();
+    let failed = |error: SimError| PassError {
+        message: format!("`azp.heuristic=oracle` runs the launch, and the program fails as it is: {error}"),
+    };
+    let mut fastest = trial.cycles(&kept, rules.prices.machine).map_err(failed)?;
+    // Refused since something was kept last.
+    let mut refused = BTreeMap::new();
+    loop {
+        let names: BTreeSet<Versioned> = refused.keys().cloned().collect();
+        let sequence = trial.sequence(&kept, rules, answer.kept.len(), &names);
+        let mut cycles = Vec::new();
+        for (_, func) in &sequence {
+            cycles.push(trial.cycles(func, rules.prices.machine).ok());
+        }
+        if trial.is_out_of_instructions() {
+            answer.is_cut_off = true;
+            break;
+        }
+        let best = (0..cycles.len()).filter(|&step| cycles[step].is_some_and(|cycles| cycles < fastest));
+        let helpful = best.min_by_key(|&step| (cycles[step], step)).map_or(0, |step| step + 1);
+        let mut sequence = sequence.into_iter().zip(cycles);
+        for _ in 0..helpful {
+            let Some(((name, func), after)) = sequence.next() else { break };
+            answer.kept.push_back((name, Simulated { before: fastest, after }));
+            (kept, fastest) = (func, after.unwrap_or(fastest));
+            refused.clear();
+        }
+        match sequence.next() {
+            Some(((name, _), after)) => drop(refused.insert(name, Simulated { before: fastest, after })),
+            None => break,
+        }
+    }
+    answer.refused = refused;
+    Ok(answer)
+}
+
+/// Programs that are tried.
+struct Trial {
+    module: Module,
+    /// The function's place in it.
+    place: Func,
+    /// What is run: the kernel itself, or those that call the function.
+    kernels: Vec<Func>,
+    instructions_left: u64,
+}
+
+impl Trial {
+    fn new(module: &Module, func: &Function) -> Result<Trial, PassError> {
+        let mut module = module.clone();
+        // While a function is changed, it is not in its module, where an empty one keeps its place.
+        let is_place = |(_, other): &(Func, &Function)| other.name == func.name || other.name.is_empty();
+        let place = module.funcs.iter().find(is_place).map(|(place, _)| place);
+        let place = place.unwrap_or_else(|| module.funcs.push(func.clone()));
+        module.funcs[place] = func.clone();
+        let kernels = callers(&module, place);
+        if kernels.is_empty() {
+            let message = format!("`azp.heuristic=oracle` runs kernels, and none calls `{}`", func.name);
+            return Err(PassError { message });
+        }
+        Ok(Trial { module, place, kernels, instructions_left: MOST_INSTRUCTIONS })
+    }
+
+    fn is_out_of_instructions(&self) -> bool {
+        self.instructions_left == 0
+    }
+
+    /// Cycles of all launches together with the function as it is here.
+    fn cycles(&mut self, func: &Function, machine: Machine) -> Result<u64, SimError> {
+        self.module.funcs[self.place] = func.clone();
+        let mut sum = 0u64;
+        for &kernel in &self.kernels {
+            let settings = Settings { fuel: self.instructions_left, ..Settings::default() };
+            let body = &self.module.funcs[kernel];
+            let launch = match self.module.launch_of(&body.name) {
+                Some(launch) => complete_launch(&self.module, body, launch),
+                None => derive_launch(&self.module, body),
+            };
+            let mut simulation: Simulation = Simulation::new(&self.module, kernel, &launch, &settings, machine)?;
+            loop {
+                match simulation.run(u64::MAX) {
+                    Ok(Progress::Running) => {}
+                    outcome => {
+                        let result = simulation.result();
+                        self.instructions_left = self.instructions_left.saturating_sub(result.warp_instructions);
+                        outcome?;
+                        sum = sum.saturating_add(result.cycles);
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(sum)
+    }
+
+    /// What the default does without those that are refused, from `func` on, after `done` transformations: what each is
+    /// for, and the function after it.
+    fn sequence(
+        &self,
+        func: &Function,
+        rules: &Rules,
+        done: usize,
+        refused: &BTreeSet<Versioned>,
+    ) -> Vec<(Versioned, Function)> {
+        let mut steps: Vec<(Versioned, Function)> = Vec::new();
+        let mut memory = Memory::of(func, rules.prices);
+        for number in done as i64 + 1..=rules.limit {
+            let mut func = steps.last().map_or(func, |(_, func)| func).clone();
+            let mut nobody = Silent;
+            let mut view = View::new(&self.module, &mut func, &mut nobody, Analyses::default());
+            match transform(&mut view, rules, &mut memory, number, &Choice::BestBut(refused)) {
+                Some(name) => steps.push((name, func)),
+                None => break,
+            }
+        }
+        steps
+    }
+}
+
+/// The kernel itself, or the kernels from which calls lead to a function.
+fn callers(module: &Module, func: Func) -> Vec<Func> {
+    let mut reached = BTreeSet::from([func]);
+    loop {
+        let before = reached.len();
+        for (caller, body) in &module.funcs {
+            let mut calls = body.block_order().flat_map(|block| body.block_insts(block));
+            let leads = |inst| body.insts[inst].callee().is_some_and(|callee| reached.contains(&callee.func));
+            if !reached.contains(&caller) && calls.any(leads) {
+                reached.insert(caller);
+            }
+        }
+        if reached.len() == before {
+            break;
+        }
+    }
+    reached.into_iter().filter(|&func| module.funcs[func].kind == FuncKind::Kernel).collect()
+}
