@@ -10,6 +10,9 @@
 //! Every [`Edit`] carries what its inverse needs, so undoing a list of edits from its end restores the function
 //! exactly, names included. Ids are handed out once: redoing a creation brings the same id back.
 //!
+//! A function may get a global of its own with [`Rewrite::create_global`]: the one change outside of it, which is undone and
+//! redone with the rest.
+//!
 //! Each edit takes constant time, apart from profiles, which are rewritten whole where a function declares any.
 //! With the silent sink nothing is recorded and remarks are not even built.
 
@@ -19,7 +22,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use cranelift_entity::{EntityRef, PrimaryMap};
 
-use crate::ir::{Block, Function, Inst, InstData, Profile, Reg, RegData, Type, WarpCounts, WarpEntry, Write};
+use crate::ir::{
+    Block, Func, Function, Global, GlobalData, Inst, InstData, Module, Profile, Reg, RegData, Type, WarpCounts,
+    WarpEntry, Write,
+};
 
 /// Where an instruction stands: in a block, before another one or last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,6 +100,14 @@ pub enum Edit {
         /// Where it stands now.
         to: Place,
     },
+    /// A new global of the module, which stands before the function in the text. It is there for the rest of the module once
+    /// the function is closed.
+    CreateGlobal {
+        /// Its id, the next one free.
+        global: Global,
+        /// What it is; its name was never used before.
+        data: Box<GlobalData>,
+    },
     /// The declared profiles changed with the blocks they speak of.
     SetProfiles {
         /// What they were.
@@ -117,7 +131,7 @@ impl Edit {
     pub fn touches(&self, func: &Function) -> Touched {
         let of = |inst: &Inst| Touched { shape: func.insts[*inst].is_terminator(), values: true };
         match self {
-            Edit::SetProfiles { .. } => Touched::default(),
+            Edit::SetProfiles { .. } | Edit::CreateGlobal { .. } => Touched::default(),
             // Analyses of values have a place for each register.
             Edit::CreateReg { .. } => Touched { shape: false, values: true },
             Edit::CreateBlock { .. } | Edit::RemoveBlock { .. } => Touched { shape: true, values: true },
@@ -130,7 +144,7 @@ impl Edit {
         }
     }
 
-    /// Does the edit again (or for the first time).
+    /// Does the edit again (or for the first time), as far as the function goes; see [`apply_all`].
     pub fn apply(&self, func: &mut Function) {
         match self {
             Edit::CreateReg { reg, name, ty } => {
@@ -161,11 +175,12 @@ impl Edit {
                 func.remove_inst(*inst);
                 func.insert_inst(*inst, to.block, to.before);
             }
+            Edit::CreateGlobal { data, .. } => func.reserve_reg_name(&data.name),
             Edit::SetProfiles { new, .. } => func.profiles.clone_from(new),
         }
     }
 
-    /// Takes the edit back. The function must be in the state that the edit left behind.
+    /// Takes the edit back, as far as the function goes. It must be in the state that the edit left behind.
     pub fn undo(&self, func: &mut Function) {
         match self {
             Edit::CreateReg { name, .. } => func.release_reg_name(name),
@@ -181,6 +196,7 @@ impl Edit {
                 func.remove_inst(*inst);
                 func.insert_inst(*inst, from.block, from.before);
             }
+            Edit::CreateGlobal { data, .. } => func.release_reg_name(&data.name),
             Edit::SetProfiles { old, .. } => func.profiles.clone_from(old),
         }
     }
@@ -296,12 +312,13 @@ pub struct Editor<'a, S: EditSink> {
     sink: &'a mut S,
     rewrites: u64,
     touched: Touched,
+    globals: Vec<GlobalData>,
 }
 
 impl<'a, S: EditSink> Editor<'a, S> {
     /// Opens a function.
     pub fn new(func: &'a mut Function, sink: &'a mut S) -> Self {
-        Editor { func, sink, rewrites: 0, touched: Touched::default() }
+        Editor { func, sink, rewrites: 0, touched: Touched::default(), globals: Vec::new() }
     }
 
     /// The function as it is now.
@@ -322,6 +339,11 @@ impl<'a, S: EditSink> Editor<'a, S> {
     /// Rewrites made so far.
     pub fn rewrites(&self) -> u64 {
         self.rewrites
+    }
+
+    /// The globals that were created since this was last asked, for whoever holds the module.
+    pub fn take_globals(&mut self) -> Vec<GlobalData> {
+        core::mem::take(&mut self.globals)
     }
 
     /// What changed since this was last asked.
@@ -377,6 +399,15 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
         self.editor.touched.shape |= touched.shape;
         self.editor.touched.values |= touched.values;
         self.changed = true;
+    }
+
+    /// A new global of a fresh name. `module` is the rest of the program, which gets it when the function is closed; until
+    /// then nobody can ask about it.
+    pub fn create_global(&mut self, module: &Module, data: GlobalData) -> Global {
+        let global = Global::new(module.globals.len() + self.editor.globals.len());
+        self.editor.globals.push(data.clone());
+        self.make(Edit::CreateGlobal { global, data: Box::new(data) });
+        global
     }
 
     /// A new temporary, `t1`, `t2`, …
@@ -791,12 +822,22 @@ fn split_in_profile(profile: &mut Profile, from: Block, to: Block, middle: Block
     }
 }
 
-/// Takes a list of edits back, last one first.
-pub fn undo_all(func: &mut Function, edits: &[Edit]) {
-    edits.iter().rev().for_each(|edit| edit.undo(func));
+/// Takes a list of edits of a function back, last one first.
+pub fn undo_all(module: &mut Module, func: Func, edits: &[Edit]) {
+    for edit in edits.iter().rev() {
+        edit.undo(&mut module.funcs[func]);
+        if let Edit::CreateGlobal { global, .. } = edit {
+            module.forget_global(*global);
+        }
+    }
 }
 
-/// Does a list of edits again.
-pub fn apply_all(func: &mut Function, edits: &[Edit]) {
-    edits.iter().for_each(|edit| edit.apply(func));
+/// Does a list of edits of a function again.
+pub fn apply_all(module: &mut Module, func: Func, edits: &[Edit]) {
+    for edit in edits {
+        edit.apply(&mut module.funcs[func]);
+        if let Edit::CreateGlobal { data, .. } = edit {
+            module.create_global((**data).clone(), func);
+        }
+    }
 }

@@ -175,14 +175,14 @@ impl Journal {
     /// Applies the events `range` to a module that is in the state before them.
     pub fn advance(&self, module: &mut Module, range: Range<usize>) {
         for event in &self.events[range] {
-            apply_all(&mut module.funcs[event.func], &event.edits);
+            apply_all(module, event.func, &event.edits);
         }
     }
 
     /// Takes the events `range` back from a module that is in the state after them.
     pub fn retreat(&self, module: &mut Module, range: Range<usize>) {
         for event in self.events[range].iter().rev() {
-            undo_all(&mut module.funcs[event.func], &event.edits);
+            undo_all(module, event.func, &event.edits);
         }
     }
 

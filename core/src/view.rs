@@ -6,11 +6,12 @@
 //! compared, so that a wrong claim about what an edit touches cannot hide.
 
 use alloc::rc::Rc;
+use alloc::vec::Vec;
 
 use crate::edit::{EditSink, Editor, Remark, Rewrite, Silent};
 use crate::flow::{Divergence, DivergenceInput, Liveness, ValueUses, Values};
 use crate::graph::{Cfg, ControlDependence, Dominators, Loops, PostDominators};
-use crate::ir::{Function, Module};
+use crate::ir::{Function, GlobalData, Module};
 use crate::journal::Journal;
 use crate::questions::QuestionSink;
 use crate::value_table::{TableEvent, TableSink};
@@ -111,10 +112,10 @@ impl<'a, S: Listener> View<'a, S> {
         View { module, editor: Editor::new(func, sink), known }
     }
 
-    /// Closes the function. Gives what is known of it as it is now.
-    pub fn close(mut self) -> Analyses {
+    /// Closes the function. Gives what is known of it as it is now, and the globals that were created for it.
+    pub fn close(mut self) -> (Analyses, Vec<GlobalData>) {
         self.revalidate();
-        self.known
+        (self.known, self.editor.take_globals())
     }
 
     /// The function as it is now.

@@ -1,13 +1,15 @@
 //! Zero specialisation: what it must never do, on generated programs, whatever a profile says, and what the paper's figures
 //! show.
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 use warpscope_core::edit::{Fact, Remark};
-use warpscope_core::ir::{Inst, Module};
+use warpscope_core::ir::{Inst, Module, Write};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::azp::survey::survey;
 use warpscope_core::pass::{self, Settings as PassSettings, parse_pipeline};
-use warpscope_core::profile::declare;
+use warpscope_core::profile::{Collector, Profile, declare};
 use warpscope_core::report::measure;
 use warpscope_core::session::{Options, Session};
 use warpscope_core::sim::{Progress, Settings, Simulation};
@@ -176,6 +178,172 @@ fn what_independence_costs_stands_beside_its_product() {
         assert!(of_both[0].message.starts_with(&words), "{}", of_both[0].message);
     }
 }
+
+// --- the program that counts by itself -------------------------------------------------------------------------------------
+
+/// What a kernel leaves in memory after its first launch, by name, and what a watcher counts on the way.
+fn left_and_counted(module: &Module) -> (BTreeMap<String, Vec<u64>>, Profile) {
+    let kernel = module.kernels().next().expect("a kernel");
+    let (launch, settings) = (&module.launches[0], Settings { fuel: 20_000_000, ..Settings::default() });
+    let mut simulation: Simulation =
+        Simulation::new(module, kernel, launch, &settings, Machine::Ampere).expect("a launch that fits");
+    let mut collector = Collector::new(module, simulation.program());
+    while simulation.run_watched(1_000_000, &mut collector).expect("a run without errors") == Progress::Running {}
+    (simulation.dump().into_iter().map(|dump| (dump.name, dump.elements)).collect(), collector.profile())
+}
+
+/// How many candidates were counted, how many of them in more than one warp, and how many vectors. Each counter has to hold what
+/// a watcher counts, and everything else what it held.
+fn counts_are_right(source: &str) -> laws::Law<[usize; 3]> {
+    let module = laws::well_formed(source)?;
+    let steps = parse_pipeline("azp[instrument=true]").expect("a pipeline");
+    let session = laws::every_step_is_sound(&module, &steps, false)?;
+    laws::a_second_run_finds_nothing(&module, &steps, false)?;
+    let (mut before, profile) = left_and_counted(&module);
+    let (after, _) = left_and_counted(session.module());
+    let mut found = [0; 3];
+    for event in session.journal().events().iter().filter(|event| event.remark.rule == "count") {
+        let body = &module.funcs[event.func];
+        let fact =
+            |name: &'static str| event.remark.facts.iter().filter(move |(key, _)| *key == name).map(|(_, fact)| fact);
+        let place = |name: &'static str| match fact(name).next() {
+            Some(&Fact::Count(place)) => place as usize,
+            other => panic!("{other:?}"),
+        };
+        let Some(Fact::Text(counters)) = fact("counters").next() else { panic!("a global") };
+        let mut names = BTreeMap::new();
+        body.for_each_write(|_, write| {
+            let mut name = format!("{}.{}", body.blocks[write.block].name, body.regs[write.reg].name);
+            if write.occurrence > 0 {
+                name += &format!("#{}", write.occurrence);
+            }
+            names.insert(name, write);
+        });
+        let writes: Vec<Write> = fact("write")
+            .map(|fact| match fact {
+                Fact::Text(name) => names[name],
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        // A function that is never called has no profile.
+        let measured = profile.get(&event.func).cloned().unwrap_or_default();
+        let expected = match writes[..] {
+            [write] => measured.zeros.get(&write),
+            _ => measured.joint.get(&writes),
+        };
+        // Watchers do not hear what calls give.
+        if event.remark.inst.is_some_and(|inst| body.insts[inst].opcode.op.is_call()) {
+            continue;
+        }
+        let expected = expected.map_or((0, 0), |count| (count.all.warps, count.zero.warps));
+        let global = &after[counters];
+        let told = (global[place("writes_at")], global[place("zeros_at")]);
+        if told != expected {
+            return Err(format!(
+                "{}: {told:?}, and {expected:?} were seen\n{}",
+                event.remark.message,
+                print(session.module())
+            ));
+        }
+        before.entry(counters.clone()).or_insert_with(|| global.clone());
+        found[0] += 1;
+        found[1] += usize::from(expected.0 > 1);
+        found[2] += usize::from(writes.len() > 1);
+    }
+    for (name, elements) in &before {
+        if after[name] != *elements {
+            return Err(format!("`{name}` holds something else\n{}", print(session.module())));
+        }
+    }
+    Ok(found)
+}
+
+fn is_counted(source: &str) -> Result<(), TestCaseError> {
+    let found =
+        counts_are_right(source).map_err(|broken| TestCaseError::fail(format!("{broken}\nthe program:\n{source}")))?;
+    prop_assert!(found[0] > 0, "something is counted");
+    Ok(())
+}
+
+#[test]
+fn an_instrumented_vector_counts_what_its_registers_do_together() {
+    let numbers = (0..64).map(|place| if place / 16 < 2 || place == 40 { "0" } else { "3" });
+    let source = PAIR.replace("NUMBERS", &numbers.collect::<Vec<_>>().join(", "));
+    let found = counts_are_right(&source).unwrap_or_else(|broken| panic!("{broken}"));
+    // s, w, v; a, b and both.
+    assert_eq!(found, [6, 6, 1]);
+}
+
+#[test]
+fn guarded_writes_count_where_their_guards_hold() {
+    let source = "kernel k(x: ptr.global, o: ptr.global) {
+entry:
+    i = mov.u32 %tid
+    v = mov.u32 7
+    p = setp.lt.u32 i, 12
+    @p v = ld.global.u32 x[i]
+    @!p v = ld.global.u32 x[i + 4]
+    q = setp.gt.u32 i, 99
+    @q v = add.u32 v, 1
+    w = add.u32 v, 1
+    st.global.u32 o[i], w
+    ret
+}
+launch k {
+    block 16
+    warp 8
+    x = buffer u32[20] { 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+    o = buffer u32[16] const 3
+}
+";
+    let found = counts_are_right(source).unwrap_or_else(|broken| panic!("{broken}"));
+    assert_eq!(found[0], 4, "three writes of v, and w");
+}
+
+#[test]
+fn counters_find_a_name_that_is_free() {
+    let source = PAIR
+        .replace("NUMBERS", "0")
+        .replace(" v ", " k_zeros ")
+        .replace(", v\n", ", k_zeros\n")
+        .replace("buffer u32[64] { 0 }", "buffer u32[64] const 0");
+    assert!(source.contains("k_zeros = mul"), "{source}");
+    counts_are_right(&source).unwrap_or_else(|broken| panic!("{broken}"));
+    let steps = parse_pipeline("azp[instrument=true]").expect("a pipeline");
+    let module = laws::run_silently(&laws::well_formed(&source).expect("a program"), &steps, false);
+    assert!(print(&module).starts_with("global k_zeros_1: u64[12]\n"), "{}", print(&module));
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn structured_programs_count_their_zeros(recipe in recipe()) {
+        is_counted(&emit::program(&recipe))?;
+    }
+
+    #[test]
+    fn scattered_definitions_count_their_zeros(recipe in scattered()) {
+        is_counted(&scattered::program(&recipe))?;
+    }
+
+    #[test]
+    fn sums_count_their_zeros(recipe in sums()) {
+        is_counted(&sums::program(&recipe))?;
+    }
+
+    #[test]
+    fn floats_count_their_zeros(recipe in shades()) {
+        is_counted(&shades::program(&recipe))?;
+    }
+
+    #[test]
+    fn loops_over_memory_count_their_zeros(recipe in subscripts()) {
+        is_counted(&subscripts::program(&recipe))?;
+    }
+}
+
+// --- what must never happen ------------------------------------------------------------------------------------------------
 
 proptest! {
     #![proptest_config(config())]

@@ -2,7 +2,8 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use cranelift_entity::PrimaryMap;
+use core::mem;
+use cranelift_entity::{EntityRef, PrimaryMap};
 
 use super::comments::Comments;
 use super::entities::{Func, Global};
@@ -69,6 +70,27 @@ impl Module {
     /// Kernels in text order.
     pub fn kernels(&self) -> impl Iterator<Item = Func> + '_ {
         self.funcs.iter().filter(|(_, func)| func.kind == FuncKind::Kernel).map(|(id, _)| id)
+    }
+
+    /// Puts a new global into the text before a function that uses it.
+    pub(crate) fn create_global(&mut self, data: GlobalData, before: Func) -> Global {
+        let global = self.globals.push(data);
+        let place = self.items.iter().position(|item| *item == Item::Func(before)).unwrap_or(self.items.len());
+        self.items.insert(place, Item::Global(global));
+        global
+    }
+
+    /// Takes back the creation of a global, the last one that was created.
+    pub(crate) fn forget_global(&mut self, global: Global) {
+        debug_assert_eq!(
+            self.globals.last().map(|(last, _)| last),
+            Some(global),
+            "what came later is taken back first"
+        );
+        self.items.retain(|item| *item != Item::Global(global));
+        let mut globals: Vec<GlobalData> = mem::take(&mut self.globals).into();
+        globals.truncate(global.index());
+        self.globals = globals.into();
     }
 
     /// The first launch of a kernel.

@@ -58,8 +58,12 @@ impl<'m> Runner<'m> {
         let mut body = mem::replace(&mut self.module.funcs[func], Function::new("", FuncKind::Func));
         let mut view = View::new(self.module, &mut body, sink, mem::take(&mut self.known[func]));
         let result = work(&mut view);
-        self.known[func] = view.close();
+        let (known, globals) = view.close();
+        self.known[func] = known;
         self.module.funcs[func] = body;
+        for global in globals {
+            self.module.create_global(global, func);
+        }
         result
     }
 }

@@ -97,7 +97,9 @@ fn what_loads_satisfies_the_verifier() {
 #[test]
 fn what_passes_make_of_it_assembles() {
     let Some(ptxas) = assembler() else { return };
-    for pipeline in ["infer-space", "infer-space,general-optimize", "infer-space,@ptxas"] {
+    for pipeline in
+        ["infer-space", "infer-space,general-optimize", "infer-space,@ptxas", "infer-space,azp[instrument=true]"]
+    {
         let steps = parse_pipeline(pipeline).expect("a pipeline");
         for input in inputs::all() {
             let options = Options { steps: steps.clone(), ..Options::default() };

@@ -77,30 +77,44 @@ impl Candidate {
     }
 }
 
+/// All candidates with their numbers, whatever a profile says.
+pub(super) struct Numbered {
+    /// Writes of one register.
+    pub scalars: Vec<(u32, Inst, Value)>,
+    /// Groups of them.
+    pub vectors: Vec<(u32, Elements)>,
+}
+
+impl Numbered {
+    /// Of a scene.
+    pub fn of(scene: &Scene<'_>) -> Numbered {
+        let values = &scene.known.values;
+        let results =
+            scalar_writers(scene.func).flat_map(|inst| values.defined(inst).iter().map(move |&value| (inst, value)));
+        let scalars: Vec<_> = (1..).zip(results).map(|(number, (inst, value))| (number, inst, value)).collect();
+        let vectors = (scalars.len() as u32 + 1..).zip(scene.vectors()).collect();
+        Numbered { scalars, vectors }
+    }
+}
+
 /// What is worth a look, and what of the rest the profile speaks of is not, and why.
 pub(super) fn candidates(scene: &Scene<'_>, p_thresh: f64) -> (Vec<Candidate>, Vec<Filtered>) {
     let (func, values) = (scene.func, &scene.known.values);
     let (mut found, mut filtered) = (Vec::new(), Vec::new());
-    let mut number = 0;
-    for inst in scalar_writers(func) {
-        for &value in values.defined(inst) {
-            number += 1;
-            let reg = reg_of(scene, value);
-            let Some(probability) = scene.zeros.probability(inst, reg) else { continue };
-            match filter(scene, inst, value, probability, p_thresh) {
-                None => found.push(Candidate {
-                    number,
-                    values: core::iter::once(value).collect(),
-                    probability,
-                    joint: None,
-                }),
-                Some(why) => filtered.push(Filtered { number, inst, reg, probability, why }),
+    let Numbered { scalars, vectors } = Numbered::of(scene);
+    for (number, inst, value) in scalars {
+        let reg = reg_of(scene, value);
+        let Some(probability) = scene.zeros.probability(inst, reg) else { continue };
+        match filter(scene, inst, value, probability, p_thresh) {
+            None => {
+                let values = core::iter::once(value).collect();
+                found.push(Candidate { number, values, probability, joint: None });
             }
+            Some(why) => filtered.push(Filtered { number, inst, reg, probability, why }),
         }
     }
     let mut seen: BTreeSet<Elements> = BTreeSet::new();
-    for group in scene.vectors() {
-        number += 1;
+    for (number, group) in vectors {
         let mut likely = Elements::new();
         let mut probability = 1.0;
         for &value in &group {

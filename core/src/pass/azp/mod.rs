@@ -17,6 +17,8 @@
 //! ([`transformation`]). One transformation may open the next, so it begins again, until none passes or `xform_limit`
 //! is reached.
 //!
+//! With `instrument` it specialises nothing, and lets the program count what a profile would tell ([`instrumentation`]).
+//!
 //! Sound for integers as it is. For floats it needs the fast-math licence, since `x * 0` is zero only for finite x: where
 //! x is NaN or infinite, the fast path computes 0 and the slow path NaN. A zero of either sign takes the fast path, so that
 //! the sign of a zero result may change. Without the licence float candidates are refused, and so is the pass where there
@@ -31,6 +33,7 @@
 //! Source: M. Stephenson and R. Rangan, AZP: automatic specialization for zero values in gaming applications, 2020.
 
 mod candidates;
+mod instrumentation;
 mod needed;
 mod opportunity;
 mod oracle;
@@ -56,6 +59,7 @@ use crate::ir::{Block, Function, Inst, Reg};
 use crate::machine::Machine;
 use crate::view::{Listener, View};
 use candidates::{Candidate, Filtered, WhyNot, candidates};
+use instrumentation::{counted, instrument};
 use opportunity::{Estimator, Opportunity, Refusal, ThresholdRule};
 use scene::{Analyses, Memory, Prices, Scene};
 use transformation::Plan;
@@ -106,6 +110,11 @@ impl Pass for Azp {
                 help: "each lane takes the version that is its own, so that a warp may take both; without it a vote decides",
             },
             Knob {
+                name: "instrument",
+                kind: KnobKind::Switch { default: false },
+                help: "changes nothing but lets the program count itself: how often a warp writes each candidate, and how often zero",
+            },
+            Knob {
                 name: "machine",
                 kind: KnobKind::Choice { default: "ampere", words: &["unit", "volta", "turing", "ampere", "hopper"] },
                 help: "whose issue costs and latencies are counted",
@@ -121,6 +130,10 @@ impl Pass for Azp {
 
     fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
         let rules = Rules::new(view, settings);
+        if settings.knobs.switch("instrument") {
+            count_zeros(view, &rules);
+            return Ok(());
+        }
         match (u32::try_from(settings.knobs.integer("candidate")), settings.knobs.choice("heuristic")) {
             (Ok(number @ 1..), _) => transform_for(view, &rules, number),
             (_, "oracle") => transform_as_answered(view, &rules),
@@ -215,6 +228,13 @@ struct Round {
     chosen: Option<usize>,
     /// What is done for it, if there may be one more transformation.
     plan: Option<Plan>,
+}
+
+/// Lets the function count the zeros of its candidates.
+fn count_zeros<S: Listener>(view: &mut View<'_, S>, rules: &Rules) {
+    let (known, memory) = (Analyses::of(view), Memory::of(view.func(), rules.prices));
+    let counted = counted(&Scene::new(view.func(), known, &memory, rules.fast_math));
+    instrument(view, &counted);
 }
 
 /// Transforms for the best candidate, again and again.

@@ -1,0 +1,251 @@
+//! The program that measures by itself: each candidate counts how often warps write it, and how often with zero in all lanes.
+//!
+//! ```text
+//! s = ld.global.f32 x[i]           global k_zeros: u64[2]
+//!                                  s = ld.global.f32 x[i]
+//!                                  t1 = activemask; t2 = shl.b32 1, %laneid; t3 = sub.u32 t2, 1
+//!                            ──▶   t4 = and.b32 t1, t3; t5 = setp.eq.u32 t4, 0          the first lane that is here
+//!                                  t6 = setp.eq.f32 s, 0.0; t7 = vote.all t6; t8 = and.pred t7, t5
+//!                                  @t5 red.global.add.u64 k_zeros[0], 1
+//!                                  @t8 red.global.add.u64 k_zeros[1], 1
+//! ```
+//!
+//! This is what a machine runs to find a `profile zero`, where there is no simulator that looks on. Every candidate has two
+//! counters in a global of the module: at `2 k` its writes by a warp, at `2 k + 1` those that gave zero in all active lanes;
+//! the remark of each says where. A vector counts where the last of its registers is written, and as zero if all of them
+//! are. Of a guarded write only the lanes count in which the guard holds, and it counts only if there is one.
+//!
+//! Sound: what is added reads registers and writes new ones, and its only effect is on the counters, which nobody else knows.
+//! It asks which lanes are here, so it stands where the write stands and moves nowhere. Instrumenting again would count the
+//! counting, so a function that has counters is left alone.
+//!
+//! Bounds: predicates and registers of 8 bits have no comparison with zero and are not counted, nor what a terminator
+//! writes, nor a guarded write of its own guard. Linear in the function and its candidates.
+//!
+//! Source: AZP, section 3.2.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use smallvec::SmallVec;
+
+use super::candidates::Numbered;
+use super::opportunity::reg_of;
+use super::scene::Scene;
+use super::special::zero_test;
+use crate::edit::{Fact, Place, Remark, Rewrite};
+use crate::flow::Elements;
+use crate::ir::{
+    Address, AddressBase, AtomicOp, Block, Cmp, Comments, Function, Global, GlobalData, Guard, Inst, InstData, Module,
+    Op, Opcode, Operand, Reg, Space, Span, Special, Symbol, Type, Write,
+};
+use crate::view::{Listener, View};
+
+/// Bytes of a counter.
+const COUNTER_BYTES: i64 = 8;
+
+/// A candidate that is counted.
+pub(super) struct Counted {
+    number: u32,
+    /// What writes the last of its registers.
+    last: Inst,
+    regs: SmallVec<[Reg; 4]>,
+    /// As profiles call its writes.
+    names: Vec<String>,
+}
+
+/// Everything that is counted, in the order of the text.
+pub(super) fn counted(scene: &Scene<'_>) -> Vec<Counted> {
+    let (func, values) = (scene.func, &scene.known.values);
+    let mut writes: BTreeMap<(Inst, Reg), Write> = BTreeMap::new();
+    func.for_each_write(|inst, write| {
+        writes.insert((inst, write.reg), write);
+    });
+    let is_testable = |reg: Reg| zero_test(func, reg, reg, None).is_some();
+    let counted = |number: u32, group: &Elements| {
+        let last = values.definition(*group.last()?).inst()?;
+        // What is overwritten before the last is there, or guards itself, cannot be asked any more.
+        let data = &func.insts[last];
+        let is_there = |&value: &_| values.after(func, last, reg_of(scene, value)) == Some(value);
+        if !group.iter().all(is_there) || data.guard.is_some_and(|guard| data.dsts.contains(&guard.reg)) {
+            return None;
+        }
+        let name = |&value: &_| {
+            let write = writes.get(&(values.definition(value).inst()?, reg_of(scene, value)))?;
+            let number = if write.occurrence > 0 { format!("#{}", write.occurrence) } else { String::new() };
+            Some(format!("{}.{}{number}", func.blocks[write.block].name, func.regs[write.reg].name))
+        };
+        let names = group.iter().map(name).collect::<Option<Vec<String>>>()?;
+        Some(Counted { number, last, regs: group.iter().map(|&value| reg_of(scene, value)).collect(), names })
+    };
+    let Numbered { scalars, vectors } = Numbered::of(scene);
+    let alone = scalars.into_iter().map(|(number, _, value)| (number, core::iter::once(value).collect()));
+    let mut found: Vec<Counted> = Vec::new();
+    for (number, mut group) in alone.chain(vectors) {
+        let is_vector = group.len() > 1;
+        group.retain(|value| is_testable(reg_of(scene, *value)));
+        if group.len() > usize::from(is_vector) {
+            found.extend(counted(number, &group));
+        }
+    }
+    let ranks: BTreeMap<Block, usize> = func.block_order().zip(0..).collect();
+    found.sort_by_key(|it| (func.inst_block(it.last).map(|block| ranks[&block]), scene.place(it.last), it.number));
+    found
+}
+
+/// Lets a function count them.
+pub(super) fn instrument<S: Listener>(view: &mut View<'_, S>, counted: &[Counted]) {
+    let Some(entry) = view.func().entry_block().filter(|_| !counted.is_empty()) else { return };
+    let module = view.module();
+    let stem = format!("{}_zeros", view.func().name);
+    if let Some(counters) = counters_of(module, view.func(), &stem) {
+        let message = format!("`{counters}` counts zeros already, and counting the counting would tell nothing");
+        return view.miss(|_| Remark::missed("instrumented", entry, message));
+    }
+    let name = fresh_name(module, view.func(), &stem);
+    let data = GlobalData {
+        name: name.clone(),
+        space: Space::Global,
+        ty: Type::U64,
+        len: 2 * counted.len() as u32,
+        init: None,
+        comments: Comments::default(),
+        span: Span::default(),
+    };
+    let mut rewrite = view.rewrite(|_| {
+        let message = format!(
+            "`{name}` counts for {} candidates how often a warp writes them, and how often zero",
+            counted.len()
+        );
+        Remark::applied("counters", entry, message).with("counters", Fact::Count(2 * counted.len() as u64))
+    });
+    let global = rewrite.create_global(module, data);
+    rewrite.finish();
+
+    let mut behind: BTreeMap<Inst, Vec<usize>> = BTreeMap::new();
+    counted.iter().enumerate().for_each(|(place, it)| behind.entry(it.last).or_default().push(place));
+    let blocks: Vec<Block> = view.func().block_order().collect();
+    for block in blocks {
+        let insts: Vec<Inst> = view.func().block_insts(block).collect();
+        let mut leader = None;
+        for (place, &inst) in insts.iter().enumerate() {
+            if view.func().insts[inst].opcode.op.is_call() {
+                // Lanes may end in it.
+                leader = None;
+            }
+            for &counter in behind.get(&inst).into_iter().flatten() {
+                let it = &counted[counter];
+                let at = Place { block, before: insts.get(place + 1).copied() };
+                let mut rewrite = view.rewrite(|_| told(it, block, &name, counter));
+                count(&mut rewrite, at, it, (global, counter), &mut leader);
+            }
+        }
+    }
+}
+
+fn told(it: &Counted, block: Block, global: &str, counter: usize) -> Remark {
+    let (writes, zeros) = (2 * counter, 2 * counter + 1);
+    let message = format!(
+        "`{global}[{writes}]` counts how often a warp writes `{}`, `{global}[{zeros}]` how often zero in all lanes",
+        it.names.join(" & ")
+    );
+    let remark = Remark::applied("count", block, message)
+        .at(it.last)
+        .with("candidate", Fact::Count(u64::from(it.number)))
+        .with("counters", Fact::Text(global.to_string()))
+        .with("writes_at", Fact::Count(writes as u64))
+        .with("zeros_at", Fact::Count(zeros as u64));
+    let remark = it.regs.iter().fold(remark, |remark, &reg| remark.with("register", Fact::Reg(reg)));
+    it.names.iter().fold(remark, |remark, name| remark.with("write", Fact::Text(name.clone())))
+}
+
+/// Puts in what counts a candidate. `leader` tells whether a lane is the first of those that are here, once it is known.
+fn count<S: Listener>(
+    rewrite: &mut Rewrite<'_, '_, S>,
+    at: Place,
+    it: &Counted,
+    (global, counter): (Global, usize),
+    leader: &mut Option<Reg>,
+) {
+    let first = *leader.get_or_insert_with(|| {
+        let here = put(rewrite, at, Opcode::untyped(Op::Activemask), Type::B32, []);
+        let own = put(
+            rewrite,
+            at,
+            Opcode::new(Op::Shl, Type::B32),
+            Type::B32,
+            [Operand::Const(1), Operand::Special(Special::Laneid)],
+        );
+        let before =
+            put(rewrite, at, Opcode::new(Op::Sub, Type::U32), Type::U32, [Operand::Reg(own), Operand::Const(1)]);
+        let others =
+            put(rewrite, at, Opcode::new(Op::And, Type::B32), Type::B32, [Operand::Reg(here), Operand::Reg(before)]);
+        put(rewrite, at, Opcode::setp(Cmp::Eq, Type::U32), Type::Pred, [Operand::Reg(others), Operand::Const(0)])
+    });
+    let pred = |op: Op| Opcode::new(op, Type::Pred);
+    let mut holds: Option<Reg> = None;
+    for &reg in &it.regs {
+        let next = rewrite.create_temporary(Type::Pred);
+        // What has no comparison is not counted.
+        let Some(test) = zero_test(rewrite.func(), next, reg, holds) else { return };
+        rewrite.insert(at, test);
+        holds = Some(next);
+    }
+    let Some(mut holds) = holds else { return };
+    let mut counts = first;
+    if let Some(guard) = rewrite.func().insts[it.last].guard {
+        let (inside, outside) = if guard.negated {
+            (Operand::NotReg(guard.reg), guard.reg)
+        } else {
+            (Operand::Reg(guard.reg), put(rewrite, at, pred(Op::Not), Type::Pred, [Operand::Reg(guard.reg)]))
+        };
+        holds = put(rewrite, at, pred(Op::Or), Type::Pred, [Operand::Reg(holds), Operand::Reg(outside)]);
+        let some = put(rewrite, at, Opcode::untyped(Op::VoteAny), Type::Pred, [inside]);
+        counts = put(rewrite, at, pred(Op::And), Type::Pred, [Operand::Reg(some), Operand::Reg(first)]);
+    }
+    let all = put(rewrite, at, Opcode::untyped(Op::VoteAll), Type::Pred, [Operand::Reg(holds)]);
+    let zero = put(rewrite, at, pred(Op::And), Type::Pred, [Operand::Reg(all), Operand::Reg(counts)]);
+    for (place, reg) in (2 * counter as i64..).zip([counts, zero]) {
+        let opcode = Opcode { atomic: Some(AtomicOp::Add), ..Opcode::memory(Op::Red, Some(Space::Global), Type::U64) };
+        let base = AddressBase::Symbol(Symbol::Global(global));
+        let address = Address { base, terms: SmallVec::new(), offset: COUNTER_BYTES * place };
+        let data = InstData::new(opcode, [], [Operand::Address(Box::new(address)), Operand::Const(1)]);
+        rewrite.insert(at, data.guarded(Some(Guard { reg, negated: false })));
+    }
+}
+
+/// A new register with what an instruction computes.
+fn put<S: Listener>(
+    rewrite: &mut Rewrite<'_, '_, S>,
+    at: Place,
+    opcode: Opcode,
+    ty: Type,
+    args: impl IntoIterator<Item = Operand>,
+) -> Reg {
+    let reg = rewrite.create_temporary(ty);
+    rewrite.insert(at, InstData::new(opcode, [reg], args));
+    reg
+}
+
+/// The global in which a function counts zeros, if it does.
+fn counters_of<'m>(module: &'m Module, func: &Function, stem: &str) -> Option<&'m str> {
+    let mut insts = func.block_order().flat_map(|block| func.block_insts(block)).map(|inst| &func.insts[inst]);
+    insts.find_map(|data| match data.address()?.base {
+        AddressBase::Symbol(Symbol::Global(global)) if data.opcode.op == Op::Red => {
+            Some(module.globals.get(global)?.name.as_str()).filter(|name| name.starts_with(stem))
+        }
+        _ => None,
+    })
+}
+
+/// A name for a global that means nothing else in the module.
+fn fresh_name(module: &Module, open: &Function, stem: &str) -> String {
+    let is_taken = |name: &str| {
+        let mut funcs = module.funcs.values().chain([open]);
+        module.global_by_name(name).is_some() || funcs.any(|func| func.name == name || func.reg_name_is_taken(name))
+    };
+    let numbered = (1..).map(|number| format!("{stem}_{number}"));
+    core::iter::once(stem.to_string()).chain(numbered).find(|name| !is_taken(name)).unwrap_or_default()
+}
