@@ -252,6 +252,14 @@ fn use_run_engine(lab: &Snapshot, act: &Callback<Action>, parts: &Parts) {
             move || drop(timer)
         });
     }
+    {
+        let engine = engine.clone();
+        use_effect_with(lab.probe(simulate.as_ref()), move |probe| {
+            let timer =
+                probe.clone().map(|probe| Timeout::new(RUN_PAUSE_MS, move || engine.ask(Request::Probe(probe))));
+            move || drop(timer)
+        });
+    }
     let watched = Watched { playing: false, ..lab.watched };
     use_effect_with((simulate, watched), move |(simulate, watched)| {
         let timer = simulate.clone().map(|simulate| {

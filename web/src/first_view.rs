@@ -90,6 +90,7 @@ mod tests {
             Request::Listen(_) => "listen",
             Request::Weigh(_) => "weigh",
             Request::Simulate(_) => "simulate",
+            Request::Probe(_) => "probe",
             Request::Try(_) => "try",
             Request::Watch(_) => "watch",
             Request::Share(_) => "share",

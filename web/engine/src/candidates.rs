@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use warpscope_core::edit::Fact;
 use warpscope_core::ir::{Func, Function, Inst};
 use warpscope_core::pass::azp::survey::{Effect, Estimate, Survey, Surveyed, survey};
 use warpscope_core::pass::{Settings, Step};
@@ -41,8 +42,14 @@ pub fn candidates(
     let before = session.events_of(pass).take_while(|&event| event < session.done());
     let round = 1 + before.filter(|&event| events[event].func == kernel && events[event].is_rewrite()).count();
     let settings = Settings { knobs: steps[pass].knob_values(), fast_math };
-    let Survey { has_profile, mut candidates, best, effect } =
-        survey(session.module(), kernel, &settings, round as i64, painted);
+    // The journal knows what comes next, also where an oracle or a person chose it.
+    let best = session
+        .events_of(pass)
+        .skip_while(|&event| event < session.done())
+        .find(|&event| events[event].func == kernel && events[event].is_rewrite())
+        .and_then(|event| events[event].remark.facts.iter().find_map(candidate_of));
+    let Survey { has_profile, mut candidates, effect, .. } =
+        survey(session.module(), kernel, &settings, round as i64, painted.or(best));
     candidates.sort_by(|a, b| order(a, b, best));
     let func = &session.module().funcs[kernel];
     Candidates {
@@ -50,8 +57,16 @@ pub fn candidates(
         has_profile,
         rows: candidates.iter().take(MOST_CANDIDATES).map(|surveyed| row(func, surveyed)).collect(),
         more: candidates.len().saturating_sub(MOST_CANDIDATES),
-        best: best.filter(|&best| candidates.iter().any(|candidate| candidate.number == best && candidate.passes)),
+        best,
         painting: effect.map(|effect| painting(&effect)),
+    }
+}
+
+/// The candidate that a change was made for.
+fn candidate_of((name, fact): &(&str, Fact)) -> Option<u32> {
+    match fact {
+        Fact::Count(number) if *name == "candidate" => u32::try_from(*number).ok(),
+        _ => None,
     }
 }
 
@@ -179,6 +194,18 @@ mod tests {
         let painted = weigh(&bench, 2, 1, Some(other.number)).expect("candidates");
         assert_eq!(painted.painting.map(|painting| painting.candidate), Some(other.number));
         assert_eq!(painted.rows, vectors.rows);
+    }
+
+    #[test]
+    fn what_a_person_chose_comes_next() {
+        let mut chosen = bench(THREE_STEPS, &["azp"]);
+        let first = weigh(&chosen, 0, 0, None).expect("candidates");
+        let other =
+            first.rows.iter().find(|row| row.figures.is_some() && Some(row.number) != first.best).expect("another");
+        chosen.pipeline[0].knobs.insert("candidate".to_owned(), other.number.to_string());
+        let found = weigh(&chosen, 0, 0, None).expect("candidates");
+        assert_eq!((found.best, found.rows[0].number), (Some(other.number), other.number));
+        assert_eq!(found.painting.map(|painting| painting.candidate), Some(other.number));
     }
 
     #[test]

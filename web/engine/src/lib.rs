@@ -16,6 +16,7 @@ mod trial;
 mod view;
 mod walk;
 pub mod worker;
+mod zeros;
 
 use message::{Bench, Listen, Look, Request, Response, Weigh};
 
@@ -46,6 +47,7 @@ impl Engine {
                 Response::Candidates(self.open(bench).candidates(position, painted).map(Box::new))
             }
             Request::Simulate(simulate) => Response::Simulated(Box::new(simulation::simulate(&simulate, self.clock))),
+            Request::Probe(probe) => Response::Zeros(zeros::zeros(&probe, self.clock).map(Box::new)),
             Request::Try(trial) => Response::Tried(Box::new(trial::try_pipeline(&trial, self.clock))),
             Request::Watch(watch) => Response::Watched(self.watched.moment(&watch, self.clock).map(Box::new)),
             Request::Share(shared) => Response::Link(share::link(&shared)),

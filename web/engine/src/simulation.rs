@@ -45,28 +45,32 @@ pub fn measure(module: &Module, kernel: Func, settings: &Settings, clock: fn() -
 }
 
 /// A launch of a program that is ready to run, with what is needed to name its lines.
-struct Prepared {
-    module: Module,
-    kernel: Func,
-    lines: Lines,
+pub struct Prepared {
+    /// The program.
+    pub module: Module,
+    /// What is launched.
+    pub kernel: Func,
+    /// Where its instructions are written.
+    pub lines: Lines,
     simulation: Simulation,
 }
 
 /// The lines of a program's own text.
-struct Lines {
+pub struct Lines {
     text: String,
     index: LineIndex,
 }
 
 impl Lines {
     /// The line where an instruction stands, from 1; 0 for one that was not written.
-    fn of(&self, module: &Module, func: Func, inst: Inst) -> usize {
+    pub fn of(&self, module: &Module, func: Func, inst: Inst) -> usize {
         let span = module.funcs[func].inst_spans[inst];
         if span.end > span.start { self.index.position(&self.text, span.start).line as usize } else { 0 }
     }
 }
 
-fn prepare(program: &Program, settings: &Settings) -> Result<Prepared, String> {
+/// Reads a program and makes its launch ready.
+pub fn prepare(program: &Program, settings: &Settings) -> Result<Prepared, String> {
     let loaded = load(&program.text, &program.launch);
     if !loaded.is_usable {
         let first = loaded.diagnostics.iter().find(|diagnostic| !diagnostic.is_warning);

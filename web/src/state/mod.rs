@@ -15,8 +15,8 @@ mod trials;
 use std::rc::Rc;
 
 use warpscope_engine::message::{
-    Bench, Candidates, Catalogue, Course, Listen, Look, Moment, Painting, Position, Program, Questions, Request,
-    Response, Run, Scope, Settings, Shared, Simulate, Simulated, Trial, Tried, View, Watch, Weigh,
+    Bench, Candidates, Catalogue, Course, Listen, Look, Moment, Painting, Position, Probe, Program, Questions, Request,
+    Response, Run, Scope, Settings, Shared, Simulate, Simulated, Trial, Tried, View, Watch, Weigh, Zeros,
 };
 use yew::Reducible;
 
@@ -83,6 +83,10 @@ pub struct Lab {
     pub runs: Option<Rc<Simulated>>,
     /// The texts of the programs that ran.
     pub ran: Rc<(String, String)>,
+    /// What is shown of the runs.
+    pub results: Results,
+    /// The last answer about zeros.
+    pub zeros: Option<Rc<Counted>>,
     /// Whether newer runs are on their way.
     pub running: bool,
     /// How many runs have been asked for.
@@ -141,6 +145,15 @@ pub struct Weighed {
     pub candidates: Candidates,
     /// What is painted.
     pub painting: Option<Rc<Painting>>,
+}
+
+/// The zeros of a program, or why it did not end well.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counted {
+    /// What was asked.
+    pub asked: Probe,
+    /// What was found.
+    pub zeros: Result<Box<Zeros>, String>,
 }
 
 /// A selected block or instruction, and who selected it: the other views scroll to it, that one stays where it is.
@@ -211,6 +224,18 @@ pub enum Sheet {
     Lines,
     /// The candidates of `azp`, where that is the pass at hand.
     Candidates,
+}
+
+/// What can be shown of the runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Results {
+    /// The figures of the whole launch.
+    #[default]
+    All,
+    /// Those of each block.
+    Blocks,
+    /// How often register writes give zero.
+    Zeros,
 }
 
 /// What can lie over the page.
@@ -286,6 +311,8 @@ pub enum Action {
     Settings(SettingsEdit),
     /// Passes know the profile that the simulator measures, or the one that the program declares.
     Measure(bool),
+    /// Something else is shown of the runs.
+    Results(Results),
     /// A person stopped the simulator.
     StopRun,
     /// The lanes view follows something else.
@@ -349,6 +376,8 @@ impl Lab {
             is_engine_ready: false,
             runs: None,
             ran: Rc::default(),
+            results: Results::All,
+            zeros: None,
             running: false,
             runs_asked: 0,
             stopped: false,
@@ -508,6 +537,13 @@ impl Lab {
         Some(Simulate { before, after, settings: self.settings.clone() })
     }
 
+    /// The question for the zeros of the program that is run at the position; none if nobody looks, or they are known.
+    pub fn probe(&self, simulate: Option<&Simulate>) -> Option<Probe> {
+        let Simulate { after, settings, .. } = simulate.filter(|_| self.results == Results::Zeros)?;
+        let probe = Probe { program: after.clone(), settings: settings.clone() };
+        (!self.zeros.as_ref().is_some_and(|zeros| zeros.asked == probe)).then_some(probe)
+    }
+
     /// The pipelines that are compared.
     pub fn compared(&self) -> Vec<String> {
         let usual = || trials::usual_pipelines(&self.bench.pipeline);
@@ -658,6 +694,11 @@ impl Lab {
                     self.ran = Rc::new((before.text.clone(), after.text.clone()));
                 }
             }
+            Response::Zeros(zeros) => {
+                if let Request::Probe(probe) = request {
+                    self.zeros = Some(Rc::new(Counted { asked: probe.clone(), zeros }));
+                }
+            }
             Response::Tried(tried) => {
                 if let Request::Try(trial) = request {
                     Rc::make_mut(&mut self.trials).learn(trial.clone(), *tried);
@@ -785,6 +826,7 @@ impl Reducible for Lab {
                 lab.stopped = false;
                 lab.watched = Watched { after: lab.watched.after, ..Watched::default() };
             }
+            Action::Results(results) => lab.results = results,
             Action::StopRun => {
                 lab.stopped = true;
                 lab.running = false;

@@ -24,6 +24,7 @@ mod source;
 mod splits;
 mod transport;
 mod values;
+mod zeros;
 
 use std::ops::Deref;
 use std::rc::Rc;

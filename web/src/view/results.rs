@@ -1,25 +1,25 @@
-//! What the two runs found, side by side: of the whole launch, and by block.
+//! What the two runs found, side by side: of the whole launch, and by block; and how often registers are zero.
 
 use warpscope_engine::message::Run;
-use yew::{Html, component, html, use_state};
+use yew::{Html, component, html};
 
-use super::PaneProps;
 use super::blocks::Blocks;
 use super::figures::figures;
+use super::zeros::Zeros;
+use super::{PaneProps, on};
+use crate::state::{Action, Results as Shown};
 
 /// The figures, before and after.
 #[component]
 pub fn Results(PaneProps { lab, act }: &PaneProps) -> Html {
-    let by_block = use_state(|| false);
     let runs = lab.runs.clone();
     let sides = runs.as_ref().map(|runs| (runs.before.as_ref(), runs.after.as_ref()));
     let stale = lab.running || lab.stopped;
     let is_outdated = lab.lacks_program() || lab.ran.0 != lab.bench.source;
-    let side = |shows_blocks: bool, name: &'static str| {
-        let choice = by_block.clone();
+    let side = |shown: Shown, name: &'static str| {
         html! {
             <label>
-                <input type="radio" name="results" checked={*by_block == shows_blocks} onchange={move |_| choice.set(shows_blocks)} />
+                <input type="radio" name="results" checked={lab.results == shown} onchange={on(act, move || Action::Results(shown))} />
                 <span>{ name }</span>
             </label>
         }
@@ -29,7 +29,7 @@ pub fn Results(PaneProps { lab, act }: &PaneProps) -> Html {
             <h3 id="results-title">
                 { "Results" }{ if is_outdated { outdated(sides) } else { verdict(sides) } }
                 <fieldset class="segments" data-testid="results-by"><legend class="hidden">{ "Results of" }</legend>
-                    { side(false, "All") }{ side(true, "Blocks") }
+                    { side(Shown::All, "All") }{ side(Shown::Blocks, "Blocks") }{ side(Shown::Zeros, "Zeros") }
                 </fieldset>
             </h3>
             <div class="scroll part-body" tabindex="0" role="region" aria-label="Statistics">
@@ -40,11 +40,11 @@ pub fn Results(PaneProps { lab, act }: &PaneProps) -> Html {
                             { failure("The source", before.err()) }
                             { failure("The program at the position", after.err()) }
                             if before.is_ok() || after.is_ok() {
-                                if *by_block {
-                                    <Blocks lab={lab.clone()} act={act.clone()} />
-                                } else {
-                                    { figures(before.ok().map(|run| &run.total), after.ok().map(|run| &run.total), "figures") }
-                                }
+                                { match lab.results {
+                                    Shown::All => figures(before.ok().map(|run| &run.total), after.ok().map(|run| &run.total), "figures"),
+                                    Shown::Blocks => html! { <Blocks lab={lab.clone()} act={act.clone()} /> },
+                                    Shown::Zeros => html! { <Zeros lab={lab.clone()} act={act.clone()} /> },
+                                } }
                             }
                         </>
                     },

@@ -23,11 +23,11 @@ pub struct Candidates {
     pub round: usize,
     /// Whether a profile speaks of any write.
     pub has_profile: bool,
-    /// The candidates: the one that would be transformed for, then by gain, then those that were not estimated.
+    /// The candidates: the one that comes next, then by gain, then those that were not estimated.
     pub rows: Vec<Candidate>,
     /// How many more there are.
     pub more: usize,
-    /// The number of the one that would be transformed for.
+    /// The number of the one that the pass transforms for next.
     pub best: Option<u32>,
     /// What the candidate that was asked for would change.
     pub painting: Option<Painting>,

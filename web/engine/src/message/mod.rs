@@ -11,6 +11,7 @@ mod trial;
 mod view;
 mod walk;
 pub mod wire;
+mod zeros;
 
 use std::collections::BTreeMap;
 
@@ -23,6 +24,7 @@ pub use run::*;
 pub use trial::*;
 pub use view::*;
 pub use walk::*;
+pub use zeros::*;
 
 /// One question of the page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,6 +41,8 @@ pub enum Request {
     Weigh(Weigh),
     /// What do these programs compute, and in how many cycles?
     Simulate(Simulate),
+    /// How often do its register writes give zero?
+    Probe(Probe),
     /// What does this pipeline make of the program, and how does that run?
     Try(Trial),
     /// Where is every lane when this program has issued so many instructions?
@@ -64,6 +68,8 @@ pub enum Response {
     Candidates(Option<Box<Candidates>>),
     /// To [`Request::Simulate`].
     Simulated(Box<Simulated>),
+    /// To [`Request::Probe`], or why the program did not end well.
+    Zeros(Result<Box<Zeros>, String>),
     /// To [`Request::Try`].
     Tried(Box<Tried>),
     /// To [`Request::Watch`].
