@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 use warpscope_core::edit::{Fact, Remark};
 use warpscope_core::ir::{Inst, Module, Write};
 use warpscope_core::machine::Machine;
@@ -14,6 +15,7 @@ use warpscope_core::report::measure;
 use warpscope_core::session::{Options, Session};
 use warpscope_core::sim::{Progress, Settings, Simulation};
 use warpscope_core::text::print;
+use warpscope_testkit::once::{self, once};
 use warpscope_testkit::recipe::recipe;
 use warpscope_testkit::scattered::{self, scattered};
 use warpscope_testkit::shades::{self, shades};
@@ -28,6 +30,8 @@ const VARIANTS: &[&str] = &[
     "azp[min_cycles=0,p_thresh=0,warps=1,machine=turing,threshold_rule=expected,xform_limit=20]",
     "azp[min_cycles=0,divergent=true,warps=2,xform_limit=3]",
     "azp[min_cycles=0,threshold_rule=printed,xform_limit=2]",
+    "azp[min_cycles=0,p_thresh=0,hoist=global,warps=1,xform_limit=20]",
+    "azp[min_cycles=0,hoist=global,divergent=true,xform_limit=3]",
 ];
 
 /// The same, of which only what is faster in the simulator is kept.
@@ -177,6 +181,27 @@ fn what_independence_costs_stands_beside_its_product() {
         let words = format!("`a` and `b` are all zero in 25 % of warps (counted together: {:.0} %)", joint * 100.0);
         assert!(of_both[0].message.starts_with(&words), "{}", of_both[0].message);
     }
+}
+
+#[test]
+fn checks_move_up_in_generated_programs() {
+    let moved = (0..40).filter(|&seed| {
+        let mut runner = proptest::test_runner::TestRunner::new_with_rng(
+            ProptestConfig::default(),
+            proptest::test_runner::TestRng::from_seed(proptest::test_runner::RngAlgorithm::ChaCha, &[seed; 32]),
+        );
+        let statements = once().new_tree(&mut runner).expect("a program").current();
+        let module = with_zero_profile(&once::program(&statements), u32::from(seed)).expect("a program");
+        let steps = parse_pipeline(VARIANTS[5]).expect("a pipeline");
+        let session = Session::open(module, &Options { steps, fast_math: true, ..Options::default() }, &mut || 0);
+        session
+            .journal()
+            .events()
+            .iter()
+            .any(|event| event.is_rewrite() && event.remark.facts.iter().any(|(name, _)| *name == "moved_up"))
+    });
+    let moved = moved.count();
+    assert!(moved >= 2, "in {moved} of 40 programs");
 }
 
 // --- the program that counts by itself -------------------------------------------------------------------------------------
@@ -338,6 +363,11 @@ proptest! {
     }
 
     #[test]
+    fn registers_written_once_count_their_zeros(statements in once()) {
+        is_counted(&once::program(&statements))?;
+    }
+
+    #[test]
     fn loops_over_memory_count_their_zeros(recipe in subscripts()) {
         is_counted(&subscripts::program(&recipe))?;
     }
@@ -371,6 +401,11 @@ proptest! {
     #[test]
     fn integers_among_floats_compute_the_same_without_the_licence(recipe in shades(), seed in any::<u32>()) {
         is_sound(&shades::program(&recipe), seed, false)?;
+    }
+
+    #[test]
+    fn registers_written_once_compute_the_same(statements in once(), seed in any::<u32>()) {
+        is_sound(&once::program(&statements), seed, false)?;
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod body;
 pub mod emit;
 pub mod hostile;
 pub mod laws;
+pub mod once;
 mod operations;
 pub mod recipe;
 pub mod sample;

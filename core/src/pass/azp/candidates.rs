@@ -22,6 +22,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use smallvec::SmallVec;
 
+use super::hoisting::Hoist;
 use super::opportunity::reg_of;
 use super::scene::Scene;
 use super::special::{propagates_zero, zero_test};
@@ -40,6 +41,8 @@ pub(super) struct Candidate {
     /// The same as it was counted, of several values. The pass decides by the product; where they differ, the values are not
     /// independent.
     pub joint: Option<f64>,
+    /// Where its check stands, if that is above its block.
+    pub hoist: Option<Hoist>,
 }
 
 /// A scalar that is not looked at.
@@ -108,7 +111,7 @@ pub(super) fn candidates(scene: &Scene<'_>, p_thresh: f64) -> (Vec<Candidate>, V
         match filter(scene, inst, value, probability, p_thresh) {
             None => {
                 let values = core::iter::once(value).collect();
-                found.push(Candidate { number, values, probability, joint: None });
+                found.push(Candidate { number, values, probability, joint: None, hoist: None });
             }
             Some(why) => filtered.push(Filtered { number, inst, reg, probability, why }),
         }
@@ -130,7 +133,7 @@ pub(super) fn candidates(scene: &Scene<'_>, p_thresh: f64) -> (Vec<Candidate>, V
         }
         if likely.len() >= 2 && seen.insert(likely.clone()) {
             let joint = scene.zeros.of_values(values, &likely);
-            found.push(Candidate { number, values: likely, probability, joint });
+            found.push(Candidate { number, values: likely, probability, joint, hoist: None });
         }
     }
     (found, filtered)

@@ -17,7 +17,8 @@
 //! ([`transformation`]). One transformation may open the next, so it begins again, until none passes or `xform_limit`
 //! is reached.
 //!
-//! With `instrument` it specialises nothing, and lets the program count what a profile would tell ([`instrumentation`]).
+//! With `hoist=global` a check may stand above its block ([`hoisting`]), where that gains more than in it. With `instrument` the
+//! pass specialises nothing, and lets the program count what a profile would tell ([`instrumentation`]).
 //!
 //! Sound for integers as it is. For floats it needs the fast-math licence, since `x * 0` is zero only for finite x: where
 //! x is NaN or infinite, the fast path computes 0 and the slow path NaN. A zero of either sign takes the fast path, so that
@@ -33,6 +34,7 @@
 //! Source: M. Stephenson and R. Rangan, AZP: automatic specialization for zero values in gaming applications, 2020.
 
 mod candidates;
+mod hoisting;
 mod instrumentation;
 mod needed;
 mod opportunity;
@@ -59,6 +61,7 @@ use crate::ir::{Block, Function, Inst, Reg};
 use crate::machine::Machine;
 use crate::view::{Listener, View};
 use candidates::{Candidate, Filtered, WhyNot, candidates};
+use hoisting::Hoisting;
 use instrumentation::{counted, instrument};
 use opportunity::{Estimator, Opportunity, Refusal, ThresholdRule};
 use scene::{Analyses, Memory, Prices, Scene};
@@ -110,6 +113,11 @@ impl Pass for Azp {
                 help: "each lane takes the version that is its own, so that a warp may take both; without it a vote decides",
             },
             Knob {
+                name: "hoist",
+                kind: KnobKind::Choice { default: "block", words: &["block", "global"] },
+                help: "how far up a check may go: within its block, or to a dominator that runs no more often, with the pure instructions that it needs",
+            },
+            Knob {
                 name: "instrument",
                 kind: KnobKind::Switch { default: false },
                 help: "changes nothing but lets the program count itself: how often a warp writes each candidate, and how often zero",
@@ -148,6 +156,7 @@ struct Rules {
     min_cycles: f64,
     rule: ThresholdRule,
     is_divergent: bool,
+    hoists: bool,
     prices: Prices,
     fast_math: bool,
     /// Transformations that are made at most.
@@ -172,10 +181,19 @@ impl Rules {
                 _ => ThresholdRule::Remaining,
             },
             is_divergent: knobs.switch("divergent"),
+            hoists: knobs.choice("hoist") == "global",
             prices: Prices { machine, warps },
             fast_math: settings.fast_math,
             limit: knobs.integer("xform_limit"),
         }
+    }
+}
+
+impl Rules {
+    /// How good a transformation is: does it pass, and how much does it gain? As printed, the rule takes a loss for a gain.
+    fn score(&self, opportunity: &Opportunity) -> (bool, f64) {
+        let sign = if self.rule == ThresholdRule::Printed { -1.0 } else { 1.0 };
+        (opportunity.verdict(self.rule, self.min_cycles).is_ok(), sign * opportunity.gain())
     }
 }
 
@@ -352,6 +370,7 @@ fn look<S: Listener>(
     let checked = func.block_order().map(|block| sorted(checked_values(func, &scene.known.values, block)));
     let checked: BTreeSet<Vec<Value>> = checked.filter(|checked| !checked.is_empty()).collect();
     let mut estimator = Estimator::new(&scene, rules.is_divergent);
+    let hoisting = rules.hoists.then(|| Hoisting::new(&scene));
     let (mut judged, mut too_large, mut known) = (Vec::new(), Vec::new(), Vec::new());
     let unestimated = |candidate: &Candidate| {
         let inst = scene.known.values.definition(*candidate.values.last()?).inst()?;
@@ -364,8 +383,17 @@ fn look<S: Listener>(
             continue;
         }
         let regs: Vec<Reg> = candidate.regs(&scene).to_vec();
-        match estimator.estimate(&candidate) {
-            Some(opportunity) => {
+        let in_block = estimator.estimate(&candidate);
+        let hoist = hoisting.as_ref().and_then(|hoisting| hoisting.hoist(&candidate.values));
+        let above = hoist.map(|hoist| Candidate { hoist: Some(hoist), ..candidate.clone() });
+        let above = above.and_then(|above| Some((estimator.estimate(&above)?, above)));
+        let found = match (in_block, above) {
+            (Some(here), Some(above)) if rules.score(&here) >= rules.score(&above.0) => Some((here, candidate.clone())),
+            (_, Some(above)) => Some(above),
+            (here, None) => here.map(|here| (here, candidate.clone())),
+        };
+        match found {
+            Some((opportunity, candidate)) => {
                 let verdict = opportunity.verdict(rules.rule, rules.min_cycles);
                 let writer = |&value: &Value| scene.known.values.definition(value).inst();
                 let name = candidate.values.iter().filter_map(writer).zip(regs.iter().copied()).collect();
@@ -385,7 +413,7 @@ fn look<S: Listener>(
 }
 
 /// The candidate that is chosen, by its place. The best is the passing one that gains most; of equals the one with the
-/// smaller number. As printed, the rule takes a loss for a gain.
+/// smaller number.
 fn chosen(judged: &[Judged], rules: &Rules, choice: &Choice<'_>) -> Option<usize> {
     let place = |is_meant: &dyn Fn(&Judged) -> bool| judged.iter().position(is_meant);
     let is_free = |judged: &Judged| match choice {
@@ -400,9 +428,8 @@ fn chosen(judged: &[Judged], rules: &Rules, choice: &Choice<'_>) -> Option<usize
             judged.candidate.number == *number && is_possible
         }),
         Choice::Best | Choice::BestBut(_) => {
-            let sign = if rules.rule == ThresholdRule::Printed { -1.0 } else { 1.0 };
             let passing = judged.iter().enumerate().filter(|(_, judged)| judged.verdict.is_ok() && is_free(judged));
-            let scores = passing.map(|(place, judged)| (place, sign * judged.opportunity.gain()));
+            let scores = passing.map(|(place, judged)| (place, rules.score(&judged.opportunity).1));
             scores.reduce(|best, other| if other.1 > best.1 { other } else { best }).map(|(place, _)| place)
         }
     }
@@ -426,6 +453,10 @@ impl Judged {
             .with("probability", Fact::Number(it.probability));
         let remark = match self.candidate.joint {
             Some(joint) => remark.with("joint", Fact::Number(joint)),
+            None => remark,
+        };
+        let remark = match &self.candidate.hoist {
+            Some(hoist) => remark.with("moved_up", Fact::Count(hoist.insts.len() as u64)),
             None => remark,
         };
         let remark = remark
@@ -456,17 +487,26 @@ fn named(func: &Function, regs: &[Reg]) -> String {
 fn applied(func: &Function, judged: &Judged, round: i64) -> Remark {
     let it = &judged.opportunity;
     let (verb, all) = if judged.regs.len() > 1 { ("are", " all") } else { ("is", "") };
+    let hoisted = judged.candidate.hoist.as_ref().map(|hoist| {
+        let (count, s) = (hoist.insts.len(), if hoist.insts.len() == 1 { "" } else { "s" });
+        format!(
+            "; for that, {count} instruction{s} move{} up to `{}`",
+            if count == 1 { "s" } else { "" },
+            func.blocks[it.head].name
+        )
+    });
     let counted = judged.candidate.joint.map(|joint| format!(" (counted together: {:.0} %)", joint * 100.0));
     let message = format!(
         "{} {verb}{all} zero in {:.0} % of warps{}: without what is not needed then, {:.1} of {:.1} cycles are left, and the check \
-         takes {:.1}, so {:.1} cycles are gained",
+         takes {:.1}, so {:.1} cycles are gained{}",
         named(func, &judged.regs),
         it.probability * 100.0,
         counted.unwrap_or_default(),
         it.t_special,
         it.t_region,
         it.t_check,
-        it.gain()
+        it.gain(),
+        hoisted.unwrap_or_default()
     );
     judged.on(func, Remark::applied("specialise", it.head, message), round)
 }

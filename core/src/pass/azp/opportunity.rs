@@ -172,9 +172,10 @@ impl<'s, 'a> Estimator<'s, 'a> {
 
     /// The estimate of a candidate. None where the region or what the check needs is too large to look at.
     pub fn estimate(&mut self, candidate: &Candidate) -> Option<Opportunity> {
-        self.specialisation.assume_zero(&candidate.values)?;
-        let scene = self.specialisation.scene;
-        let (head, last) = (self.specialisation.head, self.specialisation.last);
+        self.specialisation.assume_zero(&candidate.values, candidate.hoist.as_ref())?;
+        let (scene, head) = (self.specialisation.scene, self.specialisation.head);
+        let writers = candidate.values.iter().filter_map(|&value| scene.known.values.definition(value).inst());
+        let last = writers.max_by_key(|&inst| scene.place(inst))?;
         let gaining: Vec<Inst> =
             self.specialisation.outcomes.keys().iter().copied().filter(|&inst| self.gains(inst)).collect();
         let start = self.start(&gaining)?;
@@ -205,6 +206,14 @@ impl<'s, 'a> Estimator<'s, 'a> {
             opportunity.t_region += scene.frequency(block) * cycles;
         }
         opportunity.t_region += scene.frequency(head) * self.head_cycles(start, end_of(head));
+        // What moves up is no part of the region any more.
+        for &inst in &self.specialisation.hoisted {
+            let Some(block) = scene.func.inst_block(inst) else { continue };
+            let is_copied = self.inside.contains(block) || self.specialisation.dead_blocks.contains(block);
+            if is_copied && end_of(block).is_none_or(|end| scene.place(inst) < scene.place(end)) {
+                opportunity.t_region -= scene.frequency(block) * scene.cycles(inst);
+            }
+        }
         // Both ways end in a jump to what they share.
         opportunity.t_check += opportunity.tails.iter().map(|tail| scene.frequency(tail.block) * jump).sum::<f64>();
 
@@ -286,7 +295,12 @@ impl<'s, 'a> Estimator<'s, 'a> {
         let scene = self.specialisation.scene;
         let is_here = |&inst: &Inst| scene.func.inst_block(inst) == Some(self.specialisation.head);
         let here = gaining.iter().copied().filter(is_here);
-        here.chain(scene.func.layout.next_inst(self.specialisation.last)).min_by_key(|&inst| scene.place(inst))
+        let layout = &scene.func.layout;
+        let earliest = match self.specialisation.last {
+            Some(last) => layout.next_inst(last),
+            None => layout.first_inst(self.specialisation.head),
+        };
+        here.chain(earliest).min_by_key(|&inst| scene.place(inst))
     }
 
     /// Finds the blocks from which control gets to one that gains, and in each the last instruction that does. None
@@ -342,7 +356,9 @@ impl<'s, 'a> Estimator<'s, 'a> {
             }
             let next = |inst: Inst| scene.func.layout.next_inst(inst);
             let mut first = next(last);
-            while let Some(needed) = first.filter(|&inst| block == head && self.comes_before_check(inst)) {
+            let comes_before =
+                |&inst: &Inst| self.specialisation.is_hoisted(inst) || (block == head && self.comes_before_check(inst));
+            while let Some(needed) = first.filter(comes_before) {
                 first = next(needed);
             }
             let Some(first) = first else { continue };
@@ -357,7 +373,8 @@ impl<'s, 'a> Estimator<'s, 'a> {
     /// Is it an instruction of the head that the check needs?
     fn comes_before_check(&self, inst: Inst) -> bool {
         let scene = self.specialisation.scene;
-        scene.place(inst) <= scene.place(self.specialisation.last) && self.specialisation.is_needed(inst)
+        let is_early = self.specialisation.last.is_some_and(|last| scene.place(inst) <= scene.place(last));
+        is_early && self.specialisation.is_needed(inst)
     }
 
     /// Cycles of what stands behind the check in its block, up to the tail.
@@ -387,7 +404,7 @@ impl<'s, 'a> Estimator<'s, 'a> {
         let is_inside = if block == self.specialisation.head {
             self.is_behind_check(inst, start)
         } else {
-            self.inside.contains(block)
+            self.inside.contains(block) && !self.specialisation.is_hoisted(inst)
         };
         is_inside && tail.is_none_or(|tail| scene.place(inst) < scene.place(tail))
     }

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! The region is what the check dominates: the blocks below its block, and of its block what stands behind it, where
-//! instructions that the check does not need may be put behind it although they stood before it. It ends where control
+//! instructions that the check does not need may be put behind it although they stood before it; what is hoisted to the
+//! check from below is not in it. It ends where control
 //! leaves the innermost loop around the check. Lanes that leave a loop in different rounds wait for each other behind it,
 //! and their rounds' checks may have come out differently: with two versions of the place behind the loop they would
 //! not meet there, and a barrier or a vote would miss some of them. A branch before the check never rejoins inside the
@@ -35,6 +36,7 @@ use alloc::vec::Vec;
 use core::cell::RefCell;
 use cranelift_entity::EntityRef;
 
+use super::hoisting::Hoist;
 use super::scene::Scene;
 use super::special::{Special, special};
 use super::stamped::Stamped;
@@ -84,9 +86,12 @@ struct Needed {
 /// See the file's head. The tables are used for one candidate after the other.
 pub(super) struct Specialisation<'s, 'a> {
     pub scene: &'s Scene<'a>,
-    /// The block of the check, and the instruction behind which it stands at the earliest.
+    /// The block of the check.
     pub head: Block,
-    pub last: Inst,
+    /// The instruction of that block behind which the check stands at the earliest, if it has to stand behind any.
+    pub last: Option<Inst>,
+    /// What moves up to the check from blocks below.
+    pub hoisted: Vec<Inst>,
     /// What the check needs of its block, once somebody has asked.
     needed: RefCell<Needed>,
     pub constants: Stamped<Value, u64>,
@@ -114,7 +119,8 @@ impl<'s, 'a> Specialisation<'s, 'a> {
         Specialisation {
             scene,
             head: Block::new(0),
-            last: Inst::new(0),
+            last: None,
+            hoisted: Vec::new(),
             needed: RefCell::new(Needed {
                 insts: Stamped::new(insts),
                 writers: Vec::new(),
@@ -137,23 +143,28 @@ impl<'s, 'a> Specialisation<'s, 'a> {
         }
     }
 
-    /// Takes values that instructions of one block write to be zero. None where that changes too much, or one of the values
-    /// is overwritten before the last is there.
-    pub fn assume_zero(&mut self, zeros: &[Value]) -> Option<()> {
-        let definitions = zeros.iter().filter_map(|&value| self.scene.known.values.definition(value).inst());
-        self.last = definitions.max_by_key(|&inst| self.scene.place(inst))?;
-        self.head = self.scene.func.inst_block(self.last)?;
-        let last = self.scene.place(self.last);
-        for inst in zeros.iter().filter_map(|&value| self.scene.known.values.definition(value).inst()) {
-            let end = self.scene.overwriter(inst).filter(|&other| self.scene.place(other) <= last);
-            if end.is_some() {
-                return None;
-            }
-        }
+    /// Takes values that instructions of one block write to be zero, where these stand or where they are hoisted to. None
+    /// where that changes too much, or one of the values is overwritten before the last is there.
+    pub fn assume_zero(&mut self, zeros: &[Value], hoist: Option<&Hoist>) -> Option<()> {
+        let scene = self.scene;
         let needed = self.needed.get_mut();
         needed.is_known = false;
         needed.writers.clear();
-        needed.writers.extend(zeros.iter().filter_map(|&value| self.scene.known.values.definition(value).inst()));
+        self.hoisted.clear();
+        if let Some(hoist) = hoist {
+            needed.writers.extend(&hoist.needs);
+            self.hoisted.extend(&hoist.insts);
+            self.head = hoist.block;
+        } else {
+            needed.writers.extend(zeros.iter().filter_map(|&value| scene.known.values.definition(value).inst()));
+            self.head = needed.writers.first().and_then(|&inst| scene.func.inst_block(inst))?;
+        }
+        self.last = needed.writers.iter().copied().max_by_key(|&inst| scene.place(inst));
+        let last = self.last.filter(|_| hoist.is_none()).map(|last| scene.place(last));
+        let overwriters = needed.writers.iter().filter_map(|&inst| scene.overwriter(inst));
+        if overwriters.into_iter().any(|other| last.is_some_and(|last| scene.place(other) <= last)) {
+            return None;
+        }
         self.refuted.clear();
         let mut restarts = 0;
         loop {
@@ -174,10 +185,16 @@ impl<'s, 'a> Specialisation<'s, 'a> {
     pub fn is_inside(&self, inst: Inst) -> bool {
         let Some(block) = self.scene.func.inst_block(inst) else { return false };
         if block != self.head {
-            return self.is_below(block);
+            return self.is_below(block) && !self.is_hoisted(inst);
         }
-        let (place, last) = (self.scene.place(inst), self.scene.place(self.last));
+        let Some(last) = self.last.map(|last| self.scene.place(last)) else { return true };
+        let place = self.scene.place(inst);
         place > last || (place < last && !self.is_needed(inst))
+    }
+
+    /// Does the instruction move up to the check?
+    pub fn is_hoisted(&self, inst: Inst) -> bool {
+        !self.hoisted.is_empty() && self.hoisted.contains(&inst)
     }
 
     /// Is it a block of the region, other than the check's own?
@@ -244,10 +261,9 @@ impl<'s, 'a> Specialisation<'s, 'a> {
 
     /// Cycles of what the check needs from a place of its block on.
     pub fn needed_cycles(&self, places: core::ops::Range<u32>) -> f64 {
-        if places.start > self.scene.place(self.last) {
-            return 0.0;
-        }
-        self.is_needed(self.last);
+        let Some(last) = self.last.filter(|&last| places.start <= self.scene.place(last)) else { return 0.0 };
+        // From here on it is known what is needed.
+        self.is_needed(last);
         let needed = self.needed.borrow();
         let needed = needed.insts.keys().iter().copied().filter(|&inst| places.contains(&self.scene.place(inst)));
         needed.map(|inst| self.scene.cycles(inst)).sum()

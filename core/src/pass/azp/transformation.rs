@@ -44,6 +44,8 @@ pub(super) struct Plan {
     probability: f64,
     /// The head's instructions behind the check, in their order.
     behind: Vec<Inst>,
+    /// What moves up to the check from below, in its order there.
+    hoisted: Vec<Inst>,
     tails: Vec<Tail>,
     /// The head's part first, then the copied blocks.
     copies: Vec<CopyOf>,
@@ -72,6 +74,7 @@ impl Plan {
         let left = |block: Block, insts: &mut dyn Iterator<Item = Inst>| {
             let tail = tail_of(block);
             let copied = insts.take_while(|&inst| Some(inst) != tail);
+            let copied = copied.filter(|&inst| !estimator.specialisation.is_hoisted(inst));
             let insts = copied.filter_map(|inst| Some((inst, left_of(estimator, inst)?))).collect();
             CopyOf { block, insts, tail }
         };
@@ -86,6 +89,7 @@ impl Plan {
             is_divergent,
             probability: opportunity.probability,
             behind,
+            hoisted: estimator.specialisation.hoisted.clone(),
             tails: opportunity.tails.clone(),
             copies,
             has_doubtful_reads: has_doubtful_reads(func, &scene.known.dominators),
@@ -100,6 +104,9 @@ impl Plan {
         let rest = rewrite.create_block(rest_name, None, after_head);
         for &inst in &self.behind {
             rewrite.move_inst(inst, Place { block: rest, before: None });
+        }
+        for &inst in &self.hoisted {
+            rewrite.move_inst(inst, Place { block: head, before: None });
         }
         let mut versions = Versions {
             head,
