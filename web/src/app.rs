@@ -274,9 +274,10 @@ fn use_run_engine(lab: &Snapshot, act: &Callback<Action>, parts: &Parts) {
 #[hook]
 fn use_trial_engine(lab: &Snapshot, act: &Callback<Action>, parts: &Parts) {
     let engine = use_engine(act, parts);
-    use_effect_with(lab.next_trial(), move |trial| match trial {
-        Some(trial) => engine.ask(Request::Try(trial.clone())),
-        None => engine.cancel(),
+    use_effect_with((lab.next_trial(), lab.next_map()), move |(trial, piece)| match (trial, piece) {
+        (Some(trial), _) => engine.ask(Request::Try(trial.clone())),
+        (None, Some(piece)) => engine.ask(Request::Map(piece.clone())),
+        (None, None) => engine.cancel(),
     });
 }
 

@@ -90,6 +90,7 @@ mod tests {
             Request::Listen(_) => "listen",
             Request::Weigh(_) => "weigh",
             Request::Simulate(_) => "simulate",
+            Request::Map(_) => "map",
             Request::Probe(_) => "probe",
             Request::Try(_) => "try",
             Request::Watch(_) => "watch",

@@ -16,10 +16,12 @@ use crate::message::{Candidate, CandidateFigures, Candidates, Paint, Painting};
 const MOST_CANDIDATES: usize = 300;
 
 /// The session's pass whose candidates are those of a position in `passes`, with so many events done: one of them, or the
-/// first that runs behind.
-pub fn pass_at_hand(session: &Session, passes: &Range<usize>, done: usize) -> Option<usize> {
+/// first that runs behind. One that only instruments weighs nothing.
+pub fn pass_at_hand(session: &Session, steps: &[Step], passes: &Range<usize>, done: usize) -> Option<usize> {
     let reports = session.reports();
-    let is_azp = |pass: &usize| reports[*pass].enabled && reports[*pass].name == "azp";
+    let is_azp = |pass: &usize| {
+        reports[*pass].enabled && reports[*pass].name == "azp" && !steps[*pass].knob_values().switch("instrument")
+    };
     let is_at_hand = |pass: &usize| {
         let events = session.events_of(*pass);
         events.start <= done && done <= events.end

@@ -6,6 +6,7 @@ mod candidates;
 mod catalogue;
 mod comparison;
 mod drawing;
+mod map;
 pub mod message;
 mod program;
 mod questions;
@@ -25,12 +26,13 @@ pub struct Engine {
     clock: fn() -> f64,
     opened: Option<(Bench, view::Opened)>,
     watched: simulation::Watcher,
+    mapper: map::Mapper,
 }
 
 impl Engine {
     /// An engine that remembers nothing. `clock` gives microseconds since some moment.
     pub fn new(clock: fn() -> f64) -> Engine {
-        Engine { clock, opened: None, watched: simulation::Watcher::default() }
+        Engine { clock, opened: None, watched: simulation::Watcher::default(), mapper: map::Mapper::default() }
     }
 
     /// Answers one request. Never panics on bad input: what is wrong with a program is part of the answer.
@@ -49,6 +51,7 @@ impl Engine {
             Request::Simulate(simulate) => Response::Simulated(Box::new(simulation::simulate(&simulate, self.clock))),
             Request::Probe(probe) => Response::Zeros(zeros::zeros(&probe, self.clock).map(Box::new)),
             Request::Try(trial) => Response::Tried(Box::new(trial::try_pipeline(&trial, self.clock))),
+            Request::Map(piece) => Response::Mapped(Box::new(self.mapper.map(&piece, self.clock))),
             Request::Watch(watch) => Response::Watched(self.watched.moment(&watch, self.clock).map(Box::new)),
             Request::Share(shared) => Response::Link(share::link(&shared)),
             Request::Open(link) => Response::Opened(share::open(&link).map(Box::new)),

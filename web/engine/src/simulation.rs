@@ -6,7 +6,7 @@ use warpscope_core::ir::{Func, Inst, Module};
 use warpscope_core::machine::Machine;
 use warpscope_core::profile::Profile;
 use warpscope_core::ptx;
-use warpscope_core::report;
+use warpscope_core::report::{self, ProfileReport, Wanted};
 use warpscope_core::sim::{
     BlockStatistics, Entry, InstResult, NOWHERE, Progress, RunResult, Settings as CoreSettings, SimError, Simulation,
     WarpView,
@@ -80,15 +80,42 @@ pub fn prepare(program: &Program, settings: &Settings) -> Result<Prepared, Strin
     let module = loaded.module;
     let kernel =
         module.func_by_name(&program.kernel).ok_or_else(|| format!("there is no kernel `{}`", program.kernel))?;
-    let launch = match module.launch_of(&program.kernel) {
-        Some(launch) if launch.is_complete(&module.funcs[kernel]) => launch.clone(),
-        Some(launch) => ptx::complete_launch(&module, &module.funcs[kernel], launch),
-        None => ptx::derive_launch(&module, &module.funcs[kernel]),
-    };
-    let machine = machine(settings)?;
-    let simulation = Simulation::new(&module, kernel, &launch, &core_settings(settings)?, machine).map_err(say)?;
+    let simulation = launch(&module, kernel, settings)?;
     let lines = Lines { index: LineIndex::new(&program.text), text: program.text.clone() };
     Ok(Prepared { module, kernel, lines, simulation })
+}
+
+fn launch(module: &Module, kernel: Func, settings: &Settings) -> Result<Simulation, String> {
+    let func = &module.funcs[kernel];
+    let launch = match module.launch_of(&func.name) {
+        Some(launch) if launch.is_complete(func) => launch.clone(),
+        Some(launch) => ptx::complete_launch(module, func, launch),
+        None => ptx::derive_launch(module, func),
+    };
+    Simulation::new(module, kernel, &launch, &core_settings(settings)?, machine(settings)?).map_err(say)
+}
+
+/// Runs a kernel to its end.
+pub fn run_module(module: &Module, kernel: Func, settings: &Settings, clock: fn() -> f64) -> Result<RunResult, String> {
+    let mut simulation = launch(module, kernel, settings)?;
+    advance(&mut simulation, u64::MAX, clock)?;
+    Ok(simulation.result())
+}
+
+/// The same, with what ran how often in the kernel.
+pub fn profiled(
+    module: &Module,
+    kernel: Func,
+    settings: &Settings,
+    clock: fn() -> f64,
+) -> Result<(RunResult, ProfileReport), String> {
+    let start = clock();
+    let mut go_on = || clock() - start <= TIME_LIMIT;
+    let wanted = Wanted { dump: false, profile: true };
+    let report = report::simulate(module, kernel, &core_settings(settings)?, machine(settings)?, wanted, &mut go_on);
+    let report = report.map_err(say)?;
+    let profile = report.profile.and_then(|mut profile| profile.remove(&module.funcs[kernel].name));
+    Ok((report.result, profile.ok_or("nothing was counted")?))
 }
 
 fn machine(settings: &Settings) -> Result<Machine, String> {

@@ -123,7 +123,7 @@ impl Opened {
         let missed = events_of(session, &stop.passes)
             .filter(|&event| session.journal().events()[event].remark.kind == RemarkKind::Missed);
         view.missed = missed.take(MOST_MISSED).map(|event| describe(session, event)).collect();
-        view.weighs = pass_at_hand(session, &stop.passes, stop.done).is_some();
+        view.weighs = pass_at_hand(session, &self.steps, &stop.passes, stop.done).is_some();
         view.questions = course_of_questions(session, &stop.passes, stop.rewrite, kernel);
         let after = Listing::new(session.module(), Some(kernel));
         session.seek(match scope {
@@ -153,11 +153,16 @@ impl Opened {
         view
     }
 
+    /// What the pipeline did, and the kernel that is looked at.
+    pub fn session_and_kernel(&mut self) -> Option<(&mut Session, Func)> {
+        Some((self.session.as_mut()?, self.kernel?))
+    }
+
     /// What `azp` considers in the program at `position`, if that is the pass at hand.
     pub fn candidates(&mut self, position: Position, painted: Option<u32>) -> Option<Candidates> {
         let (session, kernel) = (self.session.as_mut()?, self.kernel?);
         let stop = Stop::find(session, &self.passes, position);
-        let pass = pass_at_hand(session, &stop.passes, stop.done)?;
+        let pass = pass_at_hand(session, &self.steps, &stop.passes, stop.done)?;
         session.seek(stop.done);
         Some(candidates(session, &self.steps, pass, kernel, self.fast_math, painted))
     }

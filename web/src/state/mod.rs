@@ -4,6 +4,7 @@
 //! [`crate::app`] and comes back as an [`Action`], so that this folder can be tested without a browser.
 
 mod launches;
+mod map;
 mod pipeline;
 mod settings;
 mod share;
@@ -15,11 +16,13 @@ mod trials;
 use std::rc::Rc;
 
 use warpscope_engine::message::{
-    Bench, Candidates, Catalogue, Course, Listen, Look, Moment, Painting, Position, Probe, Program, Questions, Request,
-    Response, Run, Scope, Settings, Shared, Simulate, Simulated, Trial, Tried, View, Watch, Weigh, Zeros,
+    Bench, Candidates, Catalogue, Course, Listen, Look, MapPiece, Moment, Painting, Position, Probe, Program,
+    Questions, Request, Response, Run, Scope, Settings, Shared, Simulate, Simulated, Trial, Tried, View, Watch, Weigh,
+    Zeros,
 };
 use yew::Reducible;
 
+pub use map::{HeatMap, variable};
 pub use pipeline::PipelineEdit;
 pub use settings::SettingsEdit;
 pub use share::link_advice;
@@ -101,6 +104,10 @@ pub struct Lab {
     pub pipelines: Option<Rc<Vec<String>>>,
     /// What is known of them.
     pub trials: Rc<Trials>,
+    /// The input or buffer that varies in the map of zeros and divergence; none is all that are ever zero.
+    pub varied: Option<String>,
+    /// What is known of that map.
+    pub map: Rc<HeatMap>,
     /// The block or line that is selected everywhere.
     pub selected: Option<Selection>,
     /// Which text the source pane shows.
@@ -307,6 +314,8 @@ pub enum Action {
     NextMoment,
     /// Other pipelines are compared.
     Compare(Vec<String>),
+    /// Something else varies in the map of zeros and divergence.
+    Vary(Option<String>),
     /// The simulator's settings changed.
     Settings(SettingsEdit),
     /// Passes know the profile that the simulator measures, or the one that the program declares.
@@ -385,6 +394,8 @@ impl Lab {
             moment: None,
             pipelines: None,
             trials: Rc::default(),
+            varied: None,
+            map: Rc::default(),
             selected: None,
             tab: Tab::Source,
             sheet: Sheet::Walk,
@@ -572,6 +583,38 @@ impl Lab {
         unknown.find(|trial| self.trials.of(trial).is_none())
     }
 
+    /// Whether `azp` is among the passes that run.
+    pub fn has_azp(&self) -> bool {
+        self.bench.pipeline.iter().any(|stage| stage.on && stage.pass == "azp")
+    }
+
+    /// The question about the map of zeros and divergence, without its points; none where nothing can vary.
+    pub fn map_question(&self) -> Option<MapPiece> {
+        self.map_question_about(self.varied.as_deref())
+    }
+
+    fn map_question_about(&self, varied: Option<&str>) -> Option<MapPiece> {
+        let view = self.view.as_ref().filter(|_| self.programs().is_some() && self.has_azp())?;
+        map::question(&self.bench, &view.launch, &view.sources, &self.settings, varied)
+    }
+
+    /// What varies in the map unless a person says otherwise.
+    pub fn usual_map_sources(&self) -> Vec<String> {
+        self.map_question_about(None).map(|question| question.vary).unwrap_or_default()
+    }
+
+    /// What is known of the map that is looked at.
+    pub fn known_map(&self) -> Option<&HeatMap> {
+        let question = self.map_question()?;
+        Some(&*self.map).filter(|map| map.is_of(&question))
+    }
+
+    /// The next question about the map; none if all is known, or nobody looks, or pipelines come first.
+    pub fn next_map(&self) -> Option<MapPiece> {
+        let is_seen = self.dialog == Some(Dialog::Compare) && !self.looking && self.next_trial().is_none();
+        self.map.next(&self.map_question().filter(|_| is_seen)?)
+    }
+
     fn trial(&self, pipeline: &str) -> Option<Trial> {
         let view = self.view.as_ref().filter(|view| !view.kernel.is_empty() && !view.after.is_empty())?;
         Some(trials::trial(&self.bench, &view.launch, &view.sources, &self.settings, pipeline))
@@ -619,6 +662,7 @@ impl Lab {
         self.source_leads = false;
         self.selected = None;
         self.pipelines = None;
+        self.varied = None;
         self.tab = Tab::Source;
         self.forget_runs();
     }
@@ -702,6 +746,11 @@ impl Lab {
             Response::Tried(tried) => {
                 if let Request::Try(trial) = request {
                     Rc::make_mut(&mut self.trials).learn(trial.clone(), *tried);
+                }
+            }
+            Response::Mapped(mapped) => {
+                if let Request::Map(piece) = request {
+                    Rc::make_mut(&mut self.map).learn(piece, *mapped);
                 }
             }
             Response::Watched(moment) => {
@@ -813,6 +862,7 @@ impl Reducible for Lab {
                 Rc::make_mut(&mut lab.trials).keep(&pipelines);
                 lab.pipelines = Some(Rc::new(pipelines));
             }
+            Action::Vary(name) => lab.varied = name,
             Action::Measure(on) => {
                 lab.bench.measured = on.then(|| Box::new(lab.settings.clone()));
                 lab.forget_runs();

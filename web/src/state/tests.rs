@@ -254,3 +254,28 @@ fn the_transport_goes_along_with_the_walk() {
     let lab = lab.reduce(Action::Travel(Travel::Back));
     assert_eq!((lab.position, lab.walk_at), (at(2, 1), None));
 }
+
+#[test]
+fn candidates_are_asked_for_while_they_are_looked_at_and_each_program_has_its_own() {
+    let mut lab = Lab::new();
+    lab.bench.pipeline = pipeline(&[("azp", true)]);
+    let position = at(1, 1);
+    lab.position = position;
+    lab.view = Some(Rc::new(View { weighs: true, position, ..view(&[2]) }));
+    assert_eq!(lab.weigh(), None, "nobody looks");
+    let lab = Rc::new(lab).reduce(Action::Sheet(Sheet::Candidates));
+    let asked = lab.weigh().expect("somebody looks");
+    assert_eq!((asked.position, asked.painted), (position, None));
+    let painting = Painting { candidate: 7, ..Painting::default() };
+    let told = Candidates { best: Some(7), painting: Some(painting), ..Candidates::default() };
+    let answer = Response::Candidates(Some(Box::new(told)));
+    let lab = lab.reduce(Action::Answered(Box::new(Request::Weigh(asked)), answer));
+    assert_eq!((lab.weigh(), lab.painting().map(|painting| painting.candidate)), (None, Some(7)));
+    let other = lab.clone().reduce(Action::Paint(3));
+    assert_eq!(other.weigh().and_then(|weigh| weigh.painted), Some(3));
+    assert!(other.painting().is_none() && other.candidates().is_some(), "the table stays meanwhile");
+    let next = other.clone().reduce(Action::Travel(Travel::Forward));
+    assert_eq!((next.candidate, next.weigh()), (None, None), "the program there is not known yet");
+    let away = other.reduce(Action::Sheet(Sheet::Lines));
+    assert!(away.weigh().is_none() && away.painting().is_none());
+}

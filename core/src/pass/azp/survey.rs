@@ -199,7 +199,8 @@ fn effect(view: &mut View<'_, Silent>, rules: &Rules, memory: &Memory, judged: &
     let blocks = core::iter::once(opportunity.head).chain(opportunity.copied.iter().copied()).chain(dead_blocks());
     for inst in blocks.flat_map(|block| func.block_insts(block)) {
         let is_entered = func.inst_block(inst).is_some_and(|block| !specialisation.dead_blocks.contains(block));
-        if is_entered && !estimator.is_in_copy(inst) {
+        let is_in_region = if is_entered { estimator.is_in_copy(inst) } else { !specialisation.is_hoisted(inst) };
+        if !is_in_region {
             continue;
         }
         effect.region.push(inst);

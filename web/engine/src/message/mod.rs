@@ -5,6 +5,7 @@
 
 mod candidates;
 mod course;
+mod map;
 mod questions;
 mod run;
 mod trial;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub use candidates::*;
 pub use course::*;
+pub use map::*;
 pub use questions::*;
 pub use run::*;
 pub use trial::*;
@@ -45,6 +47,8 @@ pub enum Request {
     Probe(Probe),
     /// What does this pipeline make of the program, and how does that run?
     Try(Trial),
+    /// How much faster is the program with `azp` than without, here and there?
+    Map(MapPiece),
     /// Where is every lane when this program has issued so many instructions?
     Watch(Watch),
     /// Which link reopens this?
@@ -72,6 +76,8 @@ pub enum Response {
     Zeros(Result<Box<Zeros>, String>),
     /// To [`Request::Try`].
     Tried(Box<Tried>),
+    /// To [`Request::Map`].
+    Mapped(Box<Mapped>),
     /// To [`Request::Watch`].
     Watched(Result<Box<Moment>, String>),
     /// To [`Request::Share`]: the part of the address after `#`.

@@ -1,7 +1,8 @@
 //! Several pipelines on one program, side by side: what each makes of the graph, and its figures as lanes disagree more
-//! and more.
+//! and more; with `azp`, how much that gains over zeros and divergence.
 
 mod chart;
+mod map;
 mod small;
 
 use warpscope_engine::message::{Counts, Tried};
@@ -13,6 +14,7 @@ use super::{PaneProps, icon_button, thousands};
 use crate::dom;
 use crate::state::{Action, Lab, MOST_COMPARED, POINTS, divergence};
 use chart::{Series, chart, key};
+use map::Map;
 use small::SmallGraph;
 
 /// The figures that are drawn as lines.
@@ -134,6 +136,7 @@ pub fn Compare(PaneProps { lab, act }: &PaneProps) -> Html {
             <div class="charts">
                 { for FIGURES.into_iter().map(|figure| chart(figure, &series, at)) }
             </div>
+            <Map lab={lab.clone()} act={act.clone()} />
         </div>
     }
 }
