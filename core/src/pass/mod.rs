@@ -20,6 +20,7 @@ mod infer_space;
 mod knob;
 mod last_assignment;
 mod late_commoning;
+mod pde;
 mod pipeline;
 mod reassociate;
 mod runner;
@@ -145,6 +146,7 @@ passes![
     scalar_replacement::SsrqpS,
     scalar_replacement::Ssrqp,
     azp::Azp,
+    pde::Pde,
 ];
 
 /// The pass of that name.

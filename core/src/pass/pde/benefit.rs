@@ -1,0 +1,244 @@
+//! Which joins a statement should pass with a predicate: what that saves on executed paths, and what it costs on others.
+//!
+//! ```text
+//! 1 ─▶ 2: x = s ─▶ 4 ─▶ 5 ─▶ 8: uses x         benefit of 4: 1-2-4-6, which loses s      100 · T[s]
+//!  └─▶ 3: x = 0 ─▶┘└─▶ 6: x = 1                cost of 4:    1-3-4-5-8, which gains p? s   50 · T[p?s]
+//! ```
+//!
+//! On a path the statement is *available* at a node if it has come there with it, and *removable* if it goes on from there
+//! to where its destination is dead. A path benefits from a join on which both hold, and pays for one on which neither
+//! does: there the predicated statement is executed for nothing. To reach where the destination is dead, a benefiting path
+//! may have to pass more joins, so these are enabled together and their costs are paid together; a statement is stopped at
+//! all others. What is weighed is counted on each path, before and after: for one join these are the sets of the paper, but a
+//! path may pay in two places, and benefit from a join that is enabled for another's sake. What is unfrequent may cost, but
+//! not benefit: it pays where it passes one of these joins and the statement does not come with it.
+//!
+//! A bit vector over paths for each node of the region, so that it costs as much as there are *executed* paths; joins are
+//! decided one after the other, each with two passes over the region.
+//!
+//! Source: Gupta, Berson and Fang 1997, sections 2.1.1 to 2.1.3, figures 4 and 7. As printed, X-AVAIL negates too much (it is
+//! ¬BLOCK ∧ N-AVAIL), the cost of a join leaves out that of the joins that its benefit needs, and what enables those later
+//! is not weighed; `rule=printed` decides so all the same.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use fixedbitset::FixedBitSet;
+
+use super::nodes::{Nodes, Paths};
+use super::sinking::{Delayed, Region};
+
+/// Joins of a region that are decided on; statements stop at others.
+const MOST_JOINS: usize = 64;
+
+/// Cycles of one execution.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Times {
+    /// T[s].
+    pub statement: f64,
+    /// T[p?s], where p is false.
+    pub predicated: f64,
+    /// T[p], setting the predicate; 0 where the program has one.
+    pub predicate: f64,
+}
+
+/// What was found about a join. Frequencies are executions of paths, products with times are cycles.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Decision {
+    /// The join, by member.
+    pub join: usize,
+    /// It and the joins that are enabled with it.
+    pub together: Vec<usize>,
+    /// Frequent paths that lose an execution.
+    pub benefit_paths: f64,
+    /// Paths that gain a predicated one.
+    pub cost_paths: f64,
+    pub benefit: f64,
+    pub cost: f64,
+}
+
+impl Decision {
+    /// Is it worth it?
+    pub fn is_worth_it(&self) -> bool {
+        self.benefit > self.cost
+    }
+}
+
+/// The sets of paths of a statement, by member.
+pub(super) struct Sets {
+    /// Available at the entry.
+    pub entry_available: Vec<FixedBitSet>,
+    /// Available at the exit.
+    pub exit_available: Vec<FixedBitSet>,
+    /// Removable from the exit on.
+    pub exit_removable: Vec<FixedBitSet>,
+}
+
+impl Sets {
+    /// Where a statement is delayed as given.
+    pub fn of(region: &Region, nodes: &Nodes, paths: &Paths, delayed: &Delayed, always: &Delayed) -> Sets {
+        let members = &region.members;
+        let none = vec![paths.none(); members.len()];
+        let (mut entry_available, mut exit_available) = (none.clone(), none.clone());
+        for (place, member) in members.iter().enumerate() {
+            if delayed.entry[place] {
+                let mut set = paths.none();
+                for &before in member.before.iter().flatten() {
+                    if delayed.exit[before] && !nodes.goes_back(members[before].node, member.node) {
+                        set.union_with(&exit_available[before]);
+                    }
+                }
+                set.intersect_with(paths.on(member.node));
+                if always.entry[place] {
+                    set.union_with(paths.starts(member.node));
+                }
+                entry_available[place] = set;
+            }
+            if delayed.exit[place] {
+                exit_available[place] = match member.occurrence {
+                    Some(_) => paths.on(member.node).clone(),
+                    None => entry_available[place].clone(),
+                };
+            }
+        }
+        let (mut entry_removable, mut exit_removable) = (none.clone(), none);
+        for (place, member) in members.iter().enumerate().rev() {
+            if delayed.exit[place] {
+                let mut set = paths.none();
+                for &next in &member.next {
+                    let to = &members[next];
+                    let goes_back = nodes.goes_back(member.node, to.node);
+                    let mut there = match (goes_back, to.is_dead) {
+                        (true, true) => paths.ends(member.node).clone(),
+                        (true, false) => continue,
+                        (false, true) => {
+                            let mut there = paths.on(to.node).clone();
+                            there.difference_with(paths.starts(to.node));
+                            there
+                        }
+                        (false, false) => entry_removable[next].clone(),
+                    };
+                    there.intersect_with(paths.on(member.node));
+                    set.union_with(&there);
+                }
+                if member.next.is_empty() {
+                    set.union_with(paths.on(member.node));
+                }
+                exit_removable[place] = set;
+            }
+            if delayed.entry[place] {
+                entry_removable[place] = match (member.is_dead, member.stop.is_none()) {
+                    (true, _) => paths.on(member.node).clone(),
+                    (false, true) => exit_removable[place].clone(),
+                    (false, false) => paths.none(),
+                };
+            }
+        }
+        Sets { entry_available, exit_available, exit_removable }
+    }
+}
+
+/// How often the statement is executed on each path, with a predicate or without.
+fn executions(region: &Region, paths: &Paths, delayed: &Delayed, always: &Delayed) -> Vec<u32> {
+    let mut counts = vec![0; paths.frequencies.len()];
+    for landing in region.landings(delayed, always).iter().filter(|landing| landing.is_live) {
+        paths.on(region.members[landing.member].node).ones().for_each(|path| counts[path] += 1);
+    }
+    counts
+}
+
+/// Executions that frequent paths lose, and gain.
+fn changes(paths: &Paths, before: &[u32], after: &[u32]) -> (f64, f64) {
+    let (mut lost, mut gained) = (0.0, 0.0);
+    for path in 0..paths.frequent {
+        let times = paths.frequencies[path] as f64;
+        lost += times * f64::from(before[path].saturating_sub(after[path]));
+        gained += times * f64::from(after[path].saturating_sub(before[path]));
+    }
+    (lost, gained)
+}
+
+/// Decides on every join of a region in order. Gives which are enabled, and the decisions.
+pub(super) fn decide(
+    region: &Region,
+    nodes: &Nodes,
+    paths: &Paths,
+    is_printed_rule: bool,
+    mut times: impl FnMut(&Delayed, &Delayed) -> Times,
+) -> (Vec<bool>, Vec<Decision>) {
+    let count = region.members.len();
+    let nothing = vec![false; count];
+    let always = region.delayed(&nothing);
+    let sets_of = |delayed: &Delayed| Sets::of(region, nodes, paths, delayed, &always);
+    let mut enabled = nothing;
+    let mut decisions = Vec::new();
+    // Joins that are not decided against, and so may be passed on the way to where a statement is dead.
+    let mut open: Vec<bool> = region.members.iter().map(|member| member.is_join).collect();
+    let joins: Vec<usize> = (0..count).filter(|&place| open[place]).collect();
+    joins.iter().skip(MOST_JOINS).for_each(|&place| open[place] = false);
+    for &join in joins.iter().take(MOST_JOINS) {
+        if enabled[join] || always.entry[join] {
+            continue;
+        }
+        let with_later: Vec<bool> = (0..count).map(|place| enabled[place] || place >= join && open[place]).collect();
+        let delayed = region.delayed(&with_later);
+        if !delayed.entry[join] {
+            continue;
+        }
+        let sets = sets_of(&delayed);
+        let mut benefiting = sets.exit_available[join].clone();
+        benefiting.intersect_with(&sets.exit_removable[join]);
+        let is_needed = |&place: &usize| {
+            place == join || open[place] && place > join && !sets.entry_available[place].is_disjoint(&benefiting)
+        };
+        let together: Vec<usize> = if is_printed_rule { vec![join] } else { (0..count).filter(is_needed).collect() };
+        let mut with_these = enabled.clone();
+        together.iter().for_each(|&place| with_these[place] = true);
+        // As printed, everything else is looked at as if statements passed every join.
+        let delayed = if is_printed_rule { delayed } else { region.delayed(&with_these) };
+        let (benefit_paths, cost_paths) = if is_printed_rule {
+            let mut paying = paths.on(region.members[join].node).clone();
+            paying.difference_with(&sets.exit_available[join]);
+            paying.difference_with(&sets.exit_removable[join]);
+            (paths.frequency(&benefiting, true), paths.frequency(&paying, true))
+        } else {
+            changes(
+                paths,
+                &executions(region, paths, &region.delayed(&enabled), &always),
+                &executions(region, paths, &delayed, &always),
+            )
+        };
+        // Of paths that are not frequent only that matters whether the statement comes along with them.
+        let sets_then = sets_of(&delayed);
+        let mut rare = paths.none();
+        for &place in &together {
+            let mut here = paths.on(region.members[place].node).clone();
+            here.difference_with(&sets_then.exit_available[place]);
+            rare.union_with(&here);
+        }
+        let cost_paths = cost_paths + paths.frequency(&rare, false) - paths.frequency(&rare, true);
+        let times = times(&delayed, &always);
+        let decision = Decision {
+            join,
+            together,
+            benefit_paths,
+            cost_paths,
+            benefit: (times.statement - times.predicate) * benefit_paths,
+            cost: (times.predicated + times.predicate) * cost_paths,
+        };
+        if decision.is_worth_it() {
+            decision.together.iter().for_each(|&place| enabled[place] = true);
+            if is_printed_rule {
+                // Sinking goes on at every join behind, as long as something is removable.
+                let is_behind = |place: &usize| open[*place] && *place > join && delayed.entry[*place];
+                let is_removable = |place: &usize| !sets.exit_removable[*place].is_clear();
+                (0..count).filter(is_behind).filter(is_removable).for_each(|place| enabled[place] = true);
+            }
+        } else {
+            open[join] = false;
+        }
+        if decision.benefit_paths > 0.0 {
+            decisions.push(decision);
+        }
+    }
+    (enabled, decisions)
+}

@@ -1,0 +1,266 @@
+//! Partial dead code elimination: a statement whose result is needed on some paths only sinks to where it is needed, past
+//! joins with a predicate where executed paths gain by it.
+//!
+//! ```text
+//! n1: br p, n2, n3                            n1: br p, n2, n3
+//! n2: x = div.s32 a, b                        n2: br n4
+//!     br n4                                   n3: x = mov.s32 c
+//! n3: x = mov.s32 c                               br n4
+//!     br n4                            ──▶    n4: br q, n5, n6
+//! n4: br q, n5, n6                            n5: @p x = div.s32 a, b
+//! n5: y = add.s32 x, 1                            y = add.s32 x, 1
+//! n6: x is not needed                         n6: x is not needed
+//! ```
+//!
+//! Each [statement](statements) is looked at in the region that it could sink to ([`sinking`]). Without a predicate it passes
+//! joins that it comes to on all ways, so that no path executes more than before. With a `profile path`, joins that it comes
+//! to on some ways only are weighed ([`benefit`]): executed paths on which it is not needed any more, against others on
+//! which a predicated version is executed for nothing. What pays is enabled, together with the joins behind that the
+//! benefit needs; a [predicate](predicate) tells where the statement is on its way. What lands where its result is not
+//! needed is dropped. That is repeated until nothing changes, since what has sunk makes way for others.
+//!
+//! On a machine with warps a path is taken by lanes, but an instruction is paid by the warp: where a statement lands on both
+//! sides of a branch whose lanes part, the warp executes it twice, and it is free only where no lane needs it. With
+//! `cost=warp`, which is the default where a `profile warp` counts executions, a change has to be one that warps execute
+//! fewer cycles for; of the joins that would be enabled those are which save cycles of warps.
+//!
+//! Sound: a statement moves along the ways of control only, past nothing that reads or writes its result or writes its
+//! operands, and is executed at most once for each time that it was. Loads do not pass what may write memory. Critical
+//! edges on which something is put are split.
+//!
+//! Bounds: regions have at most 4096 nodes and 64 joins that are decided on; at most [`MOST_ROUNDS`] rounds are made, which
+//! the remark `max-rounds` says. Running the pass again finds nothing more, but for that.
+//!
+//! Source: R. Gupta, D. Berson and J. Z. Fang, Path profile guided partial dead code elimination using predication, 1997;
+//! J. Knoop, O. Rüthing and B. Steffen, Partial dead code elimination, 1994.
+
+mod benefit;
+mod nodes;
+mod plan;
+mod predicate;
+mod sinking;
+mod statements;
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use hashbrown::{HashMap, HashSet};
+
+use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
+use crate::edit::{Fact, Remark};
+use crate::ir::{Block, Function, Reg, WarpCounts};
+use crate::machine::Machine;
+use crate::text::instruction_text;
+use crate::view::{Listener, View};
+use nodes::{Nodes, Paths};
+use plan::{Favour, Plan, Planner, Refused};
+use predicate::Writers;
+use statements::Blockers;
+
+/// Rounds that are made at most.
+const MOST_ROUNDS: usize = 32;
+
+/// See the file's head.
+pub struct Pde;
+
+impl Pass for Pde {
+    const INFO: PassInfo = PassInfo {
+        name: "pde",
+        paper: "Gupta, Berson and Fang 1997; Knoop, Rüthing and Steffen 1994",
+        summary: "Sinks what is needed on some paths only to where it is, past joins with a predicate where executed paths gain by it.",
+        knobs: &[
+            Knob {
+                name: "predication",
+                kind: KnobKind::Switch { default: true },
+                help: "sink past joins with a predicate; without it no path ever executes more",
+            },
+            Knob {
+                name: "fp",
+                kind: KnobKind::Number { default: 0.99, min: 0.0, max: 1.0 },
+                help: "share of all executions of paths that the analysed paths cover; others may cost, but not benefit",
+            },
+            Knob {
+                name: "rule",
+                kind: KnobKind::Choice { default: "sound", words: &["sound", "printed"] },
+                help: "sound: a join's cost is that of all joins that its benefit needs; printed: its own alone, as in figures 4 and 7",
+            },
+            Knob {
+                name: "cost",
+                kind: KnobKind::Choice { default: "auto", words: &["auto", "path", "warp"] },
+                help: "who pays for an instruction: the path, as in the paper, or the warp; auto: the warp where a `profile warp` counts executions",
+            },
+            Knob {
+                name: "machine",
+                kind: KnobKind::Choice { default: "ampere", words: &["unit", "volta", "turing", "ampere", "hopper"] },
+                help: "whose issue costs are counted",
+            },
+        ],
+        needs_fast_math: false,
+    };
+
+    fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
+        let knobs = &settings.knobs;
+        let warps = WarpCounts::of(view.func());
+        let is_by_warp = match knobs.choice("cost") {
+            "path" => false,
+            "warp" if warps.is_empty() => {
+                let message = "`pde.cost=warp` needs a `profile warp`: measure one with --profile simulate";
+                return Err(PassError { message: message.into() });
+            }
+            _ => !warps.is_empty(),
+        };
+        let rules = Rules {
+            with_predicates: knobs.switch("predication"),
+            share: knobs.number("fp"),
+            is_printed: knobs.choice("rule") == "printed",
+            is_by_warp,
+            machine: Machine::from_name(knobs.choice("machine")).unwrap_or_default(),
+        };
+        for round in 0.. {
+            let last = round + 1 == MOST_ROUNDS;
+            if !sink(view, &rules, round == 0, last) || last {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the knobs say.
+struct Rules {
+    with_predicates: bool,
+    /// The share (0–1) of executions that are of frequent paths.
+    share: f64,
+    is_printed: bool,
+    is_by_warp: bool,
+    machine: Machine,
+}
+
+/// One round: plans for every statement as the function is, and carries out what does not get in each other's way. Gives
+/// whether something was changed.
+fn sink<S: Listener>(view: &mut View<'_, S>, rules: &Rules, is_first: bool, is_last: bool) -> bool {
+    let (cfg, dominators, liveness) = (view.cfg(), view.dominators(), view.liveness());
+    let func = view.func();
+    let nodes = Nodes::of(cfg.clone(), func);
+    let blockers = Blockers::of(func, &cfg);
+    let statements = blockers.statements(func, &cfg);
+    let paths = if rules.with_predicates { Paths::of(func, &nodes, rules.share) } else { None };
+    let (writers, warps) = (Writers::of(func), WarpCounts::of(func));
+    let planner = Planner {
+        func,
+        cfg: &cfg,
+        dominators: &dominators,
+        liveness: &liveness,
+        nodes: &nodes,
+        blockers: &blockers,
+        paths: paths.as_ref(),
+        writers: &writers,
+        warps: rules.is_by_warp.then_some(&warps),
+        is_printed_rule: rules.is_printed,
+        machine: rules.machine,
+    };
+    let mut plans: Vec<Plan> = Vec::new();
+    let mut refused: Vec<(usize, Refused)> = Vec::new();
+    // Registers that plans of this round write where they did not, and read.
+    let (mut written, mut read): (HashSet<Reg>, HashSet<Reg>) = (HashSet::new(), HashSet::new());
+    let mut has_partial_join = false;
+    for (number, statement) in statements.iter().enumerate() {
+        // What is needed nowhere behind its block is simply dead.
+        let is_needed = |&(block, _): &(Block, _)| liveness.is_live_out(block, statement.dst);
+        if !statement.occurrences.iter().any(is_needed) {
+            continue;
+        }
+        let mut tell = |why: Refused| refused.push((number, why));
+        let found = planner.plan(statement, &mut has_partial_join, &mut tell);
+        let Some(plan) = found else { continue };
+        let reads = || statement.uses.iter().copied().chain(plan.guard.map(|guard| guard.reg));
+        let is_free = !written.contains(&statement.dst)
+            && !read.contains(&statement.dst)
+            && !reads().any(|reg| written.contains(&reg));
+        if is_free {
+            written.insert(statement.dst);
+            read.extend(reads());
+            plans.push(plan);
+        }
+    }
+    let module = view.module();
+    let is_changed = !plans.is_empty();
+    if !is_changed {
+        // What is said of the program as it stays.
+        for (number, why) in &refused {
+            let statement = &statements[*number];
+            view.miss(|func| why.remark(func, &instruction_text(module, func, statement.occurrences[0].1)));
+        }
+    }
+    if is_first && rules.with_predicates && paths.is_none() && has_partial_join {
+        view.miss(|func| {
+            let entry = func.entry_block().unwrap_or(Block::from_u32(0));
+            let message = "there is no `profile path`, so nothing sinks with a predicate: measure one with --profile simulate, \
+                           or declare it";
+            Remark::missed("no-profile", entry, message)
+        });
+    }
+    if is_last && is_changed {
+        view.miss(|func| {
+            let entry = func.entry_block().unwrap_or(Block::from_u32(0));
+            Remark::missed("max-rounds", entry, format!("after {MOST_ROUNDS} rounds more could sink"))
+        });
+        return false;
+    }
+    let mut splits: HashMap<(Block, Block), Block> = HashMap::new();
+    for plan in &plans {
+        let mut rewrite = view.rewrite(|func| {
+            let text = instruction_text(module, func, plan.occurrences[0]);
+            applied(func, plan, &text)
+        });
+        plan.carry_out(&mut rewrite, &mut splits);
+    }
+    is_changed
+}
+
+fn applied(func: &Function, plan: &Plan, text: &str) -> Remark {
+    let name = |block: &Block| format!("`{}`", func.blocks[*block].name);
+    let names = |blocks: &[Block]| blocks.iter().map(name).collect::<Vec<String>>().join(", ");
+    let to = match plan.to.as_slice() {
+        [] => String::from("is needed nowhere"),
+        to => format!("sinks to {}", names(to)),
+    };
+    let how = match (plan.is_predicated, plan.guard) {
+        (false, _) => String::new(),
+        (true, Some(guard)) => {
+            let not = if guard.negated { "!" } else { "" };
+            format!(" under `{not}{}`", func.regs[guard.reg].name)
+        }
+        (true, None) => String::from(" under a new predicate"),
+    };
+    let dropped = names(&plan.dropped);
+    let paths = match plan.joins.as_slice() {
+        [] => String::new(),
+        joins => {
+            let Favour { benefit_paths, cost_paths, benefit, cost } = plan.favour;
+            format!(
+                "; past {}, {benefit_paths} executions that lose it save {benefit:.0} cycles, and {cost_paths} that gain it cost \
+                 {cost:.0}",
+                names(joins)
+            )
+        }
+    };
+    let message = format!("`{text}` {to}{how}, and is dropped on the way to {dropped}{paths}");
+    let mut remark = Remark::applied("sink", plan.from[0], message)
+        .at(plan.occurrences[0])
+        .with("from", Fact::Blocks(plan.from.clone()))
+        .with("to", Fact::Blocks(plan.to.clone()))
+        .with("dropped", Fact::Blocks(plan.dropped.clone()));
+    if plan.is_predicated {
+        remark = remark
+            .with("joins", Fact::Blocks(plan.joins.clone()))
+            .with("executions_lost", Fact::Number(plan.favour.benefit_paths))
+            .with("executions_gained", Fact::Number(plan.favour.cost_paths))
+            .with("benefit", Fact::Number(plan.favour.benefit))
+            .with("cost", Fact::Number(plan.favour.cost));
+    }
+    if let Some((before, after)) = plan.warp_cycles {
+        remark = remark.with("warp_cycles_before", Fact::Number(before)).with("warp_cycles_after", Fact::Number(after));
+    }
+    remark
+}

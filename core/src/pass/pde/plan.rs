@@ -1,0 +1,437 @@
+//! What is done for one statement: the decision, and how it is carried out.
+//!
+//! ```text
+//! landings of x = s     n5, in front of what uses x, on some ways: @p x = s
+//!                       a→c, a critical edge: split, and x = s put on it
+//!                       n6, where x is dead: dropped
+//! ```
+//!
+//! Sound as the file's head of the pass says. A new predicate is false in front of everything, true where the statement
+//! stood, and false again where it has landed or is dropped, if it is asked for behind that before the statement is met.
+
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
+use hashbrown::{HashMap, HashSet};
+
+use super::benefit::{Decision, Times, decide};
+use super::nodes::{Node, Nodes, Paths};
+use super::predicate::{Search, Writers};
+use super::sinking::{Delayed, Landing, Region};
+use super::statements::{Blockers, Statement};
+use crate::edit::{Fact, Place, Remark, Rewrite};
+use crate::flow::Liveness;
+use crate::graph::{Cfg, Dominators};
+use crate::ir::{Block, Function, Guard, Inst, InstData, Opcode, Operand, Type, WarpCounts};
+use crate::machine::Machine;
+use crate::view::Listener;
+
+/// Cycles that a predicated instruction takes whose predicate is false: the paper's machine aborts it.
+const ABORTED: f64 = 1.0;
+/// Cycles below which a difference is one of rounding.
+const NOTHING: f64 = 1e-9;
+
+/// Where something is put.
+#[derive(Clone, Copy, Debug)]
+enum Spot {
+    /// In front of an instruction.
+    Before(Inst),
+    /// At the beginning of a block.
+    Start(Block),
+    /// At the end of a block, in front of its terminator.
+    End(Block),
+    /// On a critical edge.
+    Edge(Block, Block),
+}
+
+/// See the file's head.
+pub(super) struct Plan {
+    data: InstData,
+    /// The instructions that go.
+    pub occurrences: Vec<Inst>,
+    /// Their blocks.
+    pub from: Vec<Block>,
+    /// Where the statement lands: with the predicate, if that is asked.
+    lands: Vec<(Spot, bool)>,
+    /// The blocks in which it lands, or to which the edges lead on which it does.
+    pub to: Vec<Block>,
+    /// Where it is dropped.
+    pub dropped: Vec<Block>,
+    /// Does it land with a predicate anywhere?
+    pub is_predicated: bool,
+    /// The program's own predicate.
+    pub guard: Option<Guard>,
+    /// Where a new predicate is made false again.
+    clears: Vec<Spot>,
+    /// Where a new predicate begins.
+    begins: Vec<Block>,
+    /// Joins that were enabled.
+    pub joins: Vec<Block>,
+    /// Of all decisions in favour.
+    pub favour: Favour,
+    /// Cycles of all warps, before and after, where they are counted.
+    pub warp_cycles: Option<(f64, f64)>,
+}
+
+/// What joins bring that are passed: executions of frequent paths that lose the statement and of paths that gain it, and
+/// their cycles.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Favour {
+    pub benefit_paths: f64,
+    pub cost_paths: f64,
+    pub benefit: f64,
+    pub cost: f64,
+}
+
+impl Favour {
+    fn and(self, decision: &Decision) -> Favour {
+        Favour {
+            benefit_paths: self.benefit_paths + decision.benefit_paths,
+            cost_paths: self.cost_paths + decision.cost_paths,
+            benefit: self.benefit + decision.benefit,
+            cost: self.cost + decision.cost,
+        }
+    }
+}
+
+/// Why a statement stays, or does not pass a join.
+pub(super) enum Refused {
+    /// Passing the join costs more.
+    Cost { join: Block, decision: Decision },
+    /// Warps would execute more.
+    Warps { from: Block, before: f64, after: f64 },
+    /// The region is too large to look at.
+    TooLarge { from: Block },
+}
+
+impl Refused {
+    /// As a remark about the statement of that text.
+    pub fn remark(&self, func: &Function, text: &str) -> Remark {
+        match *self {
+            Refused::Cost { join, ref decision } => {
+                let name = &func.blocks[join].name;
+                let Decision { benefit_paths, cost_paths, benefit, cost, .. } = *decision;
+                let message = format!(
+                    "`{text}` does not sink past `{name}`: {benefit_paths} executions that lose it would save {benefit:.0} cycles, \
+                     and {cost_paths} that gain it cost {cost:.0}"
+                );
+                let remark = Remark::missed("cost", join, message);
+                remark.with("benefit", Fact::Number(benefit)).with("cost", Fact::Number(cost))
+            }
+            Refused::Warps { from, before, after } => {
+                let message =
+                    format!("`{text}` stays: warps execute it for {before:.0} cycles, and would for {after:.0}");
+                Remark::missed("warps", from, message)
+                    .with("warp_cycles_before", Fact::Number(before))
+                    .with("warp_cycles_after", Fact::Number(after))
+            }
+            Refused::TooLarge { from } => {
+                Remark::missed("too-large", from, format!("too much lies behind `{text}` to look at"))
+            }
+        }
+    }
+}
+
+/// What plans are made from.
+pub(super) struct Planner<'a> {
+    pub func: &'a Function,
+    pub cfg: &'a Cfg,
+    pub dominators: &'a Dominators,
+    pub liveness: &'a Liveness,
+    pub nodes: &'a Nodes,
+    pub blockers: &'a Blockers,
+    pub paths: Option<&'a Paths>,
+    pub writers: &'a Writers,
+    /// Where warps pay.
+    pub warps: Option<&'a WarpCounts>,
+    pub is_printed_rule: bool,
+    pub machine: Machine,
+}
+
+impl Planner<'_> {
+    /// What is done for a statement, if anything is gained. `tell` hears why not.
+    pub fn plan(
+        &self,
+        statement: &Statement,
+        has_partial_join: &mut bool,
+        tell: &mut impl FnMut(Refused),
+    ) -> Option<Plan> {
+        let from = statement.occurrences[0].0;
+        let Some(region) = Region::of(self.nodes, self.blockers, self.liveness, statement) else {
+            tell(Refused::TooLarge { from });
+            return None;
+        };
+        let is_dead = |member: &super::sinking::Member| member.is_dead && member.is_reached;
+        if !region.members.iter().any(is_dead) {
+            return None;
+        }
+        let nothing = vec![false; region.members.len()];
+        let always = region.delayed(&nothing);
+        *has_partial_join |=
+            (0..region.members.len()).any(|place| region.members[place].is_join && !always.entry[place]);
+        let times = self.times(statement);
+        let (enabled, decisions) = match self.paths {
+            Some(paths) => decide(&region, self.nodes, paths, self.is_printed_rule, |delayed, always| {
+                let landings = region.landings(delayed, always);
+                let is_partial = landings.iter().any(|landing| landing.is_live && landing.is_partial);
+                let needs_new = is_partial && self.search().known(&region, delayed, always, &landings).is_none();
+                Times { predicate: if needs_new { times.predicate } else { 0.0 }, ..times }
+            }),
+            None => (nothing.clone(), Vec::new()),
+        };
+        for decision in decisions.iter().filter(|decision| !decision.is_worth_it()) {
+            if let Some(join) = self.nodes.block(region.members[decision.join].node) {
+                tell(Refused::Cost { join, decision: decision.clone() });
+            }
+        }
+        let Some(warps) = self.warps else {
+            return self.planned(statement, &region, &enabled, &always, &decisions, None);
+        };
+        // Of what paths gain by, that is kept which warps gain by, join by join.
+        let mut kept = nothing;
+        let before = self.warp_cycles_before(&region, warps, times);
+        let mut least = self.warp_cycles(&region, &kept, &always, warps, times);
+        let plain = least;
+        for decision in decisions.iter().filter(|decision| decision.is_worth_it()) {
+            let mut more = kept.clone();
+            decision.together.iter().for_each(|&place| more[place] = true);
+            let cycles = self.warp_cycles(&region, &more, &always, warps, times);
+            if cycles < least - NOTHING {
+                (kept, least) = (more, cycles);
+            }
+        }
+        let is_plain = !kept.contains(&true);
+        if least > before + NOTHING || !is_plain && least > before - NOTHING {
+            tell(Refused::Warps { from, before, after: plain.min(least) });
+            return None;
+        }
+        self.planned(statement, &region, &kept, &always, &decisions, Some((before, least)))
+    }
+
+    fn search(&self) -> Search<'_> {
+        let Planner { func, dominators, nodes, writers, .. } = *self;
+        Search { func, dominators, nodes, writers }
+    }
+
+    /// What an execution takes: that of the statement for which it holds the scheduler.
+    fn times(&self, statement: &Statement) -> Times {
+        let setting = InstData::new(Opcode::mov(Type::Pred), [], [Operand::Const(1)]);
+        Times {
+            statement: f64::from(self.machine.issue_cycles(&statement.data)),
+            predicated: ABORTED,
+            predicate: f64::from(self.machine.issue_cycles(&setting)),
+        }
+    }
+
+    /// Cycles that warps take for the statement as it stands.
+    fn warp_cycles_before(&self, region: &Region, warps: &WarpCounts, times: Times) -> f64 {
+        let occurrences = region.members.iter().filter(|member| member.occurrence.is_some());
+        occurrences.map(|member| self.executions(member.node, warps) * times.statement).sum()
+    }
+
+    /// Cycles that warps take for it where it lands. A predicated instruction holds the scheduler as long as any.
+    fn warp_cycles(
+        &self,
+        region: &Region,
+        enabled: &[bool],
+        always: &Delayed,
+        warps: &WarpCounts,
+        times: Times,
+    ) -> f64 {
+        let delayed = region.delayed(enabled);
+        let landings = region.landings(&delayed, always);
+        let live = landings.iter().filter(|landing| landing.is_live);
+        let mut sum: f64 = live
+            .clone()
+            .map(|landing| self.executions(region.members[landing.member].node, warps) * times.statement)
+            .sum();
+        let is_partial = live.clone().any(|landing| landing.is_partial);
+        // What is put on a critical edge also takes a jump.
+        let mut split: HashSet<Node> = live.map(|landing| region.members[landing.member].node).collect();
+        if is_partial && self.search().known(region, &delayed, always, &landings).is_none() {
+            let moved = region.moved(&landings).map(|place| region.members[place].node);
+            let entries = self.cfg.entries().iter().map(|&entry| Nodes::of_block(entry));
+            let clears: Vec<Node> =
+                self.cleared(region, &landings).iter().map(|landing| region.members[landing.member].node).collect();
+            split.extend(&clears);
+            let sets: f64 = moved.chain(entries).chain(clears).map(|node| self.executions(node, warps)).sum();
+            sum += sets * times.predicate;
+        }
+        let jump = f64::from(self.machine.issue_cycles(&InstData::branch(Block::from_u32(0))));
+        let mut split: Vec<Node> = split.into_iter().filter(|&node| self.nodes.edge(node).is_some()).collect();
+        // Sums of floats are the same in one order only.
+        split.sort_unstable();
+        sum + split.into_iter().map(|node| self.executions(node, warps) * jump).sum::<f64>()
+    }
+
+    /// How often warps execute a node.
+    fn executions(&self, node: Node, warps: &WarpCounts) -> f64 {
+        let counted = match (self.nodes.block(node), self.nodes.edge(node)) {
+            (Some(block), _) => warps.executions(block),
+            (None, Some((from, to))) => warps.taken(from, to),
+            (None, None) => None,
+        };
+        counted.unwrap_or(0) as f64
+    }
+
+    /// Landings behind which a new predicate is asked for before the statement is met again.
+    fn cleared(&self, region: &Region, landings: &[Landing]) -> Vec<Landing> {
+        let member_of: HashMap<Node, usize> =
+            region.members.iter().enumerate().map(|(place, member)| (member.node, place)).collect();
+        let moved: HashSet<usize> = region.moved(landings).collect();
+        let is_set = |node: Node| member_of.get(&node).is_some_and(|place| moved.contains(place));
+        // Nodes at whose entry it is asked for.
+        let mut asked: HashSet<Node> = HashSet::new();
+        let mut work: Vec<Node> = Vec::new();
+        for landing in landings.iter().filter(|landing| landing.is_live && landing.is_partial) {
+            let node = region.members[landing.member].node;
+            if !landing.at_exit || !is_set(node) {
+                work.push(node);
+            }
+        }
+        while let Some(node) = work.pop() {
+            if asked.insert(node) {
+                work.extend(self.nodes.predecessors(node).into_iter().filter(|&before| !is_set(before)));
+            }
+        }
+        let is_asked_behind = |landing: &&Landing| {
+            let node = region.members[landing.member].node;
+            let is_set_behind = !landing.at_exit && is_set(node);
+            !is_set_behind && self.nodes.successors(node).iter().any(|next| asked.contains(next))
+        };
+        landings.iter().filter(is_asked_behind).copied().collect()
+    }
+
+    fn planned(
+        &self,
+        statement: &Statement,
+        region: &Region,
+        enabled: &[bool],
+        always: &Delayed,
+        decisions: &[Decision],
+        warp_cycles: Option<(f64, f64)>,
+    ) -> Option<Plan> {
+        let delayed = region.delayed(enabled);
+        let landings = region.landings(&delayed, always);
+        let moved: Vec<usize> = region.moved(&landings).collect();
+        let is_dropped = landings.iter().any(|landing| !landing.is_live);
+        if moved.is_empty() || !is_dropped {
+            return None;
+        }
+        let is_predicated = landings.iter().any(|landing| landing.is_live && landing.is_partial);
+        let guard = if is_predicated { self.search().known(region, &delayed, always, &landings) } else { None };
+        let block_of = |node: Node| self.nodes.block(node).or_else(|| self.nodes.edge(node).map(|(_, to)| to));
+        let is_staying = |landing: &Landing| {
+            landing.at_exit && landing.is_live && region.members[landing.member].occurrence.is_some()
+        };
+        let (mut lands, mut to, mut dropped) = (Vec::new(), Vec::new(), Vec::new());
+        for landing in landings.iter().filter(|landing| !is_staying(landing)) {
+            let block = block_of(region.members[landing.member].node)?;
+            let list = if landing.is_live { &mut to } else { &mut dropped };
+            if !list.contains(&block) {
+                list.push(block);
+            }
+            if landing.is_live {
+                lands.push((self.spot(region, landing)?, landing.is_partial));
+            }
+        }
+        let needs_new = is_predicated && guard.is_none();
+        let clears = if needs_new { self.cleared(region, &landings) } else { Vec::new() };
+        let joins = (0..enabled.len()).filter(|&place| enabled[place] && !always.entry[place] && delayed.entry[place]);
+        let in_favour = decisions.iter().filter(|it| it.is_worth_it() && enabled[it.join]);
+        Some(Plan {
+            data: statement.data.clone(),
+            occurrences: moved.iter().filter_map(|&place| region.members[place].occurrence).collect(),
+            from: moved.iter().filter_map(|&place| self.nodes.block(region.members[place].node)).collect(),
+            lands,
+            to,
+            dropped,
+            is_predicated,
+            guard,
+            clears: clears.iter().map(|landing| self.spot_behind(region, landing)).collect::<Option<_>>()?,
+            begins: if needs_new { self.cfg.entries().to_vec() } else { Vec::new() },
+            joins: joins.filter_map(|place| self.nodes.block(region.members[place].node)).collect(),
+            favour: in_favour.fold(Favour::default(), Favour::and),
+            warp_cycles,
+        })
+    }
+
+    fn spot(&self, region: &Region, landing: &Landing) -> Option<Spot> {
+        let member = &region.members[landing.member];
+        match (self.nodes.edge(member.node), self.nodes.block(member.node), landing.at_exit) {
+            (Some((from, to)), ..) => Some(Spot::Edge(from, to)),
+            (None, Some(block), true) => Some(Spot::End(block)),
+            (None, Some(block), false) => self.func.block_insts(block).nth(member.stop? as usize).map(Spot::Before),
+            (None, None, _) => None,
+        }
+    }
+
+    /// Where something is put behind a landing, or where the statement is dropped.
+    fn spot_behind(&self, region: &Region, landing: &Landing) -> Option<Spot> {
+        if landing.is_live {
+            return self.spot(region, landing);
+        }
+        let node = region.members[landing.member].node;
+        match (self.nodes.edge(node), self.nodes.block(node), landing.at_exit) {
+            (Some((from, to)), ..) => Some(Spot::Edge(from, to)),
+            (None, Some(block), true) => Some(Spot::End(block)),
+            (None, Some(block), false) => Some(Spot::Start(block)),
+            (None, None, _) => None,
+        }
+    }
+}
+
+impl Plan {
+    /// Moves the statement. `splits` are the critical edges that have been split since the plans were made.
+    pub fn carry_out<S: Listener>(
+        &self,
+        rewrite: &mut Rewrite<'_, '_, S>,
+        splits: &mut HashMap<(Block, Block), Block>,
+    ) {
+        let setting = |reg, value: u64| InstData::new(Opcode::mov(Type::Pred), [reg], [Operand::Const(value)]);
+        let made = (self.is_predicated && self.guard.is_none()).then(|| rewrite.create_temporary(Type::Pred));
+        let guard = self.guard.or(made.map(|reg| Guard { reg, negated: false }));
+        for &(spot, is_partial) in &self.lands {
+            let place = place_of(rewrite, splits, spot);
+            rewrite.insert(place, self.data.clone().guarded(guard.filter(|_| is_partial)));
+        }
+        if let Some(reg) = made {
+            for &spot in &self.clears {
+                let place = place_of(rewrite, splits, spot);
+                rewrite.insert(place, setting(reg, 0));
+            }
+        }
+        for &inst in &self.occurrences {
+            match made {
+                Some(reg) => rewrite.replace(inst, setting(reg, 1)),
+                None => rewrite.remove(inst),
+            }
+        }
+        for (&block, reg) in self.begins.iter().flat_map(|block| made.map(|reg| (block, reg))) {
+            rewrite.prepend(block, setting(reg, 0));
+        }
+    }
+}
+
+fn place_of<S: Listener>(
+    rewrite: &mut Rewrite<'_, '_, S>,
+    splits: &mut HashMap<(Block, Block), Block>,
+    spot: Spot,
+) -> Place {
+    match spot {
+        Spot::Before(inst) => {
+            let block = rewrite.func().inst_block(inst).unwrap_or(Block::from_u32(0));
+            Place { block, before: Some(inst) }
+        }
+        Spot::Start(block) => Place { block, before: rewrite.func().block_insts(block).next() },
+        Spot::End(block) => Place { block, before: rewrite.func().terminator(block) },
+        Spot::Edge(from, to) => {
+            let middle = match splits.get(&(from, to)) {
+                Some(&middle) => middle,
+                None => rewrite.split_edge(from, to),
+            };
+            splits.insert((from, to), middle);
+            Place { block: middle, before: rewrite.func().terminator(middle) }
+        }
+    }
+}

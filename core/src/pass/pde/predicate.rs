@@ -1,0 +1,177 @@
+//! Where the predicate of a statement comes from that lands on some ways only.
+//!
+//! ```text
+//! 1: br p, 2, 3    2: x = s    …    8: @p x = s        the program has it: behind 1 the statement is on its way
+//!                                                      exactly where p is true, and nobody else writes p
+//! 2: x = s         ──▶    q = true                     else one is made: false in front of everything, true where
+//! 8: uses x               @q x = s; q = false          the statement stood, false again where it has landed
+//! ```
+//!
+//! Sound: q is true exactly while the statement is on its way. It is made false where it lands or is dropped, unless nobody
+//! asks for it behind before the statement is met again; that is looked at as liveness is.
+//!
+//! Bounds: [`MOST_BRANCHES`] branches above where it lands are asked, and for each [`MOST_NODES`] nodes are looked at.
+//!
+//! Source: Gupta, Berson and Fang 1997, section 2.3, figures 1 and 10.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use cranelift_entity::EntityRef;
+use hashbrown::{HashMap, HashSet};
+
+use super::nodes::{Node, Nodes};
+use super::sinking::{Delayed, Landing, Region};
+use crate::graph::Dominators;
+use crate::ir::{Block, Function, Guard, Op, Operand, Reg};
+
+/// Branches above a landing that are asked for their predicate.
+const MOST_BRANCHES: usize = 8;
+/// Nodes that are looked at for one branch.
+const MOST_NODES: usize = 4096;
+
+/// Where registers are written.
+pub(super) struct Writers {
+    /// By register: the only block that writes it, if it does so once.
+    only: Vec<Option<Block>>,
+}
+
+impl Writers {
+    /// Of a function.
+    pub fn of(func: &Function) -> Writers {
+        let (mut only, mut is_written) = (vec![None; func.regs.len()], vec![false; func.regs.len()]);
+        for block in func.block_order() {
+            for &reg in func.block_insts(block).flat_map(|inst| &func.insts[inst].dsts) {
+                let is_again = core::mem::replace(&mut is_written[reg.index()], true);
+                only[reg.index()] = (!is_again).then_some(block);
+            }
+        }
+        Writers { only }
+    }
+}
+
+/// What the predicate is searched in.
+pub(super) struct Search<'a> {
+    pub func: &'a Function,
+    pub dominators: &'a Dominators,
+    pub nodes: &'a Nodes,
+    pub writers: &'a Writers,
+}
+
+/// Is a statement on its way at some place, on ways that come there?
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum State {
+    With,
+    Without,
+}
+
+impl Search<'_> {
+    /// A predicate of the program that is true in every partial landing exactly where the statement has come. `always` is
+    /// where it is delayed with no join enabled.
+    pub fn known(&self, region: &Region, delayed: &Delayed, always: &Delayed, landings: &[Landing]) -> Option<Guard> {
+        let partial = |landing: &&Landing| landing.is_live && landing.is_partial;
+        let nodes: Vec<Node> =
+            landings.iter().filter(partial).map(|landing| region.members[landing.member].node).collect();
+        let from = |node: Node| self.nodes.block(node).or_else(|| self.nodes.edge(node).map(|(from, _)| from));
+        let members: HashMap<Node, usize> =
+            region.members.iter().enumerate().map(|(place, member)| (member.node, place)).collect();
+        let ways = Ways { nodes: self.nodes, region, delayed, always, members: &members };
+        let first = *nodes.first()?;
+        let mut below = from(first)?;
+        // An edge lies behind the branch that it leaves.
+        let mut head =
+            if self.nodes.block(first).is_some() { self.dominators.immediate_dominator(below) } else { Some(below) };
+        for _ in 0..MOST_BRANCHES {
+            let branch = head?;
+            let dominates_all =
+                nodes.iter().all(|&node| from(node).is_some_and(|block| self.dominators.dominates(branch, block)));
+            if dominates_all && let Some((reg, negated, sides)) = self.sides(branch) {
+                let tells = |with: Node, without: Node| {
+                    ways.all_are(branch, with, &nodes, State::With)
+                        && ways.all_are(branch, without, &nodes, State::Without)
+                };
+                if tells(sides[0], sides[1]) {
+                    return Some(Guard { reg, negated });
+                }
+                if tells(sides[1], sides[0]) {
+                    return Some(Guard { reg, negated: !negated });
+                }
+            }
+            below = branch;
+            head = self.dominators.immediate_dominator(below);
+        }
+        None
+    }
+
+    /// The predicate of a branch, whether it is negated, and where it goes if that holds and if not.
+    fn sides(&self, head: Block) -> Option<(Reg, bool, [Node; 2])> {
+        let branch = self.func.terminator(head).filter(|&inst| self.func.insts[inst].opcode.op == Op::BrIf)?;
+        let data = &self.func.insts[branch];
+        let (reg, negated) = match data.args.first()? {
+            Operand::Reg(reg) => (*reg, false),
+            Operand::NotReg(reg) => (*reg, true),
+            _ => return None,
+        };
+        let &[on_true, on_false] = data.targets() else { return None };
+        // Written once and in front of the branch, it is the same wherever the branch was passed last.
+        let writer = self.writers.only.get(reg.index()).copied().flatten()?;
+        if on_true == on_false || !self.dominators.dominates(writer, head) {
+            return None;
+        }
+        Some((reg, negated, [self.nodes.between(head, on_true), self.nodes.between(head, on_false)]))
+    }
+}
+
+/// Follows a statement over the graph.
+struct Ways<'a> {
+    nodes: &'a Nodes,
+    region: &'a Region,
+    delayed: &'a Delayed,
+    always: &'a Delayed,
+    members: &'a HashMap<Node, usize>,
+}
+
+impl Ways<'_> {
+    /// Does the statement come to each of these nodes in that state, on all ways that leave `head` for `side` and do not pass
+    /// `head` again?
+    fn all_are(&self, head: Block, side: Node, nodes: &[Node], wanted: State) -> bool {
+        let head = Nodes::of_block(head);
+        let at_head = self.members.get(&head).copied();
+        let start = match at_head {
+            Some(place) if self.delayed.exit[place] => {
+                if !self.always.exit[place] {
+                    return false;
+                }
+                State::With
+            }
+            _ => State::Without,
+        };
+        let mut seen: HashSet<(Node, State)> = HashSet::new();
+        let mut work = vec![(side, self.entering(start, side))];
+        while let Some((node, state)) = work.pop() {
+            if node == head || !seen.insert((node, state)) {
+                continue;
+            }
+            if seen.len() > MOST_NODES || state != wanted && nodes.contains(&node) {
+                return false;
+            }
+            let behind = self.behind(state, node);
+            work.extend(self.nodes.successors(node).into_iter().map(|next| (next, self.entering(behind, next))));
+        }
+        true
+    }
+
+    /// The state at the entry of a node to which it goes.
+    fn entering(&self, state: State, next: Node) -> State {
+        let goes_on = self.members.get(&next).is_some_and(|&place| self.delayed.entry[place]);
+        if goes_on { state } else { State::Without }
+    }
+
+    /// The state at the end of a node.
+    fn behind(&self, state: State, node: Node) -> State {
+        match self.members.get(&node) {
+            Some(&place) if self.region.members[place].occurrence.is_some() => State::With,
+            Some(&place) if self.delayed.exit[place] => state,
+            _ => State::Without,
+        }
+    }
+}

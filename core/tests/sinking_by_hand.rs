@@ -1,0 +1,173 @@
+//! Partial dead code elimination against counting: every path of small programs without loops is executed before and after,
+//! and the statement that sinks is counted on each.
+
+use proptest::prelude::*;
+use std::fmt::Write;
+use warpscope_core::edit::{Fact, RemarkKind};
+use warpscope_core::ir::Module;
+use warpscope_core::machine::Machine;
+use warpscope_core::pass::parse_pipeline;
+use warpscope_core::session::{Options, Session};
+use warpscope_core::sim::{Knob, Progress, Settings, Simulation};
+use warpscope_testkit::laws;
+
+/// Cycles of the statement: so many that all others together count for less.
+const CYCLES: u64 = 10_000;
+
+/// What a node of the graph does with x, besides deciding where to go.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Nothing,
+    Uses,
+    DefinesOtherwise,
+    ChangesOperand,
+    Statement,
+}
+
+/// Nodes in order; each goes on to one or two later ones, given as steps.
+type Graph = Vec<(Kind, usize, usize)>;
+
+fn graphs() -> impl Strategy<Value = Graph> {
+    let kind = prop_oneof![
+        5 => Just(Kind::Nothing),
+        2 => Just(Kind::Uses),
+        2 => Just(Kind::DefinesOtherwise),
+        1 => Just(Kind::ChangesOperand),
+        2 => Just(Kind::Statement),
+    ];
+    prop::collection::vec((kind, 1..4usize, 1..4usize), 3..10)
+}
+
+/// Where a node goes: the end is a node as well.
+fn targets(graph: &Graph, node: usize) -> [usize; 2] {
+    let (_, first, second) = graph[node];
+    [first, second].map(|step| (node + step).min(graph.len()))
+}
+
+/// Every path, as nodes with the choices that lead along it. A node's choice is the bit of its number.
+fn paths(graph: &Graph) -> Vec<(Vec<usize>, u64)> {
+    let mut found = Vec::new();
+    let mut work = vec![(vec![0], 0u64)];
+    while let Some((path, choices)) = work.pop() {
+        let last = *path.last().expect("a node");
+        if last == graph.len() {
+            found.push((path, choices));
+            continue;
+        }
+        let [first, second] = targets(graph, last);
+        let and = |next: usize| path.iter().copied().chain([next]).collect::<Vec<_>>();
+        work.push((and(first), choices | 1 << last));
+        if second != first {
+            work.push((and(second), choices));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The program, with how often each path is declared to be executed.
+fn program(graph: &Graph, frequencies: &[u64]) -> String {
+    let mut text = String::from(
+        "kernel k(choices: u32, o: ptr.global restrict) {\n    input other: f32\nstart:\n    x = in.f32 other\n    \
+         a = in.f32 other\n    y = in.f32 other\n    br n0\n",
+    );
+    let name = |node: usize| if node == graph.len() { "end".to_owned() } else { format!("n{node}") };
+    for (node, &(kind, ..)) in graph.iter().enumerate() {
+        writeln!(text, "n{node}:").expect("text grows");
+        text.push_str(match kind {
+            Kind::Nothing => "",
+            Kind::Uses => "    st.global.f32 o[0], x\n",
+            Kind::DefinesOtherwise => "    x = in.f32 other\n",
+            Kind::ChangesOperand => "    a = in.f32 other\n",
+            Kind::Statement => "    x = work.f32 10000, a\n",
+        });
+        let [first, second] = targets(graph, node);
+        if first == second {
+            writeln!(text, "    br {}", name(first)).expect("text grows");
+        } else {
+            writeln!(
+                text,
+                "    c{node} = and.b32 choices, {}\n    p{node} = setp.ne.u32 c{node}, 0\n    br p{node}, {}, {}",
+                1 << node,
+                name(first),
+                name(second)
+            )
+            .expect("text grows");
+        }
+    }
+    text.push_str("end:\n    st.global.f32 o[0], y\n    ret\n    profile path {\n");
+    for ((path, _), frequency) in paths(graph).iter().zip(frequencies.iter().cycle()) {
+        let names: Vec<String> = path.iter().map(|&node| name(node)).collect();
+        writeln!(text, "        start {}: {frequency}", names.join(" ")).expect("text grows");
+    }
+    text.push_str("    }\n}\n\nlaunch k {\n    grid 1\n    block 1\n    warp 8\n    choices = 0\n    o = buffer f32[1] const 0\n}\n");
+    text
+}
+
+/// How often the statement is issued on each path, with a predicate or without.
+fn counted(module: &Module, graph: &Graph) -> Vec<i64> {
+    let kernel = module.kernels().next().expect("a kernel");
+    let count = |choices: u64| {
+        let choices = Knob::Value(warpscope_core::ir::Number::Int(choices.into()));
+        let settings = Settings { knobs: vec![("choices".to_owned(), choices)], ..Settings::default() };
+        let mut simulation: Simulation =
+            Simulation::new(module, kernel, &module.launches[0], &settings, Machine::Unit).expect("a launch that fits");
+        while simulation.run(1_000_000).expect("a run without errors") == Progress::Running {}
+        (simulation.result().cycles / CYCLES) as i64
+    };
+    paths(graph).iter().map(|&(_, choices)| count(choices)).collect()
+}
+
+/// The program after a pass, with what the pass says that executions with a predicate save in all.
+fn after(module: &Module, pipeline: &str) -> (Module, f64, usize) {
+    let steps = parse_pipeline(pipeline).expect("a pipeline");
+    let session = Session::open(module.clone(), &Options { steps, ..Options::default() }, &mut || 0);
+    let mut saved = 0.0;
+    let mut predicated = 0;
+    for event in session.journal().events().iter().filter(|event| event.remark.kind == RemarkKind::Applied) {
+        let fact = |name: &str| event.remark.facts.iter().find(|(fact, _)| *fact == name).map(|(_, fact)| fact);
+        if let (true, Some(Fact::Number(lost)), Some(Fact::Number(gained))) =
+            (event.remark.message.contains("work"), fact("executions_lost"), fact("executions_gained"))
+        {
+            saved += lost - gained;
+            predicated += 1;
+        }
+    }
+    (session.module().clone(), saved, predicated)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(
+            std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(200)
+        )
+    })]
+
+    #[test]
+    fn no_path_executes_more_without_predicates(graph in graphs()) {
+        let source = program(&graph, &[1]);
+        let module = laws::well_formed(&source).map_err(TestCaseError::fail)?;
+        let (sunk, _, predicated) = after(&module, "pde[predication=false]");
+        prop_assert_eq!(predicated, 0);
+        for (before, after) in counted(&module, &graph).into_iter().zip(counted(&sunk, &graph)) {
+            prop_assert!(after <= before, "{} executions become {}:\n{}", before, after, source);
+        }
+    }
+
+    #[test]
+    fn what_predicates_are_said_to_save_is_what_they_save(
+        graph in graphs(),
+        frequencies in prop::collection::vec(0..100u64, 1..20),
+    ) {
+        let source = program(&graph, &frequencies);
+        let module = laws::well_formed(&source).map_err(TestCaseError::fail)?;
+        let (plain, ..) = after(&module, "pde[predication=false]");
+        let (sunk, said, _) = after(&module, "pde[cost=path,fp=1,machine=unit]");
+        let weighed = |counts: Vec<i64>| -> i64 {
+            counts.iter().zip(frequencies.iter().cycle()).map(|(count, &frequency)| count * frequency as i64).sum()
+        };
+        let (before, after) = (weighed(counted(&plain, &graph)), weighed(counted(&sunk, &graph)));
+        prop_assert_eq!((before - after) as f64, said, "{}\nafter:\n{}", source, warpscope_core::text::print(&sunk));
+    }
+}
