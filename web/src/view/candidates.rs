@@ -71,7 +71,7 @@ pub fn Candidates(PaneProps { lab, act }: &PaneProps) -> Html {
     html! {
         <div class="values candidates" data-testid="candidates">
             { lead(told) }
-            { legend(painting.map(|painting| &**painting)) }
+            if told.is_none_or(|told| !told.rows.is_empty()) { { legend(painting.map(|painting| &**painting)) } }
             <div class="pane-body scroll" tabindex="0" role="region" aria-label="Candidates; up and down paint another one" {onkeydown}>
                 if let Some(told) = told.filter(|told| !told.rows.is_empty()) {
                     { table(told, painted, act) }

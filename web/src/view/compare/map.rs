@@ -84,7 +84,7 @@ fn chooser(lab: &Lab, act: &Callback<Action>) -> Html {
         <label class="field">
             <span>{ "Vary" }</span>
             <select {onchange} data-testid="map-vary">
-                <option value="" selected={lab.varied.is_none()}>{ format!("what is ever zero: {usual}") }</option>
+                <option value="" selected={lab.varied.is_none()}>{ format!("all of {usual}") }</option>
                 { for variable(&sources).into_iter().map(|source| html! {
                     <option value={source.name.clone()} selected={lab.varied.as_ref() == Some(&source.name)}>{ format!("only {}", source.name) }</option>
                 }) }
@@ -204,6 +204,12 @@ fn contour(values: &[Option<f64>]) -> String {
     path
 }
 
+/// Whether no cell is slower, nor foretold to be.
+fn loses_nowhere(map: &HeatMap) -> bool {
+    let cells = map.cells.iter().flatten().flatten();
+    cells.into_iter().all(|cell| cell.speed_up() >= 1.0 && cell.predicted(&map.checks) <= 0.0)
+}
+
 /// What the colours and lines mean, and what was run.
 fn legend(map: &HeatMap) -> Html {
     let failure = map.cells.iter().flatten().find_map(|cell| cell.as_ref().err());
@@ -232,6 +238,9 @@ fn legend(map: &HeatMap) -> Html {
                 { with_code(&figures.join("; ")) }{ "." }
             </p>
             if let Some(why) = failure { <p class="refused">{ with_code(why) }</p> }
+            if map.known() == POINTS * POINTS && loses_nowhere(map) {
+                <p class="note">{ "It loses nowhere here, so there is no break-even." }</p>
+            }
             if failure.is_none() && map.known() < POINTS * POINTS {
                 <p class="note" data-testid="map-progress">{ format!("{} of {} cells", map.known(), POINTS * POINTS) }</p>
             }
