@@ -1,5 +1,6 @@
 //! Partial dead code elimination against counting: every path of small programs without loops is executed before and after,
-//! and the statement that sinks is counted on each.
+//! and the statement that sinks is counted on each. The same graphs in a loop, which lanes go round on ways of their own, have
+//! to compute what they did.
 
 use proptest::prelude::*;
 use std::fmt::Write;
@@ -7,6 +8,8 @@ use warpscope_core::edit::{Fact, RemarkKind};
 use warpscope_core::ir::Module;
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::parse_pipeline;
+use warpscope_core::profile::declare;
+use warpscope_core::report::measure;
 use warpscope_core::session::{Options, Session};
 use warpscope_core::sim::{Knob, Progress, Settings, Simulation};
 use warpscope_testkit::laws;
@@ -104,6 +107,41 @@ fn program(graph: &Graph, frequencies: &[u64]) -> String {
     text
 }
 
+/// The same graph in a loop: each thread goes round four times, on ways that a buffer tells.
+fn looping(graph: &Graph) -> String {
+    let mut text = String::from(
+        "kernel k(ways: ptr.global restrict, o: ptr.global restrict) {\nstart:\n    i = mov.u32 %tid\n    \
+         x = mov.u32 1\n    a = mov.u32 2\n    y = mov.u32 3\n    trip = mov.u32 0\n    br head\nhead:\n    \
+         choices = ld.global.u32 ways[4*i + trip]\n    br n0\n",
+    );
+    let name = |node: usize| if node == graph.len() { "end".to_owned() } else { format!("n{node}") };
+    for (node, &(kind, ..)) in graph.iter().enumerate() {
+        writeln!(text, "n{node}:").expect("text grows");
+        text.push_str(match kind {
+            Kind::Nothing => "",
+            Kind::Uses => "    y = mad.u32 y, 3, x\n",
+            Kind::DefinesOtherwise => "    x = work.u32 90, trip\n",
+            Kind::ChangesOperand => "    a = add.u32 a, trip\n",
+            Kind::Statement => "    x = work.u32 100, a\n",
+        });
+        let [first, second] = targets(graph, node);
+        if first == second {
+            writeln!(text, "    br {}", name(first)).expect("text grows");
+        } else {
+            let (first, second) = (name(first), name(second));
+            let choice =
+                format!("    c{node} = and.b32 choices, {}\n    p{node} = setp.ne.u32 c{node}, 0\n", 1 << node);
+            writeln!(text, "{choice}    br p{node}, {first}, {second}").expect("text grows");
+        }
+    }
+    text.push_str(
+        "end:\n    trip = add.u32 trip, 1\n    again = setp.lt.u32 trip, 4\n    br again, head, out\nout:\n    \
+         st.global.u32 o[i], y\n    ret\n}\n\nlaunch k {\n    grid 1\n    block 24\n    warp 8\n    \
+         ways = buffer u32[96] random(0, 1023)\n    o = buffer u32[24] const 0\n}\n",
+    );
+    text
+}
+
 /// How often the statement is issued on each path, with a predicate or without.
 fn counted(module: &Module, graph: &Graph) -> Vec<i64> {
     let kernel = module.kernels().next().expect("a kernel");
@@ -152,6 +190,25 @@ proptest! {
         prop_assert_eq!(predicated, 0);
         for (before, after) in counted(&module, &graph).into_iter().zip(counted(&sunk, &graph)) {
             prop_assert!(after <= before, "{} executions become {}:\n{}", before, after, source);
+        }
+    }
+
+    #[test]
+    fn in_a_loop_the_same_is_computed(graph in graphs(), seed in 0..8u64, fp in 0.3..1.0f64) {
+        let source = looping(&graph);
+        let fail = |broken: String| TestCaseError::fail(format!("{broken}\n{source}"));
+        let mut module = laws::well_formed(&source).map_err(fail)?;
+        let kernel = module.kernels().next().expect("a kernel");
+        let settings = Settings { seed: Some(seed), ..Settings::default() };
+        let counted = measure(&module, kernel, &settings, Machine::Unit, &mut || true).expect("a run without errors");
+        declare(&mut module, &counted);
+        let mut memory = laws::Memory::of(&module, false);
+        for variant in ["cost=path,machine=unit", "cost=path,rule=printed", "cost=warp", "cost=warp,machine=unit"] {
+            let steps = parse_pipeline(&format!("pde[{variant},fp={fp:.2}]")).expect("a pipeline");
+            let told = |broken| fail(format!("{variant}: {broken}"));
+            let session = laws::every_step_is_sound(&module, &steps, false).map_err(told)?;
+            memory.is_the_same_after(session.module()).map_err(told)?;
+            laws::a_second_run_finds_nothing(&module, &steps, false).map_err(told)?;
         }
     }
 
