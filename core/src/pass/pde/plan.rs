@@ -9,6 +9,7 @@
 //! Sound as the file's head of the pass says. A new predicate is false in front of everything, true where the statement
 //! stood, and false again where it has landed or is dropped, if it is asked for behind that before the statement is met.
 
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -247,21 +248,19 @@ impl Planner<'_> {
             .sum();
         let is_partial = live.clone().any(|landing| landing.is_partial);
         // What is put on a critical edge also takes a jump.
-        let mut split: HashSet<Node> = live.map(|landing| region.members[landing.member].node).collect();
+        let mut touched: BTreeSet<Node> = live.map(|landing| region.members[landing.member].node).collect();
         if is_partial && self.search().known(region, &delayed, always, &landings).is_none() {
             let moved = region.moved(&landings).map(|place| region.members[place].node);
             let entries = self.cfg.entries().iter().map(|&entry| Nodes::of_block(entry));
             let clears: Vec<Node> =
                 self.cleared(region, &landings).iter().map(|landing| region.members[landing.member].node).collect();
-            split.extend(&clears);
+            touched.extend(&clears);
             let sets: f64 = moved.chain(entries).chain(clears).map(|node| self.executions(node, warps)).sum();
             sum += sets * times.predicate;
         }
         let jump = f64::from(self.machine.issue_cycles(&InstData::branch(Block::from_u32(0))));
-        let mut split: Vec<Node> = split.into_iter().filter(|&node| self.nodes.edge(node).is_some()).collect();
-        // Sums of floats are the same in one order only.
-        split.sort_unstable();
-        sum + split.into_iter().map(|node| self.executions(node, warps) * jump).sum::<f64>()
+        let split = touched.into_iter().filter(|&node| self.nodes.edge(node).is_some());
+        sum + split.map(|node| self.executions(node, warps) * jump).sum::<f64>()
     }
 
     /// How often warps execute a node.
