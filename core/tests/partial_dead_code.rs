@@ -3,9 +3,10 @@
 
 use proptest::prelude::*;
 use warpscope_core::edit::{Fact, Remark};
-use warpscope_core::ir::Module;
+use warpscope_core::ir::{Block, Func, Inst, Module, WarpCounts};
 use warpscope_core::machine::Machine;
-use warpscope_core::pass::parse_pipeline;
+use warpscope_core::pass::pde::survey::{Join, JoinVerdict, Predicate, Question, Spot, Survey, carried_out, survey};
+use warpscope_core::pass::{Settings as PassSettings, parse_pipeline};
 use warpscope_core::profile::declare;
 use warpscope_core::report::{Wanted, measure, simulate};
 use warpscope_core::session::{Options, Session};
@@ -101,8 +102,145 @@ fn figures_save_in_the_simulator_what_is_foreseen() {
     }
 }
 
+/// What a survey says before each rewrite, against what the pass then does and says.
+fn survey_foretells(module: &Module, pipeline: &str) -> Result<usize, TestCaseError> {
+    let steps = parse_pipeline(pipeline).expect("a pipeline");
+    let settings = PassSettings { knobs: steps[0].knob_values(), fast_math: false };
+    let mut session = Session::open(module.clone(), &Options { steps, ..Options::default() }, &mut || 0);
+    let events = session.journal().events();
+    let rewrites: Vec<usize> = (0..session.len()).filter(|&event| events[event].is_rewrite()).collect();
+    // What is left of the round that is under way, and the blocks that there were when it began.
+    let (mut round, mut blocks_then): (Vec<Vec<Inst>>, usize) = (Vec::new(), 0);
+    let mut foretold = 0;
+    for &event in &rewrites {
+        session.seek(event);
+        let (func, remark) = (session.journal().events()[event].func, session.journal().events()[event].remark.clone());
+        let inst = remark.inst.expect("a rewrite is about an instruction");
+        let question = Question { wanted: Some(inst), ..Question::default() };
+        let found = survey(session.module(), func, &settings, question);
+        let blocks = session.module().funcs[func].block_order().count();
+        if round.is_empty() {
+            round = found.round.iter().rev().map(|&place| found.statements[place].occurrences.clone()).collect();
+            blocks_then = blocks;
+        }
+        let next = round.pop().unwrap_or_default();
+        prop_assert!(next.contains(&inst), "{inst} sinks, and not one of {next:?}");
+        // Where an edge has been split since, nodes and paths are others than those that were planned with.
+        if blocks > blocks_then {
+            continue;
+        }
+        let detail = found.detail.as_ref().expect("what was asked for");
+        let surveyed = &found.statements[detail.statement.expect("it is a statement")];
+        prop_assert_eq!((&surveyed.verdict, surveyed.passes), (&remark.message, true));
+        let with_predicate = detail.landings.iter().any(|landed| landed.is_live && landed.is_partial);
+        prop_assert_eq!(with_predicate, detail.predicate.is_some());
+        prop_assert!(detail.landings.iter().any(|landed| !landed.is_live), "something is dropped");
+        let mut then = session.module().clone();
+        then.funcs[func] = carried_out(&then, func, &settings, inst).expect("it sinks");
+        session.seek(event + 1);
+        prop_assert_eq!(print(&then), print(session.module()));
+        foretold += 1;
+    }
+    session.seek(session.len());
+    for func in session.module().funcs.keys() {
+        let left = survey(session.module(), func, &settings, Question::default());
+        prop_assert!(left.round.is_empty(), "nothing sinks any more");
+    }
+    prop_assert!(foretold > 0 || rewrites.is_empty());
+    Ok(foretold)
+}
+
+fn figure(name: &str) -> (Module, Func) {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../www/examples/pde").join(name);
+    let module = laws::well_formed(&std::fs::read_to_string(path).expect("a text")).expect("a program");
+    let kernel = module.kernels().next().expect("a kernel");
+    (module, kernel)
+}
+
+fn settings(pipeline: &str) -> PassSettings {
+    PassSettings { knobs: parse_pipeline(pipeline).expect("a pipeline")[0].knob_values(), fast_math: false }
+}
+
+#[test]
+fn a_survey_of_a_figure_shows_its_sets() {
+    let (module, kernel) = figure("figure-5.wir");
+    let names = |found: &Survey, join: &Join, set: &[usize]| -> Vec<u64> {
+        assert!(join.on.len() <= found.paths.len());
+        set.iter().map(|&path| found.paths[path].frequency).collect()
+    };
+    let found = survey(&module, kernel, &settings("pde[machine=unit]"), Question::default());
+    let func = &module.funcs[kernel];
+    let name = |block: Block| func.blocks[block].name.as_str();
+    assert_eq!(found.paths.iter().map(|path| path.frequency).sum::<u64>(), 290);
+    let detail = found.detail.as_ref().expect("something sinks");
+    assert_eq!(detail.statement, found.round.first().copied());
+    let joins: Vec<(&str, JoinVerdict)> = detail.joins.iter().map(|join| (name(join.block), join.verdict)).collect();
+    let [five, nine] = detail.joins.as_slice() else { panic!("{joins:?}") };
+    assert_eq!(joins, [("n5", JoinVerdict::Enabled), ("n9", JoinVerdict::EnabledWith(five.block))]);
+    assert_eq!(five.together, [five.block, nine.block]);
+    let weighed = five.weighed.expect("it was weighed");
+    assert_eq!(
+        (weighed.benefit_paths, weighed.cost_paths, weighed.benefit, weighed.cost),
+        (150.0, 100.0, 150.0, 100.0)
+    );
+    assert_eq!(names(&found, five, &five.available), [125, 25, 10]);
+    assert_eq!(names(&found, five, &five.benefits), [125, 25]);
+    assert_eq!(names(&found, five, &five.costs), [50, 50]);
+    // By itself, as the paper prints it.
+    assert_eq!(names(&found, nine, &nine.benefits), [25]);
+    assert_eq!(names(&found, nine, &nine.costs), [50, 50]);
+    let waves: Vec<usize> = detail.flood.iter().map(|flooded| flooded.wave).collect();
+    assert!(waves.is_sorted() && waves[0] == 0 && waves.iter().max() > Some(&2), "{waves:?}");
+    let lives: Vec<bool> = detail.landings.iter().map(|landed| landed.is_live).collect();
+    assert_eq!(lives.iter().filter(|&&is_live| is_live).count(), 1, "only in n11 it is needed");
+    assert!(
+        matches!(detail.landings.iter().find(|landed| landed.is_live), Some(landed) if landed.is_partial && matches!(landed.spot, Spot::Before(_)))
+    );
+    assert!(matches!(&detail.predicate, Some(Predicate::Known(guard)) if func.regs[guard.reg].name == "p1"));
+
+    // A path that is executed seldom is not worth it, whoever says so.
+    let (path, _) = found.paths.iter().map(|path| (path.blocks.clone(), 20)).next().expect("a path");
+    let edited = [(path, 20)];
+    let question = Question { frequencies: &edited, ..Question::default() };
+    let other = survey(&module, kernel, &settings("pde[machine=unit]"), question);
+    assert_eq!((other.round.len(), other.paths.iter().map(|path| path.frequency).sum::<u64>()), (0, 185));
+
+    // What warps take for it is told beside, and does not decide.
+    let counted = measure(&module, kernel, &Settings::default(), Machine::Unit, &mut || true).expect("a run");
+    let mut measured = module.clone();
+    declare(&mut measured, &counted);
+    let warps = WarpCounts::of(&measured.funcs[kernel]);
+    let question = Question { warps: Some(&warps), ..Question::default() };
+    let told = survey(&module, kernel, &settings("pde[machine=unit]"), question);
+    assert_eq!((&told.round, told.is_by_warp), (&found.round, false));
+    let (before, after) = told.detail.and_then(|detail| detail.warp_cycles).expect("they are counted");
+    assert!(after > before, "{before} {after}");
+    let by_warp = survey(&module, kernel, &settings("pde[machine=unit,cost=warp]"), Question::default());
+    assert!(by_warp.refused.is_some(), "without counts it cannot");
+}
+
+#[test]
+fn a_survey_foretells_each_figure() {
+    for (name, module) in figures() {
+        assert!(survey_foretells(&module, "pde[machine=unit]").expect("it foretells") > 0, "{name}");
+    }
+}
+
 proptest! {
     #![proptest_config(config())]
+
+    /// The table that a person sees is what the pass does next.
+    #[test]
+    fn a_survey_foretells_what_the_pass_does(recipe in recipe(), seed in 0..4u64, variant in 0..VARIANTS.len()) {
+        let module = profiled(&emit::program(&recipe), seed).map_err(TestCaseError::fail)?;
+        survey_foretells(&module, VARIANTS[variant])?;
+    }
+
+    #[test]
+    fn a_survey_foretells_what_shades_become(recipe in shades(), seed in 0..4u64, variant in 0..VARIANTS.len()) {
+        let module = profiled(&shades::program(&recipe), seed).map_err(TestCaseError::fail)?;
+        survey_foretells(&module, VARIANTS[variant])?;
+    }
 
     #[test]
     fn programs_with_branches_and_loops_compute_the_same(recipe in recipe(), seed in 0..4u64) {

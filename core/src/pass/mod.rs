@@ -20,7 +20,7 @@ mod infer_space;
 mod knob;
 mod last_assignment;
 mod late_commoning;
-mod pde;
+pub mod pde;
 mod pipeline;
 mod reassociate;
 mod runner;

@@ -31,8 +31,8 @@ use super::sinking::{Delayed, Region};
 const MOST_JOINS: usize = 64;
 
 /// Cycles of one execution.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Times {
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub struct Times {
     /// T[s].
     pub statement: f64,
     /// T[p?s], where p is false.
@@ -157,13 +157,27 @@ fn changes(paths: &Paths, before: &[u32], after: &[u32]) -> (f64, f64) {
     (lost, gained)
 }
 
-/// Decides on every join of a region in order. Gives which are enabled, and the decisions.
+/// How a join was weighed, for whoever looks on.
+pub(super) struct Weighing<'a> {
+    pub decision: &'a Decision,
+    pub times: Times,
+    /// The sets where it and the joins with it are enabled.
+    pub sets: &'a Sets,
+    /// How often each path executes the statement, without them and with them; empty by the printed rule, which asks the
+    /// sets.
+    pub executions: (&'a [u32], &'a [u32]),
+    /// Paths that would pay if they were not frequent.
+    pub rare: &'a FixedBitSet,
+}
+
+/// Decides on every join of a region in order. Gives which are enabled, and the decisions. `look` sees all that are weighed.
 pub(super) fn decide(
     region: &Region,
     nodes: &Nodes,
     paths: &Paths,
     is_printed_rule: bool,
     mut times: impl FnMut(&Delayed, &Delayed) -> Times,
+    look: &mut dyn FnMut(&Weighing<'_>),
 ) -> (Vec<bool>, Vec<Decision>) {
     let count = region.members.len();
     let nothing = vec![false; count];
@@ -195,17 +209,16 @@ pub(super) fn decide(
         together.iter().for_each(|&place| with_these[place] = true);
         // As printed, everything else is looked at as if statements passed every join.
         let delayed = if is_printed_rule { delayed } else { region.delayed(&with_these) };
+        let (mut before, mut after) = (Vec::new(), Vec::new());
         let (benefit_paths, cost_paths) = if is_printed_rule {
             let mut paying = paths.on(region.members[join].node).clone();
             paying.difference_with(&sets.exit_available[join]);
             paying.difference_with(&sets.exit_removable[join]);
             (paths.frequency(&benefiting, true), paths.frequency(&paying, true))
         } else {
-            changes(
-                paths,
-                &executions(region, paths, &region.delayed(&enabled), &always),
-                &executions(region, paths, &delayed, &always),
-            )
+            before = executions(region, paths, &region.delayed(&enabled), &always);
+            after = executions(region, paths, &delayed, &always);
+            changes(paths, &before, &after)
         };
         // Of paths that are not frequent only that matters whether the statement comes along with them.
         let sets_then = sets_of(&delayed);
@@ -225,6 +238,8 @@ pub(super) fn decide(
             benefit: (times.statement - times.predicate) * benefit_paths,
             cost: (times.predicated + times.predicate) * cost_paths,
         };
+        let sets_shown = if is_printed_rule { &sets } else { &sets_then };
+        look(&Weighing { decision: &decision, times, sets: sets_shown, executions: (&before, &after), rare: &rare });
         if decision.is_worth_it() {
             decision.together.iter().for_each(|&place| enabled[place] = true);
             if is_printed_rule {

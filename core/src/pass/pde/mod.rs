@@ -40,6 +40,7 @@ mod plan;
 mod predicate;
 mod sinking;
 mod statements;
+pub mod survey;
 
 use alloc::format;
 use alloc::string::String;
@@ -48,6 +49,7 @@ use hashbrown::{HashMap, HashSet};
 
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
+use crate::flow::Liveness;
 use crate::ir::{Block, Function, Reg, WarpCounts};
 use crate::machine::Machine;
 use crate::text::instruction_text;
@@ -55,7 +57,7 @@ use crate::view::{Listener, View};
 use nodes::{Nodes, Paths};
 use plan::{Favour, Plan, Planner, Refused};
 use predicate::Writers;
-use statements::Blockers;
+use statements::{Blockers, Statement};
 
 /// Rounds that are made at most.
 const MOST_ROUNDS: usize = 32;
@@ -99,23 +101,7 @@ impl Pass for Pde {
     };
 
     fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
-        let knobs = &settings.knobs;
-        let warps = WarpCounts::of(view.func());
-        let is_by_warp = match knobs.choice("cost") {
-            "path" => false,
-            "warp" if warps.is_empty() => {
-                let message = "`pde.cost=warp` needs a `profile warp`: measure one with --profile simulate";
-                return Err(PassError { message: message.into() });
-            }
-            _ => !warps.is_empty(),
-        };
-        let rules = Rules {
-            with_predicates: knobs.switch("predication"),
-            share: knobs.number("fp"),
-            is_printed: knobs.choice("rule") == "printed",
-            is_by_warp,
-            machine: Machine::from_name(knobs.choice("machine")).unwrap_or_default(),
-        };
+        let rules = Rules::of(view.func(), settings)?;
         for round in 0.. {
             let last = round + 1 == MOST_ROUNDS;
             if !sink(view, &rules, round == 0, last) || last {
@@ -134,6 +120,28 @@ struct Rules {
     is_printed: bool,
     is_by_warp: bool,
     machine: Machine,
+}
+
+impl Rules {
+    fn of(func: &Function, settings: &Settings) -> Result<Rules, PassError> {
+        let knobs = &settings.knobs;
+        let warps = WarpCounts::of(func);
+        let is_by_warp = match knobs.choice("cost") {
+            "path" => false,
+            "warp" if warps.is_empty() => {
+                let message = "`pde.cost=warp` needs a `profile warp`: measure one with --profile simulate";
+                return Err(PassError { message: message.into() });
+            }
+            _ => !warps.is_empty(),
+        };
+        Ok(Rules {
+            with_predicates: knobs.switch("predication"),
+            share: knobs.number("fp"),
+            is_printed: knobs.choice("rule") == "printed",
+            is_by_warp,
+            machine: Machine::from_name(knobs.choice("machine")).unwrap_or_default(),
+        })
+    }
 }
 
 /// One round: plans for every statement as the function is, and carries out what does not get in each other's way. Gives
@@ -161,25 +169,16 @@ fn sink<S: Listener>(view: &mut View<'_, S>, rules: &Rules, is_first: bool, is_l
     };
     let mut plans: Vec<Plan> = Vec::new();
     let mut refused: Vec<(usize, Refused)> = Vec::new();
-    // Registers that plans of this round write where they did not, and read.
-    let (mut written, mut read): (HashSet<Reg>, HashSet<Reg>) = (HashSet::new(), HashSet::new());
+    let mut taken = Taken::default();
     let mut has_partial_join = false;
     for (number, statement) in statements.iter().enumerate() {
-        // What is needed nowhere behind its block is simply dead.
-        let is_needed = |&(block, _): &(Block, _)| liveness.is_live_out(block, statement.dst);
-        if !statement.occurrences.iter().any(is_needed) {
+        if !is_needed(&liveness, statement) {
             continue;
         }
         let mut tell = |why: Refused| refused.push((number, why));
-        let found = planner.plan(statement, &mut has_partial_join, &mut tell);
+        let found = planner.plan(statement, &mut has_partial_join, &mut tell, &mut |_| {});
         let Some(plan) = found else { continue };
-        let reads = || statement.uses.iter().copied().chain(plan.guard.map(|guard| guard.reg));
-        let is_free = !written.contains(&statement.dst)
-            && !read.contains(&statement.dst)
-            && !reads().any(|reg| written.contains(&reg));
-        if is_free {
-            written.insert(statement.dst);
-            read.extend(reads());
+        if taken.take(statement, &plan) {
             plans.push(plan);
         }
     }
@@ -216,6 +215,35 @@ fn sink<S: Listener>(view: &mut View<'_, S>, rules: &Rules, is_first: bool, is_l
         plan.carry_out(&mut rewrite, &mut splits);
     }
     is_changed
+}
+
+/// The plans of a round, which do not get in each other's way.
+#[derive(Default)]
+struct Taken {
+    /// Registers that they write where they did not.
+    written: HashSet<Reg>,
+    /// Registers that they read.
+    read: HashSet<Reg>,
+}
+
+impl Taken {
+    /// Takes a plan, unless it would get in the way of one that was taken before.
+    fn take(&mut self, statement: &Statement, plan: &Plan) -> bool {
+        let reads = || statement.uses.iter().copied().chain(plan.guard.map(|guard| guard.reg));
+        let is_free = !self.written.contains(&statement.dst)
+            && !self.read.contains(&statement.dst)
+            && !reads().any(|reg| self.written.contains(&reg));
+        if is_free {
+            self.written.insert(statement.dst);
+            self.read.extend(reads());
+        }
+        is_free
+    }
+}
+
+/// Is a statement needed behind its blocks? If not, it is simply dead.
+fn is_needed(liveness: &Liveness, statement: &Statement) -> bool {
+    statement.occurrences.iter().any(|&(block, _)| liveness.is_live_out(block, statement.dst))
 }
 
 fn applied(func: &Function, plan: &Plan, text: &str) -> Remark {

@@ -138,6 +138,22 @@ fn distinct(blocks: &[Block]) -> SmallVec<[Block; 4]> {
     found
 }
 
+/// The paths that a function's profile says were executed, the most frequent first, with how often in lanes.
+pub(super) fn executed(func: &Function) -> Vec<(&[Block], u64)> {
+    let mut executed: BTreeMap<&[Block], u64> = BTreeMap::new();
+    for profile in &func.profiles {
+        let Profile::Path(paths) = profile else { continue };
+        for (path, count) in paths.iter().filter(|(path, count)| *count > 0 && !path.is_empty()) {
+            let sum = executed.entry(path).or_default();
+            *sum = sum.saturating_add(*count);
+        }
+    }
+    let mut executed: Vec<(&[Block], u64)> = executed.into_iter().collect();
+    // What is equally frequent keeps the order of its blocks.
+    executed.sort_by_key(|&(_, count)| core::cmp::Reverse(count));
+    executed
+}
+
 /// The paths that were executed, the most frequent first.
 pub(super) struct Paths {
     /// Executions of each, in lanes.
@@ -153,17 +169,7 @@ impl Paths {
     /// What a function's profile says of paths. `share` (0–1) of all executions are frequent ones. None where it says
     /// nothing.
     pub fn of(func: &Function, nodes: &Nodes, share: f64) -> Option<Paths> {
-        let mut executed: BTreeMap<&[Block], u64> = BTreeMap::new();
-        for profile in &func.profiles {
-            let Profile::Path(paths) = profile else { continue };
-            for (path, count) in paths.iter().filter(|(path, count)| *count > 0 && !path.is_empty()) {
-                let sum = executed.entry(path).or_default();
-                *sum = sum.saturating_add(*count);
-            }
-        }
-        let mut executed: Vec<(&[Block], u64)> = executed.into_iter().collect();
-        // What is equally frequent keeps the order of its blocks.
-        executed.sort_by_key(|&(_, count)| core::cmp::Reverse(count));
+        let mut executed = executed(func);
         executed.truncate(MOST_BITS / nodes.len().max(1) / 3);
         if executed.is_empty() {
             return None;

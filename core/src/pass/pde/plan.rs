@@ -15,7 +15,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use hashbrown::{HashMap, HashSet};
 
-use super::benefit::{Decision, Times, decide};
+use super::benefit::{Decision, Times, Weighing, decide};
 use super::nodes::{Node, Nodes, Paths};
 use super::predicate::{Search, Writers};
 use super::sinking::{Delayed, Landing, Region};
@@ -33,8 +33,8 @@ const ABORTED: f64 = 1.0;
 const NOTHING: f64 = 1e-9;
 
 /// Where something is put.
-#[derive(Clone, Copy, Debug)]
-enum Spot {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Spot {
     /// In front of an instruction.
     Before(Inst),
     /// At the beginning of a block.
@@ -63,9 +63,9 @@ pub(super) struct Plan {
     /// The program's own predicate.
     pub guard: Option<Guard>,
     /// Where a new predicate is made false again.
-    clears: Vec<Spot>,
+    pub clears: Vec<Spot>,
     /// Where a new predicate begins.
-    begins: Vec<Block>,
+    pub begins: Vec<Block>,
     /// Joins that were enabled.
     pub joins: Vec<Block>,
     /// Of all decisions in favour.
@@ -133,6 +133,14 @@ impl Refused {
     }
 }
 
+/// What is seen of the making of a plan.
+pub(super) enum Seen<'a> {
+    /// A join was weighed.
+    Join(&'a Weighing<'a>),
+    /// Where the statement is delayed with the joins that are enabled in the end, and where it lands.
+    Sunk { region: &'a Region, enabled: &'a [bool], always: &'a Delayed, delayed: &'a Delayed, landings: &'a [Landing] },
+}
+
 /// What plans are made from.
 pub(super) struct Planner<'a> {
     pub func: &'a Function,
@@ -150,12 +158,13 @@ pub(super) struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    /// What is done for a statement, if anything is gained. `tell` hears why not.
+    /// What is done for a statement, if anything is gained. `tell` hears why not, and `look` sees how that is found.
     pub fn plan(
         &self,
         statement: &Statement,
         has_partial_join: &mut bool,
         tell: &mut impl FnMut(Refused),
+        look: &mut dyn FnMut(Seen<'_>),
     ) -> Option<Plan> {
         let from = statement.occurrences[0].0;
         let Some(region) = Region::of(self.nodes, self.blockers, self.liveness, statement) else {
@@ -172,12 +181,17 @@ impl Planner<'_> {
             (0..region.members.len()).any(|place| region.members[place].is_join && !always.entry[place]);
         let times = self.times(statement);
         let (enabled, decisions) = match self.paths {
-            Some(paths) => decide(&region, self.nodes, paths, self.is_printed_rule, |delayed, always| {
-                let landings = region.landings(delayed, always);
-                let is_partial = landings.iter().any(|landing| landing.is_live && landing.is_partial);
-                let needs_new = is_partial && self.search().known(&region, delayed, always, &landings).is_none();
-                Times { predicate: if needs_new { times.predicate } else { 0.0 }, ..times }
-            }),
+            Some(paths) => {
+                let times = |delayed: &Delayed, always: &Delayed| {
+                    let landings = region.landings(delayed, always);
+                    let is_partial = landings.iter().any(|landing| landing.is_live && landing.is_partial);
+                    let needs_new = is_partial && self.search().known(&region, delayed, always, &landings).is_none();
+                    Times { predicate: if needs_new { times.predicate } else { 0.0 }, ..times }
+                };
+                decide(&region, self.nodes, paths, self.is_printed_rule, times, &mut |weighing| {
+                    look(Seen::Join(weighing))
+                })
+            }
             None => (nothing.clone(), Vec::new()),
         };
         for decision in decisions.iter().filter(|decision| !decision.is_worth_it()) {
@@ -186,7 +200,7 @@ impl Planner<'_> {
             }
         }
         let Some(warps) = self.warps else {
-            return self.planned(statement, &region, &enabled, &always, &decisions, None);
+            return self.planned(statement, &region, &enabled, &always, &decisions, None, look);
         };
         // Of what paths gain by, that is kept which warps gain by, join by join.
         let mut kept = nothing;
@@ -206,7 +220,7 @@ impl Planner<'_> {
             tell(Refused::Warps { from, before, after: plain.min(least) });
             return None;
         }
-        self.planned(statement, &region, &kept, &always, &decisions, Some((before, least)))
+        self.planned(statement, &region, &kept, &always, &decisions, Some((before, least)), look)
     }
 
     fn search(&self) -> Search<'_> {
@@ -215,7 +229,7 @@ impl Planner<'_> {
     }
 
     /// What an execution takes: that of the statement for which it holds the scheduler.
-    fn times(&self, statement: &Statement) -> Times {
+    pub fn times(&self, statement: &Statement) -> Times {
         let setting = InstData::new(Opcode::mov(Type::Pred), [], [Operand::Const(1)]);
         Times {
             statement: f64::from(self.machine.issue_cycles(&statement.data)),
@@ -225,13 +239,13 @@ impl Planner<'_> {
     }
 
     /// Cycles that warps take for the statement as it stands.
-    fn warp_cycles_before(&self, region: &Region, warps: &WarpCounts, times: Times) -> f64 {
+    pub fn warp_cycles_before(&self, region: &Region, warps: &WarpCounts, times: Times) -> f64 {
         let occurrences = region.members.iter().filter(|member| member.occurrence.is_some());
         occurrences.map(|member| self.executions(member.node, warps) * times.statement).sum()
     }
 
     /// Cycles that warps take for it where it lands. A predicated instruction holds the scheduler as long as any.
-    fn warp_cycles(
+    pub fn warp_cycles(
         &self,
         region: &Region,
         enabled: &[bool],
@@ -301,6 +315,7 @@ impl Planner<'_> {
         landings.iter().filter(is_asked_behind).copied().collect()
     }
 
+    #[expect(clippy::too_many_arguments, reason = "what was found, and who sees it")]
     fn planned(
         &self,
         statement: &Statement,
@@ -309,9 +324,11 @@ impl Planner<'_> {
         always: &Delayed,
         decisions: &[Decision],
         warp_cycles: Option<(f64, f64)>,
+        look: &mut dyn FnMut(Seen<'_>),
     ) -> Option<Plan> {
         let delayed = region.delayed(enabled);
         let landings = region.landings(&delayed, always);
+        look(Seen::Sunk { region, enabled, always, delayed: &delayed, landings: &landings });
         let moved: Vec<usize> = region.moved(&landings).collect();
         let is_dropped = landings.iter().any(|landing| !landing.is_live);
         if moved.is_empty() || !is_dropped {
@@ -355,7 +372,7 @@ impl Planner<'_> {
         })
     }
 
-    fn spot(&self, region: &Region, landing: &Landing) -> Option<Spot> {
+    pub fn spot(&self, region: &Region, landing: &Landing) -> Option<Spot> {
         let member = &region.members[landing.member];
         match (self.nodes.edge(member.node), self.nodes.block(member.node), landing.at_exit) {
             (Some((from, to)), ..) => Some(Spot::Edge(from, to)),
@@ -366,7 +383,7 @@ impl Planner<'_> {
     }
 
     /// Where something is put behind a landing, or where the statement is dropped.
-    fn spot_behind(&self, region: &Region, landing: &Landing) -> Option<Spot> {
+    pub fn spot_behind(&self, region: &Region, landing: &Landing) -> Option<Spot> {
         if landing.is_live {
             return self.spot(region, landing);
         }

@@ -153,7 +153,7 @@ impl Blockers {
 }
 
 /// Can it stand elsewhere, where its operands are the same?
-fn may_sink(data: &InstData) -> bool {
+pub(super) fn may_sink(data: &InstData) -> bool {
     let op = data.opcode.op;
     let is_load = matches!(op, Op::Ld | Op::Tex2d) && !data.opcode.has(Flags::VOLATILE);
     data.guard.is_none() && data.dsts.len() == 1 && !data.is_terminator() && (op.is_pure() || is_load)

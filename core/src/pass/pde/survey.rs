@@ -1,0 +1,625 @@
+//! The executed paths of a program as it is, its statements with their verdicts, and how one of them would sink: for people
+//! who look before the pass does anything.
+//!
+//! ```text
+//! paths        freq   x = s at n5:  available  removable  benefit  cost       joins   n5   150 · T[s] > 100 · T[p?s]
+//! n1 n2 n5 n7   125                 1          1          1        0                  n9   enabled with n5
+//! n1 n3 n5 n8    50                 0          0          0        1          flood   n2 ▸ n5 ▸ n8 ▸ n9    lands in n11
+//! ```
+//!
+//! It looks with the pass's own eyes: the same region, the same sets, the same decisions, the same sentences. Nothing is
+//! computed a second way, so that what is told here is what the pass does next; [`carried_out`] is what the program
+//! is then.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use fixedbitset::FixedBitSet;
+use hashbrown::HashMap;
+
+use super::benefit::{Decision, Weighing};
+use super::nodes::{Node, Nodes, Paths, executed};
+use super::plan::{Plan, Planner, Refused, Seen};
+use super::predicate::Writers;
+use super::sinking::{Delayed, Landing, Region};
+use super::statements::{Blockers, Statement, may_sink};
+use super::{Rules, Taken, applied, is_needed};
+use crate::edit::{Remark, Silent};
+use crate::ir::{Block, Func, Function, Guard, Inst, Module, Profile, WarpCounts};
+use crate::pass::Settings;
+use crate::text::instruction_text;
+use crate::view::{Analyses, View};
+
+pub use super::benefit::Times;
+pub use super::plan::Spot;
+
+/// What is asked.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Question<'a> {
+    /// An instruction of the statement whose way is told; none is the one that sinks next.
+    pub wanted: Option<Inst>,
+    /// Frequencies of paths that are other than the profile says.
+    pub frequencies: &'a [(Vec<Block>, u64)],
+    /// What warps execute, as somebody has counted it: their cycles are told where paths decide, too.
+    pub warps: Option<&'a WarpCounts>,
+}
+
+/// A round of the pass, looked at.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Survey {
+    /// The executed paths, the most frequent first.
+    pub paths: Vec<Path>,
+    /// Do warps pay rather than paths?
+    pub is_by_warp: bool,
+    /// What may sink, in the order in which the pass looks at it.
+    pub statements: Vec<Surveyed>,
+    /// The statements that the pass would sink in this round, by their places in that list.
+    pub round: Vec<usize>,
+    /// How the statement that was asked for sinks, or why it does not.
+    pub detail: Option<Detail>,
+    /// Why the pass cannot run.
+    pub refused: Option<String>,
+}
+
+/// An executed path.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Path {
+    /// Its blocks in order.
+    pub blocks: Vec<Block>,
+    /// Executions, in lanes.
+    pub frequency: u64,
+    /// Is it among those that may benefit?
+    pub is_frequent: bool,
+}
+
+/// A statement, with its verdict.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Surveyed {
+    /// Equal instructions, which sink together.
+    pub occurrences: Vec<Inst>,
+    /// Does it sink?
+    pub passes: bool,
+    /// The rule that decided, as the pass's remarks call it.
+    pub rule: &'static str,
+    /// A sentence without the final stop.
+    pub verdict: String,
+}
+
+/// How a statement sinks.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Detail {
+    /// The statement, by its place in [`Survey::statements`]; none for an instruction that is none.
+    pub statement: Option<usize>,
+    /// Why it is none.
+    pub why_none: String,
+    /// T[s], T[p?s] and T[p].
+    pub times: Times,
+    /// The joins that it could come to, in the order in which they are decided.
+    pub joins: Vec<Join>,
+    /// Where it is delayed, in the order in which that spreads.
+    pub flood: Vec<Flooded>,
+    /// Where it lands.
+    pub landings: Vec<Landed>,
+    /// The predicate under which it lands somewhere.
+    pub predicate: Option<Predicate>,
+    /// Cycles of all warps, before and after.
+    pub warp_cycles: Option<(f64, f64)>,
+}
+
+/// A join on the way of a statement. Sets are of paths, by their places in [`Survey::paths`], in ascending order.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Join {
+    /// The block.
+    pub block: Block,
+    /// What was decided.
+    pub verdict: JoinVerdict,
+    /// It and the joins that are enabled with it: J(n).
+    pub together: Vec<Block>,
+    /// The paths through it.
+    pub on: Vec<usize>,
+    /// X-APATHS.
+    pub available: Vec<usize>,
+    /// X-RPATHS.
+    pub removable: Vec<usize>,
+    /// Paths that lose an execution if all of J(n) are passed.
+    pub benefits: Vec<usize>,
+    /// Paths that gain one.
+    pub costs: Vec<usize>,
+    /// The figures, where it was weighed.
+    pub weighed: Option<Weighed>,
+}
+
+/// What was decided about a join.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum JoinVerdict {
+    /// The statement comes on all ways: it passes without a predicate.
+    Plain,
+    /// Passed with a predicate: it pays.
+    Enabled,
+    /// Passed, as an earlier one needs it.
+    EnabledWith(Block),
+    /// It costs more.
+    Cost,
+    /// Paths would gain by it, warps would not.
+    Warps,
+    /// No path that may benefit would.
+    NoBenefit,
+    /// The statement does not come here.
+    NotReached,
+    /// What is in the block stops it, or its result is dead there.
+    Ends,
+    /// Control comes back here.
+    LoopHead,
+    /// There is no profile, or predicates are not wanted.
+    NoProfile,
+}
+
+/// The figures of a join. Paths are in executions, the others in cycles.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Weighed {
+    /// Executions that frequent paths lose.
+    pub benefit_paths: f64,
+    /// Executions that paths gain.
+    pub cost_paths: f64,
+    /// The former's cycles.
+    pub benefit: f64,
+    /// The latter's.
+    pub cost: f64,
+    /// Of one execution.
+    pub times: Times,
+}
+
+/// A block or a critical edge.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Position {
+    /// A block.
+    Block(Block),
+    /// A critical edge.
+    Edge(Block, Block),
+}
+
+/// A place where a statement is delayed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Flooded {
+    /// Where.
+    pub position: Position,
+    /// In which wave it comes there, from 0.
+    pub wave: usize,
+    /// The instruction from which it comes, if it stands there.
+    pub occurrence: Option<Inst>,
+    /// The instruction that stops it.
+    pub stop: Option<Inst>,
+    /// Does it come on some ways only?
+    pub is_partial: bool,
+    /// Does it end at the entry, as its result is dead there?
+    pub is_dead: bool,
+}
+
+/// Where a statement lands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Landed {
+    /// Where.
+    pub spot: Spot,
+    /// Is it needed there? Else it is dropped.
+    pub is_live: bool,
+    /// Does it need the predicate?
+    pub is_partial: bool,
+}
+
+/// The predicate of a statement that lands.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Predicate {
+    /// The program's own.
+    Known(Guard),
+    /// A new one: false at the beginning of these blocks, true where the statement stands, false again at these places.
+    New {
+        /// False in front of everything.
+        begins: Vec<Block>,
+        /// False again.
+        clears: Vec<Spot>,
+    },
+}
+
+/// Surveys a function as it is.
+pub fn survey(module: &Module, func: Func, settings: &Settings, question: Question<'_>) -> Survey {
+    with_planner(module, func, settings, question, |scene| scene.survey())
+        .unwrap_or_else(|refused| Survey { refused: Some(refused), ..Survey::default() })
+}
+
+/// The function as it is when a statement, by one of its instructions, has sunk; none if it does not.
+pub fn carried_out(module: &Module, func: Func, settings: &Settings, inst: Inst) -> Option<Function> {
+    let found = with_planner(module, func, settings, Question::default(), |scene| {
+        let statement = scene.statements.iter().find(|statement| contains(statement, inst))?;
+        scene.plan(statement, &mut |_| {}, &mut |_| {})
+    });
+    let plan = found.ok().flatten()?;
+    let mut body = module.funcs[func].clone();
+    let mut silent = Silent;
+    let mut view = View::new(module, &mut body, &mut silent, Analyses::default());
+    let mut rewrite = view.rewrite(|func| applied(func, &plan, ""));
+    plan.carry_out(&mut rewrite, &mut HashMap::new());
+    rewrite.finish();
+    view.close();
+    Some(body)
+}
+
+/// The paths that a function's profile says were executed, the most frequent first, with how often in lanes.
+pub fn executed_paths(func: &Function) -> Vec<(Vec<Block>, u64)> {
+    executed(func).into_iter().map(|(blocks, frequency)| (blocks.to_vec(), frequency)).collect()
+}
+
+fn listed(set: &FixedBitSet) -> Vec<usize> {
+    set.ones().collect()
+}
+
+/// What a round of the pass begins with.
+struct Scene<'a> {
+    module: &'a Module,
+    func: &'a Function,
+    rules: &'a Rules,
+    planner: Planner<'a>,
+    statements: Vec<Statement>,
+    question: Question<'a>,
+}
+
+fn with_planner<T>(
+    module: &Module,
+    func: Func,
+    settings: &Settings,
+    question: Question<'_>,
+    answer: impl FnOnce(&Scene<'_>) -> T,
+) -> Result<T, String> {
+    let mut body = module.funcs[func].clone();
+    change_frequencies(&mut body, question.frequencies);
+    let rules = Rules::of(&body, settings).map_err(|error| error.message)?;
+    let mut silent = Silent;
+    let mut view = View::new(module, &mut body, &mut silent, Analyses::default());
+    let (cfg, dominators, liveness) = (view.cfg(), view.dominators(), view.liveness());
+    let func = view.func();
+    let nodes = Nodes::of(cfg.clone(), func);
+    let blockers = Blockers::of(func, &cfg);
+    let statements = blockers.statements(func, &cfg);
+    let paths = if rules.with_predicates { Paths::of(func, &nodes, rules.share) } else { None };
+    let (writers, warps) = (Writers::of(func), WarpCounts::of(func));
+    let planner = Planner {
+        func,
+        cfg: &cfg,
+        dominators: &dominators,
+        liveness: &liveness,
+        nodes: &nodes,
+        blockers: &blockers,
+        paths: paths.as_ref(),
+        writers: &writers,
+        warps: rules.is_by_warp.then_some(&warps),
+        is_printed_rule: rules.is_printed,
+        machine: rules.machine,
+    };
+    Ok(answer(&Scene { module, func, rules: &rules, planner, statements, question }))
+}
+
+/// What paths are executed how often, as somebody would have it.
+fn change_frequencies(func: &mut Function, frequencies: &[(Vec<Block>, u64)]) {
+    for (blocks, frequency) in frequencies {
+        let mut left = *frequency;
+        for profile in &mut func.profiles {
+            let Profile::Path(paths) = profile else { continue };
+            // Of a path that is declared several times the first declaration says it all.
+            for (_, count) in paths.iter_mut().filter(|(path, _)| path == blocks) {
+                *count = core::mem::take(&mut left);
+            }
+        }
+    }
+}
+
+fn contains(statement: &Statement, inst: Inst) -> bool {
+    statement.occurrences.iter().any(|&(_, occurrence)| occurrence == inst)
+}
+
+impl Scene<'_> {
+    fn survey(&self) -> Survey {
+        let (mut taken, mut round, mut statements) = (Taken::default(), Vec::new(), Vec::new());
+        for (number, statement) in self.statements.iter().enumerate() {
+            let (surveyed, plan) = self.verdict(statement);
+            statements.push(surveyed);
+            if plan.is_some_and(|plan| taken.take(statement, &plan)) {
+                round.push(number);
+            }
+        }
+        let wanted = match self.question.wanted {
+            Some(inst) => self.statements.iter().position(|statement| contains(statement, inst)).ok_or(inst),
+            None => round.first().copied().ok_or(Inst::from_u32(0)),
+        };
+        let detail = match (wanted, self.question.wanted) {
+            (Ok(statement), _) => Some(self.detail(statement)),
+            (Err(inst), Some(_)) => Some(Detail { why_none: self.why_none(inst), ..Detail::default() }),
+            (Err(_), None) => None,
+        };
+        let frequent = self.planner.paths.map_or(0, |paths| paths.frequent);
+        let path = |(place, (blocks, frequency)): (usize, (&[Block], u64))| Path {
+            blocks: blocks.to_vec(),
+            frequency,
+            is_frequent: place < frequent,
+        };
+        Survey {
+            paths: executed(self.func).into_iter().enumerate().map(path).collect(),
+            is_by_warp: self.rules.is_by_warp,
+            statements,
+            round,
+            detail,
+            refused: None,
+        }
+    }
+
+    fn plan(
+        &self,
+        statement: &Statement,
+        tell: &mut dyn FnMut(Refused),
+        look: &mut dyn FnMut(Seen<'_>),
+    ) -> Option<Plan> {
+        if !is_needed(self.planner.liveness, statement) {
+            return None;
+        }
+        self.planner.plan(statement, &mut false, &mut |why| tell(why), look)
+    }
+
+    fn verdict(&self, statement: &Statement) -> (Surveyed, Option<Plan>) {
+        let text = instruction_text(self.module, self.func, statement.occurrences[0].1);
+        let mut refused = None;
+        let mut tell = |why: Refused| {
+            refused.get_or_insert_with(|| why.remark(self.func, &text));
+        };
+        let plan = self.plan(statement, &mut tell, &mut |_| {});
+        let remark = match (&plan, refused) {
+            (Some(plan), _) => applied(self.func, plan, &text),
+            (None, Some(remark)) => remark,
+            (None, None) => self.silence(statement, &text),
+        };
+        let Remark { rule, message: verdict, .. } = remark;
+        let occurrences = statement.occurrences.iter().map(|&(_, inst)| inst).collect();
+        (Surveyed { occurrences, passes: plan.is_some(), rule, verdict }, plan)
+    }
+
+    /// Why a statement stays of which the pass says nothing.
+    fn silence(&self, statement: &Statement, text: &str) -> Remark {
+        let from = statement.occurrences[0].0;
+        let said = |rule, why: &str| Remark::missed(rule, from, format!("`{text}` stays: {why}"));
+        if !is_needed(self.planner.liveness, statement) {
+            return said("dead", "its result is needed nowhere behind its block, which is for `dce` to find");
+        }
+        let Planner { nodes, blockers, liveness, .. } = self.planner;
+        let Some(region) = Region::of(nodes, blockers, liveness, statement) else {
+            return said("too-large", "too much lies behind it");
+        };
+        if !region.members.iter().any(|member| member.is_dead && member.is_reached) {
+            return said("needed", "its result is needed on every way that it could go");
+        }
+        let always = region.delayed(&vec![false; region.members.len()]);
+        let has_partial_join =
+            (0..region.members.len()).any(|place| region.members[place].is_join && !always.entry[place]);
+        match (self.planner.paths.is_none(), has_partial_join) {
+            (true, true) if self.rules.with_predicates => said(
+                "no-profile",
+                "only with a predicate it could pass a join, and no `profile path` says whether that pays",
+            ),
+            (true, true) => said("no-predicates", "only with a predicate it could pass a join"),
+            (_, true) => said("no-benefit", "no executed path would lose it behind the joins that it could pass"),
+            (_, false) => said("no-gain", "where it could go it is needed, or something stops it"),
+        }
+    }
+
+    /// Why an instruction is no statement that could sink.
+    fn why_none(&self, inst: Inst) -> String {
+        let Some(data) = self.func.insts.get(inst) else { return String::from("It is not in the program.") };
+        let why = match data.guard {
+            Some(_) => "it has a predicate already",
+            None if !may_sink(data) => "it does more than to give one result: only pure instructions and loads sink",
+            None => {
+                "something behind it in its block reads or writes its result, writes what it reads, or may write memory"
+            }
+        };
+        format!("`{}` cannot leave its block: {why}", instruction_text(self.module, self.func, inst))
+    }
+
+    fn detail(&self, number: usize) -> Detail {
+        let statement = &self.statements[number];
+        let mut detail = Detail { statement: Some(number), times: self.planner.times(statement), ..Detail::default() };
+        let mut weighed: Vec<Seat> = Vec::new();
+        let mut sunk: Option<Vec<bool>> = None;
+        let plan = self.plan(statement, &mut |_| {}, &mut |seen| match seen {
+            Seen::Join(weighing) => weighed.push(self.seat(weighing)),
+            Seen::Sunk { region, enabled, always, delayed, landings } => {
+                detail.flood = self.flood(region, always, delayed);
+                detail.landings = landings.iter().filter_map(|landing| self.landed(region, landing)).collect();
+                sunk = Some(enabled.to_vec());
+            }
+        });
+        let Planner { nodes, blockers, liveness, .. } = self.planner;
+        let Some(region) = Region::of(nodes, blockers, liveness, statement) else { return detail };
+        let always = region.delayed(&vec![false; region.members.len()]);
+        let joins =
+            (0..region.members.len()).filter_map(|place| self.join(&region, &always, place, &weighed, sunk.as_deref()));
+        detail.joins = joins.collect();
+        let enabled = sunk.unwrap_or_else(|| vec![false; region.members.len()]);
+        let warps = self.planner.warps.or(self.question.warps);
+        detail.warp_cycles = plan.as_ref().and_then(|plan| plan.warp_cycles).or_else(|| {
+            let (warps, times) = (warps?, self.planner.times(statement));
+            let before = self.planner.warp_cycles_before(&region, warps, times);
+            Some((before, self.planner.warp_cycles(&region, &enabled, &always, warps, times)))
+        });
+        if let Some(plan) = plan.filter(|plan| plan.is_predicated) {
+            let Plan { begins, clears, .. } = plan;
+            detail.predicate = Some(plan.guard.map_or(Predicate::New { begins, clears }, Predicate::Known));
+        }
+        detail
+    }
+
+    /// Keeps what was seen of a join.
+    fn seat(&self, weighing: &Weighing<'_>) -> Seat {
+        let Weighing { decision, times, sets, executions: (before, after), rare } = *weighing;
+        let none = || self.planner.paths.map(Paths::none).unwrap_or_default();
+        let frequent = self.planner.paths.map_or(0, |paths| paths.frequent);
+        let (mut benefits, mut costs) = (none(), none());
+        for (path, (before, after)) in before.iter().zip(after).enumerate().take(frequent) {
+            benefits.set(path, after < before);
+            costs.set(path, after > before);
+        }
+        costs.extend(rare.ones().filter(|&path| path >= frequent));
+        let sets = decision
+            .together
+            .iter()
+            .map(|&place| (place, sets.exit_available[place].clone(), sets.exit_removable[place].clone()));
+        Seat {
+            decision: decision.clone(),
+            times,
+            sets: sets.collect(),
+            changes: (!before.is_empty()).then_some((benefits, costs)),
+        }
+    }
+
+    fn join(
+        &self,
+        region: &Region,
+        always: &Delayed,
+        place: usize,
+        weighed: &[Seat],
+        enabled: Option<&[bool]>,
+    ) -> Option<Join> {
+        let (member, nodes) = (&region.members[place], self.planner.nodes);
+        let block = nodes.block(member.node).filter(|_| member.before.len() > 1 && member.is_reached)?;
+        let none = || self.planner.paths.map(Paths::none).unwrap_or_default();
+        let own = weighed.iter().find(|seat| seat.decision.join == place);
+        let with = weighed.iter().find(|seat| seat.decision.is_worth_it() && seat.decision.together.contains(&place));
+        let is_enabled = enabled.is_some_and(|enabled| enabled[place]);
+        let verdict = match (own, with) {
+            _ if !member.is_join && (member.is_dead || member.stop.is_some() || member.occurrence.is_some()) => {
+                JoinVerdict::Ends
+            }
+            _ if !member.is_join => JoinVerdict::LoopHead,
+            _ if always.entry[place] => JoinVerdict::Plain,
+            _ if self.planner.paths.is_none() => JoinVerdict::NoProfile,
+            (Some(own), _) if own.decision.is_worth_it() && is_enabled => JoinVerdict::Enabled,
+            (Some(own), _) if own.decision.is_worth_it() => JoinVerdict::Warps,
+            (None, Some(with)) if is_enabled => match nodes.block(region.members[with.decision.join].node) {
+                Some(earlier) => JoinVerdict::EnabledWith(earlier),
+                None => JoinVerdict::Enabled,
+            },
+            (None, Some(_)) => JoinVerdict::Warps,
+            (Some(own), _) if own.decision.benefit_paths > 0.0 => JoinVerdict::Cost,
+            (Some(_), _) => JoinVerdict::NoBenefit,
+            (None, None) if is_enabled => JoinVerdict::Enabled,
+            (None, None) => JoinVerdict::NotReached,
+        };
+        let seat = own.or(with);
+        let (available, removable) = seat
+            .and_then(|seat| seat.sets.iter().find(|(at, ..)| *at == place))
+            .map_or_else(|| (none(), none()), |(_, available, removable)| (available.clone(), removable.clone()));
+        let on = self.planner.paths.map_or_else(none, |paths| paths.on(member.node).clone());
+        // By the printed rule, and of a join that an earlier one needs, the sets of this one say it.
+        let by_sets = || {
+            let (mut benefits, mut costs) = (available.clone(), on.clone());
+            benefits.intersect_with(&removable);
+            costs.difference_with(&available);
+            costs.difference_with(&removable);
+            (benefits, costs)
+        };
+        let (benefits, costs) = match (seat, own.and_then(|own| own.changes.clone())) {
+            (None, _) => (none(), none()),
+            (Some(_), changes) => changes.unwrap_or_else(by_sets),
+        };
+        let together = own.map_or(&[][..], |own| &own.decision.together);
+        Some(Join {
+            block,
+            verdict,
+            together: together.iter().filter_map(|&place| nodes.block(region.members[place].node)).collect(),
+            on: listed(&on),
+            available: listed(&available),
+            removable: listed(&removable),
+            benefits: listed(&benefits),
+            costs: listed(&costs),
+            weighed: own.map(|Seat { decision, times, .. }| Weighed {
+                benefit_paths: decision.benefit_paths,
+                cost_paths: decision.cost_paths,
+                benefit: decision.benefit,
+                cost: decision.cost,
+                times: *times,
+            }),
+        })
+    }
+
+    /// Where the statement is delayed, wave by wave: a place comes after all from which it comes there on ways forward.
+    fn flood(&self, region: &Region, always: &Delayed, delayed: &Delayed) -> Vec<Flooded> {
+        let members = &region.members;
+        let mut waves: Vec<Option<usize>> =
+            members.iter().map(|member| member.occurrence.is_some().then_some(0)).collect();
+        loop {
+            let mut is_stable = true;
+            for (place, member) in members.iter().enumerate() {
+                if waves[place].is_some() || !delayed.entry[place] {
+                    continue;
+                }
+                let comes = || member.before.iter().copied().flatten().filter(|&before| delayed.exit[before]);
+                let forward = || comes().filter(|&before| before < place);
+                let latest = if forward().next().is_some() {
+                    forward()
+                        .map(|before| waves[before])
+                        .collect::<Option<Vec<_>>>()
+                        .and_then(|all| all.into_iter().max())
+                } else {
+                    comes().filter_map(|before| waves[before]).min()
+                };
+                waves[place] = latest.map(|wave| wave + 1);
+                is_stable &= waves[place].is_none();
+            }
+            if is_stable {
+                break;
+            }
+        }
+        let mut flood: Vec<Flooded> = Vec::new();
+        for (place, member) in members.iter().enumerate() {
+            let (Some(wave), Some(position)) = (waves[place], self.position(member.node)) else { continue };
+            let occurrence = member.occurrence.filter(|_| delayed.exit[place]);
+            flood.push(Flooded {
+                position,
+                wave,
+                occurrence,
+                stop: self.stop(region, place).filter(|_| occurrence.is_none()),
+                is_partial: occurrence.is_none() && !always.entry[place],
+                is_dead: occurrence.is_none() && member.is_dead,
+            });
+        }
+        flood.sort_by_key(|flooded| flooded.wave);
+        flood
+    }
+
+    fn position(&self, node: Node) -> Option<Position> {
+        let nodes = self.planner.nodes;
+        let edge = || nodes.edge(node).map(|(from, to)| Position::Edge(from, to));
+        nodes.block(node).map(Position::Block).or_else(edge)
+    }
+
+    fn stop(&self, region: &Region, place: usize) -> Option<Inst> {
+        let member = &region.members[place];
+        let block = self.planner.nodes.block(member.node)?;
+        self.func.block_insts(block).nth(member.stop? as usize)
+    }
+
+    /// Where it lands; none where it stays as it stands.
+    fn landed(&self, region: &Region, landing: &Landing) -> Option<Landed> {
+        if landing.at_exit && landing.is_live && region.members[landing.member].occurrence.is_some() {
+            return None;
+        }
+        let spot = self.planner.spot_behind(region, landing)?;
+        Some(Landed { spot, is_live: landing.is_live, is_partial: landing.is_partial })
+    }
+}
+
+/// What was seen of a join. Members are places in the region, which is the same whenever it is asked for.
+struct Seat {
+    decision: Decision,
+    times: Times,
+    /// X-APATHS and X-RPATHS of the joins that are enabled together.
+    sets: Vec<(usize, FixedBitSet, FixedBitSet)>,
+    /// Paths that lose and that gain an execution, where they are counted.
+    changes: Option<(FixedBitSet, FixedBitSet)>,
+}
