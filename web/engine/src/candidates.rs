@@ -15,19 +15,24 @@ use crate::message::{Candidate, CandidateFigures, Candidates, Paint, Painting};
 /// Candidates that are listed.
 const MOST_CANDIDATES: usize = 300;
 
-/// The session's pass whose candidates are those of a position in `passes`, with so many events done: one of them, or the
-/// first that runs behind. One that only instruments weighs nothing.
-pub fn pass_at_hand(session: &Session, steps: &[Step], passes: &Range<usize>, done: usize) -> Option<usize> {
+/// The session's pass of a name whose next change is that of a position in `passes`, with so many events done: one of them,
+/// or the first that runs behind. `azp` that only instruments weighs nothing.
+pub fn pass_at_hand(
+    session: &Session,
+    steps: &[Step],
+    name: &str,
+    passes: &Range<usize>,
+    done: usize,
+) -> Option<usize> {
     let reports = session.reports();
-    let is_azp = |pass: &usize| {
-        reports[*pass].enabled && reports[*pass].name == "azp" && !steps[*pass].knob_values().switch("instrument")
-    };
+    let instruments = |pass: usize| name == "azp" && steps[pass].knob_values().switch("instrument");
+    let is_it = |pass: &usize| reports[*pass].enabled && reports[*pass].name == name && !instruments(*pass);
     let is_at_hand = |pass: &usize| {
         let events = session.events_of(*pass);
         events.start <= done && done <= events.end
     };
-    let inside = passes.clone().filter(is_azp).find(is_at_hand);
-    let behind = || (passes.end..reports.len()).find(|&pass| reports[pass].enabled).filter(is_azp).filter(is_at_hand);
+    let inside = passes.clone().filter(is_it).find(is_at_hand);
+    let behind = || (passes.end..reports.len()).find(|&pass| reports[pass].enabled).filter(is_it).filter(is_at_hand);
     inside.or_else(behind)
 }
 

@@ -8,6 +8,7 @@ mod comparison;
 mod drawing;
 mod map;
 pub mod message;
+mod paths;
 mod program;
 mod questions;
 mod share;
@@ -47,6 +48,10 @@ impl Engine {
             }
             Request::Weigh(Weigh { bench, position, painted }) => {
                 Response::Candidates(self.open(bench).candidates(position, painted).map(Box::new))
+            }
+            Request::Survey(survey) => {
+                let clock = self.clock;
+                Response::Surveyed(self.open(survey.bench.clone()).paths(&survey, clock).map(Box::new))
             }
             Request::Simulate(simulate) => Response::Simulated(Box::new(simulation::simulate(&simulate, self.clock))),
             Request::Probe(probe) => Response::Zeros(zeros::zeros(&probe, self.clock).map(Box::new)),

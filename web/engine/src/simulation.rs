@@ -39,8 +39,19 @@ pub fn run_total(program: &Program, settings: &Settings, clock: fn() -> f64) -> 
 
 /// What a run of a kernel measures: how often its edges, paths and zeros occur, and how often warps part.
 pub fn measure(module: &Module, kernel: Func, settings: &Settings, clock: fn() -> f64) -> Result<Profile, String> {
+    measure_within(module, kernel, settings, clock, TIME_LIMIT)
+}
+
+/// The same in so many microseconds at most.
+pub fn measure_within(
+    module: &Module,
+    kernel: Func,
+    settings: &Settings,
+    clock: fn() -> f64,
+    limit: f64,
+) -> Result<Profile, String> {
     let start = clock();
-    let mut go_on = || clock() - start <= TIME_LIMIT;
+    let mut go_on = || clock() - start <= limit;
     report::measure(module, kernel, &core_settings(settings)?, machine(settings)?, &mut go_on).map_err(say)
 }
 

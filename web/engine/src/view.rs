@@ -13,9 +13,10 @@ use crate::candidates::{candidates, pass_at_hand};
 use crate::comparison::{Listing, compare};
 use crate::drawing::draw;
 use crate::message::{
-    Bench, Candidates, Course, Diagnostic, Position, Questions, Remark, Scope, Settings, Stage, StageResult,
-    ValueSource, View,
+    Bench, Candidates, Course, Diagnostic, Position, Questions, Remark, Scope, Settings, Stage, StageResult, Survey,
+    Surveyed, ValueSource, View,
 };
+use crate::paths::paths;
 use crate::program::{Loaded, launch_text, load};
 use crate::questions::{course_of_questions, questions};
 use crate::simulation::measure;
@@ -123,7 +124,8 @@ impl Opened {
         let missed = events_of(session, &stop.passes)
             .filter(|&event| session.journal().events()[event].remark.kind == RemarkKind::Missed);
         view.missed = missed.take(MOST_MISSED).map(|event| describe(session, event)).collect();
-        view.weighs = pass_at_hand(session, &self.steps, &stop.passes, stop.done).is_some();
+        let is_at_hand = |name: &str| pass_at_hand(session, &self.steps, name, &stop.passes, stop.done).is_some();
+        (view.weighs, view.surveys) = (is_at_hand("azp"), is_at_hand("pde"));
         view.questions = course_of_questions(session, &stop.passes, stop.rewrite, kernel);
         let after = Listing::new(session.module(), Some(kernel));
         session.seek(match scope {
@@ -162,9 +164,19 @@ impl Opened {
     pub fn candidates(&mut self, position: Position, painted: Option<u32>) -> Option<Candidates> {
         let (session, kernel) = (self.session.as_mut()?, self.kernel?);
         let stop = Stop::find(session, &self.passes, position);
-        let pass = pass_at_hand(session, &self.steps, &stop.passes, stop.done)?;
+        let pass = pass_at_hand(session, &self.steps, "azp", &stop.passes, stop.done)?;
         session.seek(stop.done);
         Some(candidates(session, &self.steps, pass, kernel, self.fast_math, painted))
+    }
+
+    /// The paths in the program at the position that is asked for, and what `pde` does about them, if that is the pass at
+    /// hand.
+    pub fn paths(&mut self, asked: &Survey, clock: fn() -> f64) -> Option<Surveyed> {
+        let (session, kernel) = (self.session.as_mut()?, self.kernel?);
+        let stop = Stop::find(session, &self.passes, asked.position);
+        let pass = pass_at_hand(session, &self.steps, "pde", &stop.passes, stop.done)?;
+        session.seek(stop.done);
+        Some(paths(session, &self.steps, pass, kernel, asked, clock))
     }
 
     /// The questions of the pass at `position`, if it asks any.

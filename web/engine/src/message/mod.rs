@@ -6,6 +6,7 @@
 mod candidates;
 mod course;
 mod map;
+mod paths;
 mod questions;
 mod run;
 mod trial;
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 pub use candidates::*;
 pub use course::*;
 pub use map::*;
+pub use paths::*;
 pub use questions::*;
 pub use run::*;
 pub use trial::*;
@@ -41,6 +43,8 @@ pub enum Request {
     Listen(Listen),
     /// What does `azp` consider in the program at that position?
     Weigh(Weigh),
+    /// Which paths are executed there, and what does `pde` do about them?
+    Survey(Survey),
     /// What do these programs compute, and in how many cycles?
     Simulate(Simulate),
     /// How often do its register writes give zero?
@@ -70,6 +74,8 @@ pub enum Response {
     Questions(Option<Box<Questions>>),
     /// To [`Request::Weigh`]; none where that pass is not at hand.
     Candidates(Option<Box<Candidates>>),
+    /// To [`Request::Survey`]; none where that pass is not at hand.
+    Surveyed(Option<Box<Surveyed>>),
     /// To [`Request::Simulate`].
     Simulated(Box<Simulated>),
     /// To [`Request::Probe`], or why the program did not end well.

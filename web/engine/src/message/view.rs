@@ -135,6 +135,8 @@ pub struct View {
     pub questions: Option<Course>,
     /// Whether `azp` is the pass at the position or the one that comes next, so that its candidates can be asked for.
     pub weighs: bool,
+    /// The same of `pde`, so that the executed paths can be asked for.
+    pub surveys: bool,
     /// The compared texts, line by line.
     pub diff: Vec<DiffLine>,
     /// The program of the source, in canonical text.
