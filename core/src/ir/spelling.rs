@@ -366,6 +366,10 @@ impl fmt::Display for Opcode {
             _ => f.write_str(name)?,
         }
         let flags = |f: &mut fmt::Formatter<'_>, group: Flags| -> fmt::Result {
+            // Most opcodes have none, and the table is long.
+            if !self.flags.intersects(group) {
+                return Ok(());
+            }
             FLAG_NAMES
                 .iter()
                 .filter(|(flag, _)| group.contains(*flag) && self.has(*flag))
