@@ -72,8 +72,14 @@ export async function openPage(
 
 /// Fails if axe finds anything wrong with the part of the page that `selector` names.
 export async function checkAccessibility(page, selector = "body") {
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate((where) => globalThis.axe.run(where), selector);
+  if (!(await page.evaluate(() => "axe" in globalThis))) {
+    await page.evaluate(axe);
+  }
+  // What is in order is a megabyte that nobody reads.
+  const violations = await page.evaluate(
+    async (where) => (await globalThis.axe.run(where, { resultTypes: ["violations"] })).violations,
+    selector,
+  );
   const found = violations.map(
     ({ id, help, nodes }) => `${id}: ${help}\n${nodes.map((node) => `    ${node.html}\n    ${node.failureSummary}`).join("\n")}`,
   );
@@ -88,17 +94,30 @@ export async function screenshot(page, name) {
   }
 }
 
+/// Calls `look` with the name of each colour scheme, after the page has changed to it, as it does at dusk.
+export async function inBothSchemes(page, look) {
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme });
+    await look(colorScheme);
+  }
+}
+
 /// Waits until `probe` returns something true, and returns it. `what` says what did not happen in time.
 export async function eventually(what, probe) {
   const deadline = Date.now() + PATIENCE;
-  for (;;) {
+  for (let pause = 5; ; pause = Math.min(2 * pause, 50)) {
     const value = await probe();
     if (value) {
       return value;
     }
     assert.ok(Date.now() < deadline, `in ${PATIENCE / 1000} s it did not happen that ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, pause));
   }
+}
+
+/// Waits until the engine has answered the last question about program, position and moment.
+export async function answered(page) {
+  await page.locator("main:not(.looking)").waitFor();
 }
 
 /// What `probe` returns when it has returned the same for a moment: the worker answers after a person's act.
