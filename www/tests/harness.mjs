@@ -11,6 +11,27 @@ import { chromium } from "playwright-core";
 export const SITE = process.env.WARPSCOPE_SITE;
 assert.ok(SITE, "run these tests with `cargo xtask test browser`, or set WARPSCOPE_SITE to the address of a served page");
 
+/// What of Chromium no test wants. The first two would load two pages of the browser's own for each page of a test, which
+/// costs as much as ours. The others are those that Playwright leaves out: only the last such list counts.
+const FEATURES = [
+  "WebUIOmniboxPopup",
+  "WebUIOmniboxAimPopup",
+  "AimEnabled",
+  "AvoidCorsURLLoaderRestartOnRedirect",
+  "AvoidUnnecessaryBeforeUnloadCheckSync",
+  "DestroyProfileOnBrowserClose",
+  "HttpsFirstBalancedModeAutoEnable",
+  "HttpsUpgrades",
+  "LensOverlay",
+  "MediaRouter",
+  "NetworkTimeServiceQuerying",
+  "OptimizationHints",
+  "PaintHolding",
+  "PreconnectToSearch",
+  "TcpPortRandomizationWin",
+  "ThirdPartyStoragePartitioning",
+];
+
 const FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
@@ -19,6 +40,7 @@ const FLAGS = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
+  `--disable-features=${FEATURES.join(",")}`,
 ];
 
 /// How long a person would wait for the page to do something, in milliseconds. Generous: test machines are slow.
