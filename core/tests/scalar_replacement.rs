@@ -2,7 +2,7 @@
 //! say it costs.
 
 use proptest::prelude::*;
-use warpscope_core::ir::Module;
+use warpscope_core::ir::{Module, Op};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::parse_pipeline;
 use warpscope_core::profile::{Collector, declare};
@@ -189,6 +189,66 @@ fn an_insertion_outside_the_region_is_made_where_it_pays() {
     for pipeline in ["", "ssrqp"] {
         assert!(machine.cycles < found(pipeline).cycles, "{pipeline}");
     }
+}
+
+#[test]
+fn what_a_move_counts_on_goes_away_though_it_was_asked_about_before() {
+    // `first` is asked about before `second`, whose move to `head` and `back` pays only because `first` goes away as well.
+    let source = "kernel k(x: ptr.global, o: ptr.global) {
+entry:
+    t = mov.u32 %tid
+    a = mad.wide.u32 t, 2048, x
+    i = mov.s32 256
+    sum = mov.u32 0
+    fuel = mov.u32 13
+    br head
+head:
+    fuel = sub.u32 fuel, 1
+    out = setp.eq.u32 fuel, 0
+    br out, done, above
+above:
+    fuel = sub.u32 fuel, 1
+    over = setp.eq.u32 fuel, 0
+    br over, done, first
+first:
+    v = ld.global.u32 a[i]
+    sum = mad.u32 sum, 31, v
+    br join
+back:
+    i = add.s32 i, 1
+    low = setp.lt.u32 v, 40
+    br low, join, head
+join:
+    fuel = sub.u32 fuel, 1
+    spent = setp.eq.u32 fuel, 0
+    br spent, done, second
+second:
+    v = ld.global.u32 a[i]
+    sum = xor.b32 sum, v
+    st.global.u32 a[256], v
+    br back
+done:
+    st.global.u32 o[t], sum
+    ret
+}
+launch k {
+    block 8
+    warp 8
+    x = buffer u32[4096] random(0, 99)
+    o = buffer u32[8] const 0
+}
+";
+    let module = measured(&laws::well_formed(source).expect("a program"), &settings(&[]));
+    let pipeline = "ssrqp[cost=machine,machine=unit,down_safety=exact]";
+    let after = optimised(&module, pipeline);
+    let loads = |module: &Module| run(module, &settings(&[])).global_loads;
+    let (had, has) = (loads(&module), loads(&after));
+    assert!(has < had, "{had} loads become {has}");
+    let first = after.kernels().next().expect("a kernel");
+    let func = &after.funcs[first];
+    let block = func.block_order().find(|&block| func.blocks[block].name == "first").expect("it is still there");
+    let is_load = |inst| func.insts[inst].opcode.op == Op::Ld;
+    assert!(!func.block_insts(block).any(is_load), "the load of `first` goes away");
 }
 
 proptest! {

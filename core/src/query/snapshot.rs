@@ -438,11 +438,13 @@ impl<'m> Snapshot<'m> {
         let own = family.binary_search(&occurrence).unwrap_or_else(|place| place);
         let first = own.saturating_sub(most / 2).min(family.len().saturating_sub(most + 1));
         let near = family[first..].iter().copied().take(most + 1);
-        let is_made = |&other: &Occurrence| {
-            let data = &self.occurrences[other];
-            other != occurrence && data.is_computed && data.inst.is_some()
-        };
-        near.filter(is_made).collect()
+        near.filter(|&other| other != occurrence && self.is_made(other)).collect()
+    }
+
+    /// Is it a load that is still made?
+    pub fn is_made(&self, occurrence: Occurrence) -> bool {
+        let data = &self.occurrences[occurrence];
+        data.is_computed && data.inst.is_some()
     }
 
     /// How often what answers questions about a form has changed.

@@ -26,6 +26,7 @@
 use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::rewriting::Rewriting;
 use crate::edit::{Fact, Remark, Silent};
@@ -109,7 +110,8 @@ impl Costs {
         (!counts.is_empty()).then_some(Costs { counts, is_whole, machine, warps: warps.max(1) })
     }
 
-    /// What an insertion costs and saves that makes an occurrence available. None where the profile does not tell.
+    /// What an insertion costs and saves that makes an occurrence available, and the others that it counts on going away.
+    /// None where the profile does not tell.
     pub fn of_insertion(
         &self,
         func: &Function,
@@ -117,12 +119,12 @@ impl Costs {
         rewriting: &Rewriting,
         occurrence: Occurrence,
         support: &Support,
-    ) -> Option<Bill> {
-        let (mut bill, mut paid) = (Bill::default(), Paid::default());
+    ) -> Option<(Bill, Vec<Occurrence>)> {
+        let (mut bill, mut paid, mut going) = (Bill::default(), Paid::default(), Vec::new());
         self.pay(func, inquiries, rewriting, support, &mut paid, &mut bill)?;
         self.save(func, inquiries, occurrence, &mut bill)?;
         if bill.pays() {
-            return Some(bill);
+            return Some((bill, going));
         }
         for other in inquiries.snapshot.others(occurrence, OTHERS) {
             if inquiries.available(func, &mut Silent, other).is_ok() {
@@ -138,13 +140,15 @@ impl Costs {
                 self.save(func, inquiries, other, &mut with)?;
                 if with.saves - with.costs > bill.saves - bill.costs {
                     bill = with;
+                    going.push(other);
                 }
             }
         }
-        Some(bill)
+        Some((bill, going))
     }
 
-    /// What it costs and saves to move an occurrence up. None where the profile does not tell.
+    /// What it costs and saves to move an occurrence up, and the others that it counts on going away. None where the profile
+    /// does not tell.
     pub fn of_hoist(
         &self,
         func: &Function,
@@ -152,7 +156,7 @@ impl Costs {
         rewriting: &Rewriting,
         occurrence: Occurrence,
         hoist: &Hoist,
-    ) -> Option<Bill> {
+    ) -> Option<(Bill, Vec<Occurrence>)> {
         let mut others = inquiries.snapshot.others(occurrence, OTHERS);
         others.retain(|&other| inquiries.available(func, &mut Silent, other).is_err());
         let trial = inquiries.begin_trial(func, hoist);
@@ -168,8 +172,8 @@ impl Costs {
         rewriting: &Rewriting,
         (occurrence, others): (Occurrence, &[Occurrence]),
         trial: &[Occurrence],
-    ) -> Option<Bill> {
-        let (mut bill, mut paid) = (Bill::default(), Paid::default());
+    ) -> Option<(Bill, Vec<Occurrence>)> {
+        let (mut bill, mut paid, mut going) = (Bill::default(), Paid::default(), Vec::new());
         for &moved in trial {
             let &OccurrenceData { block, form, .. } = inquiries.snapshot.occurrence(moved);
             let mut own = Bill::default();
@@ -197,9 +201,10 @@ impl Costs {
             self.save(func, inquiries, other, &mut with)?;
             if with.saves - with.costs > bill.saves - bill.costs {
                 bill = with;
+                going.push(other);
             }
         }
-        Some(bill)
+        Some((bill, going))
     }
 
     /// Adds what has to be inserted for an answer, and the copies where an index changes.

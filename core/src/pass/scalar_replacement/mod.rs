@@ -48,7 +48,8 @@
 //! of the new form takes over from the old one, all of them at once ([`rewriting`]). A load that comes to a way that did not have it is
 //! marked `.spec`, unless a load of the same address follows on every way anyway; the remark says which.
 //!
-//! What was inserted is asked about again, at most [`MAX_FOLLOWED`] times. Running `ssrqp` or `ssrqp-s` again may still move
+//! What was inserted is asked about again, at most [`MAX_FOLLOWED`] times, and so is what a move that was paid for counts on
+//! going away. Running `ssrqp` or `ssrqp-s` again may still move
 //! something further up: moving one load makes blocks above down-safe for others that were asked about before it. As loads
 //! only move up, that comes to an end. The remark `budget` says where questions ended early.
 //!
@@ -60,6 +61,8 @@ mod rewriting;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+
+use cranelift_entity::SecondaryMap;
 
 use super::if_convert::{LANES, resident_warps};
 use super::{Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
@@ -239,6 +242,8 @@ fn run<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Varian
         rewriting: Rewriting::default(),
         rules,
         costs,
+        asked: SecondaryMap::new(),
+        counted_on: Vec::new(),
         limit_is_told: false,
     };
     for &block in cfg.reverse_postorder() {
@@ -251,6 +256,8 @@ fn run<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Varian
                 // Alone and outside loops it has nothing to be available from.
                 let is_alone = pass.inquiries.snapshot.relatives(occurrence) == 1 && loops.innermost(block).is_none();
                 pass.ask(view, occurrence, is_alone);
+                pass.asked[occurrence] = true;
+                pass.ask_again(view);
             }
         }
     }
@@ -341,6 +348,10 @@ struct Walk<'m> {
     rules: Rules,
     /// What decides about moves, and about insertions outside the region.
     costs: Option<Costs>,
+    /// Those that have had their turn.
+    asked: SecondaryMap<Occurrence, bool>,
+    /// Those that a bill which has been paid counts on going away.
+    counted_on: Vec<Occurrence>,
     limit_is_told: bool,
 }
 
@@ -370,6 +381,17 @@ impl Walk<'_> {
         }
     }
 
+    /// Those that had their turn before a bill counted on their going away are asked about again: what has been done since may
+    /// have made them available, and nobody else would find that.
+    fn ask_again<S: Listener>(&mut self, view: &mut View<'_, S>) {
+        while let Some(other) = self.counted_on.pop() {
+            let is_left = self.asked[other] && self.inquiries.snapshot.is_made(other);
+            if is_left && self.inquiries.available(view.func(), &mut Silent, other).is_ok() {
+                self.ask(view, other, false);
+            }
+        }
+    }
+
     /// Makes an occurrence available by insertions outside the region as well, if they cost less than they save. Gives what
     /// has been inserted. `is_told` says whether those who listen hear of the question, if anything comes of it.
     fn insert_outside<S: Listener>(
@@ -380,7 +402,8 @@ impl Walk<'_> {
     ) -> Option<Vec<Occurrence>> {
         let costs = self.costs.as_ref()?;
         let mut support = self.inquiries.available_anywhere(view.func(), &mut Silent, occurrence).ok()?;
-        let bill = costs.of_insertion(view.func(), &mut self.inquiries, &self.rewriting, occurrence, &support)?;
+        let (bill, going) =
+            costs.of_insertion(view.func(), &mut self.inquiries, &self.rewriting, occurrence, &support)?;
         if !bill.pays() {
             let &(spot, form) = support.insertions.first()?;
             self.tell_bill(
@@ -400,6 +423,7 @@ impl Walk<'_> {
         self.rewriting.bill = Some(bill);
         let inserted = self.rewriting.replace(view, &mut self.inquiries, occurrence, &support);
         self.rewriting.bill = None;
+        self.counted_on.extend(going);
         Some(inserted)
     }
 
@@ -417,7 +441,8 @@ impl Walk<'_> {
             if hoist.blocks.contains(&self.inquiries.snapshot.occurrence(occurrence).block) {
                 continue;
             }
-            let bill = costs.of_hoist(view.func(), &mut self.inquiries, &self.rewriting, occurrence, &hoist);
+            let offer = costs.of_hoist(view.func(), &mut self.inquiries, &self.rewriting, occurrence, &hoist);
+            let (bill, going) = offer.unzip();
             if let Some(bill) = bill.filter(|bill| !bill.pays()) {
                 let block = hoist.blocks[0];
                 self.tell_bill(
@@ -433,6 +458,7 @@ impl Walk<'_> {
             let moved = self.move_to(view, occurrence, &hoist);
             self.rewriting.bill = None;
             if !moved.is_empty() {
+                self.counted_on.extend(going.into_iter().flatten());
                 return moved;
             }
         }
