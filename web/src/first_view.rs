@@ -95,6 +95,7 @@ mod tests {
             Request::Try(_) => "try",
             Request::Watch(_) => "watch",
             Request::Share(_) => "share",
+            Request::Survey(_) => "survey",
             Request::Open(_) => "open",
         }
     }

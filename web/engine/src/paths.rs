@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cranelift_entity::EntityRef;
-use warpscope_core::ir::{Block, Func, Function, Inst, Module, WarpCounts};
+use warpscope_core::ir::{Block, Func, Function, Inst, Module, Profile, WarpCounts};
 use warpscope_core::pass::pde::survey::{self as core, Detail, Flooded, Join, JoinVerdict, Landed, Predicate};
 use warpscope_core::pass::{Settings as PassSettings, Step};
 use warpscope_core::profile;
@@ -16,6 +16,8 @@ use crate::simulation::measure_within;
 /// Paths and statements that are listed.
 const MOST_PATHS: usize = 200;
 const MOST_STATEMENTS: usize = 300;
+/// Paths that keep the order of the profile: as many as the page draws.
+const FEW_PATHS: usize = 8;
 /// How long a run may take that only tells what warps pay, in microseconds.
 const COUNTING: f64 = 1e6;
 
@@ -37,7 +39,7 @@ pub fn paths(
     let block = |&block: &u32| Block::new(block as usize);
     let frequencies: Vec<(Vec<Block>, u64)> =
         asked.frequencies.iter().map(|(blocks, count)| (blocks.iter().map(block).collect(), *count)).collect();
-    let declared = core::executed_paths(&module.funcs[kernel]);
+    let declared = in_order(&module.funcs[kernel], core::executed_paths(&module.funcs[kernel]));
     // The journal knows what comes next, as a round goes on from the program that it began with.
     let events = session.journal().events();
     let planned = session
@@ -78,6 +80,21 @@ pub fn paths(
         sinking,
         paths: rows.into_iter().take(MOST_PATHS).collect(),
     }
+}
+
+/// Paths as a person numbers them: a few in the order of the profile, many by their frequency.
+fn in_order(func: &Function, mut paths: Vec<(Vec<Block>, u64)>) -> Vec<(Vec<Block>, u64)> {
+    if paths.len() <= FEW_PATHS {
+        let declared: Vec<&Vec<Block>> = func
+            .profiles
+            .iter()
+            .filter_map(|profile| if let Profile::Path(paths) = profile { Some(paths) } else { None })
+            .flatten()
+            .map(|(blocks, _)| blocks)
+            .collect();
+        paths.sort_by_key(|(blocks, _)| declared.iter().position(|path| *path == blocks));
+    }
+    paths
 }
 
 fn is_by_choice(settings: &PassSettings) -> bool {
@@ -215,23 +232,25 @@ impl Told<'_> {
     /// What warps pay, beside what paths do.
     fn warps(&self, surveyed: &core::Surveyed, detail: &Detail, is_by_choice: bool) -> String {
         let Some((before, after)) = detail.warp_cycles else { return String::new() };
-        let cycles = format!("{before:.0} cycles before and {after:.0} behind");
+        let cycles = match format!("{before:.0}") {
+            one if one == "1" => format!("1 cycle before, {after:.0} behind"),
+            many => format!("{many} cycles before, {after:.0} behind"),
+        };
         let (is_less, is_more) = (after < before - 0.5, after > before + 0.5);
         match (self.found.is_by_warp, surveyed.passes) {
-            (true, _) => format!("Warps pay: they execute it for {cycles}."),
+            (true, _) => format!("Warps pay: {cycles}."),
             (false, false) => String::new(),
             (false, true) => {
                 let why = if is_by_choice { "as `pde.cost` says" } else { "as no `profile warp` is there" };
                 let so = match (is_less, is_more) {
-                    (true, _) => "so that they gain as well".to_owned(),
-                    (_, true) => {
-                        "so that they lose what paths gain: lanes that part take both ways, one after the other. With \
-                                  `pde.cost=warp` it stays"
-                            .to_owned()
-                    }
-                    _ => "so that it makes no difference to them".to_owned(),
+                    (true, _) => format!("Warps of this launch gain as well: {cycles}."),
+                    (_, true) => format!(
+                        "Warps of this launch lose: {cycles}, as lanes that part take both ways one after the other. With \
+                         `pde.cost=warp` it stays."
+                    ),
+                    _ => format!("To warps of this launch it makes no difference: {cycles}."),
                 };
-                format!("Paths pay, {why}. Warps of this launch execute it for {cycles}, {so}.")
+                format!("Paths pay, {why}. {so}")
             }
         }
     }
@@ -356,13 +375,9 @@ impl Told<'_> {
             Some(Predicate::New { .. }) => "@q ".to_owned(),
             None => String::new(),
         };
-        let label = |landed: &Landed| {
-            format!(
-                "{}{}",
-                if landed.is_partial && landed.is_live { &with } else { "" },
-                self.text(surveyed.occurrences[0])
-            )
-        };
+        let result = self.func.insts[surveyed.occurrences[0]].dst().map_or("", |reg| &self.func.regs[reg].name);
+        let label =
+            |landed: &Landed| format!("{}{result}", if landed.is_partial && landed.is_live { &with } else { "" });
         let lands = detail.landings.iter().map(|landed| Mark::Lands(spot(landed.spot), label(landed))).collect();
         say("inserted", format!("It can be delayed no further: it is inserted {}.", self::places(&places)), lands);
         let dead: Vec<&Landed> = detail.landings.iter().filter(|landed| !landed.is_live).collect();
@@ -610,7 +625,7 @@ mod tests {
         };
         assert_eq!((of(|bits| bits.benefit), of(|bits| bits.cost)), (vec![125, 25], vec![50, 50]));
         assert!(
-            sinking.warps.contains("no `profile warp`") && sinking.warps.contains("they lose"),
+            sinking.warps.contains("no `profile warp`") && sinking.warps.contains("launch lose"),
             "{}",
             sinking.warps
         );

@@ -5,6 +5,7 @@
 
 mod launches;
 mod map;
+mod paths;
 mod pipeline;
 mod settings;
 mod share;
@@ -23,6 +24,7 @@ use warpscope_engine::message::{
 use yew::Reducible;
 
 pub use map::{HeatMap, variable};
+pub use paths::PathView;
 pub use pipeline::PipelineEdit;
 pub use settings::SettingsEdit;
 pub use share::link_advice;
@@ -56,7 +58,9 @@ pub struct Lab {
     pub candidate: Option<u32>,
     /// The last answer about candidates.
     pub weighed: Option<Rc<Weighed>>,
-    /// Whether the questions move by themselves.
+    /// How the executed paths are looked at.
+    pub paths: PathView,
+    /// Whether the questions, or the way of a statement, move by themselves.
     pub asking: bool,
     /// How the simulator runs.
     pub settings: Settings,
@@ -231,6 +235,8 @@ pub enum Sheet {
     Lines,
     /// The candidates of `azp`, where that is the pass at hand.
     Candidates,
+    /// The executed paths, where that is `pde`.
+    Paths,
 }
 
 /// What can be shown of the runs.
@@ -308,6 +314,18 @@ pub enum Action {
     WalkBy(isize),
     /// Another candidate's effect is painted.
     Paint(u32),
+    /// The way of another statement is shown, by one of its instructions.
+    Trace(u32),
+    /// What is shown is about another join.
+    Join(u32),
+    /// A path stands out, or none.
+    Path(Option<usize>),
+    /// A path, by its blocks, has another frequency than the last of these, which the profile says.
+    Frequency(Vec<u32>, u64, u64),
+    /// The frequencies are those of the profile again.
+    ForgetFrequencies,
+    /// The source declares a profile, in this text.
+    Declare(String),
     /// The questions start or stop to move by themselves.
     Ask(bool),
     /// Time passed while they do.
@@ -370,6 +388,7 @@ impl Lab {
             heard: None,
             candidate: None,
             weighed: None,
+            paths: PathView::default(),
             asking: false,
             settings: Settings::default(),
             text_version: 0,
@@ -476,6 +495,9 @@ impl Lab {
     /// matters to the engine is whether the change is still to come.
     fn moment_to_look_at(&self) -> Option<usize> {
         let is_known = self.answered.as_ref().is_some_and(|look| look.bench == self.bench);
+        if self.shows_paths() {
+            return None;
+        }
         match self.view.as_ref().and_then(|view| view.questions.as_ref()).filter(|_| is_known) {
             Some(course) => {
                 self.walk_at.filter(|&moment| course.is_ahead(moment)).map(|moment| course.beginning_of(moment))
@@ -625,6 +647,7 @@ impl Lab {
         let mut questions = vec![Request::Catalogue, Request::Look(self.look())];
         questions.extend(self.listen().map(Request::Listen));
         questions.extend(self.weigh().map(Request::Weigh));
+        questions.extend(self.survey().map(Request::Survey));
         if let Some(simulate) = self.simulate() {
             let watch = self.watched.question(&simulate);
             questions.extend([Request::Simulate(simulate), Request::Watch(watch)]);
@@ -729,6 +752,14 @@ impl Lab {
                         let painting = candidates.painting.take().map(Rc::new);
                         Rc::new(Weighed { asked: weigh.clone(), candidates: *candidates, painting })
                     });
+                }
+            }
+            Response::Surveyed(surveyed) => {
+                if let Request::Survey(survey) = request {
+                    // What plays ends where nothing sinks any more.
+                    self.asking &=
+                        surveyed.as_ref().is_some_and(|surveyed| surveyed.next.is_some()) || !self.shows_paths();
+                    self.paths.answer = surveyed.map(|surveyed| (Rc::new(survey.clone()), Rc::new(*surveyed)));
                 }
             }
             Response::Simulated(runs) => {
@@ -843,6 +874,32 @@ impl Reducible for Lab {
             Action::WalkTo(moment) => lab.walk_to(|_| moment),
             Action::WalkBy(moments) => lab.walk_to(|at| at.saturating_add_signed(moments)),
             Action::Paint(candidate) => lab.candidate = Some(candidate),
+            Action::Trace(inst) => {
+                (lab.paths.wanted, lab.paths.join, lab.asking) = (Some(inst), None, false);
+                lab.walk_at = None;
+            }
+            Action::Join(block) => {
+                lab.paths.join = Some(block);
+                // The selection would say another one.
+                lab.selected = None;
+            }
+            Action::Path(path) => lab.paths.path = path,
+            Action::Frequency(blocks, frequency, declared) => lab.paths.give(blocks, frequency, declared),
+            Action::ForgetFrequencies => lab.paths.frequencies.clear(),
+            Action::Declare(text) => {
+                lab.bench.source = text;
+                // What is measured would take the place of what is declared.
+                lab.bench.measured = None;
+                lab.text_version += 1;
+                lab.position = Position::default();
+                lab.forget_runs();
+            }
+            Action::Ask(on) if lab.shows_paths() => {
+                if lab.sink_at().is_some_and(|(at, last)| on && at == last) {
+                    lab.walk_at = Some(0);
+                }
+                (lab.asking, lab.playing) = (on && lab.sink_at().is_some(), false);
+            }
             Action::Ask(on) => {
                 if let Some((course, at)) = lab.questions_at() {
                     let is_over = at == course.last;
@@ -851,6 +908,11 @@ impl Reducible for Lab {
                 }
             }
             // Whoever watches wants to see every moment, however long the engine takes.
+            Action::NextMoment if lab.shows_paths() => {
+                if lab.is_surveyed() {
+                    lab.sink_to(|at| at + 1);
+                }
+            }
             Action::NextMoment => {
                 if lab.looking || lab.heard().is_none() {
                     return self;
@@ -883,7 +945,14 @@ impl Reducible for Lab {
                 lab.watched.playing = false;
             }
             Action::Watch(watched) => lab.watched = watched,
-            Action::Select(selection) => lab.selected = selection,
+            Action::Select(selection) => {
+                if let Some(inst) =
+                    selection.as_ref().and_then(|selection| selection.inst).filter(|_| lab.shows_paths())
+                {
+                    (lab.paths.wanted, lab.walk_at, lab.asking) = (Some(inst), None, false);
+                }
+                lab.selected = selection;
+            }
             Action::Tab(tab) => lab.tab = tab,
             Action::Sheet(sheet) => lab.sheet = sheet,
             Action::Dialog(dialog) => lab.dialog = dialog,
@@ -927,6 +996,7 @@ impl Reducible for Lab {
         // Another program has its own best candidate.
         if lab.bench != self.bench || lab.position != self.position {
             lab.candidate = None;
+            lab.paths.forget();
         }
         // From now on the view belongs to another bench, and nothing may be run that mixes the two.
         if lab.bench != self.bench
@@ -943,6 +1013,10 @@ impl Reducible for Lab {
 impl Lab {
     /// Shows the table of values or the questions at another moment, if there are any.
     fn walk_to(&mut self, moment: impl FnOnce(usize) -> usize) {
+        if self.shows_paths() {
+            self.asking = false;
+            return self.sink_to(moment);
+        }
         let Some(view) = self.view.clone().filter(|_| !self.has_mistakes()) else { return };
         let (course, at) = match (&view.walk, self.questions_at()) {
             // Quick hands are ahead of the engine.

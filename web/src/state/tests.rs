@@ -1,7 +1,9 @@
 //! The page's state without a browser.
 
 use super::*;
-use warpscope_engine::message::{Course, Stage, StageResult, ValueWalk};
+use warpscope_engine::message::{
+    Course, JoinRow, SinkMoment, Sinking, Stage, StageResult, Survey, Surveyed, ValueWalk,
+};
 
 fn pipeline(stages: &[(&str, bool)]) -> Vec<Stage> {
     stages.iter().map(|&(pass, on)| Stage { pass: pass.to_owned(), on, ..Stage::default() }).collect()
@@ -278,4 +280,64 @@ fn candidates_are_asked_for_while_they_are_looked_at_and_each_program_has_its_ow
     assert_eq!((next.candidate, next.weigh()), (None, None), "the program there is not known yet");
     let away = other.reduce(Action::Sheet(Sheet::Lines));
     assert!(away.weigh().is_none() && away.painting().is_none());
+}
+
+#[test]
+fn the_way_of_a_statement_leads_to_its_change() {
+    let mut lab = Lab::new();
+    lab.bench.pipeline = pipeline(&[("pde", true)]);
+    lab.position = at(0, 0);
+    lab.view = Some(Rc::new(View { surveys: true, position: at(0, 0), ..view(&[1]) }));
+    lab.answered = Some(Rc::new(lab.look()));
+    let lab = Rc::new(lab);
+    let asked = lab.survey().expect("what pde is about is shown without being asked for");
+    let away = lab.clone().reduce(Action::Sheet(Sheet::Lines));
+    assert!(away.survey().is_none() && !away.shows_paths());
+    let join = |block: u32, name: &str, line: &str| JoinRow {
+        block,
+        name: name.to_owned(),
+        line: line.to_owned(),
+        ..JoinRow::default()
+    };
+    let sinking = Sinking {
+        insts: vec![7],
+        joins: vec![join(3, "n3", ""), join(5, "n5", "Benefit 2 > Cost 1"), join(9, "n9", "")],
+        moments: vec![SinkMoment::default(); 3],
+        ..Sinking::default()
+    };
+    let told = Surveyed { next: Some(7), sinking: Some(sinking), ..Surveyed::default() };
+    let answer = |asked: Survey, told: &Surveyed| {
+        Action::Answered(Box::new(Request::Survey(asked)), Response::Surveyed(Some(Box::new(told.clone()))))
+    };
+    let lab = lab.reduce(answer(asked, &told));
+    assert_eq!((lab.survey(), lab.sink_at()), (None, Some((0, 2))));
+    assert_eq!(lab.join_shown().map(|join| join.block), Some(5), "the first that was weighed");
+    let other = lab.clone().reduce(Action::Join(9));
+    assert_eq!(other.join_shown().map(|join| join.block), Some(9));
+    let selected = Selection { block: "n3".to_owned(), inst: None, by: Pane::Graph };
+    assert_eq!(other.reduce(Action::Select(Some(selected))).join_shown().map(|join| join.block), Some(3));
+
+    let lab = lab.reduce(Action::WalkBy(1)).reduce(Action::WalkBy(1));
+    assert_eq!((lab.position, lab.sink_at(), lab.shared().moment), (at(0, 0), Some((2, 2)), Some(2)));
+    let sunk = lab.clone().reduce(Action::WalkBy(1));
+    assert_eq!((sunk.position, sunk.walk_at), (at(1, 1), None), "behind its last moment it has sunk");
+    // Another frequency is a question: nothing goes on from there.
+    let edited = lab.clone().reduce(Action::Frequency(vec![0, 3], 4, 10));
+    let asked = edited.survey().expect("another question");
+    assert_eq!((asked.wanted, asked.frequencies.as_slice()), (Some(7), [(vec![0, 3], 4)].as_slice()));
+    let edited = edited.reduce(answer(asked, &told)).reduce(Action::WalkBy(1));
+    assert_eq!((edited.position, edited.sink_at()), (at(0, 0), Some((2, 2))));
+    let back = edited.reduce(Action::Frequency(vec![0, 3], 10, 10));
+    assert!(back.paths.frequencies.is_empty());
+    // By itself it goes as far as something sinks.
+    let playing = lab.reduce(Action::Ask(true));
+    assert_eq!((playing.asking, playing.sink_at()), (true, Some((0, 2))), "from the beginning");
+    let playing = playing.reduce(Action::NextMoment).reduce(Action::NextMoment).reduce(Action::NextMoment);
+    assert_eq!((playing.asking, playing.position), (true, at(1, 1)));
+    let mut there = (*playing).clone();
+    there.looking = false;
+    there.view = Some(Rc::new(View { surveys: true, position: at(1, 1), ..view(&[1]) }));
+    let asked = there.survey().expect("the next question");
+    let there = Rc::new(there).reduce(answer(asked, &Surveyed::default()));
+    assert!(!there.asking, "nothing sinks any more");
 }

@@ -1,5 +1,5 @@
 //! The change pane: the reason of the change that led to the position, and the compared texts; in a pass that works with
-//! a table of values, asks questions or weighs candidates, those in another sheet.
+//! a table of values, asks questions, weighs candidates or paths, those in another sheet.
 
 use warpscope_engine::message::{Remark, Scope};
 use yew::{Callback, Html, KeyboardEvent, component, html};
@@ -7,6 +7,7 @@ use yew::{Callback, Html, KeyboardEvent, component, html};
 use super::candidates::Candidates;
 use super::comparison::{Comparison, Lines};
 use super::order::{DRAWN, ordered_facts};
+use super::paths::Paths;
 use super::questions::Questions;
 use super::values::Values;
 use super::{PaneProps, Shared, count, on};
@@ -24,13 +25,16 @@ pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
         (None, None) => None,
     };
     let weighs = (view.weighs && !is_old).then_some("Candidates");
-    let others: Vec<(Sheet, &'static str)> = [(Sheet::Walk, walk), (Sheet::Candidates, weighs)]
-        .into_iter()
-        .filter_map(|(sheet, name)| Some((sheet, name?)))
-        .collect();
+    let surveys = (view.surveys && !is_old).then_some("Paths");
+    let others: Vec<(Sheet, &'static str)> =
+        [(Sheet::Walk, walk), (Sheet::Candidates, weighs), (Sheet::Paths, surveys)]
+            .into_iter()
+            .filter_map(|(sheet, name)| Some((sheet, name?)))
+            .collect();
     let shown = match lab.sheet {
         Sheet::Candidates if weighs.is_some() => Sheet::Candidates,
-        Sheet::Walk | Sheet::Candidates if walk.is_some() => Sheet::Walk,
+        _ if lab.shows_paths() => Sheet::Paths,
+        Sheet::Walk | Sheet::Candidates | Sheet::Paths if walk.is_some() => Sheet::Walk,
         _ => Sheet::Lines,
     };
     if shown != Sheet::Lines {
@@ -40,6 +44,8 @@ pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
                 <div class="sheet-panel" role="tabpanel" id="change-sheet" aria-labelledby={sheet_id(shown)}>
                     if shown == Sheet::Candidates {
                         <Candidates lab={lab.clone()} act={act.clone()} />
+                    } else if shown == Sheet::Paths {
+                        <Paths lab={lab.clone()} act={act.clone()} />
                     } else if view.walk.is_some() {
                         <Values lab={lab.clone()} act={act.clone()} />
                     } else {
@@ -86,6 +92,7 @@ fn sheet_id(sheet: Sheet) -> &'static str {
         Sheet::Walk => "sheet-values",
         Sheet::Lines => "sheet-lines",
         Sheet::Candidates => "sheet-candidates",
+        Sheet::Paths => "sheet-paths",
     }
 }
 

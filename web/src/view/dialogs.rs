@@ -190,8 +190,8 @@ fn help() -> Html {
     let keys: [(&[&str], &str); 15] = [
         (&["←", "→"], "one change back, one forward"),
         (&["[", "]"], "one pass back, one forward"),
-        (&[",", "."], "in a pass with a table of values or with questions: one moment back, one forward"),
-        (&["q"], "let the questions travel, or pause"),
+        (&[",", "."], "in a pass with a table of values, questions or paths: one moment back, one forward"),
+        (&["q"], "let the questions travel or the statement sink, or pause"),
         (&["Home", "End"], "the source, the end"),
         (&["p"], "play or pause"),
         (&["e"], "to the editor; Escape, then Tab, leaves it"),

@@ -16,6 +16,7 @@ mod moments;
 mod opening;
 mod order;
 mod passes;
+mod paths;
 mod questions;
 mod results;
 mod sight;

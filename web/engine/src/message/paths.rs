@@ -27,7 +27,7 @@ pub struct Surveyed {
     pub lead: String,
     /// Where the paths' frequencies come from, in a word; empty where there are none.
     pub origin: String,
-    /// The executed paths, the most frequent first.
+    /// The executed paths: a few in the order of the profile, of many the most frequent first.
     pub paths: Vec<PathRow>,
     /// How many more there are.
     pub more_paths: usize,
@@ -163,7 +163,7 @@ pub enum Mark {
         /// Whether it comes on some ways only.
         is_partial: bool,
     },
-    /// It lands.
+    /// It lands, with what stands there: its result, under a predicate if it needs one.
     Lands(Spot, String),
     /// What landed there is not needed.
     Dropped(Spot),

@@ -115,12 +115,17 @@ pub fn boxes(graph: &message::Graph) -> layout::Graph {
     layout::Graph { nodes: nodes.collect(), edges: edges.collect() }
 }
 
-/// Lines that a block shows, the line that counts the others included.
 /// Where a block's name stands, from the block's corner.
 pub fn name_in_block(name: &str) -> Rect {
     Rect { x: NAME.0, y: NAME.1 - 12.5, width: name.chars().count() as f64 * NAME_CHARACTER, height: 16.0 }
 }
 
+/// The upper border of a line of a block, from the block's; what is not shown is at the end.
+pub fn row_in_block(block: &GraphBlock, row: usize) -> f64 {
+    HEAD + row.min(shown_lines(block)) as f64 * LINE
+}
+
+/// Lines that a block shows, the line that counts the others included.
 fn shown_lines(block: &GraphBlock) -> usize {
     block.lines.len().min(MOST_LINES)
 }

@@ -6,6 +6,7 @@ mod drawing;
 mod fit;
 mod hand;
 mod shows;
+mod strands;
 mod tokens;
 
 use std::rc::Rc;
@@ -29,6 +30,7 @@ use drawing::{Detail, Drawing, MOST_BLOCKS, boxes};
 use fit::Fitted;
 use hand::{keep_point, pan, panning, walk, zoomed};
 use shows::{Shows, arcs, region_frames};
+use strands::{Strands, Way};
 use tokens::Tokens;
 
 /// Free space around the drawing.
@@ -81,7 +83,10 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
     let shows = *shows;
     let questions = lab.heard().filter(|_| !is_old && shows.questions).cloned().map(Shared);
     let questions = questions.zip(lab.questions_at().map(|(_, at)| at));
-    let size = (placement.width + tree_width + shows.room() + 2.0 * MARGIN, placement.height + 2.0 * MARGIN);
+    let surveyed = lab.surveyed().filter(|_| !is_old && shows.paths).cloned().map(Shared);
+    let way = surveyed.clone().zip(lab.sink_at()).map(|(surveyed, (at, _))| (surveyed, at));
+    let signs = if surveyed.is_some() { strands::ROOM } else { 0.0 };
+    let size = (placement.width + tree_width + shows.room() + signs + 2.0 * MARGIN, placement.height + 2.0 * MARGIN);
     let pane = (sight.width, sight.height);
     let scale = match *zoom {
         Zoom::At(scale) => scale,
@@ -210,12 +215,21 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
                         viewBox={format!("{:.1} {} {:.1} {:.1}", -MARGIN - tree_width, -MARGIN, size.0, size.1)}>
                         if let Some((tree, table)) = &tree { { tree.draw(&view.graph, &placement, table, act) } }
                         if shows.region { { region_frames(&view.graph, &placement, part) } }
+                        if let Some(surveyed) = &surveyed {
+                            if let Some(moment) = way.as_ref().map(|(_, moment)| *moment) {
+                                <Way view={Shared(view.clone())} placement={Shared(placement.clone())} surveyed={surveyed.clone()} {moment} is_ground=true />
+                            }
+                            <Strands view={Shared(view.clone())} placement={Shared(placement.clone())} surveyed={surveyed.clone()} chosen={lab.paths.path} />
+                        }
                         <Drawing view={Shared(view.clone())} placement={Shared(placement.clone())} selected={lab.selected.clone()}
                             {part}
                             detail={if is_large && scale < SMALLEST_TEXT { Detail::Outline } else { Detail::Text }}
                             // Two kinds of colour on one line could not be told apart.
-                            runs={lab.run_at_position().filter(|_| painting.is_none()).and_then(|_| lab.runs.clone()).map(Shared)}
+                            runs={lab.run_at_position().filter(|_| painting.is_none() && surveyed.is_none()).and_then(|_| lab.runs.clone()).map(Shared)}
                             painting={painting.clone()} act={act.clone()} />
+                        if let Some((surveyed, moment)) = way {
+                            <Way view={Shared(view.clone())} placement={Shared(placement.clone())} {surveyed} {moment} is_ground=false />
+                        }
                         if shows.dependence { { arcs(&view.graph, &placement, part, lab.selected.as_ref()) } }
                     </svg>
                     if let Some((questions, moment)) = questions {

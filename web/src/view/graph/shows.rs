@@ -1,4 +1,4 @@
-//! What the graph can show besides blocks and edges: the questions of a pass, the region in which an insertion adds no
+//! What the graph can show besides blocks and edges: the questions of a pass, the executed paths, the region in which an insertion adds no
 //! divergence (CDRND), and which branch decides whether a block runs.
 
 use warpscope_engine::message::{Graph, GraphBlock};
@@ -27,6 +27,8 @@ const EDGE: f64 = 8.0;
 pub struct Shows {
     /// The questions of a pass that asks some.
     pub questions: bool,
+    /// The executed paths, and the way of a statement.
+    pub paths: bool,
     /// The region.
     pub region: bool,
     /// Who decides about whom.
@@ -35,7 +37,7 @@ pub struct Shows {
 
 impl Default for Shows {
     fn default() -> Self {
-        Shows { questions: true, region: false, dependence: false }
+        Shows { questions: true, paths: true, region: false, dependence: false }
     }
 }
 
@@ -63,6 +65,7 @@ pub fn menu(shows: Shows, choose: &Callback<Shows>) -> Html {
             <summary class="icon-button" aria-label="What the graph shows" title="What the graph shows">{ Icon::Layers.html() }</summary>
             <div class="menu">
                 { entry("Questions", "where those of the pass are", "show-questions", shows.questions, |shows, questions| Shows { questions, ..shows }) }
+                { entry("Paths", "those that are executed, while pde is looked at", "show-paths", shows.paths, |shows, paths| Shows { paths, ..shows }) }
                 { entry("CDRND", "framed: no divergent branch decides whether these blocks run", "show-region", shows.region, |shows, region| Shows { region, ..shows }) }
                 { entry("Control dependence", "arcs from a branch to the blocks that it decides about", "show-dependence", shows.dependence, |shows, dependence| Shows { dependence, ..shows }) }
             </div>

@@ -1,0 +1,198 @@
+// The executed paths: strands and a table, the sets of a statement at a join, and the statement's way down.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { checkAccessibility, eventually, inBothSchemes, openPage, pasteProgram, place, programText, screenshot, useBrowser, waitForMistakes } from "./harness.mjs";
+
+useBrowser();
+
+/// Opens a figure from the gallery, at the program that it begins with, with its paths in sight.
+async function openPaths(page, file) {
+  await page.getByTestId("open-examples").click();
+  await page.getByTestId(`example-pde/${file}.wir`).click();
+  await page.getByTestId("dialog").waitFor({ state: "detached" });
+  await page.getByTestId("verdict").waitFor();
+  await page.keyboard.press("Home");
+  await eventually("the source is shown", async () => (await place(page)).at === 0);
+  await page.getByTestId("path-table").waitFor();
+  await eventually("something sinks next", async () => /^Next/.test(await lead(page)));
+}
+
+const lead = (page) => page.getByTestId("paths-lead").innerText();
+// A word joiner keeps its terms together.
+const line = async (page) => (await page.getByTestId("path-line").innerText()).replaceAll("\u2060", "");
+
+/// The bits of a column, by the paths' frequencies.
+async function having(page, column) {
+  const rows = page.getByTestId("path-table").locator("tbody tr");
+  const found = [];
+  for (let at = 0; at < (await rows.count()); at += 1) {
+    const row = rows.nth(at);
+    if ((await row.locator("td.bit").nth(column).innerText()) === "1") {
+      found.push(Number(await row.locator("input").inputValue()));
+    }
+  }
+  return found;
+}
+
+const moment = async (page) => Number((await page.getByTestId("walk-place").innerText()).split("/")[0]);
+const forward = (page) => page.getByTestId("paths").getByRole("button", { name: "One moment forward" });
+
+test("a figure's paths are strands and rows, with the sets of a statement at a join", async (t) => {
+  const page = await openPage(t);
+  await openPaths(page, "figure-5");
+  assert.match(await lead(page), /x = mul\.f32 a, b sinks/);
+  assert.equal(await page.getByTestId("path-table").locator("tbody tr").count(), 8);
+  assert.equal(await line(page), "Benefit 150 · T[s] = 150 > Cost 100 · T[p?s] = 100");
+  assert.deepEqual(await having(page, 0), [125, 25, 10]);
+  assert.deepEqual(await having(page, 1), [125, 25, 10, 10]);
+  assert.deepEqual(await having(page, 2), [125, 25]);
+  assert.deepEqual(await having(page, 3), [50, 50]);
+  assert.match(await page.getByTestId("path-warps").innerText(), /Paths pay.*no profile warp.*lose: 1 cycle before, 3 behind.*pde\.cost=warp/s);
+  // Side by side: along an edge no two strands have the same line.
+  const strands = page.locator(".strands .strand");
+  const lines = await strands.evaluateAll((all) => all.map((strand) => strand.getAttribute("d")));
+  assert.ok(lines.length > 20 && new Set(lines).size === lines.length, `${lines.length} strands`);
+  const widths = await strands.evaluateAll((all) => all.map((strand) => [Number(strand.getAttribute("class").match(/s(\d)$/)[1]), Number(strand.getAttribute("stroke-width"))]));
+  const width = (path) => widths.find(([of]) => of === path)[1];
+  assert.ok(width(0) > 2 * width(1) && width(1) > width(2) && width(6) > width(1), "the more frequent the thicker");
+  // The other join, with the keyboard.
+  await page.getByTestId("joins").getByRole("radio").first().focus();
+  await page.keyboard.press("ArrowRight");
+  await eventually("the other join is shown", async () => (await line(page)) === "By itself: Benefit 25 · T[s] = 25 < Cost 100 · T[p?s] = 100");
+  assert.deepEqual([await having(page, 2), await having(page, 3)], [[25], [50, 50]]);
+  // And with the mouse, on the graph.
+  await page.getByTestId("block-n5").locator(".label").click();
+  await eventually("the first one is shown", async () => /^Benefit 150/.test(await line(page)));
+  // A path stands out.
+  await page.locator("#path-0").focus();
+  await page.keyboard.press("ArrowDown");
+  assert.equal(await page.locator("#path-1").getAttribute("aria-pressed"), "true");
+  assert.equal(await page.locator(".strand.chosen.s1").count(), 6);
+  assert.equal(await page.locator(".on-path").count(), 7);
+  await page.locator("#path-1").click();
+  assert.equal(await page.locator(".strand.chosen").count(), 0);
+});
+
+test("a statement is chosen from the list, or in graph and text", async (t) => {
+  const page = await openPage(t);
+  await openPaths(page, "figure-5");
+  const verdict = () => page.getByTestId("path-verdict").innerText();
+  await page.getByTestId("path-statement").selectOption({ label: "y = add.f32 x, 11.0 · n11 · stays" });
+  await eventually("that one is told", async () => /^needed y = add\.f32 x, 11\.0 stays/.test(await verdict()));
+  await page.getByTestId("block-n1").getByText("i = mad.u32").click();
+  await eventually("what is no statement says why", async () => /cannot leave its block/.test(await verdict()));
+  await page.getByTestId("block-n2").getByText("x = mul.f32").click();
+  await eventually("it is told again", async () => /sinks to n11 under p1/.test(await verdict()));
+  assert.equal((await place(page)).at, 0, "nothing was changed");
+});
+
+test("another frequency is a question, until it is written into the program", async (t) => {
+  const page = await openPage(t);
+  await openPaths(page, "figure-5");
+  const first = page.getByRole("spinbutton", { name: "Frequency of P1", exact: true });
+  const edit = async (frequency) => {
+    await first.fill(frequency);
+    await first.press("Enter");
+  };
+  await edit("20");
+  await eventually("the line follows", async () => (await line(page)) === "Benefit 45 · T[s] = 45 < Cost 100 · T[p?s] = 100");
+  assert.match(await lead(page), /With these frequencies, nothing would sink/);
+  assert.match(await page.getByTestId("join-verdict").innerText(), /does not pass n5.*costs more/);
+  assert.ok((await programText(page)).includes("n1 n2 n5 n7 n12: 125"), "the program is as it was");
+  await page.getByTestId("forget-frequencies").click();
+  await eventually("it is as before", async () => /^Benefit 150/.test(await line(page)));
+  await edit("20");
+  await page.getByTestId("write-profile").click();
+  await eventually("the program says it", async () => (await programText(page)).includes("n1 n2 n5 n7 n12: 20"));
+  assert.ok(!(await programText(page)).includes(": 125"));
+  await waitForMistakes(page, "No mistakes");
+  await eventually("the pass knows it", async () => /changes nothing/.test(await lead(page)));
+  await eventually("and finds nothing", async () => (await place(page)).last <= 1 && (await page.getByTestId("write-profile").count()) === 0);
+});
+
+test("a statement goes its way moment by moment, by hand and by itself", async (t) => {
+  const page = await openPage(t);
+  await openPaths(page, "figure-5");
+  const words = [];
+  const count = (selector) => page.locator(`.way ${selector}`).count();
+  const seen = [];
+  for (let at = 1; at <= 7; at += 1) {
+    await forward(page).click();
+    await eventually("a moment passes", async () => (await moment(page)) === at);
+    words.push(await page.getByTestId("paths-lead").locator(".chip").innerText());
+    seen.push({ wet: await count(".wet"), flood: await count(".flood"), signs: await count(".sign"), dropped: await count(".sign.dropped") });
+  }
+  assert.deepEqual(words, ["delayed", "delayed", "delayed", "delayed", "inserted", "eliminated", "predicate"]);
+  for (let at = 1; at < seen.length; at += 1) {
+    for (const [what, many] of Object.entries(seen[at])) {
+      assert.ok(many >= seen[at - 1][what], `${what} at ${at}`);
+    }
+  }
+  assert.deepEqual(seen[3].signs, 0, "nothing is inserted while it is delayed");
+  assert.deepEqual([seen[4].signs, seen[4].dropped, seen[5].dropped], [3, 0, 2]);
+  assert.ok(seen[0].wet > 0 && seen[3].wet > seen[0].wet);
+  assert.match(await lead(page), /predicate that tells whether it is on its way: p1/);
+  assert.equal((await place(page)).at, 0, "nothing has changed yet");
+  // A key goes on to the change, and what is foretold there happens.
+  await page.keyboard.press(".");
+  await eventually("it has sunk", async () => (await place(page)).at === 1);
+  await eventually("nothing sinks any more", async () => /Nothing sinks any more/.test(await lead(page)));
+  assert.match(await page.getByTestId("block-n11").innerText().catch(() => page.getByTestId("block-n11").textContent()), /@p1 x = mul/);
+  await page.keyboard.press("Home");
+  await eventually("back at the source", async () => /^Next/.test(await lead(page)));
+  await page.getByTestId("path-pace").selectOption("4");
+  await page.getByTestId("paths").getByTestId("ask").click();
+  await eventually("it goes by itself", async () => (await place(page)).at === 1);
+  await eventually("and rests", async () => (await page.getByTestId("paths").getByRole("button", { name: "Let it sink" }).count()) === 1 || (await page.getByTestId("ask").count()) === 0);
+});
+
+test("a link holds position and moment", async (t) => {
+  const page = await openPage(t);
+  await openPaths(page, "figure-6");
+  for (let at = 1; at <= 3; at += 1) {
+    await forward(page).click();
+    await eventually("a moment passes", async () => (await moment(page)) === at);
+  }
+  const told = await lead(page);
+  await page.getByTestId("share").click();
+  const link = await page.getByTestId("link").inputValue();
+  const other = await openPage(t, { hash: link.slice(link.indexOf("#")) });
+  await other.getByTestId("path-table").waitFor();
+  await eventually("the same moment is shown", async () => (await lead(other)) === told && (await moment(other)) === 3);
+});
+
+test("without a profile that is said, and a measured one serves", async (t) => {
+  const page = await openPage(t);
+  await openPaths(page, "figure-1");
+  const text = await programText(page);
+  await pasteProgram(page, text.replace(/ {4}profile path \{[^}]*\}\n/, ""));
+  await waitForMistakes(page, "No mistakes");
+  await eventually("no profile", async () => /No profile path says/.test(await lead(page)));
+  assert.equal(await page.getByTestId("strands").locator(".strand").count(), 0);
+  await page.getByTestId("profile").check();
+  await eventually("a measured one", async () => (await page.getByTestId("path-table").count()) === 1);
+  assert.match(await page.getByTestId("paths").innerText(), /The frequencies are measured/);
+});
+
+for (const width of [1440, 320]) {
+  test(`paths can be read, ${width} pixels wide`, async (t) => {
+    const page = await openPage(t, { viewport: { width, height: 900 } });
+    for (const figure of ["figure-1", "figure-3", "figure-5", "figure-6"]) {
+      await openPaths(page, figure);
+      await screenshot(page, `paths-${figure}-${width}`);
+      while (!(await forward(page).isDisabled())) {
+        const at = await moment(page);
+        await forward(page).click();
+        await eventually("a moment passes", async () => (await moment(page)) === at + 1);
+      }
+      const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      assert.ok(wider <= 0, `the page is ${wider} px too wide`);
+      await inBothSchemes(page, async (scheme) => {
+        await checkAccessibility(page, ".change");
+        await checkAccessibility(page, ".graph");
+        await screenshot(page, `paths-${figure}-${scheme}-${width}-end`);
+      });
+    }
+  });
+}
