@@ -87,6 +87,19 @@ test("a statement is chosen from the list, or in graph and text", async (t) => {
   assert.equal((await place(page)).at, 0, "nothing was changed");
 });
 
+test("of many paths the most frequent are strands, and the others are counted", async (t) => {
+  const page = await openPage(t);
+  await openPaths(page, "figure-3");
+  assert.equal(await page.getByTestId("path-table").locator("tbody tr").count(), 12);
+  assert.match(await page.getByTestId("paths").innerText(), /shows the 8 most frequent paths; 4 more are executed/);
+  assert.deepEqual((await having(page, 3)).toSorted((a, b) => a - b), [2, 4, 16, 32, 1024, 2048]);
+  assert.deepEqual(await having(page, 2), [64]);
+  assert.equal(await page.locator(".strand.other").count(), 0);
+  // One that stands out is drawn all the same.
+  await page.locator("#path-11").click();
+  assert.equal(await page.locator(".strand.other.chosen").count(), 5);
+});
+
 test("another frequency is a question, until it is written into the program", async (t) => {
   const page = await openPage(t);
   await openPaths(page, "figure-5");

@@ -10,7 +10,9 @@ use warpscope_core::profile;
 use warpscope_core::session::Session;
 use warpscope_core::text::instruction_text;
 
-use crate::message::{Bits, JoinRow, Mark, PathRow, SinkMoment, Sinking, Spot, StatementRow, Survey, Surveyed};
+use crate::message::{
+    Bits, JoinRow, Mark, PathRow, Settings, SinkMoment, Sinking, Spot, StatementRow, Survey, Surveyed,
+};
 use crate::simulation::measure_within;
 
 /// Paths and statements that are listed.
@@ -21,20 +23,20 @@ const FEW_PATHS: usize = 8;
 /// How long a run may take that only tells what warps pay, in microseconds.
 const COUNTING: f64 = 1e6;
 
-/// The paths in the program at the session's position, where `pass` is the one at hand.
+/// The paths in the program at the session's position, where `pass` is the one at hand. `warps` is what [`count_warps`] gave
+/// there.
 pub fn paths(
     session: &Session,
     steps: &[Step],
     pass: usize,
     kernel: Func,
     asked: &Survey,
-    clock: fn() -> f64,
+    warps: Option<&WarpCounts>,
 ) -> Surveyed {
     let settings = PassSettings { knobs: steps[pass].knob_values(), fast_math: asked.bench.fast_math };
     let module = session.module();
-    let warps = count_warps(module, kernel, asked, clock);
     let of = |frequencies: &[(Vec<Block>, u64)], wanted: Option<Inst>| {
-        core::survey(module, kernel, &settings, core::Question { wanted, frequencies, warps: warps.as_ref() })
+        core::survey(module, kernel, &settings, core::Question { wanted, frequencies, warps })
     };
     let block = |&block: &u32| Block::new(block as usize);
     let frequencies: Vec<(Vec<Block>, u64)> =
@@ -102,8 +104,8 @@ fn is_by_choice(settings: &PassSettings) -> bool {
 }
 
 /// What warps execute in a run of the program as it is, if that is known soon.
-fn count_warps(module: &Module, kernel: Func, asked: &Survey, clock: fn() -> f64) -> Option<WarpCounts> {
-    let counted = measure_within(module, kernel, &asked.settings, clock, COUNTING).ok()?;
+pub fn count_warps(module: &Module, kernel: Func, settings: &Settings, clock: fn() -> f64) -> Option<WarpCounts> {
+    let counted = measure_within(module, kernel, settings, clock, COUNTING).ok()?;
     let mut measured = module.clone();
     measured.funcs[kernel].profiles.clear();
     profile::declare(&mut measured, &counted);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use warpscope_core::edit::{Fact, Remark as CoreRemark, RemarkKind};
-use warpscope_core::ir::{Block, Func, Function, Module};
+use warpscope_core::ir::{Block, Func, Function, Module, WarpCounts};
 use warpscope_core::pass::{Step, parse_pipeline};
 use warpscope_core::profile;
 use warpscope_core::session::{Options, Session};
@@ -16,7 +16,7 @@ use crate::message::{
     Bench, Candidates, Course, Diagnostic, Position, Questions, Remark, Scope, Settings, Stage, StageResult, Survey,
     Surveyed, ValueSource, View,
 };
-use crate::paths::paths;
+use crate::paths::{count_warps, paths};
 use crate::program::{Loaded, launch_text, load};
 use crate::questions::{course_of_questions, questions};
 use crate::simulation::measure;
@@ -40,6 +40,8 @@ pub struct Opened {
     stages: Vec<StageResult>,
     /// For each stage the session's passes, several for a named pipeline; none for a stage that cannot run.
     passes: Vec<Option<Range<usize>>>,
+    /// What warps execute in a run of the program after so many events, so set.
+    counted: Option<(usize, Settings, Option<WarpCounts>)>,
 }
 
 impl Opened {
@@ -66,6 +68,7 @@ impl Opened {
             fast_math: bench.fast_math,
             stages,
             passes,
+            counted: None,
         };
         if let Some(kernel) = kernel.filter(|_| opened.loaded.is_usable) {
             let steps: Vec<Result<Vec<Step>, String>> = bench.pipeline.iter().map(steps_of).collect();
@@ -176,7 +179,11 @@ impl Opened {
         let stop = Stop::find(session, &self.passes, asked.position);
         let pass = pass_at_hand(session, &self.steps, "pde", &stop.passes, stop.done)?;
         session.seek(stop.done);
-        Some(paths(session, &self.steps, pass, kernel, asked, clock))
+        // Another statement or frequency is asked about the same run.
+        let known = self.counted.take().filter(|(at, settings, _)| (at, settings) == (&stop.done, &asked.settings));
+        let run = || (stop.done, asked.settings.clone(), count_warps(session.module(), kernel, &asked.settings, clock));
+        let (.., warps) = self.counted.insert(known.unwrap_or_else(run));
+        Some(paths(session, &self.steps, pass, kernel, asked, warps.as_ref()))
     }
 
     /// The questions of the pass at `position`, if it asks any.
