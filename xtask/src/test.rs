@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Either half is in the order of its cost. The second one is a process of its own, since each spends much of its time on
-//! one core: what it prints follows when the first one is done. A failing step does not keep the later ones from running. The last line counts tests: each native test, each
-//! test under Node, and one for each check without tests of its own.
+//! one core: what it prints follows when the first one is done. A failing step does not keep the later ones from running.
+//! The last line counts tests: each native test, each test under Node, and one for each check without tests of its own.
 //!
 //! Generated programs are the same in every run, so that a commit is either good or it is not; `--seed random` draws others.
 
@@ -298,12 +298,12 @@ fn browser(filter: Option<&str>) -> Result<Tally> {
     progress::step("browser tests", || count_node_tests(&mut node))
 }
 
-/// Node's test runner over the `*.test.mjs` files of `folder`, one for each core at a time: by itself it would leave one
-/// core free, and of two use one.
+/// Node's test runner over the `*.test.mjs` files of `folder`, one more at a time than there are cores, since each waits for
+/// its page a good part of the time. By itself the runner would leave one core free, and of two use one.
 fn node_tests(folder: &str, filter: Option<&str>) -> Result<Command> {
     let mut node = tools::node();
     node.args(["--test", "--test-reporter=spec"]);
-    node.arg(format!("--test-concurrency={}", thread::available_parallelism().map_or(1, NonZero::get)));
+    node.arg(format!("--test-concurrency={}", thread::available_parallelism().map_or(1, NonZero::get) + 1));
     if let Some(filter) = filter {
         node.arg(format!("--test-name-pattern={filter}"));
     }
