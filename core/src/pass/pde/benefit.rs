@@ -24,7 +24,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use fixedbitset::FixedBitSet;
 
-use super::nodes::{Nodes, Paths};
+use super::nodes::Nodes;
+use super::paths::Paths;
 use super::sinking::{Delayed, Region};
 
 /// Joins of a region that are decided on; statements stop at others.
@@ -75,7 +76,7 @@ pub(super) struct Sets {
 
 impl Sets {
     /// Where a statement is delayed as given.
-    pub fn of(region: &Region, nodes: &Nodes, paths: &Paths, delayed: &Delayed, always: &Delayed) -> Sets {
+    pub fn of(region: &Region, paths: &Paths, delayed: &Delayed, always: &Delayed) -> Sets {
         let members = &region.members;
         let none = vec![paths.none(); members.len()];
         let (mut entry_available, mut exit_available) = (none.clone(), none.clone());
@@ -83,7 +84,7 @@ impl Sets {
             if delayed.entry[place] {
                 let mut set = paths.none();
                 for &before in member.before.iter().flatten() {
-                    if delayed.exit[before] && !nodes.goes_back(members[before].node, member.node) {
+                    if delayed.exit[before] && !Nodes::goes_back(members[before].node, member.node) {
                         set.union_with(&exit_available[before]);
                     }
                 }
@@ -106,7 +107,7 @@ impl Sets {
                 let mut set = paths.none();
                 for &next in &member.next {
                     let to = &members[next];
-                    let goes_back = nodes.goes_back(member.node, to.node);
+                    let goes_back = Nodes::goes_back(member.node, to.node);
                     let mut there = match (goes_back, to.is_dead) {
                         (true, true) => paths.ends(member.node).clone(),
                         (true, false) => continue,
@@ -173,7 +174,6 @@ pub(super) struct Weighing<'a> {
 /// Decides on every join of a region in order. Gives which are enabled, and the decisions. `look` sees all that are weighed.
 pub(super) fn decide(
     region: &Region,
-    nodes: &Nodes,
     paths: &Paths,
     is_printed_rule: bool,
     mut times: impl FnMut(&Delayed, &Delayed) -> Times,
@@ -182,7 +182,7 @@ pub(super) fn decide(
     let count = region.members.len();
     let nothing = vec![false; count];
     let always = region.delayed(&nothing);
-    let sets_of = |delayed: &Delayed| Sets::of(region, nodes, paths, delayed, &always);
+    let sets_of = |delayed: &Delayed| Sets::of(region, paths, delayed, &always);
     let mut enabled = nothing;
     let mut decisions = Vec::new();
     // Joins that are not decided against, and so may be passed on the way to where a statement is dead.

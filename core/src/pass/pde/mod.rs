@@ -28,16 +28,20 @@
 //! operands, and is executed at most once for each time that it was. Loads do not pass what may write memory. Critical
 //! edges on which something is put are split.
 //!
-//! Bounds: regions have at most 4096 nodes and 64 joins that are decided on; at most [`MOST_ROUNDS`] rounds are made, which
+//! Bounds: regions have at most 4096 nodes and 64 joins that are decided on; at most [`MOST_ROUNDS`](rounds::MOST_ROUNDS) rounds are made, which
 //! the remark `max-rounds` says. Running the pass again finds nothing more, but for that.
 //!
 //! Source: R. Gupta, D. Berson and J. Z. Fang, Path profile guided partial dead code elimination using predication, 1997;
 //! J. Knoop, O. Rüthing and B. Steffen, Partial dead code elimination, 1994.
 
+mod accesses;
 mod benefit;
+mod liveness;
 mod nodes;
+mod paths;
 mod plan;
 mod predicate;
+mod rounds;
 mod sinking;
 mod statements;
 pub mod survey;
@@ -45,22 +49,14 @@ pub mod survey;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use hashbrown::{HashMap, HashSet};
 
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
-use crate::flow::Liveness;
-use crate::ir::{Block, Function, Reg, WarpCounts};
+use crate::ir::{Block, Function, WarpCounts};
 use crate::machine::Machine;
-use crate::text::instruction_text;
 use crate::view::{Listener, View};
-use nodes::{Nodes, Paths};
-use plan::{Favour, Plan, Planner, Refused};
-use predicate::Writers;
-use statements::{Blockers, Statement};
-
-/// Rounds that are made at most.
-const MOST_ROUNDS: usize = 32;
+use plan::{Favour, Plan};
+use rounds::Rounds;
 
 /// See the file's head.
 pub struct Pde;
@@ -102,12 +98,7 @@ impl Pass for Pde {
 
     fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
         let rules = Rules::of(view.func(), settings)?;
-        for round in 0.. {
-            let last = round + 1 == MOST_ROUNDS;
-            if !sink(view, &rules, round == 0, last) || last {
-                break;
-            }
-        }
+        Rounds::of(view, rules).sink(view);
         Ok(())
     }
 }
@@ -142,108 +133,6 @@ impl Rules {
             machine: Machine::from_name(knobs.choice("machine")).unwrap_or_default(),
         })
     }
-}
-
-/// One round: plans for every statement as the function is, and carries out what does not get in each other's way. Gives
-/// whether something was changed.
-fn sink<S: Listener>(view: &mut View<'_, S>, rules: &Rules, is_first: bool, is_last: bool) -> bool {
-    let (cfg, dominators, liveness) = (view.cfg(), view.dominators(), view.liveness());
-    let func = view.func();
-    let nodes = Nodes::of(cfg.clone(), func);
-    let blockers = Blockers::of(func, &cfg);
-    let statements = blockers.statements(func, &cfg);
-    let paths = if rules.with_predicates { Paths::of(func, &nodes, rules.share) } else { None };
-    let (writers, warps) = (Writers::of(func), WarpCounts::of(func));
-    let planner = Planner {
-        func,
-        cfg: &cfg,
-        dominators: &dominators,
-        liveness: &liveness,
-        nodes: &nodes,
-        blockers: &blockers,
-        paths: paths.as_ref(),
-        writers: &writers,
-        warps: rules.is_by_warp.then_some(&warps),
-        is_printed_rule: rules.is_printed,
-        machine: rules.machine,
-    };
-    let mut plans: Vec<Plan> = Vec::new();
-    let mut refused: Vec<(usize, Refused)> = Vec::new();
-    let mut taken = Taken::default();
-    let mut has_partial_join = false;
-    for (number, statement) in statements.iter().enumerate() {
-        if !is_needed(&liveness, statement) {
-            continue;
-        }
-        let mut tell = |why: Refused| refused.push((number, why));
-        let found = planner.plan(statement, &mut has_partial_join, &mut tell, &mut |_| {});
-        let Some(plan) = found else { continue };
-        if taken.take(statement, &plan) {
-            plans.push(plan);
-        }
-    }
-    let module = view.module();
-    let is_changed = !plans.is_empty();
-    if !is_changed {
-        // What is said of the program as it stays.
-        for (number, why) in &refused {
-            let statement = &statements[*number];
-            view.miss(|func| why.remark(func, &instruction_text(module, func, statement.occurrences[0].1)));
-        }
-    }
-    if is_first && rules.with_predicates && paths.is_none() && has_partial_join {
-        view.miss(|func| {
-            let entry = func.entry_block().unwrap_or(Block::from_u32(0));
-            let message = "there is no `profile path`, so nothing sinks with a predicate: measure one with --profile simulate, \
-                           or declare it";
-            Remark::missed("no-profile", entry, message)
-        });
-    }
-    if is_last && is_changed {
-        view.miss(|func| {
-            let entry = func.entry_block().unwrap_or(Block::from_u32(0));
-            Remark::missed("max-rounds", entry, format!("after {MOST_ROUNDS} rounds more could sink"))
-        });
-        return false;
-    }
-    let mut splits: HashMap<(Block, Block), Block> = HashMap::new();
-    for plan in &plans {
-        let mut rewrite = view.rewrite(|func| {
-            let text = instruction_text(module, func, plan.occurrences[0]);
-            applied(func, plan, &text)
-        });
-        plan.carry_out(&mut rewrite, &mut splits);
-    }
-    is_changed
-}
-
-/// The plans of a round, which do not get in each other's way.
-#[derive(Default)]
-struct Taken {
-    /// Registers that they write where they did not.
-    written: HashSet<Reg>,
-    /// Registers that they read.
-    read: HashSet<Reg>,
-}
-
-impl Taken {
-    /// Takes a plan, unless it would get in the way of one that was taken before.
-    fn take(&mut self, statement: &Statement, plan: &Plan) -> bool {
-        let reads = || statement.uses.iter().copied().chain(plan.guard.map(|guard| guard.reg));
-        let is_free = !self.written.contains(&statement.dst)
-            && !self.read.contains(&statement.dst)
-            && !reads().any(|reg| self.written.contains(&reg));
-        if is_free {
-            self.written.insert(statement.dst);
-            self.read.extend(reads());
-        }
-        is_free
-    }
-}
-
-/// Is a statement needed behind its blocks? If not, it is simply dead.
-fn is_needed(liveness: &Liveness, statement: &Statement) -> bool {
-    statement.occurrences.iter().any(|&(block, _)| liveness.is_live_out(block, statement.dst))
 }
 
 fn applied(func: &Function, plan: &Plan, text: &str) -> Remark {

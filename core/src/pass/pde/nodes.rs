@@ -1,131 +1,229 @@
-//! The graph that statements sink through, and the executed paths over it.
+//! The graph that statements sink through.
 //!
 //! ```text
 //! a ─▶ b, c;  d ─▶ c        a ─▶ (a→c) ─▶ c, as (a→c) leaves a branch for a join: a place of its own
-//! a b: 10   a c: 5          paths 0 and 1;  on(a) = {0, 1}, on(a→c) = {1}, starts(a) = {0, 1}
 //! ```
 //!
 //! Nodes are the blocks and the critical edges: whatever leaves a branch for a join has a place of its own, so that what is
-//! put at the end of a node with several successors never has to be. A path is acyclic (Ball and Larus): it begins at an
-//! entry or where an edge goes back to, and ends where control leaves or goes back.
+//! put at the end of a node with several successors never has to be. A critical edge that is split becomes the block in its
+//! middle, and the graph stays as it is. Nodes are numbered in an order in which only edges that go back lead to an equal or
+//! a smaller number.
 //!
-//! Linear in the graph and in the paths' lengths; sets of paths are bit vectors, one for each node.
+//! Linear in the graph.
 
-use alloc::collections::BTreeMap;
-use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::cell::OnceCell;
+use core::ops::Range;
 use cranelift_entity::EntityRef;
-use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
-use crate::graph::Cfg;
-use crate::ir::{Block, Function, Profile};
+use crate::graph::{Cfg, Dominators};
+use crate::ir::{Block, Function, WarpCounts};
 
-/// A block or a critical edge, as a number: blocks come first.
+/// A block or a critical edge, as a number.
 pub(super) type Node = usize;
 
-/// Bits that sets of paths take in all; the rarest paths are left out where it would be more.
-const MOST_BITS: usize = 1 << 28;
+/// What a node is in the graph that the pass began with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Origin {
+    Block(Block),
+    Edge(Block, Block),
+}
+
+/// No node.
+const NONE: u32 = u32::MAX;
 
 /// See the file's head.
 pub(super) struct Nodes {
-    cfg: Rc<Cfg>,
-    blocks: usize,
-    edges: Vec<(Block, Block)>,
-    numbers: BTreeMap<(Block, Block), Node>,
+    origins: Vec<Origin>,
+    /// The block that a node is; an edge's when it has been split.
+    blocks: Vec<Option<Block>>,
+    /// By block.
+    of_block: Vec<u32>,
+    entries: Vec<Node>,
+    successors: Lists,
+    predecessors: Lists,
+    dominators: OnceCell<Dominators>,
+}
+
+/// A list of nodes for each node.
+struct Lists {
+    first: Vec<u32>,
+    all: Vec<Node>,
+}
+
+impl Lists {
+    fn of(&self, node: Node) -> &[Node] {
+        let Range { start, end } = self.first[node] as usize..self.first[node + 1] as usize;
+        &self.all[start..end]
+    }
 }
 
 impl Nodes {
-    /// The nodes of a function's graph.
-    pub fn of(cfg: Rc<Cfg>, func: &Function) -> Nodes {
-        let blocks = func.blocks.len();
-        let mut nodes = Nodes { cfg, blocks, edges: Vec::new(), numbers: BTreeMap::new() };
-        for &from in nodes.cfg.clone().reverse_postorder() {
-            let targets = distinct(nodes.cfg.successors(from));
-            for &to in targets.iter().filter(|_| targets.len() > 1) {
-                if nodes.is_join(to) && !nodes.numbers.contains_key(&(from, to)) {
-                    nodes.numbers.insert((from, to), blocks + nodes.edges.len());
-                    nodes.edges.push((from, to));
-                }
+    /// The nodes of the part of a function's graph that control reaches.
+    pub fn of(cfg: &Cfg, func: &Function) -> Nodes {
+        let order = cfg.reverse_postorder();
+        // First in any order: the blocks, then the critical edges.
+        let first_number = |block: Block| cfg.position(block).unwrap_or(0);
+        let mut origins: Vec<Origin> = order.iter().map(|&block| Origin::Block(block)).collect();
+        let mut pairs: Vec<(Node, Node)> = Vec::with_capacity(2 * origins.len());
+        for_each_edge(cfg, |from, to, is_critical| {
+            let (source, target) = (first_number(from), first_number(to));
+            if is_critical {
+                pairs.extend([(source, origins.len()), (origins.len(), target)]);
+                origins.push(Origin::Edge(from, to));
+            } else {
+                pairs.push((source, target));
             }
+        });
+        // Then as a search finds them that takes critical edges for places, so that the order is the same when one is split.
+        let successors = lists(origins.len(), pairs.iter().copied());
+        let entries: Vec<Node> = cfg.entries().iter().map(|&entry| first_number(entry)).collect();
+        let by_search = as_cfg(&successors, &entries);
+        let number = |node: Node| by_search.position(Block::new(node)).unwrap_or(0);
+        let entries = entries.into_iter().map(number).collect();
+        pairs.clear();
+        let mut of_block = vec![NONE; func.blocks.len()];
+        let (mut in_order, mut blocks) = (Vec::with_capacity(origins.len()), Vec::with_capacity(origins.len()));
+        for (node, &before) in by_search.reverse_postorder().iter().enumerate() {
+            let origin = origins[before.index()];
+            in_order.push(origin);
+            blocks.push(if let Origin::Block(block) = origin { Some(block) } else { None });
+            if let Origin::Block(block) = origin {
+                of_block[block.index()] = node as u32;
+            }
+            pairs.extend(successors.of(before.index()).iter().map(|&next| (node, number(next))));
         }
-        nodes
+        let origins = in_order;
+        let successors = lists(origins.len(), pairs.iter().copied());
+        let predecessors = lists(origins.len(), pairs.iter().map(|&(from, to)| (to, from)));
+        Nodes { origins, blocks, of_block, entries, successors, predecessors, dominators: OnceCell::new() }
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.blocks + self.edges.len()
+        self.origins.len()
     }
 
-    /// A block's node.
-    pub fn of_block(block: Block) -> Node {
-        block.index()
+    /// The node that a block is, if control reaches it.
+    pub fn of_block(&self, block: Block) -> Option<Node> {
+        self.of_block.get(block.index()).copied().filter(|&node| node != NONE).map(|node| node as Node)
     }
 
-    /// The block that a node is.
+    /// The block that a node is. None for a critical edge that is not split.
     pub fn block(&self, node: Node) -> Option<Block> {
-        (node < self.blocks).then(|| Block::new(node))
+        self.blocks[node]
     }
 
-    /// The critical edge that a node is.
+    /// The critical edge that a node is, while it is not split.
     pub fn edge(&self, node: Node) -> Option<(Block, Block)> {
-        self.edges.get(node.checked_sub(self.blocks)?).copied()
+        match (self.origins[node], self.blocks[node]) {
+            (Origin::Edge(from, to), None) => Some((from, to)),
+            _ => None,
+        }
+    }
+
+    /// The block that a node is, or that the edge leads to.
+    pub fn block_or_target(&self, node: Node) -> Block {
+        match (self.blocks[node], self.origins[node]) {
+            (Some(block), _) => block,
+            (None, Origin::Edge(_, block) | Origin::Block(block)) => block,
+        }
+    }
+
+    /// Makes the block in the middle of a critical edge its node.
+    pub fn has_been_split(&mut self, node: Node, middle: Block) {
+        self.blocks[node] = Some(middle);
+        self.of_block.resize(self.of_block.len().max(middle.index() + 1), NONE);
+        self.of_block[middle.index()] = node as u32;
+    }
+
+    /// How often warps execute each node, by what was counted in the graph that the pass began with.
+    pub fn executions(&self, counts: &WarpCounts) -> Vec<f64> {
+        let counted = |origin: &Origin| match *origin {
+            Origin::Block(block) => counts.executions(block),
+            Origin::Edge(from, to) => counts.taken(from, to),
+        };
+        self.origins.iter().map(|origin| counted(origin).unwrap_or(0) as f64).collect()
     }
 
     /// Where control goes next, each node once.
-    pub fn successors(&self, node: Node) -> SmallVec<[Node; 4]> {
-        match (self.edge(node), self.block(node)) {
-            (Some((_, to)), _) => [Nodes::of_block(to)].into_iter().collect(),
-            (None, Some(block)) => {
-                distinct(self.cfg.successors(block)).into_iter().map(|to| self.between(block, to)).collect()
-            }
-            (None, None) => SmallVec::new(),
-        }
+    pub fn successors(&self, node: Node) -> &[Node] {
+        self.successors.of(node)
     }
 
     /// Where control comes from, each node once.
-    pub fn predecessors(&self, node: Node) -> SmallVec<[Node; 4]> {
-        match (self.edge(node), self.block(node)) {
-            (Some((from, _)), _) => [Nodes::of_block(from)].into_iter().collect(),
-            (None, Some(block)) => {
-                let between = |from: Block| self.numbers.get(&(from, block)).copied().unwrap_or(Nodes::of_block(from));
-                distinct(self.cfg.predecessors(block)).into_iter().map(between).collect()
-            }
-            (None, None) => SmallVec::new(),
-        }
+    pub fn predecessors(&self, node: Node) -> &[Node] {
+        self.predecessors.of(node)
+    }
+
+    /// Where control begins.
+    pub fn entries(&self) -> &[Node] {
+        &self.entries
     }
 
     /// Does control begin here?
     pub fn is_entry(&self, node: Node) -> bool {
-        self.block(node).is_some_and(|block| self.cfg.is_entry(block))
+        self.entries.contains(&node)
     }
 
     /// Does control go back from one node to the next?
-    pub fn goes_back(&self, from: Node, to: Node) -> bool {
-        self.key(to) <= self.key(from)
+    pub fn goes_back(from: Node, to: Node) -> bool {
+        to <= from
     }
 
-    /// By what nodes are put in an order in which only edges that go back lead to an earlier one.
-    pub fn key(&self, node: Node) -> (usize, u8) {
-        let position = |block: Block| self.cfg.position(block).unwrap_or(usize::MAX);
-        match (self.edge(node), self.block(node)) {
-            (Some((from, to)), _) if position(to) > position(from) => (position(to), 0),
-            (Some((from, _)), _) => (position(from), 2),
-            (None, Some(block)) => (position(block), 1),
-            (None, None) => (usize::MAX, 3),
-        }
+    /// The first node on the way from one block to a successor.
+    pub fn between(&self, from: Block, to: Block) -> Option<Node> {
+        let (from, to) = (self.of_block(from)?, self.of_block(to)?);
+        let leads_there = |&&node: &&Node| node == to || self.edge(node).is_some() && self.successors(node) == [to];
+        self.successors(from).iter().find(leads_there).copied()
     }
 
-    /// Do several ways lead to a block?
-    fn is_join(&self, block: Block) -> bool {
-        distinct(self.cfg.predecessors(block)).len() + usize::from(self.cfg.is_entry(block)) > 1
+    /// The node that a critical edge is, or was before it was split.
+    pub fn middle(&self, from: Block, to: Block) -> Option<Node> {
+        let successors = self.successors(self.of_block(from)?);
+        successors.iter().copied().find(|&node| self.origins[node] == Origin::Edge(from, to))
     }
 
-    /// The first node on the way from one block to the next.
-    pub fn between(&self, from: Block, to: Block) -> Node {
-        self.numbers.get(&(from, to)).copied().unwrap_or(Nodes::of_block(to))
+    /// The node that dominates a node and is nearest to it.
+    pub fn immediate_dominator(&self, node: Node) -> Option<Node> {
+        self.dominators().immediate_dominator(Block::new(node)).map(EntityRef::index)
     }
+
+    /// Is every way to `below` through `above`?
+    pub fn dominates(&self, above: Node, below: Node) -> bool {
+        self.dominators().dominates(Block::new(above), Block::new(below))
+    }
+
+    fn dominators(&self) -> &Dominators {
+        self.dominators.get_or_init(|| Dominators::compute(&as_cfg(&self.successors, &self.entries)))
+    }
+}
+
+/// A graph of nodes, whose numbers stand for blocks.
+fn as_cfg(successors: &Lists, entries: &[Node]) -> Cfg {
+    let targets: Vec<Block> = successors.all.iter().map(|&node| Block::new(node)).collect();
+    let entries: Vec<Block> = entries.iter().map(|&node| Block::new(node)).collect();
+    let first = &successors.first;
+    Cfg::from_successors(first.len() - 1, &entries, |node| {
+        &targets[first[node.index()] as usize..first[node.index() + 1] as usize]
+    })
+}
+
+/// Calls `visit` with the edges of the part that control reaches, by source, each pair of blocks once, and whether there are
+/// other ways to leave its source and to come to its target.
+fn for_each_edge(cfg: &Cfg, mut visit: impl FnMut(Block, Block, bool)) {
+    for &from in cfg.reverse_postorder() {
+        let targets = distinct(cfg.successors(from));
+        targets.iter().for_each(|&to| visit(from, to, targets.len() > 1 && is_join(cfg, to)));
+    }
+}
+
+/// Do several ways lead to a block?
+fn is_join(cfg: &Cfg, block: Block) -> bool {
+    let ways = cfg.predecessors(block);
+    ways.first().is_some_and(|first| cfg.is_entry(block) || ways.iter().any(|way| way != first))
 }
 
 fn distinct(blocks: &[Block]) -> SmallVec<[Block; 4]> {
@@ -138,98 +236,18 @@ fn distinct(blocks: &[Block]) -> SmallVec<[Block; 4]> {
     found
 }
 
-/// The paths that a function's profile says were executed, the most frequent first, with how often in lanes.
-pub(super) fn executed(func: &Function) -> Vec<(&[Block], u64)> {
-    let mut executed: BTreeMap<&[Block], u64> = BTreeMap::new();
-    for profile in &func.profiles {
-        let Profile::Path(paths) = profile else { continue };
-        for (path, count) in paths.iter().filter(|(path, count)| *count > 0 && !path.is_empty()) {
-            let sum = executed.entry(path).or_default();
-            *sum = sum.saturating_add(*count);
-        }
+/// For each node what stands beside it in `pairs`, in their order.
+fn lists(count: usize, pairs: impl Iterator<Item = (Node, Node)> + Clone) -> Lists {
+    let mut first = vec![0; count + 1];
+    pairs.clone().for_each(|(node, _)| first[node + 1] += 1);
+    for node in 0..count {
+        first[node + 1] += first[node];
     }
-    let mut executed: Vec<(&[Block], u64)> = executed.into_iter().collect();
-    // What is equally frequent keeps the order of its blocks.
-    executed.sort_by_key(|&(_, count)| core::cmp::Reverse(count));
-    executed
-}
-
-/// The paths that were executed, the most frequent first.
-pub(super) struct Paths {
-    /// Executions of each, in lanes.
-    pub frequencies: Vec<u64>,
-    /// How many of the first ones are frequent.
-    pub frequent: usize,
-    on: Vec<FixedBitSet>,
-    starts: Vec<FixedBitSet>,
-    ends: Vec<FixedBitSet>,
-}
-
-impl Paths {
-    /// What a function's profile says of paths. `share` (0–1) of all executions are frequent ones. None where it says
-    /// nothing.
-    pub fn of(func: &Function, nodes: &Nodes, share: f64) -> Option<Paths> {
-        let mut executed = executed(func);
-        executed.truncate(MOST_BITS / nodes.len().max(1) / 3);
-        if executed.is_empty() {
-            return None;
-        }
-        let total: f64 = executed.iter().map(|&(_, count)| count as f64).sum();
-        let mut covered = 0.0;
-        let frequent = executed.iter().take_while(|&&(_, count)| {
-            let is_wanted = covered < share * total;
-            covered += count as f64;
-            is_wanted
-        });
-        let frequent = frequent.count();
-        let none = vec![FixedBitSet::with_capacity(executed.len()); nodes.len()];
-        let (mut on, mut starts, mut ends) = (none.clone(), none.clone(), none);
-        for (number, (path, _)) in executed.iter().enumerate() {
-            for (place, &block) in path.iter().enumerate() {
-                on[Nodes::of_block(block)].insert(number);
-                let next = path.get(place + 1);
-                if let Some(edge) = next.and_then(|&next| nodes.numbers.get(&(block, next))) {
-                    on[*edge].insert(number);
-                }
-            }
-            let (first, last) = (path[0], path[path.len() - 1]);
-            starts[Nodes::of_block(first)].insert(number);
-            ends[Nodes::of_block(last)].insert(number);
-            // A path that ends in front of an edge back has taken it.
-            for node in nodes.successors(Nodes::of_block(last)) {
-                if nodes.edge(node).is_some() && nodes.successors(node).iter().any(|&to| nodes.goes_back(node, to)) {
-                    on[node].insert(number);
-                    ends[node].insert(number);
-                }
-            }
-        }
-        let frequencies = executed.iter().map(|&(_, count)| count).collect();
-        Some(Paths { frequencies, frequent, on, starts, ends })
+    let mut next = first.clone();
+    let mut all = vec![0; first[count] as usize];
+    for (node, other) in pairs {
+        all[next[node] as usize] = other;
+        next[node] += 1;
     }
-
-    /// The paths through a node.
-    pub fn on(&self, node: Node) -> &FixedBitSet {
-        &self.on[node]
-    }
-
-    /// The paths that begin in a node.
-    pub fn starts(&self, node: Node) -> &FixedBitSet {
-        &self.starts[node]
-    }
-
-    /// The paths that end in a node.
-    pub fn ends(&self, node: Node) -> &FixedBitSet {
-        &self.ends[node]
-    }
-
-    /// No path.
-    pub fn none(&self) -> FixedBitSet {
-        FixedBitSet::with_capacity(self.frequencies.len())
-    }
-
-    /// Executions of a set of paths, of the frequent ones or of all.
-    pub fn frequency(&self, set: &FixedBitSet, only_frequent: bool) -> f64 {
-        let counted = set.ones().filter(|&path| !only_frequent || path < self.frequent);
-        counted.map(|path| self.frequencies[path] as f64).sum()
-    }
+    Lists { first, all }
 }

@@ -13,17 +13,19 @@ use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashSet;
+use smallvec::SmallVec;
 
+use super::accesses::Accesses;
 use super::benefit::{Decision, Times, Weighing, decide};
-use super::nodes::{Node, Nodes, Paths};
-use super::predicate::{Search, Writers};
-use super::sinking::{Delayed, Landing, Region};
-use super::statements::{Blockers, Statement};
+use super::liveness::Liveness;
+use super::nodes::{Node, Nodes};
+use super::paths::Paths;
+use super::predicate::Search;
+use super::sinking::{Behind, Delayed, Landing, Places, Region};
+use super::statements::Statement;
 use crate::edit::{Fact, Place, Remark, Rewrite};
-use crate::flow::Liveness;
-use crate::graph::{Cfg, Dominators};
-use crate::ir::{Block, Function, Guard, Inst, InstData, Opcode, Operand, Type, WarpCounts};
+use crate::ir::{Block, Function, Guard, Inst, InstData, Opcode, Operand, Reg, Type};
 use crate::machine::Machine;
 use crate::view::Listener;
 
@@ -66,6 +68,15 @@ pub(super) struct Plan {
     pub clears: Vec<Spot>,
     /// Where a new predicate begins.
     pub begins: Vec<Block>,
+    /// The nodes in which something is changed.
+    pub touched: Vec<Node>,
+    /// The nodes that it changes, or in which its registers are live where they were not, or no more; and others where
+    /// [`Plan::is_felt_outside`].
+    pub changed: Vec<Node>,
+    /// Are registers that it touches perhaps live in other places outside of its region?
+    pub is_felt_outside: bool,
+    /// Is a critical edge among them?
+    pub splits: bool,
     /// Joins that were enabled.
     pub joins: Vec<Block>,
     /// Of all decisions in favour.
@@ -144,59 +155,91 @@ pub(super) enum Seen<'a> {
 /// What plans are made from.
 pub(super) struct Planner<'a> {
     pub func: &'a Function,
-    pub cfg: &'a Cfg,
-    pub dominators: &'a Dominators,
-    pub liveness: &'a Liveness,
     pub nodes: &'a Nodes,
-    pub blockers: &'a Blockers,
+    pub accesses: &'a Accesses,
     pub paths: Option<&'a Paths>,
-    pub writers: &'a Writers,
-    /// Where warps pay.
-    pub warps: Option<&'a WarpCounts>,
+    /// How often warps execute each node, where warps pay.
+    pub warps: Option<&'a [f64]>,
     pub is_printed_rule: bool,
     pub machine: Machine,
 }
 
+/// What planning for one statement keeps for the next.
+pub(super) struct Scratch {
+    pub liveness: Liveness,
+    pub places: Places,
+}
+
+impl Scratch {
+    /// For that many nodes.
+    pub fn new(nodes: &Nodes) -> Scratch {
+        Scratch { liveness: Liveness::new(nodes), places: Places::new(nodes) }
+    }
+}
+
+/// What a planner hears besides the plan.
+pub(super) trait Told {
+    /// Why a statement stays, or does not pass a join.
+    fn refused(&mut self, why: Refused);
+    /// There is a join to which a statement comes on some ways only.
+    fn has_partial_join(&mut self);
+    /// Jumps on edges that are not split yet were counted.
+    fn counts_jumps(&mut self);
+    /// Branches were asked for their predicates.
+    fn seeks_predicate(&mut self);
+    /// The nodes that were looked at.
+    fn looked_at(&mut self, nodes: &mut dyn Iterator<Item = Node>);
+}
+
 impl Planner<'_> {
-    /// What is done for a statement, if anything is gained. `tell` hears why not, and `look` sees how that is found.
+    /// What is done for a statement, if anything is gained. `look` sees how that is found.
     pub fn plan(
         &self,
         statement: &Statement,
-        has_partial_join: &mut bool,
-        tell: &mut impl FnMut(Refused),
+        scratch: &mut Scratch,
+        told: &mut impl Told,
         look: &mut dyn FnMut(Seen<'_>),
     ) -> Option<Plan> {
-        let from = statement.occurrences[0].0;
-        let Some(region) = Region::of(self.nodes, self.blockers, self.liveness, statement) else {
-            tell(Refused::TooLarge { from });
-            return None;
-        };
-        let is_dead = |member: &super::sinking::Member| member.is_dead && member.is_reached;
-        if !region.members.iter().any(is_dead) {
+        if !self.is_needed(statement, scratch) {
+            told.looked_at(&mut scratch.liveness.looked_at(self.nodes, statement));
             return None;
         }
+        let behind = self.behind(statement, scratch);
+        let looked_at = scratch.liveness.looked_at(self.nodes, statement);
+        told.looked_at(&mut scratch.places.looked_at().chain(looked_at));
+        let from = self.nodes.block_or_target(statement.occurrences[0].node);
+        let region = match behind {
+            Behind::NothingDead => return None,
+            Behind::TooMuch => {
+                told.refused(Refused::TooLarge { from });
+                return None;
+            }
+            Behind::Region(region) => region,
+        };
         let nothing = vec![false; region.members.len()];
         let always = region.delayed(&nothing);
-        *has_partial_join |=
-            (0..region.members.len()).any(|place| region.members[place].is_join && !always.entry[place]);
+        if scratch.places.has_partial_join {
+            told.has_partial_join();
+        }
         let times = self.times(statement);
         let (enabled, decisions) = match self.paths {
             Some(paths) => {
                 let times = |delayed: &Delayed, always: &Delayed| {
                     let landings = region.landings(delayed, always);
                     let is_partial = landings.iter().any(|landing| landing.is_live && landing.is_partial);
+                    if is_partial {
+                        told.seeks_predicate();
+                    }
                     let needs_new = is_partial && self.search().known(&region, delayed, always, &landings).is_none();
                     Times { predicate: if needs_new { times.predicate } else { 0.0 }, ..times }
                 };
-                decide(&region, self.nodes, paths, self.is_printed_rule, times, &mut |weighing| {
-                    look(Seen::Join(weighing))
-                })
+                decide(&region, paths, self.is_printed_rule, times, &mut |weighing| look(Seen::Join(weighing)))
             }
             None => (nothing.clone(), Vec::new()),
         };
         for decision in decisions.iter().filter(|decision| !decision.is_worth_it()) {
             if let Some(join) = self.nodes.block(region.members[decision.join].node) {
-                tell(Refused::Cost { join, decision: decision.clone() });
+                told.refused(Refused::Cost { join, decision: decision.clone() });
             }
         }
         let Some(warps) = self.warps else {
@@ -205,27 +248,41 @@ impl Planner<'_> {
         // Of what paths gain by, that is kept which warps gain by, join by join.
         let mut kept = nothing;
         let before = self.warp_cycles_before(&region, warps, times);
-        let mut least = self.warp_cycles(&region, &kept, &always, warps, times);
+        let mut least = self.warp_cycles(&region, &kept, &always, warps, times, told);
         let plain = least;
         for decision in decisions.iter().filter(|decision| decision.is_worth_it()) {
             let mut more = kept.clone();
             decision.together.iter().for_each(|&place| more[place] = true);
-            let cycles = self.warp_cycles(&region, &more, &always, warps, times);
+            let cycles = self.warp_cycles(&region, &more, &always, warps, times, told);
             if cycles < least - NOTHING {
                 (kept, least) = (more, cycles);
             }
         }
         let is_plain = !kept.contains(&true);
         if least > before + NOTHING || !is_plain && least > before - NOTHING {
-            tell(Refused::Warps { from, before, after: plain.min(least) });
+            told.refused(Refused::Warps { from, before, after: plain.min(least) });
             return None;
         }
         self.planned(statement, &region, &kept, &always, &decisions, Some((before, least)), look)
     }
 
+    /// Is a statement needed behind its blocks? If not, it is simply dead.
+    pub fn is_needed(&self, statement: &Statement, scratch: &mut Scratch) -> bool {
+        scratch.liveness.look_behind(self.nodes, self.accesses, statement);
+        let is_live_behind = |node: Node| scratch.liveness.is_live_out(self.nodes, node, statement.dst);
+        statement.occurrences.iter().any(|occurrence| is_live_behind(occurrence.node))
+    }
+
+    /// What lies behind a statement that is needed.
+    pub fn behind(&self, statement: &Statement, scratch: &mut Scratch) -> Behind {
+        let Scratch { liveness, places } = scratch;
+        let may_pass = |join: Node| self.paths.is_some_and(|paths| !paths.on(join).is_clear());
+        Region::behind(self.nodes, self.accesses, liveness, statement, places, may_pass)
+    }
+
     fn search(&self) -> Search<'_> {
-        let Planner { func, dominators, nodes, writers, .. } = *self;
-        Search { func, dominators, nodes, writers }
+        let Planner { func, nodes, accesses, .. } = *self;
+        Search { func, nodes, accesses }
     }
 
     /// What an execution takes: that of the statement for which it holds the scheduler.
@@ -239,9 +296,9 @@ impl Planner<'_> {
     }
 
     /// Cycles that warps take for the statement as it stands.
-    pub fn warp_cycles_before(&self, region: &Region, warps: &WarpCounts, times: Times) -> f64 {
+    pub fn warp_cycles_before(&self, region: &Region, warps: &[f64], times: Times) -> f64 {
         let occurrences = region.members.iter().filter(|member| member.occurrence.is_some());
-        occurrences.map(|member| self.executions(member.node, warps) * times.statement).sum()
+        occurrences.map(|member| warps[member.node] * times.statement).sum()
     }
 
     /// Cycles that warps take for it where it lands. A predicated instruction holds the scheduler as long as any.
@@ -250,49 +307,43 @@ impl Planner<'_> {
         region: &Region,
         enabled: &[bool],
         always: &Delayed,
-        warps: &WarpCounts,
+        warps: &[f64],
         times: Times,
+        told: &mut impl Told,
     ) -> f64 {
         let delayed = region.delayed(enabled);
         let landings = region.landings(&delayed, always);
         let live = landings.iter().filter(|landing| landing.is_live);
-        let mut sum: f64 = live
-            .clone()
-            .map(|landing| self.executions(region.members[landing.member].node, warps) * times.statement)
-            .sum();
+        let mut sum: f64 =
+            live.clone().map(|landing| warps[region.members[landing.member].node] * times.statement).sum();
         let is_partial = live.clone().any(|landing| landing.is_partial);
         // What is put on a critical edge also takes a jump.
         let mut touched: BTreeSet<Node> = live.map(|landing| region.members[landing.member].node).collect();
+        if is_partial {
+            told.seeks_predicate();
+        }
         if is_partial && self.search().known(region, &delayed, always, &landings).is_none() {
             let moved = region.moved(&landings).map(|place| region.members[place].node);
-            let entries = self.cfg.entries().iter().map(|&entry| Nodes::of_block(entry));
+            let entries = self.nodes.entries().iter().copied();
             let clears: Vec<Node> =
                 self.cleared(region, &landings).iter().map(|landing| region.members[landing.member].node).collect();
             touched.extend(&clears);
-            let sets: f64 = moved.chain(entries).chain(clears).map(|node| self.executions(node, warps)).sum();
+            let sets: f64 = moved.chain(entries).chain(clears).map(|node| warps[node]).sum();
             sum += sets * times.predicate;
         }
         let jump = f64::from(self.machine.issue_cycles(&InstData::branch(Block::from_u32(0))));
         let split = touched.into_iter().filter(|&node| self.nodes.edge(node).is_some());
-        sum + split.map(|node| self.executions(node, warps) * jump).sum::<f64>()
-    }
-
-    /// How often warps execute a node.
-    fn executions(&self, node: Node, warps: &WarpCounts) -> f64 {
-        let counted = match (self.nodes.block(node), self.nodes.edge(node)) {
-            (Some(block), _) => warps.executions(block),
-            (None, Some((from, to))) => warps.taken(from, to),
-            (None, None) => None,
-        };
-        counted.unwrap_or(0) as f64
+        let jumps: Vec<f64> = split.map(|node| warps[node] * jump).collect();
+        if !jumps.is_empty() {
+            told.counts_jumps();
+        }
+        sum + jumps.iter().sum::<f64>()
     }
 
     /// Landings behind which a new predicate is asked for before the statement is met again.
     fn cleared(&self, region: &Region, landings: &[Landing]) -> Vec<Landing> {
-        let member_of: HashMap<Node, usize> =
-            region.members.iter().enumerate().map(|(place, member)| (member.node, place)).collect();
         let moved: HashSet<usize> = region.moved(landings).collect();
-        let is_set = |node: Node| member_of.get(&node).is_some_and(|place| moved.contains(place));
+        let is_set = |node: Node| region.member(node).is_some_and(|place| moved.contains(&place));
         // Nodes at whose entry it is asked for.
         let mut asked: HashSet<Node> = HashSet::new();
         let mut work: Vec<Node> = Vec::new();
@@ -304,7 +355,7 @@ impl Planner<'_> {
         }
         while let Some(node) = work.pop() {
             if asked.insert(node) {
-                work.extend(self.nodes.predecessors(node).into_iter().filter(|&before| !is_set(before)));
+                work.extend(self.nodes.predecessors(node).iter().copied().filter(|&before| !is_set(before)));
             }
         }
         let is_asked_behind = |landing: &&Landing| {
@@ -336,13 +387,12 @@ impl Planner<'_> {
         }
         let is_predicated = landings.iter().any(|landing| landing.is_live && landing.is_partial);
         let guard = if is_predicated { self.search().known(region, &delayed, always, &landings) } else { None };
-        let block_of = |node: Node| self.nodes.block(node).or_else(|| self.nodes.edge(node).map(|(_, to)| to));
         let is_staying = |landing: &Landing| {
             landing.at_exit && landing.is_live && region.members[landing.member].occurrence.is_some()
         };
         let (mut lands, mut to, mut dropped) = (Vec::new(), Vec::new(), Vec::new());
         for landing in landings.iter().filter(|landing| !is_staying(landing)) {
-            let block = block_of(region.members[landing.member].node)?;
+            let block = self.nodes.block_or_target(region.members[landing.member].node);
             let list = if landing.is_live { &mut to } else { &mut dropped };
             if !list.contains(&block) {
                 list.push(block);
@@ -354,6 +404,11 @@ impl Planner<'_> {
         let needs_new = is_predicated && guard.is_none();
         let clears = if needs_new { self.cleared(region, &landings) } else { Vec::new() };
         let joins = (0..enabled.len()).filter(|&place| enabled[place] && !always.entry[place] && delayed.entry[place]);
+        let begins = if needs_new { self.nodes.entries() } else { &[] };
+        let node_of = |landing: &Landing| region.members[landing.member].node;
+        let mut touched: Vec<Node> = moved.iter().map(|&place| region.members[place].node).collect();
+        touched.extend(landings.iter().filter(|landing| landing.is_live).chain(&clears).map(node_of));
+        touched.extend(begins);
         let in_favour = decisions.iter().filter(|it| it.is_worth_it() && enabled[it.join]);
         Some(Plan {
             data: statement.data.clone(),
@@ -365,7 +420,17 @@ impl Planner<'_> {
             is_predicated,
             guard,
             clears: clears.iter().map(|landing| self.spot_behind(region, landing)).collect::<Option<_>>()?,
-            begins: if needs_new { self.cfg.entries().to_vec() } else { Vec::new() },
+            begins: begins.iter().filter_map(|&node| self.nodes.block(node)).collect(),
+            changed: (0..region.members.len())
+                .filter(|&place| delayed.entry[place])
+                .map(|place| region.members[place].node)
+                .chain(touched.iter().copied())
+                .collect(),
+            // A predicated statement keeps what its destination held in front of it, and its operands are read where it did not
+            // come before. What is executed no more lets its operands die in front of where it stood.
+            is_felt_outside: is_predicated || !region.all_land(&delayed, &landings, &moved),
+            splits: touched.iter().any(|&node| self.nodes.edge(node).is_some()),
+            touched,
             joins: joins.filter_map(|place| self.nodes.block(region.members[place].node)).collect(),
             favour: in_favour.fold(Favour::default(), Favour::and),
             warp_cycles,
@@ -374,7 +439,8 @@ impl Planner<'_> {
 
     pub fn spot(&self, region: &Region, landing: &Landing) -> Option<Spot> {
         let member = &region.members[landing.member];
-        match (self.nodes.edge(member.node), self.nodes.block(member.node), landing.at_exit) {
+        let node = member.node;
+        match (self.nodes.edge(node), self.nodes.block(node), landing.at_exit) {
             (Some((from, to)), ..) => Some(Spot::Edge(from, to)),
             (None, Some(block), true) => Some(Spot::End(block)),
             (None, Some(block), false) => self.func.block_insts(block).nth(member.stop? as usize).map(Spot::Before),
@@ -398,22 +464,30 @@ impl Planner<'_> {
 }
 
 impl Plan {
-    /// Moves the statement. `splits` are the critical edges that have been split since the plans were made.
-    pub fn carry_out<S: Listener>(
-        &self,
-        rewrite: &mut Rewrite<'_, '_, S>,
-        splits: &mut HashMap<(Block, Block), Block>,
-    ) {
+    /// The registers that it reads: operands of the statement, and the predicate if the program has it.
+    pub fn reads(&self) -> SmallVec<[Reg; 4]> {
+        let mut reads = self.data.uses();
+        reads.extend(self.guard.map(|guard| guard.reg));
+        reads
+    }
+
+    /// The register that the statement writes.
+    pub fn dst(&self) -> Option<Reg> {
+        self.data.dst()
+    }
+
+    /// Moves the statement. `nodes` hears which critical edges are split. Gives the predicate that has been made.
+    pub fn carry_out<S: Listener>(&self, rewrite: &mut Rewrite<'_, '_, S>, nodes: &mut Nodes) -> Option<Reg> {
         let setting = |reg, value: u64| InstData::new(Opcode::mov(Type::Pred), [reg], [Operand::Const(value)]);
         let made = (self.is_predicated && self.guard.is_none()).then(|| rewrite.create_temporary(Type::Pred));
         let guard = self.guard.or(made.map(|reg| Guard { reg, negated: false }));
         for &(spot, is_partial) in &self.lands {
-            let place = place_of(rewrite, splits, spot);
+            let place = place_of(rewrite, nodes, spot);
             rewrite.insert(place, self.data.clone().guarded(guard.filter(|_| is_partial)));
         }
         if let Some(reg) = made {
             for &spot in &self.clears {
-                let place = place_of(rewrite, splits, spot);
+                let place = place_of(rewrite, nodes, spot);
                 rewrite.insert(place, setting(reg, 0));
             }
         }
@@ -426,14 +500,11 @@ impl Plan {
         for (&block, reg) in self.begins.iter().flat_map(|block| made.map(|reg| (block, reg))) {
             rewrite.prepend(block, setting(reg, 0));
         }
+        made
     }
 }
 
-fn place_of<S: Listener>(
-    rewrite: &mut Rewrite<'_, '_, S>,
-    splits: &mut HashMap<(Block, Block), Block>,
-    spot: Spot,
-) -> Place {
+fn place_of<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, nodes: &mut Nodes, spot: Spot) -> Place {
     match spot {
         Spot::Before(inst) => {
             let block = rewrite.func().inst_block(inst).unwrap_or(Block::from_u32(0));
@@ -442,11 +513,15 @@ fn place_of<S: Listener>(
         Spot::Start(block) => Place { block, before: rewrite.func().block_insts(block).next() },
         Spot::End(block) => Place { block, before: rewrite.func().terminator(block) },
         Spot::Edge(from, to) => {
-            let middle = match splits.get(&(from, to)) {
-                Some(&middle) => middle,
-                None => rewrite.split_edge(from, to),
-            };
-            splits.insert((from, to), middle);
+            // Another plan may have split it.
+            let node = nodes.middle(from, to);
+            let middle = node.and_then(|node| nodes.block(node)).unwrap_or_else(|| {
+                let middle = rewrite.split_edge(from, to);
+                if let Some(node) = node {
+                    nodes.has_been_split(node, middle);
+                }
+                middle
+            });
             Place { block: middle, before: rewrite.func().terminator(middle) }
         }
     }

@@ -16,12 +16,11 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use cranelift_entity::EntityRef;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashSet;
 
+use super::accesses::Accesses;
 use super::nodes::{Node, Nodes};
 use super::sinking::{Delayed, Landing, Region};
-use crate::graph::Dominators;
 use crate::ir::{Block, Function, Guard, Op, Operand, Reg};
 
 /// Branches above a landing that are asked for their predicate.
@@ -29,32 +28,11 @@ const MOST_BRANCHES: usize = 8;
 /// Nodes that are looked at for one branch.
 const MOST_NODES: usize = 4096;
 
-/// Where registers are written.
-pub(super) struct Writers {
-    /// By register: the only block that writes it, if it does so once.
-    only: Vec<Option<Block>>,
-}
-
-impl Writers {
-    /// Of a function.
-    pub fn of(func: &Function) -> Writers {
-        let (mut only, mut is_written) = (vec![None; func.regs.len()], vec![false; func.regs.len()]);
-        for block in func.block_order() {
-            for &reg in func.block_insts(block).flat_map(|inst| &func.insts[inst].dsts) {
-                let is_again = core::mem::replace(&mut is_written[reg.index()], true);
-                only[reg.index()] = (!is_again).then_some(block);
-            }
-        }
-        Writers { only }
-    }
-}
-
 /// What the predicate is searched in.
 pub(super) struct Search<'a> {
     pub func: &'a Function,
-    pub dominators: &'a Dominators,
     pub nodes: &'a Nodes,
-    pub writers: &'a Writers,
+    pub accesses: &'a Accesses,
 }
 
 /// Is a statement on its way at some place, on ways that come there?
@@ -71,39 +49,34 @@ impl Search<'_> {
         let partial = |landing: &&Landing| landing.is_live && landing.is_partial;
         let nodes: Vec<Node> =
             landings.iter().filter(partial).map(|landing| region.members[landing.member].node).collect();
-        let from = |node: Node| self.nodes.block(node).or_else(|| self.nodes.edge(node).map(|(from, _)| from));
-        let members: HashMap<Node, usize> =
-            region.members.iter().enumerate().map(|(place, member)| (member.node, place)).collect();
-        let ways = Ways { nodes: self.nodes, region, delayed, always, members: &members };
-        let first = *nodes.first()?;
-        let mut below = from(first)?;
-        // An edge lies behind the branch that it leaves.
-        let mut head =
-            if self.nodes.block(first).is_some() { self.dominators.immediate_dominator(below) } else { Some(below) };
-        for _ in 0..MOST_BRANCHES {
-            let branch = head?;
-            let dominates_all =
-                nodes.iter().all(|&node| from(node).is_some_and(|block| self.dominators.dominates(branch, block)));
-            if dominates_all && let Some((reg, negated, sides)) = self.sides(branch) {
+        let ways = Ways { nodes: self.nodes, region, delayed, always };
+        let mut above = self.nodes.immediate_dominator(*nodes.first()?);
+        let mut branches = 0;
+        while let Some(branch) = above.filter(|_| branches < MOST_BRANCHES) {
+            above = self.nodes.immediate_dominator(branch);
+            let Some(block) = self.nodes.block(branch) else { continue };
+            branches += 1;
+            if !nodes.iter().all(|&node| node != branch && self.nodes.dominates(branch, node)) {
+                continue;
+            }
+            if let Some((reg, negated, [on_true, on_false])) = self.sides(block, branch) {
                 let tells = |with: Node, without: Node| {
                     ways.all_are(branch, with, &nodes, State::With)
                         && ways.all_are(branch, without, &nodes, State::Without)
                 };
-                if tells(sides[0], sides[1]) {
+                if tells(on_true, on_false) {
                     return Some(Guard { reg, negated });
                 }
-                if tells(sides[1], sides[0]) {
+                if tells(on_false, on_true) {
                     return Some(Guard { reg, negated: !negated });
                 }
             }
-            below = branch;
-            head = self.dominators.immediate_dominator(below);
         }
         None
     }
 
     /// The predicate of a branch, whether it is negated, and where it goes if that holds and if not.
-    fn sides(&self, head: Block) -> Option<(Reg, bool, [Node; 2])> {
+    fn sides(&self, head: Block, node: Node) -> Option<(Reg, bool, [Node; 2])> {
         let branch = self.func.terminator(head).filter(|&inst| self.func.insts[inst].opcode.op == Op::BrIf)?;
         let data = &self.func.insts[branch];
         let (reg, negated) = match data.args.first()? {
@@ -113,11 +86,11 @@ impl Search<'_> {
         };
         let &[on_true, on_false] = data.targets() else { return None };
         // Written once and in front of the branch, it is the same wherever the branch was passed last.
-        let writer = self.writers.only.get(reg.index()).copied().flatten()?;
-        if on_true == on_false || !self.dominators.dominates(writer, head) {
+        let writer = self.accesses.only_writer(reg)?;
+        if on_true == on_false || !self.nodes.dominates(writer, node) {
             return None;
         }
-        Some((reg, negated, [self.nodes.between(head, on_true), self.nodes.between(head, on_false)]))
+        Some((reg, negated, [self.nodes.between(head, on_true)?, self.nodes.between(head, on_false)?]))
     }
 }
 
@@ -127,16 +100,13 @@ struct Ways<'a> {
     region: &'a Region,
     delayed: &'a Delayed,
     always: &'a Delayed,
-    members: &'a HashMap<Node, usize>,
 }
 
 impl Ways<'_> {
     /// Does the statement come to each of these nodes in that state, on all ways that leave `head` for `side` and do not pass
     /// `head` again?
-    fn all_are(&self, head: Block, side: Node, nodes: &[Node], wanted: State) -> bool {
-        let head = Nodes::of_block(head);
-        let at_head = self.members.get(&head).copied();
-        let start = match at_head {
+    fn all_are(&self, head: Node, side: Node, nodes: &[Node], wanted: State) -> bool {
+        let start = match self.region.member(head) {
             Some(place) if self.delayed.exit[place] => {
                 if !self.always.exit[place] {
                     return false;
@@ -155,22 +125,22 @@ impl Ways<'_> {
                 return false;
             }
             let behind = self.behind(state, node);
-            work.extend(self.nodes.successors(node).into_iter().map(|next| (next, self.entering(behind, next))));
+            work.extend(self.nodes.successors(node).iter().map(|&next| (next, self.entering(behind, next))));
         }
         true
     }
 
     /// The state at the entry of a node to which it goes.
     fn entering(&self, state: State, next: Node) -> State {
-        let goes_on = self.members.get(&next).is_some_and(|&place| self.delayed.entry[place]);
+        let goes_on = self.region.member(next).is_some_and(|place| self.delayed.entry[place]);
         if goes_on { state } else { State::Without }
     }
 
     /// The state at the end of a node.
     fn behind(&self, state: State, node: Node) -> State {
-        match self.members.get(&node) {
-            Some(&place) if self.region.members[place].occurrence.is_some() => State::With,
-            Some(&place) if self.delayed.exit[place] => state,
+        match self.region.member(node) {
+            Some(place) if self.region.members[place].occurrence.is_some() => State::With,
+            Some(place) if self.delayed.exit[place] => state,
             _ => State::Without,
         }
     }

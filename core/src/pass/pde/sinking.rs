@@ -5,25 +5,27 @@
 //!           └▶ c: ret           c, where x is dead
 //! ```
 //!
-//! The region of a statement is what control reaches from its occurrences, up to blocks that stop it and those at whose
-//! entry its destination is dead. In it a statement is *delayed* at an entry where it is on all ways there, or on one way
+//! The region of a statement is what control reaches from its occurrences, up to blocks that stop it, those at whose entry its
+//! destination is dead, and joins to which it comes on some ways only and that it cannot pass. In it a statement is *delayed* at an entry where it is on all ways there, or on one way
 //! to a join where sinking with a predicate is enabled; the greatest solution, so that it may sink out of loops. Joins to
 //! which control goes back are never enabled, so what is delayed has a way from an occurrence. Where it is delayed on all
 //! ways without any join enabled, it lands without a predicate, else with one.
 //!
-//! Linear in the region for each pass over it; passes are made until nothing changes, seldom more than loops are nested.
+//! Linear in the region, which has [`MOST_NODES`] nodes at most.
 //!
 //! Source: Gupta, Berson and Fang 1997, figure 8, with N-DELAYED read as ⋀ X-DELAYED ∨ (EPREDJOIN ∧ ⋁ X-DELAYED): enabling
 //! lets a statement pass that comes, and does not make one where none does. Knoop, Rüthing and Steffen 1994.
 
+use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
-use hashbrown::HashMap;
+use core::cmp::Reverse;
 use smallvec::SmallVec;
 
+use super::accesses::Accesses;
+use super::liveness::Liveness;
 use super::nodes::{Node, Nodes};
-use super::statements::{Blockers, Statement};
-use crate::flow::Liveness;
+use super::statements::Statement;
 use crate::ir::Inst;
 
 /// Nodes that a region may have.
@@ -43,15 +45,115 @@ pub(super) struct Member {
     pub is_reached: bool,
     /// Members that come before; none for a node outside, where it never is.
     pub before: SmallVec<[Option<usize>; 2]>,
-    /// Members that come next. All successors of what lets it through are members.
+    /// Members that come next. All successors of what it can go through are members.
     pub next: SmallVec<[usize; 2]>,
+    /// Does the statement not come further, as it comes on some ways only, and cannot be let pass?
+    pub is_end: bool,
     /// May sinking be enabled here: a join with nothing in the way, reached by edges forward only?
     pub is_join: bool,
 }
 
-/// See the file's head. Members are in an order in which only edges that go back lead to an earlier one.
+/// See the file's head. Members are in the order of their nodes, in which only edges that go back lead to an earlier one.
 pub(super) struct Region {
     pub members: Vec<Member>,
+}
+
+/// What lies behind a statement.
+pub(super) enum Behind {
+    /// Nothing that it would be dropped in.
+    NothingDead,
+    /// Too much to look at.
+    TooMuch,
+    Region(Region),
+}
+
+/// What a search keeps for the next.
+pub(super) struct Places {
+    /// By node: its place among those found.
+    of: Vec<u32>,
+    found: Vec<Found>,
+    work: BinaryHeap<Reverse<Node>>,
+    /// Is there a join to which the statement comes on some ways only?
+    pub has_partial_join: bool,
+}
+
+/// A node that has been found.
+#[derive(Clone, Copy)]
+struct Found {
+    node: Node,
+    occurrence: Option<Inst>,
+    is_dead: bool,
+    stop: Option<u32>,
+    is_reached: bool,
+    /// Does it not come to the end, as it does not come on all ways?
+    is_end: bool,
+}
+
+impl Found {
+    /// Does nothing in it keep the statement from its end?
+    fn is_free(&self) -> bool {
+        !self.is_dead && self.stop.is_none() && self.occurrence.is_none()
+    }
+}
+
+/// Not found.
+const NONE: u32 = u32::MAX;
+
+impl Places {
+    /// For that many nodes.
+    pub fn new(nodes: &Nodes) -> Places {
+        let of = vec![NONE; nodes.len()];
+        Places { of, found: Vec::new(), work: BinaryHeap::new(), has_partial_join: false }
+    }
+
+    /// The nodes that were found in the last search.
+    pub fn looked_at(&self) -> impl Iterator<Item = Node> + '_ {
+        self.found.iter().map(|found| found.node)
+    }
+
+    fn get(&self, node: Node) -> Option<usize> {
+        Some(self.of[node]).filter(|&place| place != NONE).map(|place| place as usize)
+    }
+
+    fn enter(
+        &mut self,
+        node: Node,
+        occurrence: Option<Inst>,
+        look: impl FnOnce() -> (bool, Option<u32>),
+    ) -> &mut Found {
+        let place = self.get(node).unwrap_or_else(|| {
+            self.of[node] = self.found.len() as u32;
+            let (is_dead, stop) = look();
+            self.found.push(Found { node, occurrence, is_dead, stop, is_reached: false, is_end: false });
+            self.found.len() - 1
+        });
+        &mut self.found[place]
+    }
+
+    /// Does the statement come to a node on every way that does not go back?
+    fn comes_on_all_ways(&self, nodes: &Nodes, node: Node) -> bool {
+        let comes = |before: Node| {
+            let found = self.get(before).map(|place| &self.found[place]);
+            found
+                .is_some_and(|found| found.occurrence.is_some() || found.is_reached && found.is_free() && !found.is_end)
+        };
+        let mut ways = nodes.predecessors(node).iter();
+        !nodes.is_entry(node) && ways.all(|&before| Nodes::goes_back(before, node) || comes(before))
+    }
+
+    fn clear(&mut self) {
+        self.work.clear();
+        self.has_partial_join = false;
+        for found in self.found.drain(..) {
+            self.of[found.node] = NONE;
+        }
+    }
+}
+
+/// Is a node a join that nothing goes back to?
+pub(super) fn is_join(nodes: &Nodes, node: Node) -> bool {
+    let ways = nodes.predecessors(node);
+    ways.len() > 1 && !nodes.is_entry(node) && !ways.iter().any(|&before| Nodes::goes_back(before, node))
 }
 
 /// Where a statement is delayed, by member.
@@ -75,88 +177,103 @@ pub(super) struct Landing {
 }
 
 impl Region {
-    /// The region of a statement; none where it is too large.
-    pub fn of(nodes: &Nodes, blockers: &Blockers, liveness: &Liveness, statement: &Statement) -> Option<Region> {
-        let mut places: HashMap<Node, usize> = HashMap::new();
-        let mut members: Vec<Member> = Vec::new();
-        let mut work: Vec<Node> = Vec::new();
-        let mut enter = |members: &mut Vec<Member>, node: Node, occurrence: Option<Inst>| -> usize {
-            *places.entry(node).or_insert_with(|| {
-                let target = nodes.block(node).or_else(|| nodes.edge(node).map(|(_, to)| to));
-                let is_dead = target.is_none_or(|block| !liveness.is_live_in(block, statement.dst));
-                let stop = nodes.block(node).and_then(|block| blockers.first(block, statement));
-                members.push(Member {
-                    node,
-                    occurrence,
-                    is_dead,
-                    stop,
-                    is_reached: false,
-                    before: SmallVec::new(),
-                    next: SmallVec::new(),
-                    is_join: false,
-                });
-                members.len() - 1
-            })
-        };
-        for &(block, inst) in &statement.occurrences {
-            let place = enter(&mut members, Nodes::of_block(block), Some(inst));
-            members[place].occurrence = Some(inst);
-            work.push(Nodes::of_block(block));
+    /// What lies behind a statement, of whose destination is known where it is live behind. `may_pass` tells of joins to which
+    /// it comes on some ways only whether they could be enabled.
+    pub fn behind(
+        nodes: &Nodes,
+        accesses: &Accesses,
+        liveness: &Liveness,
+        statement: &Statement,
+        places: &mut Places,
+        may_pass: impl Fn(Node) -> bool,
+    ) -> Behind {
+        places.clear();
+        if !liveness.may_be_dead() {
+            return Behind::NothingDead;
         }
-        while let Some(node) = work.pop() {
-            for next in nodes.successors(node) {
-                let place = enter(&mut members, next, None);
-                let member = &mut members[place];
-                let lets_through = !member.is_dead && member.stop.is_none() && member.occurrence.is_none();
-                if !core::mem::replace(&mut member.is_reached, true) && lets_through {
-                    work.push(next);
+        let look = |node: Node| (!liveness.is_live_in(node, statement.dst), statement.first_stop(accesses, node));
+        for occurrence in &statement.occurrences {
+            places.enter(occurrence.node, Some(occurrence.inst), || look(occurrence.node));
+            places.work.push(Reverse(occurrence.node));
+        }
+        let mut is_dead_anywhere = false;
+        // In the order of the nodes, so that all is known of what comes before a join, but for ways back.
+        while let Some(Reverse(node)) = places.work.pop() {
+            let found = places.found[places.of[node] as usize];
+            if found.occurrence.is_none() && !places.comes_on_all_ways(nodes, node) {
+                let is_join = found.is_free() && is_join(nodes, node);
+                let passes = is_join && may_pass(node);
+                places.has_partial_join |= is_join;
+                places.found[places.of[node] as usize].is_end = !passes;
+                if !passes {
+                    continue;
                 }
             }
-            if members.len() > MOST_NODES {
-                return None;
+            for &next in nodes.successors(node) {
+                let found = places.enter(next, None, || look(next));
+                is_dead_anywhere |= found.is_dead;
+                if !core::mem::replace(&mut found.is_reached, true) && found.is_free() {
+                    places.work.push(Reverse(next));
+                }
+            }
+            if places.found.len() > MOST_NODES {
+                return Behind::TooMuch;
             }
         }
-        members.sort_unstable_by_key(|member| nodes.key(member.node));
-        let places: HashMap<Node, usize> =
-            members.iter().enumerate().map(|(place, member)| (member.node, place)).collect();
-        for member in &mut members {
-            let node = member.node;
-            member.before = nodes.predecessors(node).iter().map(|before| places.get(before).copied()).collect();
-            member.next = nodes.successors(node).iter().filter_map(|next| places.get(next).copied()).collect();
-            let is_free = member.stop.is_none() && member.occurrence.is_none() && !member.is_dead;
-            let comes_back = nodes.predecessors(node).iter().any(|&before| nodes.goes_back(before, node));
-            member.is_join =
-                is_free && member.is_reached && member.before.len() > 1 && !comes_back && !nodes.is_entry(node);
-        }
-        let mut region = Region { members };
-        for place in 0..region.members.len() {
-            if nodes.is_entry(region.members[place].node) {
-                // Control also comes from nowhere.
-                region.members[place].before.push(None);
-            }
-        }
-        Some(region)
+        if is_dead_anywhere { Behind::Region(Region::of(nodes, places)) } else { Behind::NothingDead }
     }
 
-    /// Where the statement is delayed if it may pass the enabled joins.
+    /// Of the nodes that have been found.
+    fn of(nodes: &Nodes, places: &mut Places) -> Region {
+        places.found.sort_unstable_by_key(|found| found.node);
+        for (place, found) in places.found.iter().enumerate() {
+            places.of[found.node] = place as u32;
+        }
+        let member = |found: &Found| {
+            let &Found { node, occurrence, is_dead, stop, is_reached, is_end } = found;
+            let ways = nodes.predecessors(node).iter();
+            let mut before: SmallVec<[Option<usize>; 2]> = ways.map(|&before| places.get(before)).collect();
+            if nodes.is_entry(node) {
+                // Control also comes from nowhere.
+                before.push(None);
+            }
+            let is_join = found.is_free() && is_reached && !is_end && is_join(nodes, node);
+            let next = nodes.successors(node).iter().filter_map(|&next| places.get(next)).collect();
+            Member { node, occurrence, is_dead, stop, is_reached, before, next, is_end, is_join }
+        };
+        Region { members: places.found.iter().map(member).collect() }
+    }
+
+    /// The member that a node is.
+    pub fn member(&self, node: Node) -> Option<usize> {
+        self.members.binary_search_by_key(&node, |member| member.node).ok()
+    }
+
+    /// Where the statement is delayed if it may pass the enabled joins: everywhere, but for what has to be taken away.
     pub fn delayed(&self, enabled: &[bool]) -> Delayed {
         let count = self.members.len();
-        let mut delayed =
-            Delayed { entry: self.members.iter().map(|member| member.is_reached).collect(), exit: vec![true; count] };
-        loop {
-            let mut is_stable = true;
-            for (place, member) in self.members.iter().enumerate() {
-                let comes = |before: &Option<usize>| before.is_some_and(|before| delayed.exit[before]);
-                let entry = member.is_reached
-                    && (member.before.iter().all(comes) || enabled[place] && member.before.iter().any(comes));
-                let exit = member.occurrence.is_some() || entry && member.stop.is_none() && !member.is_dead;
-                is_stable &= (entry, exit) == (delayed.entry[place], delayed.exit[place]);
-                (delayed.entry[place], delayed.exit[place]) = (entry, exit);
-            }
-            if is_stable {
-                return delayed;
+        let mut delayed = Delayed { entry: vec![true; count], exit: vec![true; count] };
+        let mut work: Vec<usize> = Vec::new();
+        // Taken from the end, so that what comes first is looked at first.
+        work.extend((0..count).rev());
+        let mut is_waiting = vec![true; count];
+        while let Some(place) = work.pop() {
+            is_waiting[place] = false;
+            let member = &self.members[place];
+            let comes = |before: &Option<usize>| before.is_some_and(|before| delayed.exit[before]);
+            let entry = member.is_reached
+                && (member.before.iter().all(comes) || enabled[place] && member.before.iter().any(comes));
+            let exit = member.occurrence.is_some() || entry && member.stop.is_none() && !member.is_dead;
+            delayed.entry[place] = entry;
+            if core::mem::replace(&mut delayed.exit[place], exit) != exit {
+                for &next in &member.next {
+                    if !core::mem::replace(&mut is_waiting[next], true) {
+                        work.push(next);
+                    }
+                }
             }
         }
+        delayed
     }
 
     /// Where it lands. `always` is where it is delayed with no join enabled.
@@ -176,6 +293,26 @@ impl Region {
             }
         }
         landings
+    }
+
+    /// Does what goes away come to a landing where it is needed, from each place where it stood?
+    pub fn all_land(&self, delayed: &Delayed, landings: &[Landing], moved: &[usize]) -> bool {
+        let mut lands = vec![false; self.members.len()];
+        let mut work: Vec<usize> = Vec::new();
+        for landing in landings.iter().filter(|landing| landing.is_live) {
+            if landing.at_exit {
+                work.push(landing.member);
+            } else {
+                work.extend(self.members[landing.member].before.iter().flatten());
+            }
+        }
+        while let Some(place) = work.pop() {
+            let is_new = delayed.exit[place] && !core::mem::replace(&mut lands[place], true);
+            if is_new && self.members[place].occurrence.is_none() {
+                work.extend(self.members[place].before.iter().flatten());
+            }
+        }
+        moved.iter().all(|&place| lands[place])
     }
 
     /// The occurrences that go away: all that do not land right where they stand.

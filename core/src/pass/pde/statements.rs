@@ -10,16 +10,16 @@
 //! one statement. It stays in front of what reads or writes its destination or writes one of its operands, and a load also
 //! in front of whatever may write memory or wait for others.
 //!
-//! Linear; a question about one block takes a logarithm of the registers it touches.
+//! In a block only the last instruction that touches a register can be a statement that leaves it, so that the statements of
+//! one register cost as much as there are blocks that touch it.
 
-use alloc::vec;
 use alloc::vec::Vec;
-use cranelift_entity::EntityRef;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use crate::graph::Cfg;
-use crate::ir::{Block, Flags, Function, Inst, InstData, Op, Reg};
+use super::accesses::{Accesses, NOWHERE};
+use super::nodes::Node;
+use crate::ir::{Flags, Function, Inst, InstData, Op, Reg};
 
 /// An instruction that may sink, wherever it stands.
 pub(super) struct Statement {
@@ -29,127 +29,91 @@ pub(super) struct Statement {
     pub dst: Reg,
     /// What it reads.
     pub uses: SmallVec<[Reg; 4]>,
-    /// Where it stands with nothing behind it in its block that stops it.
-    pub occurrences: Vec<(Block, Inst)>,
+    /// Where it stands with nothing behind it in its block that stops it, in order, and at which place.
+    pub occurrences: SmallVec<[Occurrence; 1]>,
+}
+
+/// Where a statement stands.
+#[derive(Clone, Copy)]
+pub(super) struct Occurrence {
+    pub node: Node,
+    /// From 0.
+    pub place: u32,
+    pub inst: Inst,
 }
 
 impl Statement {
-    /// Does memory decide what it gives?
-    fn reads_memory(&self) -> bool {
-        is_changing_load(&self.data)
-    }
-}
-
-/// The instructions of a block that touch a register, by their places.
-#[derive(Clone, Copy)]
-struct Touches {
-    reg: Reg,
-    first: u32,
-    first_write: u32,
-    last: u32,
-    /// None of the block's writes is at [`NOWHERE`].
-    last_write: u32,
-}
-
-/// No place.
-const NOWHERE: u32 = u32::MAX;
-
-#[derive(Clone, Default)]
-struct Sites {
-    touches: Vec<Touches>,
-    /// The first and last place of what may write memory, or wait for others.
-    effects: Option<(u32, u32)>,
-}
-
-/// Who touches what, by block.
-pub(super) struct Blockers {
-    sites: Vec<Sites>,
-}
-
-impl Blockers {
-    /// Of the blocks that control reaches.
-    pub fn of(func: &Function, cfg: &Cfg) -> Blockers {
-        let mut sites = vec![Sites::default(); func.blocks.len()];
-        for &block in cfg.reverse_postorder() {
-            let here = &mut sites[block.index()];
-            // Places of touches, then sorted and folded by register.
-            let mut all: Vec<(Reg, u32, bool)> = Vec::new();
-            for (place, inst) in func.block_insts(block).enumerate() {
-                let (place, data) = (place as u32, &func.insts[inst]);
-                data.for_each_use(|reg| all.push((reg, place, false)));
-                all.extend(data.dsts.iter().map(|&reg| (reg, place, true)));
-                if may_change_memory(data.opcode.op) {
-                    here.effects = Some((here.effects.map_or(place, |(first, _)| first), place));
-                }
-            }
-            all.sort_unstable();
-            for (reg, place, is_write) in all {
-                let is_known = here.touches.last().is_some_and(|last| last.reg == reg);
-                if !is_known {
-                    let (first_write, last_write) = (NOWHERE, NOWHERE);
-                    here.touches.push(Touches { reg, first: place, first_write, last: place, last_write });
-                }
-                let Some(touches) = here.touches.last_mut() else { continue };
-                touches.last = place;
-                if is_write {
-                    touches.first_write = touches.first_write.min(place);
-                    touches.last_write = place;
-                }
-            }
-        }
-        Blockers { sites }
-    }
-
-    /// The place of the first instruction of a block that stops a statement.
-    pub fn first(&self, block: Block, statement: &Statement) -> Option<u32> {
-        let mut first = self.touches(block, statement.dst).map_or(NOWHERE, |touches| touches.first);
-        for &reg in &statement.uses {
-            first = first.min(self.touches(block, reg).map_or(NOWHERE, |touches| touches.first_write));
-        }
-        if statement.reads_memory() {
-            first = first.min(self.sites[block.index()].effects.map_or(NOWHERE, |(first, _)| first));
-        }
-        (first != NOWHERE).then_some(first)
-    }
-
-    /// Can an instruction go from its place to the end of its block?
-    fn is_free_behind(&self, block: Block, place: u32, data: &InstData, dst: Reg) -> bool {
-        let is_last = self.touches(block, dst).is_some_and(|touches| touches.last == place);
-        let mut is_free = is_last;
-        data.for_each_use(|reg| {
-            let last_write = self.touches(block, reg).map_or(NOWHERE, |touches| touches.last_write);
-            is_free &= reg != dst && (last_write == NOWHERE || last_write < place);
-        });
-        let effects = self.sites[block.index()].effects;
-        is_free && (!is_changing_load(data) || effects.is_none_or(|(_, last)| last < place))
-    }
-
-    fn touches(&self, block: Block, reg: Reg) -> Option<&Touches> {
-        let touches = &self.sites[block.index()].touches;
-        touches.binary_search_by_key(&reg, |touches| touches.reg).ok().map(|place| &touches[place])
-    }
-
-    /// The statements of a function, by their first occurrence.
-    pub fn statements(&self, func: &Function, cfg: &Cfg) -> Vec<Statement> {
+    /// The statements that write a register, by their first occurrence.
+    pub fn of(func: &Function, accesses: &Accesses, reg: Reg) -> Vec<Statement> {
         let mut statements: Vec<Statement> = Vec::new();
-        let mut known: HashMap<InstData, usize> = HashMap::new();
-        for &block in cfg.reverse_postorder() {
-            for (place, inst) in func.block_insts(block).enumerate() {
-                let data = &func.insts[inst];
-                let Some(dst) = data.dst().filter(|_| may_sink(data)) else { continue };
-                if !self.is_free_behind(block, place as u32, data, dst) {
-                    continue;
+        let mut known: HashMap<&InstData, usize> = HashMap::new();
+        for node in accesses.touching(reg) {
+            let Some(touches) = accesses.touches(node, reg).filter(|touches| touches.last == touches.last_write) else {
+                continue;
+            };
+            let (place, inst) = (touches.last, touches.last_inst);
+            let data = &func.insts[inst];
+            let occurrence = Occurrence { node, place, inst };
+            if data.dst() != Some(reg) || !may_sink(data) || !is_free_behind(accesses, data, &occurrence) {
+                continue;
+            }
+            // Mostly there is one.
+            let number = match statements.as_slice() {
+                [] => None,
+                [only] if only.data == *data => Some(0),
+                [only] => {
+                    known.entry(&func.insts[only.occurrences[0].inst]).or_insert(0);
+                    None
                 }
-                let number = *known.entry(data.clone()).or_insert_with(|| {
-                    let (data, uses) = (data.clone(), data.uses());
-                    statements.push(Statement { data, dst, uses, occurrences: Vec::new() });
-                    statements.len() - 1
-                });
-                statements[number].occurrences.push((block, inst));
+                _ => known.get(data).copied(),
+            };
+            match number {
+                Some(number) => statements[number].occurrences.push(occurrence),
+                None => {
+                    if !statements.is_empty() {
+                        known.insert(data, statements.len());
+                    }
+                    let occurrences = [occurrence].into_iter().collect();
+                    statements.push(Statement { data: data.clone(), dst: reg, uses: data.uses(), occurrences });
+                }
             }
         }
         statements
     }
+
+    /// By what statements stand in the order of their first occurrences.
+    pub fn order(&self) -> (Node, u32) {
+        (self.occurrences[0].node, self.occurrences[0].place)
+    }
+
+    /// Does an instruction belong to it?
+    pub fn contains(&self, inst: Inst) -> bool {
+        self.occurrences.iter().any(|occurrence| occurrence.inst == inst)
+    }
+
+    /// The place of the first instruction of a node that stops it.
+    pub fn first_stop(&self, accesses: &Accesses, node: Node) -> Option<u32> {
+        let mut first = accesses.touches(node, self.dst).map_or(NOWHERE, |touches| touches.first);
+        for &reg in &self.uses {
+            first = first.min(accesses.touches(node, reg).map_or(NOWHERE, |touches| touches.first_write));
+        }
+        if is_changing_load(&self.data) {
+            first = first.min(accesses.effects(node).map_or(NOWHERE, |(first, _)| first));
+        }
+        (first != NOWHERE).then_some(first)
+    }
+}
+
+/// Can an instruction that is the last to touch its destination go to the end of its block?
+fn is_free_behind(accesses: &Accesses, data: &InstData, occurrence: &Occurrence) -> bool {
+    let &Occurrence { node, place, .. } = occurrence;
+    let mut is_free = true;
+    data.for_each_use(|reg| {
+        let last_write = accesses.touches(node, reg).map_or(NOWHERE, |touches| touches.last_write);
+        is_free &= data.dst() != Some(reg) && (last_write == NOWHERE || last_write < place);
+    });
+    let effects = accesses.effects(node);
+    is_free && (!is_changing_load(data) || effects.is_none_or(|(_, last)| last < place))
 }
 
 /// Can it stand elsewhere, where its operands are the same?
@@ -163,9 +127,4 @@ pub(super) fn may_sink(data: &InstData) -> bool {
 fn is_changing_load(data: &InstData) -> bool {
     let is_read_only = data.opcode.has(Flags::NC) || data.opcode.space.is_some_and(|space| space.is_read_only());
     data.opcode.op == Op::Ld && !is_read_only
-}
-
-/// May memory hold something else behind it: stores and atomics, calls, and what waits for others' stores?
-fn may_change_memory(op: Op) -> bool {
-    op.writes_memory() || matches!(op, Op::Call | Op::CallTo | Op::BarSync | Op::BarWarp | Op::Membar)
 }

@@ -15,17 +15,20 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::cell::RefCell;
 use fixedbitset::FixedBitSet;
-use hashbrown::HashMap;
 
+use super::accesses::Accesses;
 use super::benefit::{Decision, Weighing};
-use super::nodes::{Node, Nodes, Paths, executed};
-use super::plan::{Plan, Planner, Refused, Seen};
-use super::predicate::Writers;
-use super::sinking::{Delayed, Landing, Region};
-use super::statements::{Blockers, Statement, may_sink};
-use super::{Rules, Taken, applied, is_needed};
+use super::nodes::{Node, Nodes};
+use super::paths::{Paths, executed};
+use super::plan::{Plan, Planner, Refused, Scratch, Seen, Told};
+use super::rounds::Claims;
+use super::sinking::{Behind, Delayed, Landing, Region, is_join};
+use super::statements::{Statement, may_sink};
+use super::{Rules, applied};
 use crate::edit::{Remark, Silent};
+use crate::graph::Cfg;
 use crate::ir::{Block, Func, Function, Guard, Inst, Module, Profile, WarpCounts};
 use crate::pass::Settings;
 use crate::text::instruction_text;
@@ -230,7 +233,7 @@ pub fn survey(module: &Module, func: Func, settings: &Settings, question: Questi
 /// The function as it is when a statement, by one of its instructions, has sunk; none if it does not.
 pub fn carried_out(module: &Module, func: Func, settings: &Settings, inst: Inst) -> Option<Function> {
     let found = with_planner(module, func, settings, Question::default(), |scene| {
-        let statement = scene.statements.iter().find(|statement| contains(statement, inst))?;
+        let statement = scene.statements.iter().find(|statement| statement.contains(inst))?;
         scene.plan(statement, &mut |_| {}, &mut |_| {})
     });
     let plan = found.ok().flatten()?;
@@ -238,7 +241,8 @@ pub fn carried_out(module: &Module, func: Func, settings: &Settings, inst: Inst)
     let mut silent = Silent;
     let mut view = View::new(module, &mut body, &mut silent, Analyses::default());
     let mut rewrite = view.rewrite(|func| applied(func, &plan, ""));
-    plan.carry_out(&mut rewrite, &mut HashMap::new());
+    let mut nodes = Nodes::of(&Cfg::compute(&module.funcs[func]), &module.funcs[func]);
+    plan.carry_out(&mut rewrite, &mut nodes);
     rewrite.finish();
     view.close();
     Some(body)
@@ -259,6 +263,7 @@ struct Scene<'a> {
     func: &'a Function,
     rules: &'a Rules,
     planner: Planner<'a>,
+    scratch: RefCell<Scratch>,
     statements: Vec<Statement>,
     question: Question<'a>,
 }
@@ -275,27 +280,25 @@ fn with_planner<T>(
     let rules = Rules::of(&body, settings).map_err(|error| error.message)?;
     let mut silent = Silent;
     let mut view = View::new(module, &mut body, &mut silent, Analyses::default());
-    let (cfg, dominators, liveness) = (view.cfg(), view.dominators(), view.liveness());
+    let cfg = view.cfg();
     let func = view.func();
-    let nodes = Nodes::of(cfg.clone(), func);
-    let blockers = Blockers::of(func, &cfg);
-    let statements = blockers.statements(func, &cfg);
+    let nodes = Nodes::of(&cfg, func);
+    let accesses = Accesses::of(func, &nodes);
+    let mut statements: Vec<Statement> = func.regs.keys().flat_map(|reg| Statement::of(func, &accesses, reg)).collect();
+    statements.sort_by_key(Statement::order);
     let paths = if rules.with_predicates { Paths::of(func, &nodes, rules.share) } else { None };
-    let (writers, warps) = (Writers::of(func), WarpCounts::of(func));
+    let warps = rules.is_by_warp.then(|| nodes.executions(&WarpCounts::of(func)));
     let planner = Planner {
         func,
-        cfg: &cfg,
-        dominators: &dominators,
-        liveness: &liveness,
         nodes: &nodes,
-        blockers: &blockers,
+        accesses: &accesses,
         paths: paths.as_ref(),
-        writers: &writers,
-        warps: rules.is_by_warp.then_some(&warps),
+        warps: warps.as_deref(),
         is_printed_rule: rules.is_printed,
         machine: rules.machine,
     };
-    Ok(answer(&Scene { module, func, rules: &rules, planner, statements, question }))
+    let scratch = RefCell::new(Scratch::new(&nodes));
+    Ok(answer(&Scene { module, func, rules: &rules, planner, scratch, statements, question }))
 }
 
 /// What paths are executed how often, as somebody would have it.
@@ -312,22 +315,18 @@ fn change_frequencies(func: &mut Function, frequencies: &[(Vec<Block>, u64)]) {
     }
 }
 
-fn contains(statement: &Statement, inst: Inst) -> bool {
-    statement.occurrences.iter().any(|&(_, occurrence)| occurrence == inst)
-}
-
 impl Scene<'_> {
     fn survey(&self) -> Survey {
-        let (mut taken, mut round, mut statements) = (Taken::default(), Vec::new(), Vec::new());
+        let (mut claims, mut round, mut statements) = (Claims::default(), Vec::new(), Vec::new());
         for (number, statement) in self.statements.iter().enumerate() {
             let (surveyed, plan) = self.verdict(statement);
             statements.push(surveyed);
-            if plan.is_some_and(|plan| taken.take(statement, &plan)) {
+            if plan.is_some_and(|plan| claims.take(statement.dst, &plan)) {
                 round.push(number);
             }
         }
         let wanted = match self.question.wanted {
-            Some(inst) => self.statements.iter().position(|statement| contains(statement, inst)).ok_or(inst),
+            Some(inst) => self.statements.iter().position(|statement| statement.contains(inst)).ok_or(inst),
             None => round.first().copied().ok_or(Inst::from_u32(0)),
         };
         let detail = match (wanted, self.question.wanted) {
@@ -357,14 +356,11 @@ impl Scene<'_> {
         tell: &mut dyn FnMut(Refused),
         look: &mut dyn FnMut(Seen<'_>),
     ) -> Option<Plan> {
-        if !is_needed(self.planner.liveness, statement) {
-            return None;
-        }
-        self.planner.plan(statement, &mut false, &mut |why| tell(why), look)
+        self.planner.plan(statement, &mut self.scratch.borrow_mut(), &mut Refusals(tell), look)
     }
 
     fn verdict(&self, statement: &Statement) -> (Surveyed, Option<Plan>) {
-        let text = instruction_text(self.module, self.func, statement.occurrences[0].1);
+        let text = instruction_text(self.module, self.func, statement.occurrences[0].inst);
         let mut refused = None;
         let mut tell = |why: Refused| {
             refused.get_or_insert_with(|| why.remark(self.func, &text));
@@ -376,27 +372,24 @@ impl Scene<'_> {
             (None, None) => self.silence(statement, &text),
         };
         let Remark { rule, message: verdict, .. } = remark;
-        let occurrences = statement.occurrences.iter().map(|&(_, inst)| inst).collect();
+        let occurrences = statement.occurrences.iter().map(|occurrence| occurrence.inst).collect();
         (Surveyed { occurrences, passes: plan.is_some(), rule, verdict }, plan)
     }
 
     /// Why a statement stays of which the pass says nothing.
     fn silence(&self, statement: &Statement, text: &str) -> Remark {
-        let from = statement.occurrences[0].0;
+        let from = self.planner.nodes.block_or_target(statement.occurrences[0].node);
         let said = |rule, why: &str| Remark::missed(rule, from, format!("`{text}` stays: {why}"));
-        if !is_needed(self.planner.liveness, statement) {
+        let scratch = &mut *self.scratch.borrow_mut();
+        if !self.planner.is_needed(statement, scratch) {
             return said("dead", "its result is needed nowhere behind its block, which is for `dce` to find");
         }
-        let Planner { nodes, blockers, liveness, .. } = self.planner;
-        let Some(region) = Region::of(nodes, blockers, liveness, statement) else {
-            return said("too-large", "too much lies behind it");
-        };
-        if !region.members.iter().any(|member| member.is_dead && member.is_reached) {
-            return said("needed", "its result is needed on every way that it could go");
+        match self.planner.behind(statement, scratch) {
+            Behind::NothingDead => return said("needed", "its result is needed on every way that it could go"),
+            Behind::TooMuch => return said("too-large", "too much lies behind it"),
+            Behind::Region(_) => {}
         }
-        let always = region.delayed(&vec![false; region.members.len()]);
-        let has_partial_join =
-            (0..region.members.len()).any(|place| region.members[place].is_join && !always.entry[place]);
+        let has_partial_join = scratch.places.has_partial_join;
         match (self.planner.paths.is_none(), has_partial_join) {
             (true, true) if self.rules.with_predicates => said(
                 "no-profile",
@@ -434,18 +427,25 @@ impl Scene<'_> {
                 sunk = Some(enabled.to_vec());
             }
         });
-        let Planner { nodes, blockers, liveness, .. } = self.planner;
-        let Some(region) = Region::of(nodes, blockers, liveness, statement) else { return detail };
+        let scratch = &mut *self.scratch.borrow_mut();
+        if !self.planner.is_needed(statement, scratch) {
+            return detail;
+        }
+        let Behind::Region(region) = self.planner.behind(statement, scratch) else { return detail };
         let always = region.delayed(&vec![false; region.members.len()]);
         let joins =
             (0..region.members.len()).filter_map(|place| self.join(&region, &always, place, &weighed, sunk.as_deref()));
         detail.joins = joins.collect();
         let enabled = sunk.unwrap_or_else(|| vec![false; region.members.len()]);
-        let warps = self.planner.warps.or(self.question.warps);
+        let counted = self.question.warps.map(|counts| self.planner.nodes.executions(counts));
+        let warps = self.planner.warps.or(counted.as_deref());
         detail.warp_cycles = plan.as_ref().and_then(|plan| plan.warp_cycles).or_else(|| {
             let (warps, times) = (warps?, self.planner.times(statement));
             let before = self.planner.warp_cycles_before(&region, warps, times);
-            Some((before, self.planner.warp_cycles(&region, &enabled, &always, warps, times)))
+            Some((
+                before,
+                self.planner.warp_cycles(&region, &enabled, &always, warps, times, &mut Refusals(&mut |_| {})),
+            ))
         });
         if let Some(plan) = plan.filter(|plan| plan.is_predicated) {
             let Plan { begins, clears, .. } = plan;
@@ -492,12 +492,11 @@ impl Scene<'_> {
         let with = weighed.iter().find(|seat| seat.decision.is_worth_it() && seat.decision.together.contains(&place));
         let is_enabled = enabled.is_some_and(|enabled| enabled[place]);
         let verdict = match (own, with) {
-            _ if !member.is_join && (member.is_dead || member.stop.is_some() || member.occurrence.is_some()) => {
-                JoinVerdict::Ends
-            }
-            _ if !member.is_join => JoinVerdict::LoopHead,
+            _ if member.is_dead || member.stop.is_some() || member.occurrence.is_some() => JoinVerdict::Ends,
+            _ if !is_join(nodes, member.node) => JoinVerdict::LoopHead,
             _ if always.entry[place] => JoinVerdict::Plain,
             _ if self.planner.paths.is_none() => JoinVerdict::NoProfile,
+            _ if member.is_end => JoinVerdict::NoBenefit,
             (Some(own), _) if own.decision.is_worth_it() && is_enabled => JoinVerdict::Enabled,
             (Some(own), _) if own.decision.is_worth_it() => JoinVerdict::Warps,
             (None, Some(with)) if is_enabled => match nodes.block(region.members[with.decision.join].node) {
@@ -622,4 +621,21 @@ struct Seat {
     sets: Vec<(usize, FixedBitSet, FixedBitSet)>,
     /// Paths that lose and that gain an execution, where they are counted.
     changes: Option<(FixedBitSet, FixedBitSet)>,
+}
+
+/// Hears why statements stay.
+struct Refusals<'a>(&'a mut dyn FnMut(Refused));
+
+impl Told for Refusals<'_> {
+    fn refused(&mut self, why: Refused) {
+        (self.0)(why);
+    }
+
+    fn has_partial_join(&mut self) {}
+
+    fn counts_jumps(&mut self) {}
+
+    fn seeks_predicate(&mut self) {}
+
+    fn looked_at(&mut self, _: &mut dyn Iterator<Item = Node>) {}
 }

@@ -1,0 +1,205 @@
+//! Where the destination of a statement is live.
+//!
+//! ```text
+//! n: x = s ─▶ a: reads x        from near: nothing leaves this region but through what reads x, or overwrites it, so that
+//!          └▶ b ─▶ c: reads x   x is live at a, b and c, however far away others read it
+//!
+//! n: x = s ─▶ a: reads x        from afar: from b much can be reached, so that one begins with what reads x, and finds all
+//!          └▶ b ─▶ …            nodes from which control comes there without overwriting it
+//! ```
+//!
+//! Both give the same answers. The first costs as much as lies between a statement and what touches its destination next,
+//! the second as much as the register lives; only if the first takes more than [`MOST_NEAR`] nodes the second is made, and is
+//! kept until the register is touched.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use cranelift_entity::EntityRef;
+use fixedbitset::FixedBitSet;
+use smallvec::SmallVec;
+
+use super::accesses::Accesses;
+use super::nodes::{Node, Nodes};
+use super::statements::Statement;
+use crate::ir::Reg;
+
+/// Nodes that are looked at from a statement on before one begins at the reads of its destination.
+const MOST_NEAR: usize = 32;
+
+/// Nodes at whose entries a register is live.
+enum Lives {
+    /// In order.
+    Few(Vec<u32>),
+    Many(FixedBitSet),
+}
+
+/// What is known of a node that is near.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Near {
+    Far,
+    Dead,
+    Live,
+}
+
+/// See the file's head.
+pub(super) struct Liveness {
+    /// By register, if it has been found from afar.
+    known: Vec<Option<Lives>>,
+    /// By node, of the last statement, where that was enough.
+    near: Vec<Near>,
+    near_nodes: Vec<Node>,
+    is_from_near: bool,
+    /// By node: the number of the walk that has found it, or found that it overwrites the register.
+    seen: Vec<u32>,
+    walks: u32,
+    found: Vec<u32>,
+}
+
+impl Liveness {
+    /// Nothing is known yet.
+    pub fn new(nodes: &Nodes) -> Liveness {
+        Liveness {
+            known: Vec::new(),
+            near: vec![Near::Far; nodes.len()],
+            near_nodes: Vec::new(),
+            is_from_near: false,
+            seen: vec![0; nodes.len()],
+            walks: 0,
+            found: Vec::new(),
+        }
+    }
+
+    /// Makes it known where the destination of a statement is live, in all nodes to which the statement could sink.
+    pub fn look_behind(&mut self, nodes: &Nodes, accesses: &Accesses, statement: &Statement) {
+        let reg = statement.dst;
+        let is_known = self.known.get(reg.index()).is_some_and(Option::is_some);
+        self.is_from_near = !is_known && self.look_from_near(nodes, accesses, statement);
+        if !is_known && !self.is_from_near {
+            self.look_from_afar(nodes, accesses, reg);
+        }
+    }
+
+    /// Lets a register's liveness be found anew when it is asked for again.
+    pub fn forget(&mut self, reg: Reg) {
+        if let Some(known) = self.known.get_mut(reg.index()) {
+            *known = None;
+        }
+    }
+
+    /// Finds a register's liveness anew, if it was found from afar before. Gives where it has changed.
+    pub fn renew(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg) -> FixedBitSet {
+        let set = |lives: Option<&Lives>| {
+            let mut set = FixedBitSet::with_capacity(nodes.len());
+            match lives {
+                Some(Lives::Few(nodes)) => nodes.iter().for_each(|&node| set.insert(node as usize)),
+                Some(Lives::Many(nodes)) => set.union_with(nodes),
+                None => {}
+            }
+            set
+        };
+        let Some(before) = self.known.get_mut(reg.index()).and_then(Option::take) else { return FixedBitSet::new() };
+        self.look_from_afar(nodes, accesses, reg);
+        let mut changed = set(Some(&before));
+        changed.symmetric_difference_with(&set(self.known[reg.index()].as_ref()));
+        changed
+    }
+
+    /// Can there be a node behind the statement that was looked from where its destination is dead?
+    pub fn may_be_dead(&self) -> bool {
+        !self.is_from_near || self.near_nodes.iter().any(|&node| self.near[node] == Near::Dead)
+    }
+
+    /// The nodes that the answers were found in.
+    pub fn looked_at<'a>(&'a self, nodes: &'a Nodes, statement: &'a Statement) -> impl Iterator<Item = Node> + 'a {
+        let occurrences = statement.occurrences.iter().map(|occurrence| occurrence.node);
+        let behind = occurrences.clone().flat_map(|node| nodes.successors(node).iter().copied());
+        occurrences.chain(behind).chain(self.near_nodes.iter().copied().filter(|_| self.is_from_near))
+    }
+
+    /// May the destination of the statement that was looked from be read from the entry of a node on, before it is written
+    /// in all lanes?
+    pub fn is_live_in(&self, node: Node, reg: Reg) -> bool {
+        if self.is_from_near {
+            return self.near[node] == Near::Live;
+        }
+        match self.known.get(reg.index()) {
+            Some(Some(Lives::Few(nodes))) => nodes.binary_search(&(node as u32)).is_ok(),
+            Some(Some(Lives::Many(nodes))) => nodes.contains(node),
+            // Nothing may be dropped of which nothing is known.
+            _ => true,
+        }
+    }
+
+    /// The same for the end of a node.
+    pub fn is_live_out(&self, nodes: &Nodes, node: Node, reg: Reg) -> bool {
+        nodes.successors(node).iter().any(|&next| self.is_live_in(next, reg))
+    }
+
+    /// Was everything near that comes to what touches the register?
+    fn look_from_near(&mut self, nodes: &Nodes, accesses: &Accesses, statement: &Statement) -> bool {
+        self.near_nodes.drain(..).for_each(|node| self.near[node] = Near::Far);
+        let mut live: SmallVec<[Node; 8]> = SmallVec::new();
+        let mut work: SmallVec<[Node; 16]> = statement.occurrences.iter().map(|occurrence| occurrence.node).collect();
+        while let Some(node) = work.pop() {
+            for &next in nodes.successors(node).iter() {
+                if self.near[next] != Near::Far {
+                    continue;
+                }
+                if self.near_nodes.len() == MOST_NEAR {
+                    return false;
+                }
+                self.near[next] = Near::Dead;
+                self.near_nodes.push(next);
+                match accesses.touches(next, statement.dst) {
+                    Some(touches) if touches.is_read_first => live.push(next),
+                    Some(touches) if touches.is_overwritten => {}
+                    _ => work.push(next),
+                }
+            }
+        }
+        while let Some(node) = live.pop() {
+            self.near[node] = Near::Live;
+            for &before in nodes.predecessors(node) {
+                let is_open = self.near[before] == Near::Dead
+                    && accesses.touches(before, statement.dst).is_none_or(|touches| !touches.is_overwritten);
+                if is_open {
+                    live.push(before);
+                }
+            }
+        }
+        true
+    }
+
+    fn look_from_afar(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg) {
+        self.known.resize_with(self.known.len().max(accesses.registers()), || None);
+        self.walks += 1;
+        self.found.clear();
+        for node in accesses.touching(reg) {
+            let Some(touches) = accesses.touches(node, reg) else { continue };
+            if touches.is_read_first {
+                self.found.push(node as u32);
+            }
+            if touches.is_read_first || touches.is_overwritten {
+                self.seen[node] = self.walks;
+            }
+        }
+        let mut next = 0;
+        while let Some(&node) = self.found.get(next) {
+            next += 1;
+            for &before in nodes.predecessors(node as Node) {
+                if core::mem::replace(&mut self.seen[before], self.walks) != self.walks {
+                    self.found.push(before as u32);
+                }
+            }
+        }
+        let lives = if self.found.len() > nodes.len() / 32 {
+            let mut set = FixedBitSet::with_capacity(nodes.len());
+            self.found.iter().for_each(|&node| set.insert(node as usize));
+            Lives::Many(set)
+        } else {
+            self.found.sort_unstable();
+            Lives::Few(self.found.clone())
+        };
+        self.known[reg.index()] = Some(lives);
+    }
+}

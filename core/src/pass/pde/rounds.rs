@@ -1,0 +1,347 @@
+//! Plans are made for statements and carried out, until nothing more is gained.
+//!
+//! ```text
+//! first round: all registers       x sinks in front of its use, a is free to follow
+//! later ones: what is written to a register that a plan has touched, or reads what one has moved
+//! ```
+//!
+//! A round makes plans for statements as the function is, and carries out those that do not get in each other's way: none
+//! writes a register that another writes or reads. Then only what these touched is looked at again: the blocks, and
+//! statements that write a register that a plan wrote or read, or read one that it wrote, if they have looked at a node that
+//! the plan changed or that its statement passed. Outside of these nodes such a register is live where it was; where that
+//! may not be so ([`Plan::is_felt_outside`]), its liveness is compared. Looked at are also statements whose plans got in
+//! another one's way, those that were told of the cycles of jumps after an edge was split, as that jump is there then, and
+//! those that asked branches for predicates after a predicate was moved. So rounds find what they would if everything was
+//! new to them, which is asserted of the last one.
+//!
+//! Bounds: [`MOST_ROUNDS`]; a round takes time for what has changed.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
+use cranelift_entity::{EntityRef, SecondaryMap};
+use fixedbitset::FixedBitSet;
+use hashbrown::{HashMap, HashSet};
+use smallvec::SmallVec;
+
+use super::accesses::Accesses;
+use super::nodes::{Node, Nodes};
+use super::paths::Paths;
+use super::plan::{Plan, Planner, Refused, Scratch, Told};
+use super::statements::{Statement, may_sink};
+use super::{Rules, applied};
+use crate::edit::Remark;
+use crate::ir::{Block, Function, Inst, Reg, Type, WarpCounts};
+use crate::text::instruction_text;
+use crate::view::{Listener, View};
+
+/// Rounds that are made at most.
+pub(super) const MOST_ROUNDS: usize = 32;
+
+/// See the file's head.
+pub(super) struct Rounds {
+    rules: Rules,
+    nodes: Nodes,
+    accesses: Accesses,
+    scratch: Scratch,
+    paths: Option<Paths>,
+    /// How often warps execute each node, where warps pay.
+    warps: Option<Vec<f64>>,
+    /// Registers whose statements are to be looked at.
+    waiting: BTreeSet<Reg>,
+    /// By register: where else it is live now, or no more, though nothing that has been changed there.
+    felt: HashMap<Reg, FixedBitSet>,
+    /// What has been looked at and stayed as it was.
+    settled: Vec<Settled>,
+    /// By the first occurrence of a statement: which of these still holds.
+    settled_at: SecondaryMap<Inst, Option<u32>>,
+    /// By node: the last round that made a plan from it and carried that out.
+    changed: Vec<usize>,
+    round: usize,
+    /// Statements whose cost counted jumps that are not there yet.
+    counting_jumps: Vec<(Reg, Inst)>,
+    /// Statements that asked branches for predicates.
+    seeking: Vec<(Reg, Inst)>,
+    has_partial_join: bool,
+}
+
+impl Rounds {
+    /// Before the first.
+    pub fn of<S: Listener>(view: &mut View<'_, S>, rules: Rules) -> Rounds {
+        let cfg = view.cfg();
+        let func = view.func();
+        let nodes = Nodes::of(&cfg, func);
+        let accesses = Accesses::of(func, &nodes);
+        let paths = if rules.with_predicates { Paths::of(func, &nodes, rules.share) } else { None };
+        let warps = rules.is_by_warp.then(|| nodes.executions(&WarpCounts::of(func)));
+        Rounds {
+            rules,
+            scratch: Scratch::new(&nodes),
+            felt: HashMap::new(),
+            settled: Vec::new(),
+            settled_at: SecondaryMap::new(),
+            changed: vec![0; nodes.len()],
+            round: 0,
+            counting_jumps: Vec::new(),
+            seeking: Vec::new(),
+            nodes,
+            accesses,
+            paths,
+            warps,
+            waiting: func.regs.keys().collect(),
+            has_partial_join: false,
+        }
+    }
+
+    /// Makes rounds until nothing more is gained.
+    pub fn sink<S: Listener>(mut self, view: &mut View<'_, S>) {
+        let module = view.module();
+        for round in 1..=MOST_ROUNDS {
+            let plans = self.plans(view.func());
+            if round == 1 && self.rules.with_predicates && self.paths.is_none() && self.has_partial_join {
+                view.miss(no_profile);
+            }
+            if plans.is_empty() {
+                break;
+            }
+            if round == MOST_ROUNDS {
+                view.miss(more_rounds);
+                return;
+            }
+            let made: Vec<Option<Reg>> = plans
+                .iter()
+                .map(|plan| {
+                    let mut rewrite = view.rewrite(|func| {
+                        let text = instruction_text(module, func, plan.occurrences[0]);
+                        applied(func, plan, &text)
+                    });
+                    plan.carry_out(&mut rewrite, &mut self.nodes)
+                })
+                .collect();
+            self.have_been_carried_out(view.func(), &plans, &made);
+        }
+        debug_assert!(Rounds::of(view, self.rules).plans(view.func()).is_empty(), "a last look finds nothing more");
+        // What is said of the program as it stays.
+        let func = view.func();
+        let mut refused: Vec<(Node, Inst, Refused)> = Vec::new();
+        for (number, settled) in self.settled.into_iter().enumerate().filter(|(_, settled)| !settled.refused.is_empty())
+        {
+            let (node, inst) = settled.occurrences[0];
+            // What stands in other places now has been looked at under another name.
+            let is_as_it_was = |statement: &Statement| {
+                let now = statement.occurrences.iter().map(|it| (it.node, it.inst));
+                now.eq(settled.occurrences.iter().copied())
+            };
+            let dst = func.insts[inst].dst().filter(|_| func.inst_block(inst).is_some());
+            if self.settled_at[inst] == Some(number as u32)
+                && dst.is_some_and(|reg| Statement::of(func, &self.accesses, reg).iter().any(is_as_it_was))
+            {
+                refused.extend(settled.refused.into_iter().map(|why| (node, inst, why)));
+            }
+        }
+        refused.sort_by_cached_key(|&(node, inst, _)| (node, place(func, inst)));
+        for (_, inst, why) in &refused {
+            view.miss(|func| why.remark(func, &instruction_text(module, func, *inst)));
+        }
+    }
+
+    /// Plans for what is to be looked at that do not get in each other's way, in the order of the function.
+    fn plans(&mut self, func: &Function) -> Vec<Plan> {
+        let felt = core::mem::take(&mut self.felt);
+        let mut statements: Vec<Statement> = Vec::new();
+        for reg in core::mem::take(&mut self.waiting) {
+            if self.accesses.may_cross(reg) {
+                let of_reg = Statement::of(func, &self.accesses, reg).into_iter();
+                statements.extend(of_reg.filter(|statement| !self.is_settled(statement, felt.get(&reg))));
+            }
+        }
+        statements.sort_by_key(Statement::order);
+        let planner = Planner {
+            func,
+            nodes: &self.nodes,
+            accesses: &self.accesses,
+            paths: self.paths.as_ref(),
+            warps: self.warps.as_deref(),
+            is_printed_rule: self.rules.is_printed,
+            machine: self.rules.machine,
+        };
+        let mut plans: Vec<Plan> = Vec::new();
+        let mut claims = Claims::default();
+        for statement in &statements {
+            let mut heard = Heard::default();
+            let plan = planner.plan(statement, &mut self.scratch, &mut heard, &mut |_| {});
+            let (dst, first) = (statement.dst, statement.occurrences[0].inst);
+            self.has_partial_join |= heard.has_partial_join;
+            let Some(plan) = plan else {
+                if heard.counts_jumps {
+                    self.counting_jumps.push((dst, first));
+                }
+                if heard.seeks_predicate {
+                    self.seeking.push((dst, first));
+                }
+                let Heard { looked_at, refused, .. } = heard;
+                let occurrences = statement.occurrences.iter().map(|it| (it.node, it.inst)).collect();
+                self.settled_at[first] = Some(self.settled.len() as u32);
+                self.settled.push(Settled { occurrences, looked_at, refused });
+                continue;
+            };
+            if claims.take(dst, &plan) {
+                plans.push(plan);
+            } else {
+                self.waiting.insert(dst);
+            }
+        }
+        plans
+    }
+
+    /// Has a statement been looked at, and nothing that it has looked at has changed?
+    fn is_settled(&self, statement: &Statement, felt: Option<&FixedBitSet>) -> bool {
+        self.settled_at[statement.occurrences[0].inst].is_some_and(|number| {
+            let settled = &self.settled[number as usize];
+            let now = statement.occurrences.iter().map(|it| (it.node, it.inst));
+            settled.occurrences.iter().copied().eq(now)
+                && settled
+                    .looked_at
+                    .iter()
+                    .all(|&node| self.changed[node] != self.round && !felt.is_some_and(|felt| felt.contains(node)))
+        })
+    }
+
+    /// What is known changes with plans that have been carried out, with new predicates for some.
+    fn have_been_carried_out(&mut self, func: &Function, plans: &[Plan], made: &[Option<Reg>]) {
+        self.round += 1;
+        let mut touched: Vec<Node> = plans.iter().flat_map(|plan| plan.touched.iter().copied()).collect();
+        touched.sort_unstable();
+        touched.dedup();
+        self.accesses.update(func, &self.nodes, &touched);
+        for &node in plans.iter().flat_map(|plan| &plan.changed) {
+            self.changed[node] = self.round;
+        }
+        let moved: BTreeSet<Reg> = plans.iter().filter_map(Plan::dst).collect();
+        let mut is_felt: HashSet<Reg> = HashSet::new();
+        for (plan, &made) in plans.iter().zip(made) {
+            plan.occurrences.iter().for_each(|&inst| self.settled_at[inst] = None);
+            for reg in plan.reads().into_iter().chain(plan.dst()).chain(made) {
+                self.waiting.insert(reg);
+                if plan.is_felt_outside {
+                    is_felt.insert(reg);
+                }
+            }
+        }
+        for &reg in &self.waiting {
+            if is_felt.contains(&reg) {
+                let changed = self.scratch.liveness.renew(&self.nodes, &self.accesses, reg);
+                self.felt.insert(reg, changed);
+            } else {
+                self.scratch.liveness.forget(reg);
+            }
+        }
+        let mut again: Vec<(Reg, Inst)> = Vec::new();
+        if plans.iter().any(|plan| plan.splits) {
+            again.append(&mut self.counting_jumps);
+        }
+        if moved.iter().any(|&reg| func.regs[reg].ty == Type::Pred) {
+            again.append(&mut self.seeking);
+        }
+        for (reg, inst) in again {
+            self.settled_at[inst] = None;
+            self.waiting.insert(reg);
+        }
+        // What reads a register that has been moved.
+        let mut is_moved = vec![false; func.regs.len()];
+        moved.iter().for_each(|reg| is_moved[reg.index()] = true);
+        let mut readers: Vec<Node> = moved.iter().flat_map(|&reg| self.accesses.touching(reg)).collect();
+        readers.sort_unstable();
+        readers.dedup();
+        for block in readers.into_iter().filter_map(|node| self.nodes.block(node)) {
+            for inst in func.block_insts(block) {
+                let data = &func.insts[inst];
+                let mut reads_moved = false;
+                data.for_each_use(|reg| reads_moved |= is_moved[reg.index()]);
+                if reads_moved && may_sink(data) {
+                    self.waiting.extend(data.dst());
+                }
+            }
+        }
+    }
+}
+
+/// What the plans of one round write where they did not, and read.
+#[derive(Default)]
+pub(super) struct Claims {
+    written: HashSet<Reg>,
+    read: HashSet<Reg>,
+}
+
+impl Claims {
+    /// Gives a plan its registers, if no other has them.
+    pub fn take(&mut self, dst: Reg, plan: &Plan) -> bool {
+        let reads = plan.reads();
+        let is_free = !self.written.contains(&dst)
+            && !self.read.contains(&dst)
+            && !reads.iter().any(|reg| self.written.contains(reg));
+        if is_free {
+            self.written.insert(dst);
+            self.read.extend(reads);
+        }
+        is_free
+    }
+}
+
+/// A statement that has been looked at and stays.
+struct Settled {
+    occurrences: SmallVec<[(Node, Inst); 1]>,
+    looked_at: Vec<Node>,
+    /// Why.
+    refused: Vec<Refused>,
+}
+
+/// What is heard while a plan is made.
+#[derive(Default)]
+struct Heard {
+    refused: Vec<Refused>,
+    looked_at: Vec<Node>,
+    has_partial_join: bool,
+    counts_jumps: bool,
+    seeks_predicate: bool,
+}
+
+impl Told for Heard {
+    fn refused(&mut self, why: Refused) {
+        self.refused.push(why);
+    }
+
+    fn has_partial_join(&mut self) {
+        self.has_partial_join = true;
+    }
+
+    fn counts_jumps(&mut self) {
+        self.counts_jumps = true;
+    }
+
+    fn seeks_predicate(&mut self) {
+        self.seeks_predicate = true;
+    }
+
+    fn looked_at(&mut self, nodes: &mut dyn Iterator<Item = Node>) {
+        self.looked_at.extend(nodes);
+    }
+}
+
+/// The place of an instruction in its block.
+fn place(func: &Function, inst: Inst) -> Option<usize> {
+    func.block_insts(func.inst_block(inst)?).position(|other| other == inst)
+}
+
+fn no_profile(func: &Function) -> Remark {
+    let entry = func.entry_block().unwrap_or(Block::from_u32(0));
+    let message = "there is no `profile path`, so nothing sinks with a predicate: measure one with --profile simulate, or \
+                   declare it";
+    Remark::missed("no-profile", entry, message)
+}
+
+fn more_rounds(func: &Function) -> Remark {
+    let entry = func.entry_block().unwrap_or(Block::from_u32(0));
+    Remark::missed("max-rounds", entry, format!("after {MOST_ROUNDS} rounds more could sink"))
+}
