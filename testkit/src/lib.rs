@@ -8,6 +8,7 @@ pub mod hostile;
 pub mod laws;
 pub mod once;
 mod operations;
+pub mod paths;
 pub mod recipe;
 pub mod sample;
 pub mod scattered;

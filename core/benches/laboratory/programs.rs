@@ -11,7 +11,7 @@ use warpscope_core::edit::{RemarkKind, Silent};
 use warpscope_core::journal::{Event, Journal};
 use warpscope_core::pass::{KnobValues, PASSES, PassEntry, Recorder, Runner, Settings};
 use warpscope_core::{text, verify};
-use warpscope_testkit::zeros;
+use warpscope_testkit::{paths, zeros};
 
 use crate::inputs::{Input, PROGRAMS, SIZES};
 use crate::report::{self, Asked};
@@ -27,7 +27,12 @@ const ASKED_OF_PASSES: &[(&str, f64)] = &[
     ("reassociate", 200.0),
     ("srqp", 1000.0),
     ("ssrqp", 1000.0),
+    ("pde", 700.0),
+    (OVER_PATHS, 700.0),
 ];
+
+/// `pde` where the same number of paths was executed at every size.
+const OVER_PATHS: &str = "pde over 50 paths";
 
 /// Measures all of them that the command line asks for.
 pub fn measure() {
@@ -56,8 +61,33 @@ pub fn measure() {
                 journal
             });
         });
+        if pass.info.name == "pde" {
+            for_each_input(OVER_PATHS, |name, input| run(pass, name, &over_paths(input, 50), || Silent));
+            by_paths(pass);
+        }
         if pass.info.name == "azp" {
             for_each_input("azp by the round", |name, input| run_by_the_round(pass, name, &for_pass(pass, input)));
+        }
+    }
+}
+
+/// Measures `pde` at one size of each kind of program, for ever more executed paths: they stand where sizes stand elsewhere.
+fn by_paths(pass: &PassEntry) {
+    let settings = Settings { knobs: KnobValues::defaults(pass.info.knobs), fast_math: true };
+    for kind in PROGRAMS {
+        let name = format!("pde by paths, {kind}");
+        if !report::chosen(&name) {
+            continue;
+        }
+        let input = Input::new(kind, 10_000);
+        for paths in [5, 50, 500, 5_000] {
+            let input = over_paths(&input, paths);
+            let count = input.instructions();
+            report::time_on_copies(&name, Some(paths), "ns/instruction", count, None, &input.module, |module| {
+                let mut runner = Runner::new(module);
+                runner.know_graph(input.func);
+                report::timed(|| runner.run(input.func, pass, &settings, &mut Silent))
+            });
         }
     }
 }
@@ -85,6 +115,13 @@ fn for_pass(pass: &PassEntry, input: &Input) -> Input {
     if pass.info.name == "azp" {
         zeros::declare(&mut input.module, 1);
     }
+    input
+}
+
+/// The input with a profile of so many executed paths.
+fn over_paths(input: &Input, count: usize) -> Input {
+    let mut input = input.clone();
+    paths::declare(&mut input.module, count, 1);
     input
 }
 

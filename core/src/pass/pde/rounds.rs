@@ -172,6 +172,8 @@ impl Rounds {
             let mut heard = Heard::default();
             let plan = planner.plan(statement, &mut self.scratch, &mut heard, &mut |_| {});
             let (dst, first) = (statement.dst, statement.occurrences[0].inst);
+            // What was found before holds no more, whatever becomes of the plan.
+            self.settled_at[first] = None;
             self.has_partial_join |= heard.has_partial_join;
             let Some(plan) = plan else {
                 if heard.counts_jumps {
