@@ -187,6 +187,9 @@ pub(super) fn decide(
     let mut decisions = Vec::new();
     // Joins that are not decided against, and so may be passed on the way to where a statement is dead.
     let mut open: Vec<bool> = region.members.iter().map(|member| member.is_join).collect();
+    // Behind others nothing is ever dropped, and no path would benefit.
+    let leads_to_dead = region.leading_to_dead();
+    open.iter_mut().zip(&leads_to_dead).for_each(|(is_open, leads)| *is_open &= leads);
     let joins: Vec<usize> = (0..count).filter(|&place| open[place]).collect();
     joins.iter().skip(MOST_JOINS).for_each(|&place| open[place] = false);
     for &join in joins.iter().take(MOST_JOINS) {

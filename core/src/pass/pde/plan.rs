@@ -276,8 +276,7 @@ impl Planner<'_> {
     /// What lies behind a statement that is needed.
     pub fn behind(&self, statement: &Statement, scratch: &mut Scratch) -> Behind {
         let Scratch { liveness, places } = scratch;
-        let may_pass = |join: Node| self.paths.is_some_and(|paths| !paths.on(join).is_clear());
-        Region::behind(self.nodes, self.accesses, liveness, statement, places, may_pass)
+        Region::behind(self.nodes, self.accesses, liveness, statement, places, self.paths)
     }
 
     fn search(&self) -> Search<'_> {

@@ -60,9 +60,10 @@ impl Search<'_> {
                 continue;
             }
             if let Some((reg, negated, [on_true, on_false])) = self.sides(block, branch) {
+                let Some(between) = ways.between(branch, &nodes) else { continue };
                 let tells = |with: Node, without: Node| {
-                    ways.all_are(branch, with, &nodes, State::With)
-                        && ways.all_are(branch, without, &nodes, State::Without)
+                    ways.all_are(branch, with, &nodes, State::With, &between)
+                        && ways.all_are(branch, without, &nodes, State::Without, &between)
                 };
                 if tells(on_true, on_false) {
                     return Some(Guard { reg, negated });
@@ -103,9 +104,25 @@ struct Ways<'a> {
 }
 
 impl Ways<'_> {
-    /// Does the statement come to each of these nodes in that state, on all ways that leave `head` for `side` and do not pass
-    /// `head` again?
-    fn all_are(&self, head: Node, side: Node, nodes: &[Node], wanted: State) -> bool {
+    /// The nodes on ways from `head` to some of these nodes, all of which it dominates, that do not pass `head` again. None
+    /// where they are too many.
+    fn between(&self, head: Node, nodes: &[Node]) -> Option<HashSet<Node>> {
+        let mut between: HashSet<Node> = HashSet::new();
+        let mut work = nodes.to_vec();
+        while let Some(node) = work.pop() {
+            if node != head && between.insert(node) {
+                work.extend(self.nodes.predecessors(node));
+            }
+            if between.len() > MOST_NODES {
+                return None;
+            }
+        }
+        Some(between)
+    }
+
+    /// Does the statement come to each of these nodes in that state, on all ways that leave `head` for `side` and stay
+    /// `between`?
+    fn all_are(&self, head: Node, side: Node, nodes: &[Node], wanted: State, between: &HashSet<Node>) -> bool {
         let start = match self.region.member(head) {
             Some(place) if self.delayed.exit[place] => {
                 if !self.always.exit[place] {
@@ -118,10 +135,10 @@ impl Ways<'_> {
         let mut seen: HashSet<(Node, State)> = HashSet::new();
         let mut work = vec![(side, self.entering(start, side))];
         while let Some((node, state)) = work.pop() {
-            if node == head || !seen.insert((node, state)) {
+            if !between.contains(&node) || !seen.insert((node, state)) {
                 continue;
             }
-            if seen.len() > MOST_NODES || state != wanted && nodes.contains(&node) {
+            if state != wanted && nodes.contains(&node) {
                 return false;
             }
             let behind = self.behind(state, node);

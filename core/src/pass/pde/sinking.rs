@@ -25,6 +25,7 @@ use smallvec::SmallVec;
 use super::accesses::Accesses;
 use super::liveness::Liveness;
 use super::nodes::{Node, Nodes};
+use super::paths::Paths;
 use super::statements::Statement;
 use crate::ir::Inst;
 
@@ -177,15 +178,15 @@ pub(super) struct Landing {
 }
 
 impl Region {
-    /// What lies behind a statement, of whose destination is known where it is live behind. `may_pass` tells of joins to which
-    /// it comes on some ways only whether they could be enabled.
+    /// What lies behind a statement, of whose destination is known where it is live behind. It could pass joins to which it
+    /// comes on some ways only if executed paths with it do.
     pub fn behind(
         nodes: &Nodes,
         accesses: &Accesses,
         liveness: &Liveness,
         statement: &Statement,
         places: &mut Places,
-        may_pass: impl Fn(Node) -> bool,
+        paths: Option<&Paths>,
     ) -> Behind {
         places.clear();
         if !liveness.may_be_dead() {
@@ -196,13 +197,24 @@ impl Region {
             places.enter(occurrence.node, Some(occurrence.inst), || look(occurrence.node));
             places.work.push(Reverse(occurrence.node));
         }
+        // Paths on which it could be available.
+        let mut with_it = paths.map(Paths::none);
         let mut is_dead_anywhere = false;
         // In the order of the nodes, so that all is known of what comes before a join, but for ways back.
         while let Some(Reverse(node)) = places.work.pop() {
             let found = places.found[places.of[node] as usize];
-            if found.occurrence.is_none() && !places.comes_on_all_ways(nodes, node) {
+            let comes_on_all_ways = found.occurrence.is_none() && places.comes_on_all_ways(nodes, node);
+            if let (Some(paths), Some(with_it)) = (paths, &mut with_it) {
+                match (found.occurrence, comes_on_all_ways) {
+                    (Some(_), _) => with_it.union_with(paths.on(node)),
+                    (None, true) => with_it.union_with(paths.starts(node)),
+                    (None, false) => {}
+                }
+            }
+            if found.occurrence.is_none() && !comes_on_all_ways {
                 let is_join = found.is_free() && is_join(nodes, node);
-                let passes = is_join && may_pass(node);
+                let has_paths = |paths: &Paths| with_it.as_ref().is_some_and(|set| !set.is_disjoint(paths.on(node)));
+                let passes = is_join && paths.is_some_and(has_paths);
                 places.has_partial_join |= is_join;
                 places.found[places.of[node] as usize].is_end = !passes;
                 if !passes {
@@ -293,6 +305,23 @@ impl Region {
             }
         }
         landings
+    }
+
+    /// From which members on could the statement come to where it is dropped, if it may pass all joins?
+    pub fn leading_to_dead(&self) -> Vec<bool> {
+        let joins: Vec<bool> = self.members.iter().map(|member| member.is_join).collect();
+        let delayed = self.delayed(&joins);
+        let mut leads = vec![false; self.members.len()];
+        let dead = (0..self.members.len()).filter(|&place| self.members[place].is_dead);
+        let mut work: Vec<usize> = dead.collect();
+        while let Some(place) = work.pop() {
+            for &before in self.members[place].before.iter().flatten() {
+                if delayed.exit[before] && !core::mem::replace(&mut leads[before], true) {
+                    work.push(before);
+                }
+            }
+        }
+        leads
     }
 
     /// Does what goes away come to a landing where it is needed, from each place where it stood?
