@@ -20,6 +20,7 @@ mod infer_space;
 mod knob;
 mod last_assignment;
 mod late_commoning;
+mod path_guided;
 pub mod pde;
 mod pipeline;
 mod reassociate;

@@ -14,8 +14,8 @@ use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
-use super::nodes::{Node, Nodes};
 use crate::ir::{Function, Inst, Op, Reg};
+use crate::pass::path_guided::nodes::{Node, Nodes};
 
 /// No place.
 pub(super) const NOWHERE: u32 = u32::MAX;

@@ -24,9 +24,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 use fixedbitset::FixedBitSet;
 
-use super::nodes::Nodes;
-use super::paths::Paths;
 use super::sinking::{Delayed, Region};
+use crate::pass::path_guided::nodes::Nodes;
+use crate::pass::path_guided::paths::Paths;
 
 /// Joins of a region that are decided on; statements stop at others.
 const MOST_JOINS: usize = 64;

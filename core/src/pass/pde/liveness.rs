@@ -19,9 +19,9 @@ use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
 use super::accesses::Accesses;
-use super::nodes::{Node, Nodes};
 use super::statements::Statement;
 use crate::ir::Reg;
+use crate::pass::path_guided::nodes::{Node, Nodes};
 
 /// Nodes that are looked at from a statement on before one begins at the reads of its destination.
 const MOST_NEAR: usize = 32;

@@ -37,8 +37,6 @@
 mod accesses;
 mod benefit;
 mod liveness;
-mod nodes;
-mod paths;
 mod plan;
 mod predicate;
 mod rounds;

@@ -19,14 +19,14 @@ use smallvec::SmallVec;
 use super::accesses::Accesses;
 use super::benefit::{Decision, Times, Weighing, decide};
 use super::liveness::Liveness;
-use super::nodes::{Node, Nodes};
-use super::paths::Paths;
 use super::predicate::Search;
 use super::sinking::{Behind, Delayed, Landing, Places, Region};
 use super::statements::Statement;
 use crate::edit::{Fact, Place, Remark, Rewrite};
 use crate::ir::{Block, Function, Guard, Inst, InstData, Opcode, Operand, Reg, Type};
 use crate::machine::Machine;
+use crate::pass::path_guided::nodes::{Node, Nodes};
+use crate::pass::path_guided::paths::Paths;
 use crate::view::Listener;
 
 /// Cycles that a predicated instruction takes whose predicate is false: the paper's machine aborts it.

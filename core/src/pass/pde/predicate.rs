@@ -19,9 +19,9 @@ use alloc::vec::Vec;
 use hashbrown::HashSet;
 
 use super::accesses::Accesses;
-use super::nodes::{Node, Nodes};
 use super::sinking::{Delayed, Landing, Region};
 use crate::ir::{Block, Function, Guard, Op, Operand, Reg};
+use crate::pass::path_guided::nodes::{Node, Nodes};
 
 /// Branches above a landing that are asked for their predicate.
 const MOST_BRANCHES: usize = 8;

@@ -26,13 +26,13 @@ use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 
 use super::accesses::Accesses;
-use super::nodes::{Node, Nodes};
-use super::paths::Paths;
 use super::plan::{Plan, Planner, Refused, Scratch, Told};
 use super::statements::{Statement, may_sink};
 use super::{Rules, applied};
 use crate::edit::Remark;
 use crate::ir::{Block, Function, Inst, Reg, Type, WarpCounts};
+use crate::pass::path_guided::nodes::{Node, Nodes};
+use crate::pass::path_guided::paths::Paths;
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
 

@@ -24,10 +24,10 @@ use smallvec::SmallVec;
 
 use super::accesses::Accesses;
 use super::liveness::Liveness;
-use super::nodes::{Node, Nodes};
-use super::paths::Paths;
 use super::statements::Statement;
 use crate::ir::Inst;
+use crate::pass::path_guided::nodes::{Node, Nodes};
+use crate::pass::path_guided::paths::Paths;
 
 /// Nodes that a region may have.
 const MOST_NODES: usize = 4096;

@@ -18,8 +18,8 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use super::accesses::{Accesses, NOWHERE};
-use super::nodes::Node;
 use crate::ir::{Flags, Function, Inst, InstData, Op, Reg};
+use crate::pass::path_guided::nodes::Node;
 
 /// An instruction that may sink, wherever it stands.
 pub(super) struct Statement {

@@ -20,8 +20,6 @@ use fixedbitset::FixedBitSet;
 
 use super::accesses::Accesses;
 use super::benefit::{Decision, Weighing};
-use super::nodes::{Node, Nodes};
-use super::paths::{Paths, executed};
 use super::plan::{Plan, Planner, Refused, Scratch, Seen, Told};
 use super::rounds::Claims;
 use super::sinking::{Behind, Delayed, Landing, Region, is_join};
@@ -31,6 +29,8 @@ use crate::edit::{Remark, Silent};
 use crate::graph::Cfg;
 use crate::ir::{Block, Func, Function, Guard, Inst, Module, Profile, WarpCounts};
 use crate::pass::Settings;
+use crate::pass::path_guided::nodes::{Node, Nodes};
+use crate::pass::path_guided::paths::{Paths, executed};
 use crate::text::instruction_text;
 use crate::view::{Analyses, View};
 

@@ -1,4 +1,4 @@
-//! The graph that statements sink through.
+//! The graph along whose edges statements move.
 //!
 //! ```text
 //! a ─▶ b, c;  d ─▶ c        a ─▶ (a→c) ─▶ c, as (a→c) leaves a branch for a join: a place of its own
@@ -22,7 +22,7 @@ use crate::graph::{Cfg, Dominators};
 use crate::ir::{Block, Function, WarpCounts};
 
 /// A block or a critical edge, as a number.
-pub(super) type Node = usize;
+pub(in crate::pass) type Node = usize;
 
 /// What a node is in the graph that the pass began with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,7 +35,7 @@ enum Origin {
 const NONE: u32 = u32::MAX;
 
 /// See the file's head.
-pub(super) struct Nodes {
+pub(in crate::pass) struct Nodes {
     origins: Vec<Origin>,
     /// The block that a node is; an edge's when it has been split.
     blocks: Vec<Option<Block>>,

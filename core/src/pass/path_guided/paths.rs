@@ -21,7 +21,7 @@ use crate::ir::{Block, Function, Profile};
 const MOST_BITS: usize = 1 << 28;
 
 /// The paths that a function's profile says were executed, the most frequent first, with how often in lanes.
-pub(super) fn executed(func: &Function) -> Vec<(&[Block], u64)> {
+pub(in crate::pass) fn executed(func: &Function) -> Vec<(&[Block], u64)> {
     let mut executed: BTreeMap<&[Block], u64> = BTreeMap::new();
     for profile in &func.profiles {
         let Profile::Path(paths) = profile else { continue };
@@ -37,7 +37,7 @@ pub(super) fn executed(func: &Function) -> Vec<(&[Block], u64)> {
 }
 
 /// The paths that were executed, the most frequent first.
-pub(super) struct Paths {
+pub(in crate::pass) struct Paths {
     /// Executions of each, in lanes.
     pub frequencies: Vec<u64>,
     /// How many of the first ones are frequent.

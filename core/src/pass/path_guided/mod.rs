@@ -1,0 +1,5 @@
+//! What passes that are guided by path profiles share: the graph in which every critical edge is a place of its own, and the
+//! executed paths as sets over it.
+
+pub(super) mod nodes;
+pub(super) mod paths;
