@@ -4,6 +4,7 @@
 use warpscope_engine::message::{Bench, Cell, Check, MapPiece, Mapped, Settings, ValueSource};
 
 use super::trials::{POINTS, divergence};
+use super::{Dialog, Lab};
 
 /// Cells that are asked for at a time; the engine answers those that it has the time for.
 const PIECE: usize = 24;
@@ -115,6 +116,40 @@ pub fn question(
     });
     let bench = Bench { launch: launch.to_owned(), ..bench.clone() };
     Some(MapPiece { bench, settings, vary: named, points: Vec::new() })
+}
+
+impl Lab {
+    /// Whether `azp` is among the passes that run.
+    pub fn has_azp(&self) -> bool {
+        self.bench.pipeline.iter().any(|stage| stage.on && stage.pass == "azp")
+    }
+
+    /// The question about the map of zeros and divergence, without its points; none where nothing can vary.
+    pub fn map_question(&self) -> Option<MapPiece> {
+        self.map_question_about(self.varied.as_deref())
+    }
+
+    fn map_question_about(&self, varied: Option<&str>) -> Option<MapPiece> {
+        let view = self.view.as_ref().filter(|_| self.programs().is_some() && self.has_azp())?;
+        question(&self.bench, &view.launch, &view.sources, &self.settings, varied)
+    }
+
+    /// What varies in the map unless a person says otherwise.
+    pub fn usual_map_sources(&self) -> Vec<String> {
+        self.map_question_about(None).map(|question| question.vary).unwrap_or_default()
+    }
+
+    /// What is known of the map that is looked at.
+    pub fn known_map(&self) -> Option<&HeatMap> {
+        let question = self.map_question()?;
+        Some(&*self.map).filter(|map| map.is_of(&question))
+    }
+
+    /// The next question about the map; none if all is known, or nobody looks, or pipelines come first.
+    pub fn next_map(&self) -> Option<MapPiece> {
+        let is_seen = self.dialog == Some(Dialog::Compare) && !self.looking && self.next_trial().is_none();
+        self.map.next(&self.map_question().filter(|_| is_seen)?)
+    }
 }
 
 #[cfg(test)]

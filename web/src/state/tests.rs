@@ -1,9 +1,11 @@
 //! The page's state without a browser.
 
+use std::rc::Rc;
+
+use warpscope_engine::message::*;
+use yew::Reducible;
+
 use super::*;
-use warpscope_engine::message::{
-    Course, JoinRow, SinkMoment, Sinking, Stage, StageResult, Survey, Surveyed, ValueWalk,
-};
 
 fn pipeline(stages: &[(&str, bool)]) -> Vec<Stage> {
     stages.iter().map(|&(pass, on)| Stage { pass: pass.to_owned(), on, ..Stage::default() }).collect()

@@ -4,6 +4,8 @@ use std::rc::Rc;
 
 use warpscope_engine::message::{Bench, Settings, Stage, Trial, Tried, ValueSource};
 
+use super::{Dialog, Lab};
+
 /// Pipelines that are compared at a time.
 pub const MOST_COMPARED: usize = 6;
 /// The divergences at which they are run: 0 %, 10 %, … 100 %.
@@ -100,6 +102,41 @@ pub fn trial(bench: &Bench, launch: &str, sources: &[ValueSource], settings: &Se
         settings,
         vary,
         points: (0..POINTS).map(divergence).collect(),
+    }
+}
+
+impl Lab {
+    /// The pipelines that are compared.
+    pub fn compared(&self) -> Vec<String> {
+        let usual = || usual_pipelines(&self.bench.pipeline);
+        self.pipelines.as_ref().map_or_else(usual, |pipelines| pipelines.to_vec())
+    }
+
+    /// What a pipeline that is compared made of the program, once that is known.
+    pub fn tried(&self, pipeline: &str) -> Option<&Rc<Tried>> {
+        self.trials.of(&self.trial(pipeline)?)
+    }
+
+    /// What the slider of the comparison does not move, if that is so, in a sentence.
+    pub fn what_stays(&self) -> Option<&'static str> {
+        let all: Vec<Option<&Tried>> =
+            self.compared().iter().map(|pipeline| self.tried(pipeline).map(|tried| &**tried)).collect();
+        what_stays(&all, self.trial("").is_none_or(|trial| !trial.vary.is_empty()))
+    }
+
+    /// The next question about pipelines that are compared; none if all is known, or none are.
+    pub fn next_trial(&self) -> Option<Trial> {
+        if self.dialog != Some(Dialog::Compare) {
+            return None;
+        }
+        let all = self.compared();
+        let mut unknown = all.iter().filter_map(|pipeline| self.trial(pipeline));
+        unknown.find(|trial| self.trials.of(trial).is_none())
+    }
+
+    fn trial(&self, pipeline: &str) -> Option<Trial> {
+        let view = self.view.as_ref().filter(|view| !view.kernel.is_empty() && !view.after.is_empty())?;
+        Some(trial(&self.bench, &view.launch, &view.sources, &self.settings, pipeline))
     }
 }
 

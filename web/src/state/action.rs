@@ -1,0 +1,96 @@
+//! All that can happen on the page: what a person did, what the engine said, and that time passed.
+
+use warpscope_engine::message::{Request, Response, Scope, Shared};
+
+use super::choices::{Dialog, Notice, Results, Selection, Sheet, Tab, Theme, Watched};
+use super::{PipelineEdit, SettingsEdit, Travel};
+
+/// What can happen.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// A person edited the program.
+    EditSource(String),
+    /// A person edited the launch.
+    EditLaunch(String),
+    /// The passes changed.
+    Pipeline(PipelineEdit),
+    /// The fast-math licence was given or taken.
+    FastMath(bool),
+    /// Another kernel is looked at.
+    Kernel(String),
+    /// The transport moves.
+    Travel(Travel),
+    /// The transport starts or stops to move by itself.
+    Play(bool),
+    /// It moves faster or slower.
+    Pace(f64),
+    /// The diff compares something else.
+    Scope(Scope),
+    /// The table of values or the questions are shown at another moment; the transport goes along.
+    WalkTo(usize),
+    /// The same by so many moments.
+    WalkBy(isize),
+    /// Another candidate's effect is painted.
+    Paint(u32),
+    /// The way of another statement is shown, by one of its instructions.
+    Trace(u32),
+    /// What is shown is about another join.
+    Join(u32),
+    /// A path stands out, or none.
+    Path(Option<usize>),
+    /// A path, by its blocks, has another frequency than the last of these, which the profile says.
+    Frequency(Vec<u32>, u64, u64),
+    /// The frequencies are those of the profile again.
+    ForgetFrequencies,
+    /// The source declares a profile, in this text.
+    Declare(String),
+    /// The questions start or stop to move by themselves.
+    Ask(bool),
+    /// Time passed while they do.
+    NextMoment,
+    /// Other pipelines are compared.
+    Compare(Vec<String>),
+    /// Something else varies in the map of zeros and divergence.
+    Vary(Option<String>),
+    /// The simulator's settings changed.
+    Settings(SettingsEdit),
+    /// Passes know the profile that the simulator measures, or the one that the program declares.
+    Measure(bool),
+    /// Something else is shown of the runs.
+    Results(Results),
+    /// A person stopped the simulator.
+    StopRun,
+    /// The lanes view follows something else.
+    Watch(Watched),
+    /// A block was selected, or none.
+    Select(Option<Selection>),
+    /// The source pane shows another text.
+    Tab(Tab),
+    /// The change pane shows something else.
+    Sheet(Sheet),
+    /// A dialog opens or closes.
+    Dialog(Option<Dialog>),
+    /// Something is to be told, or was read.
+    Notice(Option<Notice>),
+    /// The colours change.
+    Theme(Theme),
+    /// An example of that name replaces everything; what a person has changed is kept.
+    OpenExample(&'static str, Box<Shared>),
+    /// What was kept last takes its place again.
+    BringBack,
+    /// It is still kept, and the page no longer says so.
+    HideKept,
+    /// A question was sent: about the bench, or for runs.
+    Asked {
+        /// For runs rather than about the bench.
+        run: bool,
+    },
+    /// Time passed while the transport moves by itself.
+    Tick,
+    /// An engine has been loaded.
+    Ready,
+    /// An engine broke down, for this reason.
+    Failed(String),
+    /// The engine answered a question, perhaps one that is no longer the last of its kind.
+    Answered(Box<Request>, Response),
+}

@@ -1,0 +1,136 @@
+//! What the engine has answered, kept with the question: an answer to another question is none.
+
+use std::rc::Rc;
+
+use warpscope_engine::message::{
+    Bench, Candidates, Listen, Painting, Probe, Questions, Request, Response, Simulate, Weigh, Zeros,
+};
+
+use super::{Dialog, Lab, Notice};
+use crate::examples;
+
+/// The questions of a pass, and of which bench.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Heard {
+    /// The bench.
+    pub bench: Bench,
+    /// The stage whose pass it is.
+    pub stage: usize,
+    /// The questions.
+    pub questions: Rc<Questions>,
+}
+
+/// The candidates in a program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Weighed {
+    /// What was asked.
+    pub asked: Weigh,
+    /// The candidates, without what is painted.
+    pub candidates: Candidates,
+    /// What is painted.
+    pub painting: Option<Rc<Painting>>,
+}
+
+/// The zeros of a program, or why it did not end well.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counted {
+    /// What was asked.
+    pub asked: Probe,
+    /// What was found.
+    pub zeros: Result<Box<Zeros>, String>,
+}
+
+impl Lab {
+    pub(super) fn take_answer(&mut self, request: &Request, response: Response) {
+        match response {
+            Response::Catalogue(catalogue) => self.catalogue = Some(Rc::new(catalogue)),
+            Response::View(view) => {
+                let is_last = matches!(request, Request::Look(look) if *look == self.look());
+                if let Request::Look(look) = request
+                    && is_last
+                {
+                    self.looking = false;
+                    self.answered = Some(Rc::new(look.clone()));
+                }
+                // Whoever pastes another program does not mean its launch to be that of the last one.
+                if view.launch_is_foreign && self.source_leads && is_last {
+                    self.launches.replace((&self.before_edit.0, &self.before_edit.1), (&self.bench.source, ""));
+                    self.bench.launch.clear();
+                }
+                // A step into a pass whose rewrites were not known yet stands at the first of them.
+                if is_last && view.position.stage == self.position.stage && view.position.step > self.position.step {
+                    self.position = view.position;
+                }
+                let view = Rc::new(*view);
+                self.view = Some(view.clone());
+                if !self.lacks_program() {
+                    self.last_good = Some(view);
+                }
+            }
+            Response::Questions(questions) => {
+                if let Request::Listen(Listen { bench, position, .. }) = request {
+                    self.heard = questions.map(|questions| {
+                        let (bench, questions) = (bench.clone(), Rc::new(*questions));
+                        Rc::new(Heard { bench, stage: position.stage, questions })
+                    });
+                }
+            }
+            Response::Candidates(candidates) => {
+                if let Request::Weigh(weigh) = request {
+                    self.weighed = candidates.map(|mut candidates| {
+                        let painting = candidates.painting.take().map(Rc::new);
+                        Rc::new(Weighed { asked: weigh.clone(), candidates: *candidates, painting })
+                    });
+                }
+            }
+            Response::Surveyed(surveyed) => {
+                if let Request::Survey(survey) = request {
+                    // What plays ends where nothing sinks any more.
+                    self.asking &=
+                        surveyed.as_ref().is_some_and(|surveyed| surveyed.next.is_some()) || !self.shows_paths();
+                    self.paths.answer = surveyed.map(|surveyed| (Rc::new(survey.clone()), Rc::new(*surveyed)));
+                }
+            }
+            Response::Simulated(runs) => {
+                self.running = false;
+                self.runs = Some(Rc::new(*runs));
+                if let Request::Simulate(Simulate { before, after, .. }) = request {
+                    self.ran = Rc::new((before.text.clone(), after.text.clone()));
+                }
+            }
+            Response::Zeros(zeros) => {
+                if let Request::Probe(probe) = request {
+                    self.zeros = Some(Rc::new(Counted { asked: probe.clone(), zeros }));
+                }
+            }
+            Response::Tried(tried) => {
+                if let Request::Try(trial) = request {
+                    Rc::make_mut(&mut self.trials).learn(trial.clone(), *tried);
+                }
+            }
+            Response::Mapped(mapped) => {
+                if let Request::Map(piece) = request {
+                    Rc::make_mut(&mut self.map).learn(piece, *mapped);
+                }
+            }
+            Response::Watched(moment) => {
+                let ended = moment.as_ref().is_ok_and(|moment| moment.ended) || moment.is_err();
+                // Somebody may have typed another number meanwhile.
+                let is_last = matches!(request, Request::Watch(watch) if watch.issue == self.watched.issue);
+                if let Some(moment) = moment.as_ref().ok().filter(|_| is_last) {
+                    self.watched.issue = moment.issue;
+                }
+                self.watched.playing &= !(ended && is_last);
+                self.moment = Some(Rc::new(moment));
+            }
+            Response::Link(Ok(link)) => self.dialog = Some(Dialog::Share(link)),
+            Response::Link(Err(why)) => self.notice = Some(Notice { text: why, is_error: true }),
+            Response::Opened(Ok(shared)) => self.load(*shared),
+            Response::Opened(Err(why)) => {
+                let text = format!("This link could not be opened: {why}. Here is an example instead.");
+                self.notice = Some(Notice { text, is_error: true });
+                self.load(examples::first());
+            }
+        }
+    }
+}

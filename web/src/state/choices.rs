@@ -1,0 +1,123 @@
+//! What a person can choose of how the page looks: what is selected, which of its sheets a pane shows, which dialog is open.
+
+use warpscope_engine::message::{Simulate, Watch};
+
+/// A selected block or instruction, and who selected it: the other views scroll to it, that one stays where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selection {
+    /// The block's name.
+    pub block: String,
+    /// The instruction's identity, if one is selected.
+    pub inst: Option<u32>,
+    /// Where a person pointed.
+    pub by: Pane,
+}
+
+/// The panes that show blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pane {
+    /// The editor.
+    Source,
+    /// The comparison.
+    Change,
+    /// The control-flow graph.
+    Graph,
+    /// The results of the runs.
+    Results,
+    /// The lanes.
+    Lanes,
+    /// None: the keyboard walks, and every pane follows.
+    Everywhere,
+}
+
+/// Which run the lanes view follows, and where it stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Watched {
+    /// The program at the position rather than the source.
+    pub after: bool,
+    /// Instructions issued.
+    pub issue: u64,
+    /// Whether it moves by itself.
+    pub playing: bool,
+}
+
+impl Watched {
+    /// The question about one of the two programs that are run.
+    pub fn question(self, simulate: &Simulate) -> Watch {
+        let Simulate { before, after, settings } = simulate;
+        let program = if self.after { after } else { before };
+        Watch { program: program.clone(), settings: settings.clone(), issue: self.issue }
+    }
+}
+
+/// The texts of the source pane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tab {
+    /// The program.
+    #[default]
+    Source,
+    /// How it is run.
+    Launch,
+}
+
+/// What the change pane can show of a pass that works with a table of values or asks questions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sheet {
+    /// That table, or those questions.
+    #[default]
+    Walk,
+    /// The compared texts.
+    Lines,
+    /// The candidates of `azp`, where that is the pass at hand.
+    Candidates,
+    /// The executed paths, where that is `pde`.
+    Paths,
+}
+
+/// What can be shown of the runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Results {
+    /// The figures of the whole launch.
+    #[default]
+    All,
+    /// Those of each block.
+    Blocks,
+    /// How often register writes give zero.
+    Zeros,
+}
+
+/// What can lie over the page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Dialog {
+    /// Programs to start from.
+    Examples,
+    /// Shortcuts and what the marks mean.
+    Help,
+    /// What operations cost on the machine models.
+    Machines,
+    /// Several pipelines side by side.
+    Compare,
+    /// A link to this bench.
+    Share(String),
+}
+
+/// Something that a person should know, shown until it is closed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// What happened.
+    pub text: String,
+    /// Whether something went wrong.
+    pub is_error: bool,
+}
+
+/// The page's colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// As the system says.
+    #[default]
+    System,
+    /// Dark on light.
+    Light,
+    /// Light on dark.
+    Dark,
+}

@@ -1,0 +1,184 @@
+//! All that the page knows: a program and its passes, where a person stands and looks, and what the engine has answered.
+
+use std::rc::Rc;
+
+use warpscope_engine::message::{
+    Bench, Catalogue, Look, Moment, Position, Request, Scope, Settings, Shared, Simulated, View,
+};
+
+use super::answers::{Counted, Heard, Weighed};
+use super::choices::{Dialog, Notice, Results, Selection, Sheet, Tab, Theme, Watched};
+use super::launches::Launches;
+use super::map::HeatMap;
+use super::paths::PathView;
+use super::trials::Trials;
+use crate::examples;
+
+/// The laboratory as the page knows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lab {
+    /// Program and passes.
+    pub bench: Bench,
+    /// Where the transport stands, as asked for; the view says where that is.
+    pub position: Position,
+    /// What the diff compares.
+    pub scope: Scope,
+    /// Which moment of a pass with a table of values or with questions is shown, of those that lead to the position; none is
+    /// the usual one.
+    pub walk_at: Option<usize>,
+    /// The last answer about questions that a pass asks.
+    pub heard: Option<Rc<Heard>>,
+    /// The candidate whose effect is painted; none is the one that would be transformed for.
+    pub candidate: Option<u32>,
+    /// The last answer about candidates.
+    pub weighed: Option<Rc<Weighed>>,
+    /// How the executed paths are looked at.
+    pub paths: PathView,
+    /// Whether the questions, or the way of a statement, move by themselves.
+    pub asking: bool,
+    /// How the simulator runs.
+    pub settings: Settings,
+    /// Counts whenever something other than a person's typing replaces the texts, so that the editors follow.
+    pub text_version: u32,
+    /// Counts whenever something other than a person's typing replaces the launch alone.
+    pub launch_version: u32,
+    /// Which launch stood beside which program.
+    pub launches: Launches,
+    /// The program before the last edit, with its launch.
+    pub before_edit: Rc<(String, String)>,
+    /// What there is to choose from, once the engine has said it.
+    pub catalogue: Option<Rc<Catalogue>>,
+    /// The last answer about bench and position.
+    pub view: Option<Rc<View>>,
+    /// The last answer with a program, for the time in which the present one has mistakes.
+    pub last_good: Option<Rc<View>>,
+    /// The last question about them that was answered while nobody had a newer one.
+    pub answered: Option<Rc<Look>>,
+    /// Whether a newer answer is on its way.
+    pub looking: bool,
+    /// Whether the program was edited after the launch.
+    pub source_leads: bool,
+    /// Whether the engine has been loaded.
+    pub is_engine_ready: bool,
+    /// The last runs.
+    pub runs: Option<Rc<Simulated>>,
+    /// The texts of the programs that ran.
+    pub ran: Rc<(String, String)>,
+    /// What is shown of the runs.
+    pub results: Results,
+    /// The last answer about zeros.
+    pub zeros: Option<Rc<Counted>>,
+    /// Whether newer runs are on their way.
+    pub running: bool,
+    /// How many runs have been asked for.
+    pub runs_asked: u32,
+    /// Whether a person stopped the simulator; it starts again when something changes.
+    pub stopped: bool,
+    /// What the lanes view follows.
+    pub watched: Watched,
+    /// The last answer about it.
+    pub moment: Option<Rc<Result<Box<Moment>, String>>>,
+    /// The pipelines that are compared; none are the usual ones.
+    pub pipelines: Option<Rc<Vec<String>>>,
+    /// What is known of them.
+    pub trials: Rc<Trials>,
+    /// The input or buffer that varies in the map of zeros and divergence; none is all that are ever zero.
+    pub varied: Option<String>,
+    /// What is known of that map.
+    pub map: Rc<HeatMap>,
+    /// The block or line that is selected everywhere.
+    pub selected: Option<Selection>,
+    /// Which text the source pane shows.
+    pub tab: Tab,
+    /// What the change pane shows where there is a table of values.
+    pub sheet: Sheet,
+    /// Whether the transport moves by itself.
+    pub playing: bool,
+    /// How fast it moves by itself, as a multiple of the usual pace.
+    pub pace: f64,
+    /// The open dialog.
+    pub dialog: Option<Dialog>,
+    /// Something that a person should know.
+    pub notice: Option<Notice>,
+    /// The bench as an example or a link opened it.
+    pub opened: Option<Rc<Bench>>,
+    /// What examples have taken the place of, where that was more than another example; the last one at the end.
+    pub kept: Rc<Vec<Shared>>,
+    /// What the page says of it, until that is closed.
+    pub kept_notice: Option<String>,
+    /// Light, dark, or as the system says.
+    pub theme: Theme,
+}
+
+impl Lab {
+    /// What a newcomer meets: the first example.
+    pub fn new() -> Self {
+        let mut lab = Lab {
+            bench: Bench::default(),
+            position: Position::END,
+            scope: Scope::Pass,
+            walk_at: None,
+            heard: None,
+            candidate: None,
+            weighed: None,
+            paths: PathView::default(),
+            asking: false,
+            settings: Settings::default(),
+            text_version: 0,
+            launch_version: 0,
+            launches: Launches::default(),
+            before_edit: Rc::default(),
+            catalogue: None,
+            view: None,
+            last_good: None,
+            answered: None,
+            looking: false,
+            source_leads: false,
+            is_engine_ready: false,
+            runs: None,
+            ran: Rc::default(),
+            results: Results::All,
+            zeros: None,
+            running: false,
+            runs_asked: 0,
+            stopped: false,
+            watched: Watched::default(),
+            moment: None,
+            pipelines: None,
+            trials: Rc::default(),
+            varied: None,
+            map: Rc::default(),
+            selected: None,
+            tab: Tab::Source,
+            sheet: Sheet::Walk,
+            playing: false,
+            pace: 1.0,
+            dialog: None,
+            notice: None,
+            opened: None,
+            kept: Rc::default(),
+            kept_notice: None,
+            theme: Theme::System,
+        };
+        lab.load(examples::first());
+        lab
+    }
+
+    /// Whether the selection is this block.
+    pub fn is_selected(&self, block: &str) -> bool {
+        self.selected.as_ref().is_some_and(|selection| selection.block == block)
+    }
+
+    /// All questions that the page has now.
+    pub fn questions(&self) -> Vec<Request> {
+        let mut questions = vec![Request::Catalogue, Request::Look(self.look())];
+        questions.extend(self.listen().map(Request::Listen));
+        questions.extend(self.weigh().map(Request::Weigh));
+        questions.extend(self.survey().map(Request::Survey));
+        if let Some(simulate) = self.simulate() {
+            let watch = self.watched.question(&simulate);
+            questions.extend([Request::Simulate(simulate), Request::Watch(watch)]);
+        }
+        questions
+    }
+}

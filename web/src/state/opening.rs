@@ -1,0 +1,63 @@
+//! Another bench takes the place of the one that is there: an example, a link, or what was kept.
+
+use std::rc::Rc;
+
+use warpscope_engine::message::Shared;
+
+use super::{Lab, Tab, Watched};
+
+/// Benches that are kept while examples are open; the oldest goes first.
+const MOST_KEPT: usize = 24;
+
+impl Lab {
+    /// Everything that a link holds.
+    pub fn shared(&self) -> Shared {
+        Shared {
+            bench: self.bench.clone(),
+            position: self.view.as_ref().map_or(self.position, |view| view.position),
+            scope: self.scope,
+            moment: self.walk_at,
+            settings: self.settings.clone(),
+        }
+    }
+
+    pub(super) fn load(&mut self, shared: Shared) {
+        let before = std::mem::replace(&mut self.bench, shared.bench);
+        self.launches.replace((&before.source, &before.launch), (&self.bench.source, &self.bench.launch));
+        self.last_good = None;
+        self.opened = Some(Rc::new(self.bench.clone()));
+        self.position = shared.position;
+        self.scope = shared.scope;
+        self.walk_at = shared.moment;
+        self.settings = shared.settings;
+        self.text_version += 1;
+        self.source_leads = false;
+        self.selected = None;
+        self.pipelines = None;
+        self.varied = None;
+        self.tab = Tab::Source;
+        self.forget_runs();
+    }
+
+    /// Keeps what is there, if a person has changed it, before an example takes its place.
+    pub(super) fn keep(&mut self, example: &str) {
+        if self.opened.as_deref() != Some(&self.bench) {
+            let shared = self.shared();
+            let kept = Rc::make_mut(&mut self.kept);
+            if kept.len() == MOST_KEPT {
+                kept.remove(0);
+            }
+            kept.push(shared);
+        }
+        if !self.kept.is_empty() {
+            self.kept_notice = Some(format!("“{example}” is open. Your own program and passes are kept."));
+        }
+    }
+
+    /// Results of another program are worse than none.
+    pub(super) fn forget_runs(&mut self) {
+        (self.playing, self.asking) = (false, false);
+        self.stopped = false;
+        self.watched = Watched { after: self.watched.after, ..Watched::default() };
+    }
+}

@@ -1,0 +1,212 @@
+//! What happens, and how the page's knowledge changes with it.
+
+use std::rc::Rc;
+
+use warpscope_engine::message::Position;
+use yew::Reducible;
+
+use super::{Action, Lab, Notice, Travel, Watched};
+
+impl Reducible for Lab {
+    type Action = Action;
+
+    fn reduce(self: Rc<Self>, action: Action) -> Rc<Self> {
+        let mut lab = (*self).clone();
+        let says_moment = matches!(
+            action,
+            Action::WalkTo(_)
+                | Action::WalkBy(_)
+                | Action::Ask(_)
+                | Action::NextMoment
+                | Action::OpenExample(..)
+                | Action::BringBack
+                | Action::Answered(..)
+        );
+        match action {
+            Action::EditSource(text) => {
+                let (before, launch) = (std::mem::replace(&mut lab.bench.source, text), lab.bench.launch.clone());
+                if let Some(launch) = lab.launches.at_undo((&before, &launch), &lab.bench.source) {
+                    lab.bench.launch = launch;
+                    lab.launch_version += 1;
+                }
+                lab.before_edit = Rc::new((before, launch));
+                lab.source_leads = true;
+                lab.position = Position::END;
+                lab.forget_runs();
+            }
+            Action::EditLaunch(text) => {
+                lab.bench.launch = text;
+                lab.source_leads = false;
+                lab.forget_runs();
+            }
+            Action::Pipeline(edit) => {
+                let position = lab.timeline_position();
+                lab.position = edit.apply(&mut lab.bench.pipeline, &position);
+                lab.forget_runs();
+            }
+            Action::FastMath(on) => {
+                lab.bench.fast_math = on;
+                lab.position = Position::END;
+            }
+            Action::Kernel(name) => {
+                lab.bench.kernel = Some(name);
+                lab.position = Position::END;
+                lab.selected = None;
+                lab.forget_runs();
+            }
+            Action::Travel(travel) => {
+                let timeline = lab.timeline();
+                lab.position = timeline.travel(lab.timeline_position(), travel);
+                lab.watched = Watched { after: lab.watched.after, ..Watched::default() };
+                (lab.stopped, lab.asking) = (false, false);
+                // Playing ends at the last stop.
+                lab.playing &= matches!(travel, Travel::Forward) && lab.position != timeline.last();
+            }
+            Action::Play(on) => {
+                let timeline = lab.timeline();
+                if on && lab.timeline_position() == timeline.last() {
+                    lab.position = timeline.first();
+                }
+                lab.playing = on && timeline.len() > 1;
+                lab.asking = false;
+            }
+            Action::Pace(pace) => lab.pace = pace.clamp(0.1, 10.0),
+            Action::Scope(scope) => lab.scope = scope,
+            Action::WalkTo(moment) => lab.walk_to(|_| moment),
+            Action::WalkBy(moments) => lab.walk_to(|at| at.saturating_add_signed(moments)),
+            Action::Paint(candidate) => lab.candidate = Some(candidate),
+            Action::Trace(inst) => {
+                (lab.paths.wanted, lab.paths.join, lab.asking) = (Some(inst), None, false);
+                lab.walk_at = None;
+            }
+            Action::Join(block) => {
+                lab.paths.join = Some(block);
+                // The selection would say another one.
+                lab.selected = None;
+            }
+            Action::Path(path) => lab.paths.path = path,
+            Action::Frequency(blocks, frequency, declared) => lab.paths.give(blocks, frequency, declared),
+            Action::ForgetFrequencies => lab.paths.frequencies.clear(),
+            Action::Declare(text) => {
+                lab.bench.source = text;
+                // What is measured would take the place of what is declared.
+                lab.bench.measured = None;
+                lab.text_version += 1;
+                lab.position = Position::default();
+                lab.forget_runs();
+            }
+            Action::Ask(on) if lab.shows_paths() => {
+                if lab.sink_at().is_some_and(|(at, last)| on && at == last) {
+                    lab.walk_at = Some(0);
+                }
+                (lab.asking, lab.playing) = (on && lab.sink_at().is_some(), false);
+            }
+            Action::Ask(on) => {
+                if let Some((course, at)) = lab.questions_at() {
+                    let is_over = at == course.last;
+                    lab.walk_to(|at| if on && is_over { 0 } else { at });
+                    lab.asking = on;
+                }
+            }
+            // Whoever watches wants to see every moment, however long the engine takes.
+            Action::NextMoment if lab.shows_paths() => {
+                if lab.is_surveyed() {
+                    lab.sink_to(|at| at + 1);
+                }
+            }
+            Action::NextMoment => {
+                if lab.looking || lab.heard().is_none() {
+                    return self;
+                }
+                lab.walk_to(|at| at + 1);
+                lab.asking = lab.questions_at().is_some_and(|(course, at)| at < course.last);
+            }
+            Action::Compare(pipelines) => {
+                Rc::make_mut(&mut lab.trials).keep(&pipelines);
+                lab.pipelines = Some(Rc::new(pipelines));
+            }
+            Action::Vary(name) => lab.varied = name,
+            Action::Measure(on) => {
+                lab.bench.measured = on.then(|| Box::new(lab.settings.clone()));
+                lab.forget_runs();
+            }
+            Action::Settings(edit) => {
+                edit.apply(&mut lab.settings);
+                // The profile is that of the runs that are shown.
+                if let Some(measured) = &mut lab.bench.measured {
+                    (**measured).clone_from(&lab.settings);
+                }
+                lab.stopped = false;
+                lab.watched = Watched { after: lab.watched.after, ..Watched::default() };
+            }
+            Action::Results(results) => lab.results = results,
+            Action::StopRun => {
+                lab.stopped = true;
+                lab.running = false;
+                lab.watched.playing = false;
+            }
+            Action::Watch(watched) => lab.watched = watched,
+            Action::Select(selection) => {
+                if let Some(inst) =
+                    selection.as_ref().and_then(|selection| selection.inst).filter(|_| lab.shows_paths())
+                {
+                    (lab.paths.wanted, lab.walk_at, lab.asking) = (Some(inst), None, false);
+                }
+                lab.selected = selection;
+            }
+            Action::Tab(tab) => lab.tab = tab,
+            Action::Sheet(sheet) => lab.sheet = sheet,
+            Action::Dialog(dialog) => lab.dialog = dialog,
+            Action::Notice(notice) => lab.notice = notice,
+            Action::Theme(theme) => lab.theme = theme,
+            Action::OpenExample(title, shared) => {
+                lab.keep(title);
+                lab.load(*shared);
+                lab.dialog = None;
+                lab.notice = None;
+            }
+            Action::BringBack => {
+                if let Some(kept) = Rc::make_mut(&mut lab.kept).pop() {
+                    lab.load(kept);
+                    // It is a person's own, whatever the example was.
+                    lab.opened = None;
+                    lab.kept_notice =
+                        (!lab.kept.is_empty()).then(|| "What you had before that is kept, too.".to_owned());
+                }
+            }
+            Action::HideKept => lab.kept_notice = None,
+            Action::Asked { run: true } => {
+                lab.running = true;
+                lab.runs_asked = lab.runs_asked.wrapping_add(1);
+            }
+            Action::Asked { run: false } => lab.looking = true,
+            // Whoever watches wants to see every stop, however long the engine takes.
+            Action::Tick => return if lab.looking { self } else { self.reduce(Action::Travel(Travel::Forward)) },
+            Action::Ready => lab.is_engine_ready = true,
+            Action::Failed(why) => {
+                (lab.looking, lab.running, lab.playing, lab.asking) = (false, false, false, false);
+                let text = format!("The engine failed: {why}. It starts again with your next step.");
+                lab.notice = Some(Notice { text, is_error: true });
+            }
+            Action::Answered(request, response) => lab.take_answer(&request, response),
+        }
+        // Another position has its own usual moment.
+        if !says_moment && (lab.bench != self.bench || lab.position != self.position) {
+            lab.walk_at = None;
+        }
+        // Another program has its own best candidate.
+        if lab.bench != self.bench || lab.position != self.position {
+            lab.candidate = None;
+            lab.paths.forget();
+        }
+        // From now on the view belongs to another bench, and nothing may be run that mixes the two.
+        if lab.bench != self.bench
+            || lab.position != self.position
+            || lab.scope != self.scope
+            || lab.walk_at != self.walk_at
+        {
+            lab.looking = lab.answered.as_deref() != Some(&lab.look());
+        }
+        Rc::new(lab)
+    }
+}
