@@ -7,6 +7,8 @@
 //! A path is acyclic (Ball and Larus): it begins at an entry or where an edge goes back to, and ends where control leaves or
 //! goes back.
 //!
+//! They are those of a `profile path`. Where there is none, but a `profile edge`, they are [estimated](super::estimate).
+//!
 //! Linear in the paths' lengths; sets of paths are bit vectors, one for each node.
 
 use alloc::collections::BTreeMap;
@@ -14,14 +16,50 @@ use alloc::vec;
 use alloc::vec::Vec;
 use fixedbitset::FixedBitSet;
 
+use super::estimate::Estimate;
 use super::nodes::{Node, Nodes};
 use crate::ir::{Block, Function, Profile};
 
 /// Bits that sets of paths take in all; the rarest paths are left out where it would be more.
 const MOST_BITS: usize = 1 << 28;
 
-/// The paths that a function's profile says were executed, the most frequent first, with how often in lanes.
-pub(in crate::pass) fn executed(func: &Function) -> Vec<(&[Block], u64)> {
+/// A path that was executed.
+pub(in crate::pass) struct Executed {
+    /// As it is declared, or would be.
+    pub blocks: Vec<Block>,
+    nodes: Vec<Node>,
+    /// How often, in lanes.
+    pub frequency: u64,
+}
+
+/// What an estimate tells of edges that were counted.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Estimated {
+    /// How many paths there are.
+    pub paths: usize,
+    /// Executions of edges that they make.
+    pub explained: f64,
+    /// Executions of edges that were counted.
+    pub counted: f64,
+}
+
+/// The paths that a function's profile says were executed, the most frequent first; and what they tell of edges where they
+/// are estimated from these.
+pub(in crate::pass) fn executed(func: &Function, nodes: &Nodes) -> (Vec<Executed>, Option<Estimated>) {
+    let is_declared = func.profiles.iter().any(|profile| matches!(profile, Profile::Path(_)));
+    let Some(estimate) = (if is_declared { None } else { Estimate::of(func, nodes) }) else {
+        return (declared(func, nodes), None);
+    };
+    let Estimate { paths, explained, counted } = estimate;
+    let estimated = Estimated { paths: paths.len(), explained: explained as f64, counted: counted as f64 };
+    let path = |(path, frequency): (Vec<Node>, u64)| {
+        let blocks = path.iter().filter_map(|&node| nodes.block(node)).collect();
+        Executed { blocks, nodes: path, frequency }
+    };
+    (paths.into_iter().map(path).collect(), Some(estimated))
+}
+
+fn declared(func: &Function, nodes: &Nodes) -> Vec<Executed> {
     let mut executed: BTreeMap<&[Block], u64> = BTreeMap::new();
     for profile in &func.profiles {
         let Profile::Path(paths) = profile else { continue };
@@ -33,7 +71,17 @@ pub(in crate::pass) fn executed(func: &Function) -> Vec<(&[Block], u64)> {
     let mut executed: Vec<(&[Block], u64)> = executed.into_iter().collect();
     // What is equally frequent keeps the order of its blocks.
     executed.sort_by_key(|&(_, count)| core::cmp::Reverse(count));
-    executed
+    let path = |(blocks, frequency): (&[Block], u64)| {
+        let mut path: Vec<Node> = Vec::with_capacity(blocks.len());
+        for (place, &block) in blocks.iter().enumerate() {
+            let Some(node) = nodes.of_block(block) else { continue };
+            let between = place.checked_sub(1).and_then(|before| nodes.between(blocks[before], block));
+            path.extend(between.filter(|&between| between != node));
+            path.push(node);
+        }
+        Executed { blocks: blocks.to_vec(), nodes: path, frequency }
+    };
+    executed.into_iter().map(path).collect()
 }
 
 /// The paths that were executed, the most frequent first.
@@ -42,6 +90,8 @@ pub(in crate::pass) struct Paths {
     pub frequencies: Vec<u64>,
     /// How many of the first ones are frequent.
     pub frequent: usize,
+    /// Are they estimated, and how well?
+    pub estimated: Option<Estimated>,
     on: Vec<FixedBitSet>,
     starts: Vec<FixedBitSet>,
     ends: Vec<FixedBitSet>,
@@ -51,37 +101,25 @@ impl Paths {
     /// What a function's profile says of paths. `share` (0–1) of all executions are frequent ones. None where it says
     /// nothing.
     pub fn of(func: &Function, nodes: &Nodes, share: f64) -> Option<Paths> {
-        let mut executed = executed(func);
+        let (mut executed, estimated) = executed(func, nodes);
         executed.truncate(MOST_BITS / nodes.len().max(1) / 3);
         if executed.is_empty() {
             return None;
         }
-        let total: f64 = executed.iter().map(|&(_, count)| count as f64).sum();
+        let total: f64 = executed.iter().map(|path| path.frequency as f64).sum();
         let mut covered = 0.0;
-        let frequent = executed.iter().take_while(|&&(_, count)| {
+        let frequent = executed.iter().take_while(|path| {
             let is_wanted = covered < share * total;
-            covered += count as f64;
+            covered += path.frequency as f64;
             is_wanted
         });
         let frequent = frequent.count();
         let none = vec![FixedBitSet::with_capacity(executed.len()); nodes.len()];
         let (mut on, mut starts, mut ends) = (none.clone(), none.clone(), none);
-        for (number, (path, _)) in executed.iter().enumerate() {
-            let mut last: Option<Node> = None;
-            for (place, &block) in path.iter().enumerate() {
-                let Some(node) = nodes.of_block(block) else { continue };
-                if place > 0
-                    && let Some(between) = nodes.between(path[place - 1], block)
-                {
-                    on[between].insert(number);
-                }
-                on[node].insert(number);
-                if last.is_none() {
-                    starts[node].insert(number);
-                }
-                last = Some(node);
-            }
-            if let Some(last) = last {
+        for (number, Executed { nodes: path, .. }) in executed.iter().enumerate() {
+            path.iter().for_each(|&node| on[node].insert(number));
+            if let (Some(&first), Some(&last)) = (path.first(), path.last()) {
+                starts[first].insert(number);
                 ends[last].insert(number);
             }
         }
@@ -98,8 +136,8 @@ impl Paths {
                 }
             }
         }
-        let frequencies = executed.iter().map(|&(_, count)| count).collect();
-        Some(Paths { frequencies, frequent, on, starts, ends })
+        let frequencies = executed.iter().map(|path| path.frequency).collect();
+        Some(Paths { frequencies, frequent, estimated, on, starts, ends })
     }
 
     /// The paths through a node.

@@ -13,11 +13,12 @@
 //! ```
 //!
 //! Each [statement](statements) is looked at in the region that it could sink to ([`sinking`]). Without a predicate it passes
-//! joins that it comes to on all ways, so that no path executes more than before. With a `profile path`, joins that it comes
-//! to on some ways only are weighed ([`benefit`]): executed paths on which it is not needed any more, against others on
-//! which a predicated version is executed for nothing. What pays is enabled, together with the joins behind that the
-//! benefit needs; a [predicate](predicate) tells where the statement is on its way. What lands where its result is not
-//! needed is dropped. That is repeated until nothing changes, since what has sunk makes way for others.
+//! joins that it comes to on all ways, so that no path executes more than before. With a `profile path`, or paths that are
+//! [estimated](super::path_guided::estimate) from a `profile edge`, joins that it comes to on some ways only are weighed
+//! ([`benefit`]): executed paths on which it is not needed any more, against others on which a predicated version is
+//! executed for nothing. What pays is enabled, together with the joins behind that the benefit needs; a
+//! [predicate](predicate) tells where the statement is on its way. What lands where its result is not needed is dropped.
+//! That is repeated until nothing changes, since what has sunk makes way for others.
 //!
 //! On a machine with warps a path is taken by lanes, but an instruction is paid by the warp: where a statement lands on both
 //! sides of a branch whose lanes part, the warp executes it twice, and it is free only where no lane needs it. With

@@ -29,10 +29,10 @@ use super::accesses::Accesses;
 use super::plan::{Plan, Planner, Refused, Scratch, Told};
 use super::statements::{Statement, may_sink};
 use super::{Rules, applied};
-use crate::edit::Remark;
+use crate::edit::{Fact, Remark};
 use crate::ir::{Block, Function, Inst, Reg, Type, WarpCounts};
 use crate::pass::path_guided::nodes::{Node, Nodes};
-use crate::pass::path_guided::paths::Paths;
+use crate::pass::path_guided::paths::{Estimated, Paths};
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
 
@@ -101,6 +101,12 @@ impl Rounds {
             let plans = self.plans(view.func());
             if round == 1 && self.rules.with_predicates && self.paths.is_none() && self.has_partial_join {
                 view.miss(no_profile);
+            }
+            if let Some(estimated) = self.paths.as_ref().and_then(|paths| paths.estimated)
+                && round == 1
+                && self.has_partial_join
+            {
+                view.miss(|func| estimated_paths(func, estimated));
             }
             if plans.is_empty() {
                 break;
@@ -338,9 +344,22 @@ fn place(func: &Function, inst: Inst) -> Option<usize> {
 
 fn no_profile(func: &Function) -> Remark {
     let entry = func.entry_block().unwrap_or(Block::from_u32(0));
-    let message = "there is no `profile path`, so nothing sinks with a predicate: measure one with --profile simulate, or \
-                   declare it";
+    let message = "there is no `profile path` and no `profile edge`, so nothing sinks with a predicate: measure them with \
+                   --profile simulate, or declare one";
     Remark::missed("no-profile", entry, message)
+}
+
+fn estimated_paths(func: &Function, estimated: Estimated) -> Remark {
+    let entry = func.entry_block().unwrap_or(Block::from_u32(0));
+    let Estimated { paths, explained, counted } = estimated;
+    let message = format!(
+        "{paths} executed paths are an estimate from `profile edge`, as if each branch were decided by itself: they make \
+         {explained} of {counted} counted executions of edges. Paths are measured with --profile simulate"
+    );
+    Remark::missed("estimated-paths", entry, message)
+        .with("paths", Fact::Count(paths as u64))
+        .with("explained", Fact::Number(explained))
+        .with("counted", Fact::Number(counted))
 }
 
 fn more_rounds(func: &Function) -> Remark {

@@ -30,12 +30,13 @@ use crate::graph::Cfg;
 use crate::ir::{Block, Func, Function, Guard, Inst, Module, Profile, WarpCounts};
 use crate::pass::Settings;
 use crate::pass::path_guided::nodes::{Node, Nodes};
-use crate::pass::path_guided::paths::{Paths, executed};
+use crate::pass::path_guided::paths::{Executed, Paths, executed};
 use crate::text::instruction_text;
 use crate::view::{Analyses, View};
 
 pub use super::benefit::Times;
 pub use super::plan::Spot;
+pub use crate::pass::path_guided::paths::Estimated;
 
 /// What is asked.
 #[derive(Clone, Copy, Default, Debug)]
@@ -53,6 +54,8 @@ pub struct Question<'a> {
 pub struct Survey {
     /// The executed paths, the most frequent first.
     pub paths: Vec<Path>,
+    /// Are they estimated from edges that were counted, and how well?
+    pub estimated: Option<Estimated>,
     /// Do warps pay rather than paths?
     pub is_by_warp: bool,
     /// What may sink, in the order in which the pass looks at it.
@@ -248,9 +251,11 @@ pub fn carried_out(module: &Module, func: Func, settings: &Settings, inst: Inst)
     Some(body)
 }
 
-/// The paths that a function's profile says were executed, the most frequent first, with how often in lanes.
+/// The paths that a function's profile says were executed, or that are estimated from it, the most frequent first, with how
+/// often in lanes.
 pub fn executed_paths(func: &Function) -> Vec<(Vec<Block>, u64)> {
-    executed(func).into_iter().map(|(blocks, frequency)| (blocks.to_vec(), frequency)).collect()
+    let nodes = Nodes::of(&Cfg::compute(func), func);
+    executed(func, &nodes).0.into_iter().map(|path| (path.blocks, path.frequency)).collect()
 }
 
 fn listed(set: &FixedBitSet) -> Vec<usize> {
@@ -303,6 +308,12 @@ fn with_planner<T>(
 
 /// What paths are executed how often, as somebody would have it.
 fn change_frequencies(func: &mut Function, frequencies: &[(Vec<Block>, u64)]) {
+    let is_declared = func.profiles.iter().any(|profile| matches!(profile, Profile::Path(_)));
+    if !is_declared && !frequencies.is_empty() {
+        // Whoever changes what is estimated declares the rest.
+        let estimated = executed_paths(func);
+        func.profiles.push(Profile::Path(estimated));
+    }
     for (blocks, frequency) in frequencies {
         let mut left = *frequency;
         for profile in &mut func.profiles {
@@ -335,13 +346,14 @@ impl Scene<'_> {
             (Err(_), None) => None,
         };
         let frequent = self.planner.paths.map_or(0, |paths| paths.frequent);
-        let path = |(place, (blocks, frequency)): (usize, (&[Block], u64))| Path {
-            blocks: blocks.to_vec(),
-            frequency,
-            is_frequent: place < frequent,
+        let (paths, estimated) = executed(self.func, self.planner.nodes);
+        let path = |(place, path): (usize, Executed)| {
+            let Executed { blocks, frequency, .. } = path;
+            Path { blocks, frequency, is_frequent: place < frequent }
         };
         Survey {
-            paths: executed(self.func).into_iter().enumerate().map(path).collect(),
+            paths: paths.into_iter().enumerate().map(path).collect(),
+            estimated,
             is_by_warp: self.rules.is_by_warp,
             statements,
             round,
@@ -393,7 +405,7 @@ impl Scene<'_> {
         match (self.planner.paths.is_none(), has_partial_join) {
             (true, true) if self.rules.with_predicates => said(
                 "no-profile",
-                "only with a predicate it could pass a join, and no `profile path` says whether that pays",
+                "only with a predicate it could pass a join, and no profile of paths or edges says whether that pays",
             ),
             (true, true) => said("no-predicates", "only with a predicate it could pass a join"),
             (_, true) => said("no-benefit", "no executed path would lose it behind the joins that it could pass"),

@@ -1,0 +1,308 @@
+//! Executed paths where only edges were counted: an estimate.
+//!
+//! ```text
+//! a ─▶ b, c    b ─▶ d    c ─▶ d    d ─▶ e, f          a b d e   36     a b d f   24
+//! a→b 60   a→c 40   d→e 60   d→f 40                   a c d e   24     a c d f   16
+//! ```
+//!
+//! Many path profiles have the same edge counts. Here each branch is taken to be decided by itself: of the executions that
+//! come to it on a path as many go each way as of all that come. Of all assignments with these counts that is the one of
+//! greatest entropy, which says nothing that the counts do not say. To pair the most frequent with the most frequent would
+//! give fewer paths, but it would have branches agree with each other of which nobody has said that they do, and what makes
+//! a profile of paths worth having is just this: a pass would see benefits that cost nothing. What every assignment has in
+//! common (a path's definite flow) this one has, too, as its sums are the counts.
+//!
+//! Nodes are visited in order. At a branch each path that has come there is dealt to the ways on: the greatest first, each as
+//! the ways' counts are to each other, in whole executions, so that what all paths before have got too little of a way comes
+//! from the next. A way gets as much as was counted. Parts that are less than a [`MOST_PARTS`]th of the executions with which
+//! the path began are not taken off unless a count can only be met with them; paths that are too small to be dealt out go
+//! whole, in an order that has nothing to do with the ways they came.
+//!
+//! Paths are acyclic (Ball and Larus): they begin at an entry or where an edge goes back to, and end where control leaves or
+//! goes back. As many begin as leave the block and did not come into it. An only way on takes all, whether it was counted or
+//! not. Where counts contradict each other, what comes to a branch goes on in proportion to them; what comes to a branch of
+//! which nothing was counted is left out.
+//!
+//! Bounds: counts are taken for [`MOST_COUNT`] at most. All paths that are told, and all that are followed, have
+//! [`MOST_NODES`] nodes at most; of more the greatest are kept. [`Estimate::explained`] says what is missing. Beyond that
+//! linear in the length of all paths, with a logarithm, and a product of paths and ways at each branch.
+//!
+//! Source: G. Ramalingam, Data flow frequency analysis, PLDI 1996, which takes branches for independent; T. Ball, P. Mataga
+//! and M. Sagiv, Edge profiling versus path profiling: the showdown, POPL 1998, for what is definite.
+
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use super::nodes::{Node, Nodes};
+use crate::ir::{Block, Function, Profile};
+
+/// Parts of the executions with which a path began that it is divided into, as far as counts can be met so.
+const MOST_PARTS: u64 = 256;
+/// What an edge is counted for at most.
+const MOST_COUNT: u64 = 1 << 48;
+/// Executions with which paths begin at one place.
+const MOST_BEGINNING: u128 = 1 << 50;
+/// Nodes of all paths together, and steps that are made with them.
+const MOST_NODES: usize = 1 << 21;
+/// Paths that are followed at one node. At least [`FEWEST_FOLLOWED`], however large the graph is.
+const MOST_FOLLOWED: usize = 1 << 12;
+const FEWEST_FOLLOWED: usize = 16;
+
+/// See the file's head.
+pub(in crate::pass) struct Estimate {
+    /// The paths, the most frequent first, with their executions.
+    pub paths: Vec<(Vec<Node>, u64)>,
+    /// Of the executions of edges that were counted: how many these paths make.
+    pub explained: u128,
+    /// All that were counted.
+    pub counted: u128,
+}
+
+impl Estimate {
+    /// Of the edges that a function's profile counts. None where it counts none.
+    pub fn of(func: &Function, nodes: &Nodes) -> Option<Estimate> {
+        let counts = Counts::of(func);
+        let counted = counts.edges.values().map(|&count| u128::from(count)).sum();
+        if counted == 0 {
+            return None;
+        }
+        let graph = Graph::of(nodes, &counts);
+        let mut dealer = Dealer::new(nodes.len());
+        for node in 0..nodes.len() {
+            dealer.visit(nodes, &graph, node);
+        }
+        let paths = dealer.paths();
+        let explained = graph.explained(nodes, &paths);
+        Some(Estimate { paths, explained, counted })
+    }
+}
+
+/// What was counted of edges.
+struct Counts {
+    edges: BTreeMap<(Block, Block), u64>,
+}
+
+impl Counts {
+    fn of(func: &Function) -> Counts {
+        let mut edges: BTreeMap<(Block, Block), u64> = BTreeMap::new();
+        for profile in &func.profiles {
+            let Profile::Edge(counts) = profile else { continue };
+            for &(from, to, count) in counts {
+                let sum = edges.entry((from, to)).or_default();
+                *sum = sum.saturating_add(count).min(MOST_COUNT);
+            }
+        }
+        Counts { edges }
+    }
+
+    /// On the way from a node to the next.
+    fn on(&self, nodes: &Nodes, from: Node, to: Node) -> u64 {
+        let edge = match (nodes.edge(from), nodes.edge(to)) {
+            (Some(edge), _) | (None, Some(edge)) => Some(edge),
+            (None, None) => nodes.block(from).zip(nodes.block(to)),
+        };
+        edge.and_then(|edge| self.edges.get(&edge)).copied().unwrap_or(0)
+    }
+}
+
+/// The counts by node.
+struct Graph {
+    /// By node: those of its ways on, in the order of its successors.
+    ways: Vec<Vec<u64>>,
+    /// By node: how many leave it.
+    leaving: Vec<u128>,
+}
+
+impl Graph {
+    fn of(nodes: &Nodes, counts: &Counts) -> Graph {
+        let ways = |node: Node| nodes.successors(node).iter().map(|&next| counts.on(nodes, node, next)).collect();
+        let ways: Vec<Vec<u64>> = (0..nodes.len()).map(ways).collect();
+        let mut leaving: Vec<u128> = vec![0; nodes.len()];
+        for node in (0..nodes.len()).rev() {
+            let sum = ways[node].iter().map(|&count| u128::from(count)).sum();
+            leaving[node] = match nodes.successors(node) {
+                // What has one way on may be left uncounted, as what leaves its end says the same.
+                &[next] if sum == 0 && nodes.predecessors(next) == [node] && !nodes.is_entry(next) => leaving[next],
+                _ => sum,
+            };
+        }
+        Graph { ways, leaving }
+    }
+
+    /// Of what was counted, what paths make.
+    fn explained(&self, nodes: &Nodes, paths: &[(Vec<Node>, u64)]) -> u128 {
+        let mut through: Vec<u128> = vec![0; nodes.len()];
+        for (path, frequency) in paths {
+            path.iter().for_each(|&node| through[node] += u128::from(*frequency));
+        }
+        let mut explained = 0;
+        // What leaves a branch for a join has a node of its own, so that what goes to the next node is what comes through the
+        // one or through the other.
+        for node in (0..nodes.len()).filter(|&node| nodes.block(node).is_some()) {
+            let successors = nodes.successors(node);
+            for (&next, &count) in successors.iter().zip(&self.ways[node]) {
+                let made = if successors.len() == 1 { through[node] } else { through[next] };
+                explained += made.min(u128::from(count));
+            }
+        }
+        explained
+    }
+}
+
+/// A path that is under way.
+#[derive(Clone, Copy)]
+struct Bundle {
+    /// By which it is told from others: how many were there before it.
+    number: u64,
+    executions: u64,
+    /// Parts that are less are not taken off it, if that can be avoided.
+    least: u64,
+    /// The step that was made last.
+    last: u32,
+    length: u32,
+}
+
+/// A node of a path, and the step before.
+struct Step {
+    node: Node,
+    before: u32,
+}
+
+/// No step.
+const NONE: u32 = u32::MAX;
+
+/// Follows paths from node to node.
+struct Dealer {
+    steps: Vec<Step>,
+    /// By node: what has come to it.
+    waiting: Vec<Vec<Bundle>>,
+    ended: Vec<Bundle>,
+    bundles: u64,
+    most_followed: usize,
+}
+
+impl Dealer {
+    fn new(count: usize) -> Dealer {
+        let most_followed = (MOST_NODES / count.max(1)).clamp(FEWEST_FOLLOWED, MOST_FOLLOWED);
+        Dealer { steps: Vec::new(), waiting: vec![Vec::new(); count], ended: Vec::new(), bundles: 0, most_followed }
+    }
+
+    fn visit(&mut self, nodes: &Nodes, graph: &Graph, node: Node) {
+        let mut here = core::mem::take(&mut self.waiting[node]);
+        let has_come: u128 = here.iter().map(|bundle| u128::from(bundle.executions)).sum();
+        let may_begin =
+            nodes.is_entry(node) || nodes.predecessors(node).iter().any(|&before| Nodes::goes_back(before, node));
+        let beginning = graph.leaving[node].saturating_sub(has_come).min(MOST_BEGINNING) as u64;
+        if may_begin && beginning > 0 {
+            let least = beginning.div_ceil(MOST_PARTS);
+            here.push(Bundle { number: self.number(), executions: beginning, least, last: NONE, length: 0 });
+        }
+        // The greatest first; what is equal in an order that does not know how it came.
+        here.sort_by_key(|bundle| (Reverse(bundle.executions), mixed(bundle.number, node)));
+        here.truncate(self.most_followed);
+        for bundle in &mut here {
+            bundle.length += 1;
+            let before = core::mem::replace(&mut bundle.last, self.steps.len() as u32);
+            self.steps.push(Step { node, before });
+        }
+        match nodes.successors(node) {
+            [] => self.ended.append(&mut here),
+            &[next] if Nodes::goes_back(node, next) => self.ended.append(&mut here),
+            &[next] => self.waiting[next].append(&mut here),
+            ways => self.deal(&here, ways, &graph.ways[node], graph.leaving[node]),
+        }
+    }
+
+    /// Deals what has come to a branch to its ways on, of whose counts the last argument is the sum.
+    fn deal(&mut self, here: &[Bundle], ways: &[Node], counts: &[u64], counted: u128) {
+        let come: u128 = here.iter().map(|bundle| u128::from(bundle.executions)).sum();
+        if come == 0 || counted == 0 {
+            return;
+        }
+        let wanted = in_proportion(come, counts, counted);
+        let mut given: Vec<u128> = vec![0; ways.len()];
+        let mut parts: Vec<u128> = vec![0; ways.len()];
+        let mut order: Vec<usize> = (0..ways.len()).collect();
+        let mut dealt = 0;
+        for bundle in here {
+            dealt += u128::from(bundle.executions);
+            let mut left = u128::from(bundle.executions);
+            let due = |way: usize, given: u128| (dealt * wanted[way] / come).saturating_sub(given);
+            parts.fill(0);
+            order.sort_by_key(|&way| (Reverse(due(way, given[way])), way));
+            for &way in &order {
+                let part = due(way, given[way]).min(left);
+                if part < u128::from(bundle.least) {
+                    break;
+                }
+                (parts[way], left) = (part, left - part);
+            }
+            while left > 0 {
+                // To a way that it goes already, or else to the one that has got too little by most.
+                let missing = |way: usize| (dealt * wanted[way]) as i128 - ((given[way] + parts[way]) * come) as i128;
+                let room = |way: usize| wanted[way] - given[way] - parts[way];
+                let open = (0..ways.len()).filter(|&way| room(way) > 0);
+                let Some(way) = open.max_by_key(|&way| (parts[way] > 0, missing(way), Reverse(way))) else { break };
+                let part = left.min(room(way));
+                (parts[way], left) = (parts[way] + part, left - part);
+            }
+            let mut is_first = true;
+            for (way, &part) in parts.iter().enumerate().filter(|(_, part)| **part > 0) {
+                given[way] += part;
+                let number = if core::mem::take(&mut is_first) { bundle.number } else { self.number() };
+                self.waiting[ways[way]].push(Bundle { number, executions: part as u64, ..*bundle });
+            }
+        }
+    }
+
+    fn number(&mut self) -> u64 {
+        self.bundles += 1;
+        self.bundles
+    }
+
+    /// The paths that have come to an end.
+    fn paths(mut self) -> Vec<(Vec<Node>, u64)> {
+        self.ended.sort_by_key(|bundle| Reverse(bundle.executions));
+        let mut length = 0;
+        let kept = self.ended.iter().take_while(|bundle| {
+            length += bundle.length as usize;
+            length <= MOST_NODES
+        });
+        let nodes_of = |bundle: &Bundle| {
+            let mut path = Vec::with_capacity(bundle.length as usize);
+            let mut step = bundle.last;
+            while let Some(&Step { node, before }) = self.steps.get(step as usize) {
+                path.push(node);
+                step = before;
+            }
+            path.reverse();
+            (path, bundle.executions)
+        };
+        let mut paths: Vec<(Vec<Node>, u64)> = kept.map(nodes_of).collect();
+        paths.sort_by(|(a, many), (b, others)| others.cmp(many).then_with(|| a.cmp(b)));
+        paths
+    }
+}
+
+/// A number in proportion to counts, in whole parts: rounded down, and one more for those that lose most by it.
+fn in_proportion(number: u128, counts: &[u64], sum: u128) -> Vec<u128> {
+    let exact = |way: usize| number * u128::from(counts[way]);
+    let mut parts: Vec<u128> = (0..counts.len()).map(|way| exact(way) / sum).collect();
+    let missing = number - parts.iter().sum::<u128>();
+    if missing > 0 {
+        let mut order: Vec<usize> = (0..counts.len()).collect();
+        order.sort_by_key(|&way| (Reverse(exact(way) % sum), way));
+        order.into_iter().take(missing as usize).for_each(|way| parts[way] += 1);
+    }
+    parts
+}
+
+/// A number in which neighbours are not near each other any more: the last step of the generator called splitmix64.
+fn mixed(number: u64, node: Node) -> u64 {
+    let state = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (node as u64).wrapping_mul(0xd134_2543_de82_ef95);
+    let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
