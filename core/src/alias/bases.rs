@@ -66,26 +66,51 @@ impl Start {
     }
 }
 
+/// What is known of the definitions of registers.
+pub(crate) trait Definitions {
+    /// The instruction that tells what a register holds wherever it is read, if one does.
+    fn only(&self, reg: Reg) -> Option<Inst>;
+
+    /// Is it written anywhere?
+    fn is_written(&self, reg: Reg) -> bool;
+}
+
+/// Of a function, as its joins tell.
+pub(crate) struct Single<'a> {
+    pub func: &'a Function,
+    pub joins: &'a Joins,
+}
+
+impl Definitions for Single<'_> {
+    fn only(&self, reg: Reg) -> Option<Inst> {
+        self.joins.single_definition(reg).filter(|&inst| self.func.insts[inst].guard.is_none())
+    }
+
+    fn is_written(&self, reg: Reg) -> bool {
+        self.joins.definition_count(reg) != 0
+    }
+}
+
 /// The bases of a function's addresses.
-pub(crate) struct Bases<'a> {
+pub(crate) struct Bases<'a, D> {
     func: &'a Function,
-    joins: &'a Joins,
+    definitions: D,
     /// By register, once it was asked for.
     known: Vec<Option<Origin>>,
 }
 
-impl<'a> Bases<'a> {
-    pub fn new(func: &'a Function, joins: &'a Joins) -> Bases<'a> {
+impl<'a, D: Definitions> Bases<'a, D> {
+    pub fn new(func: &'a Function, definitions: D) -> Self {
         let mut known = vec![None; func.regs.len()];
         for (place, param) in func.params.iter().enumerate() {
             if let Some(reg) = param.reg
-                && joins.definition_count(reg) == 0
+                && !definitions.is_written(reg)
                 && matches!(param.ty, ParamType::Pointer { .. })
             {
                 known[reg.index()] = Some(Origin::Object(Base::Pointer(place as u32)));
             }
         }
-        Bases { func, joins, known }
+        Bases { func, definitions, known }
     }
 
     /// What the address of an instruction is counted from, which begins like that.
@@ -97,6 +122,11 @@ impl<'a> Bases<'a> {
                 _ => Base::Unknown,
             },
         }
+    }
+
+    /// Has the definition of a register been asked for?
+    pub fn has_asked(&self, reg: Reg) -> bool {
+        self.known[reg.index()].is_some()
     }
 
     fn base(&mut self, base: AddressBase) -> Origin {
@@ -131,12 +161,10 @@ impl<'a> Bases<'a> {
     /// What the only definition of a register makes of its operands.
     fn definition(&mut self, reg: Reg, depth: u32) -> Option<Origin> {
         let func = self.func;
-        let data = &func.insts[self.joins.single_definition(reg)?];
+        let data = &func.insts[self.definitions.only(reg)?];
         let (opcode, bits) = (data.opcode, func.regs[reg].ty.bits());
-        let is_plain = opcode.flags.intersects(Flags::SAT | Flags::CC | Flags::HI)
-            || opcode.ty.is_float()
-            || data.guard.is_some()
-            || data.dsts.len() != 1;
+        let is_plain =
+            opcode.flags.intersects(Flags::SAT | Flags::CC | Flags::HI) || opcode.ty.is_float() || data.dsts.len() != 1;
         if is_plain {
             return None;
         }

@@ -31,7 +31,7 @@ use crate::ir::{
 };
 use crate::symbolic::{Affine, AffineNames, Atom, Base, SymbolicAddress};
 
-pub(crate) use bases::{Bases, Start};
+pub(crate) use bases::{Bases, Definitions, Single, Start};
 pub use classes::{AliasClass, AliasClasses};
 
 /// Do two accesses reach the same memory?

@@ -28,7 +28,7 @@ use alloc::vec::Vec;
 use hashbrown::HashMap;
 
 use super::numbering::MemoryInst;
-use crate::alias::{Access, AliasAnalysis, AliasClasses, Bases, Moment, Objects, Relation};
+use crate::alias::{Access, AliasAnalysis, AliasClasses, Bases, Moment, Objects, Relation, Single};
 use crate::flow::Joins;
 use crate::graph::{Cfg, Dominators, IteratedFrontier};
 use crate::ir::{Block, Function, Inst, Module, Op, Space};
@@ -107,7 +107,7 @@ impl Memory {
         found: &[MemoryInst],
     ) -> Memory {
         let objects = Objects { module, func };
-        let mut bases = Bases::new(func, joins);
+        let mut bases = Bases::new(func, Single { func, joins });
         let accesses: Vec<Option<(Option<Space>, Base)>> = found
             .iter()
             .map(|found| {

@@ -5,16 +5,20 @@
 //!    y = add.f32 x, 1.0    of a: touched at 0, read before it is written
 //! ```
 //!
+//! The same for memory, of which each [class](super::memory) is something by itself.
+//!
 //! Kept while the function changes: what has been touched is looked at again, and the rest stays.
 //!
 //! Linear; a question about one node takes a logarithm of the registers it touches.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
-use crate::ir::{Function, Inst, Op, Reg};
+use super::memory::{Classes, Effects, is_changing_load, may_change_memory};
+use crate::ir::{Function, Inst, Module, Reg};
 use crate::pass::path_guided::nodes::{Node, Nodes};
 
 /// No place.
@@ -29,6 +33,8 @@ pub(super) struct Touches {
     pub first_write: u32,
     pub last: u32,
     pub last_write: u32,
+    /// The one that writes it last, if any does.
+    pub last_writer: Inst,
     /// The last that touches it.
     pub last_inst: Inst,
     /// Is it read before it is written without a guard?
@@ -42,8 +48,9 @@ pub(super) struct Touches {
 struct Sites {
     /// By register.
     touches: Vec<Touches>,
-    /// The first and last place of what may write memory, or wait for others.
-    effects: Option<(u32, u32)>,
+    /// Places and instructions that read or write memory, or wait for others.
+    memory: Vec<(u32, Inst)>,
+    effects: Effects,
 }
 
 /// See the file's head.
@@ -55,13 +62,19 @@ pub(super) struct Accesses {
     read_first: FixedBitSet,
     /// By register: where its touches are in the block that is being looked at.
     place_of: Vec<u32>,
+    classes: Classes,
 }
 
 impl Accesses {
     /// Of a function.
-    pub fn of(func: &Function, nodes: &Nodes) -> Accesses {
-        let mut accesses =
-            Accesses { sites: Vec::new(), touching: Vec::new(), read_first: FixedBitSet::new(), place_of: Vec::new() };
+    pub fn of(module: &Module, func: &Function, nodes: &Nodes) -> Accesses {
+        let mut accesses = Accesses {
+            sites: Vec::new(),
+            touching: Vec::new(),
+            read_first: FixedBitSet::new(),
+            place_of: Vec::new(),
+            classes: Classes::unknown(),
+        };
         accesses.sites.resize(nodes.len(), Sites::default());
         accesses.fit(func);
         for node in 0..nodes.len() {
@@ -70,11 +83,22 @@ impl Accesses {
                 accesses.touching[touches.reg.index()].push(node as u32);
             }
         }
+        if accesses.needs_classes(func) {
+            accesses.classify(module, func);
+        }
         accesses
     }
 
-    /// Looks again at nodes that have been changed.
-    pub fn update(&mut self, func: &Function, nodes: &Nodes, changed: &[Node]) {
+    /// Looks again at nodes that have been changed, as these registers' instructions were moved. Have loads got to
+    /// know another memory?
+    pub fn update(
+        &mut self,
+        module: &Module,
+        func: &Function,
+        nodes: &Nodes,
+        changed: &[Node],
+        moved: &BTreeMap<Reg, Inst>,
+    ) -> bool {
         self.fit(func);
         let mut grown: Vec<Reg> = Vec::new();
         for &node in changed {
@@ -95,6 +119,44 @@ impl Accesses {
             touching.sort();
             touching.dedup();
         }
+        for &node in changed {
+            let Sites { memory, effects, .. } = &mut self.sites[node];
+            for &(_, inst) in memory.iter() {
+                // A load that has been moved reads what it read.
+                if let Some(&origin) = func.insts[inst].dst().and_then(|reg| moved.get(&reg)) {
+                    self.classes.is_like(inst, origin);
+                }
+            }
+            *effects = Effects::of(func, &self.classes, memory);
+        }
+        let is_old = match self.classes.is_known() {
+            true => moved.keys().any(|&reg| self.classes.depend_on(reg)),
+            false => self.needs_classes(func),
+        };
+        is_old && self.classify(module, func)
+    }
+
+    /// Can a load leave its node? If none can, nobody asks about memory.
+    fn needs_classes(&self, func: &Function) -> bool {
+        self.loaded(func).any(|reg| self.may_cross(reg))
+    }
+
+    /// Finds the classes of memory anew. Are they others than they were?
+    fn classify(&mut self, module: &Module, func: &Function) -> bool {
+        let memory: Vec<Inst> = self.sites.iter().flat_map(|site| site.memory.iter().map(|&(_, inst)| inst)).collect();
+        let classes = Classes::of(module, func, self, &memory);
+        let is_new = !classes.are_like(&self.classes, &memory);
+        self.classes = classes;
+        for site in self.sites.iter_mut().filter(|site| !site.memory.is_empty()) {
+            site.effects = Effects::of(func, &self.classes, &site.memory);
+        }
+        is_new
+    }
+
+    /// The registers that are loaded from memory that may be written.
+    pub fn loaded<'a>(&'a self, func: &'a Function) -> impl Iterator<Item = Reg> + 'a {
+        let all = self.sites.iter().flat_map(|site| &site.memory).map(|&(_, inst)| &func.insts[inst]);
+        all.filter(|data| is_changing_load(data)).flat_map(|data| data.dsts.iter().copied())
     }
 
     fn fit(&mut self, func: &Function) {
@@ -107,7 +169,7 @@ impl Accesses {
         let Some(block) = nodes.block(node) else { return };
         let here = &mut self.sites[node];
         here.touches.clear();
-        here.effects = None;
+        here.memory.clear();
         for (place, inst) in func.block_insts(block).enumerate() {
             let (place, data) = (place as u32, &func.insts[inst]);
             let mut touched = |reg: Reg| {
@@ -120,6 +182,7 @@ impl Accesses {
                         first_write: NOWHERE,
                         last: place,
                         last_write: NOWHERE,
+                        last_writer: inst,
                         last_inst: inst,
                         is_read_first: false,
                         is_overwritten: false,
@@ -138,11 +201,11 @@ impl Accesses {
             for at in written {
                 let touches = &mut here.touches[at];
                 touches.first_write = touches.first_write.min(place);
-                touches.last_write = place;
+                (touches.last_write, touches.last_writer) = (place, inst);
                 touches.is_overwritten |= data.guard.is_none();
             }
-            if may_change_memory(data.opcode.op) {
-                here.effects = Some((here.effects.map_or(place, |(first, _)| first), place));
+            if is_changing_load(data) || may_change_memory(data.opcode.op) {
+                here.memory.push((place, inst));
             }
         }
         for touches in &here.touches {
@@ -165,9 +228,9 @@ impl Accesses {
         self.touching[reg.index()].iter().map(|&node| node as Node)
     }
 
-    /// The first and last place of what may write memory, or wait for others.
-    pub fn effects(&self, node: Node) -> Option<(u32, u32)> {
-        self.sites[node].effects
+    /// The first and last place of what may write what a load reads, or waits for others.
+    pub fn effects(&self, node: Node, load: Inst) -> Option<(u32, u32)> {
+        self.sites[node].effects.on(&self.classes, load)
     }
 
     /// May a register be live between nodes: has any read it before it had written it in all lanes?
@@ -180,20 +243,19 @@ impl Accesses {
         self.touching.len()
     }
 
+    /// The nodes that write a register, with what they do to it.
+    pub fn writers(&self, reg: Reg) -> impl Iterator<Item = (Node, &Touches)> + '_ {
+        self.touching(reg).filter_map(move |node| {
+            self.touches(node, reg).filter(|touches| touches.last_write != NOWHERE).map(|touches| (node, touches))
+        })
+    }
+
     /// The only node that writes a register, if it does so once.
     pub fn only_writer(&self, reg: Reg) -> Option<Node> {
-        let mut writers = self.touching(reg).filter_map(|node| {
-            let touches = self.touches(node, reg).filter(|touches| touches.last_write != NOWHERE)?;
-            Some((node, touches.first_write == touches.last_write))
-        });
+        let mut writers = self.writers(reg).map(|(node, touches)| (node, touches.first_write == touches.last_write));
         match (writers.next(), writers.next()) {
             (Some((node, true)), None) => Some(node),
             _ => None,
         }
     }
-}
-
-/// May memory hold something else behind it: stores and atomics, calls, and what waits for others' stores?
-fn may_change_memory(op: Op) -> bool {
-    op.writes_memory() || matches!(op, Op::Call | Op::CallTo | Op::BarSync | Op::BarWarp | Op::Membar)
 }

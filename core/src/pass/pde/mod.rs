@@ -26,8 +26,8 @@
 //! fewer cycles for; of the joins that would be enabled those are which save cycles of warps.
 //!
 //! Sound: a statement moves along the ways of control only, past nothing that reads or writes its result or writes its
-//! operands, and is executed at most once for each time that it was. Loads do not pass what may write memory. Critical
-//! edges on which something is put are split.
+//! operands, and is executed at most once for each time that it was. Loads pass what writes [memory](memory) only
+//! where that cannot be what they read, and nothing that orders memory. Critical edges on which something is put are split.
 //!
 //! Bounds: regions have at most 4096 nodes and 64 joins that are decided on; at most [`MOST_ROUNDS`](rounds::MOST_ROUNDS) rounds are made, which
 //! the remark `max-rounds` says. Running the pass again finds nothing more, but for that.
@@ -38,6 +38,7 @@
 mod accesses;
 mod benefit;
 mod liveness;
+mod memory;
 mod plan;
 mod predicate;
 mod rounds;

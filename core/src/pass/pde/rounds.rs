@@ -16,7 +16,7 @@
 //!
 //! Bounds: [`MOST_ROUNDS`]; a round takes time for what has changed.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -30,7 +30,7 @@ use super::plan::{Plan, Planner, Refused, Scratch, Told};
 use super::statements::{Statement, may_sink};
 use super::{Rules, applied};
 use crate::edit::{Fact, Remark};
-use crate::ir::{Block, Function, Inst, Reg, Type, WarpCounts};
+use crate::ir::{Block, Function, Inst, Module, Reg, Type, WarpCounts};
 use crate::pass::path_guided::nodes::{Node, Nodes};
 use crate::pass::path_guided::paths::{Estimated, Paths};
 use crate::text::instruction_text;
@@ -72,7 +72,7 @@ impl Rounds {
         let cfg = view.cfg();
         let func = view.func();
         let nodes = Nodes::of(&cfg, func);
-        let accesses = Accesses::of(func, &nodes);
+        let accesses = Accesses::of(view.module(), func, &nodes);
         let paths = if rules.with_predicates { Paths::of(func, &nodes, rules.share) } else { None };
         let warps = rules.is_by_warp.then(|| nodes.executions(&WarpCounts::of(func)));
         Rounds {
@@ -125,7 +125,7 @@ impl Rounds {
                     plan.carry_out(&mut rewrite, &mut self.nodes)
                 })
                 .collect();
-            self.have_been_carried_out(view.func(), &plans, &made);
+            self.have_been_carried_out(module, view.func(), &plans, &made);
         }
         debug_assert!(Rounds::of(view, self.rules).plans(view.func()).is_empty(), "a last look finds nothing more");
         // What is said of the program as it stays.
@@ -217,12 +217,14 @@ impl Rounds {
     }
 
     /// What is known changes with plans that have been carried out, with new predicates for some.
-    fn have_been_carried_out(&mut self, func: &Function, plans: &[Plan], made: &[Option<Reg>]) {
+    fn have_been_carried_out(&mut self, module: &Module, func: &Function, plans: &[Plan], made: &[Option<Reg>]) {
         self.round += 1;
         let mut touched: Vec<Node> = plans.iter().flat_map(|plan| plan.touched.iter().copied()).collect();
         touched.sort_unstable();
         touched.dedup();
-        self.accesses.update(func, &self.nodes, &touched);
+        let origins: BTreeMap<Reg, Inst> =
+            plans.iter().filter_map(|plan| Some((plan.dst()?, *plan.occurrences.first()?))).collect();
+        let has_other_memory = self.accesses.update(module, func, &self.nodes, &touched, &origins);
         for &node in plans.iter().flat_map(|plan| &plan.changed) {
             self.changed[node] = self.round;
         }
@@ -244,6 +246,16 @@ impl Rounds {
             } else {
                 self.scratch.liveness.forget(reg);
             }
+        }
+        if has_other_memory {
+            // Every load is looked at as if it was new.
+            let loaded: BTreeSet<Reg> = self.accesses.loaded(func).collect();
+            for &reg in &loaded {
+                for (_, touches) in self.accesses.writers(reg) {
+                    self.settled_at[touches.last_writer] = None;
+                }
+            }
+            self.waiting.extend(loaded);
         }
         let mut again: Vec<(Reg, Inst)> = Vec::new();
         if plans.iter().any(|plan| plan.splits) {

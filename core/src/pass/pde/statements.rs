@@ -8,7 +8,7 @@
 //!
 //! A statement is a pure instruction with one destination and no guard, or a load; equal instructions in several blocks are
 //! one statement. It stays in front of what reads or writes its destination or writes one of its operands, and a load also
-//! in front of whatever may write memory or wait for others.
+//! in front of whatever may write the [memory](super::memory) that it reads, orders memory, or waits for others.
 //!
 //! In a block only the last instruction that touches a register can be a statement that leaves it, so that the statements of
 //! one register cost as much as there are blocks that touch it.
@@ -18,6 +18,7 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use super::accesses::{Accesses, NOWHERE};
+use super::memory::is_changing_load;
 use crate::ir::{Flags, Function, Inst, InstData, Op, Reg};
 use crate::pass::path_guided::nodes::Node;
 
@@ -98,7 +99,7 @@ impl Statement {
             first = first.min(accesses.touches(node, reg).map_or(NOWHERE, |touches| touches.first_write));
         }
         if is_changing_load(&self.data) {
-            first = first.min(accesses.effects(node).map_or(NOWHERE, |(first, _)| first));
+            first = first.min(accesses.effects(node, self.occurrences[0].inst).map_or(NOWHERE, |(first, _)| first));
         }
         (first != NOWHERE).then_some(first)
     }
@@ -106,25 +107,21 @@ impl Statement {
 
 /// Can an instruction that is the last to touch its destination go to the end of its block?
 fn is_free_behind(accesses: &Accesses, data: &InstData, occurrence: &Occurrence) -> bool {
-    let &Occurrence { node, place, .. } = occurrence;
+    let &Occurrence { node, place, inst } = occurrence;
     let mut is_free = true;
     data.for_each_use(|reg| {
         let last_write = accesses.touches(node, reg).map_or(NOWHERE, |touches| touches.last_write);
         is_free &= data.dst() != Some(reg) && (last_write == NOWHERE || last_write < place);
     });
-    let effects = accesses.effects(node);
-    is_free && (!is_changing_load(data) || effects.is_none_or(|(_, last)| last < place))
+    let is_behind_effects = || accesses.effects(node, inst).is_none_or(|(_, last)| last < place);
+    is_free && (!is_changing_load(data) || is_behind_effects())
 }
 
 /// Can it stand elsewhere, where its operands are the same?
 pub(super) fn may_sink(data: &InstData) -> bool {
     let op = data.opcode.op;
-    let is_load = matches!(op, Op::Ld | Op::Tex2d) && !data.opcode.has(Flags::VOLATILE);
+    // What is ordered with other accesses keeps its place among them.
+    const STAYS: Flags = Flags::VOLATILE.union(Flags::RELAXED).union(Flags::ACQUIRE).union(Flags::CV);
+    let is_load = matches!(op, Op::Ld | Op::Tex2d) && !data.opcode.flags.intersects(STAYS);
     data.guard.is_none() && data.dsts.len() == 1 && !data.is_terminator() && (op.is_pure() || is_load)
-}
-
-/// A load of memory that may be written while the program runs.
-fn is_changing_load(data: &InstData) -> bool {
-    let is_read_only = data.opcode.has(Flags::NC) || data.opcode.space.is_some_and(|space| space.is_read_only());
-    data.opcode.op == Op::Ld && !is_read_only
 }

@@ -288,7 +288,7 @@ fn with_planner<T>(
     let cfg = view.cfg();
     let func = view.func();
     let nodes = Nodes::of(&cfg, func);
-    let accesses = Accesses::of(func, &nodes);
+    let accesses = Accesses::of(module, func, &nodes);
     let mut statements: Vec<Statement> = func.regs.keys().flat_map(|reg| Statement::of(func, &accesses, reg)).collect();
     statements.sort_by_key(Statement::order);
     let paths = if rules.with_predicates { Paths::of(func, &nodes, rules.share) } else { None };

@@ -1,0 +1,189 @@
+//! Which memory a load reads that something else may write.
+//!
+//! ```text
+//! kernel k(x: ptr.global restrict, y: ptr.global restrict)
+//! a: v = ld.global.f32 x[i]      class 0
+//!    st.global.f32 y[i], w       class 1: the load passes it
+//!    bar.sync                    everything: no load passes it
+//! ```
+//!
+//! Accesses whose objects and spaces may meet, directly or through others, have one class ([`AliasClasses`]), whatever their
+//! offsets are. So classes hold for any two executions, and a load passes what writes memory of another class wherever it
+//! stands, in loops also. No load passes calls, what orders memory, or what waits for other threads.
+//!
+//! What an address is counted from is told from the instructions that make it ([`Bases`]). A register that is written in
+//! several places holds the same object everywhere if all these instructions are equal, whatever their guards: that is how
+//! the pass leaves what it has moved. When what makes an address moves, classes are found anew.
+//!
+//! Linear in the instructions that access memory, as [`AliasClasses`] is.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use cranelift_entity::SecondaryMap;
+use fixedbitset::FixedBitSet;
+use smallvec::SmallVec;
+
+use super::accesses::Accesses;
+use crate::alias::{AliasClasses, Bases, Definitions, Objects, Start};
+use crate::ir::{Flags, Function, Inst, InstData, Module, Op, Operand, Reg};
+
+/// The class of what may do anything to any memory.
+const EVERYTHING: u32 = u32::MAX;
+/// The class of what has not been looked at, or where all is one class.
+const UNKNOWN: u32 = u32::MAX - 1;
+
+/// See the file's head.
+pub(super) struct Classes {
+    of: SecondaryMap<Inst, u32>,
+    is_known: bool,
+    /// Registers whose definitions they depend on.
+    asked: FixedBitSet,
+}
+
+impl Classes {
+    /// All memory is of one.
+    pub fn unknown() -> Classes {
+        Classes { of: SecondaryMap::with_default(UNKNOWN), is_known: false, asked: FixedBitSet::new() }
+    }
+
+    /// Of instructions that access memory or order it.
+    pub fn of(module: &Module, func: &Function, accesses: &Accesses, memory: &[Inst]) -> Classes {
+        let mut classes = Classes::unknown();
+        classes.is_known = true;
+        let is_some = |is_wanted: &dyn Fn(&InstData) -> bool| memory.iter().any(|&inst| is_wanted(&func.insts[inst]));
+        if !is_some(&is_changing_load) || !is_some(&|data| data.opcode.op.writes_memory()) {
+            return classes;
+        }
+        let params: SmallVec<[Reg; 8]> = func.params.iter().filter_map(|param| param.reg).collect();
+        let objects = Objects { module, func };
+        let mut bases = Bases::new(func, Equal { func, accesses, params });
+        let mut found: Vec<Inst> = Vec::new();
+        let mut keys = Vec::new();
+        for &inst in memory {
+            let data = &func.insts[inst];
+            let address = data.args.iter().find_map(Operand::as_address).filter(|_| !orders_memory(data));
+            let Some(address) = address else {
+                classes.of[inst] = EVERYTHING;
+                continue;
+            };
+            let base = bases.of(inst, Start::of(func, address));
+            keys.push((data.opcode.space.or_else(|| objects.space(base)), base));
+            found.push(inst);
+        }
+        let (numbers, _) = AliasClasses::of_objects(objects, &keys);
+        found.into_iter().zip(numbers).for_each(|(inst, class)| classes.of[inst] = class.as_u32());
+        classes.asked.grow(func.regs.len());
+        func.regs
+            .keys()
+            .filter(|&reg| bases.has_asked(reg))
+            .for_each(|reg| classes.asked.insert(reg.as_u32() as usize));
+        classes
+    }
+
+    /// Have they been looked for?
+    pub fn is_known(&self) -> bool {
+        self.is_known
+    }
+
+    /// Do they depend on what writes a register?
+    pub fn depend_on(&self, reg: Reg) -> bool {
+        self.asked.contains(reg.as_u32() as usize)
+    }
+
+    /// What has not been looked at takes the class of what has become it.
+    pub fn is_like(&mut self, inst: Inst, origin: Inst) {
+        if self.of[inst] == UNKNOWN {
+            self.of[inst] = self.of[origin];
+        }
+    }
+
+    /// Do they tell the same instructions apart as others do?
+    pub fn are_like(&self, others: &Classes, memory: &[Inst]) -> bool {
+        let mut pairs: [BTreeMap<u32, u32>; 2] = Default::default();
+        memory.iter().all(|&inst| {
+            let [own, other] = [self.of[inst], others.of[inst]];
+            *pairs[0].entry(own).or_insert(other) == other && *pairs[1].entry(other).or_insert(own) == own
+        })
+    }
+}
+
+/// The first and last places in a block of what may write memory, or waits for others, by class.
+#[derive(Clone, Default)]
+pub(super) struct Effects(SmallVec<[(u32, u32, u32); 1]>);
+
+impl Effects {
+    /// Of the instructions of a block that access or order memory, with their places.
+    pub fn of(func: &Function, classes: &Classes, memory: &[(u32, Inst)]) -> Effects {
+        let writes = memory.iter().filter(|(_, inst)| may_change_memory(func.insts[*inst].opcode.op));
+        let mut all: SmallVec<[(u32, u32); 8]> = writes.map(|&(place, inst)| (classes.of[inst], place)).collect();
+        all.sort_unstable();
+        let mut effects: SmallVec<[(u32, u32, u32); 1]> = SmallVec::new();
+        for (class, place) in all {
+            match effects.last_mut() {
+                Some((other, _, last)) if *other == class => *last = place,
+                _ => effects.push((class, place, place)),
+            }
+        }
+        Effects(effects)
+    }
+
+    /// Of those that a load does not pass.
+    pub fn on(&self, classes: &Classes, load: Inst) -> Option<(u32, u32)> {
+        let everything = self.0.last().filter(|(class, ..)| *class == EVERYTHING);
+        let own = self.0.binary_search_by_key(&classes.of[load], |&(class, ..)| class).ok().map(|at| &self.0[at]);
+        match (everything, own) {
+            (Some(&(_, first, last)), Some(&(_, own_first, own_last))) => {
+                Some((first.min(own_first), last.max(own_last)))
+            }
+            (one, other) => one.or(other).map(|&(_, first, last)| (first, last)),
+        }
+    }
+}
+
+/// A register's definitions that are all equal but for their guards.
+struct Equal<'a> {
+    func: &'a Function,
+    accesses: &'a Accesses,
+    /// Registers that hold something in front of every definition.
+    params: SmallVec<[Reg; 8]>,
+}
+
+impl Definitions for Equal<'_> {
+    fn only(&self, reg: Reg) -> Option<Inst> {
+        let mut only: Option<Inst> = None;
+        for (_, touches) in self.accesses.writers(reg) {
+            let inst = touches.last_writer;
+            let is_equal = |other: Inst| {
+                let [a, b] = [inst, other].map(|inst| &self.func.insts[inst]);
+                a.opcode == b.opcode && a.dsts == b.dsts && a.args == b.args
+            };
+            if touches.first_write != touches.last_write || only.is_some_and(|other| !is_equal(other)) {
+                return None;
+            }
+            only = Some(inst);
+        }
+        only.filter(|_| !self.params.contains(&reg))
+    }
+
+    fn is_written(&self, reg: Reg) -> bool {
+        self.accesses.writers(reg).next().is_some()
+    }
+}
+
+/// A load of memory that may be written while the program runs.
+pub(super) fn is_changing_load(data: &InstData) -> bool {
+    let is_read_only = data.opcode.has(Flags::NC) || data.opcode.space.is_some_and(|space| space.is_read_only());
+    data.opcode.op == Op::Ld && !is_read_only
+}
+
+/// May memory hold something else behind it: stores and atomics, calls, and what waits for others' stores?
+pub(super) fn may_change_memory(op: Op) -> bool {
+    op.writes_memory() || matches!(op, Op::Call | Op::CallTo | Op::BarSync | Op::BarWarp | Op::Membar)
+}
+
+/// Is more than the memory at its address concerned?
+fn orders_memory(data: &InstData) -> bool {
+    const ORDERS: Flags = Flags::ACQUIRE.union(Flags::RELEASE).union(Flags::ACQ_REL);
+    matches!(data.opcode.op, Op::Call | Op::CallTo | Op::BarSync | Op::BarWarp | Op::Membar)
+        || data.opcode.flags.intersects(ORDERS)
+}
