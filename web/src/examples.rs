@@ -398,6 +398,20 @@ const PATHS: &[Example] = &[
         &["pde[machine=unit]"],
         &[("pde", 1)],
     ),
+    phase(
+        "pde/figure-10.wir",
+        "A predicate of its own",
+        "No branch tells whether the product has come: a new predicate is set once and cleared twice at most.",
+        &["pde[machine=unit]"],
+        &[("pde", 1)],
+    ),
+    phase(
+        "pde/printed-rule.wir",
+        "Where the printed rule loses",
+        "It weighs one join alone, and enables another whose paths pay more than all that is saved.",
+        &["pde[machine=unit,rule=printed]"],
+        &[("pde", 1)],
+    ),
 ];
 
 /// The examples of a pass, each with the entry of its pipeline where it shows.
