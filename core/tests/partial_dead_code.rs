@@ -2,16 +2,16 @@
 //! missing.
 
 use proptest::prelude::*;
-use warpscope_core::edit::{Fact, Remark};
-use warpscope_core::ir::{Block, Func, Inst, Module, Operand, Profile, WarpCounts};
+use warpscope_core::ir::{Block, Func, Inst, Module, Operand, WarpCounts};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::pde::survey::{Join, JoinVerdict, Predicate, Question, Spot, Survey, carried_out, survey};
 use warpscope_core::pass::{Settings as PassSettings, parse_pipeline};
 use warpscope_core::profile::declare;
-use warpscope_core::report::{Wanted, measure, simulate};
+use warpscope_core::report::measure;
 use warpscope_core::session::{Options, Session};
 use warpscope_core::sim::Settings;
 use warpscope_core::text::print;
+use warpscope_testkit::figures::{cycles, figures, saves_what_is_foreseen};
 use warpscope_testkit::recipe::recipe;
 use warpscope_testkit::scattered::{self, scattered};
 use warpscope_testkit::shades::{self, shades};
@@ -22,6 +22,7 @@ use warpscope_testkit::{emit, laws};
 /// With and without predicates, by path and by warp, and as printed.
 const VARIANTS: &[&str] = &[
     "pde",
+    "pde[cost=path,fp=0.8]",
     "pde[predication=false]",
     "pde[cost=path]",
     "pde[cost=path,machine=turing,fp=0.5]",
@@ -36,88 +37,14 @@ fn config() -> ProptestConfig {
     ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases) }
 }
 
-/// The program with the profile of its own launch, or of one with another seed.
-fn profiled(source: &str, seed: u64) -> laws::Law<Module> {
-    let mut module = laws::well_formed(source)?;
-    let kernel = module.kernels().next().ok_or("no kernel")?;
-    let settings = Settings { seed: Some(seed), ..Settings::default() };
-    let counted = measure(&module, kernel, &settings, Machine::Ampere, &mut || true);
-    if let Ok(counted) = counted {
-        declare(&mut module, &counted);
-    }
-    laws::well_formed(&print(&module))
-}
-
-/// The program with paths only estimated: of its counts of edges, or of some that contradict each other.
-fn estimated(module: &Module, seed: u64) -> Module {
-    let mut module = module.clone();
-    for func in module.funcs.values_mut() {
-        func.profiles.retain(|profile| !matches!(profile, Profile::Path(_)));
-        for profile in &mut func.profiles {
-            let Profile::Edge(edges) = profile else { continue };
-            for (place, (.., count)) in edges.iter_mut().enumerate() {
-                *count = if seed.is_multiple_of(2) { *count } else { *count * (place as u64 * 7 % 5) };
-            }
-        }
-    }
-    module
-}
-
 fn is_sound(source: &str, seed: u64) -> Result<(), TestCaseError> {
-    let fail = |message: String| TestCaseError::fail(format!("{message}\nthe program:\n{source}"));
-    let module = profiled(source, seed).map_err(fail)?;
-    let estimated = estimated(&module, seed);
-    let mut memory = laws::Memory::of(&module, false);
-    let of_estimates = ["pde[cost=path,fp=0.8]", "pde"].map(|pipeline| (pipeline, &estimated));
-    for (pipeline, module) in VARIANTS.iter().map(|&pipeline| (pipeline, &module)).chain(of_estimates) {
-        let steps = parse_pipeline(pipeline).expect("a pipeline");
-        let told = |broken| fail(format!("`{pipeline}`: {broken}"));
-        let session = laws::every_step_is_sound(module, &steps, false).map_err(told)?;
-        memory.is_the_same_after(session.module()).map_err(told)?;
-        laws::a_second_run_finds_nothing(module, &steps, false).map_err(told)?;
-    }
-    Ok(())
-}
-
-/// The examples, with every thread a warp of its own, so that warps go the ways of the paths.
-fn figures() -> Vec<(String, Module)> {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../www/examples/pde");
-    let mut figures = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("the examples") {
-        let path = entry.expect("a readable folder").path();
-        let name = path.file_name().expect("a file").to_string_lossy().into_owned();
-        let mut module = laws::well_formed(&std::fs::read_to_string(&path).expect("a text")).expect("a program");
-        let launch = &mut module.launches[0];
-        (launch.grid, launch.block, launch.warp) = (launch.block, [1, 1, 1], Some(8));
-        let kernel = module.kernels().next().expect("a kernel");
-        let counted = measure(&module, kernel, &Settings::default(), Machine::Unit, &mut || true);
-        declare(&mut module, &counted.expect("a run without errors"));
-        figures.push((name, module));
-    }
-    figures.sort_by(|a, b| a.0.cmp(&b.0));
-    figures
-}
-
-fn cycles(module: &Module) -> f64 {
-    let kernel = module.kernels().next().expect("a kernel");
-    let run = simulate(module, kernel, &Settings::default(), Machine::Unit, Wanted::default(), &mut || true);
-    run.expect("a run without errors").result.cycles as f64
+    laws::are_sound_with_profile(VARIANTS, source, seed).map_err(TestCaseError::fail)
 }
 
 #[test]
 fn figures_save_in_the_simulator_what_is_foreseen() {
-    for (name, module) in figures() {
-        let steps = parse_pipeline("pde[machine=unit]").expect("a pipeline");
-        let session = Session::open(module.clone(), &Options { steps, ..Options::default() }, &mut || 0);
-        let number = |remark: &Remark, name: &str| match remark.facts.iter().find(|(fact, _)| *fact == name) {
-            Some((_, Fact::Number(number))) => *number,
-            other => panic!("no figure {name} but {other:?}"),
-        };
-        let applied = session.journal().events().iter().filter(|event| event.is_rewrite()).map(|event| &event.remark);
-        let foreseen: f64 =
-            applied.map(|remark| number(remark, "warp_cycles_before") - number(remark, "warp_cycles_after")).sum();
-        let saved = cycles(&module) - cycles(session.module());
-        assert_eq!(saved, foreseen, "{name}");
+    for (name, module) in figures("pde") {
+        let saved = saves_what_is_foreseen(&name, &module, "pde[machine=unit]");
         assert_eq!(saved > 0.0, name != LOSES, "{name}: something is gained");
     }
 }
@@ -130,7 +57,7 @@ fn after(module: &Module, pipeline: &str) -> Module {
 
 #[test]
 fn the_printed_rule_leaves_out_costs() {
-    let (_, module) = figures().into_iter().find(|(name, _)| name == LOSES).expect("the example");
+    let (_, module) = figures("pde").into_iter().find(|(name, _)| name == LOSES).expect("the example");
     let [sound, printed] = ["sound", "printed"]
         .map(|rule| cycles(&after(&module, &format!("pde[machine=unit,cost=path,rule={rule}]"))) - cycles(&module));
     // A fifth of the executions that the profile says: 150 less, and 200 more.
@@ -139,7 +66,7 @@ fn the_printed_rule_leaves_out_costs() {
 
 #[test]
 fn a_predicate_is_set_once_and_cleared_twice_at_most() {
-    let (_, module) = figures().into_iter().find(|(name, _)| name == "figure-10.wir").expect("the example");
+    let (_, module) = figures("pde").into_iter().find(|(name, _)| name == "figure-10.wir").expect("the example");
     let sunk = after(&module, "pde[machine=unit,cost=path]");
     let kernel = sunk.kernels().next().expect("a kernel");
     let func = &sunk.funcs[kernel];
@@ -284,7 +211,7 @@ fn a_survey_of_a_figure_shows_its_sets() {
 
 #[test]
 fn a_survey_foretells_each_figure() {
-    for (name, module) in figures() {
+    for (name, module) in figures("pde") {
         let foretold = survey_foretells(&module, "pde[machine=unit]").expect("it foretells");
         assert_eq!(foretold > 0, name != LOSES, "{name}");
     }
@@ -296,16 +223,16 @@ proptest! {
     /// The table that a person sees is what the pass does next.
     #[test]
     fn a_survey_foretells_what_the_pass_does(recipe in recipe(), seed in 0..4u64, variant in 0..VARIANTS.len()) {
-        let module = profiled(&emit::program(&recipe), seed).map_err(TestCaseError::fail)?;
+        let module = laws::profiled(&emit::program(&recipe), seed).map_err(TestCaseError::fail)?;
         survey_foretells(&module, VARIANTS[variant])?;
-        survey_foretells(&estimated(&module, seed), VARIANTS[variant])?;
+        survey_foretells(&laws::with_estimated_paths(&module, seed), VARIANTS[variant])?;
     }
 
     #[test]
     fn a_survey_foretells_what_shades_become(recipe in shades(), seed in 0..4u64, variant in 0..VARIANTS.len()) {
-        let module = profiled(&shades::program(&recipe), seed).map_err(TestCaseError::fail)?;
+        let module = laws::profiled(&shades::program(&recipe), seed).map_err(TestCaseError::fail)?;
         survey_foretells(&module, VARIANTS[variant])?;
-        survey_foretells(&estimated(&module, seed), VARIANTS[variant])?;
+        survey_foretells(&laws::with_estimated_paths(&module, seed), VARIANTS[variant])?;
     }
 
     #[test]

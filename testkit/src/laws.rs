@@ -7,10 +7,14 @@ use std::fmt::Write;
 
 use warpscope_core::edit::Silent;
 use warpscope_core::equivalence::{Comparison, Reference, Verdict};
-use warpscope_core::ir::{Func, Module};
-use warpscope_core::pass::{Settings, Step, run_pass};
+use warpscope_core::ir::{Func, Module, Profile};
+use warpscope_core::machine::Machine;
+use warpscope_core::pass::{Settings as PassSettings, Step, parse_pipeline, run_pass};
+use warpscope_core::profile::declare;
 use warpscope_core::ptx::derive_launch;
+use warpscope_core::report::measure;
 use warpscope_core::session::{Options, Session};
+use warpscope_core::sim::Settings;
 use warpscope_core::text::{Diagnostic, print};
 use warpscope_core::verify::{check, verify};
 
@@ -39,6 +43,50 @@ pub fn well_formed(source: &str) -> Law<Module> {
         .map(|error| error.render("program", source))
         .collect();
     if errors.is_empty() { Ok(parsed.module) } else { Err(errors) }
+}
+
+/// The program with the profile of its own launch, or of one with another seed; as it is where that cannot be run.
+pub fn profiled(source: &str, seed: u64) -> Law<Module> {
+    let mut module = well_formed(source)?;
+    let kernel = module.kernels().next().ok_or("no kernel")?;
+    let settings = Settings { seed: Some(seed), ..Settings::default() };
+    if let Ok(counted) = measure(&module, kernel, &settings, Machine::Ampere, &mut || true) {
+        declare(&mut module, &counted);
+    }
+    well_formed(&print(&module))
+}
+
+/// A program with a profile whose paths can only be estimated: of its counts of edges, or of some that contradict each other.
+pub fn with_estimated_paths(module: &Module, seed: u64) -> Module {
+    let mut module = module.clone();
+    for func in module.funcs.values_mut() {
+        func.profiles.retain(|profile| !matches!(profile, Profile::Path(_)));
+        for profile in &mut func.profiles {
+            let Profile::Edge(edges) = profile else { continue };
+            for (place, (.., count)) in edges.iter_mut().enumerate() {
+                *count = if seed.is_multiple_of(2) { *count } else { *count * (place as u64 * 7 % 5) };
+            }
+        }
+    }
+    module
+}
+
+/// Pipelines that each do nothing wrong to a program with its profile, the first two also where its paths are estimated:
+/// every step is sound, memory stays the same, and a second run finds nothing.
+pub fn are_sound_with_profile(pipelines: &[&str], source: &str, seed: u64) -> Law {
+    let of_program = |message: String| format!("{message}\nthe program:\n{source}");
+    let module = profiled(source, seed).map_err(of_program)?;
+    let estimated = with_estimated_paths(&module, seed);
+    let mut memory = Memory::of(&module, false);
+    let of_estimates = pipelines.iter().take(2).map(|pipeline| (pipeline, &estimated));
+    for (pipeline, module) in pipelines.iter().map(|pipeline| (pipeline, &module)).chain(of_estimates) {
+        let told = |broken: String| of_program(format!("`{pipeline}`: {broken}"));
+        let steps = parse_pipeline(pipeline).map_err(|error| told(format!("{error:?}")))?;
+        let session = every_step_is_sound(module, &steps, false).map_err(told)?;
+        memory.is_the_same_after(session.module()).map_err(told)?;
+        a_second_run_finds_nothing(module, &steps, false).map_err(told)?;
+    }
+    Ok(())
 }
 
 /// Runs a pipeline and checks everything that holds whatever the passes are:
@@ -171,7 +219,7 @@ pub fn run_silently(module: &Module, steps: &[Step], fast_math: bool) -> Module 
     let funcs: Vec<Func> = module.funcs.keys().collect();
     for step in steps.iter().filter(|step| step.enabled) {
         let entry = step.entry();
-        let settings = Settings { knobs: step.knob_values(), fast_math };
+        let settings = PassSettings { knobs: step.knob_values(), fast_math };
         for &func in &funcs {
             let _ = run_pass(&mut module, func, entry, &settings, &mut Silent);
         }

@@ -4,6 +4,7 @@
 
 mod body;
 pub mod emit;
+pub mod figures;
 pub mod hostile;
 pub mod laws;
 pub mod once;
@@ -13,6 +14,7 @@ pub mod recipe;
 pub mod sample;
 pub mod scattered;
 pub mod shades;
+pub mod small_graphs;
 pub mod subscripts;
 pub mod sums;
 mod warps;

@@ -58,6 +58,7 @@ pub const GALLERY: &[(&str, &[Example])] = &[
     ("Questions that travel: the figures of a paper", QUESTIONS),
     ("Registers that are mostly zero: the figures of another", ZEROS),
     ("Needed on some paths only: the figures of a third", PATHS),
+    ("Evaluated twice on some paths: its last figure, and what follows", SPECULATION),
     (
         "CUDA, as nvcc -O3 compiles it",
         &[
@@ -414,13 +415,38 @@ const PATHS: &[Example] = &[
     ),
 ];
 
+/// What Gupta, Berson and Fang's paper says of speculation, and what warps say to that.
+const SPECULATION: &[Example] = &[
+    phase(
+        "spec-pre/figure-11.wir",
+        "Evaluated for nothing, and worth it",
+        "Ahead of a branch that does not always need the sum: 19 executions evaluate it once instead of twice, 5 for nothing.",
+        &["spec-pre[machine=unit]", "copy-prop", "dce"],
+        &[("spec-pre", 1)],
+    ),
+    phase(
+        "spec-pre/diverging.wir",
+        "Why it hurts a diverging warp",
+        "No path divides more than before, but a warp that takes all four ways divides on each. By `cost=warp` it stays.",
+        &["spec-pre[cost=path]", "copy-prop", "dce"],
+        &[("spec-pre", 1)],
+    ),
+    phase(
+        "spec-pre/invariant.wir",
+        "Out of a loop that may not need it",
+        "Half of the trips need the quotient, and half of the threads none: once for each thread instead of 80 times.",
+        &["spec-pre", "copy-prop", "dce"],
+        &[("spec-pre", 1)],
+    ),
+];
+
 /// The examples of a pass, each with the entry of its pipeline where it shows.
 pub fn of_pass(pass: &str) -> Vec<(&'static Example, usize)> {
     let shown = |example: &'static Example| {
         let (_, stage) = example.shows.iter().find(|(shown, _)| *shown == pass)?;
         Some((example, *stage))
     };
-    PHASES.iter().chain(QUESTIONS).chain(ZEROS).chain(PATHS).filter_map(shown).collect()
+    PHASES.iter().chain(QUESTIONS).chain(ZEROS).chain(PATHS).chain(SPECULATION).filter_map(shown).collect()
 }
 
 const FIRST: &str = include_str!("../../www/examples/first-look.wir");
@@ -531,7 +557,7 @@ mod tests {
 
     #[test]
     fn every_figure_opens_where_its_pass_is_at_work() {
-        for example in QUESTIONS.iter().chain(ZEROS).chain(PATHS) {
+        for example in QUESTIONS.iter().chain(ZEROS).chain(PATHS).chain(SPECULATION) {
             let &[(pass, stage)] = example.shows else { continue };
             let remark = view(pass, example.title).remark;
             let remark = remark.unwrap_or_else(|| panic!("`{pass}` does nothing on \"{}\"", example.title));

@@ -27,6 +27,7 @@ mod reassociate;
 mod runner;
 mod scalar_replacement;
 mod simplify_cfg;
+mod spec_pre;
 
 use alloc::string::String;
 
@@ -148,6 +149,7 @@ passes![
     scalar_replacement::Ssrqp,
     azp::Azp,
     pde::Pde,
+    spec_pre::SpecPre,
 ];
 
 /// The pass of that name.

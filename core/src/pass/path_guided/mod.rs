@@ -1,6 +1,7 @@
-//! What passes that are guided by path profiles share: the graph in which every critical edge is a place of its own, and the
-//! executed paths as sets over it, measured, declared, or estimated from counts of edges.
+//! What passes that are guided by path profiles share: the graph in which every critical edge is a place of its own, the
+//! executed paths as sets over it, or what can be said of them where only edges were counted, and which nodes change memory.
 
 mod estimate;
+pub(super) mod memory;
 pub(super) mod nodes;
 pub(super) mod paths;

@@ -12,12 +12,14 @@
 //! Linear in the paths' lengths; sets of paths are bit vectors, one for each node.
 
 use alloc::collections::BTreeMap;
+use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 use fixedbitset::FixedBitSet;
 
 use super::estimate::Estimate;
 use super::nodes::{Node, Nodes};
+use crate::edit::{Fact, Remark};
 use crate::ir::{Block, Function, Profile};
 
 /// Bits that sets of paths take in all; the rarest paths are left out where it would be more.
@@ -41,6 +43,22 @@ pub struct Estimated {
     pub explained: f64,
     /// Executions of edges that were counted.
     pub counted: f64,
+}
+
+impl Estimated {
+    /// That it is an estimate, to be said once of a function.
+    pub fn remark(self, func: &Function) -> Remark {
+        let entry = func.entry_block().unwrap_or(Block::from_u32(0));
+        let Estimated { paths, explained, counted } = self;
+        let message = format!(
+            "{paths} executed paths are an estimate from `profile edge`, as if each branch were decided by itself: they make \
+             {explained} of {counted} counted executions of edges. Paths are measured with --profile simulate"
+        );
+        Remark::missed("estimated-paths", entry, message)
+            .with("paths", Fact::Count(paths as u64))
+            .with("explained", Fact::Number(explained))
+            .with("counted", Fact::Number(counted))
+    }
 }
 
 /// The paths that a function's profile says were executed, the most frequent first; and what they tell of edges where they

@@ -29,10 +29,10 @@ use super::accesses::Accesses;
 use super::plan::{Plan, Planner, Refused, Scratch, Told};
 use super::statements::{Statement, may_sink};
 use super::{Rules, applied};
-use crate::edit::{Fact, Remark};
+use crate::edit::Remark;
 use crate::ir::{Block, Function, Inst, Module, Reg, Type, WarpCounts};
 use crate::pass::path_guided::nodes::{Node, Nodes};
-use crate::pass::path_guided::paths::{Estimated, Paths};
+use crate::pass::path_guided::paths::Paths;
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
 
@@ -106,7 +106,7 @@ impl Rounds {
                 && round == 1
                 && self.has_partial_join
             {
-                view.miss(|func| estimated_paths(func, estimated));
+                view.miss(|func| estimated.remark(func));
             }
             if plans.is_empty() {
                 break;
@@ -359,19 +359,6 @@ fn no_profile(func: &Function) -> Remark {
     let message = "there is no `profile path` and no `profile edge`, so nothing sinks with a predicate: measure them with \
                    --profile simulate, or declare one";
     Remark::missed("no-profile", entry, message)
-}
-
-fn estimated_paths(func: &Function, estimated: Estimated) -> Remark {
-    let entry = func.entry_block().unwrap_or(Block::from_u32(0));
-    let Estimated { paths, explained, counted } = estimated;
-    let message = format!(
-        "{paths} executed paths are an estimate from `profile edge`, as if each branch were decided by itself: they make \
-         {explained} of {counted} counted executions of edges. Paths are measured with --profile simulate"
-    );
-    Remark::missed("estimated-paths", entry, message)
-        .with("paths", Fact::Count(paths as u64))
-        .with("explained", Fact::Number(explained))
-        .with("counted", Fact::Number(counted))
 }
 
 fn more_rounds(func: &Function) -> Remark {

@@ -1,0 +1,205 @@
+//! Ahead of which branches an expression should be evaluated by speculation: what that saves on executed paths, and what it
+//! costs on others.
+//!
+//! ```text
+//! 1 ─▶ 2: x + y ─▶ 6 ─▶ 7: x + y       benefit of 6: 1-2-6-7, which evaluates once instead of twice
+//!  └─▶ 3 ────────▶┘ └─▶ 8              cost of 6:    1-3-6-8, which evaluates for nothing
+//! ```
+//!
+//! This is the weighing of partial dead code elimination, turned around. On a path the expression is *anticipated* at a node
+//! if an evaluation comes to be hoisted there from further on, and *removable* if it goes on from there, backward, to where
+//! the value is available. A path benefits from a branch where both hold, and pays for one where neither does. To come to where
+//! the value is available, an evaluation may have to pass more branches, so these are enabled together and their costs are
+//! paid together; evaluations stop at all others. What is weighed is counted on each path, before and after. What is
+//! unfrequent may cost, but not benefit: it pays where it passes one of these branches and does not need the value.
+//!
+//! A bit vector over paths for each node of the region; branches are decided one after the other, the last first, each with two
+//! passes over the region.
+//!
+//! Source: Gupta, Berson and Fang 1997, section 3 and figure 11.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use fixedbitset::FixedBitSet;
+
+use super::hoisting::{Hoisted, Placement, Region, Way};
+use crate::pass::path_guided::nodes::Nodes;
+use crate::pass::path_guided::paths::Paths;
+
+/// Branches of a region that are decided on; evaluations stop at others.
+const MOST_SPLITS: usize = 64;
+
+/// What was found about a branch. Frequencies are executions of paths, products with times are cycles.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Decision {
+    /// The branch, by member.
+    pub split: usize,
+    /// It and the branches that are enabled with it.
+    pub together: Vec<usize>,
+    /// Frequent paths that lose an evaluation.
+    pub benefit_paths: f64,
+    /// Paths that gain one.
+    pub cost_paths: f64,
+    pub benefit: f64,
+    pub cost: f64,
+}
+
+impl Decision {
+    /// Is it worth it?
+    pub fn is_worth_it(&self) -> bool {
+        self.benefit > self.cost
+    }
+}
+
+/// Decides on every branch of a region, the last first, where an evaluation takes so many cycles. `is_worth_it` hears what
+/// was found, and where evaluations would stand. Gives which are enabled, and the decisions.
+pub(super) fn decide(
+    region: &Region,
+    paths: &Paths,
+    cycles: f64,
+    is_worth_it: &mut dyn FnMut(&Decision, &Placement) -> bool,
+) -> (Vec<bool>, Vec<Decision>) {
+    let count = region.members.len();
+    let nothing = vec![false; count];
+    let mut open: Vec<bool> = region.members.iter().map(|member| member.is_split).collect();
+    let mut decisions = Vec::new();
+    if !open.contains(&true) {
+        return (nothing, decisions);
+    }
+    let always = region.hoisted(&nothing);
+    // Ahead of others nothing is ever available, and no path would benefit.
+    let leads = region.leading_to_available();
+    open.iter_mut().zip(&leads).for_each(|(is_open, leads)| *is_open &= leads);
+    let splits: Vec<usize> = (0..count).rev().filter(|&place| open[place]).collect();
+    splits.iter().skip(MOST_SPLITS).for_each(|&place| open[place] = false);
+    let mut enabled = nothing;
+    for &split in splits.iter().take(MOST_SPLITS) {
+        if enabled[split] || always.exit[split] {
+            continue;
+        }
+        let with_earlier: Vec<bool> = (0..count).map(|place| enabled[place] || place <= split && open[place]).collect();
+        let hoisted = region.hoisted(&with_earlier);
+        if !hoisted.exit[split] {
+            continue;
+        }
+        let sets = Sets::of(region, paths, &hoisted, &always);
+        let mut benefiting = sets.exit_anticipated[split].clone();
+        benefiting.intersect_with(&sets.entry_removable[split]);
+        let is_needed = |&place: &usize| {
+            place == split || open[place] && place < split && !sets.exit_anticipated[place].is_disjoint(&benefiting)
+        };
+        let together: Vec<usize> = (0..count).filter(is_needed).collect();
+        let mut with_these = enabled.clone();
+        together.iter().for_each(|&place| with_these[place] = true);
+        let hoisted = region.hoisted(&with_these);
+        let before = evaluations(region, paths, &region.placement(&region.hoisted(&enabled)));
+        let placement = region.placement(&hoisted);
+        let after = evaluations(region, paths, &placement);
+        let (benefit_paths, cost_paths) = changes(paths, &before, &after);
+        // Of paths that are not frequent only that matters whether they need the value.
+        let mut rare = paths.none();
+        if paths.frequent < paths.frequencies.len() {
+            let sets = Sets::of(region, paths, &hoisted, &always);
+            for &place in &together {
+                let mut here = paths.on(region.members[place].node).clone();
+                here.difference_with(&sets.exit_anticipated[place]);
+                rare.union_with(&here);
+            }
+        }
+        let cost_paths = cost_paths + paths.frequency(&rare, false) - paths.frequency(&rare, true);
+        let decision = Decision {
+            split,
+            together,
+            benefit_paths,
+            cost_paths,
+            benefit: cycles * benefit_paths,
+            cost: cycles * cost_paths,
+        };
+        if is_worth_it(&decision, &placement) {
+            enabled = with_these;
+        } else {
+            open[split] = false;
+        }
+        decisions.push(decision);
+    }
+    (enabled, decisions)
+}
+
+/// The sets of paths of an expression, by member.
+struct Sets {
+    /// Anticipated at the exit.
+    exit_anticipated: Vec<FixedBitSet>,
+    /// Removable from the entry on, backward.
+    entry_removable: Vec<FixedBitSet>,
+}
+
+impl Sets {
+    /// Where an evaluation is hoisted as given.
+    fn of(region: &Region, paths: &Paths, hoisted: &Hoisted, always: &Hoisted) -> Sets {
+        let members = &region.members;
+        let none = vec![paths.none(); members.len()];
+        let (mut entry_anticipated, mut exit_anticipated) = (none.clone(), none.clone());
+        for (place, member) in members.iter().enumerate().rev() {
+            if hoisted.exit[place] {
+                let mut set = paths.none();
+                for &next in member.next.iter().flatten() {
+                    if hoisted.entry[next] && !Nodes::goes_back(member.node, members[next].node) {
+                        set.union_with(&entry_anticipated[next]);
+                    }
+                }
+                set.intersect_with(paths.on(member.node));
+                if always.exit[place] {
+                    set.union_with(paths.ends(member.node));
+                }
+                exit_anticipated[place] = set;
+            }
+            if hoisted.entry[place] {
+                entry_anticipated[place] = match member.first {
+                    Some(_) => paths.on(member.node).clone(),
+                    None => exit_anticipated[place].clone(),
+                };
+            }
+        }
+        let mut entry_removable = none;
+        for (place, member) in members.iter().enumerate().filter(|&(place, _)| hoisted.entry[place]) {
+            let mut set = paths.none();
+            for (node, way) in region.ways(hoisted, place) {
+                let mut here = match (way, Nodes::goes_back(node, member.node)) {
+                    (Way::Available(_), true) => paths.starts(member.node).clone(),
+                    (Way::Available(_), false) => {
+                        let mut here = paths.on(node).clone();
+                        here.difference_with(paths.ends(node));
+                        here
+                    }
+                    (Way::Hoisted(before), false) => entry_removable[before].clone(),
+                    (Way::Hoisted(_), true) | (Way::End, _) => continue,
+                };
+                here.intersect_with(paths.on(member.node));
+                set.union_with(&here);
+            }
+            entry_removable[place] = set;
+        }
+        Sets { exit_anticipated, entry_removable }
+    }
+}
+
+/// How often each path evaluates the expression, where it may be redundant or is inserted.
+fn evaluations(region: &Region, paths: &Paths, placement: &Placement) -> Vec<u32> {
+    let mut counts = vec![0; paths.frequencies.len()];
+    let staying = placement.staying.iter().map(|&place| region.members[place].node);
+    for node in placement.inserted.iter().copied().chain(staying) {
+        paths.on(node).ones().for_each(|path| counts[path] += 1);
+    }
+    counts
+}
+
+/// Evaluations that frequent paths lose, and gain.
+fn changes(paths: &Paths, before: &[u32], after: &[u32]) -> (f64, f64) {
+    let (mut lost, mut gained) = (0.0, 0.0);
+    for path in 0..paths.frequent {
+        let times = paths.frequencies[path] as f64;
+        lost += times * f64::from(before[path].saturating_sub(after[path]));
+        gained += times * f64::from(after[path].saturating_sub(before[path]));
+    }
+    (lost, gained)
+}

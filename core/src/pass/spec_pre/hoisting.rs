@@ -1,0 +1,555 @@
+//! How far an evaluation may be brought forward, and where it ends up.
+//!
+//! ```text
+//! 2: x + y ─▶ 6 ─▶ 7: x + y       hoisted to the entry of 7; to the exit of 6 only if speculation is enabled there, as 8 does
+//! 3        ─▶┘ └─▶ 8              not need it. From the entry of 6 it goes on to 2, where it is available, and to 3, in which
+//!                                 it stands then; 7 evaluates nothing any more
+//! ```
+//!
+//! The region of an expression are the nodes to which its value comes on some way (it is *partially available*) and from
+//! which a way leads on to an evaluation (it is *partially anticipated*), with nothing in between that changes it. Only there
+//! can anything be redundant. In it an evaluation is *hoisted* to an exit if all ways on need it, or one does and speculation
+//! is enabled; the greatest solution, so that it may be hoisted out of loops. It stops where the value is available on all
+//! ways, where something changes it, and at splits that are not enabled. Branches that may go back are never enabled.
+//!
+//! From there it is *delayed* again as far as that evaluates it no more often, so that what gains nothing stays where it is and
+//! values live no longer than they have to. Where it is delayed to the end of a block and no further, it is inserted;
+//! where it is delayed to an evaluation, that stays; all other evaluations read the value.
+//!
+//! Sound: on every way to an evaluation that goes, the value has been evaluated since an operand was last written, by one
+//! that stays or by one that is inserted. Without speculation nothing is inserted where it would not be evaluated anyway.
+//!
+//! Linear in the region, which has [`MOST_NODES`] nodes at most.
+//!
+//! Source: J. Knoop, O. Rüthing and B. Steffen, Lazy code motion, 1992; R. Gupta, D. Berson and J. Z. Fang, Path profile
+//! guided partial dead code elimination using predication, 1997, section 3: enabling speculation at a conditional node.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use smallvec::SmallVec;
+
+use super::expressions::{Expression, Expressions};
+use crate::ir::Inst;
+use crate::pass::path_guided::memory::Memory;
+use crate::pass::path_guided::nodes::{Node, Nodes};
+
+/// Nodes that are looked at for one expression.
+const MOST_NODES: usize = 4096;
+
+/// A node of a region.
+#[derive(Debug)]
+pub(super) struct Member {
+    /// The node.
+    pub node: Node,
+    /// What evaluates it before it changes.
+    pub first: Option<Inst>,
+    /// What evaluates it last, with nothing behind that changes it.
+    pub last: Option<Inst>,
+    /// Does nothing in it change the value?
+    pub is_transparent: bool,
+    /// May an evaluation at its entry be redundant? Not so where the value never comes to.
+    pub is_reached: bool,
+    /// Does the value come to its entry on all ways?
+    pub is_available: bool,
+    /// The nodes that come before, with the members that they are.
+    pub before: SmallVec<[(Node, Option<usize>); 2]>,
+    /// Members that come next; none for a node outside, where it is not needed.
+    pub next: SmallVec<[Option<usize>; 2]>,
+    /// May speculation be enabled: at a branch forward, with nothing in the way?
+    pub is_split: bool,
+}
+
+impl Member {
+    /// Does its exit have the value on all ways?
+    fn leaves_available(&self) -> bool {
+        self.last.is_some() || self.is_reached && self.is_transparent && self.is_available
+    }
+
+    /// Can an evaluation go from its exit to its entry?
+    fn is_free(&self) -> bool {
+        self.is_reached && self.is_transparent && self.last.is_none()
+    }
+}
+
+/// See the file's head. Members are in the order of their nodes, in which only edges that go back lead to an earlier one.
+#[derive(Debug)]
+pub(super) struct Region {
+    pub members: Vec<Member>,
+}
+
+/// Where an expression may be redundant.
+pub(super) enum Around {
+    /// Nowhere.
+    Nothing,
+    /// There is too much to look at.
+    TooMuch,
+    /// In these regions, which have nothing to do with each other.
+    Regions(Vec<Region>),
+}
+
+/// What a function's nodes are to hoisting, whatever the expression.
+pub(super) struct Shape {
+    /// By node: from it on control comes only to nodes whose part is as late or later; equal within a cycle.
+    part: Vec<u32>,
+    /// By node: may something be put at the ends of what comes before it?
+    has_room_before: Vec<bool>,
+    /// By node: does a way lead to an end of the function?
+    ends: Vec<bool>,
+}
+
+/// What a search keeps for the next.
+pub(super) struct Places {
+    /// By node: its place among those found.
+    of: Vec<u32>,
+    found: Vec<Found>,
+}
+
+/// A node that has been found.
+struct Found {
+    node: Node,
+    first: Option<Inst>,
+    last: Option<Inst>,
+    is_transparent: bool,
+    is_reached: bool,
+    /// Does a way lead on to an evaluation?
+    is_wanted: bool,
+    /// For the regions: another one of the same, or itself.
+    root: u32,
+}
+
+/// Not found.
+const NONE: u32 = u32::MAX;
+
+/// Where an evaluation is hoisted to, by member.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Hoisted {
+    pub entry: Vec<bool>,
+    pub exit: Vec<bool>,
+}
+
+/// What an edge into a member brings.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Way {
+    /// The value.
+    Available(usize),
+    /// What is hoisted further.
+    Hoisted(usize),
+    /// Nothing: here hoisting ends.
+    End,
+}
+
+/// Where evaluations stand in the end.
+#[derive(Clone, Debug)]
+pub(super) struct Placement {
+    /// Nodes at whose ends one is inserted.
+    pub inserted: Vec<Node>,
+    /// Members whose first evaluation stays.
+    pub staying: Vec<usize>,
+    /// Members whose first evaluation reads the value instead.
+    pub replaced: Vec<usize>,
+    /// Members whose last evaluation is read there.
+    pub sources: Vec<usize>,
+}
+
+impl Shape {
+    /// Of the nodes; `has_room` tells which blocks something can be put at the end of.
+    pub fn of(nodes: &Nodes, has_room: impl Fn(Node) -> bool) -> Shape {
+        let count = nodes.len();
+        let has_room_before =
+            |node: Node| !nodes.is_entry(node) && nodes.predecessors(node).iter().all(|&it| has_room(it));
+        let mut ends = vec![false; count];
+        let mut work: Vec<Node> = (0..count).filter(|&node| nodes.successors(node).is_empty()).collect();
+        while let Some(node) = work.pop() {
+            if !core::mem::replace(&mut ends[node], true) {
+                work.extend(nodes.predecessors(node));
+            }
+        }
+        Shape { part: parts(nodes), has_room_before: (0..count).map(has_room_before).collect(), ends }
+    }
+}
+
+impl Places {
+    /// For that many nodes.
+    pub fn new(nodes: &Nodes) -> Places {
+        Places { of: vec![NONE; nodes.len()], found: Vec::new() }
+    }
+
+    fn get(&self, node: Node) -> Option<usize> {
+        Some(self.of[node]).filter(|&place| place != NONE).map(|place| place as usize)
+    }
+
+    fn root(&mut self, mut place: usize) -> usize {
+        while self.found[place].root as usize != place {
+            let above = self.found[place].root as usize;
+            self.found[place].root = self.found[above].root;
+            place = above;
+        }
+        place
+    }
+
+    fn clear(&mut self) {
+        for found in self.found.drain(..) {
+            self.of[found.node] = NONE;
+        }
+    }
+}
+
+impl Around {
+    /// What an expression is redundant in.
+    pub fn of(
+        nodes: &Nodes,
+        shape: &Shape,
+        (expressions, memory): (&Expressions, &Memory),
+        expression: &Expression,
+        places: &mut Places,
+    ) -> Around {
+        places.clear();
+        let Some(last_part) =
+            expression.sites.iter().filter(|site| site.first.is_some()).map(|site| shape.part[site.node]).max()
+        else {
+            return Around::Nothing;
+        };
+        let leads_on = |node: Node| shape.part[node] <= last_part;
+        let look = |node: Node| {
+            let site = expression.site(node);
+            let (first, last) = site.map_or((None, None), |site| (site.first, site.last));
+            let is_transparent = shape.ends[node] && expressions.is_transparent(memory, expression, node);
+            Found { node, first, last, is_transparent, is_reached: false, is_wanted: false, root: 0 }
+        };
+        let enter = |places: &mut Places, node: Node| {
+            places.get(node).unwrap_or_else(|| {
+                let place = places.found.len();
+                places.of[node] = place as u32;
+                places.found.push(Found { root: place as u32, ..look(node) });
+                place
+            })
+        };
+        // Forward, with the value.
+        let sources = expression.sites.iter().filter(|site| site.last.is_some() && leads_on(site.node));
+        let mut work: Vec<Node> = sources.map(|site| site.node).collect();
+        work.iter().for_each(|&node| _ = enter(places, node));
+        let mut wanting: Vec<usize> = Vec::new();
+        while let Some(node) = work.pop() {
+            for &next in nodes.successors(node) {
+                if !leads_on(next) || !shape.has_room_before[next] {
+                    continue;
+                }
+                let place = enter(places, next);
+                let found = &mut places.found[place];
+                if core::mem::replace(&mut found.is_reached, true) {
+                    continue;
+                }
+                if found.first.is_some() {
+                    wanting.push(place);
+                }
+                if found.is_transparent && found.last.is_none() {
+                    work.push(next);
+                }
+            }
+            if places.found.len() > MOST_NODES {
+                return Around::TooMuch;
+            }
+        }
+        if wanting.is_empty() {
+            return Around::Nothing;
+        }
+        // Backward, from what may be redundant.
+        let mut members: Vec<usize> = Vec::new();
+        let mut work = wanting;
+        work.iter().for_each(|&place| places.found[place].is_wanted = true);
+        while let Some(place) = work.pop() {
+            members.push(place);
+            let found = &places.found[place];
+            if !found.is_reached {
+                continue;
+            }
+            for &before in nodes.predecessors(found.node) {
+                let Some(other) = places.get(before) else { continue };
+                let found = &mut places.found[other];
+                let brings_it = found.last.is_some() || found.is_reached && found.is_transparent;
+                if brings_it {
+                    if !core::mem::replace(&mut found.is_wanted, true) {
+                        work.push(other);
+                    }
+                    let (one, other) = (places.root(place), places.root(other));
+                    places.found[one.max(other)].root = one.min(other) as u32;
+                }
+            }
+        }
+        members.sort_unstable_by_key(|&place| places.found[place].node);
+        // By node, so that the regions are in the order of their first ones.
+        let mut regions: Vec<Vec<usize>> = Vec::new();
+        let (mut region_of, mut number_of) = (vec![NONE; places.found.len()], vec![NONE; places.found.len()]);
+        for place in members {
+            let region = &mut region_of[places.root(place)];
+            if *region == NONE {
+                *region = regions.len() as u32;
+                regions.push(Vec::new());
+            }
+            let list = &mut regions[*region as usize];
+            number_of[place] = list.len() as u32;
+            list.push(place);
+        }
+        let of = |list: &Vec<usize>| {
+            // A node that ends one region and begins another belongs to one of them only.
+            let member_of = |node: Node| {
+                let place = places.get(node)?;
+                let number = Some(number_of[place]).filter(|&number| number != NONE)? as usize;
+                (list.get(number) == Some(&place)).then_some(number)
+            };
+            Region::of(nodes, list.iter().map(|&place| &places.found[place]), member_of)
+        };
+        let regions = regions.iter().map(of).collect();
+        Around::Regions(regions)
+    }
+}
+
+impl Region {
+    fn of<'a>(
+        nodes: &Nodes,
+        found: impl Iterator<Item = &'a Found>,
+        member_of: impl Fn(Node) -> Option<usize>,
+    ) -> Region {
+        let member = |found: &Found| {
+            let &Found { node, first, last, is_transparent, is_reached, .. } = found;
+            let successors = nodes.successors(node);
+            let goes_back = successors.iter().any(|&next| Nodes::goes_back(node, next));
+            let is_free = is_reached && is_transparent && last.is_none();
+            Member {
+                node,
+                first,
+                last,
+                is_transparent,
+                is_reached,
+                is_available: is_reached,
+                before: nodes.predecessors(node).iter().map(|&before| (before, member_of(before))).collect(),
+                next: successors.iter().map(|&next| member_of(next)).collect(),
+                is_split: is_free && successors.len() > 1 && !goes_back,
+            }
+        };
+        let mut region = Region { members: found.map(member).collect() };
+        region.find_available();
+        region
+    }
+
+    /// Has hoisting end behind a node, at whose end nothing can be inserted.
+    pub fn close_behind(&mut self, node: Node) {
+        for member in &mut self.members {
+            if member.before.iter().any(|&(before, _)| before == node) {
+                member.is_reached = false;
+                member.is_split = false;
+            }
+        }
+        self.members.iter_mut().for_each(|member| member.is_available = member.is_reached);
+        self.find_available();
+    }
+
+    /// Which entries have the value on all ways: all, but for those to which one comes without it.
+    fn find_available(&mut self) {
+        let mut work: Vec<usize> = (0..self.members.len()).rev().collect();
+        while let Some(place) = work.pop() {
+            let member = &self.members[place];
+            let comes =
+                |(_, before): &(Node, Option<usize>)| before.is_some_and(|it| self.members[it].leaves_available());
+            if !member.is_available || member.before.iter().all(comes) {
+                continue;
+            }
+            let member = &mut self.members[place];
+            member.is_available = false;
+            if member.is_free() {
+                work.extend(member.next.iter().flatten());
+            }
+        }
+    }
+
+    /// Where an evaluation is hoisted to if it may pass the enabled splits: everywhere, but for what has to be taken away.
+    pub fn hoisted(&self, enabled: &[bool]) -> Hoisted {
+        let count = self.members.len();
+        let mut hoisted = Hoisted { entry: vec![true; count], exit: vec![true; count] };
+        // Taken from the end, so that what comes last is looked at first.
+        let mut work: Vec<usize> = (0..count).collect();
+        let mut is_waiting = vec![true; count];
+        while let Some(place) = work.pop() {
+            is_waiting[place] = false;
+            let member = &self.members[place];
+            let needs = |next: &Option<usize>| next.is_some_and(|next| hoisted.entry[next]);
+            let exit = !member.next.is_empty()
+                && (member.next.iter().all(needs) || enabled[place] && member.next.iter().any(needs));
+            let passes = exit && member.is_free() && !member.is_available;
+            let entry = member.is_reached && (member.first.is_some() || passes);
+            hoisted.exit[place] = exit;
+            if core::mem::replace(&mut hoisted.entry[place], entry) != entry {
+                for &(_, before) in &member.before {
+                    if let Some(before) = before.filter(|&before| !is_waiting[before]) {
+                        is_waiting[before] = true;
+                        work.push(before);
+                    }
+                }
+            }
+        }
+        hoisted
+    }
+
+    /// What the edges into a member bring.
+    pub fn ways<'a>(&'a self, hoisted: &'a Hoisted, place: usize) -> impl Iterator<Item = (Node, Way)> + 'a {
+        self.members[place].before.iter().map(|&(node, before)| {
+            let way = match before {
+                Some(before) if self.members[before].leaves_available() => Way::Available(before),
+                Some(before) if self.members[before].is_free() && hoisted.exit[before] => Way::Hoisted(before),
+                _ => Way::End,
+            };
+            (node, way)
+        })
+    }
+
+    /// Where evaluations stand that have been hoisted so far.
+    pub fn placement(&self, hoisted: &Hoisted) -> Placement {
+        let count = self.members.len();
+        // Where nothing has to be evaluated yet: everywhere, but for what has to be taken away.
+        let mut delayed = hoisted.entry.clone();
+        let mut work: Vec<usize> = (0..count).rev().filter(|&place| delayed[place]).collect();
+        while let Some(place) = work.pop() {
+            let is_later = |(_, way): (Node, Way)| match way {
+                Way::Available(_) => false,
+                Way::Hoisted(before) => delayed[before],
+                Way::End => true,
+            };
+            if !delayed[place] || self.ways(hoisted, place).all(is_later) {
+                continue;
+            }
+            delayed[place] = false;
+            if self.members[place].first.is_none() {
+                work.extend(self.members[place].next.iter().flatten().filter(|&&next| delayed[next]));
+            }
+        }
+        let mut placement =
+            Placement { inserted: Vec::new(), staying: Vec::new(), replaced: Vec::new(), sources: Vec::new() };
+        let mut is_source = vec![false; count];
+        let mut work: Vec<usize> = Vec::new();
+        for place in (0..count).filter(|&place| hoisted.entry[place]) {
+            let is_evaluated = self.members[place].first.is_some();
+            match (is_evaluated, delayed[place]) {
+                (true, true) => placement.staying.push(place),
+                (true, false) => placement.replaced.push(place),
+                _ => {}
+            }
+            if delayed[place] {
+                continue;
+            }
+            for (node, way) in self.ways(hoisted, place) {
+                match way {
+                    Way::Available(before) => work.push(before),
+                    Way::Hoisted(before) if !delayed[before] => {}
+                    // It has no other way on: edges from branches to joins are nodes themselves.
+                    _ => placement.inserted.push(node),
+                }
+            }
+        }
+        while let Some(place) = work.pop() {
+            if !core::mem::replace(&mut is_source[place], true) && self.members[place].last.is_none() {
+                work.extend(self.members[place].before.iter().filter_map(|&(_, before)| before));
+            }
+        }
+        placement.inserted.sort_unstable();
+        placement.inserted.dedup();
+        let is_kept = |&place: &usize| {
+            let member = &self.members[place];
+            let is_replaced = member.first == member.last && placement.replaced.binary_search(&place).is_ok();
+            is_source[place] && member.last.is_some() && !is_replaced
+        };
+        placement.sources = (0..count).filter(is_kept).collect();
+        placement
+    }
+
+    /// The nodes of evaluations that may be redundant.
+    pub fn redundant_evaluations(&self) -> impl Iterator<Item = Node> + '_ {
+        self.members.iter().filter(|member| member.is_reached && member.first.is_some()).map(|member| member.node)
+    }
+
+    /// The nodes of evaluations that are made in any case, and whose values others may read.
+    pub fn kept_evaluations(&self) -> impl Iterator<Item = Node> + '_ {
+        let is_kept = |member: &&Member| member.last.is_some() && !(member.is_reached && member.first == member.last);
+        self.members.iter().filter(is_kept).map(|member| member.node)
+    }
+
+    /// Is an evaluation hoisted to all ways that lead on from a node?
+    pub fn needs_behind(&self, hoisted: &Hoisted, node: Node) -> bool {
+        // What is inserted at a node has one way on, whether the node is a member or not.
+        let comes_from = |member: &Member| member.before.iter().any(|&(before, _)| before == node);
+        (0..self.members.len()).any(|place| comes_from(&self.members[place]) && hoisted.entry[place])
+    }
+
+    /// Is there a branch ahead of which speculation would make something redundant?
+    pub fn could_speculate(&self) -> bool {
+        let always = self.hoisted(&vec![false; self.members.len()]);
+        let leads = self.leading_to_available();
+        (0..leads.len()).any(|place| self.members[place].is_split && leads[place] && !always.exit[place])
+    }
+
+    /// To which members could a hoisted evaluation come on its way to where the value is available, if it may pass all splits?
+    pub fn leading_to_available(&self) -> Vec<bool> {
+        let splits: Vec<bool> = self.members.iter().map(|member| member.is_split).collect();
+        let hoisted = self.hoisted(&splits);
+        let mut leads = vec![false; self.members.len()];
+        let is_available = |&place: &usize| {
+            hoisted.entry[place] && self.ways(&hoisted, place).any(|(_, way)| matches!(way, Way::Available(_)))
+        };
+        let mut work: Vec<usize> = (0..leads.len()).filter(is_available).collect();
+        while let Some(place) = work.pop() {
+            if hoisted.entry[place] && !core::mem::replace(&mut leads[place], true) && self.members[place].is_free() {
+                work.extend(self.members[place].next.iter().flatten());
+            }
+        }
+        leads
+    }
+}
+
+/// By node: numbers that only rise along edges, equal within a cycle. (R. Tarjan, Depth-first search and linear graph
+/// algorithms, 1972.)
+fn parts(nodes: &Nodes) -> Vec<u32> {
+    let count = nodes.len();
+    let (mut number, mut low, mut part) = (vec![NONE; count], vec![NONE; count], vec![NONE; count]);
+    let (mut found, mut parts) = (0, 0);
+    let mut open: Vec<Node> = Vec::new();
+    // Nodes that are being looked at, each with the successor that comes next.
+    let mut stack: Vec<(Node, usize)> = Vec::new();
+    for &entry in nodes.entries() {
+        if number[entry] == NONE {
+            (number[entry], low[entry]) = (found, found);
+            found += 1;
+            open.push(entry);
+            stack.push((entry, 0));
+        }
+        while let Some((node, next)) = stack.last_mut() {
+            let node = *node;
+            if let Some(&to) = nodes.successors(node).get(*next) {
+                *next += 1;
+                if number[to] == NONE {
+                    (number[to], low[to]) = (found, found);
+                    found += 1;
+                    open.push(to);
+                    stack.push((to, 0));
+                } else if part[to] == NONE {
+                    low[node] = low[node].min(number[to]);
+                }
+                continue;
+            }
+            stack.pop();
+            if let Some(&(above, _)) = stack.last() {
+                low[above] = low[above].min(low[node]);
+            }
+            if low[node] == number[node] {
+                while let Some(inside) = open.pop() {
+                    part[inside] = parts;
+                    if inside == node {
+                        break;
+                    }
+                }
+                parts += 1;
+            }
+        }
+    }
+    // They are found from the last to the first.
+    part.iter_mut().for_each(|part| *part = parts - 1 - *part);
+    part
+}

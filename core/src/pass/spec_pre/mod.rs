@@ -1,0 +1,296 @@
+//! Partial redundancy elimination: what has been evaluated on some ways is evaluated on the others too, and not again behind
+//! them; by speculation also where not all ways need it, if executed paths gain by that.
+//!
+//! ```text
+//! n1: br p, n2, n3                       n1: br p, n2, n3
+//! n2: a = add.u32 x, y                   n2: t1 = add.u32 x, y
+//!     br n6                                  a = mov.u32 t1
+//! n3: br n6                                  br n6
+//! n6: br q, n7, n8                ──▶    n3: t1 = add.u32 x, y
+//! n7: b = add.u32 x, y                       br n6
+//!     br n9                              n6: br q, n7, n8
+//! n8: br n9                              n7: b = mov.u32 t1
+//!                                            br n9
+//!                                        n8: br n9
+//! ```
+//!
+//! Each [expression](expressions) is looked at where its value comes to on some ways and is needed on some ([`hoisting`]).
+//! Without speculation an evaluation is brought forward only past branches all of whose ways need it, so that no path
+//! evaluates more than before. With executed paths, of a `profile path` or
+//! [estimated](super::path_guided::estimate) from a `profile edge`, other branches are weighed ([`benefit`]): executed paths that
+//! evaluate once instead of twice, against others that evaluate for nothing. What pays is enabled, together with the
+//! branches ahead that the benefit needs. From there evaluations are delayed again as far as that costs nothing, so that
+//! invariants leave loops, and what gains nothing stays.
+//!
+//! On a machine with warps a path is taken by lanes, but an instruction is paid by the warp. With `cost=warp`, which is the
+//! default where a `profile warp` counts executions, evaluations move where warps execute fewer cycles for them: an evaluation
+//! on each side of a branch whose lanes part is paid twice, and one ahead of it once.
+//!
+//! Sound: a value is read only where it has been evaluated on every way since an operand was last written, and it is kept in
+//! registers of its own. Arithmetic does not trap; a load that is inserted where not all ways have it is a non-faulting one.
+//! Loads are changed by what [may write](crate::pass::path_guided::memory) where they read. What a guard may skip is not
+//! taken for an evaluation.
+//!
+//! Bounds: for one expression at most 4096 nodes are looked at and 64 branches decided on, in at most [`MOST_ROUNDS`] rounds.
+//! Running the pass again finds nothing more, but for that.
+//!
+//! Source: R. Gupta, D. Berson and J. Z. Fang, Path profile guided partial dead code elimination using predication, 1997,
+//! section 3 and figure 11; J. Knoop, O. Rüthing and B. Steffen, Lazy code motion, 1992.
+
+mod benefit;
+mod expressions;
+mod hoisting;
+mod plan;
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use super::last_assignment::has_doubtful_reads;
+use super::path_guided::memory::Memory;
+use super::path_guided::nodes::Nodes;
+use super::path_guided::paths::Paths;
+use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
+use crate::edit::{Fact, Remark};
+use crate::ir::{Block, Function, Inst, WarpCounts};
+use crate::machine::Machine;
+use crate::text::instruction_text;
+use crate::view::{Listener, View};
+use expressions::{Expressions, Repetition};
+use hoisting::{Around, Places, Shape};
+use plan::{Plan, Planner, Refused, Told, keep, make_temporaries, read};
+
+/// Rounds that are made for one expression at most.
+const MOST_ROUNDS: usize = 32;
+
+/// See the file's head.
+pub struct SpecPre;
+
+impl Pass for SpecPre {
+    const INFO: PassInfo = PassInfo {
+        name: "spec-pre",
+        paper: "Gupta, Berson and Fang 1997; Knoop, Rüthing and Steffen 1992",
+        summary: "Evaluates once what some paths evaluate twice, ahead of branches that do not always need it where executed paths gain by it.",
+        knobs: &[
+            Knob {
+                name: "speculation",
+                kind: KnobKind::Switch { default: true },
+                help: "evaluate ahead of branches not all of whose ways need it; without it no path ever evaluates more",
+            },
+            Knob {
+                name: "fp",
+                kind: KnobKind::Number { default: 0.99, min: 0.0, max: 1.0 },
+                help: "share of all executions of paths that the analysed paths cover; others may cost, but not benefit",
+            },
+            Knob {
+                name: "cost",
+                kind: KnobKind::Choice { default: "auto", words: &["auto", "path", "warp"] },
+                help: "who pays for an instruction: the path, as in the paper, or the warp; auto: the warp where a `profile warp` counts executions",
+            },
+            Knob {
+                name: "machine",
+                kind: KnobKind::Choice { default: "ampere", words: &["unit", "volta", "turing", "ampere", "hopper"] },
+                help: "whose issue costs are counted",
+            },
+        ],
+        needs_fast_math: false,
+    };
+
+    fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
+        let knobs = &settings.knobs;
+        let is_by_warp = is_by_warp(view.func(), knobs.choice("cost"), Self::INFO.name)?;
+        let (cfg, dominators) = (view.cfg(), view.dominators());
+        let (module, func) = (view.module(), view.func());
+        let nodes = Nodes::of(&cfg, func);
+        let is_speculating = knobs.switch("speculation");
+        let memory = Memory::of(module, func, &nodes);
+        let expressions = Expressions::of(func, &nodes, &memory, has_doubtful_reads(func, &dominators));
+        let elimination = Elimination {
+            refused: expressions.all.iter().map(|_| Vec::new()).collect(),
+            expressions,
+            memory,
+            could_speculate: false,
+            paths: if is_speculating { Paths::of(func, &nodes, knobs.number("fp")) } else { None },
+            warps: is_by_warp.then(|| nodes.executions(&WarpCounts::of(func))),
+            shape: Shape::of(&nodes, |node| {
+                // What a call gives stands behind everything that can be put in its block.
+                let terminator = nodes.block(node).and_then(|block| func.terminator(block));
+                terminator.is_none_or(|inst| func.insts[inst].dsts.is_empty() && !func.insts[inst].opcode.op.is_call())
+            }),
+            places: Places::new(&nodes),
+            nodes,
+            is_speculating,
+            machine: Machine::from_name(knobs.choice("machine")).unwrap_or_default(),
+        };
+        elimination.run(view);
+        Ok(())
+    }
+}
+
+/// What the pass knows.
+struct Elimination {
+    nodes: Nodes,
+    shape: Shape,
+    expressions: Expressions,
+    memory: Memory,
+    paths: Option<Paths>,
+    /// How often warps execute each node, where warps pay.
+    warps: Option<Vec<f64>>,
+    machine: Machine,
+    is_speculating: bool,
+    /// Is there a branch ahead of which something would become redundant?
+    could_speculate: bool,
+    /// By expression.
+    refused: Vec<Vec<(Inst, Refused)>>,
+    places: Places,
+}
+
+/// What is heard of an expression.
+#[derive(Default)]
+struct Heard {
+    refused: Vec<(Inst, Refused)>,
+    counts_jumps: bool,
+}
+
+impl Elimination {
+    /// Looks at every expression until nothing more is gained by it. What one gains another does not lose, as no operand is
+    /// written at another place than before.
+    fn run<S: Listener>(mut self, view: &mut View<'_, S>) {
+        for number in 0..self.expressions.all.len() {
+            self.replace_repetitions(view, number);
+        }
+        let mut waiting: Vec<usize> = (0..self.expressions.all.len()).collect();
+        while !waiting.is_empty() {
+            let mut counting_jumps = Vec::new();
+            let mut has_split = false;
+            for number in waiting {
+                let heard = self.replace(view, number, &mut has_split);
+                if heard.counts_jumps {
+                    counting_jumps.push(number);
+                }
+                self.refused[number] = heard.refused;
+            }
+            // Where an edge has been split, a jump is there already.
+            waiting = if has_split { counting_jumps } else { Vec::new() };
+        }
+        match &self.paths {
+            None if self.could_speculate => view.miss(no_profile),
+            Some(Paths { estimated: Some(estimated), .. }) if self.could_speculate => {
+                view.miss(|func| estimated.remark(func));
+            }
+            _ => {}
+        }
+        let module = view.module();
+        for (inst, why) in self.refused.into_iter().flatten() {
+            view.miss(|func| why.remark(func, &instruction_text(module, func, inst)));
+        }
+    }
+
+    /// Does what is gained by an expression. Gives what was heard when nothing more was.
+    fn replace<S: Listener>(&mut self, view: &mut View<'_, S>, number: usize, has_split: &mut bool) -> Heard {
+        for round in 1..=MOST_ROUNDS {
+            let (plans, heard) = self.plans(number);
+            if plans.is_empty() {
+                return heard;
+            }
+            if round == MOST_ROUNDS {
+                view.miss(more_rounds);
+                break;
+            }
+            for plan in plans {
+                *has_split |= plan.splits_edges(&self.nodes);
+                self.carry_out(view, number, &plan);
+            }
+        }
+        Heard::default()
+    }
+
+    /// What is to be done for an expression, and what was heard.
+    fn plans(&mut self, number: usize) -> (Vec<Plan>, Heard) {
+        let expression = &self.expressions.all[number];
+        let around =
+            Around::of(&self.nodes, &self.shape, (&self.expressions, &self.memory), expression, &mut self.places);
+        let mut heard = Heard::default();
+        let regions = match around {
+            Around::Nothing => return (Vec::new(), heard),
+            Around::TooMuch => {
+                let site = expression.sites.iter().find_map(|site| Some((site.node, site.first.or(site.last)?)));
+                let refused = |(node, inst)| (inst, Refused::TooLarge { at: self.nodes.block_or_target(node) });
+                heard.refused.extend(site.map(refused));
+                return (Vec::new(), heard);
+            }
+            Around::Regions(regions) => regions,
+        };
+        let planner = Planner {
+            nodes: &self.nodes,
+            paths: self.paths.as_ref(),
+            warps: self.warps.as_deref(),
+            machine: self.machine,
+        };
+        let can_insert = |node| self.expressions.can_be_evaluated(&self.nodes, expression, node);
+        let mut plans = Vec::new();
+        for region in regions {
+            let mut told = Told::default();
+            self.could_speculate |= self.is_speculating && !self.could_speculate && region.could_speculate();
+            let wanting = region.members.iter().find_map(|member| member.first.filter(|_| member.is_reached));
+            plans.extend(planner.plan(expression, region, can_insert, &mut told));
+            heard.counts_jumps |= told.counts_jumps;
+            if let Some(inst) = wanting {
+                heard.refused.extend(told.refused.into_iter().map(|why| (inst, why)));
+            }
+        }
+        (plans, heard)
+    }
+
+    fn carry_out<S: Listener>(&mut self, view: &mut View<'_, S>, number: usize, plan: &Plan) {
+        let (module, nodes) = (view.module(), &self.nodes);
+        let mut rewrite = view.rewrite(|func| plan.remark(func, nodes, &instruction_text(module, func, plan.first())));
+        let mut expression = self.expressions.all[number].clone();
+        let is_transparent = |expression: &_, node| self.expressions.is_transparent(&self.memory, expression, node);
+        plan.carry_out(&mut rewrite, &mut self.nodes, &mut expression, is_transparent);
+        self.expressions.all[number] = expression;
+    }
+
+    /// What is evaluated twice in a block, with nothing between that changes it.
+    fn replace_repetitions<S: Listener>(&mut self, view: &mut View<'_, S>, number: usize) {
+        let module = view.module();
+        let repetitions = core::mem::take(&mut self.expressions.repetitions[number]);
+        let expression = &mut self.expressions.all[number];
+        for group in repetitions.chunk_by(|one, other| one.earlier == other.earlier) {
+            let &Repetition { node, earlier, inst } = &group[0];
+            let Some(block) = self.nodes.block(node) else { continue };
+            let mut rewrite = view.rewrite(|func| {
+                let [text, earlier] = [inst, earlier].map(|inst| instruction_text(module, func, inst));
+                let message = format!("`{text}` is what `{earlier}` has evaluated in the same block");
+                Remark::applied("repeat", block, message).at(inst).with("replaced", Fact::Count(group.len() as u64))
+            });
+            make_temporaries(&mut rewrite, expression);
+            keep(&mut rewrite, expression, node, earlier);
+            group.iter().for_each(|repetition| read(&mut rewrite, &expression.temporaries, repetition.inst));
+        }
+    }
+}
+
+/// Does the warp pay for an instruction, as a pass was told?
+fn is_by_warp(func: &Function, cost: &str, pass: &str) -> Result<bool, PassError> {
+    let is_counted = !WarpCounts::of(func).is_empty();
+    match cost {
+        "path" => Ok(false),
+        "warp" if !is_counted => {
+            let message = format!("`{pass}.cost=warp` needs a `profile warp`: measure one with --profile simulate");
+            Err(PassError { message })
+        }
+        _ => Ok(is_counted),
+    }
+}
+
+fn no_profile(func: &Function) -> Remark {
+    let entry = func.entry_block().unwrap_or(Block::from_u32(0));
+    let message = "there is no `profile path` and no `profile edge`, so nothing is evaluated by speculation: measure them with \
+                   --profile simulate, or declare one";
+    Remark::missed("no-profile", entry, message)
+}
+
+fn more_rounds(func: &Function) -> Remark {
+    let entry = func.entry_block().unwrap_or(Block::from_u32(0));
+    Remark::missed("max-rounds", entry, format!("after {MOST_ROUNDS} rounds more could be gained"))
+}
