@@ -28,7 +28,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use smallvec::SmallVec;
 
-use super::expressions::{Expression, Expressions};
+use super::expressions::{Expression, Expressions, Site};
 use crate::ir::Inst;
 use crate::pass::path_guided::memory::Memory;
 use crate::pass::path_guided::nodes::{Node, Nodes};
@@ -111,10 +111,17 @@ struct Found {
     last: Option<Inst>,
     is_transparent: bool,
     is_reached: bool,
-    /// Does a way lead on to an evaluation?
+    /// Does a way lead from its entry to an evaluation?
     is_wanted: bool,
     /// For the regions: another one of the same, or itself.
     root: u32,
+}
+
+impl Found {
+    /// Does the value come to its entry on some way, and is it wanted there?
+    fn is_inside(&self) -> bool {
+        self.is_reached && self.is_wanted
+    }
 }
 
 /// Not found.
@@ -178,6 +185,15 @@ impl Places {
         Some(self.of[node]).filter(|&place| place != NONE).map(|place| place as usize)
     }
 
+    fn enter(&mut self, node: Node, look: impl FnOnce(Node) -> Found) -> usize {
+        self.get(node).unwrap_or_else(|| {
+            let place = self.found.len();
+            self.of[node] = place as u32;
+            self.found.push(Found { root: place as u32, ..look(node) });
+            place
+        })
+    }
+
     fn root(&mut self, mut place: usize) -> usize {
         while self.found[place].root as usize != place {
             let above = self.found[place].root as usize;
@@ -204,79 +220,85 @@ impl Around {
         places: &mut Places,
     ) -> Around {
         places.clear();
-        let Some(last_part) =
-            expression.sites.iter().filter(|site| site.first.is_some()).map(|site| shape.part[site.node]).max()
-        else {
-            return Around::Nothing;
-        };
-        let leads_on = |node: Node| shape.part[node] <= last_part;
+        let part = |site: &Site| shape.part[site.node];
+        let last_part = expression.sites.iter().filter(|site| site.first.is_some()).map(part).max();
+        let first_part = expression.sites.iter().filter(|site| site.last.is_some()).map(part).min();
+        let (Some(first_part), Some(last_part)) = (first_part, last_part) else { return Around::Nothing };
+        let is_between =
+            |node: Node| (first_part..=last_part).contains(&shape.part[node]) && shape.has_room_before[node];
         let look = |node: Node| {
             let site = expression.site(node);
             let (first, last) = site.map_or((None, None), |site| (site.first, site.last));
             let is_transparent = shape.ends[node] && expressions.is_transparent(memory, expression, node);
             Found { node, first, last, is_transparent, is_reached: false, is_wanted: false, root: 0 }
         };
-        let enter = |places: &mut Places, node: Node| {
-            places.get(node).unwrap_or_else(|| {
-                let place = places.found.len();
-                places.of[node] = place as u32;
-                places.found.push(Found { root: place as u32, ..look(node) });
-                place
-            })
-        };
-        // Forward, with the value.
-        let sources = expression.sites.iter().filter(|site| site.last.is_some() && leads_on(site.node));
-        let mut work: Vec<Node> = sources.map(|site| site.node).collect();
-        work.iter().for_each(|&node| _ = enter(places, node));
-        let mut wanting: Vec<usize> = Vec::new();
-        while let Some(node) = work.pop() {
-            for &next in nodes.successors(node) {
-                if !leads_on(next) || !shape.has_room_before[next] {
+        for site in &expression.sites {
+            let place = places.enter(site.node, look);
+            places.found[place].is_wanted = site.first.is_some() && is_between(site.node);
+        }
+        // Forward with the value, and backward from where it is wanted, in turn: whichever comes to its end first, the other only
+        // has to look where that has been.
+        let sites = 0..places.found.len();
+        let mut ahead: Vec<usize> = sites.clone().filter(|&place| places.found[place].last.is_some()).collect();
+        let mut back: Vec<usize> = sites.filter(|&place| places.found[place].is_wanted).collect();
+        let mut only_wanted = false;
+        let mut only_reached = false;
+        loop {
+            only_wanted |= back.is_empty();
+            if let Some(place) = ahead.pop() {
+                for &next in nodes.successors(places.found[place].node).iter().filter(|&&next| is_between(next)) {
+                    let place = places.enter(next, look);
+                    let found = &mut places.found[place];
+                    let is_new = !found.is_reached && (found.is_wanted || !only_wanted);
+                    found.is_reached |= is_new;
+                    if is_new && found.is_transparent && found.last.is_none() {
+                        ahead.push(place);
+                    }
+                }
+            }
+            only_reached |= ahead.is_empty();
+            if let Some(place) = back.pop() {
+                if only_reached && !places.found[place].is_reached {
                     continue;
                 }
-                let place = enter(places, next);
-                let found = &mut places.found[place];
-                if core::mem::replace(&mut found.is_reached, true) {
-                    continue;
+                for &before in nodes.predecessors(places.found[place].node).iter().filter(|&&before| is_between(before))
+                {
+                    let place = places.enter(before, look);
+                    let found = &mut places.found[place];
+                    if found.is_transparent && !core::mem::replace(&mut found.is_wanted, true) {
+                        back.push(place);
+                    }
                 }
-                if found.first.is_some() {
-                    wanting.push(place);
-                }
-                if found.is_transparent && found.last.is_none() {
-                    work.push(next);
-                }
+            }
+            if ahead.is_empty() && back.is_empty() {
+                break;
             }
             if places.found.len() > MOST_NODES {
                 return Around::TooMuch;
             }
         }
-        if wanting.is_empty() {
+        let mut members: Vec<usize> =
+            (0..places.found.len()).filter(|&place| places.found[place].is_inside()).collect();
+        for index in 0..members.len() {
+            let place = members[index];
+            for &before in nodes.predecessors(places.found[place].node) {
+                let Some(other) = places.get(before) else { continue };
+                let found = &places.found[other];
+                if found.last.is_none() && !(found.is_inside() && found.is_transparent) {
+                    continue;
+                }
+                if !found.is_inside() {
+                    members.push(other);
+                }
+                let (one, other) = (places.root(place), places.root(other));
+                places.found[one.max(other)].root = one.min(other) as u32;
+            }
+        }
+        if !members.iter().any(|&place| places.found[place].is_inside() && places.found[place].first.is_some()) {
             return Around::Nothing;
         }
-        // Backward, from what may be redundant.
-        let mut members: Vec<usize> = Vec::new();
-        let mut work = wanting;
-        work.iter().for_each(|&place| places.found[place].is_wanted = true);
-        while let Some(place) = work.pop() {
-            members.push(place);
-            let found = &places.found[place];
-            if !found.is_reached {
-                continue;
-            }
-            for &before in nodes.predecessors(found.node) {
-                let Some(other) = places.get(before) else { continue };
-                let found = &mut places.found[other];
-                let brings_it = found.last.is_some() || found.is_reached && found.is_transparent;
-                if brings_it {
-                    if !core::mem::replace(&mut found.is_wanted, true) {
-                        work.push(other);
-                    }
-                    let (one, other) = (places.root(place), places.root(other));
-                    places.found[one.max(other)].root = one.min(other) as u32;
-                }
-            }
-        }
         members.sort_unstable_by_key(|&place| places.found[place].node);
+        members.dedup();
         // By node, so that the regions are in the order of their first ones.
         let mut regions: Vec<Vec<usize>> = Vec::new();
         let (mut region_of, mut number_of) = (vec![NONE; places.found.len()], vec![NONE; places.found.len()]);
@@ -311,7 +333,8 @@ impl Region {
         member_of: impl Fn(Node) -> Option<usize>,
     ) -> Region {
         let member = |found: &Found| {
-            let &Found { node, first, last, is_transparent, is_reached, .. } = found;
+            let &Found { node, first, last, is_transparent, .. } = found;
+            let is_reached = found.is_inside();
             let successors = nodes.successors(node);
             let goes_back = successors.iter().any(|&next| Nodes::goes_back(node, next));
             let is_free = is_reached && is_transparent && last.is_none();
