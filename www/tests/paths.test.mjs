@@ -188,6 +188,52 @@ test("without a profile that is said, and a measured one serves", async (t) => {
   assert.match(await page.getByTestId("paths").innerText(), /The frequencies are measured/);
 });
 
+test("rows and bits are in sight, and what the terms mean is said", async (t) => {
+  const page = await openPage(t, { viewport: { width: 1440, height: 900 } });
+  await openPaths(page, "figure-5");
+  const [pane, rows] = await Promise.all([
+    page.getByTestId("paths").getByRole("region", { name: "Executed paths" }).boundingBox(),
+    page.getByTestId("path-table").locator("tbody tr").evaluateAll((all) => all.map((row) => row.getBoundingClientRect().bottom)),
+  ]);
+  const seen = rows.filter((bottom) => bottom <= pane.y + pane.height + 1).length;
+  assert.ok(seen >= 8, `${seen} rows of ${rows.length}`);
+  const cut = await page.getByTestId("path-table").locator("input").evaluateAll((all) => all.filter((input) => input.scrollWidth > input.clientWidth).length);
+  assert.equal(cut, 0, "no frequency is cut");
+  const legend = await page.getByTestId("path-legend").innerText();
+  assert.match(legend, /T\[s\]\s+cycles of s/);
+  assert.match(legend, /avail\s+s comes to n5 along the path/);
+  assert.doesNotMatch(legend, /T\[p\]/, "the program has the predicate");
+  await page.setViewportSize({ width: 320, height: 800 });
+  const table = page.getByTestId("path-table");
+  const inner = await page.getByTestId("paths").boundingBox();
+  const ends = await table.locator("tr > :last-child").evaluateAll((all) => all.map((cell) => cell.getBoundingClientRect().right));
+  assert.ok(Math.max(...ends) <= inner.x + inner.width + 0.5, "all bits are seen on a phone");
+  assert.equal(await table.locator("tbody tr").first().getByRole("cell").count(), 6, "it is still a table");
+});
+
+test("strands of different edges keep apart", async (t) => {
+  const page = await openPage(t);
+  await openPaths(page, "figure-3");
+  // Each strand by its edge, as level and upright parts of its line with half its width on both sides.
+  const strands = await page.locator(".strands .strand").evaluateAll((all) =>
+    all.map((strand) => {
+      const numbers = strand.getAttribute("d").match(/-?[\d.]+/g).map(Number);
+      const points = Array.from({ length: numbers.length / 2 }, (_, at) => [numbers[2 * at], numbers[2 * at + 1]]);
+      const half = Number(strand.getAttribute("stroke-width")) / 2;
+      const level = points.slice(1).map((to, at) => [points[at], to]).filter(([from, to]) => Math.abs(from[1] - to[1]) < 0.05 && Math.abs(from[0] - to[0]) > 1);
+      const parts = level.map(([from, to]) => ({ left: Math.min(from[0], to[0]), right: Math.max(from[0], to[0]), top: from[1] - half, bottom: from[1] + half }));
+      return { title: strand.querySelector("title").textContent, parts };
+    }),
+  );
+  assert.ok(strands.some((strand) => strand.parts.length > 0));
+  for (const [at, a] of strands.entries()) {
+    for (const b of strands.slice(at + 1)) {
+      const touch = a.parts.some((p) => b.parts.some((q) => p.left < q.right && q.left < p.right && p.top < q.bottom - 0.2 && q.top < p.bottom - 0.2));
+      assert.ok(!touch, `${a.title} lies on ${b.title}`);
+    }
+  }
+});
+
 for (const width of [1440, 320]) {
   test(`paths can be read, ${width} pixels wide`, async (t) => {
     const page = await openPage(t, { viewport: { width, height: 900 } });

@@ -141,7 +141,10 @@ impl Told<'_> {
         let with = if is_edited { "With these frequencies" } else { "Next" };
         match next {
             Some(inst) if is_edited => format!("{with}, `{}` would sink first.", self.text(inst)),
-            Some(inst) => format!("{with}, `{}` sinks: play its way down, or step forward.", self.text(inst)),
+            Some(inst) => format!(
+                "{with}, `{}` sinks to where its result is needed: play its way down, or step forward.",
+                self.text(inst)
+            ),
             None if self.found.paths.is_empty() => {
                 "No `profile path` says how often paths are executed, so nothing sinks with a predicate. Declare one, or let \
                  the simulator measure it: its switch is called profile."

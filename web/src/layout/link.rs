@@ -11,7 +11,7 @@ use super::compose::{LaidRegion, Source, Wiring};
 use super::nest::{Item, Nest};
 use super::{EdgeKind, Graph, Spot, VIRTUAL_NODES, sort_indices};
 
-/// The width that a line takes among blocks.
+/// The width that a line alone takes among blocks.
 const LINE_WIDTH: f64 = 2.0;
 
 /// A region in rows, ready to be ordered, placed and routed.
@@ -28,6 +28,15 @@ pub struct Layers {
     pub margins: Vec<Wire>,
     /// The head's block, for a loop.
     pub head: Option<usize>,
+    /// How wide it is what runs along a line.
+    pub room: f64,
+}
+
+impl Layers {
+    /// The width that a line takes among blocks.
+    pub fn line_width(&self) -> f64 {
+        LINE_WIDTH.max(self.room)
+    }
 }
 
 /// An item of the region or one step of a chain.
@@ -91,8 +100,16 @@ struct Link {
 /// Arranges the items of one region in rows and links them.
 pub fn layer(graph: &Graph, nest: &Nest, wiring: &Wiring, laid: &[Option<LaidRegion>], region: usize) -> Layers {
     let head = nest.regions[region].head;
-    let mut layers =
-        Layers { nodes: Vec::new(), rows: Vec::new(), arcs: Vec::new(), backs: Vec::new(), margins: Vec::new(), head };
+    let mut layers = Layers {
+        nodes: Vec::new(),
+        rows: Vec::new(),
+        arcs: Vec::new(),
+        backs: Vec::new(),
+        margins: Vec::new(),
+        head,
+        room: graph.room,
+    };
+    let line_width = layers.line_width();
     let mut node_of = BTreeMap::new();
     for &item in &nest.regions[region].items {
         let (spot, width, height) = match item {
@@ -160,7 +177,7 @@ pub fn layer(graph: &Graph, nest: &Nest, wiring: &Wiring, laid: &[Option<LaidReg
                 spot: line(target, 0),
                 row: height,
                 x: 0.0,
-                width: LINE_WIDTH,
+                width: line_width,
                 height: 0.0,
             });
             layers.nodes.len() - 1
@@ -210,7 +227,7 @@ fn connect(
     line: impl Fn(usize, usize) -> Spot,
     spent: &mut usize,
 ) {
-    let last = layers.nodes[end].row;
+    let (last, line_width) = (layers.nodes[end].row, layers.line_width());
     let first = if enters { Some(0) } else { links.iter().map(|link| layers.nodes[link.from.0].row + 1).min() };
     let first = first.unwrap_or(last);
     let arrive = |layers: &Layers| match layers.nodes[end].role {
@@ -230,11 +247,11 @@ fn connect(
                 spot: line(target, last - row),
                 row,
                 x: 0.0,
-                width: LINE_WIDTH,
+                width: line_width,
                 height: 0.0,
             });
         }
-        let steps = chain.iter().map(|&node| (node, LINE_WIDTH / 2.0)).chain([to_end]);
+        let steps = chain.iter().map(|&node| (node, line_width / 2.0)).chain([to_end]);
         for (from, to) in steps.clone().zip(steps.skip(1)) {
             layers.arcs.push(Arc { from, to, target, source: None });
         }
@@ -244,7 +261,7 @@ fn connect(
         if row == last {
             layers.arcs.push(Arc { from: link.from, to: to_end, target, source: Some(link.source) });
         } else if affordable {
-            let to = (chain[row - first], LINE_WIDTH / 2.0);
+            let to = (chain[row - first], line_width / 2.0);
             layers.arcs.push(Arc { from: link.from, to, target, source: Some(link.source) });
         } else {
             layers.margins.push(Wire { from: link.from, to: end, target, source: link.source });

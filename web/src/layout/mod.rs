@@ -48,6 +48,8 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// The edges, grouped in any way; the edges of one block in the order of its terminator.
     pub edges: Vec<Edge>,
+    /// How wide it is what runs along a line; 0 for the line alone.
+    pub room: f64,
 }
 
 /// A block to be placed. Sizes are in the units of the drawing (CSS pixels at scale 1).

@@ -88,7 +88,7 @@ fn straighten(layers: &mut Layers, entering: &[Vec<usize>]) {
             }
         }
         let starts = entering[chain[0]].iter().map(|&arc| layers.arcs[arc].from);
-        let wish = starts.map(|(node, at)| layers.nodes[node].x + at - 1.0).next();
+        let wish = starts.map(|(node, at)| layers.nodes[node].x + at - layers.line_width() / 2.0).next();
         if lowest <= highest {
             let x = wish.unwrap_or(layers.nodes[chain[0]].x).clamp(lowest, highest);
             chain.iter().for_each(|&node| layers.nodes[node].x = x);

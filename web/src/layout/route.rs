@@ -17,13 +17,13 @@ use super::sort_indices;
 
 /// From a block to the first track, and from the last track to the next block.
 const LEAD: f64 = 15.0;
-/// Between two tracks.
+/// Between two tracks, unless what runs along the lines is wider.
 const TRACK: f64 = 9.0;
 /// Around the contents of a loop.
 const PADDING: f64 = 14.0;
 /// Between the lane of the back edges and the contents.
 const LANE: f64 = 16.0;
-/// Between two ports on a block's upper side.
+/// Between two ports on a block's upper side, likewise.
 const PORT: f64 = 14.0;
 /// A step to the side smaller than this is avoided by moving the port.
 const JOG: f64 = 26.0;
@@ -55,6 +55,7 @@ enum Net {
 /// Draws the lines of one region.
 pub fn route(layers: &Layers) -> LaidRegion {
     let is_loop = layers.head.is_some();
+    let track = TRACK.max(layers.room);
     let left = if is_loop { PADDING + LANE } else { 0.0 };
     let lane = PADDING;
     let content = layers.nodes.iter().map(|node| node.x + node.width).fold(0.0, f64::max);
@@ -110,11 +111,11 @@ pub fn route(layers: &Layers) -> LaidRegion {
                     0.0
                 }
             }
-            (tracks, _) => 2.0 * LEAD + (tracks.max(1) - 1) as f64 * TRACK,
+            (tracks, _) => 2.0 * LEAD + (tracks.max(1) - 1) as f64 * track,
         };
     }
     let height = y;
-    let track_y = |segment: &Segment| gap_top[segment.gap] + LEAD + segment.track as f64 * TRACK;
+    let track_y = |segment: &Segment| gap_top[segment.gap] + LEAD + segment.track as f64 * track;
     let bottom = |node: usize| row_top[layers.nodes[node].row] + layers.nodes[node].height;
 
     // The two corners of a line in its gap, from a node's lower side on.
@@ -228,7 +229,7 @@ fn margin_lanes(layers: &Layers, content: f64) -> BTreeMap<usize, f64> {
     targets.dedup();
     let mut lanes = BTreeMap::new();
     for (lane, target) in targets.into_iter().enumerate() {
-        lanes.insert(target, content + PADDING + lane as f64 * TRACK);
+        lanes.insert(target, content + PADDING + lane as f64 * TRACK.max(layers.room));
     }
     lanes
 }
@@ -247,7 +248,7 @@ fn spread_arrivals(layers: &Layers) -> Vec<f64> {
         let start = |arc: usize| layers.nodes[layers.arcs[arc].from.0].x + layers.arcs[arc].from.1;
         sort_indices(&mut arcs, &|arc| (start(arc), 0.0));
         let block = &layers.nodes[node];
-        let port = PORT.min(block.width / (arcs.len() as f64 + 1.0));
+        let port = PORT.max(layers.room).min(block.width / (arcs.len() as f64 + 1.0));
         let first = block.width / 2.0 - port * (arcs.len() as f64 - 1.0) / 2.0;
         for (place, &arc) in arcs.iter().enumerate() {
             arrivals[arc] = first + port * place as f64;

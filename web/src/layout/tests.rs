@@ -8,7 +8,8 @@ fn graph() -> impl Strategy<Value = Graph> {
     (1usize..24).prop_flat_map(|count| {
         let sizes = prop::collection::vec((20.0..220.0f64, 18.0..140.0f64), count);
         let terminators = prop::collection::vec(prop::collection::vec(0..count, 0..4), count);
-        (sizes, terminators).prop_map(|(sizes, terminators)| {
+        let room = prop_oneof![Just(0.0), 0.0..30.0f64];
+        (sizes, terminators, room).prop_map(|(sizes, terminators, room)| {
             let nodes = (0..).zip(sizes).map(|(id, (width, height))| Node { id: id * 3, width, height }).collect();
             let mut edges = Vec::new();
             for (from, targets) in terminators.iter().enumerate() {
@@ -22,7 +23,7 @@ fn graph() -> impl Strategy<Value = Graph> {
                     edges.push(Edge { from, to, kind });
                 }
             }
-            Graph { nodes, edges }
+            Graph { nodes, edges, room }
         })
     })
 }
@@ -85,6 +86,28 @@ proptest! {
     }
 
     #[test]
+    fn level_parts_of_lines_keep_their_room_or_are_one(mut graph in graph()) {
+        // Lines into and out of loops go through their borders, where only the line itself has room.
+        graph.edges.retain(|edge| edge.from < edge.to);
+        let placement = lay_out(&graph, None);
+        let level = |route: &Route| -> Vec<(f64, f64, f64)> {
+            let parts = route.points.windows(2).filter(|pair| (pair[0].y - pair[1].y).abs() < 0.01);
+            parts.map(|pair| (pair[0].y, pair[0].x.min(pair[1].x), pair[0].x.max(pair[1].x))).collect()
+        };
+        for (index, a) in placement.routes.iter().enumerate() {
+            for b in &placement.routes[index + 1..] {
+                for (y, left, right) in level(a) {
+                    for (other, other_left, other_right) in level(b) {
+                        let between = (y - other).abs();
+                        let is_beside = left < other_right && other_left < right;
+                        prop_assert!(!is_beside || between < 0.01 || between >= graph.room - 0.01, "{:?} {:?}", a.points, b.points);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn the_true_edge_leaves_on_the_left(graph in graph()) {
         let placement = lay_out(&graph, None);
         for (index, edge) in graph.edges.iter().enumerate().filter(|(_, edge)| edge.kind == EdgeKind::True) {
@@ -126,6 +149,7 @@ fn an_irreducible_loop_has_two_ways_in() {
             Edge { from: 1, to: 2, kind: EdgeKind::Jump },
             Edge { from: 2, to: 1, kind: EdgeKind::Jump },
         ],
+        room: 0.0,
     };
     let placement = lay_out(&graph, None);
     assert_eq!(placement.loops.len(), 1);
@@ -140,6 +164,7 @@ fn the_others_keep_their_order_when_a_block_goes() {
         edges: (1..ids.len() as u16)
             .map(|case| Edge { from: 0, to: case.into(), kind: EdgeKind::Case(case - 1) })
             .collect(),
+        room: 0.0,
     };
     let before = lay_out(&fan(&[0, 5, 3, 9, 7]), None);
     let after = lay_out(&fan(&[0, 5, 9, 7]), Some(&before));
@@ -167,5 +192,5 @@ fn chain(count: usize, more: &[(usize, usize)]) -> Graph {
     let edges = steps.map(|to| (to - 1, to)).chain(more.iter().copied());
     let mut edges: Vec<Edge> = edges.map(|(from, to)| Edge { from, to, kind: EdgeKind::Jump }).collect();
     edges.sort_by_key(|edge| edge.from);
-    Graph { nodes, edges }
+    Graph { nodes, edges, room: 0.0 }
 }

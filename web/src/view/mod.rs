@@ -113,6 +113,16 @@ fn shortened(text: &str, most: usize) -> String {
     text.chars().take(most - 1).chain(['…']).collect()
 }
 
+/// A text of at most so many characters; what is cut is in the middle, as copies of a block differ in their ends.
+fn shortened_within(text: &str, most: usize) -> String {
+    let length = text.chars().count();
+    if length <= most {
+        return text.to_owned();
+    }
+    let (begin, end) = ((most - 1) / 2, most / 2);
+    text.chars().take(begin).chain(['…']).chain(text.chars().skip(length - end)).collect()
+}
+
 /// `1 rewrite`, `2 rewrites`.
 fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })

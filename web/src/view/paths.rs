@@ -17,12 +17,22 @@ use crate::state::{Action, Lab};
 /// Paths that are drawn as strands.
 pub const STRANDS: usize = 8;
 
-/// The columns of bits, with what they mean.
-const SETS: [(&str, &str); 4] = [
-    ("avail", "X-APATHS: the statement comes to this join along the path, and can go on from there"),
-    ("remov", "X-RPATHS: from this join on the path leads to where nobody needs the result"),
-    ("benefit", "The path executes the statement less often if the join, and those that it needs, are passed"),
-    ("cost", "The path executes a predicated statement for nothing"),
+/// What there is to see, for who sees it for the first time.
+const WHAT: &str = "Rows and strands are ways that lanes took: some gain, some pay.";
+
+/// The columns of bits, with the name of the set and what it means.
+const SETS: [(&str, &str, &str); 4] = [
+    ("avail", "X-APATHS", "s comes to the join along the path, and can go on from there"),
+    ("remov", "X-RPATHS", "from the join on, the path leads to where nobody needs its result"),
+    ("benefit", "", "the path executes s less often if the join, and those that it needs, are passed"),
+    ("cost", "", "the path executes s under the predicate for nothing"),
+];
+
+/// The terms of a line that weighs benefit against cost.
+const TERMS: [(&str, &str); 3] = [
+    ("T[s]", "cycles of s"),
+    ("T[p?s]", "of s under a predicate that may be false"),
+    ("T[p]", "of setting that predicate"),
 ];
 
 /// The paths.
@@ -44,7 +54,9 @@ pub fn Paths(PaneProps { lab, act }: &PaneProps) -> Html {
                     if let Some(sinking) = sinking { { joins(sinking, lab.join_shown(), act) } }
                 </div>
                 if !told.paths.is_empty() { { table(lab, told, lab.join_shown(), act) } }
-                { verdict(told, sinking) }
+                { reasons(told, sinking, lab.join_shown()) }
+                if let Some(join) = lab.join_shown().filter(|_| !told.paths.is_empty()) { { legend(join) } }
+                if !told.paths.is_empty() { { left_out(told) } }
             </div>
         </div>
     }
@@ -72,7 +84,12 @@ fn happened(lab: &Lab, told: &Surveyed) -> Html {
     let at = lab.sink_at().map_or(0, |(at, _)| at);
     let moment = told.sinking.as_ref().and_then(|sinking| sinking.moments.get(at));
     let Some(moment) = moment.filter(|_| at > 0) else {
-        return html! { <p class="happened" role="status" data-testid="paths-lead">{ with_code(&told.lead) }</p> };
+        return html! {
+            <p class="happened" role="status" data-testid="paths-lead">
+                { with_code(&told.lead) }
+                if !told.paths.is_empty() { <small>{ WHAT }</small> }
+            </p>
+        };
     };
     html! {
         <p class="happened" role="status" data-testid="paths-lead">
@@ -101,7 +118,7 @@ fn statement(told: &Surveyed, sinking: Option<&Sinking>, act: &Callback<Action>)
     };
     html! {
         <label class="path-choice">
-            <span>{ "Statement" }</span>
+            <span>{ "Statement s" }</span>
             <select onchange={choose} data-testid="path-statement">
                 if row.is_none() {
                     <option selected=true disabled=true>{ sinking.map_or("choose one", |sinking| &sinking.text) }</option>
@@ -114,18 +131,34 @@ fn statement(told: &Surveyed, sinking: Option<&Sinking>, act: &Callback<Action>)
     }
 }
 
-/// What was decided about the statement, in the pass's words.
-fn verdict(told: &Surveyed, sinking: Option<&Sinking>) -> Html {
+/// Why the join is passed or not, what becomes of the statement, and what warps pay.
+fn reasons(told: &Surveyed, sinking: Option<&Sinking>, join: Option<&JoinRow>) -> Html {
     let Some(sinking) = sinking else { return Html::default() };
     let row = told.statements.iter().find(|row| sinking.insts.first().is_some_and(|inst| row.insts.contains(inst)));
     html! {
         <div class="path-part">
+            if let Some(join) = join { <p class="path-verdict" data-testid="join-verdict">{ with_code(&join.verdict) }</p> }
             <p class="path-verdict" data-testid="path-verdict">
                 if let Some(row) = row { <span class={if row.passes { "chip pass" } else { "chip" }}>{ &row.rule }</span>{ " " } }
                 { with_code(&sinking.verdict) }
             </p>
+            if !sinking.warps.is_empty() { <p class="path-verdict path-warps" data-testid="path-warps">{ with_code(&sinking.warps) }</p> }
             if told.more_statements > 0 { <p class="note">{ format!("And {} more.", count(told.more_statements, "statement")) }</p> }
         </div>
+    }
+}
+
+/// What the terms and the columns mean.
+fn legend(join: &JoinRow) -> Html {
+    let terms = TERMS.iter().filter(|(term, _)| join.line.contains(term));
+    html! {
+        <dl class="path-legend" data-testid="path-legend">
+            { for terms.map(|(term, meaning)| html! { <div><dt><code>{ *term }</code></dt><dd>{ *meaning }</dd></div> }) }
+            { for SETS.iter().map(|(name, _, meaning)| html! {
+                <div><dt>{ *name }</dt><dd>{ meaning.replace("the join", &join.name) }</dd></div>
+            }) }
+            <div><dt>{ "–" }</dt><dd>{ format!("the path does not go through {}", join.name) }</dd></div>
+        </dl>
     }
 }
 
@@ -153,9 +186,7 @@ fn joins(sinking: &Sinking, shown: Option<&JoinRow>, act: &Callback<Action>) -> 
                 if !shown.line.is_empty() {
                     <p class={if shown.passes { "path-line pays" } else { "path-line" }} role="status" data-testid="path-line">{ shown.line.replace("?s", "?\u{2060}s") }</p>
                 }
-                <p class="path-verdict" data-testid="join-verdict">{ with_code(&shown.verdict) }</p>
             }
-            if !sinking.warps.is_empty() { <p class="path-verdict path-warps" data-testid="path-warps">{ with_code(&sinking.warps) }</p> }
         </>
     }
 }
@@ -183,18 +214,21 @@ fn table(lab: &Lab, told: &Surveyed, join: Option<&JoinRow>, act: &Callback<Acti
             dom::focus(&button_id(next));
         })
     };
+    let digits = told.paths.iter().map(|path| path.frequency.to_string().len()).max().unwrap_or(1);
     let is_edited = !lab.paths.frequencies.is_empty();
     let write = told.written.clone().filter(|_| is_edited && lab.is_surveyed());
     html! {
         <>
-            <table class="value-table path-table" data-testid="path-table">
+            <table class="value-table path-table" style={format!("--digits:{digits}")} data-testid="path-table">
                 <thead>
                     <tr>
                         <th scope="col">{ "Path" }</th>
-                        <th scope="col">{ "Blocks" }</th>
+                        <th scope="col" class="way">{ "Blocks" }</th>
                         <th scope="col" title="Executions, in lanes; write another one to see what it changes">{ "Freq" }</th>
                         if join.is_some() {
-                            { for SETS.iter().map(|(name, title)| html! { <th scope="col" class="bit" title={*title}>{ *name }</th> }) }
+                            { for SETS.iter().map(|(name, set, meaning)| html! {
+                                <th scope="col" class="bit" title={format!("{set}{}{meaning}", if set.is_empty() { "" } else { ": " })}>{ *name }</th>
+                            }) }
                         }
                     </tr>
                 </thead>
@@ -213,7 +247,6 @@ fn table(lab: &Lab, told: &Surveyed, join: Option<&JoinRow>, act: &Callback<Acti
                     }
                 </p>
             }
-            { left_out(told) }
         </>
     }
 }
@@ -230,7 +263,7 @@ fn row(lab: &Lab, place: usize, path: &PathRow, bits: Option<(&JoinRow, Bits)>, 
             }
         })
     };
-    let name = format!("P{}", place + 1);
+    let (name, way) = (format!("P{}", place + 1), path.names.join(" "));
     let mut class = if is_chosen { "selected" } else { "" }.to_owned();
     if path.frequency != path.declared {
         class.push_str(" edited");
@@ -244,14 +277,17 @@ fn row(lab: &Lab, place: usize, path: &PathRow, bits: Option<(&JoinRow, Bits)>, 
                     { swatch(place) }{ &name }
                 </button>
             </th>
-            <td class="way">{ path.names.join(" ") }{ if path.is_frequent { "" } else { " (rare)" } }</td>
+            <td class="way" title={way.clone()}>
+                if !path.is_frequent { <small>{ "rare" }</small>{ " " } }
+                { &way }
+            </td>
             <td>
                 <input type="number" min="0" step="1" value={path.frequency.to_string()} onchange={edit}
                     aria-label={format!("Frequency of {name}")} title={format!("{:.1} % of all executions", path.share * 100.0)} />
             </td>
             if let Some((join, bits)) = bits {
-                { for cells(bits).into_iter().map(|(holds, counts)| html! {
-                    <td class={if holds { "bit one" } else { "bit" }} title={(!bits.on).then(|| format!("It does not go through {}", join.name))}>
+                { for SETS.iter().zip(cells(bits)).map(|((name, ..), (holds, counts))| html! {
+                    <td class={if holds { format!("bit one {name}") } else { "bit".to_owned() }} title={(!bits.on).then(|| format!("It does not go through {}", join.name))}>
                         { if holds { "1" } else if bits.on || counts { "0" } else { "–" } }
                     </td>
                 }) }

@@ -160,14 +160,12 @@ fn overrides(settings: &Settings) -> Html {
 }
 
 fn value_source(source: &ValueSource, lab: &Lab, act: &Callback<Action>) -> Html {
-    let slider = |what: &'static str, setting: &'static str, launch: Option<f64>, inverted: bool| {
+    let slider = |[what, short]: [&'static str; 2], setting: &'static str, launch: Option<f64>, inverted: bool| {
         let Some(launch) = launch else { return Html::default() };
         let key = format!("{}.{setting}", source.name);
         let stored = lab.settings.sets.get(&key).copied().unwrap_or(launch);
         let shown = if inverted { 1.0 - stored } else { stored };
         let id = format!("slider-{}-{setting}", source.name);
-        // Where there is little room one word has to do.
-        let (first, rest) = what.split_at(what.find(' ').unwrap_or(what.len()));
         let oninput = {
             let act = act.clone();
             Callback::from(move |event: InputEvent| {
@@ -178,7 +176,7 @@ fn value_source(source: &ValueSource, lab: &Lab, act: &Callback<Action>) -> Html
         };
         html! {
             <div class="slider">
-                <label for={id.clone()}>{ first }<span class="rest">{ rest }</span></label>
+                <label for={id.clone()}><span class="long">{ what }</span><span class="short" aria-hidden="true">{ short }</span></label>
                 <input type="range" {id} min="0" max="100" step="1" value={format!("{:.0}", shown * 100.0)} {oninput}
                     style={format!("--at:{:.0}%", shown * 100.0)}
                     aria-label={format!("{what} of {}", source.name)} data-testid={format!("slider-{}-{setting}", source.name)} />
@@ -189,9 +187,9 @@ fn value_source(source: &ValueSource, lab: &Lab, act: &Callback<Action>) -> Html
     html! {
         <div class="value-source">
             <p><code>{ &source.name }</code><span class="note">{ &source.what }</span></p>
-            { slider("True probability", "true", source.truth, false) }
-            { slider("Zero probability", "zero", source.zero, false) }
-            { slider("Divergence", "coherence", source.coherence, true) }
+            { slider(["True probability", "P(true)"], "true", source.truth, false) }
+            { slider(["Zero probability", "P(zero)"], "zero", source.zero, false) }
+            { slider(["Divergence"; 2], "coherence", source.coherence, true) }
         </div>
     }
 }

@@ -3,7 +3,7 @@
 use warpscope_engine::message::{EdgeKind, Graph, GraphBlock};
 use yew::{Html, component, html, use_memo};
 
-use super::super::shortened;
+use super::super::shortened_within;
 use crate::layout::{self, Placement};
 
 /// Height of a box, its width without a name, and of the free space around all of them. Letters are large beside it: of a
@@ -54,7 +54,7 @@ pub fn SmallGraph(Props { graph, name }: &Props) -> Html {
                 html! {
                     <g {class} transform={format!("translate({:.1} {:.1})", rect.x, rect.y)}>
                         <rect width={width.to_string()} height={HEIGHT.to_string()} rx="6" />
-                        <text x={(width / 2.0).to_string()} y="25" text-anchor="middle">{ shortened(&block.name, MOST_CHARACTERS) }</text>
+                        <text x={(width / 2.0).to_string()} y="25" text-anchor="middle">{ shortened_within(&block.name, MOST_CHARACTERS) }</text>
                         if block.divergent.is_some() { <rect class="divergence" x="1" y={(HEIGHT - 6.0).to_string()} width={(width - 2.0).to_string()} height="5" rx="2" /> }
                         if loads(block) > 0 {
                             <g class="loads" transform={format!("translate({:.1} 0)", width)}>
@@ -82,7 +82,7 @@ fn boxes(graph: &Graph) -> layout::Graph {
             EdgeKind::Case(case) => layout::EdgeKind::Case(case),
         },
     });
-    layout::Graph { nodes: nodes.collect(), edges: edges.collect() }
+    layout::Graph { nodes: nodes.collect(), edges: edges.collect(), room: 0.0 }
 }
 
 /// As wide as the longest name: what short names leave makes the graph larger.

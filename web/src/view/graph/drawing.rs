@@ -92,7 +92,7 @@ pub fn Drawing(Props { view, placement, part, detail, selected, runs, painting, 
 }
 
 /// What the layout needs to know.
-pub fn boxes(graph: &message::Graph) -> layout::Graph {
+pub fn boxes(graph: &message::Graph, room: f64) -> layout::Graph {
     let nodes = graph.blocks.iter().map(|block| {
         let longest = block.lines.iter().map(|line| line.text.chars().count().min(MOST_CHARACTERS)).max().unwrap_or(0);
         let head = block.name.chars().count() + 8;
@@ -112,7 +112,7 @@ pub fn boxes(graph: &message::Graph) -> layout::Graph {
             message::EdgeKind::Case(case) => EdgeKind::Case(case),
         },
     });
-    layout::Graph { nodes: nodes.collect(), edges: edges.collect() }
+    layout::Graph { nodes: nodes.collect(), edges: edges.collect(), room }
 }
 
 /// Where a block's name stands, from the block's corner.

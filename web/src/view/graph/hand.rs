@@ -52,7 +52,8 @@ pub fn pan(place: &yew::NodeRef, key: &str) -> bool {
 pub type PointerCallback = Callback<PointerEvent>;
 
 /// Dragging the background scrolls the pane.
-pub fn panning(place: &yew::NodeRef) -> (PointerCallback, PointerCallback, PointerCallback) {
+/// Whenever it does, `hold` is told.
+pub fn panning(place: &yew::NodeRef, hold: &Callback<()>) -> (PointerCallback, PointerCallback, PointerCallback) {
     let pane = place.clone();
     let down = Callback::from(move |event: PointerEvent| {
         let on_block = event
@@ -64,9 +65,10 @@ pub fn panning(place: &yew::NodeRef) -> (PointerCallback, PointerCallback, Point
             let _ = pane.dataset().set("panning", "true");
         }
     });
-    let pane = place.clone();
+    let (pane, hold) = (place.clone(), hold.clone());
     let moved = Callback::from(move |event: PointerEvent| {
         if let Some(pane) = pane.cast::<HtmlElement>().filter(|pane| pane.dataset().get("panning").is_some()) {
+            hold.emit(());
             pane.set_scroll_left(pane.scroll_left() - event.movement_x());
             pane.set_scroll_top(pane.scroll_top() - event.movement_y());
         }

@@ -69,7 +69,12 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
     let zoom = use_state(|| Zoom::Fit);
     let fitted = use_mut_ref(Fitted::default);
     let last = use_mut_ref(|| None::<Placed>);
-    let placement = place_blocks(&mut last.borrow_mut(), &view);
+    let room = match lab.surveyed() {
+        Some(told) => Some(strands::room(told)),
+        // Until the paths of the next moment are told, what stands where it stood.
+        None => (!view.surveys).then_some(0.0),
+    };
+    let placement = place_blocks(&mut last.borrow_mut(), &view, room);
     let is_large = view.graph.blocks.len() > MOST_BLOCKS;
     // Beside a graph of many blocks the tree would be a thicket.
     let table = view.walk.as_ref().filter(|_| !is_large && !is_old);
@@ -169,7 +174,19 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
         Callback::from(move |_| zoom.set(if is_fitted { Zoom::Readable } else { Zoom::Fit }))
     };
     let fit_name = if is_fitted { "Make it readable" } else { "Fit" };
-    let (onpointerdown, onpointermove, onpointerup) = panning(&place);
+    // Whoever has moved the drawing by hand has found a place: no edit fits it anew.
+    let hold = {
+        let (place, zoom) = (place.clone(), zoom.clone());
+        Callback::from(move |()| {
+            let can_move = |pane: HtmlElement| {
+                pane.scroll_width() > pane.client_width() || pane.scroll_height() > pane.client_height()
+            };
+            if matches!(*zoom, Zoom::Fit | Zoom::Readable) && place.cast::<HtmlElement>().is_some_and(can_move) {
+                zoom.set(Zoom::At(scale));
+            }
+        })
+    };
+    let (onpointerdown, onpointermove, onpointerup) = panning(&place, &hold);
     let onkeydown = {
         let walk = walk(lab.selected.clone(), view.clone(), placement.clone(), act.clone());
         let (place, zoom_by) = (place.clone(), zoom_by.clone());
@@ -245,11 +262,13 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
 }
 
 /// Where the blocks stand: as before if nothing has another size or leads elsewhere, otherwise as near to it as possible.
-fn place_blocks(last: &mut Option<Placed>, view: &Rc<message::View>) -> Rc<Placement> {
-    if let Some(placed) = last.as_ref().filter(|placed| Rc::ptr_eq(&placed.view, view)) {
+/// Without a `room` for what runs along the lines, they keep what they have.
+fn place_blocks(last: &mut Option<Placed>, view: &Rc<message::View>, room: Option<f64>) -> Rc<Placement> {
+    let room = room.or(last.as_ref().map(|placed| placed.boxes.room)).unwrap_or(0.0);
+    if let Some(placed) = last.as_ref().filter(|placed| Rc::ptr_eq(&placed.view, view) && placed.boxes.room == room) {
         return placed.placement.clone();
     }
-    let boxes = boxes(&view.graph);
+    let boxes = boxes(&view.graph, room);
     let before = last.take().filter(|placed| placed.view.kernel == view.kernel);
     let placement = match before {
         Some(placed) if placed.boxes == boxes => placed.placement,

@@ -18,6 +18,8 @@ const THIN: f64 = 1.6;
 const THICK: f64 = 11.0;
 /// Free space between two strands.
 const GAP: f64 = 0.8;
+/// Free space between two bundles of strands.
+const BETWEEN: f64 = 2.0;
 /// How much wider the strand is that stands out.
 const CHOSEN: f64 = 2.5;
 /// Characters of a label beside a block.
@@ -67,12 +69,17 @@ pub fn Strands(StrandsProps { view, placement, surveyed, chosen }: &StrandsProps
             </path>
         }
     };
-    let bundles = along.iter().map(|(&route, strands)| {
-        let all: f64 = strands.iter().map(|(_, width)| width + GAP).sum::<f64>() - GAP;
+    // Lines that merge are one bundle, in which each has its side.
+    let mut bundles: BTreeMap<(i64, i64), Vec<usize>> = BTreeMap::new();
+    for &route in along.keys() {
+        bundles.entry(end_of(&placement.routes[route])).or_default().push(route);
+    }
+    let bundles = bundles.values().map(|routes| {
+        let strands = || routes.iter().flat_map(|route| along[route].iter().map(move |strand| (*route, *strand)));
+        let all: f64 = strands().map(|(_, (_, width))| width + GAP).sum::<f64>() - GAP;
         let mut left = -all / 2.0;
-        let drawn: Vec<Html> = strands
-            .iter()
-            .map(|&(place, width)| {
+        let drawn: Vec<Html> = strands()
+            .map(|(route, (place, width))| {
                 let offset = left + width / 2.0;
                 left += width + GAP;
                 strand(&placement.routes[route], place, width, offset)
@@ -91,6 +98,20 @@ pub fn Strands(StrandsProps { view, placement, surveyed, chosen }: &StrandsProps
             { for bundles }
         </g>
     }
+}
+
+/// How wide the strands along an edge may get, whatever frequencies somebody gives to the paths.
+pub fn room(told: &Surveyed) -> f64 {
+    let mut along: BTreeMap<(u32, u32), usize> = BTreeMap::new();
+    for ends in told.paths.iter().take(STRANDS).flat_map(|path| path.blocks.windows(2)) {
+        *along.entry((ends[0], ends[1])).or_default() += 1;
+    }
+    along.values().max().map_or(0.0, |&most| THICK + most as f64 * (THIN + GAP) + BETWEEN)
+}
+
+/// Where a line ends, to be compared.
+fn end_of(route: &Route) -> (i64, i64) {
+    route.points.last().map_or((0, 0), |point| (point.x.round() as i64, point.y.round() as i64))
 }
 
 /// What there is to draw of a way.
