@@ -13,11 +13,8 @@ use warpscope_core::sim::Settings;
 use warpscope_core::text::print;
 use warpscope_testkit::figures::{cycles, figures, saves_what_is_foreseen};
 use warpscope_testkit::recipe::recipe;
-use warpscope_testkit::scattered::{self, scattered};
 use warpscope_testkit::shades::{self, shades};
-use warpscope_testkit::subscripts::{self, subscripts};
-use warpscope_testkit::sums::{self, sums};
-use warpscope_testkit::{emit, laws};
+use warpscope_testkit::{emit, generated_programs_are_sound, laws};
 
 /// With and without predicates, by path and by warp, and as printed.
 const VARIANTS: &[&str] = &[
@@ -234,29 +231,6 @@ proptest! {
         survey_foretells(&module, VARIANTS[variant])?;
         survey_foretells(&laws::with_estimated_paths(&module, seed), VARIANTS[variant])?;
     }
-
-    #[test]
-    fn programs_with_branches_and_loops_compute_the_same(recipe in recipe(), seed in 0..4u64) {
-        is_sound(&emit::program(&recipe), seed)?;
-    }
-
-    #[test]
-    fn scattered_programs_compute_the_same(recipe in scattered(), seed in 0..4u64) {
-        is_sound(&scattered::program(&recipe), seed)?;
-    }
-
-    #[test]
-    fn sums_compute_the_same(recipe in sums(), seed in 0..4u64) {
-        is_sound(&sums::program(&recipe), seed)?;
-    }
-
-    #[test]
-    fn shades_compute_the_same(recipe in shades(), seed in 0..4u64) {
-        is_sound(&shades::program(&recipe), seed)?;
-    }
-
-    #[test]
-    fn loops_over_memory_compute_the_same(recipe in subscripts(), seed in 0..4u64) {
-        is_sound(&subscripts::program(&recipe), seed)?;
-    }
 }
+
+generated_programs_are_sound!();

@@ -3,12 +3,7 @@
 
 use proptest::prelude::*;
 use warpscope_testkit::figures::{figures, saves_what_is_foreseen};
-use warpscope_testkit::recipe::recipe;
-use warpscope_testkit::scattered::{self, scattered};
-use warpscope_testkit::shades::{self, shades};
-use warpscope_testkit::subscripts::{self, subscripts};
-use warpscope_testkit::sums::{self, sums};
-use warpscope_testkit::{emit, laws};
+use warpscope_testkit::{generated_programs_are_sound, laws};
 
 /// With and without speculation, by path and by warp.
 const VARIANTS: &[&str] =
@@ -32,31 +27,4 @@ fn figures_save_in_the_simulator_what_is_foreseen() {
     }
 }
 
-proptest! {
-    #![proptest_config(config())]
-
-    #[test]
-    fn programs_with_branches_and_loops_compute_the_same(recipe in recipe(), seed in 0..4u64) {
-        is_sound(&emit::program(&recipe), seed)?;
-    }
-
-    #[test]
-    fn scattered_programs_compute_the_same(recipe in scattered(), seed in 0..4u64) {
-        is_sound(&scattered::program(&recipe), seed)?;
-    }
-
-    #[test]
-    fn sums_compute_the_same(recipe in sums(), seed in 0..4u64) {
-        is_sound(&sums::program(&recipe), seed)?;
-    }
-
-    #[test]
-    fn shades_compute_the_same(recipe in shades(), seed in 0..4u64) {
-        is_sound(&shades::program(&recipe), seed)?;
-    }
-
-    #[test]
-    fn loops_over_memory_compute_the_same(recipe in subscripts(), seed in 0..4u64) {
-        is_sound(&subscripts::program(&recipe), seed)?;
-    }
-}
+generated_programs_are_sound!();

@@ -1,7 +1,9 @@
 //! What passes that are guided by path profiles share: the graph in which every critical edge is a place of its own, the
-//! executed paths as sets over it, or what can be said of them where only edges were counted, and which nodes change memory.
+//! executed paths as sets over it, or what can be said of them where only edges were counted, which nodes change
+//! memory, and the knobs that they have in common.
 
 mod estimate;
 pub(super) mod memory;
 pub(super) mod nodes;
 pub(super) mod paths;
+pub(super) mod rules;

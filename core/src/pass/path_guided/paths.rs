@@ -183,4 +183,15 @@ impl Paths {
         let counted = set.ones().filter(|&path| !only_frequent || path < self.frequent);
         counted.map(|path| self.frequencies[path] as f64).sum()
     }
+
+    /// Executions of something that frequent paths lose and gain, where each path makes so many before and after.
+    pub fn changes(&self, before: &[u32], after: &[u32]) -> (f64, f64) {
+        let (mut lost, mut gained) = (0.0, 0.0);
+        for path in 0..self.frequent {
+            let times = self.frequencies[path] as f64;
+            lost += times * f64::from(before[path].saturating_sub(after[path]));
+            gained += times * f64::from(after[path].saturating_sub(before[path]));
+        }
+        (lost, gained)
+    }
 }

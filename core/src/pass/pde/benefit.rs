@@ -147,17 +147,6 @@ fn executions(region: &Region, paths: &Paths, delayed: &Delayed, always: &Delaye
     counts
 }
 
-/// Executions that frequent paths lose, and gain.
-fn changes(paths: &Paths, before: &[u32], after: &[u32]) -> (f64, f64) {
-    let (mut lost, mut gained) = (0.0, 0.0);
-    for path in 0..paths.frequent {
-        let times = paths.frequencies[path] as f64;
-        lost += times * f64::from(before[path].saturating_sub(after[path]));
-        gained += times * f64::from(after[path].saturating_sub(before[path]));
-    }
-    (lost, gained)
-}
-
 /// How a join was weighed, for whoever looks on.
 pub(super) struct Weighing<'a> {
     pub decision: &'a Decision,
@@ -221,7 +210,7 @@ pub(super) fn decide(
         } else {
             before = executions(region, paths, &region.delayed(&enabled), &always);
             after = executions(region, paths, &delayed, &always);
-            changes(paths, &before, &after)
+            paths.changes(&before, &after)
         };
         // Of paths that are not frequent only that matters whether the statement comes along with them.
         let sets_then = sets_of(&delayed);

@@ -50,9 +50,10 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::path_guided::rules::{self as guided, COST, FP, MACHINE};
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
-use crate::ir::{Block, Function, WarpCounts};
+use crate::ir::{Block, Function};
 use crate::machine::Machine;
 use crate::view::{Listener, View};
 use plan::{Favour, Plan};
@@ -72,26 +73,14 @@ impl Pass for Pde {
                 kind: KnobKind::Switch { default: true },
                 help: "sink past joins with a predicate; without it no path ever executes more",
             },
-            Knob {
-                name: "fp",
-                kind: KnobKind::Number { default: 0.99, min: 0.0, max: 1.0 },
-                help: "share of all executions of paths that the analysed paths cover; others may cost, but not benefit",
-            },
+            FP,
             Knob {
                 name: "rule",
                 kind: KnobKind::Choice { default: "sound", words: &["sound", "printed"] },
                 help: "sound: a join's cost is that of all joins that its benefit needs; printed: its own alone, as in figures 4 and 7",
             },
-            Knob {
-                name: "cost",
-                kind: KnobKind::Choice { default: "auto", words: &["auto", "path", "warp"] },
-                help: "who pays for an instruction: the path, as in the paper, or the warp; auto: the warp where a `profile warp` counts executions",
-            },
-            Knob {
-                name: "machine",
-                kind: KnobKind::Choice { default: "ampere", words: &["unit", "volta", "turing", "ampere", "hopper"] },
-                help: "whose issue costs are counted",
-            },
+            COST,
+            MACHINE,
         ],
         needs_fast_math: false,
     };
@@ -116,22 +105,9 @@ struct Rules {
 impl Rules {
     fn of(func: &Function, settings: &Settings) -> Result<Rules, PassError> {
         let knobs = &settings.knobs;
-        let warps = WarpCounts::of(func);
-        let is_by_warp = match knobs.choice("cost") {
-            "path" => false,
-            "warp" if warps.is_empty() => {
-                let message = "`pde.cost=warp` needs a `profile warp`: measure one with --profile simulate";
-                return Err(PassError { message: message.into() });
-            }
-            _ => !warps.is_empty(),
-        };
-        Ok(Rules {
-            with_predicates: knobs.switch("predication"),
-            share: knobs.number("fp"),
-            is_printed: knobs.choice("rule") == "printed",
-            is_by_warp,
-            machine: Machine::from_name(knobs.choice("machine")).unwrap_or_default(),
-        })
+        let guided::Rules { share, is_by_warp, machine } = guided::Rules::of(func, knobs, Pde::INFO.name)?;
+        let (with_predicates, is_printed) = (knobs.switch("predication"), knobs.choice("rule") == "printed");
+        Ok(Rules { with_predicates, share, is_printed, is_by_warp, machine })
     }
 }
 

@@ -95,7 +95,7 @@ pub(super) fn decide(
         let before = evaluations(region, paths, &region.placement(&region.hoisted(&enabled)));
         let placement = region.placement(&hoisted);
         let after = evaluations(region, paths, &placement);
-        let (benefit_paths, cost_paths) = changes(paths, &before, &after);
+        let (benefit_paths, cost_paths) = paths.changes(&before, &after);
         // Of paths that are not frequent only that matters whether they need the value.
         let mut rare = paths.none();
         if paths.frequent < paths.frequencies.len() {
@@ -191,15 +191,4 @@ fn evaluations(region: &Region, paths: &Paths, placement: &Placement) -> Vec<u32
         paths.on(node).ones().for_each(|path| counts[path] += 1);
     }
     counts
-}
-
-/// Evaluations that frequent paths lose, and gain.
-fn changes(paths: &Paths, before: &[u32], after: &[u32]) -> (f64, f64) {
-    let (mut lost, mut gained) = (0.0, 0.0);
-    for path in 0..paths.frequent {
-        let times = paths.frequencies[path] as f64;
-        lost += times * f64::from(before[path].saturating_sub(after[path]));
-        gained += times * f64::from(after[path].saturating_sub(before[path]));
-    }
-    (lost, gained)
 }

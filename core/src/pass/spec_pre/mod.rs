@@ -49,6 +49,7 @@ use super::last_assignment::has_doubtful_reads;
 use super::path_guided::memory::Memory;
 use super::path_guided::nodes::Nodes;
 use super::path_guided::paths::Paths;
+use super::path_guided::rules::{COST, FP, MACHINE, Rules};
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
 use crate::ir::{Block, Function, Inst, WarpCounts};
@@ -76,28 +77,16 @@ impl Pass for SpecPre {
                 kind: KnobKind::Switch { default: true },
                 help: "evaluate ahead of branches not all of whose ways need it; without it no path ever evaluates more",
             },
-            Knob {
-                name: "fp",
-                kind: KnobKind::Number { default: 0.99, min: 0.0, max: 1.0 },
-                help: "share of all executions of paths that the analysed paths cover; others may cost, but not benefit",
-            },
-            Knob {
-                name: "cost",
-                kind: KnobKind::Choice { default: "auto", words: &["auto", "path", "warp"] },
-                help: "who pays for an instruction: the path, as in the paper, or the warp; auto: the warp where a `profile warp` counts executions",
-            },
-            Knob {
-                name: "machine",
-                kind: KnobKind::Choice { default: "ampere", words: &["unit", "volta", "turing", "ampere", "hopper"] },
-                help: "whose issue costs are counted",
-            },
+            FP,
+            COST,
+            MACHINE,
         ],
         needs_fast_math: false,
     };
 
     fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
         let knobs = &settings.knobs;
-        let is_by_warp = is_by_warp(view.func(), knobs.choice("cost"), Self::INFO.name)?;
+        let Rules { share, is_by_warp, machine } = Rules::of(view.func(), knobs, Self::INFO.name)?;
         let (cfg, dominators) = (view.cfg(), view.dominators());
         let (module, func) = (view.module(), view.func());
         let nodes = Nodes::of(&cfg, func);
@@ -109,7 +98,7 @@ impl Pass for SpecPre {
             expressions,
             memory,
             could_speculate: false,
-            paths: if is_speculating { Paths::of(func, &nodes, knobs.number("fp")) } else { None },
+            paths: if is_speculating { Paths::of(func, &nodes, share) } else { None },
             warps: is_by_warp.then(|| nodes.executions(&WarpCounts::of(func))),
             shape: Shape::of(&nodes, |node| {
                 // What a call gives stands behind everything that can be put in its block.
@@ -119,7 +108,7 @@ impl Pass for SpecPre {
             places: Places::new(&nodes),
             nodes,
             is_speculating,
-            machine: Machine::from_name(knobs.choice("machine")).unwrap_or_default(),
+            machine,
         };
         elimination.run(view);
         Ok(())
@@ -267,19 +256,6 @@ impl Elimination {
             keep(&mut rewrite, expression, node, earlier);
             group.iter().for_each(|repetition| read(&mut rewrite, &expression.temporaries, repetition.inst));
         }
-    }
-}
-
-/// Does the warp pay for an instruction, as a pass was told?
-fn is_by_warp(func: &Function, cost: &str, pass: &str) -> Result<bool, PassError> {
-    let is_counted = !WarpCounts::of(func).is_empty();
-    match cost {
-        "path" => Ok(false),
-        "warp" if !is_counted => {
-            let message = format!("`{pass}.cost=warp` needs a `profile warp`: measure one with --profile simulate");
-            Err(PassError { message })
-        }
-        _ => Ok(is_counted),
     }
 }
 
