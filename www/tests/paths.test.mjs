@@ -130,10 +130,13 @@ test("a statement goes its way moment by moment, by hand and by itself", async (
   const words = [];
   const count = (selector) => page.locator(`.way ${selector}`).count();
   const seen = [];
+  const top = async () => (await page.getByTestId("path-table").boundingBox()).y;
+  const atFirst = await top();
   for (let at = 1; at <= 7; at += 1) {
     await forward(page).click();
     await eventually("a moment passes", async () => (await moment(page)) === at);
     words.push(await page.getByTestId("paths-lead").locator(".chip").innerText());
+    assert.ok(Math.abs((await top()) - atFirst) < 2, `the table jumps at moment ${at}`);
     seen.push({ wet: await count(".wet"), flood: await count(".flood"), signs: await count(".sign"), dropped: await count(".sign.dropped") });
   }
   assert.deepEqual(words, ["delayed", "delayed", "delayed", "delayed", "inserted", "eliminated", "predicate"]);
