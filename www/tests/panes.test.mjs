@@ -86,6 +86,41 @@ test("the graph opens whole, and stays so when the pane or the program is anothe
   assert.equal(await settled(scale), chosen, "whoever zoomed keeps the scale");
 });
 
+test("whoever has dragged the graph keeps its scale through an edit", async (t) => {
+  const page = await openPage(t);
+  const chain = (blocks) => {
+    const steps = Array.from({ length: blocks }, (_, at) => `b${at}:\n    br b${at + 1}`);
+    return `kernel chain() {\n${steps.join("\n")}\nb${blocks}:\n    ret\n}\n`;
+  };
+  // Nothing merges the blocks while the source is shown.
+  const show = async (blocks) => {
+    await pasteProgram(page, chain(blocks));
+    await waitForMistakes(page, "No mistakes");
+    await page.getByTestId("scrubber").focus();
+    await page.keyboard.press("Home");
+    await page.getByTestId(`block-b${blocks > 12 ? 3 : 12}`).waitFor();
+  };
+  await show(40);
+  const canvas = page.getByTestId("graph");
+  await eventually("there is more than in sight", () => canvas.evaluate((element) => element.scrollHeight > element.clientHeight));
+  const scale = () => page.locator(".scale").innerText();
+  const before = await settled(scale);
+  const top = () => canvas.evaluate((element) => element.scrollTop);
+  const start = await settled(top);
+  const box = await canvas.boundingBox();
+  await page.mouse.move(box.x + 4, box.y + box.height - 20);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 4, box.y + box.height - 140, { steps: 6 });
+  await page.mouse.up();
+  assert.notEqual(await settled(top), start, "it was dragged");
+  // This one would fit as a whole.
+  await show(12);
+  await page.getByTestId("block-b13").waitFor({ state: "detached" });
+  assert.equal(await settled(scale), before, "the scale is kept");
+  await page.locator("#graph-fit").click();
+  assert.notEqual(await settled(scale), before, "until all of it is asked for");
+});
+
 test("passes are moved by dragging, with a preview, and by keys", async (t) => {
   const page = await openPage(t);
   await waitForMistakes(page, "No mistakes");
