@@ -18,7 +18,7 @@ use core::ops::Range;
 use cranelift_entity::EntityRef;
 use smallvec::SmallVec;
 
-use crate::graph::{Cfg, Dominators};
+use crate::graph::{Cfg, Dominators, Loops};
 use crate::ir::{Block, Function, WarpCounts};
 
 /// A block or a critical edge, as a number.
@@ -45,6 +45,7 @@ pub(in crate::pass) struct Nodes {
     successors: Lists,
     predecessors: Lists,
     dominators: OnceCell<Dominators>,
+    loops: OnceCell<Loops>,
 }
 
 /// A list of nodes for each node.
@@ -98,7 +99,16 @@ impl Nodes {
         let origins = in_order;
         let successors = lists(origins.len(), pairs.iter().copied());
         let predecessors = lists(origins.len(), pairs.iter().map(|&(from, to)| (to, from)));
-        Nodes { origins, blocks, of_block, entries, successors, predecessors, dominators: OnceCell::new() }
+        Nodes {
+            origins,
+            blocks,
+            of_block,
+            entries,
+            successors,
+            predecessors,
+            dominators: OnceCell::new(),
+            loops: OnceCell::new(),
+        }
     }
 
     /// How many there are.
@@ -194,6 +204,12 @@ impl Nodes {
     /// Is every way to `below` through `above`?
     pub fn dominates(&self, above: Node, below: Node) -> bool {
         self.dominators().dominates(Block::new(above), Block::new(below))
+    }
+
+    /// Is a node outside of the smallest loop that another one is in?
+    pub fn is_out_of_loop(&self, node: Node, inside: Node) -> bool {
+        let loops = self.loops.get_or_init(|| Loops::compute(&as_cfg(&self.successors, &self.entries)));
+        loops.innermost(Block::new(inside)).is_some_and(|of| !loops.contains(of, Block::new(node)))
     }
 
     fn dominators(&self) -> &Dominators {

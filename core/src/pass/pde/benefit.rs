@@ -13,6 +13,19 @@
 //! path may pay in two places, and benefit from a join that is enabled for another's sake. What is unfrequent may cost, but
 //! not benefit: it pays where it passes one of these joins and the statement does not come with it.
 //!
+//! Paths do not always tell where the statement goes. Out of a loop it is executed after the last trip, in place of that
+//! trip's execution:
+//!
+//! ```text
+//! 1: x = s ─▶ 2 ─▶ 4 ─▶ 5 ─▶ 6 ─▶ 7: uses x    1 2 4 5 is executed 95 times, 10 of them before 6 7: these lose nothing
+//! └◀────────────────────┘                      6 7 is executed 15 times: 5 of them gain an execution
+//! ```
+//!
+//! Where paths go on through the loop's exit they tell its last trips. Where they end in front of it, or begin somewhere to
+//! which the statement could have come on another path, or are only estimated, each execution that a path seems to gain may
+//! be one that another path seems to lose: as many are taken from the benefit, which is what it is in the worst case. The
+//! paper's section 2.1.3 takes nothing away; what it would count is told beside ([`Decision::printed_paths`]).
+//!
 //! A bit vector over paths for each node of the region, so that it costs as much as there are *executed* paths; joins are
 //! decided one after the other, each with two passes over the region.
 //!
@@ -55,6 +68,10 @@ pub(super) struct Decision {
     pub cost_paths: f64,
     pub benefit: f64,
     pub cost: f64,
+    /// Frequent paths that would lose one if no last trip of a loop needed it behind the loop, as the paper counts them.
+    pub printed_paths: f64,
+    /// And their cycles.
+    pub printed_benefit: f64,
 }
 
 impl Decision {
@@ -147,6 +164,52 @@ fn executions(region: &Region, paths: &Paths, delayed: &Delayed, always: &Delaye
     counts
 }
 
+/// What paths do not tell of executions behind loops.
+struct LastTrips {
+    /// Executions of frequent paths that take the statement out of a loop and need it there.
+    told: f64,
+    /// Executions that seem to be gained, and may be such.
+    open: f64,
+}
+
+impl LastTrips {
+    /// Where `region` is delayed as given, with its sets; it was delayed as given by `delayed_before`. `gaining` are the paths
+    /// that gain an execution.
+    fn of(
+        (region, nodes, paths): (&Region, &Nodes, &Paths),
+        (delayed_before, delayed, always): (&Delayed, &Delayed, &Delayed),
+        sets: &Sets,
+        gaining: &FixedBitSet,
+    ) -> LastTrips {
+        // Paths that begin where the statement comes on some ways.
+        let mut open = paths.none();
+        for (place, member) in region.members.iter().enumerate() {
+            if delayed.entry[place] && !always.entry[place] {
+                open.union_with(paths.starts(member.node));
+            }
+        }
+        let before = region.landings(delayed_before, always);
+        let occurrences = || region.members.iter().filter(|member| member.occurrence.is_some());
+        let mut told = paths.none();
+        for landing in region.landings(delayed, always) {
+            let node = region.members[landing.member].node;
+            let is_new = landing.is_live && landing.is_partial && !before.contains(&landing);
+            if is_new && occurrences().any(|member| nodes.is_out_of_loop(node, member.node)) {
+                if paths.estimated.is_some() {
+                    open.union_with(paths.on(node));
+                }
+                told.union_with(if landing.at_exit {
+                    &sets.exit_available[landing.member]
+                } else {
+                    &sets.entry_available[landing.member]
+                });
+            }
+        }
+        open.intersect_with(gaining);
+        LastTrips { told: paths.frequency(&told, true), open: paths.frequency(&open, false) }
+    }
+}
+
 /// How a join was weighed, for whoever looks on.
 pub(super) struct Weighing<'a> {
     pub decision: &'a Decision,
@@ -162,7 +225,7 @@ pub(super) struct Weighing<'a> {
 
 /// Decides on every join of a region in order. Gives which are enabled, and the decisions. `look` sees all that are weighed.
 pub(super) fn decide(
-    region: &Region,
+    (region, nodes): (&Region, &Nodes),
     paths: &Paths,
     is_printed_rule: bool,
     mut times: impl FnMut(&Delayed, &Delayed) -> Times,
@@ -201,6 +264,7 @@ pub(super) fn decide(
         together.iter().for_each(|&place| with_these[place] = true);
         // As printed, everything else is looked at as if statements passed every join.
         let delayed = if is_printed_rule { delayed } else { region.delayed(&with_these) };
+        let delayed_before = region.delayed(&enabled);
         let (mut before, mut after) = (Vec::new(), Vec::new());
         let (benefit_paths, cost_paths) = if is_printed_rule {
             let mut paying = paths.on(region.members[join].node).clone();
@@ -208,7 +272,7 @@ pub(super) fn decide(
             paying.difference_with(&sets.exit_removable[join]);
             (paths.frequency(&benefiting, true), paths.frequency(&paying, true))
         } else {
-            before = executions(region, paths, &region.delayed(&enabled), &always);
+            before = executions(region, paths, &delayed_before, &always);
             after = executions(region, paths, &delayed, &always);
             paths.changes(&before, &after)
         };
@@ -221,6 +285,17 @@ pub(super) fn decide(
             rare.union_with(&here);
         }
         let cost_paths = cost_paths + paths.frequency(&rare, false) - paths.frequency(&rare, true);
+        let (mut benefit_paths, mut printed_paths) = (benefit_paths, benefit_paths);
+        if !is_printed_rule && benefit_paths > 0.0 {
+            let mut gaining = rare.clone();
+            gaining.set_range(..paths.frequent, false);
+            let counts = before.iter().zip(&after).enumerate().take(paths.frequent);
+            gaining.extend(counts.filter(|(_, (before, after))| after > before).map(|(path, _)| path));
+            let states = (&delayed_before, &delayed, &always);
+            let last_trips = LastTrips::of((region, nodes, paths), states, &sets_then, &gaining);
+            printed_paths += last_trips.told;
+            benefit_paths -= last_trips.open.min(benefit_paths);
+        }
         let times = times(&delayed, &always);
         let decision = Decision {
             join,
@@ -229,6 +304,8 @@ pub(super) fn decide(
             cost_paths,
             benefit: (times.statement - times.predicate) * benefit_paths,
             cost: (times.predicated + times.predicate) * cost_paths,
+            printed_paths,
+            printed_benefit: (times.statement - times.predicate) * printed_paths,
         };
         let sets_shown = if is_printed_rule { &sets } else { &sets_then };
         look(&Weighing { decision: &decision, times, sets: sets_shown, executions: (&before, &after), rare: &rare });
@@ -243,7 +320,7 @@ pub(super) fn decide(
         } else {
             open[join] = false;
         }
-        if decision.benefit_paths > 0.0 {
+        if decision.printed_paths > 0.0 {
             decisions.push(decision);
         }
     }

@@ -56,7 +56,7 @@ use crate::edit::{Fact, Remark};
 use crate::ir::{Block, Function};
 use crate::machine::Machine;
 use crate::view::{Listener, View};
-use plan::{Favour, Plan};
+use plan::{Favour, Plan, without_last_trips};
 use rounds::Rounds;
 
 /// See the file's head.
@@ -130,11 +130,12 @@ fn applied(func: &Function, plan: &Plan, text: &str) -> Remark {
     let paths = match plan.joins.as_slice() {
         [] => String::new(),
         joins => {
-            let Favour { benefit_paths, cost_paths, benefit, cost } = plan.favour;
+            let Favour { benefit_paths, cost_paths, benefit, cost, printed_paths, .. } = plan.favour;
             format!(
                 "; past {}, {benefit_paths} executions that lose it save {benefit:.0} cycles, and {cost_paths} that gain it cost \
-                 {cost:.0}",
-                names(joins)
+                 {cost:.0}{}",
+                names(joins),
+                without_last_trips(benefit_paths, printed_paths)
             )
         }
     };
@@ -150,7 +151,9 @@ fn applied(func: &Function, plan: &Plan, text: &str) -> Remark {
             .with("executions_lost", Fact::Number(plan.favour.benefit_paths))
             .with("executions_gained", Fact::Number(plan.favour.cost_paths))
             .with("benefit", Fact::Number(plan.favour.benefit))
-            .with("cost", Fact::Number(plan.favour.cost));
+            .with("cost", Fact::Number(plan.favour.cost))
+            .with("printed_executions_lost", Fact::Number(plan.favour.printed_paths))
+            .with("printed_benefit", Fact::Number(plan.favour.printed_benefit));
     }
     if let Some((before, after)) = plan.warp_cycles {
         remark = remark.with("warp_cycles_before", Fact::Number(before)).with("warp_cycles_after", Fact::Number(after));

@@ -11,6 +11,7 @@
 
 use alloc::collections::BTreeSet;
 use alloc::format;
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use hashbrown::HashSet;
@@ -93,6 +94,9 @@ pub(super) struct Favour {
     pub cost_paths: f64,
     pub benefit: f64,
     pub cost: f64,
+    /// Executions that would be lost if no last trip of a loop needed the statement, and their cycles.
+    pub printed_paths: f64,
+    pub printed_benefit: f64,
 }
 
 impl Favour {
@@ -102,8 +106,18 @@ impl Favour {
             cost_paths: self.cost_paths + decision.cost_paths,
             benefit: self.benefit + decision.benefit,
             cost: self.cost + decision.cost,
+            printed_paths: self.printed_paths + decision.printed_paths,
+            printed_benefit: self.printed_benefit + decision.printed_benefit,
         }
     }
+}
+
+/// What is said where last trips of loops need the statement, or may need it.
+pub(super) fn without_last_trips(paths: f64, printed_paths: f64) -> String {
+    if paths == printed_paths {
+        return String::new();
+    }
+    format!("; {printed_paths} would lose it if no last trip of a loop needed it")
 }
 
 /// Why a statement stays, or does not pass a join.
@@ -122,13 +136,17 @@ impl Refused {
         match *self {
             Refused::Cost { join, ref decision } => {
                 let name = &func.blocks[join].name;
-                let Decision { benefit_paths, cost_paths, benefit, cost, .. } = *decision;
+                let Decision { benefit_paths, cost_paths, benefit, cost, printed_paths, printed_benefit, .. } =
+                    *decision;
+                let last_trips = without_last_trips(benefit_paths, printed_paths);
                 let message = format!(
                     "`{text}` does not sink past `{name}`: {benefit_paths} executions that lose it would save {benefit:.0} cycles, \
-                     and {cost_paths} that gain it cost {cost:.0}"
+                     and {cost_paths} that gain it cost {cost:.0}{last_trips}"
                 );
-                let remark = Remark::missed("cost", join, message);
-                remark.with("benefit", Fact::Number(benefit)).with("cost", Fact::Number(cost))
+                Remark::missed("cost", join, message)
+                    .with("benefit", Fact::Number(benefit))
+                    .with("cost", Fact::Number(cost))
+                    .with("printed_benefit", Fact::Number(printed_benefit))
             }
             Refused::Warps { from, before, after } => {
                 let message =
@@ -233,7 +251,9 @@ impl Planner<'_> {
                     let needs_new = is_partial && self.search().known(&region, delayed, always, &landings).is_none();
                     Times { predicate: if needs_new { times.predicate } else { 0.0 }, ..times }
                 };
-                decide(&region, paths, self.is_printed_rule, times, &mut |weighing| look(Seen::Join(weighing)))
+                decide((&region, self.nodes), paths, self.is_printed_rule, times, &mut |weighing| {
+                    look(Seen::Join(weighing))
+                })
             }
             None => (nothing.clone(), Vec::new()),
         };

@@ -134,6 +134,18 @@ pub struct Join {
     pub costs: Vec<usize>,
     /// The figures, where it was weighed.
     pub weighed: Option<Weighed>,
+    /// What the paper counts as benefit there.
+    pub printed: Option<Printed>,
+}
+
+/// The benefit of a join if no last trip of a loop needed the statement behind the loop: more than the true one where some
+/// do, or where paths do not tell.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Printed {
+    /// Executions that frequent paths would lose.
+    pub benefit_paths: f64,
+    /// Their cycles.
+    pub benefit: f64,
 }
 
 /// What was decided about a join.
@@ -554,6 +566,10 @@ impl Scene<'_> {
                 benefit: decision.benefit,
                 cost: decision.cost,
                 times: *times,
+            }),
+            printed: own.map(|Seat { decision, .. }| Printed {
+                benefit_paths: decision.printed_paths,
+                benefit: decision.printed_benefit,
             }),
         })
     }
