@@ -184,7 +184,7 @@ test("without a profile that is said, and a measured one serves", async (t) => {
   const text = await programText(page);
   await pasteProgram(page, text.replace(/ {4}profile path \{[^}]*\}\n/, ""));
   await waitForMistakes(page, "No mistakes");
-  await eventually("no profile", async () => /No profile path says/.test(await lead(page)));
+  await eventually("no profile", async () => /No profile path or profile edge says/.test(await lead(page)));
   assert.equal(await page.getByTestId("strands").locator(".strand").count(), 0);
   await page.getByTestId("profile").check();
   await eventually("a measured one", async () => (await page.getByTestId("path-table").count()) === 1);

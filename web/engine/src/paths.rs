@@ -69,10 +69,11 @@ pub fn paths(
     let has_begun = session.events_of(pass).start < session.done();
     Surveyed {
         lead: told.lead(next, has_begun, !frequencies.is_empty()),
-        origin: match (rows.is_empty(), asked.bench.measured.is_some()) {
-            (true, _) => String::new(),
-            (false, true) => "measured".to_owned(),
-            (false, false) => "declared".to_owned(),
+        origin: match (rows.is_empty(), found.estimated.is_some(), asked.bench.measured.is_some()) {
+            (true, ..) => String::new(),
+            (false, true, _) => "estimated".to_owned(),
+            (false, false, true) => "measured".to_owned(),
+            (false, false, false) => "declared".to_owned(),
         },
         more_paths: rows.len().saturating_sub(MOST_PATHS),
         written: (!frequencies.is_empty()).then(|| written(session, kernel, asked, &rows)).flatten(),
@@ -146,8 +147,8 @@ impl Told<'_> {
                 self.text(inst)
             ),
             None if self.found.paths.is_empty() => {
-                "No `profile path` says how often paths are executed, so nothing sinks with a predicate. Declare one, or let \
-                 the simulator measure it: its switch is called profile."
+                "No `profile path` or `profile edge` says how often paths are executed, so nothing sinks with a predicate. Declare one, or \
+                 let the simulator measure it: its switch is called profile."
                     .to_owned()
             }
             None if is_edited => format!("{with}, nothing would sink."),
@@ -301,6 +302,16 @@ impl Told<'_> {
                 ("no profile", false, format!("No profile says whether it pays to pass {name} with a predicate."))
             }
         };
+        // The paper's count is shown beside the true one.
+        let printed = match (join.printed, join.weighed) {
+            (Some(printed), Some(weighed)) if printed.benefit_paths > weighed.benefit_paths => format!(
+                " The paper counts a benefit of {}: {} of these executions are last trips of a loop that need it behind, or may.",
+                printed.benefit_paths,
+                printed.benefit_paths - weighed.benefit_paths
+            ),
+            _ => String::new(),
+        };
+        let verdict = verdict + &printed;
         let bits = place_of.iter().map(|place| {
             let holds = |set: &[usize]| place.is_some_and(|place| set.binary_search(&place).is_ok());
             Bits {
@@ -651,6 +662,42 @@ mod tests {
         ways.sort_unstable();
         ways.dedup();
         assert!(count == ways.len() && count > 4, "{ways:?}");
+    }
+
+    #[test]
+    fn the_paper_s_count_stands_beside_the_true_one() {
+        let source = include_str!("../../../www/examples/pde/figure-6.wir");
+        let sinking = ask(&survey(source, 0)).sinking.expect("it sinks");
+        let join = sinking.joins.iter().find(|join| join.name == "n5").expect("the loop's tail");
+        assert_eq!(join.line, "Benefit 85 · T[s] = 85 > Cost 5 · T[p?s] = 5");
+        assert!(join.verdict.contains("The paper counts a benefit of 95: 10 of these"), "{}", join.verdict);
+    }
+
+    #[test]
+    fn paths_that_are_estimated_are_said_to_be() {
+        let (head, rest) = FIGURE_5.split_once("    profile path {").expect("a profile");
+        let (_, tail) = rest.split_once("    }\n").expect("its end");
+        let counts = [
+            ("n1 -> n2", 160),
+            ("n1 -> n3", 130),
+            ("n2 -> n5", 160),
+            ("n3 -> n4", 70),
+            ("n3 -> n6", 60),
+            ("n4 -> n5", 70),
+            ("n5 -> n7", 135),
+            ("n5 -> n8", 95),
+            ("n8 -> n9", 95),
+            ("n6 -> n9", 60),
+            ("n9 -> n10", 45),
+            ("n9 -> n11", 110),
+            ("n7 -> n12", 135),
+            ("n10 -> n12", 45),
+            ("n11 -> n12", 110),
+        ];
+        let lines: String = counts.iter().map(|(edge, count)| format!("        {edge}: {count}\n")).collect();
+        let edges = format!("    profile edge {{\n{lines}    }}\n");
+        let told = ask(&survey(&format!("{head}{edges}{tail}"), 0));
+        assert!(told.origin == "estimated" && !told.paths.is_empty(), "{}", told.origin);
     }
 
     #[test]

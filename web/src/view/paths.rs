@@ -313,7 +313,12 @@ fn swatch(place: usize) -> Html {
 
 fn left_out(told: &Surveyed) -> Html {
     let strands = told.paths.len().saturating_sub(STRANDS) + told.more_paths;
-    let mut text = format!("The frequencies are {}.", told.origin);
+    let mut text = match told.origin.as_str() {
+        "estimated" => {
+            "The frequencies are estimated from counts of edges, as if each branch were decided by itself.".to_owned()
+        }
+        origin => format!("The frequencies are {origin}."),
+    };
     if strands > 0 {
         text.push_str(&format!(
             " The graph shows the {STRANDS} most frequent paths; {} more are executed.",
