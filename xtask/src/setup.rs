@@ -55,7 +55,8 @@ fn npm_packages() -> Result<()> {
         "install the npm packages",
         &[www.join("package.json"), www.join("package-lock.json")],
         "",
-        &[www.join("node_modules")],
+        // What npm writes last; a folder that somebody has emptied lacks it.
+        &[www.join("node_modules/.package-lock.json")],
         || tools::run(tools::npm(&www).args(["ci", "--no-audit", "--no-fund", "--no-progress", "--loglevel=error"])),
     )
 }
