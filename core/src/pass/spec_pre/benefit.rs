@@ -13,8 +13,8 @@
 //! paid together; evaluations stop at all others. What is weighed is counted on each path, before and after. What is
 //! unfrequent may cost, but not benefit: it pays where it passes one of these branches and does not need the value.
 //!
-//! A bit vector over paths for each node of the region; branches are decided one after the other, the last first, each with two
-//! passes over the region.
+//! A bit vector over paths for each node of the region; branches are decided one after the other, the last first, each with a
+//! few passes over the region. So two branches that pay only together stay as they are.
 //!
 //! Source: Gupta, Berson and Fang 1997, section 3 and figure 11.
 

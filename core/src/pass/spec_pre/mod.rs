@@ -31,7 +31,8 @@
 //! Loads are changed by what [may write](crate::pass::path_guided::memory) where they read. What a guard may skip is not
 //! taken for an evaluation.
 //!
-//! Bounds: for one expression at most 4096 nodes are looked at and 64 branches decided on, in at most [`MOST_ROUNDS`] rounds.
+//! Bounds: for one expression at most 4096 nodes are looked at, in at most [`MOST_ROUNDS`] rounds, and 64 branches of a region
+//! are decided on.
 //! Running the pass again finds nothing more, but for that.
 //!
 //! Source: R. Gupta, D. Berson and J. Z. Fang, Path profile guided partial dead code elimination using predication, 1997,
