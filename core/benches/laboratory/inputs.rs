@@ -25,8 +25,14 @@ use warpscope_testkit::sample;
 /// Blocks of a graph, or instructions of a program.
 pub const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 
-/// Makes a graph of so many blocks: the successors of each.
-pub type MakeGraph = fn(usize) -> Vec<Vec<Block>>;
+/// Blocks, or instructions, of all graphs or programs that are measured at one size. A processor learns the branches of a
+/// small program that it is given again and again, and then takes half the time; nobody runs a pass on one program a
+/// thousand times. So a size is as many different programs as keep it from that, and what they take grows with what is
+/// done, not with what has been learned.
+const ALTOGETHER: usize = 100_000;
+
+/// Makes a graph of so many blocks, another for each seed where the kind has something to choose: the successors of each.
+pub type MakeGraph = fn(usize, u64) -> Vec<Vec<Block>>;
 
 /// Graphs by kind: each block's successors.
 pub const GRAPHS: [(&str, MakeGraph); 3] = [("structured", structured), ("deep", deep), ("irreducible", irreducible)];
@@ -37,36 +43,74 @@ pub const PROGRAMS: [&str; 5] = ["structured", "deep", "irreducible", "straight"
 /// Instructions of a block, where a kind does not say otherwise.
 const BLOCK: usize = 10;
 
-/// A program of one size.
+/// Different programs of one kind and size, as many as make [`ALTOGETHER`] instructions.
+#[derive(Clone)]
+pub struct Inputs {
+    pub size: usize,
+    pub programs: Vec<Input>,
+}
+
+/// One program.
 #[derive(Clone)]
 pub struct Input {
-    pub size: usize,
-    pub source: String,
     pub module: Module,
     /// The kernel that makes it that large.
     pub func: Func,
 }
 
-impl Input {
-    /// The program of a kind with about `size` instructions. It went through its text, as all programs do.
-    pub fn new(kind: &str, size: usize) -> Input {
-        let source = match (kind, GRAPHS.iter().find(|(name, _)| *name == kind)) {
-            ("generated", _) => sample::program(size),
-            (_, Some((_, graph))) => over_graph(&graph((size / BLOCK).max(4)), BLOCK),
-            (_, None) => over_graph(&straight(4), size / 4),
-        };
-        let checked = verify::check(&source);
-        assert!(checked.diagnostics.is_empty(), "{kind}, {size}: {:?}", checked.diagnostics[0]);
-        let module = checked.module;
-        let largest = module.funcs.iter().max_by_key(|(_, func)| func.inst_count());
-        let func = largest.expect("the program has a kernel").0;
-        Input { size, source, module, func }
+impl Inputs {
+    /// Programs of a kind with about `size` instructions each. They went through their text, as all programs do.
+    pub fn new(kind: &str, size: usize) -> Inputs {
+        let programs = sources(kind, size).into_iter().map(|source| {
+            let checked = verify::check(&source);
+            assert!(checked.diagnostics.is_empty(), "{kind}, {size}: {:?}", checked.diagnostics[0]);
+            let module = checked.module;
+            let largest = module.funcs.iter().max_by_key(|(_, func)| func.inst_count());
+            let func = largest.expect("the program has a kernel").0;
+            Input { module, func }
+        });
+        Inputs { size, programs: programs.collect() }
     }
 
-    /// Instructions of the whole program.
+    /// Instructions of all programs.
+    pub fn instructions(&self) -> usize {
+        self.programs.iter().map(Input::instructions).sum()
+    }
+
+    /// The programs' kernels, the functions that make them that large.
+    pub fn kernels(&self) -> impl Iterator<Item = &Function> {
+        self.programs.iter().map(|program| &program.module.funcs[program.func])
+    }
+}
+
+impl Input {
+    /// Instructions of all functions.
     pub fn instructions(&self) -> usize {
         self.module.funcs.values().map(|func| func.inst_count()).sum()
     }
+}
+
+/// The texts of those programs.
+pub fn sources(kind: &str, size: usize) -> Vec<String> {
+    let count = programs_of(size);
+    match (kind, GRAPHS.iter().find(|(name, _)| *name == kind)) {
+        ("generated", _) => sample::programs(size, count),
+        (_, Some((_, graph))) => {
+            let blocks = (size / BLOCK).max(4);
+            (1..=count as u64).map(|seed| over_graph(&graph(blocks, seed), BLOCK, seed)).collect()
+        }
+        (_, None) => (1..=count as u64).map(|seed| over_graph(&straight(4), size / 4, seed)).collect(),
+    }
+}
+
+/// Graphs of a kind with so many blocks each, as many as make [`ALTOGETHER`] blocks.
+pub fn graphs(make: MakeGraph, size: usize) -> Vec<Vec<Vec<Block>>> {
+    (1..=programs_of(size) as u64).map(|seed| make(size, seed)).collect()
+}
+
+/// How many programs of a size are measured.
+fn programs_of(size: usize) -> usize {
+    (ALTOGETHER / size).max(1)
 }
 
 /// The graph with those successors, entered at its first block.
@@ -75,7 +119,7 @@ pub fn cfg(lists: &[Vec<Block>]) -> Cfg {
 }
 
 /// Header, two arms, join that goes round or on.
-fn structured(size: usize) -> Vec<Vec<Block>> {
+fn structured(size: usize, _: u64) -> Vec<Vec<Block>> {
     let target = |at: usize| Block::new(at.min(size - 1));
     (0..size)
         .map(|at| match (at + 1 == size, at % 4) {
@@ -89,7 +133,7 @@ fn structured(size: usize) -> Vec<Vec<Block>> {
 }
 
 /// The second half of the blocks goes back to the first, the last to the first.
-fn deep(size: usize) -> Vec<Vec<Block>> {
+fn deep(size: usize, _: u64) -> Vec<Vec<Block>> {
     (0..size)
         .map(|at| {
             let next = Block::new((at + 1) % size);
@@ -103,8 +147,8 @@ fn deep(size: usize) -> Vec<Vec<Block>> {
 }
 
 /// The random way is at most thirty blocks long, in either direction.
-fn irreducible(size: usize) -> Vec<Vec<Block>> {
-    let mut random = Random(1);
+fn irreducible(size: usize, seed: u64) -> Vec<Vec<Block>> {
+    let mut random = Random(seed);
     (0..size)
         .map(|at| {
             if at + 1 == size {
@@ -148,8 +192,8 @@ fn remember(latest: &mut [Reg], reg: Reg) {
     latest[0] = reg;
 }
 
-/// The text of a program over a graph, with that many instructions a block.
-fn over_graph(lists: &[Vec<Block>], instructions: usize) -> String {
+/// The text of a program over a graph, with that many instructions a block, other ones for each seed.
+fn over_graph(lists: &[Vec<Block>], instructions: usize, seed: u64) -> String {
     let mut func = Function::new("k", FuncKind::Kernel);
     let count = func.build_param("n", ParamType::Scalar(Type::U32)).expect("a scalar has a register");
     let memory = ParamType::Pointer { space: Some(Space::Global), restrict: false };
@@ -157,7 +201,7 @@ fn over_graph(lists: &[Vec<Block>], instructions: usize) -> String {
     for block in 0..lists.len() {
         func.build_block(format!("n{block}"));
     }
-    let mut writer = Writer { func, buffer, next_name: 0, random: Random(1) };
+    let mut writer = Writer { func, buffer, next_name: 0, random: Random(seed) };
     let first = writer.open(count);
     // A block may read what its immediate dominator had at its end.
     let dominators = Dominators::compute(&cfg(lists));

@@ -8,12 +8,13 @@
 use std::time::Duration;
 
 use warpscope_core::edit::{RemarkKind, Silent};
+use warpscope_core::ir::Func;
 use warpscope_core::journal::{Event, Journal};
 use warpscope_core::pass::{KnobValues, PASSES, PassEntry, Recorder, Runner, Settings};
 use warpscope_core::{text, verify};
 use warpscope_testkit::{paths, zeros};
 
-use crate::inputs::{Input, PROGRAMS, SIZES};
+use crate::inputs::{self, Inputs, PROGRAMS, SIZES};
 use crate::report::{self, Asked};
 
 /// What is measured besides the passes.
@@ -37,130 +38,139 @@ const OVER_PATHS: &str = "pde over 50 paths";
 /// Measures all of them that the command line asks for.
 pub fn measure() {
     for work in TEXT {
-        for_each_input(work, |name, input| {
-            let count = input.instructions();
+        for_each_input(work, |name, kind, inputs| {
+            let count = inputs.instructions();
+            let modules = || inputs.programs.iter().map(|program| &program.module);
             let time = |work: &mut dyn FnMut()| {
-                report::time(name, Some(input.size), "ns/instruction", count, None, work);
+                report::time(name, Some(inputs.size), "ns/instruction", count, None, work);
             };
             match work {
-                "parse" => time(&mut || drop(text::parse(&input.source))),
-                "verify" => time(&mut || drop(verify::verify(&input.module))),
-                _ => time(&mut || drop(text::print(&input.module))),
+                "parse" => {
+                    let sources = inputs::sources(kind, inputs.size);
+                    time(&mut || sources.iter().for_each(|source| drop(text::parse(source))));
+                }
+                "verify" => time(&mut || modules().for_each(|module| drop(verify::verify(module)))),
+                _ => time(&mut || modules().for_each(|module| drop(text::print(module)))),
             }
         });
     }
-    for_each_input("graph", |name, input| {
-        on_copies(name, input, None, |runner| report::timed(|| runner.know_graph(input.func)));
+    for_each_input("graph", |name, _, inputs| {
+        on_copies(name, inputs.size, inputs, None, |runner, func| report::timed(|| runner.know_graph(func)));
     });
     for pass in PASSES {
-        for_each_input(pass.info.name, |name, input| run(pass, name, &for_pass(pass, input), || Silent));
-        for_each_input(&format!("{} recorded", pass.info.name), |name, input| {
-            run(pass, name, &for_pass(pass, input), || {
-                let mut journal = Journal::new();
-                journal.enter(input.func);
-                journal
-            });
+        for_each_input(pass.info.name, |name, _, inputs| {
+            run(pass, name, inputs.size, &for_pass(pass, inputs), |_| Silent);
+        });
+        for_each_input(&format!("{} recorded", pass.info.name), |name, _, inputs| {
+            run(pass, name, inputs.size, &for_pass(pass, inputs), journal);
         });
         if pass.info.name == "pde" {
-            for_each_input(OVER_PATHS, |name, input| run(pass, name, &over_paths(input, 50), || Silent));
+            for_each_input(OVER_PATHS, |name, _, inputs| {
+                run(pass, name, inputs.size, &over_paths(inputs, 50), |_| Silent);
+            });
             by_paths(pass);
         }
         if pass.info.name == "azp" {
-            for_each_input("azp by the round", |name, input| run_by_the_round(pass, name, &for_pass(pass, input)));
+            for_each_input("azp by the round", |name, _, inputs| run_by_the_round(pass, name, &for_pass(pass, inputs)));
         }
     }
 }
 
 /// Measures `pde` at one size of each kind of program, for ever more executed paths: they stand where sizes stand elsewhere.
 fn by_paths(pass: &PassEntry) {
-    let settings = Settings { knobs: KnobValues::defaults(pass.info.knobs), fast_math: true };
     for kind in PROGRAMS {
         let name = format!("pde by paths, {kind}");
         if !report::chosen(&name) {
             continue;
         }
-        let input = Input::new(kind, 10_000);
+        let inputs = Inputs::new(kind, 10_000);
         for paths in [5, 50, 500, 5_000] {
-            let input = over_paths(&input, paths);
-            let count = input.instructions();
-            report::time_on_copies(&name, Some(paths), "ns/instruction", count, None, &input.module, |module| {
-                let mut runner = Runner::new(module);
-                runner.know_graph(input.func);
-                report::timed(|| runner.run(input.func, pass, &settings, &mut Silent))
-            });
+            run(pass, &name, paths, &over_paths(&inputs, paths), |_| Silent);
         }
     }
 }
 
 /// The same for each round of `azp`, of which there are more the more a program has to transform, up to its limit.
-fn run_by_the_round(pass: &PassEntry, name: &str, input: &Input) {
-    let settings = Settings { knobs: KnobValues::defaults(pass.info.knobs), fast_math: true };
-    let mut journal = Journal::new();
-    journal.enter(input.func);
-    Runner::new(&mut input.module.clone()).run(input.func, pass, &settings, &mut journal).1.expect("it is not refused");
-    let is_applied = |event: &&Event| event.remark.kind == RemarkKind::Applied;
-    // The last one finds nothing, or that the limit is reached.
-    let rounds = journal.events().iter().filter(is_applied).count() + 1;
-    let count = input.instructions() * rounds;
-    report::time_on_copies(name, Some(input.size), "ns/instruction/round", count, None, &input.module, |module| {
-        let mut runner = Runner::new(module);
-        runner.know_graph(input.func);
-        report::timed(|| runner.run(input.func, pass, &settings, &mut Silent))
+fn run_by_the_round(pass: &PassEntry, name: &str, inputs: &Inputs) {
+    let settings = settings(pass);
+    let instructions_of_rounds = inputs.programs.iter().map(|program| {
+        let mut journal = journal(program.func);
+        let mut module = program.module.clone();
+        Runner::new(&mut module).run(program.func, pass, &settings, &mut journal).1.expect("it is not refused");
+        let is_applied = |event: &&Event| event.remark.kind == RemarkKind::Applied;
+        // The last one finds nothing, or that the limit is reached.
+        let rounds = journal.events().iter().filter(is_applied).count() + 1;
+        program.instructions() * rounds
+    });
+    let (size, count) = (Some(inputs.size), instructions_of_rounds.sum());
+    report::time_on_copies(name, size, "ns/instruction/round", count, None, &inputs.programs, |program| {
+        let mut runner = Runner::new(&mut program.module);
+        runner.know_graph(program.func);
+        report::timed(|| runner.run(program.func, pass, &settings, &mut Silent))
     });
 }
 
-/// The input as a pass needs it: one that goes by zero profiles gets one.
-fn for_pass(pass: &PassEntry, input: &Input) -> Input {
-    let mut input = input.clone();
+/// What a pass is run with.
+fn settings(pass: &PassEntry) -> Settings {
+    Settings { knobs: KnobValues::defaults(pass.info.knobs), fast_math: true }
+}
+
+/// A journal that is about to hear of a function's changes.
+fn journal(func: Func) -> Journal {
+    let mut journal = Journal::new();
+    journal.enter(func);
+    journal
+}
+
+/// The inputs as a pass needs them: one that goes by zero profiles gets them.
+fn for_pass(pass: &PassEntry, inputs: &Inputs) -> Inputs {
+    let mut inputs = inputs.clone();
     if pass.info.name == "azp" {
-        zeros::declare(&mut input.module, 1);
+        inputs.programs.iter_mut().for_each(|program| zeros::declare(&mut program.module, 1));
     }
-    input
+    inputs
 }
 
-/// The input with a profile of so many executed paths.
-fn over_paths(input: &Input, count: usize) -> Input {
-    let mut input = input.clone();
-    paths::declare(&mut input.module, count, 1);
-    input
+/// The inputs, each with a profile of so many executed paths.
+fn over_paths(inputs: &Inputs, count: usize) -> Inputs {
+    let mut inputs = inputs.clone();
+    inputs.programs.iter_mut().for_each(|program| paths::declare(&mut program.module, count, 1));
+    inputs
 }
 
-/// Calls `visit` with the name of the measurement and its input, for those that the command line asks for.
-fn for_each_input(work: &str, mut visit: impl FnMut(&str, &Input)) {
+/// Calls `visit` with the name of the measurement, the kind of its inputs and them, for those that the command line asks
+/// for.
+fn for_each_input(work: &str, mut visit: impl FnMut(&str, &str, &Inputs)) {
     for kind in PROGRAMS {
         let name = format!("{work}, {kind}");
         if report::chosen(&name) {
-            SIZES.into_iter().for_each(|size| visit(&name, &Input::new(kind, size)));
+            SIZES.into_iter().for_each(|size| visit(&name, kind, &Inputs::new(kind, size)));
         }
     }
 }
 
 /// Measures a pass with a listener of that kind. What is asked is asked of passes that nobody listens to.
-fn run<S: Recorder>(pass: &PassEntry, name: &str, input: &Input, listener: impl Fn() -> S) {
+fn run<S: Recorder>(pass: &PassEntry, name: &str, size: usize, inputs: &Inputs, listener: impl Fn(Func) -> S) {
     let asked = ASKED_OF_PASSES.iter().find(|(pass_name, _)| name.starts_with(&format!("{pass_name}, ")));
     let asked = asked.map(|&(_, nanoseconds)| Asked::AtMost(nanoseconds));
-    let settings = Settings { knobs: KnobValues::defaults(pass.info.knobs), fast_math: true };
-    on_copies(name, input, asked, |runner| {
-        runner.know_graph(input.func);
-        let mut listener = listener();
-        report::timed(|| (runner.run(input.func, pass, &settings, &mut listener), listener))
+    let settings = settings(pass);
+    on_copies(name, size, inputs, asked, |runner, func| {
+        runner.know_graph(func);
+        let mut listener = listener(func);
+        report::timed(|| (runner.run(func, pass, &settings, &mut listener), listener))
     });
 }
 
-/// Measures what is done to a program. A pass changes what it is given, so each call gets a fresh copy.
+/// Measures what is done to programs. A pass changes what it is given, so each call gets a fresh copy.
 fn on_copies<T>(
     name: &str,
-    input: &Input,
+    size: usize,
+    inputs: &Inputs,
     asked: Option<Asked>,
-    mut work: impl FnMut(&mut Runner<'_>) -> (Duration, T),
+    mut work: impl FnMut(&mut Runner<'_>, Func) -> (Duration, T),
 ) {
-    report::time_on_copies(
-        name,
-        Some(input.size),
-        "ns/instruction",
-        input.instructions(),
-        asked,
-        &input.module,
-        |module| work(&mut Runner::new(module)),
-    );
+    let count = inputs.instructions();
+    report::time_on_copies(name, Some(size), "ns/instruction", count, asked, &inputs.programs, |program| {
+        work(&mut Runner::new(&mut program.module), program.func)
+    });
 }

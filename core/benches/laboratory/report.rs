@@ -45,34 +45,37 @@ pub fn time<T>(
     nanoseconds
 }
 
-/// As [`time`], for work that uses up what it is given: each call gets a copy of `original`, and gives the time that is to
-/// count, see [`timed`].
+/// As [`time`], for work that uses up what it is given: each call gets a copy of one of the `originals`, which take turns,
+/// and gives the time that is to count, see [`timed`]. Of each the best call counts; `count` things are in all of them.
 pub fn time_on_copies<S: Clone, T>(
     name: &str,
     size: Option<usize>,
     unit: &str,
     count: usize,
     asked: Option<Asked>,
-    original: &S,
+    originals: &[S],
     mut work: impl FnMut(&mut S) -> (Duration, T),
 ) {
-    let mut best = Duration::MAX;
+    let mut best = vec![Duration::MAX; originals.len()];
     let mut spent = Duration::ZERO;
     let enough = ROUND * ROUNDS as u32;
     let begin = clock::now();
-    // Work on a small thing is measured often, work on a large one a few times. Where the work is nearly nothing, copies
-    // take most of the time.
-    for call in 0.. {
-        let mut copy = original.clone();
-        let (taken, result) = work(&mut copy);
-        drop(result);
-        best = best.min(taken);
-        spent += taken;
+    // Work on small things is measured often, work on large ones a few times. Where the work is nearly nothing, copies take
+    // most of the time.
+    for round in 0.. {
+        for (original, best) in originals.iter().zip(&mut best) {
+            let mut copy = original.clone();
+            let (taken, result) = work(&mut copy);
+            drop(result);
+            *best = taken.min(*best);
+            spent += taken;
+        }
         let is_enough = spent >= enough || clock::now() - begin >= enough * MOST_ON_COPIES;
-        if call + 1 >= ROUNDS && is_enough {
+        if round + 1 >= ROUNDS && is_enough {
             break;
         }
     }
+    let best: Duration = best.into_iter().sum();
     print(name, size, best.as_secs_f64() * 1e9 / count as f64, unit, asked);
 }
 

@@ -80,7 +80,7 @@ fn measure_ours(name: &str, size: usize, program: &Program, passes: &str, asked:
     let steps = parse_pipeline(passes).expect("passes of ours");
     let (count, asked) = (program.instructions(), asked.map(Asked::AtMost));
     let mut left = 0;
-    report::time_on_copies(name, Some(size), "ns/instruction", count, asked, &module, |module| {
+    report::time_on_copies(name, Some(size), "ns/instruction", count, asked, &[module], |module| {
         let mut runner = Runner::new(module);
         let timed = report::timed(|| {
             for step in &steps {
