@@ -1,9 +1,11 @@
 //! Integer, bit and 64-bit address arithmetic.
 
 use super::plane::{
-    Active, Lane, LaneFile, LaneOp, Slots, each_warp, each1, each2, each3, each4, for_each_lane, map1, map2, map3,
+    Active, Lane, LaneFile, LaneOp, Slots, each_warp, each1, each2, each3, each4, for_each_lane, map_chunks, map1,
+    map2, map3,
 };
 use super::select::{op1, op2, op3, slow1, slow2, slow3};
+use super::vector::{shift_left, shift_right};
 use crate::ir::{Flags, Op, Opcode, PrmtMode, Type};
 use crate::sim::arith::integer::{
     bfe, bfi, div_s16, div_s32, div_s64, div_u16, div_u32, div_u64, funnel_left, funnel_right, prmt, rem_s16, rem_s32,
@@ -28,7 +30,7 @@ pub(super) fn select_integer(opcode: Opcode) -> Option<LaneOp> {
         (Op::Sub, 64, _) => op2!(u64, u64 => u64, u64::wrapping_sub),
         (Op::Mul, 16, _) => slow2!(u16, u16 => u16, u16::wrapping_mul),
         (Op::Mul, 32, _) => op2!(u32, u32 => u32, u32::wrapping_mul),
-        (Op::Mul, 64, _) => slow2!(u64, u64 => u64, u64::wrapping_mul),
+        (Op::Mul, 64, _) => op2!(u64, u64 => u64, u64::wrapping_mul),
         (Op::MulHi, 16, false) => slow2!(u16, u16 => u16, |a, b| ((u32::from(a) * u32::from(b)) >> 16) as u16),
         (Op::MulHi, 16, true) => slow2!(i16, i16 => i16, |a, b| ((i32::from(a) * i32::from(b)) >> 16) as i16),
         (Op::MulHi, 32, false) => op2!(u32, u32 => u32, high_u32),
@@ -155,6 +157,13 @@ pub fn shift_by_modifier(opcode: Opcode) -> Option<LaneOp> {
                 map1(file, slots, warps, |$a: $ty| $shifted & kept);
             }
         };
+        (chunks $shift:path) => {
+            |file, slots, warps| {
+                let n = slots.modifier % u64::BITS;
+                let kept = if slots.modifier < u64::BITS { !0 } else { 0 };
+                map_chunks(file, slots, warps, |lanes| $shift(lanes, n).map(|lane| lane & kept));
+            }
+        };
         // By more than all bits but the sign, a number keeps its sign alone.
         (signed $ty:ty) => {
             |file, slots, warps| {
@@ -165,9 +174,9 @@ pub fn shift_by_modifier(opcode: Opcode) -> Option<LaneOp> {
     }
     Some(match (opcode.op, opcode.ty.bits(), opcode.ty.is_signed()) {
         (Op::Shl, 32, _) => shift!(u32, |a, n| (a << n)),
-        (Op::Shl, 64, _) => shift!(u64, |a, n| (a << n)),
+        (Op::Shl, 64, _) => shift!(chunks shift_left),
         (Op::Shr, 32, false) => shift!(u32, |a, n| (a >> n)),
-        (Op::Shr, 64, false) => shift!(u64, |a, n| (a >> n)),
+        (Op::Shr, 64, false) => shift!(chunks shift_right),
         (Op::Shr, 32, true) => shift!(signed i32),
         (Op::Shr, 64, true) => shift!(signed i64),
         _ => return None,

@@ -255,6 +255,30 @@ pub fn for_each_lane(mask: u32, mut visit: impl FnMut(usize)) {
     }
 }
 
+/// `d = op(a)` in the active lanes, for an operation that is asked for by name on whole chunks.
+#[inline(always)]
+pub fn map_chunks<A: Lane>(
+    file: &mut LaneFile,
+    slots: &Slots,
+    warps: &[Active],
+    op: impl Fn([A; CHUNK]) -> [A; CHUNK] + Copy,
+) {
+    let planes = file.planes.as_mut_slice();
+    for &Active { base, mask } in warps {
+        let (d, a) = (place(slots.d, base), place(slots.a, base));
+        for chunk in 0..32 / CHUNK {
+            let part = mask >> (CHUNK * chunk) & ((1 << CHUNK) - 1);
+            if mask == !0 {
+                let values = op(A::load(planes, a, chunk));
+                A::store(planes, d, chunk, values);
+            } else if part != 0 {
+                let values = op(A::load(planes, a, chunk));
+                A::blend(planes, d, chunk, values, part);
+            }
+        }
+    }
+}
+
 macro_rules! vector_map {
     ($(#[$doc:meta])* $name:ident, $($arg:ident: $ty:ident),+) => {
         $(#[$doc])*
@@ -339,9 +363,9 @@ scalar_map!(
     each4, a: A, b: B, c: C, f: D
 );
 
-/// The lanes, of all 32, for which `test(a, b)` holds.
+/// The lanes, of all 32, for which `test(a, b)` has its highest bit set.
 #[inline(always)]
-pub fn compare<A: Lane>(file: &LaneFile, a: u32, b: u32, test: impl Fn(A, A) -> bool + Copy) -> u32 {
+pub fn compare<A: Lane>(file: &LaneFile, a: u32, b: u32, test: impl Fn(A, A) -> u32 + Copy) -> u32 {
     let (a, b) = (file.at(a), file.at(b));
     let planes = file.planes.as_slice();
     let mut holds = [[0u32; 4]; 8];
@@ -349,7 +373,7 @@ pub fn compare<A: Lane>(file: &LaneFile, a: u32, b: u32, test: impl Fn(A, A) -> 
         let a = A::load(planes, a, chunk);
         let b = A::load(planes, b, chunk);
         for lane in 0..CHUNK {
-            holds[2 * chunk + lane / 4][lane % 4] = u32::from(test(a[lane], b[lane])).wrapping_neg();
+            holds[2 * chunk + lane / 4][lane % 4] = test(a[lane], b[lane]);
         }
     }
     signs(&holds)

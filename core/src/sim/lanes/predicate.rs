@@ -4,6 +4,7 @@
 #![allow(clippy::double_comparisons)]
 
 use super::plane::{Active, LaneFile, LaneOp, Slots, choose, compare, each_warp};
+use super::vector::below;
 use crate::ir::{Cmp, Combine, Op, Opcode, Type};
 use crate::sim::arith::float::Real;
 use crate::sim::arith::half::F16;
@@ -28,7 +29,11 @@ const SWAPPED: u32 = 1;
 const NEGATED: u32 = 2;
 
 macro_rules! test {
-    ($ty:ty, $test:expr) => {{
+    ($ty:ty, |$a:ident, $b:ident| $test:expr) => {
+        // All ones where it holds.
+        test!(sign of $ty, |$a, $b| u32::from($test).wrapping_neg())
+    };
+    (sign of $ty:ty, $test:expr) => {{
         fn run(file: &mut LaneFile, slots: &Slots, warps: &[Active]) {
             let (a, b) = if slots.modifier & SWAPPED == 0 { (slots.a, slots.b) } else { (slots.b, slots.a) };
             each_warp(file, warps, |file, mask| {
@@ -68,9 +73,11 @@ macro_rules! float_test {
 }
 
 macro_rules! integer_test {
-    ($unsigned:ty, $signed:ty, $cmp:expr, $is_signed:expr) => {{
-        let same = test!($unsigned, |a, b| a == b);
-        let below = test!($unsigned, |a, b| a < b);
+    ($unsigned:ty, $signed:ty, $cmp:expr, $is_signed:expr) => {
+        integer_test!($unsigned, $signed, $cmp, $is_signed, test!($unsigned, |a, b| a < b))
+    };
+    ($unsigned:ty, $signed:ty, $cmp:expr, $is_signed:expr, $below:expr) => {{
+        let (same, below) = (test!($unsigned, |a, b| a == b), $below);
         let less = if $is_signed { test!($signed, |a, b| a < b) } else { below };
         match $cmp {
             Cmp::Eq | Cmp::Equ => (same, 0),
@@ -98,7 +105,7 @@ pub(super) fn select_setp(opcode: Opcode) -> Option<(LaneOp, u32)> {
         ty => match ty.bits() {
             16 => integer_test!(u16, i16, cmp, signed),
             32 => integer_test!(u32, i32, cmp, signed),
-            64 => integer_test!(u64, i64, cmp, signed),
+            64 => integer_test!(u64, i64, cmp, signed, test!(sign of u64, below)),
             _ => return None,
         },
     })

@@ -3,12 +3,14 @@
 //! ```text
 //! fused multiply-add      a·b + c with one rounding: one instruction, or fifteen without it
 //! signs of lanes          0 ~0 ~0 0 …  →  0b…0110: one instruction for 4 or 16 lanes
+//! shift by one amount     a << 3 in 64 bits: WebAssembly's vectors have it, and the compiler takes it for too dear
+//! unsigned a < b          in 64 bits: neither SSE2 nor WebAssembly has it, and the compiler goes lane by lane
 //! ```
 //!
 //! Sound because a fused multiply-add has one correctly rounded result; only the payload of a NaN may differ, and no NaN
 //! is seen before it is made canonical. Where there is no such instruction, plain code gives the same bits.
 
-use super::plane::LaneOp;
+use super::plane::{CHUNK, LaneOp};
 
 /// `fma.rn.f32`.
 pub(super) fn fma32() -> LaneOp {
@@ -28,7 +30,7 @@ pub(super) fn fma64() -> LaneOp {
     super::float::fma64_portable
 }
 
-/// A bit for each lane that is all ones; a lane is that, or zero.
+/// The highest bit of each lane.
 #[inline(always)]
 pub(super) fn signs(lanes: &[[u32; 4]; 8]) -> u32 {
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
@@ -46,7 +48,50 @@ pub(super) fn signs(lanes: &[[u32; 4]; 8]) -> u32 {
         all(target_arch = "x86_64", target_feature = "sse2"),
         all(target_arch = "wasm32", target_feature = "simd128")
     )))]
-    lanes.iter().flatten().enumerate().fold(0, |all, (lane, value)| all | (value & 1) << lane)
+    lanes.iter().flatten().enumerate().fold(0, |all, (lane, value)| all | value >> 31 << lane)
+}
+
+/// A word whose highest bit is set where `a < b`, unsigned: the borrow of `a - b`. Where their highest bits differ `b` has
+/// it, and where they agree the difference's own tells. (Hacker's Delight, section 2-12.)
+#[inline(always)]
+pub(super) fn below(a: u64, b: u64) -> u32 {
+    (((!a & b) | (!(a ^ b) & a.wrapping_sub(b))) >> 32) as u32
+}
+
+/// `a << by` in each lane; `by` is less than 64.
+#[inline(always)]
+pub(super) fn shift_left(lanes: [u64; CHUNK], by: u32) -> [u64; CHUNK] {
+    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+    return simd128::each_two(lanes, |two| core::arch::wasm32::u64x2_shl(two, by));
+    #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
+    lanes.map(|lane| lane << by)
+}
+
+/// `a >> by` in each lane, zeros coming in; `by` is less than 64.
+#[inline(always)]
+pub(super) fn shift_right(lanes: [u64; CHUNK], by: u32) -> [u64; CHUNK] {
+    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+    return simd128::each_two(lanes, |two| core::arch::wasm32::u64x2_shr(two, by));
+    #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
+    lanes.map(|lane| lane >> by)
+}
+
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod simd128 {
+    use core::arch::wasm32::{u64x2, u64x2_extract_lane, v128};
+
+    use super::CHUNK;
+
+    /// The lanes, two of them at a time.
+    #[inline(always)]
+    pub(super) fn each_two(lanes: [u64; CHUNK], op: impl Fn(v128) -> v128) -> [u64; CHUNK] {
+        let mut out = lanes;
+        for two in out.as_chunks_mut::<2>().0 {
+            let shifted = op(u64x2(two[0], two[1]));
+            *two = [u64x2_extract_lane::<0>(shifted), u64x2_extract_lane::<1>(shifted)];
+        }
+        out
+    }
 }
 
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
