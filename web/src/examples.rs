@@ -537,7 +537,7 @@ mod tests {
     }
 
     fn words<'a>(remark: &'a Remark, name: &str) -> &'a [String] {
-        remark.facts.iter().find(|(known, _)| known == name).map_or(&[], |(_, words)| words)
+        remark.facts.iter().find(|fact| fact.name == name).map_or(&[], |fact| &fact.values)
     }
 
     #[test]

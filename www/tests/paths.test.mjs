@@ -137,7 +137,7 @@ test("a statement goes its way moment by moment, by hand and by itself", async (
     await eventually("a moment passes", async () => (await moment(page)) === at);
     words.push(await page.getByTestId("paths-lead").locator(".chip").innerText());
     assert.ok(Math.abs((await top()) - atFirst) < 2, `the table jumps at moment ${at}`);
-    seen.push({ wet: await count(".wet"), flood: await count(".flood"), signs: await count(".sign"), dropped: await count(".sign.dropped") });
+    seen.push({ wet: await count(".wet"), flood: await count(".flood"), signs: await count(".sign"), dropped: await count(".sign.dropped"), guarded: await page.locator(".way .sign text", { hasText: "@p1" }).count() });
   }
   assert.deepEqual(words, ["delayed", "delayed", "delayed", "delayed", "inserted", "eliminated", "predicate"]);
   for (let at = 1; at < seen.length; at += 1) {
@@ -147,6 +147,7 @@ test("a statement goes its way moment by moment, by hand and by itself", async (
   }
   assert.deepEqual(seen[3].signs, 0, "nothing is inserted while it is delayed");
   assert.deepEqual([seen[4].signs, seen[4].dropped, seen[5].dropped], [3, 0, 2]);
+  assert.deepEqual([seen[4].guarded, seen[5].guarded, seen[6].guarded], [0, 0, 1], "the predicate comes last");
   assert.ok(seen[0].wet > 0 && seen[3].wet > seen[0].wet);
   assert.match(await lead(page), /predicate that tells whether it is on its way: p1/);
   assert.equal((await place(page)).at, 0, "nothing has changed yet");
@@ -202,10 +203,18 @@ test("rows and bits are in sight, and what the terms mean is said", async (t) =>
   assert.ok(seen >= 8, `${seen} rows of ${rows.length}`);
   const cut = await page.getByTestId("path-table").locator("input").evaluateAll((all) => all.filter((input) => input.scrollWidth > input.clientWidth).length);
   assert.equal(cut, 0, "no frequency is cut");
+  const terms = page.getByTestId("path-terms");
+  const summary = await terms.boundingBox();
+  assert.ok(summary.y + summary.height < pane.y + pane.height, "what opens the legend is in sight");
+  await terms.focus();
+  await page.keyboard.press("Enter");
+  const [open] = [await page.getByTestId("path-legend").boundingBox()];
+  assert.ok(open.y + open.height <= pane.y + pane.height, "and the legend is");
   const legend = await page.getByTestId("path-legend").innerText();
   assert.match(legend, /T\[s\]\s+cycles of s/);
   assert.match(legend, /avail\s+s comes to n5 along the path/);
   assert.doesNotMatch(legend, /T\[p\]/, "the program has the predicate");
+  await page.keyboard.press("Enter");
   await page.setViewportSize({ width: 320, height: 800 });
   const table = page.getByTestId("path-table");
   const inner = await page.getByTestId("paths").boundingBox();
@@ -214,9 +223,115 @@ test("rows and bits are in sight, and what the terms mean is said", async (t) =>
   assert.equal(await table.locator("tbody tr").first().getByRole("cell").count(), 6, "it is still a table");
 });
 
-test("strands of different edges keep apart", async (t) => {
+/// How many rows end within the sheet.
+async function rowsInSight(page) {
+  const pane = await page.getByTestId("paths").getByRole("region", { name: "Executed paths" }).boundingBox();
+  const rows = await page.getByTestId("path-table").locator("tbody tr").evaluateAll((all) => all.map((row) => row.getBoundingClientRect().bottom));
+  return rows.filter((bottom) => bottom <= pane.y + pane.height + 1).length;
+}
+
+for (const [width, height, rows] of [[1240, 800, 6], [1024, 768, 8]]) {
+  test(`several rows are in sight, ${width} pixels wide`, async (t) => {
+    const page = await openPage(t, { viewport: { width, height } });
+    await openPaths(page, "figure-5");
+    const seen = await rowsInSight(page);
+    assert.ok(seen >= rows, `${seen} rows`);
+  });
+}
+
+test("what the paper counts stands beside the true count", async (t) => {
+  const page = await openPage(t, { viewport: { width: 1440, height: 900 } });
+  await openPaths(page, "figure-6");
+  assert.equal(await line(page), "Benefit 85 · T[s] = 85 > Cost 5 · T[p?s] = 5");
+  const printed = page.getByTestId("path-printed");
+  assert.equal(await printed.innerText(), "the paper counts 95");
+  const [pane, place] = [await page.getByTestId("paths").boundingBox(), await printed.boundingBox()];
+  assert.ok(place.y + place.height <= pane.y + pane.height, "in sight");
+  assert.equal(await rowsInSight(page), 7, "with all paths");
+});
+
+for (const width of [1440, 320]) {
+  test(`a long path can be read whole, by keyboard too, ${width} pixels wide`, async (t) => {
+    const page = await openPage(t, { viewport: { width, height: 900 } });
+    await openPaths(page, "figure-10");
+    await pasteProgram(page, (await programText(page)).replaceAll(/\bn(\d+)\b/g, "a_long_name_$1"));
+    await waitForMistakes(page, "No mistakes");
+    await eventually("the names are long", async () => /a_long_name_12/.test(await page.getByTestId("path-table").innerText()));
+    const last = page.getByTestId("path-row-11").locator(".way");
+    const isWhole = () => last.evaluate((cell) => cell.scrollWidth <= cell.clientWidth && cell.scrollHeight <= cell.clientHeight + 1);
+    // As it is edited, and as it is chosen.
+    await page.getByRole("spinbutton", { name: "Frequency of P12", exact: true }).focus();
+    assert.ok(await isWhole(), "where a frequency is written");
+    await page.locator("#path-0").focus();
+    assert.equal(await isWhole(), width === 320, "on a phone it always is");
+    await page.keyboard.press("End");
+    await eventually("the last one is chosen", async () => (await page.locator("#path-11").getAttribute("aria-pressed")) === "true");
+    assert.ok(await isWhole(), "where it is chosen");
+    assert.match(await last.innerText(), /a_long_name_1 a_long_name_3 .* a_long_name_12/s);
+  });
+}
+
+test("a join that is not passed is told on the way, and what an earlier one needs says so", async (t) => {
   const page = await openPage(t);
-  await openPaths(page, "figure-3");
+  const top = async () => (await page.getByTestId("path-table").boundingBox()).y;
+  const sentences = async (figure) => {
+    await openPaths(page, figure);
+    const [told, atFirst] = [[], await top()];
+    while (!(await forward(page).isDisabled())) {
+      const at = await moment(page);
+      await forward(page).click();
+      await eventually("a moment passes", async () => (await moment(page)) === at + 1);
+      told.push(await lead(page));
+      assert.ok(Math.abs((await top()) - atFirst) < 2, `the table jumps at "${told.at(-1)}"`);
+    }
+    return told;
+  };
+  const refused = (await sentences("figure-3")).find((told) => /refused/.test(told));
+  assert.match(refused, /join n4 on some ways only, and stops: Benefit 64 .* < Cost 3126/);
+  assert.equal(await page.locator(".way .stop").count(), 1);
+  assert.match((await sentences("figure-10")).at(-1), /A new one, q, is false at first/);
+  const nine = (await sentences("figure-5")).find((told) => /the join n9/.test(told));
+  assert.match(nine, /and passes as the benefit of n5 needs that. By itself: Benefit 25/);
+});
+
+test("what stands beside a block on the way lies on no other block and is not cut", async (t) => {
+  const page = await openPage(t);
+  for (const figure of ["figure-1", "figure-3", "figure-5", "figure-6", "figure-10", "printed-rule"]) {
+    await openPaths(page, figure);
+    while (!(await forward(page).isDisabled())) {
+      const at = await moment(page);
+      await forward(page).click();
+      await eventually("a moment passes", async () => (await moment(page)) === at + 1);
+    }
+    const found = await page.evaluate(() => {
+      const box = (element) => element.getBoundingClientRect();
+      const texts = [...document.querySelectorAll(".way .sign text")];
+      const rows = [...document.querySelectorAll(".canvas .block text")];
+      const canvas = box(document.querySelector(".canvas"));
+      const meet = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 2 && b.top < a.bottom - 2;
+      const cut = texts.filter((text) => box(text).right > canvas.right + 1 || box(text).left < canvas.left - 1);
+      const hidden = texts.flatMap((text) => rows.filter((row) => meet(box(text), box(row))).map((row) => `${text.textContent} on ${row.textContent}`));
+      return { texts: texts.length, cut: cut.map((text) => text.textContent), hidden };
+    });
+    assert.ok(found.texts > 0);
+    assert.deepEqual([found.cut, found.hidden], [[], []], figure);
+  }
+});
+
+test("what a reason rests on is told in words", async (t) => {
+  const page = await openPage(t);
+  await openPaths(page, "figure-5");
+  await page.keyboard.press("ArrowRight");
+  await eventually("it has sunk", async () => (await place(page)).at === 1);
+  await page.getByRole("tab", { name: "Change", exact: true }).click();
+  const reason = await page.getByTestId("reason").innerText();
+  assert.match(reason, /executions that paths lose\s+150/);
+  assert.doesNotMatch(await page.getByTestId("reason").locator("dl").innerText(), /_/);
+});
+
+for (const figure of ["figure-3", "figure-6"]) test(`strands of different edges keep apart, ${figure}`, async (t) => {
+  const page = await openPage(t);
+  await openPaths(page, figure);
   // Each strand by its edge, as level and upright parts of its line with half its width on both sides.
   const strands = await page.locator(".strands .strand").evaluateAll((all) =>
     all.map((strand) => {

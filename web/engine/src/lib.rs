@@ -6,6 +6,7 @@ mod candidates;
 mod catalogue;
 mod comparison;
 mod drawing;
+mod facts;
 mod map;
 pub mod message;
 mod paths;

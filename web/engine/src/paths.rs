@@ -303,15 +303,17 @@ impl Told<'_> {
             }
         };
         // The paper's count is shown beside the true one.
-        let printed = match (join.printed, join.weighed) {
-            (Some(printed), Some(weighed)) if printed.benefit_paths > weighed.benefit_paths => format!(
-                " The paper counts a benefit of {}: {} of these executions are last trips of a loop that need it behind, or may.",
-                printed.benefit_paths,
-                printed.benefit_paths - weighed.benefit_paths
+        let (verdict, printed) = match (join.printed, join.weighed) {
+            (Some(printed), Some(weighed)) if printed.benefit_paths > weighed.benefit_paths => (
+                format!(
+                    "{verdict} The paper counts a benefit of {}: {} of these executions are last trips of a loop that need it behind, or may.",
+                    printed.benefit_paths,
+                    printed.benefit_paths - weighed.benefit_paths
+                ),
+                format!("the paper counts {}", printed.benefit_paths),
             ),
-            _ => String::new(),
+            _ => (verdict, String::new()),
         };
-        let verdict = verdict + &printed;
         let bits = place_of.iter().map(|place| {
             let holds = |set: &[usize]| place.is_some_and(|place| set.binary_search(&place).is_ok());
             Bits {
@@ -329,6 +331,7 @@ impl Told<'_> {
             passes,
             verdict,
             line: self.line(join, detail),
+            printed,
             bits: bits.collect(),
         }
     }
@@ -377,6 +380,18 @@ impl Told<'_> {
             say("stays", format!("{}.", surveyed.verdict), Vec::new());
             return moments;
         }
+        for join in detail.joins.iter().filter(|join| self.stops_at(join, detail)) {
+            let name = self.name(join.block);
+            let why = match (join.verdict, self.line(join, detail)) {
+                (JoinVerdict::Cost, line) if !line.is_empty() => format!(", and stops: {line}."),
+                _ => format!(". {}", self.join(join, detail, &[]).verdict),
+            };
+            say(
+                "refused",
+                format!("It comes to the join {name} on some ways only{why}"),
+                vec![Mark::Stops(join.block.index() as u32)],
+            );
+        }
         let mut places: Vec<String> = Vec::new();
         for landed in &detail.landings {
             let place = self.place(landed.spot);
@@ -392,9 +407,11 @@ impl Told<'_> {
             None => String::new(),
         };
         let result = self.func.insts[surveyed.occurrences[0]].dst().map_or("", |reg| &self.func.regs[reg].name);
-        let label =
-            |landed: &Landed| format!("{}{result}", if landed.is_partial && landed.is_live { &with } else { "" });
-        let lands = detail.landings.iter().map(|landed| Mark::Lands(spot(landed.spot), label(landed))).collect();
+        let lands = detail.landings.iter().map(|landed| Mark::Lands(spot(landed.spot), result.to_owned())).collect();
+        let under = || {
+            let needing = detail.landings.iter().filter(|landed| landed.is_partial && landed.is_live);
+            needing.map(|landed| Mark::Lands(spot(landed.spot), format!("{with}{result}")))
+        };
         say("inserted", format!("It can be delayed no further: it is inserted {}.", self::places(&places)), lands);
         let dead: Vec<&Landed> = detail.landings.iter().filter(|landed| !landed.is_live).collect();
         if !dead.is_empty() {
@@ -413,7 +430,7 @@ impl Told<'_> {
                     format!(
                         "The program has a predicate that tells whether it is on its way: `{name}`, where that is {not}."
                     ),
-                    Vec::new(),
+                    under().collect(),
                 );
             }
             Some(Predicate::New { begins, clears }) => {
@@ -422,11 +439,12 @@ impl Told<'_> {
                 marks
                     .extend(surveyed.occurrences.iter().map(|inst| Mark::Predicate(Spot::Before(inst.as_u32()), true)));
                 marks.extend(clears.iter().map(|&clear| Mark::Predicate(spot(clear), false)));
-                let again = if clears.is_empty() { "" } else { ", and false again where it has landed" };
+                marks.extend(under());
+                let again = if clears.is_empty() { "" } else { " and false again where it has landed" };
                 say(
                     "predicate",
                     format!(
-                        "No predicate of the program tells whether it is on its way. A new one, `q`, is false in front of everything, true where the statement stood{again}."
+                        "No predicate of the program tells whether it comes. A new one, `q`, is false at first, true where the statement stood{again}."
                     ),
                     marks,
                 );
@@ -436,6 +454,23 @@ impl Told<'_> {
             say("stays", format!("{}.", surveyed.verdict), Vec::new());
         }
         moments
+    }
+
+    /// Does the statement come to a join that it does not pass, although it could?
+    fn stops_at(&self, join: &Join, detail: &Detail) -> bool {
+        let is_refused = matches!(
+            join.verdict,
+            JoinVerdict::Cost | JoinVerdict::Warps | JoinVerdict::NoBenefit | JoinVerdict::NoProfile
+        );
+        let is_at = |flooded: &Flooded| flooded.position == core::Position::Block(join.block);
+        let leads_there = |flooded: &Flooded| {
+            goes_on(flooded)
+                && match flooded.position {
+                    core::Position::Block(from) => self.func.successors(from).contains(&join.block),
+                    core::Position::Edge(_, to) => to == join.block,
+                }
+        };
+        is_refused && !detail.flood.iter().any(is_at) && detail.flood.iter().any(leads_there)
     }
 
     fn flooded(&self, flooded: &Flooded, detail: &Detail, text: &str) -> String {
@@ -458,12 +493,16 @@ impl Told<'_> {
                 Some(join) if join.verdict == JoinVerdict::Plain => format!("It comes to {name} on all ways."),
                 Some(join) if flooded.is_partial => {
                     let line = self.line(join, detail);
-                    let line = if line.is_empty() {
-                        String::new()
-                    } else {
-                        format!(" {}.", line.trim_start_matches("By itself: "))
-                    };
-                    format!("It comes to the join {name} on some ways only, and passes it with a predicate.{line}")
+                    let line = if line.is_empty() { line } else { format!(" {line}.") };
+                    match join.verdict {
+                        JoinVerdict::EnabledWith(earlier) => format!(
+                            "It comes to the join {name} on some ways only, and passes as the benefit of {} needs that.{line}",
+                            self.name(earlier)
+                        ),
+                        _ => format!(
+                            "It comes to the join {name} on some ways only, and passes it with a predicate.{line}"
+                        ),
+                    }
                 }
                 _ => format!("It goes through {name}."),
             },
@@ -481,8 +520,7 @@ impl Told<'_> {
         };
         let mut marks = Vec::new();
         if flooded.occurrence.is_none() {
-            let goes_on = |other: &&Flooded| other.occurrence.is_some() || other.stop.is_none() && !other.is_dead;
-            let from = detail.flood.iter().filter(goes_on).filter_map(|other| match other.position {
+            let from = detail.flood.iter().filter(|other| goes_on(other)).filter_map(|other| match other.position {
                 core::Position::Block(from) if self.func.successors(from).contains(&block) => Some(from),
                 _ => None,
             });
@@ -519,6 +557,11 @@ impl Told<'_> {
             core::Spot::Edge(from, to) => format!("on the edge from {} to {}", self.name(from), self.name(to)),
         }
     }
+}
+
+/// Is the statement delayed to the end of a place?
+fn goes_on(flooded: &Flooded) -> bool {
+    flooded.occurrence.is_some() || flooded.stop.is_none() && !flooded.is_dead
 }
 
 fn spot(spot: core::Spot) -> Spot {
@@ -650,9 +693,22 @@ mod tests {
         assert!(words.ends_with(&["delayed", "inserted", "eliminated", "predicate"]), "{words:?}");
         let marks: Vec<&Mark> = sinking.moments.iter().flat_map(|moment| &moment.marks).collect();
         let dropped = marks.iter().filter(|mark| matches!(mark, Mark::Dropped(..))).count();
-        let lands =
-            marks.iter().filter(|mark| matches!(mark, Mark::Lands(Spot::Before(_) | Spot::Start(_), _))).count();
-        assert!((dropped, lands) == (2, 3), "{marks:?}");
+        let lands = |label: &str| {
+            let is_it =
+                |mark: &&&Mark| matches!(mark, Mark::Lands(Spot::Before(_) | Spot::Start(_), it) if it == label);
+            marks.iter().filter(is_it).count()
+        };
+        assert_eq!((dropped, lands("x"), lands("@p1 x")), (2, 3, 1), "{marks:?}");
+        // The predicate comes last, and the later join says whose benefit needs it.
+        let [.., predicate] = sinking.moments.as_slice() else { panic!("moments") };
+        assert!(matches!(predicate.marks.as_slice(), [Mark::Lands(_, label)] if label == "@p1 x"));
+        let at_nine =
+            sinking.moments.iter().find(|moment| moment.sentence.contains("the join `n9`")).expect("a moment");
+        assert!(
+            at_nine.sentence.contains("and passes as the benefit of `n5` needs that. By itself: "),
+            "{}",
+            at_nine.sentence
+        );
         // The edges along which it comes are told once each.
         let mut ways: Vec<(u32, u32)> = marks
             .iter()
@@ -665,12 +721,24 @@ mod tests {
     }
 
     #[test]
+    fn a_join_that_the_printed_rule_enables_behind_another_says_so() {
+        let mut asked = survey(include_str!("../../../www/examples/pde/printed-rule.wir"), 0);
+        asked.bench.pipeline[0].knobs.insert("rule".to_owned(), "printed".to_owned());
+        let sinking = ask(&asked).sinking.expect("it sinks");
+        let [five, nine] = sinking.joins.as_slice() else { panic!("{:?}", sinking.joins) };
+        assert_eq!(five.line, "Benefit 150 · T[s] = 150 > Cost 50 · T[p?s] = 50");
+        assert!(nine.passes && nine.verdict.contains("because the benefit of `n5` needs that"), "{}", nine.verdict);
+        assert_eq!(nine.line, "By itself: Benefit 25 · T[s] = 25 < Cost 200 · T[p?s] = 200");
+    }
+
+    #[test]
     fn the_paper_s_count_stands_beside_the_true_one() {
         let source = include_str!("../../../www/examples/pde/figure-6.wir");
         let sinking = ask(&survey(source, 0)).sinking.expect("it sinks");
         let join = sinking.joins.iter().find(|join| join.name == "n5").expect("the loop's tail");
         assert_eq!(join.line, "Benefit 85 · T[s] = 85 > Cost 5 · T[p?s] = 5");
         assert!(join.verdict.contains("The paper counts a benefit of 95: 10 of these"), "{}", join.verdict);
+        assert_eq!(join.printed, "the paper counts 95");
     }
 
     #[test]
@@ -735,6 +803,9 @@ mod tests {
         let four = sinking.joins.iter().find(|join| join.name == "n4").expect("a join");
         assert_eq!((four.word.as_str(), four.bits.iter().filter(|bits| bits.cost).count()), ("refused", 6));
         assert_eq!(four.bits.iter().filter(|bits| bits.benefit).count(), 1);
+        let refused = sinking.moments.iter().find(|moment| moment.word == "refused").expect("it comes to that join");
+        assert!(refused.sentence.contains("on some ways only, and stops: Benefit 64"), "{}", refused.sentence);
+        assert_eq!(refused.marks, [Mark::Stops(four.block)]);
         let behind = ask(&survey(FIGURE_3, 2));
         assert!(behind.lead.contains("any more") && behind.next.is_none(), "{}", behind.lead);
         let no_profile = ask(&survey("kernel k() {\nentry:\n    ret\n}\n", 0));

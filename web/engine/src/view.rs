@@ -12,9 +12,10 @@ use warpscope_core::text::LineIndex;
 use crate::candidates::{candidates, pass_at_hand};
 use crate::comparison::{Listing, compare};
 use crate::drawing::draw;
+use crate::facts;
 use crate::message::{
-    Bench, Candidates, Course, Diagnostic, Position, Questions, Remark, Scope, Settings, Stage, StageResult, Survey,
-    Surveyed, ValueSource, View,
+    Bench, Candidates, Course, Diagnostic, Position, Questions, Remark, RemarkFact, Scope, Settings, Stage,
+    StageResult, Survey, Surveyed, ValueSource, View,
 };
 use crate::paths::{count_warps, paths};
 use crate::program::{Loaded, launch_text, load};
@@ -309,7 +310,11 @@ fn stage_result(session: &Session, passes: &Range<usize>) -> StageResult {
 }
 
 fn remark(func: &Function, pass: &str, remark: &CoreRemark) -> Remark {
-    let facts = remark.facts.iter().map(|(name, value)| ((*name).to_owned(), fact(func, value)));
+    let facts = remark.facts.iter().map(|(name, value)| RemarkFact {
+        name: (*name).to_owned(),
+        words: facts::words(name).unwrap_or(name).to_owned(),
+        values: fact(func, value),
+    });
     Remark {
         pass: pass.to_owned(),
         rule: remark.rule.to_owned(),

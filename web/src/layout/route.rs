@@ -56,8 +56,10 @@ enum Net {
 pub fn route(layers: &Layers) -> LaidRegion {
     let is_loop = layers.head.is_some();
     let track = TRACK.max(layers.room);
-    let left = if is_loop { PADDING + LANE } else { 0.0 };
-    let lane = PADDING;
+    // What runs along two lines on both sides of a loop's border has half its width on each.
+    let half = layers.room / 2.0;
+    let (lead, lane) = (LEAD.max(half), PADDING.max(half));
+    let left = if is_loop { lane + LANE.max(layers.room) } else { 0.0 };
     let content = layers.nodes.iter().map(|node| node.x + node.width).fold(0.0, f64::max);
     let margin_lanes = margin_lanes(layers, left + content);
     let right = margin_lanes.values().copied().fold(left + content, f64::max);
@@ -93,8 +95,8 @@ pub fn route(layers: &Layers) -> LaidRegion {
     let tracks = assign_tracks(&mut segments, layers.rows.len());
 
     // Rows and gaps from the top; the tracks of a gap lie in its middle.
-    let back_y = PADDING;
-    let mut y = if is_loop { if layers.backs.is_empty() { PADDING } else { PADDING + LEAD + 4.0 } } else { 0.0 };
+    let back_y = lane;
+    let mut y = if is_loop { if layers.backs.is_empty() { PADDING } else { back_y + lead + 4.0 } } else { 0.0 };
     let (mut row_top, mut gap_top) = (Vec::new(), Vec::new());
     for (row, nodes) in layers.rows.iter().enumerate() {
         row_top.push(y);
@@ -111,15 +113,15 @@ pub fn route(layers: &Layers) -> LaidRegion {
                     0.0
                 }
             }
-            (tracks, _) => 2.0 * LEAD + (tracks.max(1) - 1) as f64 * track,
+            (tracks, _) => 2.0 * lead + (tracks.max(1) - 1) as f64 * track,
         };
     }
     let height = y;
-    let track_y = |segment: &Segment| gap_top[segment.gap] + LEAD + segment.track as f64 * track;
+    let track_y = |segment: &Segment| gap_top[segment.gap] + lead + segment.track as f64 * track;
     let bottom = |node: usize| row_top[layers.nodes[node].row] + layers.nodes[node].height;
 
     // The two corners of a line in its gap, from a node's lower side on.
-    let lead = |points: &mut Vec<Point>, from: (usize, f64), segment: &Segment| {
+    let leave = |points: &mut Vec<Point>, from: (usize, f64), segment: &Segment| {
         push_corner(points, Point { x: segment.from_x, y: bottom(from.0) });
         if (segment.from_x - segment.to_x).abs() > 0.5 {
             push_corner(points, Point { x: segment.from_x, y: track_y(segment) });
@@ -143,7 +145,7 @@ pub fn route(layers: &Layers) -> LaidRegion {
     for index in chain_arcs {
         let from = layers.arcs[index].from;
         let mut points = vec![Point { x: from_x(from), y: row_top[layers.nodes[from.0].row] }];
-        lead(&mut points, (from.0, from.1), &segments[arcs[index]]);
+        leave(&mut points, (from.0, from.1), &segments[arcs[index]]);
         arrive(&tails, &mut points, index);
         tails[from.0] = points;
     }
@@ -160,15 +162,15 @@ pub fn route(layers: &Layers) -> LaidRegion {
     for (index, arc) in layers.arcs.iter().enumerate() {
         let Some(source) = arc.source else { continue };
         let mut points = Vec::new();
-        lead(&mut points, arc.from, &segments[arcs[index]]);
+        leave(&mut points, arc.from, &segments[arcs[index]]);
         arrive(&tails, &mut points, index);
         laid.wires.insert((source, arc.target), points);
     }
     for (wire, &segment) in layers.backs.iter().zip(&backs) {
         let head = &layers.nodes[0];
         let mut points = Vec::new();
-        lead(&mut points, wire.from, &segments[segment]);
-        let into = left + head.x + head_port(layers) - (head.width / 4.0).min(PORT);
+        leave(&mut points, wire.from, &segments[segment]);
+        let into = left + head.x + head_port(layers) - (head.width / 4.0).min(PORT.max(layers.room));
         push_corner(&mut points, Point { x: lane, y: track_y(&segments[segment]) });
         push_corner(&mut points, Point { x: lane, y: back_y });
         push_corner(&mut points, Point { x: into, y: back_y });
@@ -177,7 +179,7 @@ pub fn route(layers: &Layers) -> LaidRegion {
     }
     for (wire, &(down, along)) in layers.margins.iter().zip(&margins) {
         let mut points = Vec::new();
-        lead(&mut points, wire.from, &segments[down]);
+        leave(&mut points, wire.from, &segments[down]);
         let along = &segments[along];
         push_corner(&mut points, Point { x: along.from_x, y: track_y(along) });
         push_corner(&mut points, Point { x: along.to_x, y: track_y(along) });

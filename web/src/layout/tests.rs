@@ -86,9 +86,7 @@ proptest! {
     }
 
     #[test]
-    fn level_parts_of_lines_keep_their_room_or_are_one(mut graph in graph()) {
-        // Lines into and out of loops go through their borders, where only the line itself has room.
-        graph.edges.retain(|edge| edge.from < edge.to);
+    fn level_parts_of_lines_keep_their_room_or_are_one(graph in graph()) {
         let placement = lay_out(&graph, None);
         let level = |route: &Route| -> Vec<(f64, f64, f64)> {
             let parts = route.points.windows(2).filter(|pair| (pair[0].y - pair[1].y).abs() < 0.01);
@@ -100,6 +98,26 @@ proptest! {
                     for (other, other_left, other_right) in level(b) {
                         let between = (y - other).abs();
                         let is_beside = left < other_right && other_left < right;
+                        prop_assert!(!is_beside || between < 0.01 || between >= graph.room - 0.01, "{:?} {:?}", a.points, b.points);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lanes_back_to_a_head_keep_their_room_or_are_one(graph in graph()) {
+        let placement = lay_out(&graph, None);
+        let upright = |route: &Route| -> Vec<(Point, Point)> {
+            route.points.windows(2).map(|pair| (pair[0], pair[1])).filter(|(a, b)| (a.x - b.x).abs() < 0.01).collect()
+        };
+        for (index, a) in placement.routes.iter().enumerate() {
+            // Only there a line goes up.
+            for (low, high) in upright(a).into_iter().filter(|(from, to)| to.y < from.y) {
+                for b in placement.routes.iter().enumerate().filter(|&(other, _)| other != index).map(|(_, route)| route) {
+                    for (from, to) in upright(b) {
+                        let is_beside = from.y.min(to.y) < low.y && high.y < from.y.max(to.y);
+                        let between = (low.x - from.x).abs();
                         prop_assert!(!is_beside || between < 0.01 || between >= graph.room - 0.01, "{:?} {:?}", a.points, b.points);
                     }
                 }

@@ -1,7 +1,7 @@
 //! The change pane: the reason of the change that led to the position, and the compared texts; in a pass that works with
 //! a table of values, asks questions, weighs candidates or paths, those in another sheet.
 
-use warpscope_engine::message::{Remark, Scope};
+use warpscope_engine::message::{Remark, RemarkFact, Scope};
 use yew::{Callback, Html, KeyboardEvent, component, html};
 
 use super::candidates::Candidates;
@@ -149,6 +149,11 @@ fn nothing_changed(lab: &Lab) -> String {
     }
 }
 
+/// Whether a fact is told in words, and not drawn.
+fn is_listed(fact: &RemarkFact) -> bool {
+    !DRAWN.contains(&fact.name.as_str())
+}
+
 /// The sentence that says why.
 fn reason(remark: Option<&Remark>, otherwise: &str) -> Html {
     let Some(remark) = remark else {
@@ -164,10 +169,10 @@ fn reason(remark: Option<&Remark>, otherwise: &str) -> Html {
             </p>
             <p class="sentence">{ with_code(&remark.message) }</p>
             { ordered_facts(remark) }
-            if remark.facts.iter().any(|(name, _)| !DRAWN.contains(&name.as_str())) {
+            if remark.facts.iter().any(is_listed) {
                 <dl>
-                    { for remark.facts.iter().filter(|(name, _)| !DRAWN.contains(&name.as_str())).map(|(name, value)| html! {
-                        <div><dt>{ name }</dt><dd>{ value.join(", ") }</dd></div>
+                    { for remark.facts.iter().filter(|fact| is_listed(fact)).map(|RemarkFact { words, values, .. }| html! {
+                        <div><dt>{ words }</dt><dd>{ values.join(", ") }</dd></div>
                     }) }
                 </dl>
             }

@@ -13,8 +13,8 @@ pub const DRAWN: [&str; 4] = ["before", "ranks", "after", "chain"];
 /// What of a remark's facts is an order, drawn.
 pub fn ordered_facts(remark: &Remark) -> Html {
     let words = |wanted: &str| {
-        let found = remark.facts.iter().find(|(name, _)| name == wanted);
-        found.map(|(_, words)| words.as_slice())
+        let found = remark.facts.iter().find(|fact| fact.name == wanted);
+        found.map(|fact| fact.values.as_slice())
     };
     match (words("before"), words("ranks"), words("after"), words("chain")) {
         (Some(before), ranks, Some(after), _) => leaves(before, ranks.unwrap_or(&[]), after),

@@ -51,11 +51,10 @@ pub fn Paths(PaneProps { lab, act }: &PaneProps) -> Html {
             <div class="pane-body scroll" tabindex="0" role="region" aria-label="Executed paths">
                 <div class="path-part">
                     { statement(told, sinking, act) }
-                    if let Some(sinking) = sinking { { joins(sinking, lab.join_shown(), act) } }
+                    if let Some(sinking) = sinking { { joins(sinking, lab.join_shown(), !told.paths.is_empty(), act) } }
                 </div>
                 if !told.paths.is_empty() { { table(lab, told, lab.join_shown(), act) } }
                 { reasons(told, sinking, lab.join_shown()) }
-                if let Some(join) = lab.join_shown().filter(|_| !told.paths.is_empty()) { { legend(join) } }
                 if !told.paths.is_empty() { { left_out(told) } }
             </div>
         </div>
@@ -148,10 +147,12 @@ fn reasons(told: &Surveyed, sinking: Option<&Sinking>, join: Option<&JoinRow>) -
     }
 }
 
-/// What the terms and the columns mean.
+/// What the terms and the columns mean, opened beside the join.
 fn legend(join: &JoinRow) -> Html {
     let terms = TERMS.iter().filter(|(term, _)| join.line.contains(term));
     html! {
+        <details class="path-terms">
+        <summary data-testid="path-terms">{ "What the columns mean" }</summary>
         <dl class="path-legend" data-testid="path-legend">
             { for terms.map(|(term, meaning)| html! { <div><dt><code>{ *term }</code></dt><dd>{ *meaning }</dd></div> }) }
             { for SETS.iter().map(|(name, _, meaning)| html! {
@@ -159,11 +160,12 @@ fn legend(join: &JoinRow) -> Html {
             }) }
             <div><dt>{ "–" }</dt><dd>{ format!("the path does not go through {}", join.name) }</dd></div>
         </dl>
+        </details>
     }
 }
 
 /// The joins, what was decided about one of them, and who pays.
-fn joins(sinking: &Sinking, shown: Option<&JoinRow>, act: &Callback<Action>) -> Html {
+fn joins(sinking: &Sinking, shown: Option<&JoinRow>, has_table: bool, act: &Callback<Action>) -> Html {
     let choice = |join: &JoinRow, shown: &JoinRow| {
         let (act, block) = (act.clone(), join.block);
         html! {
@@ -184,8 +186,12 @@ fn joins(sinking: &Sinking, shown: Option<&JoinRow>, act: &Callback<Action>) -> 
                     </fieldset>
                 </div>
                 if !shown.line.is_empty() {
-                    <p class={if shown.passes { "path-line pays" } else { "path-line" }} role="status" data-testid="path-line">{ shown.line.replace("?s", "?\u{2060}s") }</p>
+                    <p class={if shown.passes { "path-line pays" } else { "path-line" }} role="status">
+                        <span data-testid="path-line">{ shown.line.replace("?s", "?\u{2060}s") }</span>
+                        if !shown.printed.is_empty() { <small data-testid="path-printed">{ &shown.printed }</small> }
+                    </p>
                 }
+                if has_table { { legend(shown) } }
             }
         </>
     }

@@ -489,10 +489,10 @@ impl Scene<'_> {
             costs.set(path, after > before);
         }
         costs.extend(rare.ones().filter(|&path| path >= frequent));
-        let sets = decision
-            .together
-            .iter()
-            .map(|&place| (place, sets.exit_available[place].clone(), sets.exit_removable[place].clone()));
+        // The printed rule enables others behind it, whatever that costs.
+        let behind = if self.rules.is_printed { decision.join + 1..sets.exit_available.len() } else { 0..0 };
+        let told = decision.together.iter().copied().chain(behind);
+        let sets = told.map(|place| (place, sets.exit_available[place].clone(), sets.exit_removable[place].clone()));
         Seat {
             decision: decision.clone(),
             times,
@@ -513,8 +513,11 @@ impl Scene<'_> {
         let block = nodes.block(member.node).filter(|_| member.before.len() > 1 && member.is_reached)?;
         let none = || self.planner.paths.map(Paths::none).unwrap_or_default();
         let own = weighed.iter().find(|seat| seat.decision.join == place);
-        let with = weighed.iter().find(|seat| seat.decision.is_worth_it() && seat.decision.together.contains(&place));
         let is_enabled = enabled.is_some_and(|enabled| enabled[place]);
+        let needs = |decision: &Decision| {
+            decision.together.contains(&place) || self.rules.is_printed && is_enabled && decision.join < place
+        };
+        let with = weighed.iter().find(|seat| seat.decision.is_worth_it() && needs(&seat.decision));
         let verdict = match (own, with) {
             _ if member.is_dead || member.stop.is_some() || member.occurrence.is_some() => JoinVerdict::Ends,
             _ if !is_join(nodes, member.node) => JoinVerdict::LoopHead,
@@ -645,7 +648,7 @@ impl Scene<'_> {
 struct Seat {
     decision: Decision,
     times: Times,
-    /// X-APATHS and X-RPATHS of the joins that are enabled together.
+    /// X-APATHS and X-RPATHS of the joins that are enabled together, by the printed rule of all that come behind.
     sets: Vec<(usize, FixedBitSet, FixedBitSet)>,
     /// Paths that lose and that gain an execution, where they are counted.
     changes: Option<(FixedBitSet, FixedBitSet)>,

@@ -109,6 +109,8 @@ pub struct JoinRow {
     pub verdict: String,
     /// Benefit against cost; empty where nothing was weighed.
     pub line: String,
+    /// The benefit that the paper counts, in words, where that is another one.
+    pub printed: String,
     /// For each path of [`Surveyed::paths`] its [`Bits`].
     pub bits: Vec<Bits>,
 }
@@ -163,8 +165,10 @@ pub enum Mark {
         /// Whether it comes on some ways only.
         is_partial: bool,
     },
-    /// It lands, with what stands there: its result, under a predicate if it needs one.
+    /// It lands, with what stands there: its result, and once there is one the predicate that it needs.
     Lands(Spot, String),
+    /// It comes to this join, and does not pass.
+    Stops(u32),
     /// What landed there is not needed.
     Dropped(Spot),
     /// The predicate becomes true or false.

@@ -221,8 +221,19 @@ pub struct Remark {
     pub at: String,
     /// The reason, in a sentence.
     pub message: String,
-    /// The facts it rests on, by name: one word, or several in an order that means something.
-    pub facts: Vec<(String, Vec<String>)>,
+    /// The facts it rests on.
+    pub facts: Vec<RemarkFact>,
+}
+
+/// A fact that a reason rests on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RemarkFact {
+    /// Its name, as in JSON.
+    pub name: String,
+    /// What people call it.
+    pub words: String,
+    /// One value, or several in an order that means something.
+    pub values: Vec<String>,
 }
 
 /// One line of a comparison.

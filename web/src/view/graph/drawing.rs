@@ -15,7 +15,7 @@ const CHARACTER: f64 = 7.25;
 const LINE: f64 = 17.0;
 /// Height of a block's head, where its name begins, and the width of its characters.
 const HEAD: f64 = 24.0;
-const NAME: (f64, f64) = (11.0, 16.5);
+pub const NAME: (f64, f64) = (11.0, 16.5);
 const NAME_CHARACTER: f64 = 7.6;
 /// Lines that a block shows, and characters of a line.
 const MOST_LINES: usize = 14;

@@ -8,7 +8,8 @@ use yew::{Html, component, html, use_mut_ref};
 
 use super::super::paths::STRANDS;
 use super::super::{Shared, shortened};
-use super::drawing::row_in_block;
+use super::MARGIN;
+use super::drawing::{NAME, row_in_block};
 use crate::layout::{Placement, Point, Rect, Route};
 
 /// Room for what stands to the right of the blocks.
@@ -22,6 +23,8 @@ const GAP: f64 = 0.8;
 const BETWEEN: f64 = 2.0;
 /// How much wider the strand is that stands out.
 const CHOSEN: f64 = 2.5;
+/// Width of a character of a label.
+const CHARACTER: f64 = 7.3;
 /// Characters of a label beside a block.
 const MOST_CHARACTERS: usize = 26;
 
@@ -169,7 +172,7 @@ fn signs(sinking: &Sinking, moment: usize) -> BTreeMap<Spot, Sign> {
                 Mark::Lands(spot, label) => (*spot, &|sign| sign.label = Some(label.clone())),
                 Mark::Dropped(spot) => (*spot, &|sign| sign.is_dropped = true),
                 Mark::Predicate(spot, is_true) => (*spot, &|sign| sign.predicates.push(*is_true)),
-                Mark::Flood { .. } | Mark::Way { .. } => continue,
+                Mark::Flood { .. } | Mark::Way { .. } | Mark::Stops(_) => continue,
             };
             let sign = signs.entry(spot).or_default();
             change(sign);
@@ -219,6 +222,11 @@ impl Map<'_> {
                 let data = Placement::path_data(&route.points, 7.0);
                 Some(html! { <path class={class("wet", is_partial)} d={data} pathLength="1" /> })
             }
+            Mark::Stops(block) => {
+                let (_, rect) = self.block(block)?;
+                let (left, right, y) = (unit(rect.x - 4.0), unit(rect.x + rect.width + 4.0), unit(rect.y - 4.0));
+                Some(html! { <line class={class("stop", false)} x1={left} x2={right} y1={y.clone()} y2={y} /> })
+            }
             Mark::Lands(..) | Mark::Dropped(_) | Mark::Predicate(..) => None,
         }
     }
@@ -252,17 +260,58 @@ impl Map<'_> {
         let label = sign.label.as_ref().map(|label| shortened(label, MOST_CHARACTERS) + gone);
         let class =
             format!("sign{}{}", if sign.is_dropped { " dropped" } else { "" }, if sign.is_new { " new" } else { "" });
-        let first = usize::from(label.is_some());
+        let texts: Vec<(&str, String)> = (label.into_iter().map(|label| ("", label)))
+            .chain(predicates.map(|text| ("sets", text.to_owned())))
+            .collect();
+        let side = self.side((left, right, y), &texts);
+        let (x, anchor) = match side {
+            Side::Right => (right + 10.0, "start"),
+            Side::Left => (left - 10.0, "end"),
+            Side::Inside(_) => (right - 5.0, "end"),
+        };
+        let line = |place: usize| match side {
+            Side::Inside(top) => top + NAME.1 - 14.0 * (texts.len() - 1 - place) as f64,
+            Side::Right | Side::Left => y + 4.0 + 14.0 * place as f64,
+        };
         Some(html! {
             <g {class} key={format!("{spot:?}")}>
                 <line x1={unit(left - 7.0)} x2={unit(right + 7.0)} y1={unit(y)} y2={unit(y)} />
-                if let Some(label) = label { <text x={unit(right + 10.0)} y={unit(y + 4.0)}>{ label }</text> }
-                { for predicates.enumerate().map(|(place, text)| html! {
-                    <text class="sets" x={unit(right + 10.0)} y={unit(y + 4.0 + 14.0 * (first + place) as f64)}>{ text }</text>
+                { for texts.iter().enumerate().map(|(place, (class, text))| html! {
+                    <text class={*class} x={unit(x)} y={unit(line(place))} text-anchor={anchor}>{ text }</text>
                 }) }
             </g>
         })
     }
+
+    /// Where there is room for the texts of a line: to its right, to its left, or in the row of its block's name, with what does
+    /// not fit there above it.
+    fn side(&self, (left, right, y): (f64, f64, f64), texts: &[(&str, String)]) -> Side {
+        let characters = texts.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
+        let width = characters as f64 * CHARACTER + 4.0;
+        let height = 14.0 * texts.len() as f64 + 2.0;
+        let beside = |x: f64| Rect { x, y: y - 8.0, width, height };
+        let blocks = || self.placement.blocks.values();
+        let is_free = |wanted: &Rect| {
+            let is_inside = wanted.x >= -MARGIN && wanted.x + width <= self.placement.width + ROOM + MARGIN;
+            is_inside && !blocks().any(|block| block.overlaps(wanted))
+        };
+        let is_its = |block: &&Rect| block.x == left && (block.y..=block.y + block.height).contains(&y);
+        match blocks().find(is_its) {
+            _ if is_free(&beside(right + 8.0)) => Side::Right,
+            _ if is_free(&beside(left - 8.0 - width)) => Side::Left,
+            Some(block) => Side::Inside(block.y),
+            None => Side::Right,
+        }
+    }
+}
+
+/// Where the texts of a line stand.
+#[derive(Clone, Copy)]
+enum Side {
+    Right,
+    Left,
+    /// In the block with this upper border.
+    Inside(f64),
 }
 
 fn unit(value: f64) -> String {
