@@ -27,7 +27,7 @@ mod reassociate;
 mod runner;
 mod scalar_replacement;
 mod simplify_cfg;
-mod spec_pre;
+pub mod spec_pre;
 
 use alloc::string::String;
 

@@ -20,6 +20,7 @@ use fixedbitset::FixedBitSet;
 use super::estimate::Estimate;
 use super::nodes::{Node, Nodes};
 use crate::edit::{Fact, Remark};
+use crate::graph::Cfg;
 use crate::ir::{Block, Function, Profile};
 
 /// Bits that sets of paths take in all; the rarest paths are left out where it would be more.
@@ -32,6 +33,17 @@ pub(in crate::pass) struct Executed {
     nodes: Vec<Node>,
     /// How often, in lanes.
     pub frequency: u64,
+}
+
+/// An executed path, as people are told of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Path {
+    /// Its blocks in order.
+    pub blocks: Vec<Block>,
+    /// Executions, in lanes.
+    pub frequency: u64,
+    /// Is it among those that may benefit?
+    pub is_frequent: bool,
 }
 
 /// What an estimate tells of edges that were counted.
@@ -75,6 +87,43 @@ pub(in crate::pass) fn executed(func: &Function, nodes: &Nodes) -> (Vec<Executed
         Executed { blocks, nodes: path, frequency }
     };
     (paths.into_iter().map(path).collect(), Some(estimated))
+}
+
+/// The same for people; of that many first ones it is said that they are frequent.
+pub(in crate::pass) fn told(func: &Function, nodes: &Nodes, frequent: usize) -> (Vec<Path>, Option<Estimated>) {
+    let (paths, estimated) = executed(func, nodes);
+    let path = |(place, path): (usize, Executed)| {
+        let Executed { blocks, frequency, .. } = path;
+        Path { blocks, frequency, is_frequent: place < frequent }
+    };
+    (paths.into_iter().enumerate().map(path).collect(), estimated)
+}
+
+/// The paths that a function's profile says were executed, or that are estimated from it, the most frequent first, with how
+/// often in lanes.
+pub fn executed_paths(func: &Function) -> Vec<(Vec<Block>, u64)> {
+    let nodes = Nodes::of(&Cfg::compute(func), func);
+    executed(func, &nodes).0.into_iter().map(|path| (path.blocks, path.frequency)).collect()
+}
+
+/// Gives paths other frequencies, as somebody would have it.
+pub(in crate::pass) fn change_frequencies(func: &mut Function, frequencies: &[(Vec<Block>, u64)]) {
+    let is_declared = func.profiles.iter().any(|profile| matches!(profile, Profile::Path(_)));
+    if !is_declared && !frequencies.is_empty() {
+        // Whoever changes what is estimated declares the rest.
+        let estimated = executed_paths(func);
+        func.profiles.push(Profile::Path(estimated));
+    }
+    for (blocks, frequency) in frequencies {
+        let mut left = *frequency;
+        for profile in &mut func.profiles {
+            let Profile::Path(paths) = profile else { continue };
+            // Of a path that is declared several times the first declaration says it all.
+            for (_, count) in paths.iter_mut().filter(|(path, _)| path == blocks) {
+                *count = core::mem::take(&mut left);
+            }
+        }
+    }
 }
 
 fn declared(func: &Function, nodes: &Nodes) -> Vec<Executed> {

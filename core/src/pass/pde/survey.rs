@@ -27,16 +27,16 @@ use super::statements::{Statement, may_sink};
 use super::{Rules, applied};
 use crate::edit::{Remark, Silent};
 use crate::graph::Cfg;
-use crate::ir::{Block, Func, Function, Guard, Inst, Module, Profile, WarpCounts};
+use crate::ir::{Block, Func, Function, Guard, Inst, Module, WarpCounts};
 use crate::pass::Settings;
 use crate::pass::path_guided::nodes::{Node, Nodes};
-use crate::pass::path_guided::paths::{Executed, Paths, executed};
+use crate::pass::path_guided::paths::{Paths, change_frequencies, told};
 use crate::text::instruction_text;
 use crate::view::{Analyses, View};
 
 pub use super::benefit::Times;
 pub use super::plan::Spot;
-pub use crate::pass::path_guided::paths::Estimated;
+pub use crate::pass::path_guided::paths::{Estimated, Path, executed_paths};
 
 /// What is asked.
 #[derive(Clone, Copy, Default, Debug)]
@@ -66,17 +66,6 @@ pub struct Survey {
     pub detail: Option<Detail>,
     /// Why the pass cannot run.
     pub refused: Option<String>,
-}
-
-/// An executed path.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Path {
-    /// Its blocks in order.
-    pub blocks: Vec<Block>,
-    /// Executions, in lanes.
-    pub frequency: u64,
-    /// Is it among those that may benefit?
-    pub is_frequent: bool,
 }
 
 /// A statement, with its verdict.
@@ -263,13 +252,6 @@ pub fn carried_out(module: &Module, func: Func, settings: &Settings, inst: Inst)
     Some(body)
 }
 
-/// The paths that a function's profile says were executed, or that are estimated from it, the most frequent first, with how
-/// often in lanes.
-pub fn executed_paths(func: &Function) -> Vec<(Vec<Block>, u64)> {
-    let nodes = Nodes::of(&Cfg::compute(func), func);
-    executed(func, &nodes).0.into_iter().map(|path| (path.blocks, path.frequency)).collect()
-}
-
 fn listed(set: &FixedBitSet) -> Vec<usize> {
     set.ones().collect()
 }
@@ -318,26 +300,6 @@ fn with_planner<T>(
     Ok(answer(&Scene { module, func, rules: &rules, planner, scratch, statements, question }))
 }
 
-/// What paths are executed how often, as somebody would have it.
-fn change_frequencies(func: &mut Function, frequencies: &[(Vec<Block>, u64)]) {
-    let is_declared = func.profiles.iter().any(|profile| matches!(profile, Profile::Path(_)));
-    if !is_declared && !frequencies.is_empty() {
-        // Whoever changes what is estimated declares the rest.
-        let estimated = executed_paths(func);
-        func.profiles.push(Profile::Path(estimated));
-    }
-    for (blocks, frequency) in frequencies {
-        let mut left = *frequency;
-        for profile in &mut func.profiles {
-            let Profile::Path(paths) = profile else { continue };
-            // Of a path that is declared several times the first declaration says it all.
-            for (_, count) in paths.iter_mut().filter(|(path, _)| path == blocks) {
-                *count = core::mem::take(&mut left);
-            }
-        }
-    }
-}
-
 impl Scene<'_> {
     fn survey(&self) -> Survey {
         let (mut claims, mut round, mut statements) = (Claims::default(), Vec::new(), Vec::new());
@@ -358,20 +320,8 @@ impl Scene<'_> {
             (Err(_), None) => None,
         };
         let frequent = self.planner.paths.map_or(0, |paths| paths.frequent);
-        let (paths, estimated) = executed(self.func, self.planner.nodes);
-        let path = |(place, path): (usize, Executed)| {
-            let Executed { blocks, frequency, .. } = path;
-            Path { blocks, frequency, is_frequent: place < frequent }
-        };
-        Survey {
-            paths: paths.into_iter().enumerate().map(path).collect(),
-            estimated,
-            is_by_warp: self.rules.is_by_warp,
-            statements,
-            round,
-            detail,
-            refused: None,
-        }
+        let (paths, estimated) = told(self.func, self.planner.nodes, frequent);
+        Survey { paths, estimated, is_by_warp: self.rules.is_by_warp, statements, round, detail, refused: None }
     }
 
     fn plan(

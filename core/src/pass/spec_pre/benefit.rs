@@ -51,13 +51,34 @@ impl Decision {
     }
 }
 
+/// What was weighed, for whoever looks.
+pub(super) struct Weighing<'a> {
+    pub decision: &'a Decision,
+    pub paths: &'a Paths,
+    /// How often each path evaluates the expression, without the branches that are enabled together and with them.
+    pub executions: (&'a [u32], &'a [u32]),
+    /// Paths that would pay if they were not frequent.
+    pub rare: &'a FixedBitSet,
+    region: &'a Region,
+    hoisted: &'a Hoisted,
+    always: &'a Hoisted,
+}
+
+impl Weighing<'_> {
+    /// The sets where these branches are enabled.
+    pub fn sets(&self) -> Sets {
+        Sets::of(self.region, self.paths, self.hoisted, self.always)
+    }
+}
+
 /// Decides on every branch of a region, the last first, where an evaluation takes so many cycles. `is_worth_it` hears what
-/// was found, and where evaluations would stand. Gives which are enabled, and the decisions.
+/// was found, and where evaluations would stand; `look` sees all that is weighed. Gives which are enabled, and the decisions.
 pub(super) fn decide(
     region: &Region,
     paths: &Paths,
     cycles: f64,
     is_worth_it: &mut dyn FnMut(&Decision, &Placement) -> bool,
+    look: &mut dyn FnMut(&Weighing<'_>),
 ) -> (Vec<bool>, Vec<Decision>) {
     let count = region.members.len();
     let nothing = vec![false; count];
@@ -115,6 +136,16 @@ pub(super) fn decide(
             benefit: cycles * benefit_paths,
             cost: cycles * cost_paths,
         };
+        let executions = (&before[..], &after[..]);
+        look(&Weighing {
+            decision: &decision,
+            paths,
+            executions,
+            rare: &rare,
+            region,
+            hoisted: &hoisted,
+            always: &always,
+        });
         if is_worth_it(&decision, &placement) {
             enabled = with_these;
         } else {
@@ -126,11 +157,11 @@ pub(super) fn decide(
 }
 
 /// The sets of paths of an expression, by member.
-struct Sets {
+pub(super) struct Sets {
     /// Anticipated at the exit.
-    exit_anticipated: Vec<FixedBitSet>,
+    pub exit_anticipated: Vec<FixedBitSet>,
     /// Removable from the entry on, backward.
-    entry_removable: Vec<FixedBitSet>,
+    pub entry_removable: Vec<FixedBitSet>,
 }
 
 impl Sets {

@@ -50,6 +50,7 @@ pub(super) struct Site {
 }
 
 /// What evaluates an expression again although the same block has just done so.
+#[derive(Clone)]
 pub(super) struct Repetition {
     pub node: Node,
     /// What has evaluated it.

@@ -42,6 +42,7 @@ mod benefit;
 mod expressions;
 mod hoisting;
 mod plan;
+pub mod survey;
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -53,13 +54,14 @@ use super::path_guided::paths::Paths;
 use super::path_guided::rules::{COST, FP, MACHINE, Rules};
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
-use crate::ir::{Block, Function, Inst, WarpCounts};
+use crate::ir::{Block, Function, Inst, Module, WarpCounts};
 use crate::machine::Machine;
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
 use expressions::{Expressions, Repetition};
-use hoisting::{Around, Places, Shape};
+use hoisting::{Around, Places, Region, Shape};
 use plan::{Plan, Planner, Refused, Told, keep, make_temporaries, read};
+use survey::Seen;
 
 /// Rounds that are made for one expression at most.
 const MOST_ROUNDS: usize = 32;
@@ -86,32 +88,7 @@ impl Pass for SpecPre {
     };
 
     fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
-        let knobs = &settings.knobs;
-        let Rules { share, is_by_warp, machine } = Rules::of(view.func(), knobs, Self::INFO.name)?;
-        let (cfg, dominators) = (view.cfg(), view.dominators());
-        let (module, func) = (view.module(), view.func());
-        let nodes = Nodes::of(&cfg, func);
-        let is_speculating = knobs.switch("speculation");
-        let memory = Memory::of(module, func, &nodes);
-        let expressions = Expressions::of(func, &nodes, &memory, has_doubtful_reads(func, &dominators));
-        let elimination = Elimination {
-            refused: expressions.all.iter().map(|_| Vec::new()).collect(),
-            expressions,
-            memory,
-            could_speculate: false,
-            paths: if is_speculating { Paths::of(func, &nodes, share) } else { None },
-            warps: is_by_warp.then(|| nodes.executions(&WarpCounts::of(func))),
-            shape: Shape::of(&nodes, |node| {
-                // What a call gives stands behind everything that can be put in its block.
-                let terminator = nodes.block(node).and_then(|block| func.terminator(block));
-                terminator.is_none_or(|inst| func.insts[inst].dsts.is_empty() && !func.insts[inst].opcode.op.is_call())
-            }),
-            places: Places::new(&nodes),
-            nodes,
-            is_speculating,
-            machine,
-        };
-        elimination.run(view);
+        Elimination::of(view, settings)?.run(view);
         Ok(())
     }
 }
@@ -142,6 +119,35 @@ struct Heard {
 }
 
 impl Elimination {
+    /// For a function as it is.
+    fn of<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<Elimination, PassError> {
+        let knobs = &settings.knobs;
+        let Rules { share, is_by_warp, machine } = Rules::of(view.func(), knobs, SpecPre::INFO.name)?;
+        let (cfg, dominators) = (view.cfg(), view.dominators());
+        let (module, func) = (view.module(), view.func());
+        let nodes = Nodes::of(&cfg, func);
+        let is_speculating = knobs.switch("speculation");
+        let memory = Memory::of(module, func, &nodes);
+        let expressions = Expressions::of(func, &nodes, &memory, has_doubtful_reads(func, &dominators));
+        Ok(Elimination {
+            refused: expressions.all.iter().map(|_| Vec::new()).collect(),
+            expressions,
+            memory,
+            could_speculate: false,
+            paths: if is_speculating { Paths::of(func, &nodes, share) } else { None },
+            warps: is_by_warp.then(|| nodes.executions(&WarpCounts::of(func))),
+            shape: Shape::of(&nodes, |node| {
+                // What a call gives stands behind everything that can be put in its block.
+                let terminator = nodes.block(node).and_then(|block| func.terminator(block));
+                terminator.is_none_or(|inst| func.insts[inst].dsts.is_empty() && !func.insts[inst].opcode.op.is_call())
+            }),
+            places: Places::new(&nodes),
+            nodes,
+            is_speculating,
+            machine,
+        })
+    }
+
     /// Looks at every expression until nothing more is gained by it. What one gains another does not lose, as no operand is
     /// written at another place than before.
     fn run<S: Listener>(mut self, view: &mut View<'_, S>) {
@@ -196,20 +202,35 @@ impl Elimination {
 
     /// What is to be done for an expression, and what was heard.
     fn plans(&mut self, number: usize) -> (Vec<Plan>, Heard) {
+        let mut heard = Heard::default();
+        let mut plans = Vec::new();
+        for region in self.regions(number, &mut heard) {
+            self.could_speculate |= self.is_speculating && !self.could_speculate && region.could_speculate();
+            plans.extend(self.plan(number, region, &mut heard, &mut |_| {}));
+        }
+        (plans, heard)
+    }
+
+    /// Where an expression may be redundant.
+    fn regions(&mut self, number: usize, heard: &mut Heard) -> Vec<Region> {
         let expression = &self.expressions.all[number];
         let around =
             Around::of(&self.nodes, &self.shape, (&self.expressions, &self.memory), expression, &mut self.places);
-        let mut heard = Heard::default();
-        let regions = match around {
-            Around::Nothing => return (Vec::new(), heard),
+        match around {
+            Around::Nothing => Vec::new(),
             Around::TooMuch => {
                 let site = expression.sites.iter().find_map(|site| Some((site.node, site.first.or(site.last)?)));
                 let refused = |(node, inst)| (inst, Refused::TooLarge { at: self.nodes.block_or_target(node) });
                 heard.refused.extend(site.map(refused));
-                return (Vec::new(), heard);
+                Vec::new()
             }
             Around::Regions(regions) => regions,
-        };
+        }
+    }
+
+    /// What is to be done for an expression in a region. `look` sees what is weighed and decided.
+    fn plan(&self, number: usize, region: Region, heard: &mut Heard, look: &mut dyn FnMut(Seen<'_>)) -> Option<Plan> {
+        let expression = &self.expressions.all[number];
         let planner = Planner {
             nodes: &self.nodes,
             paths: self.paths.as_ref(),
@@ -217,18 +238,14 @@ impl Elimination {
             machine: self.machine,
         };
         let can_insert = |node| self.expressions.can_be_evaluated(&self.nodes, expression, node);
-        let mut plans = Vec::new();
-        for region in regions {
-            let mut told = Told::default();
-            self.could_speculate |= self.is_speculating && !self.could_speculate && region.could_speculate();
-            let wanting = region.members.iter().find_map(|member| member.first.filter(|_| member.is_reached));
-            plans.extend(planner.plan(expression, region, can_insert, &mut told));
-            heard.counts_jumps |= told.counts_jumps;
-            if let Some(inst) = wanting {
-                heard.refused.extend(told.refused.into_iter().map(|why| (inst, why)));
-            }
+        let mut told = Told::default();
+        let wanting = region.members.iter().find_map(|member| member.first.filter(|_| member.is_reached));
+        let plan = planner.plan(expression, region, can_insert, &mut told, look);
+        heard.counts_jumps |= told.counts_jumps;
+        if let Some(inst) = wanting {
+            heard.refused.extend(told.refused.into_iter().map(|why| (inst, why)));
         }
-        (plans, heard)
+        plan
     }
 
     fn carry_out<S: Listener>(&mut self, view: &mut View<'_, S>, number: usize, plan: &Plan) {
@@ -240,24 +257,31 @@ impl Elimination {
         self.expressions.all[number] = expression;
     }
 
+    /// What an expression repeats within blocks, by what has evaluated it.
+    fn groups(&self, number: usize) -> impl Iterator<Item = &[Repetition]> {
+        self.expressions.repetitions[number].chunk_by(|one, other| one.earlier == other.earlier)
+    }
+
     /// What is evaluated twice in a block, with nothing between that changes it.
     fn replace_repetitions<S: Listener>(&mut self, view: &mut View<'_, S>, number: usize) {
         let module = view.module();
         let repetitions = core::mem::take(&mut self.expressions.repetitions[number]);
         let expression = &mut self.expressions.all[number];
         for group in repetitions.chunk_by(|one, other| one.earlier == other.earlier) {
-            let &Repetition { node, earlier, inst } = &group[0];
+            let &Repetition { node, earlier, .. } = &group[0];
             let Some(block) = self.nodes.block(node) else { continue };
-            let mut rewrite = view.rewrite(|func| {
-                let [text, earlier] = [inst, earlier].map(|inst| instruction_text(module, func, inst));
-                let message = format!("`{text}` is what `{earlier}` has evaluated in the same block");
-                Remark::applied("repeat", block, message).at(inst).with("replaced", Fact::Count(group.len() as u64))
-            });
+            let mut rewrite = view.rewrite(|func| repeat(module, func, block, group));
             make_temporaries(&mut rewrite, expression);
             keep(&mut rewrite, expression, node, earlier);
             group.iter().for_each(|repetition| read(&mut rewrite, &expression.temporaries, repetition.inst));
         }
     }
+}
+
+fn repeat(module: &Module, func: &Function, block: Block, group: &[Repetition]) -> Remark {
+    let [text, earlier] = [group[0].inst, group[0].earlier].map(|inst| instruction_text(module, func, inst));
+    let message = format!("`{text}` is what `{earlier}` has evaluated in the same block");
+    Remark::applied("repeat", block, message).at(group[0].inst).with("replaced", Fact::Count(group.len() as u64))
 }
 
 fn no_profile(func: &Function) -> Remark {

@@ -19,6 +19,7 @@ use alloc::vec::Vec;
 use super::benefit::{Decision, decide};
 use super::expressions::Expression;
 use super::hoisting::{Placement, Region};
+use super::survey::Seen;
 use crate::edit::{Fact, Place, Remark, Rewrite};
 use crate::ir::{Block, Flags, Function, Inst, InstData, Op, Opcode, Operand, Reg, Space};
 use crate::machine::Machine;
@@ -31,18 +32,18 @@ const NOTHING: f64 = 1e-9;
 
 /// See the file's head.
 pub(super) struct Plan {
-    placement: Placement,
+    pub placement: Placement,
     /// By inserted evaluation: is it one that some way would not have?
     is_speculative: Vec<bool>,
     /// The evaluations that go.
-    replaced: Vec<(Node, Inst)>,
+    pub replaced: Vec<(Node, Inst)>,
     /// The evaluations whose values are read.
-    sources: Vec<(Node, Inst)>,
+    pub sources: Vec<(Node, Inst)>,
     /// The branches ahead of which it is evaluated by speculation.
     splits: Vec<Block>,
     favour: Favour,
     /// Cycles of all warps, before and after, where they are counted.
-    warp_cycles: Option<(f64, f64)>,
+    pub warp_cycles: Option<(f64, f64)>,
 }
 
 /// What branches bring that are passed: executions of frequent paths that lose an evaluation and of paths that gain one, and
@@ -113,17 +114,18 @@ pub(super) struct Planner<'a> {
 
 impl Planner<'_> {
     /// What is done in a region of an expression, if anything is gained. `can_insert` tells at which nodes' ends operands are
-    /// there.
+    /// there. `look` sees what is weighed and decided.
     pub fn plan(
         &self,
         expression: &Expression,
         mut region: Region,
         can_insert: impl Fn(Node) -> bool,
         told: &mut Told,
+        look: &mut dyn FnMut(Seen<'_>),
     ) -> Option<Plan> {
         loop {
             let mut told_here = Told::default();
-            let plan = self.plan_within(expression, &region, &mut told_here);
+            let plan = self.plan_within(expression, &region, &mut told_here, look);
             let inserted = plan.iter().flat_map(|plan| plan.placement.inserted.iter().copied());
             let closed: Vec<Node> = inserted.filter(|&node| !can_insert(node)).collect();
             if closed.is_empty() {
@@ -135,26 +137,36 @@ impl Planner<'_> {
         }
     }
 
-    fn plan_within(&self, expression: &Expression, region: &Region, told: &mut Told) -> Option<Plan> {
+    fn plan_within(
+        &self,
+        expression: &Expression,
+        region: &Region,
+        told: &mut Told,
+        look: &mut dyn FnMut(Seen<'_>),
+    ) -> Option<Plan> {
         let cycles = f64::from(self.machine.issue_cycles(&expression.data));
         let always = region.hoisted(&vec![false; region.members.len()]);
         let counts_jumps = &mut told.counts_jumps;
         let mut least = self.warp_cycles(region, &region.placement(&always), cycles, counts_jumps);
         let (enabled, decisions) = match self.paths {
-            Some(paths) => decide(region, paths, cycles, &mut |decision, placement| match &mut least {
-                None => decision.is_worth_it(),
-                Some(least) => {
-                    // Every warp pays that comes by, so that this is what counts.
-                    let then = self.warp_cycles(region, placement, cycles, counts_jumps).unwrap_or(*least);
-                    let is_less = then < *least - NOTHING;
-                    if is_less {
-                        *least = then;
+            Some(paths) => {
+                let mut is_worth_it = |decision: &Decision, placement: &Placement| match &mut least {
+                    None => decision.is_worth_it(),
+                    Some(least) => {
+                        // Every warp pays that comes by, so that this is what counts.
+                        let then = self.warp_cycles(region, placement, cycles, counts_jumps).unwrap_or(*least);
+                        let is_less = then < *least - NOTHING;
+                        if is_less {
+                            *least = then;
+                        }
+                        is_less
                     }
-                    is_less
-                }
-            }),
+                };
+                decide(region, paths, cycles, &mut is_worth_it, &mut |weighing| look(Seen::Branch(weighing)))
+            }
             None => (vec![false; region.members.len()], Vec::new()),
         };
+        look(Seen::Decided { region, enabled: &enabled, always: &always });
         let hoisted = region.hoisted(&enabled);
         let placement = region.placement(&hoisted);
         let is_taken = |decision: &&Decision| enabled[decision.split];
