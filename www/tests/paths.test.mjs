@@ -219,6 +219,8 @@ test("rows and bits are in sight, and what the terms mean is said", async (t) =>
   const table = page.getByTestId("path-table");
   const inner = await page.getByTestId("paths").boundingBox();
   const ends = await table.locator("tr > :last-child").evaluateAll((all) => all.map((cell) => cell.getBoundingClientRect().right));
+  const [link, joins] = [await terms.boundingBox(), await page.getByTestId("joins").boundingBox()];
+  assert.ok(link.x >= joins.x + joins.width || link.y >= joins.y + joins.height, "what opens the legend lies on no join");
   assert.ok(Math.max(...ends) <= inner.x + inner.width + 0.5, "all bits are seen on a phone");
   assert.equal(await table.locator("tbody tr").first().getByRole("cell").count(), 6, "it is still a table");
 });

@@ -184,6 +184,7 @@ fn joins(sinking: &Sinking, shown: Option<&JoinRow>, has_table: bool, act: &Call
                         <legend class="hidden">{ "Join" }</legend>
                         { for sinking.joins.iter().map(|join| choice(join, shown)) }
                     </fieldset>
+                    if has_table { { legend(shown) } }
                 </div>
                 if !shown.line.is_empty() {
                     <p class={if shown.passes { "path-line pays" } else { "path-line" }} role="status">
@@ -191,7 +192,6 @@ fn joins(sinking: &Sinking, shown: Option<&JoinRow>, has_table: bool, act: &Call
                         if !shown.printed.is_empty() { <small data-testid="path-printed">{ &shown.printed }</small> }
                     </p>
                 }
-                if has_table { { legend(shown) } }
             }
         </>
     }
