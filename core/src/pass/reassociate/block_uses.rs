@@ -36,6 +36,31 @@ pub struct Slot {
     pub uses: u32,
     /// May its result be read in another block?
     pub leaves_block: bool,
+    /// Is it, or an operand of an operand of it that is read once, about a register that was asked about?
+    pub is_concerned: bool,
+}
+
+/// Registers that rewritten instructions read or write, as they were or as they are now.
+#[derive(Default)]
+pub struct Touched(FixedBitSet);
+
+impl Touched {
+    /// What an instruction reads and writes.
+    pub fn add_all_of(&mut self, func: &Function, inst: Inst) {
+        let data = &func.insts[inst];
+        data.for_each_use(|reg| self.add(reg));
+        data.dsts.iter().for_each(|&dst| self.add(dst));
+    }
+
+    /// A register.
+    pub fn add(&mut self, reg: Reg) {
+        self.0.grow_and_insert(reg.index());
+    }
+
+    /// All of those.
+    pub fn add_set(&mut self, regs: &FixedBitSet) {
+        self.0.union_with(regs);
+    }
 }
 
 #[derive(Clone, Copy, Default)]
@@ -151,13 +176,16 @@ impl BlockUses {
         length
     }
 
-    /// Looks at a block.
-    pub fn look_at(&mut self, func: &Function, block: Block) {
+    /// Looks at a block. Of its instructions are concerned those that have to do with `touched`; without it, all.
+    pub fn look_at(&mut self, func: &Function, block: Block, touched: Option<&Touched>) {
         self.block += 1;
         self.slots.clear();
         self.regs.resize(func.regs.len(), RegState::default());
         for inst in func.block_insts(block) {
-            self.look_at_inst(inst, &func.insts[inst]);
+            match touched {
+                None => self.look_at_inst(inst, &func.insts[inst], |_| true),
+                Some(touched) => self.look_at_inst(inst, &func.insts[inst], |reg| touched.0.contains(reg.index())),
+            }
         }
         // What the last write of a register leaves behind goes on to other blocks.
         for place in 0..self.slots.len() {
@@ -169,20 +197,38 @@ impl BlockUses {
                     .any(|dst| self.exposed.get(dst.index()).is_some_and(|&blocks| blocks > 0));
             }
         }
+        if touched.is_some() {
+            self.concern_readers();
+        }
     }
 
-    fn look_at_inst(&mut self, inst: Inst, data: &InstData) {
+    /// Whoever alone reads a result has to do with all that its computation has to do with: they may be of one tree.
+    fn concern_readers(&mut self) {
+        for place in 0..self.slots.len() {
+            let Slot { operands, is_concerned, .. } = self.slots[place];
+            let is_part =
+                |&operand: &u32| operand != NONE && self.slot(operand).is_concerned && self.is_read_once(operand);
+            self.slots[place].is_concerned = is_concerned || operands.iter().any(is_part);
+        }
+    }
+
+    #[inline(always)]
+    fn look_at_inst(&mut self, inst: Inst, data: &InstData, is_touched: impl Fn(Reg) -> bool) {
         let place = self.slots.len() as u32;
-        let mut slot =
-            Slot { inst, op: data.opcode.op, next_write: NONE, operands: [NONE; 3], uses: 0, leaves_block: false };
+        let mut operands = [NONE; 3];
+        let mut is_concerned = false;
         for (index, arg) in data.args.iter().enumerate() {
             if let Operand::Reg(reg) = arg {
+                is_concerned |= is_touched(*reg);
                 let definition = self.count_use(*reg);
-                if let Some(operand) = slot.operands.get_mut(index) {
+                if let Some(operand) = operands.get_mut(index) {
                     *operand = definition;
                 }
             } else {
-                arg.for_each_reg(&mut |reg| _ = self.count_use(reg));
+                arg.for_each_reg(&mut |reg| {
+                    is_concerned |= is_touched(reg);
+                    self.count_use(reg);
+                });
             }
         }
         if let Some(guard) = data.guard {
@@ -190,6 +236,7 @@ impl BlockUses {
             data.dsts.iter().for_each(|&dst| _ = self.count_use(dst));
         }
         for dst in &data.dsts {
+            is_concerned |= is_touched(*dst);
             let state = &mut self.regs[dst.index()];
             if state.block != self.block {
                 *state = RegState { block: self.block, definition: place, first_write: place };
@@ -200,7 +247,8 @@ impl BlockUses {
             }
             state.definition = place;
         }
-        self.slots.push(slot);
+        let op = data.opcode.op;
+        self.slots.push(Slot { inst, op, next_write: NONE, operands, uses: 0, leaves_block: false, is_concerned });
     }
 
     /// Counts that a register is read. Gives the last write of it so far.

@@ -19,6 +19,7 @@ use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 
 use super::Misses;
+use super::block_uses::Touched;
 use crate::edit::{Fact, Remark};
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg};
 use crate::pass::gvn_cse::expressions::Expressions;
@@ -39,6 +40,16 @@ impl Kind {
     fn words(self, first: u32, second: u32) -> [u32; 3] {
         [self as u32, first, second]
     }
+}
+
+/// What there was to common in a block.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Found {
+    Nothing,
+    /// Something that is copied now.
+    Repetition,
+    /// Something that went away, so that the window reaches further.
+    Removable,
 }
 
 /// Where an expression was computed last.
@@ -77,15 +88,16 @@ impl Commoning {
         Commoning { window, expressions, computed: Vec::new(), regs, block: 0, last_value: 0 }
     }
 
-    /// Commons what is in a block, as far as `takes_part` lets its instructions by their places. Gives whether anything
-    /// was found.
+    /// Commons what is in a block, as far as `takes_part` lets its instructions by their places, and notes the registers
+    /// that this touches. A block from which nothing was taken out gives nothing more when it is visited again.
     pub fn visit<S: Listener>(
         &mut self,
         view: &mut View<'_, S>,
         block: Block,
         takes_part: impl Fn(u32) -> bool,
+        touched: &mut Touched,
         misses: &mut Misses,
-    ) -> bool {
+    ) -> Found {
         self.block += 1;
         // What other blocks computed is of no use any more. A table is emptied as often as that costs less than filling it.
         if self.expressions.is_worth_emptying() {
@@ -93,40 +105,45 @@ impl Commoning {
             self.computed.clear();
         }
         self.regs.resize(view.func().regs.len(), RegState::default());
-        let mut found = false;
+        let mut found = Found::Nothing;
         let mut next = view.func().layout.first_inst(block);
         let mut place = 0;
         while let Some(inst) = next {
             next = view.func().layout.next_inst(inst);
-            found |= self.visit_inst(view, block, inst, place, takes_part(place), misses);
+            if let Some(reg) = self.visit_inst(view, block, inst, place, takes_part(place), misses) {
+                touched.add_all_of(view.func(), inst);
+                found = found.max(replace(view, block, inst, reg));
+                touched.add(reg);
+            }
             place += 1;
         }
         found
     }
 
+    /// The register that holds already what an instruction computes, if there is one.
     fn visit_inst<S: Listener>(
         &mut self,
-        view: &mut View<'_, S>,
+        view: &View<'_, S>,
         block: Block,
         inst: Inst,
         place: u32,
         takes_part: bool,
         misses: &mut Misses,
-    ) -> bool {
+    ) -> Option<Reg> {
         let data = &view.func().insts[inst];
         let (Some(dst), None) = (data.dst(), data.guard) else {
             self.write_all(&data.dsts);
-            return false;
+            return None;
         };
         if let (Op::Mov, [Operand::Reg(from)], [_]) = (data.opcode.op, data.args.as_slice(), data.dsts.as_slice()) {
             let is_same = view.func().regs[*from].ty == view.func().regs[dst].ty;
             let value = is_same.then(|| self.value(*from));
             self.write(dst, value);
-            return false;
+            return None;
         }
         if !takes_part || !self.make_key(data) {
             self.write_all(&data.dsts);
-            return false;
+            return None;
         }
         let new = self.computed.len() as u32;
         let index = self.expressions.noted(new) as usize;
@@ -137,9 +154,8 @@ impl Commoning {
         if let Some(Computed { reg, value, place: computed_at, .. }) = earlier {
             let is_overwritten = self.value(reg) != value;
             if !is_overwritten && place - computed_at <= self.window {
-                replace(view, block, inst, reg);
                 self.write(dst, Some(value));
-                return true;
+                return Some(reg);
             }
             if S::LISTENS {
                 misses.add(block, missed(view, block, inst, reg, is_overwritten));
@@ -151,7 +167,7 @@ impl Commoning {
             Some(known) => *known = computed,
             None => self.computed.push(computed),
         }
-        false
+        None
     }
 
     /// Makes the key of what an instruction computes. Gives whether that is a function of its operands.
@@ -219,7 +235,7 @@ impl Commoning {
 }
 
 /// Lets an instruction copy a register, or takes it out where that is the one that it writes.
-fn replace<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst, reg: Reg) {
+fn replace<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst, reg: Reg) -> Found {
     let module = view.module();
     let mut rewrite = view.rewrite(|func| {
         let (text, name) = (instruction_text(module, func, inst), &func.regs[reg].name);
@@ -232,8 +248,12 @@ fn replace<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst, reg: R
         Some(dst) if dst != reg => {
             let ty = rewrite.func().regs[dst].ty;
             rewrite.replace(inst, InstData::new(Opcode::mov(ty), [dst], [Operand::Reg(reg)]));
+            Found::Repetition
         }
-        _ => rewrite.remove(inst),
+        _ => {
+            rewrite.remove(inst);
+            Found::Removable
+        }
     }
 }
 

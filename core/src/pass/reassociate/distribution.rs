@@ -26,6 +26,8 @@ use crate::view::Listener;
 
 /// A sum that gets fewer multiplications.
 pub struct Distribution {
+    /// Where the instructions stand that are rewritten.
+    pub places: Vec<u32>,
     root: Inst,
     dst: Reg,
     add: Opcode,
@@ -83,8 +85,8 @@ impl Sum {
                 term => sum.terms.push(term),
             }
         }
-        forest.own(root, &[root]);
-        forest.own(root, &sum.nodes);
+        forest.own_all(root, &[root]);
+        forest.own_all(root, &sum.nodes);
         (sum.terms.len() <= MAX_LEAVES).then_some(sum)
     }
 
@@ -145,10 +147,10 @@ pub fn find(forest: &mut Forest<'_>, root: u32) -> Option<Distribution> {
             Term::OfMad(place) => products.push(forest.operands::<2>(*place)),
         }
     }
-    forest.own(root, &multiplications);
+    forest.own_all(root, &multiplications);
     let read = [core::slice::from_ref(&factor), &others, &rest, products.as_flattened()].concat();
     if forest.overwritten(root, &read).is_some() {
-        forest.disown(&multiplications);
+        forest.disown_all(&multiplications);
         return None;
     }
     // The root adds the product as a `mad`, or it computes it where there is nothing else to add.
@@ -162,10 +164,12 @@ pub fn find(forest: &mut Forest<'_>, root: u32) -> Option<Distribution> {
     // The last of these is read behind the late ones.
     read.extend(early.iter().filter_map(|free| free.reg));
     read.sort_unstable();
-    let late = late.iter().map(|&place| forest.free_inst(place, root, &read)).collect();
+    let late: Vec<FreeInst> = late.iter().map(|&place| forest.free_inst(place, root, &read)).collect();
     let operands = |leaves: Vec<Leaf>| leaves.into_iter().map(|leaf| leaf.operand).collect();
+    places.push(root);
     let (root, dst) = forest.root(root)?;
     Some(Distribution {
+        places,
         root,
         dst,
         add: sum.add,
@@ -190,6 +194,11 @@ impl Distribution {
         self.root
     }
 
+    /// The instructions that are rewritten.
+    pub fn insts(&self) -> impl Iterator<Item = Inst> {
+        self.early.iter().chain(&self.late).map(|free| free.inst).chain([self.root])
+    }
+
     /// The type of what is added up.
     pub fn ty(&self) -> Type {
         self.add.ty
@@ -197,7 +206,7 @@ impl Distribution {
 
     /// Does it.
     pub fn apply<S: Listener>(self, rewrite: &mut Rewrite<'_, '_, S>) {
-        let Distribution { root, dst, add, has_mad, factor, others, rest, products, early, late } = self;
+        let Distribution { root, dst, add, has_mad, factor, others, rest, products, early, late, .. } = self;
         let multiply = Opcode { op: Op::Mul, ..add };
         let (mut early, mut late) = (early.into_iter(), late.into_iter());
         let mut sum: Option<Operand> = None;

@@ -7,9 +7,9 @@
 //! ```
 //!
 //! Blocks are visited in reverse postorder. In each, trees of `add`, `mul`, `and`, `or` and `xor` are flattened, their
-//! leaves sorted by value number with constants last, and rebuilt leaning to the left ([`trees`]); then what was computed
-//! within the last instructions is copied ([`commoning`]); then sums of products with a common factor become products of
-//! sums ([`distribution`]). Two trees of the same leaves have the same prefixes after that, in one block or in two.
+//! leaves sorted by value number with constants last, and rebuilt leaning to the left ([`trees`]), or, if they are sums of
+//! products with a common factor, become products of sums ([`distribution`]); then what was computed within the last
+//! instructions is copied ([`commoning`]). Two trees of the same leaves have the same prefixes after that, in one block or in two.
 //!
 //! A value number is a register's, where a copy that nothing overwrites has that of what it copies. It only says in which
 //! order leaves stand, the same in every block; it claims nothing about what registers hold.
@@ -18,7 +18,8 @@
 //! it had.
 //!
 //! Cost: about linear; blocks in which something was found are looked at again, together with those that what was found
-//! may concern, at most [`MAX_ROUNDS`] times. A remark says if that was not enough; otherwise running the pass again finds
+//! may concern, at most [`MAX_ROUNDS`] times. In a block that is looked at again only trees are asked about that have to do
+//! with a register that was touched; the others are as they should be. A remark says if that was not enough; otherwise running the pass again finds
 //! nothing more.
 //!
 //! Source: ptxas page, phase 50 (OriReassociateAndCommon); P. Briggs and K. Cooper, Effective partial redundancy
@@ -38,6 +39,7 @@ use alloc::vec::Vec;
 
 use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
+use smallvec::SmallVec;
 
 use super::{Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
@@ -45,8 +47,8 @@ use crate::graph::Cfg;
 use crate::ir::{Block, Function, Inst, InstData, Module, Op, Opcode, Operand, Reg, Symbol, Type};
 use crate::text::{constant_text, instruction_text};
 use crate::view::{Listener, View};
-use block_uses::BlockUses;
-use commoning::Commoning;
+use block_uses::{BlockUses, Touched};
+use commoning::{Commoning, Found};
 use trees::{Forest, FreeInst, Leaf, Licence, MAX_LEAVES, Outcome, Refusal, Tree};
 
 /// Looks at one block before giving up.
@@ -120,10 +122,15 @@ impl Misses {
 struct Sorted {
     /// Leaves went away, or a write that was in the way of another tree may have moved.
     again: bool,
-    /// Trees got another shape.
+    /// Trees got another shape, or sums another form.
     rebuilt: bool,
-    /// There may be a sum of two products or more.
-    has_products: bool,
+}
+
+/// What is looked for in a block. A sum of products goes through `mad`, a tree does not, so each has roots of its own.
+#[derive(Clone, Copy)]
+enum Kind {
+    Trees,
+    Sums,
 }
 
 struct Walk {
@@ -134,6 +141,7 @@ struct Walk {
     /// By register: its value number.
     numbers: Vec<u32>,
     owners: Vec<u32>,
+    sum_owners: Vec<u32>,
     /// Instructions by their numbers in reverse postorder that take part.
     range: core::ops::Range<u64>,
     /// Distributions that may still be made.
@@ -141,6 +149,13 @@ struct Walk {
     misses: Misses,
     /// Blocks in which something was rewritten in this round.
     rewritten: FixedBitSet,
+    /// Blocks in which commoning may find something although no tree got another shape.
+    to_common: FixedBitSet,
+    /// What this round has touched so far.
+    touched: Touched,
+    /// What trees have to do with that are looked at; none if all are. Somebody who listens wants to hear of all of them
+    /// what keeps them from another shape.
+    concerned: Option<Touched>,
 }
 
 /// The function is looked at in this order: which instructions come first in which block.
@@ -168,7 +183,8 @@ impl Walk {
         let window = u32::try_from(knobs.integer("ReassociateCSEWindow")).unwrap_or(u32::MAX);
         let uses = BlockUses::new(func);
         let mut numbers: Vec<u32> = (0..func.regs.len() as u32).collect();
-        cfg.reverse_postorder().iter().for_each(|&block| number_copies(func, uses.copies(block), &mut numbers));
+        let copies = cfg.reverse_postorder().iter().map(|&block| uses.copies(block));
+        copies.for_each(|copies| number_copies(func, copies, &mut numbers, None));
         Walk {
             licence: Licence {
                 fast_math: settings.fast_math,
@@ -178,10 +194,14 @@ impl Walk {
             commoning: knobs.switch("AllowReassociateCSE").then(|| Commoning::new(func, window)),
             numbers,
             owners: Vec::new(),
+            sum_owners: Vec::new(),
             range: knobs.integer("ReassociateCSESkip") as u64..knobs.integer("ReassociateCSEBudget") as u64,
             distributions: knobs.integer("DistributeAndReassociateMulBudget"),
             misses: Misses::default(),
             rewritten: FixedBitSet::with_capacity(cfg.block_count()),
+            to_common: FixedBitSet::with_capacity(cfg.block_count()),
+            touched: Touched::default(),
+            concerned: None,
             cfg,
         }
     }
@@ -202,16 +222,19 @@ impl Walk {
                     changed.set(block.index(), self.visit(view, block, places.first[block.index()]));
                 }
             }
+            let mut touched = core::mem::take(&mut self.touched);
             if !changed.is_clear() {
                 // A register that is now read only where it is written may be part of a tree there.
                 let gone = self.uses.look_again(view.func(), self.rewritten.ones().map(Block::new));
                 let writes = |inst: Inst| view.func().insts[inst].dsts.iter().any(|dst| gone.contains(dst.index()));
-                let concerned = cfg
-                    .reverse_postorder()
-                    .iter()
-                    .filter(|&&block| !gone.is_clear() && view.func().block_insts(block).any(writes));
-                concerned.for_each(|block| changed.insert(block.index()));
+                for &block in cfg.reverse_postorder().iter().filter(|_| !gone.is_clear()) {
+                    if !changed.contains(block.index()) && view.func().block_insts(block).any(writes) {
+                        changed.insert(block.index());
+                    }
+                }
+                touched.add_set(&gone);
             }
+            self.concerned = (!S::LISTENS).then_some(touched);
             to_visit = changed;
         }
         self.tell_misses(view, !to_visit.is_clear(), places.count);
@@ -223,58 +246,88 @@ impl Walk {
         let takes_part = move |place: u32| range.contains(&(first + u64::from(place)));
         let grown = self.numbers.len() as u32..view.func().regs.len() as u32;
         self.numbers.extend(grown);
-        number_copies(view.func(), self.uses.copies(block), &mut self.numbers);
-        self.uses.look_at(view.func(), block);
-        let Sorted { mut again, rebuilt, has_products } = self.sort_trees(view, block, &takes_part);
-        let mut has_changed = rebuilt;
-        if let Some(commoning) = &mut self.commoning {
-            let found = commoning.visit(view, block, &takes_part, &mut self.misses);
-            has_changed |= found;
-            again |= found;
-        }
-        if has_products {
-            if has_changed {
-                self.uses.look_at(view.func(), block);
-            }
-            again |= self.distribute(view, block, &takes_part);
+        number_copies(view.func(), self.uses.copies(block), &mut self.numbers, self.concerned.as_mut());
+        self.uses.look_at(view.func(), block, self.concerned.as_ref());
+        let Sorted { mut again, rebuilt } = self.sort_trees(view, block, &takes_part);
+        if rebuilt || self.concerned.is_none() || self.to_common.contains(block.index()) {
+            again |= self.common(view, block, &takes_part);
         }
         self.rewritten.set(block.index(), again || rebuilt);
         again
     }
 
-    /// No instruction of the block belongs to a tree yet.
-    fn disown_all(&mut self) {
-        self.owners.clear();
-        self.owners.resize(self.uses.len() as usize, 0);
+    /// Gives whether anything was found.
+    fn common<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block, takes_part: &impl Fn(u32) -> bool) -> bool {
+        let Some(commoning) = &mut self.commoning else { return false };
+        let found = commoning.visit(view, block, takes_part, &mut self.touched, &mut self.misses);
+        self.to_common.set(block.index(), found == Found::Removable);
+        found != Found::Nothing
     }
 
-    fn forest<'a>(&'a mut self, func: &'a Function) -> Forest<'a> {
-        Forest { func, uses: &self.uses, licence: self.licence, numbers: &self.numbers, owners: &mut self.owners }
+    /// The trees of the block that is looked at, or its sums of products.
+    fn forest<'a>(&'a mut self, func: &'a Function, kind: Kind) -> Forest<'a> {
+        let owners = match kind {
+            Kind::Trees => &mut self.owners,
+            Kind::Sums => &mut self.sum_owners,
+        };
+        Forest { func, uses: &self.uses, licence: self.licence, numbers: &self.numbers, owners }
     }
 
+    /// Goes from the last root of the block to its first: takes out the factor that a sum's products have in common, or
+    /// else sorts the tree.
     fn sort_trees<S: Listener>(
         &mut self,
         view: &mut View<'_, S>,
         block: Block,
         takes_part: &impl Fn(u32) -> bool,
     ) -> Sorted {
-        self.disown_all();
-        let mut has_products = false;
-        let (mut lost_leaves, mut rebuilt, mut overwritten) = (false, false, false);
+        for owners in [&mut self.owners, &mut self.sum_owners] {
+            owners.clear();
+            owners.resize(self.uses.len() as usize, 0);
+        }
+        let mut sorted = Sorted { again: false, rebuilt: false };
+        let mut overwritten = false;
         for root in (0..self.uses.len()).rev() {
-            let mut forest = self.forest(view.func());
-            has_products |= forest.adds_products(root);
-            if !forest.is_root(root) || !forest.has_node(root) || !takes_part(root) {
+            if !self.uses.slot(root).is_concerned {
+                debug_assert!(
+                    !takes_part(root) || self.is_settled(view.func(), root),
+                    "what it is made of is as it was"
+                );
+                continue;
+            }
+            let mut forest = self.forest(view.func(), Kind::Trees);
+            if !forest.is_free(root) || !takes_part(root) {
+                continue;
+            }
+            if forest.adds_products(root) {
+                let found = self.distribute(view, block, root);
+                (sorted.again, sorted.rebuilt) = (sorted.again | found, sorted.rebuilt | found);
+                continue;
+            }
+            if !forest.is_root(root) {
                 continue;
             }
             let (tree, outcome) = settle(&mut forest, root);
-            has_products |= tree.as_ref().is_some_and(|tree| forest.has_products(tree));
+            if let Some(tree) = &tree
+                && forest.has_products(tree)
+            {
+                forest.disown(tree);
+                if self.distribute(view, block, root) {
+                    (sorted.again, sorted.rebuilt) = (true, true);
+                    continue;
+                }
+                self.forest(view.func(), Kind::Trees).own(tree);
+            }
             match (tree, outcome) {
                 (Some(tree), Outcome::Rebuilt(leaves)) => {
+                    let mut forest = self.forest(view.func(), Kind::Trees);
                     let Some(plan) = Rebuilding::new(&mut forest, tree, leaves) else { continue };
-                    lost_leaves |= plan.leaves.len() < plan.tree.leaves.len();
-                    rebuilt = true;
+                    sorted.again |= plan.leaves.len() < plan.tree.leaves.len();
+                    sorted.rebuilt = true;
+                    let insts: SmallVec<[Inst; 8]> = plan.insts().collect();
+                    insts.iter().for_each(|&inst| self.touched.add_all_of(view.func(), inst));
                     plan.apply(view, block, &self.numbers);
+                    insts.iter().for_each(|&inst| self.touched.add_all_of(view.func(), inst));
                 }
                 (_, Outcome::Refused(refusal)) => {
                     overwritten |= matches!(refusal, Refusal::Overwritten(_));
@@ -286,49 +339,65 @@ impl Walk {
                 _ => {}
             }
         }
-        Sorted { again: lost_leaves || rebuilt && overwritten, rebuilt, has_products }
+        sorted.again |= sorted.rebuilt && overwritten;
+        sorted
     }
 
-    /// Gives whether anything was found.
-    fn distribute<S: Listener>(
-        &mut self,
-        view: &mut View<'_, S>,
-        block: Block,
-        takes_part: &impl Fn(u32) -> bool,
-    ) -> bool {
-        self.disown_all();
-        let mut found = false;
-        for root in (0..self.uses.len()).rev() {
-            let mut forest = self.forest(view.func());
-            if !forest.is_sum_root(root) || !takes_part(root) {
-                continue;
-            }
-            let Some(distribution) = distribution::find(&mut forest, root) else { continue };
-            if self.distributions == 0 {
-                if S::LISTENS {
-                    let text = instruction_text(view.module(), view.func(), distribution.root());
-                    let message = format!("`{text}` keeps its products: the budget is used up");
-                    self.misses.add(block, Remark::missed("distribute", block, message).at(distribution.root()));
-                }
-                return found;
-            }
-            let (module, ty) = (view.module(), distribution.ty());
-            let mut rewrite = view.rewrite(|func| {
-                let text = instruction_text(module, func, distribution.root());
-                let factor = operand_text(module, func, ty, &distribution.factor);
-                let others = listed(distribution.others.iter().map(|other| operand_text(module, func, ty, other)));
-                let message = format!("`{text}` adds up products that all have the factor {factor}");
-                Remark::applied("distribute", block, message)
-                    .at(distribution.root())
-                    .with("factor", Fact::Text(factor))
-                    .with("others", Fact::Words(others))
-            });
-            distribution.apply(&mut rewrite);
-            rewrite.finish();
-            self.distributions -= 1;
-            found = true;
+    /// Would nothing be done at a place?
+    fn is_settled(&mut self, func: &Function, root: u32) -> bool {
+        let may_distribute = self.distributions > 0;
+        let mut forest = self.forest(func, Kind::Trees);
+        if !forest.is_free(root) {
+            return true;
         }
-        found
+        let adds_products = forest.adds_products(root);
+        let mut has_products = adds_products;
+        if !adds_products && forest.is_root(root) {
+            let (tree, outcome) = settle(&mut forest, root);
+            has_products = tree.is_some_and(|tree| forest.has_products(&tree));
+            if matches!(outcome, Outcome::Rebuilt(_)) {
+                return false;
+            }
+        }
+        let mut sums = self.forest(func, Kind::Sums);
+        !has_products || !may_distribute || !sums.is_free(root) || distribution::find(&mut sums, root).is_none()
+    }
+
+    /// Takes out the factor that the products of the sum at a root have in common. Gives whether there was one.
+    fn distribute<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block, root: u32) -> bool {
+        let mut forest = self.forest(view.func(), Kind::Sums);
+        if !forest.is_free(root) {
+            return false;
+        }
+        let Some(distribution) = distribution::find(&mut forest, root) else { return false };
+        if self.distributions == 0 {
+            if S::LISTENS {
+                let text = instruction_text(view.module(), view.func(), distribution.root());
+                let message = format!("`{text}` keeps its products: the budget is used up");
+                self.misses.add(block, Remark::missed("distribute", block, message).at(distribution.root()));
+            }
+            return false;
+        }
+        let mut forest = self.forest(view.func(), Kind::Trees);
+        forest.own_all(root, &distribution.places);
+        let (module, ty) = (view.module(), distribution.ty());
+        let mut rewrite = view.rewrite(|func| {
+            let text = instruction_text(module, func, distribution.root());
+            let factor = operand_text(module, func, ty, &distribution.factor);
+            let others = listed(distribution.others.iter().map(|other| operand_text(module, func, ty, other)));
+            let message = format!("`{text}` adds up products that all have the factor {factor}");
+            Remark::applied("distribute", block, message)
+                .at(distribution.root())
+                .with("factor", Fact::Text(factor))
+                .with("others", Fact::Words(others))
+        });
+        let insts: SmallVec<[Inst; 8]> = distribution.insts().collect();
+        insts.iter().for_each(|&inst| self.touched.add_all_of(rewrite.func(), inst));
+        distribution.apply(&mut rewrite);
+        rewrite.finish();
+        insts.iter().for_each(|&inst| self.touched.add_all_of(view.func(), inst));
+        self.distributions -= 1;
+        true
     }
 
     fn tell_misses<S: Listener>(&mut self, view: &mut View<'_, S>, is_unfinished: bool, count: u64) {
@@ -352,11 +421,17 @@ impl Walk {
     }
 }
 
-/// Gives copies that nothing overwrites the numbers of what they copy.
-fn number_copies(func: &Function, copies: &[(Reg, Reg)], numbers: &mut [u32]) {
+/// Gives copies that nothing overwrites the numbers of what they copy, and notes those that this is new of.
+fn number_copies(func: &Function, copies: &[(Reg, Reg)], numbers: &mut [u32], mut touched: Option<&mut Touched>) {
     for &(to, from) in copies {
         if func.definition_count(to) == 1 && func.definition_count(from) <= 1 {
-            numbers[to.index()] = numbers[from.index()];
+            let number = numbers[from.index()];
+            if let Some(touched) = touched.as_deref_mut()
+                && numbers[to.index()] != number
+            {
+                touched.add(to);
+            }
+            numbers[to.index()] = number;
         }
     }
 }
@@ -369,7 +444,7 @@ fn settle(forest: &mut Forest<'_>, root: u32) -> (Option<Tree>, Outcome) {
     if !has_difference || matches!(outcome, Outcome::Rebuilt(_)) {
         return (Some(tree), outcome);
     }
-    forest.disown(&tree.nodes);
+    forest.disown(&tree);
     let Some(without) = forest.tree(root, false) else { return (None, Outcome::Refused(Refusal::TooLarge)) };
     match forest.outcome(&without) {
         // That it cannot be rebuilt with them is what there is to say.
@@ -395,6 +470,11 @@ impl Rebuilding {
         let negations = leaves.iter().filter_map(|leaf| leaf.negation).collect();
         let root = forest.root(tree.root)?;
         Some(Rebuilding { tree, leaves, root, free, negations })
+    }
+
+    /// The instructions that are rewritten.
+    fn insts(&self) -> impl Iterator<Item = Inst> {
+        self.free.iter().map(|free| free.inst).chain(self.negations.iter().copied()).chain([self.root.0])
     }
 
     fn apply<S: Listener>(self, view: &mut View<'_, S>, block: Block, numbers: &[u32]) {

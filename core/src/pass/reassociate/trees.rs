@@ -111,18 +111,17 @@ pub struct Forest<'a> {
 }
 
 impl Forest<'_> {
-    /// Is the instruction at a place the root of a tree that nothing has been asked about? Roots are met from the end of
-    /// the block, so that whatever belongs to another tree is known to.
-    pub fn is_root(&self, place: u32) -> bool {
+    /// Does the instruction at a place belong to no tree so far? Roots are met from the end of the block, so that whatever
+    /// belongs to another tree is known to.
+    pub fn is_free(&self, place: u32) -> bool {
         self.owners[place as usize] == 0
-            && matches!(self.op(place), Op::Add | Op::Mul | Op::And | Op::Or | Op::Xor)
-            && self.licence.allows(self.data(place))
     }
 
-    /// Is it the root of a sum that has not been asked about and may have two products?
-    pub fn is_sum_root(&self, place: u32) -> bool {
-        self.owners[place as usize] == 0
-            && (self.adds_products(place) || self.is_root(place) && self.op(place) == Op::Add && self.has_node(place))
+    /// May it be the root of a tree of more than two leaves, or of a sum of products?
+    pub fn is_root(&self, place: u32) -> bool {
+        matches!(self.op(place), Op::Add | Op::Mul | Op::And | Op::Or | Op::Xor)
+            && self.has_node(place)
+            && self.licence.allows(self.data(place))
     }
 
     /// What the instruction at a place does; quicker than to look at it. True as long as it belongs to no tree.
@@ -143,7 +142,9 @@ impl Forest<'_> {
         self.push_operands(root, &mut stack);
         while let Some((leaf, is_left)) = stack.pop() {
             let place = leaf.definition;
-            let is_node = leaf.negation.is_none() && place != NONE && self.uses.is_read_once(place);
+            let is_alike = |op: Op| op == opcode.op || op == Op::Sub && opcode.op == Op::Add;
+            let is_node =
+                leaf.negation.is_none() && place != NONE && is_alike(self.op(place)) && self.uses.is_read_once(place);
             let data = if is_node { Some(self.data(place)) } else { None };
             let data = data.filter(|data| data.dsts.len() == 1 && self.licence.allows(data));
             match data.map(|data| data.opcode) {
@@ -162,11 +163,7 @@ impl Forest<'_> {
             }
             tree.nodes.push(place);
         }
-        self.own(root, &tree.nodes);
-        for leaf in tree.leaves.iter().filter(|leaf| leaf.negation.is_some()) {
-            self.owners[leaf.definition as usize] |= STAYS;
-        }
-        self.owners[root as usize] = root + 1;
+        self.own(&tree);
         (tree.leaves.len() <= MAX_LEAVES).then_some(tree)
     }
 
@@ -192,28 +189,38 @@ impl Forest<'_> {
 
     /// May an operand of that instruction be flattened, or be a product of a sum? Mostly not, and this is the quicker
     /// question.
-    pub fn has_node(&self, place: u32) -> bool {
+    fn has_node(&self, place: u32) -> bool {
         let root = self.op(place);
         let is_part = |op: Op| op == root || root == Op::Add && matches!(op, Op::Sub | Op::Mul | Op::Mad | Op::Fma);
         let may_be_node = |place: u32| place != NONE && self.uses.is_read_once(place) && is_part(self.op(place));
         self.uses.slot(place).operands.into_iter().any(may_be_node)
     }
 
-    /// Are several leaves of a sum products, or added to one, that are read once?
+    /// May there be several products among what a sum adds up? Its leaves that are read once are counted that are one, or
+    /// are added to one, and twice those that are added to what may be several.
     pub fn has_products(&self, tree: &Tree) -> bool {
-        let opcodes = [Opcode { op: Op::Mul, ..tree.opcode }, multiply_add(tree.opcode)];
-        let is_product = |leaf: &&Leaf| opcodes.iter().any(|&opcode| self.is_read_once(leaf.definition, opcode));
-        tree.opcode.op == Op::Add && tree.leaves.iter().filter(is_product).nth(1).is_some()
+        let products = |leaf: &Leaf| {
+            let place = leaf.definition;
+            if place == NONE || !self.uses.is_read_once(place) {
+                return 0;
+            }
+            match self.op(place) {
+                Op::Mul => 1,
+                Op::Mad | Op::Fma => 1 + u32::from(self.adds_products(place)),
+                _ => 0,
+            }
+        };
+        tree.opcode.op == Op::Add && tree.leaves.iter().map(products).sum::<u32>() > 1
     }
 
     /// Does the instruction add a product to what may be one, or a sum of some?
     pub fn adds_products(&self, place: u32) -> bool {
         let added = self.uses.slot(place).operands[2];
         matches!(self.op(place), Op::Mad | Op::Fma)
-            && self.licence.allows(self.data(place))
             && added != NONE
             && self.uses.is_read_once(added)
-            && matches!(self.data(added).opcode.op, Op::Add | Op::Mul | Op::Mad | Op::Fma)
+            && matches!(self.op(added), Op::Add | Op::Mul | Op::Mad | Op::Fma)
+            && self.licence.allows(self.data(place))
     }
 
     /// What becomes of a tree.
@@ -388,13 +395,28 @@ impl Forest<'_> {
         Some((self.uses.slot(root).inst, self.data(root).dst()?))
     }
 
+    /// A tree's instructions belong to its root.
+    pub fn own(&mut self, tree: &Tree) {
+        self.own_all(tree.root, &tree.nodes);
+        for leaf in tree.leaves.iter().filter(|leaf| leaf.negation.is_some()) {
+            self.owners[leaf.definition as usize] |= STAYS;
+        }
+        self.own_all(tree.root, &[tree.root]);
+    }
+
+    /// They do not.
+    pub fn disown(&mut self, tree: &Tree) {
+        self.disown_all(&tree.nodes);
+        self.disown_all(&[tree.root]);
+    }
+
     /// These instructions belong to a root.
-    pub fn own(&mut self, root: u32, places: &[u32]) {
+    pub fn own_all(&mut self, root: u32, places: &[u32]) {
         places.iter().for_each(|&place| self.owners[place as usize] = root + 1);
     }
 
     /// They do not.
-    pub fn disown(&mut self, places: &[u32]) {
+    pub fn disown_all(&mut self, places: &[u32]) {
         places.iter().for_each(|&place| self.owners[place as usize] = 0);
     }
 
