@@ -325,12 +325,20 @@ impl Walk<'_> {
         }
     }
 
-    /// Notes that a value of a number is there from here on.
+    /// Notes that a value of a number is there from here on. Numbers rise along the walk, so most of them are new.
+    #[inline]
     fn hold(&mut self, func: &Function, block: Block, number: Number, holder: Holder) {
         let place = number.0 as usize;
-        if place >= self.leaders.len() {
-            self.leaders.resize(place + 1, Holder::none());
+        if place < self.leaders.len() {
+            return self.hold_again(func, block, number, holder);
         }
+        self.leaders.resize(place, Holder::none());
+        self.leaders.push(holder);
+    }
+
+    /// The same for a number that may have had a leader.
+    fn hold_again(&mut self, func: &Function, block: Block, number: Number, holder: Holder) {
+        let place = number.0 as usize;
         let before = self.leaders[place];
         if before.maker == Maker::NONE || !self.dominates(func, before, block) {
             self.leaders[place] = holder;
