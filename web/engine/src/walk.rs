@@ -11,9 +11,9 @@ use warpscope_core::value_table::{Row, TableEvent, ValueTable};
 
 use crate::message::{Course, Finding, Happening, HappeningKind, OpenScope, RowMark, ValueRow, ValueWalk};
 
-/// Hits and refusals that are listed, and rows of the table. What was entered last is always among these.
-const MOST_FINDINGS: usize = 200;
-const MOST_ROWS: usize = 300;
+/// Hits and refusals that are told, and rows of the table. What was entered last is always among these.
+const MOST_FINDINGS: usize = 2_000;
+const MOST_ROWS: usize = 2_000;
 
 /// The walk that led to a position: to the rewrite of that index if one did, else that of a pass among `passes` that
 /// changed nothing. None if no such pass tells of a table. `moment` is the one that is asked for.
@@ -57,7 +57,10 @@ pub fn value_walk(
         .map(|scope| OpenScope { block: block_name(body, scope.block), is_in_reach: scope.is_in_reach })
         .collect();
     walk.rows = rows(session, body, &table, last, &moments[..walk.at]);
+    walk.rows_left_out = table.rows.len() - walk.rows.len();
     walk.findings = findings(session, &moments);
+    let told = happened_events(&moments).count();
+    walk.findings_left_out = told - walk.findings.len();
     Some(walk)
 }
 
@@ -222,17 +225,24 @@ fn earlier(remark: &Remark) -> Option<&str> {
 }
 
 fn findings(session: &Session, moments: &[Moment<'_>]) -> Vec<Finding> {
-    let finding = |(after, moment): (usize, &Moment<'_>)| {
-        let Moment::Event(event) = moment else { return None };
-        let event = &session.journal().events()[*event];
-        Some(Finding {
+    let finding = |(after, event): (usize, usize)| {
+        let event = &session.journal().events()[event];
+        Finding {
             moment: after,
             is_hit: event.is_rewrite(),
             rule: event.remark.rule.to_owned(),
             message: format!("{}.", event.remark.message),
-        })
+        }
     };
-    (1..).zip(moments).filter_map(finding).take(MOST_FINDINGS).collect()
+    happened_events(moments).take(MOST_FINDINGS).map(finding).collect()
+}
+
+/// The moments that are events of the journal, each with how much of the walk is done then.
+fn happened_events<'a>(moments: &'a [Moment<'a>]) -> impl Iterator<Item = (usize, usize)> {
+    (1..).zip(moments).filter_map(|(after, moment)| match moment {
+        Moment::Event(event) => Some((after, *event)),
+        Moment::Table(_) => None,
+    })
 }
 
 fn block_name(func: &Function, block: Block) -> String {
@@ -247,9 +257,13 @@ mod tests {
     const SOURCE: &str = include_str!("../../../www/examples/phases/gvn-cse.wir");
 
     fn look(engine: &mut Engine, passes: &[&str], position: Position, moment: Option<usize>) -> View {
+        look_at(engine, SOURCE, passes, position, moment)
+    }
+
+    fn look_at(engine: &mut Engine, source: &str, passes: &[&str], position: Position, moment: Option<usize>) -> View {
         let stage = |pass: &&str| Stage { pass: (*pass).to_owned(), on: true, ..Stage::default() };
         let pipeline = passes.iter().map(stage).collect();
-        let bench = Bench { source: SOURCE.to_owned(), pipeline, ..Bench::default() };
+        let bench = Bench { source: source.to_owned(), pipeline, ..Bench::default() };
         match engine.answer(Request::Look(Look { bench, position, scope: Scope::Rewrite, moment })) {
             Response::View(view) => *view,
             other => panic!("{other:?}"),
@@ -304,5 +318,19 @@ mod tests {
         let marked: Vec<&str> =
             walk.rows.iter().filter(|row| row.mark == RowMark::Refused).map(|row| row.leader.as_str()).collect();
         assert_eq!(marked, ["first"]);
+    }
+
+    #[test]
+    fn what_is_left_out_of_a_large_table_is_counted() {
+        let sums: String =
+            (0..2_500).map(|at| format!("    s{at} = add.u32 n, {at}\n    t{at} = add.u32 n, {at}\n")).collect();
+        let source = format!("kernel k(n: u32) {{\nentry:\n{sums}    ret\n}}\n");
+        let mut engine = Engine::new(|| 0.0);
+        let last = look_at(&mut engine, &source, &["gvn-cse"], Position { stage: 1, step: 2_500 }, None);
+        let walk = last.walk.expect("a table");
+        // `n`, and each sum.
+        assert_eq!(walk.rows.len() + walk.rows_left_out, 2_501);
+        assert_eq!((walk.rows.len(), walk.findings.len(), walk.findings_left_out), (2_000, 2_000, 500));
+        assert_eq!(walk.rows.last().map(|row| row.mark), Some(RowMark::Hit), "what was found last is in it");
     }
 }

@@ -5,7 +5,9 @@
 use warpscope_engine::message::{Finding, HappeningKind, OpenScope, RowMark, ValueRow, ValueWalk};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
-use yew::{Callback, Html, KeyboardEvent, component, html, use_effect_with, use_node_ref};
+use yew::{
+    Callback, Html, KeyboardEvent, UseStateHandle, component, html, use_effect_with, use_node_ref, use_state_eq,
+};
 
 use super::change::with_code;
 use super::moments::Stepper;
@@ -13,10 +15,14 @@ use super::{PaneProps, on};
 use crate::dom;
 use crate::state::{Action, Lab, Pane, Selection};
 
+/// Rows of the table, and hits and refusals, that are drawn before somebody asks for all: more would make each step slow.
+const DRAWN: usize = 300;
+
 /// The table of values.
 #[component]
 pub fn Values(PaneProps { lab, act }: &PaneProps) -> Html {
     let place = use_node_ref();
+    let (all_rows, all_findings) = (use_state_eq(|| false), use_state_eq(|| false));
     let (view, _) = lab.drawn();
     {
         // What just happened is in sight.
@@ -30,13 +36,19 @@ pub fn Values(PaneProps { lab, act }: &PaneProps) -> Html {
         });
     }
     let Some(walk) = &view.walk else { return Html::default() };
-    let reached = walk.rows.iter().position(|row| row.mark != RowMark::None).unwrap_or(0);
+    let reached = walk.rows.iter().position(|row| row.mark != RowMark::None);
+    let first = if *all_rows { 0 } else { walk.rows.len().saturating_sub(DRAWN) };
+    // What the moment is about is always drawn.
+    let drawn = walk.rows.iter().enumerate().filter(|&(index, row)| index >= first || row.mark != RowMark::None);
+    let hidden = walk.rows.len() - drawn.clone().count();
+    let reached = reached.unwrap_or(first);
     html! {
         <div class="values" data-testid="values">
             { stepper(walk, lab, act) }
             { happened(walk) }
             { scopes(&walk.scopes) }
             <div class="pane-body scroll" ref={place} tabindex="0" role="region" aria-label="Table of values">
+                { more(hidden, walk.rows_left_out, ("earlier number", "before these"), &all_rows) }
                 <table class="value-table" data-testid="value-table">
                     <thead>
                         <tr>
@@ -47,11 +59,11 @@ pub fn Values(PaneProps { lab, act }: &PaneProps) -> Html {
                         </tr>
                     </thead>
                     <tbody onkeydown={step_in_list}>
-                        { for walk.rows.iter().enumerate().map(|(index, value)| row(value, index == reached, lab, act)) }
+                        { for drawn.map(|(index, value)| row(value, index == reached, lab, act)) }
                     </tbody>
                 </table>
                 if walk.rows.is_empty() { <p class="empty">{ "No scope is open: the table is empty." }</p> }
-                { findings(walk, act) }
+                { findings(walk, &all_findings, act) }
             </div>
         </div>
     }
@@ -165,11 +177,15 @@ fn row(value: &ValueRow, is_reached: bool, lab: &Lab, act: &Callback<Action>) ->
 }
 
 /// The hits and refusals of the whole walk: those that are still to come are faint.
-fn findings(walk: &ValueWalk, act: &Callback<Action>) -> Html {
+fn findings(walk: &ValueWalk, all: &UseStateHandle<bool>, act: &Callback<Action>) -> Html {
     if walk.findings.is_empty() {
         return html! { <p class="empty" data-testid="findings">{ "Nothing was found twice, and nothing refused." }</p> };
     }
     let reached = walk.findings.iter().position(|finding| finding.moment >= walk.at).unwrap_or(0);
+    // Around where the walk stands.
+    let first = if **all { 0 } else { reached.saturating_sub(DRAWN / 2) };
+    let drawn = walk.findings.iter().enumerate().skip(first).take(if **all { usize::MAX } else { DRAWN });
+    let hidden = walk.findings.len() - drawn.len();
     let entry = |(index, Finding { moment, is_hit, rule, message }): (usize, &Finding)| {
         let moment = *moment;
         let mut class = if *is_hit { "hit" } else { "refused" }.to_owned();
@@ -190,8 +206,26 @@ fn findings(walk: &ValueWalk, act: &Callback<Action>) -> Html {
     html! {
         <section class="findings" data-testid="findings">
             <h3>{ "Hits and refusals" }</h3>
-            <ol onkeydown={step_in_list}>{ for walk.findings.iter().enumerate().map(entry) }</ol>
+            { more(hidden, walk.findings_left_out, ("other one", "behind these"), all) }
+            <ol onkeydown={step_in_list}>{ for drawn.map(entry) }</ol>
         </section>
+    }
+}
+
+/// A button that brings what is not drawn, and how much more there is that the engine does not tell.
+fn more(hidden: usize, left_out: usize, (what, place): (&str, &str), all: &UseStateHandle<bool>) -> Html {
+    let counted = |count: usize| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let show = {
+        let all = all.clone();
+        Callback::from(move |_: yew::MouseEvent| all.set(true))
+    };
+    html! {
+        <>
+            if hidden > 0 {
+                <p class="more"><button type="button" class="quiet" onclick={show} data-testid="more">{ format!("Show {}", counted(hidden)) }</button></p>
+            }
+            if left_out > 0 { <p class="empty">{ format!("There are {} {place} that are not listed.", counted(left_out)) }</p> }
+        </>
     }
 }
 

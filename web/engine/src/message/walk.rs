@@ -16,10 +16,14 @@ pub struct ValueWalk {
     pub happened: Option<Happening>,
     /// The open scopes, the outermost first.
     pub scopes: Vec<OpenScope>,
-    /// The table.
+    /// The table, as many of its rows as are told: those that were entered last, and what the moment is about.
     pub rows: Vec<ValueRow>,
-    /// The hits and refusals of the whole walk, in order, as many as are shown.
+    /// How many rows it has besides.
+    pub rows_left_out: usize,
+    /// The first hits and refusals of the whole walk, in order, as many as are told.
     pub findings: Vec<Finding>,
+    /// How many there are besides.
+    pub findings_left_out: usize,
 }
 
 /// What happened at a moment.

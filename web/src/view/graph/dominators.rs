@@ -7,7 +7,9 @@
 //! │  ○ join     │ left │ …
 //! ```
 
-use warpscope_engine::message::{Graph, ValueWalk};
+use std::collections::HashSet;
+
+use warpscope_engine::message::{Graph, GraphBlock, ValueWalk};
 use yew::{Callback, Html, html};
 
 use super::super::shortened;
@@ -38,9 +40,27 @@ impl Tree {
     /// The tree of a graph: a block stands below its first child's dominator, and each further child in a column of its
     /// own.
     pub fn new(graph: &Graph) -> Tree {
+        Tree::of(graph, |_| true)
+    }
+
+    /// Of the tree of a large graph, which would be a thicket, the open blocks and those right below the innermost one.
+    pub fn of_open(graph: &Graph, walk: &ValueWalk) -> Tree {
+        let open: HashSet<&str> = walk.scopes.iter().map(|scope| scope.block.as_str()).collect();
+        let here = walk.scopes.last().map(|scope| scope.block.as_str());
+        Tree::of(graph, |block| {
+            let above = block.dominator.map(|above| graph.blocks[above].name.as_str());
+            open.contains(block.name.as_str()) || here.is_some() && above == here
+        })
+    }
+
+    /// The part of the tree that is kept. Whatever is kept has its dominator kept.
+    fn of(graph: &Graph, is_kept: impl Fn(&GraphBlock) -> bool) -> Tree {
+        let is_kept: Vec<bool> = graph.blocks.iter().map(is_kept).collect();
         let mut children = vec![Vec::new(); graph.blocks.len()];
         for (index, block) in graph.blocks.iter().enumerate() {
-            if let Some(above) = block.dominator {
+            if let Some(above) = block.dominator
+                && is_kept[index]
+            {
                 children[above].push(index);
             }
         }
@@ -48,7 +68,7 @@ impl Tree {
         let mut longest: Vec<usize> = Vec::new();
         let roots = (0..graph.blocks.len()).filter(|&index| {
             let block = &graph.blocks[index];
-            block.reachable && block.dominator.is_none()
+            block.reachable && block.dominator.is_none() && is_kept[index]
         });
         // The first child goes on below; the others wait.
         let mut waiting: Vec<usize> = roots.collect();
@@ -157,7 +177,7 @@ impl Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpscope_engine::message::GraphBlock;
+    use warpscope_engine::message::OpenScope;
 
     fn graph(dominators: &[Option<usize>]) -> Graph {
         let block = |&dominator: &Option<usize>| GraphBlock { dominator, reachable: true, ..GraphBlock::default() };
@@ -176,5 +196,17 @@ mod tests {
         let mut graph = graph(&[None, Some(0), None]);
         graph.blocks[2].reachable = false;
         assert_eq!(Tree::new(&graph).columns, [Some(0), Some(0), None]);
+    }
+
+    #[test]
+    fn of_a_large_tree_the_open_blocks_stand_and_those_below_the_innermost() {
+        let mut graph = graph(&[None, Some(0), Some(0), Some(2), Some(2), Some(3)]);
+        for (index, block) in graph.blocks.iter_mut().enumerate() {
+            block.name = format!("n{index}");
+        }
+        let scopes = ["n0", "n2"].map(|block| OpenScope { block: block.to_owned(), is_in_reach: true });
+        let walk = ValueWalk { scopes: scopes.into(), ..ValueWalk::default() };
+        let tree = Tree::of_open(&graph, &walk);
+        assert_eq!(tree.columns, [Some(0), None, Some(0), Some(0), Some(1), None]);
     }
 }

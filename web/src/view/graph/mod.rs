@@ -76,9 +76,11 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
     };
     let placement = place_blocks(&mut last.borrow_mut(), &view, room);
     let is_large = view.graph.blocks.len() > MOST_BLOCKS;
-    // Beside a graph of many blocks the tree would be a thicket.
-    let table = view.walk.as_ref().filter(|_| !is_large && !is_old);
-    let tree = table.map(|table| (Tree::new(&view.graph), table));
+    let table = view.walk.as_ref().filter(|_| !is_old);
+    let tree = table.map(|table| {
+        let tree = if is_large { Tree::of_open(&view.graph, table) } else { Tree::new(&view.graph) };
+        (tree, table)
+    });
     let tree_width = tree.as_ref().map_or(0.0, |(tree, _)| tree.width());
     let shows = use_state(Shows::default);
     let choose = {
