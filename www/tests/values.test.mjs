@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { answered, checkAccessibility, eventually, inBothSchemes, openPage, place, screenshot, settled, useBrowser, waitForMistakes } from "./harness.mjs";
+import { answered, checkAccessibility, eventually, inBothSchemes, openPage, pasteProgram, place, screenshot, settled, useBrowser, waitForMistakes } from "./harness.mjs";
 
 useBrowser();
 
@@ -145,3 +145,27 @@ for (const width of [1440, 320]) {
     });
   });
 }
+
+test("of a large program the open part of the tree is drawn, and all of the table on demand", async (t) => {
+  const page = await openPage(t);
+  await openScopes(page);
+  // Ninety steps, each with a side way; the same sum of each step is met again at the end.
+  const steps = Array.from({ length: 90 }, (_, at) => {
+    const sums = [0, 1, 2, 3].map((sum) => `    s${at}_${sum} = add.u32 n, ${4 * at + sum + 1}`).join("\n");
+    return `b${at}:\n${sums}\n    br p, side${at}, b${at + 1}\nside${at}:\n    br b${at + 1}`;
+  });
+  const again = Array.from({ length: 90 }, (_, at) => `    again${at} = add.u32 n, ${4 * at + 1}`).join("\n");
+  await pasteProgram(page, `kernel k(n: u32) {\nentry:\n    p = setp.lt.u32 n, 7\n    br b0\n${steps.join("\n")}\nb90:\n${again}\n    ret\n}\n`);
+  await waitForMistakes(page, "No mistakes");
+  await answered(page);
+  const tree = page.getByTestId("dominators");
+  await eventually("the walk stands in the last block", async () => (await tree.locator(".here title").evaluateAll((all) => all.map((title) => title.textContent))).includes("b90"));
+  // `entry`, and the blocks from `b0` to `b90`.
+  assert.equal(await tree.locator(".dot").count(), 92);
+  assert.equal((await rows(page)).length, 301, "the latest rows, and the one that was found");
+  assert.equal(await page.getByTestId("more").first().innerText(), "Show 61 earlier numbers");
+  await page.getByTestId("more").first().click();
+  await eventually("all rows are drawn", async () => (await rows(page)).length === 362);
+  assert.equal(await page.getByTestId("more").count(), 0);
+  await checkAccessibility(page, '[data-testid="values"]');
+});

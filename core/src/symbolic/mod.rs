@@ -19,6 +19,6 @@ mod registers;
 pub use address::{Base, SymbolicAddress};
 pub use affine::{Affine, Atom};
 pub use induction::Inductions;
-pub use names::{AffineNames, Overflow};
+pub use names::{AffineNames, KnownSums, Overflow};
 pub use range::Extension;
 pub use registers::{RegisterSum, Substituted, own_extension};

@@ -17,7 +17,9 @@
 //! Bounds: at most [`AffineNames::MAX_STEPS`] definitions are substituted for one answer, to a depth of
 //! [`AffineNames::MAX_DEPTH`], and a sum has at most [`Affine::MAX_TERMS`] terms; what lies beyond stays an atom.
 
-use core::cell::Cell;
+use core::cell::{Cell, RefCell};
+
+use hashbrown::HashMap;
 
 use super::affine::{Affine, Atom};
 use super::range::{Extension, Range, special_range, value_range};
@@ -40,7 +42,12 @@ pub struct AffineNames<'a> {
     pub(super) func: &'a Function,
     pub(super) values: &'a dyn ValueNames,
     pub(super) overflow: Overflow,
+    known: Option<&'a KnownSums>,
 }
+
+/// Sums that were asked for, for whoever asks for them again: by value, bits of the register that it is read from, and
+/// extension. They hold as long as the definitions that they were found through.
+pub type KnownSums = RefCell<HashMap<(Value, u32, Extension), Affine>>;
 
 impl<'a> AffineNames<'a> {
     /// Definitions substituted for one answer.
@@ -55,7 +62,12 @@ impl<'a> AffineNames<'a> {
 
     /// The same for names that were found in another way.
     pub fn over(func: &'a Function, values: &'a dyn ValueNames, overflow: Overflow) -> AffineNames<'a> {
-        AffineNames { func, values, overflow }
+        AffineNames { func, values, overflow, known: None }
+    }
+
+    /// The same, with what has been asked for before under the same names.
+    pub fn remembering(self, known: &'a KnownSums) -> AffineNames<'a> {
+        AffineNames { known: Some(known), ..self }
     }
 
     /// The sum that a value is when its register's type extends it to 64 bits.
@@ -76,8 +88,17 @@ impl<'a> AffineNames<'a> {
 
     /// The sum that a value is when it is read from a register, under a given extension.
     pub(super) fn read(self, value: Value, reg: Reg, extension: Extension) -> Affine {
+        let bits = self.func.regs[reg].ty.bits();
+        let key = (value, bits, extension);
+        if let Some(sum) = self.known.and_then(|known| known.borrow().get(&key).cloned()) {
+            return sum;
+        }
         let substitution = Substitution { names: self, steps: Cell::new(AffineNames::MAX_STEPS) };
-        substitution.value(value, self.func.regs[reg].ty.bits(), extension, AffineNames::MAX_DEPTH)
+        let sum = substitution.value(value, bits, extension, AffineNames::MAX_DEPTH);
+        if let Some(known) = self.known {
+            known.borrow_mut().insert(key, sum.clone());
+        }
+        sum
     }
 }
 

@@ -371,14 +371,14 @@ impl Walk<'_> {
 
     /// Copies an instruction's results from where they have been computed before, if that can be.
     fn replace<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block, inst: Inst, first: Number) {
-        let data = view.func().insts[inst].clone();
-        let numbers = (first.0..).take(data.dsts.len()).map(Number);
+        let count = view.func().insts[inst].dsts.len();
+        let numbers = (first.0..).take(count).map(Number);
         for number in numbers.clone() {
             self.report.mention_holder(view, number, self.leaders[number.0 as usize]);
         }
         let shown = self.report.shown(first);
         let sources: SmallVec<[Source; 2]> = numbers.map(|number| self.source(view.func(), block, number)).collect();
-        if let Err(why) = self.can_copy(view.func(), &data, &sources) {
+        if let Err(why) = self.can_copy(view.func(), &view.func().insts[inst], &sources) {
             let module = view.module();
             view.miss(|func| {
                 let text = instruction_text(module, func, inst);

@@ -38,7 +38,7 @@ use crate::graph::{Cfg, Dominators};
 use crate::ir::{
     Address, AddressBase, Block, Flags, Function, Inst, InstData, Module, Op, Opcode, Operand, Reg, Space,
 };
-use crate::symbolic::{AffineNames, Overflow};
+use crate::symbolic::{AffineNames, KnownSums, Overflow};
 
 /// What one look at all instructions tells.
 pub(in crate::pass) struct Outline<'a> {
@@ -166,6 +166,8 @@ pub(in crate::pass) struct Numbering<'a> {
     registers: Registers<'a>,
     memory: Option<Memory>,
     origins: Origins,
+    /// What registers in addresses are sums of, by their numbers.
+    sums: KnownSums,
     loads: Vec<Loaded>,
     /// What registers that are written hold on entry, where that is ever read; registers rise.
     entries: Vec<(Reg, Number)>,
@@ -262,6 +264,7 @@ impl<'a> Numbering<'a> {
             leaves: Expressions::with_capacity(0),
             registers: Registers::new(func, cfg, dominators, joins),
             origins: Origins::new(func, memory.is_some()),
+            sums: KnownSums::default(),
             memory,
             loads: Vec::new(),
             entries: Vec::new(),
@@ -766,7 +769,7 @@ impl<'a> Numbering<'a> {
 
     /// The state of memory that a load reads, by its address.
     fn refine(&mut self, func: &Function, load: Load, enough: Option<u32>) -> State {
-        let names = AffineNames::over(func, &self.origins, Overflow::default());
+        let names = AffineNames::over(func, &self.origins, Overflow::default()).remembering(&self.sums);
         let alias = AliasAnalysis::over(self.module, func, &self.origins, names);
         self.memory.as_mut().map_or(load.state, |memory| memory.refine(alias, load, enough))
     }

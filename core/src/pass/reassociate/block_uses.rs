@@ -117,6 +117,11 @@ impl BlockUses {
         self.lengths[block.index()]
     }
 
+    /// Does some block read a register before it writes it?
+    pub fn comes_in(&self, reg: Reg) -> bool {
+        self.exposed.get(reg.index()).is_some_and(|&blocks| blocks > 0)
+    }
+
     /// The unguarded copies of registers of a block, as it was when the round began.
     pub fn copies(&self, block: Block) -> &[(Reg, Reg)] {
         let Range { start, end } = self.copies_in[block.index()];
@@ -189,12 +194,10 @@ impl BlockUses {
         }
         // What the last write of a register leaves behind goes on to other blocks.
         for place in 0..self.slots.len() {
-            let slot = &mut self.slots[place];
+            let slot = &self.slots[place];
             if slot.next_write == NONE {
-                slot.leaves_block = func.insts[slot.inst]
-                    .dsts
-                    .iter()
-                    .any(|dst| self.exposed.get(dst.index()).is_some_and(|&blocks| blocks > 0));
+                let inst = slot.inst;
+                self.slots[place].leaves_block = func.insts[inst].dsts.iter().any(|&dst| self.comes_in(dst));
             }
         }
         if touched.is_some() {

@@ -184,7 +184,7 @@ impl Walk {
         let uses = BlockUses::new(func);
         let mut numbers: Vec<u32> = (0..func.regs.len() as u32).collect();
         let copies = cfg.reverse_postorder().iter().map(|&block| uses.copies(block));
-        copies.for_each(|copies| number_copies(func, copies, &mut numbers, None));
+        copies.for_each(|copies| number_copies(func, copies, &mut numbers, |_| {}));
         Walk {
             licence: Licence {
                 fast_math: settings.fast_math,
@@ -224,20 +224,42 @@ impl Walk {
             }
             let mut touched = core::mem::take(&mut self.touched);
             if !changed.is_clear() {
-                // A register that is now read only where it is written may be part of a tree there.
-                let gone = self.uses.look_again(view.func(), self.rewritten.ones().map(Block::new));
-                let writes = |inst: Inst| view.func().insts[inst].dsts.iter().any(|dst| gone.contains(dst.index()));
-                for &block in cfg.reverse_postorder().iter().filter(|_| !gone.is_clear()) {
-                    if !changed.contains(block.index()) && view.func().block_insts(block).any(writes) {
-                        changed.insert(block.index());
-                    }
-                }
-                touched.add_set(&gone);
+                self.find_concerned(view.func(), &mut changed, &mut touched);
             }
             self.concerned = (!S::LISTENS).then_some(touched);
             to_visit = changed;
         }
         self.tell_misses(view, !to_visit.is_clear(), places.count);
+    }
+
+    /// Adds to the blocks that were changed in a round those that this concerns, and to what was touched why.
+    fn find_concerned(&mut self, func: &Function, changed: &mut FixedBitSet, touched: &mut Touched) {
+        // A register that is now read only where it is written may be part of a tree there.
+        let gone = self.uses.look_again(func, self.rewritten.ones().map(Block::new));
+        self.numbers.extend(self.numbers.len() as u32..func.regs.len() as u32);
+        let mut renumbered = FixedBitSet::with_capacity(func.regs.len());
+        for &block in self.cfg.reverse_postorder() {
+            number_copies(func, self.uses.copies(block), &mut self.numbers, |reg| renumbered.insert(reg.index()));
+        }
+        touched.add_set(&gone);
+        touched.add_set(&renumbered);
+        // Where a leaf has another number the leaves have another order. Other blocks read it only if it comes in.
+        let comes_in: Vec<usize> = renumbered.ones().filter(|&reg| !self.uses.comes_in(Reg::new(reg))).collect();
+        comes_in.into_iter().for_each(|reg| renumbered.set(reg, false));
+        if gone.is_clear() && renumbered.is_clear() {
+            return;
+        }
+        let is_concerned = |inst: Inst| {
+            let data = &func.insts[inst];
+            let mut is_read = false;
+            data.for_each_use(|reg| is_read |= renumbered.contains(reg.index()));
+            is_read || data.dsts.iter().any(|dst| gone.contains(dst.index()))
+        };
+        for &block in self.cfg.reverse_postorder() {
+            if !changed.contains(block.index()) && func.block_insts(block).any(is_concerned) {
+                changed.insert(block.index());
+            }
+        }
     }
 
     /// Looks at a block. Gives whether looking at it again may find more.
@@ -246,7 +268,6 @@ impl Walk {
         let takes_part = move |place: u32| range.contains(&(first + u64::from(place)));
         let grown = self.numbers.len() as u32..view.func().regs.len() as u32;
         self.numbers.extend(grown);
-        number_copies(view.func(), self.uses.copies(block), &mut self.numbers, self.concerned.as_mut());
         self.uses.look_at(view.func(), block, self.concerned.as_ref());
         let Sorted { mut again, rebuilt } = self.sort_trees(view, block, &takes_part);
         if rebuilt || self.concerned.is_none() || self.to_common.contains(block.index()) {
@@ -421,17 +442,14 @@ impl Walk {
     }
 }
 
-/// Gives copies that nothing overwrites the numbers of what they copy, and notes those that this is new of.
-fn number_copies(func: &Function, copies: &[(Reg, Reg)], numbers: &mut [u32], mut touched: Option<&mut Touched>) {
+/// Gives copies that nothing overwrites the numbers of what they copy, and calls `renumber` with those that this is new of.
+fn number_copies(func: &Function, copies: &[(Reg, Reg)], numbers: &mut [u32], mut renumber: impl FnMut(Reg)) {
     for &(to, from) in copies {
         if func.definition_count(to) == 1 && func.definition_count(from) <= 1 {
             let number = numbers[from.index()];
-            if let Some(touched) = touched.as_deref_mut()
-                && numbers[to.index()] != number
-            {
-                touched.add(to);
+            if core::mem::replace(&mut numbers[to.index()], number) != number {
+                renumber(to);
             }
-            numbers[to.index()] = number;
         }
     }
 }
