@@ -162,6 +162,10 @@ test("of a large program the open part of the tree is drawn, and all of the tabl
   await eventually("the walk stands in the last block", async () => (await tree.locator(".here title").evaluateAll((all) => all.map((title) => title.textContent))).includes("b90"));
   // `entry`, and the blocks from `b0` to `b90`.
   assert.equal(await tree.locator(".dot").count(), 92);
+  const here = await tree.locator(".here .point").boundingBox();
+  const block = await page.getByTestId("block-b90").boundingBox();
+  assert.ok(here.x < block.x && here.x > block.x - 30 && here.y >= block.y - 1, `${here.x} beside ${block.x}`);
+  assert.match(await page.getByTestId("scopes").innerText(), /entry\s*›\s*b0\s*›\s*84 more\s*›\s*b85[\s\S]*b90$/);
   assert.equal((await rows(page)).length, 300);
   assert.equal(await page.getByTestId("more").first().innerText(), "Show 62 earlier numbers");
   await screenshot(page, "large-walk");

@@ -104,19 +104,30 @@ fn happened(walk: &ValueWalk) -> Html {
     }
 }
 
+/// Of many open scopes so many are named: the outermost ones, and the innermost.
+const NAMED_SCOPES: (usize, usize) = (2, 6);
+
 /// The open scopes, one inside the other.
 fn scopes(scopes: &[OpenScope]) -> Html {
     let last = scopes.len().saturating_sub(1);
+    let (outer, inner) = NAMED_SCOPES;
+    // One more takes no more room than the words that stand for it.
+    let unnamed = if scopes.len() > outer + inner + 1 { outer..scopes.len() - inner } else { 0..0 };
+    let between: Vec<&str> = scopes[unnamed.clone()].iter().map(|scope| scope.block.as_str()).collect();
     html! {
         <p class="scopes" data-testid="scopes">
             <span class="note">{ "Open scopes" }</span>
-            { for scopes.iter().enumerate().map(|(index, scope)| {
+            { for scopes.iter().enumerate().filter(|(index, _)| !unnamed.contains(index)).map(|(index, scope)| {
                 let mut class = "chip block".to_owned();
                 if index == last { class.push_str(" here"); }
                 if !scope.is_in_reach { class.push_str(" beyond"); }
                 html! {
                     <>
                         if index > 0 { <span class="inside" aria-hidden="true">{ "›" }</span> }
+                        if index > 0 && index == unnamed.end {
+                            <span class="note" title={between.join(" › ")}>{ format!("{} more", between.len()) }</span>
+                            <span class="inside" aria-hidden="true">{ "›" }</span>
+                        }
                         <span {class} title={(!scope.is_in_reach).then_some("out of reach in this mode")}>{ &scope.block }</span>
                     </>
                 }

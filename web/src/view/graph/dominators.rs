@@ -34,6 +34,8 @@ pub struct Tree {
     columns: Vec<Option<usize>>,
     /// By column: its left side, and at the end the width of all.
     sides: Vec<f64>,
+    /// Whether dots stand beside their blocks, and not in columns: a large graph reaches far to both sides.
+    is_beside_blocks: bool,
 }
 
 impl Tree {
@@ -47,10 +49,11 @@ impl Tree {
     pub fn of_open(graph: &Graph, walk: &ValueWalk) -> Tree {
         let open: HashSet<&str> = walk.scopes.iter().map(|scope| scope.block.as_str()).collect();
         let here = walk.scopes.last().map(|scope| scope.block.as_str());
-        Tree::of(graph, |block| {
+        let kept = Tree::of(graph, |block| {
             let above = block.dominator.map(|above| graph.blocks[above].name.as_str());
             open.contains(block.name.as_str()) || here.is_some() && above == here
-        })
+        });
+        Tree { is_beside_blocks: true, sides: vec![0.0], ..kept }
     }
 
     /// The part of the tree that is kept. Whatever is kept has its dominator kept.
@@ -92,16 +95,16 @@ impl Tree {
             let name = if is_named { longest as f64 * CHARACTER } else { 0.0 };
             sides.push(sides[sides.len() - 1] + DOT + name);
         }
-        Tree { columns, sides }
+        Tree { columns, sides, is_beside_blocks: false }
     }
 
     fn is_named(&self) -> bool {
-        self.sides.len() <= MOST_NAMED + 1
+        !self.is_beside_blocks && self.sides.len() <= MOST_NAMED + 1
     }
 
-    /// How wide it is drawn, with the space behind it.
+    /// How much room it takes beside the graph, with the space behind it.
     pub fn width(&self) -> f64 {
-        self.sides[self.sides.len() - 1] + GAP
+        if self.is_beside_blocks { 0.0 } else { self.sides[self.sides.len() - 1] + GAP }
     }
 
     /// The drawing, to the left of the graph's.
@@ -109,13 +112,15 @@ impl Tree {
         let left = -self.width();
         let place = |index: usize| {
             let rect = placement.blocks.get(&graph.blocks[index].id)?;
-            Some((left + self.sides[self.columns[index]?] + LEVEL, rect.y + LEVEL))
+            let column = self.columns[index]?;
+            let x = if self.is_beside_blocks { rect.x - LEVEL } else { left + self.sides[column] + LEVEL };
+            Some((x, rect.y + LEVEL))
         };
         let line = |index: usize| {
             let (x, y) = place(index)?;
             let (above_x, above_y) = place(graph.blocks[index].dominator?)?;
-            let data = if x == above_x {
-                format!("M{above_x:.1} {above_y:.1}V{y:.1}")
+            let data = if self.is_beside_blocks || x == above_x {
+                format!("M{above_x:.1} {above_y:.1}L{x:.1} {y:.1}")
             } else {
                 format!(
                     "M{above_x:.1} {above_y:.1}H{:.1}Q{x:.1} {above_y:.1} {x:.1} {:.1}V{y:.1}",
@@ -164,7 +169,7 @@ impl Tree {
         };
         html! {
             <g class="dominators" role="img" aria-label={label} data-testid="dominators">
-                if let Some((x, y)) = (0..graph.blocks.len()).find_map(place) {
+                if let Some((x, y)) = (0..graph.blocks.len()).find_map(place).filter(|_| !self.is_beside_blocks) {
                     <text class="title" x={(x - 5.500).to_string()} y={(y - LEVEL - 8.0).to_string()}>{ "dominators" }</text>
                 }
                 { for blocks().filter_map(line) }
