@@ -177,7 +177,7 @@ impl<'a> AliasAnalysis<'a> {
         if !is_comparable(&a_address.offset) || !is_comparable(&b_address.offset) {
             return Relation::May;
         }
-        match b_address.offset.minus(&a_address.offset).and_then(|distance| distance.as_constant()) {
+        match b_address.offset.distance_from(&a_address.offset) {
             None => Relation::May,
             Some(0) if a.bytes == b.bytes => Relation::Must,
             Some(distance) if distance >= i64::from(a.bytes) || distance <= -i64::from(b.bytes) => Relation::No,

@@ -144,6 +144,8 @@ pub struct Notes {
     inquiry: u32,
     /// Why answers were not made the same, the first time in this inquiry.
     refusal: Option<Refusal>,
+    /// Did this inquiry's form pass what stands above it in its own block?
+    pub passes: bool,
 }
 
 /// What is noted of a record.
@@ -358,6 +360,7 @@ impl<'m> Availability<'_, 'm> {
         tell_steps(teller, self.snapshot, id, &climb);
         let only = self.snapshot.forms.only(form);
         let taken = self.taken(only, &climb);
+        self.notes.passes = climb.passes();
         self.notes.root.1.steps = climb.steps;
         match climb.end {
             ClimbEnd::Same(occurrence) => {

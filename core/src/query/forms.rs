@@ -11,6 +11,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{PrimaryMap, entity_impl};
 
 use hashbrown::HashMap;
@@ -140,6 +141,8 @@ struct FormData {
     family: Family,
     footprint: Footprint,
     likeness: Likeness,
+    /// The set of this form alone, once somebody wanted it.
+    only: PackedOption<FormSet>,
     /// The operands as they were written first, where the expression has them in order.
     written: Option<InstArgs>,
 }
@@ -157,6 +160,9 @@ pub struct Forms {
 }
 
 impl Forms {
+    /// The likeness of what is no load.
+    pub const UNLIKE: Likeness = Likeness::MAX;
+
     /// The number of an expression.
     pub fn number(&mut self, expression: Expression) -> Form {
         if let Some(&known) = self.numbers.get(&expression) {
@@ -169,13 +175,21 @@ impl Forms {
                 let likeness = *self.likenesses.entry((kind.clone(), expression.types.clone())).or_insert(next);
                 (Kin::Memory(kind.class), !kind.is_never_written(), likeness)
             }
-            Subject::Pure(..) => (Kin::Pure(form), false, Likeness::MAX),
+            Subject::Pure(..) => (Kin::Pure(form), false, Forms::UNLIKE),
         };
         let (regs, family) = (expression.regs(), self.family_of(kin));
         let everything = if is_written { Footprint::EVERYTHING } else { Footprint::default() };
         let own = Footprint::of_family(family).with(everything);
         let footprint = regs.iter().fold(own, |all, &reg| all.with(Footprint::of_reg(reg)));
-        self.forms.push(FormData { expression: expression.clone(), regs, family, footprint, likeness, written: None });
+        self.forms.push(FormData {
+            expression: expression.clone(),
+            regs,
+            family,
+            footprint,
+            likeness,
+            only: None.into(),
+            written: None,
+        });
         self.numbers.insert(expression, form);
         form
     }
@@ -231,7 +245,12 @@ impl Forms {
 
     /// The set of one form.
     pub fn only(&mut self, form: Form) -> FormSet {
-        self.set(SmallVec::from_elem(form, 1))
+        if let Some(known) = self.forms[form].only.expand() {
+            return known;
+        }
+        let set = self.set(SmallVec::from_elem(form, 1));
+        self.forms[form].only = set.into();
+        set
     }
 
     /// A set with one form more.

@@ -121,6 +121,9 @@ pub struct Inquiries<'m> {
     /// The same across every branch.
     boldly: (Propagation<SpeculationQuestion, Hoistable>, Vec<&'static str>),
     last_id: QuestionId,
+    /// The last occurrence whose way up its own block was looked at, how often its answers had changed before, and whether
+    /// it passes all that stands there.
+    above: Option<(Occurrence, u32, bool)>,
     budget: u64,
 }
 
@@ -160,6 +163,7 @@ impl<'m> Inquiries<'m> {
             sent: Vec::new(),
             boldly: Default::default(),
             last_id: 0,
+            above: None,
             budget: STEPS_FREE + STEPS_EACH * instructions as u64,
         }
     }
@@ -206,6 +210,7 @@ impl<'m> Inquiries<'m> {
             inst,
         });
         let found = problem.inquire(known, &mut teller, (block, start), form, id);
+        self.above = Some((occurrence, problem.snapshot.changes(form), problem.notes.passes));
         let is_available = found.is_ok();
         let answer = Answer::Available { is_available, is_real: is_available };
         teller.tell(|_| QuestionEvent::Ended { id, answer });
@@ -246,8 +251,13 @@ impl<'m> Inquiries<'m> {
         });
         let neighbours: SmallVec<[Block; 2]> = problem.onward(block).into();
         // What stands above it in its own block is looked at first.
-        let above = problem.snapshot.climb(func, block, start, form, false);
-        let answer = if above.end == ClimbEnd::Top && !neighbours.is_empty() {
+        let change = problem.snapshot.changes(form);
+        let passes = match self.above {
+            Some((known, at, passes)) if (known, at) == (occurrence, change) => passes,
+            _ => problem.snapshot.climb(func, block, start, form, false).passes(),
+        };
+        self.above = Some((occurrence, change, passes));
+        let answer = if passes && !neighbours.is_empty() {
             let question = SpeculationQuestion { form, mover: block };
             self.speculation.inquire(&mut problem, &mut teller, (block, &neighbours), question, id).answer
         } else {
@@ -359,9 +369,14 @@ impl<'m> Inquiries<'m> {
 
     /// Can a form be computed in front of these blocks without a fault that would not have come anyway? So it is if it
     /// is computed on every way on from their beginnings, or lies within an array whose size is known. Nobody is told.
+    /// Where it may fault all the same, what is inserted next makes any answer stale, so that none is kept; elsewhere a
+    /// refusal may follow, and later questions find the answers.
     pub fn is_good_address(&mut self, func: &Function, at: &[Block], form: Form) -> bool {
         if !self.snapshot.forms.expression(form).is_load() || self.snapshot.is_within_array(func, form) {
             return true;
+        }
+        if self.rules.faulting == Faulting::Spec {
+            return self.snapshot.is_computed_behind(func, at, form, self.budget);
         }
         let set = self.snapshot.forms.only(form);
         let mut silent = Silent;

@@ -103,6 +103,17 @@ struct Stretch {
     later: usize,
 }
 
+/// Those of a family that are still to come on a way up through a block.
+struct Above {
+    block: Block,
+    family: Family,
+    floor: u32,
+    /// Among all items.
+    begin: u32,
+    end: u32,
+    later: usize,
+}
+
 impl Items {
     /// What was there at first is added in the order of the text, and lined up; what comes after that has been inserted.
     fn add(&mut self, block: Block, family: Family, item: Item) {
@@ -125,22 +136,36 @@ impl Items {
         }
     }
 
-    /// Those of a family from a place on and before another one.
-    fn between(&self, block: Block, family: Family, from: u32, before: u32) -> Stretch {
+    /// Those of a family.
+    fn of(&self, block: Block, family: Family) -> Stretch {
         let (begin, end) = self.ranges[block];
         let of_block = &self.items[begin as usize..end as usize];
-        let comes_before = |&(_, other, item): &(Block, Family, Item), place| (other, item.place) < (family, place);
-        let end = of_block.partition_point(|item| comes_before(item, before));
-        // Mostly there are few, so that their beginning is looked for near their end.
-        let mut reach = 1;
-        while reach < end && !comes_before(&of_block[end - reach], from) {
-            reach *= 2;
-        }
-        let near = end.saturating_sub(reach);
-        let first = near + of_block[near..end].partition_point(|item| comes_before(item, from));
-        let has_later = self.has_inserted[block] && (from..before).contains(&INSERTED);
+        let first = of_block.partition_point(|&(_, other, _)| other < family);
+        let count = of_block[first..].partition_point(|&(_, other, _)| other == family);
+        let later = if self.has_inserted[block] { self.inserted.get(&(block, family)).map_or(0, Vec::len) } else { 0 };
+        Stretch { block, family, first: begin as usize + first, count, later }
+    }
+
+    /// Those of a family before a place and not before another one, from below. They are found as they are wanted.
+    fn above(&self, block: Block, family: Family, (floor, place): (u32, u32)) -> Above {
+        let (begin, end) = self.ranges[block];
+        let of_block = &self.items[begin as usize..end as usize];
+        let count = of_block.partition_point(|&(_, other, item)| (other, item.place) < (family, place));
+        let has_later = self.has_inserted[block] && place > INSERTED;
         let later = if has_later { self.inserted.get(&(block, family)).map_or(0, Vec::len) } else { 0 };
-        Stretch { block, family, first: begin as usize + first, count: end - first, later }
+        Above { block, family, floor, begin, end: begin + count as u32, later }
+    }
+
+    /// The next one.
+    fn next_above(&self, above: &mut Above) -> Option<Item> {
+        if let Some(later) = above.later.checked_sub(1) {
+            above.later = later;
+            return Some(self.inserted.get(&(above.block, above.family))?[later]);
+        }
+        let next = above.end.checked_sub(1).filter(|&next| next >= above.begin)?;
+        let (_, family, item) = self.items[next as usize];
+        above.end = next;
+        (family == above.family && item.place >= above.floor).then_some(item)
     }
 
     /// One of them.
@@ -209,6 +234,15 @@ pub struct Climb {
     pub end: ClimbEnd,
     /// The place that ends it, among the block's; 0 at the beginning of the block.
     pub place: u32,
+    /// Did it come to no definition of what the form reads?
+    pub is_straight: bool,
+}
+
+impl Climb {
+    /// Is the form at the beginning of the block what it was?
+    pub fn passes(&self) -> bool {
+        self.is_straight && self.end == ClimbEnd::Top
+    }
 }
 
 /// How a way down through a block ends.
@@ -244,22 +278,38 @@ pub struct Snapshot<'m> {
     barriers: HashMap<Block, Vec<u32>>,
     clobbers: Vec<Access>,
     /// What forms access when their registers, in order, hold those values.
-    accesses: HashMap<Held, Rc<Looked>>,
+    looked: PrimaryMap<LookedFor, Looked>,
+    accesses: HashMap<(Form, Held), LookedFor>,
+    /// What was looked for last, by form: most registers are written once, so that it mostly is the same again.
+    latest: SecondaryMap<Form, PackedOption<LookedFor>>,
     addresses: HashMap<SymbolicAddress, Address>,
     /// What each block does something to.
     footprints: SecondaryMap<Block, Footprint>,
+    /// What each block may change: the same without what it only loads or computes.
+    changed: SecondaryMap<Block, Footprint>,
     changes: SecondaryMap<Family, u32>,
+    /// The walk down that came to a block last, by number, and how many there have been.
+    walked: SecondaryMap<Block, u32>,
+    walk: u32,
+    /// What the last walk looked for and how often its answers had changed before, if it found it on every way.
+    found: Option<(Form, u32)>,
     /// Occurrences of a family.
     counts: SecondaryMap<Family, u32>,
     /// All that were ever of a family, in the order in which they came up.
     families: SecondaryMap<Family, Vec<Occurrence>>,
 }
 
-/// A form and what its registers, in order, hold.
-type Held = (Form, SmallVec<[Option<Value>; 3]>);
+/// What a form's registers, in order, hold.
+type Held = SmallVec<[PackedOption<Value>; 4]>;
+
+/// What a question looks for, by number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct LookedFor(u32);
+entity_impl!(LookedFor);
 
 /// What a question looks for.
 struct Looked {
+    held: Held,
     access: Access,
     address: PackedOption<Address>,
 }
@@ -284,11 +334,11 @@ impl<'m> Snapshot<'m> {
         interest: Interest,
     ) -> Snapshot<'m> {
         let mut places = SecondaryMap::with_capacity(func.insts.len());
-        let mut footprints: SecondaryMap<Block, Footprint> = SecondaryMap::new();
+        let mut changed: SecondaryMap<Block, Footprint> = SecondaryMap::new();
         let mut wanted = Vec::new();
         let definitions = Definitions::new(func, |block, place, inst, data| {
             places[inst] = place;
-            data.dsts.iter().for_each(|&dst| footprints[block] = footprints[block].with(Footprint::of_reg(dst)));
+            data.dsts.iter().for_each(|&dst| changed[block] = changed[block].with(Footprint::of_reg(dst)));
             let is_wanted = match interest {
                 Interest::Loads => AliasAnalysis::may_have_effect(data),
                 Interest::Scalars => is_scalar_expression(data),
@@ -312,10 +362,16 @@ impl<'m> Snapshot<'m> {
             items: Items::default(),
             barriers: HashMap::new(),
             clobbers: Vec::new(),
+            looked: PrimaryMap::new(),
             accesses: HashMap::new(),
+            latest: SecondaryMap::new(),
             addresses: HashMap::new(),
-            footprints,
+            footprints: changed.clone(),
+            changed,
             changes: SecondaryMap::new(),
+            walked: SecondaryMap::new(),
+            walk: 0,
+            found: None,
             counts: SecondaryMap::new(),
             families: SecondaryMap::new(),
         };
@@ -339,6 +395,7 @@ impl<'m> Snapshot<'m> {
                 Effect::Everything => {
                     self.barriers.entry(block).or_default().push(self.places[inst]);
                     self.add_to_footprint(block, Footprint::EVERYTHING);
+                    self.changed[block] = self.changed[block].with(Footprint::EVERYTHING);
                     continue;
                 }
                 Effect::Access(access) => (access, true),
@@ -355,6 +412,7 @@ impl<'m> Snapshot<'m> {
             let family = self.forms.loads_from(class);
             let place = self.places[inst];
             let what = if access.writes {
+                self.changed[block] = self.changed[block].with(Footprint::of_family(family));
                 self.clobbers.push(access);
                 What::Clobber(self.clobbers.len() as u32 - 1)
             } else if is_plain && let Some(form) = self.forms.of_inst(names, func, inst, Some(class)) {
@@ -472,7 +530,8 @@ impl<'m> Snapshot<'m> {
         let values = self.values.clone();
         let named = self.ways.named_as(block);
         let at_end = |reg| values.at_end(named, reg);
-        let address = self.looked_for(func, form, at_end).address;
+        let looked = self.looked_for(func, form, at_end);
+        let address = self.looked[looked].address;
         let guard = self.forms.expression(form).guard;
         let guard = guard.and_then(|guard| Some((values.at_end(named, guard.reg)?, guard.negated)));
         let family = self.forms.family(form);
@@ -529,8 +588,9 @@ impl<'m> Snapshot<'m> {
         stops_at_occurrences: bool,
     ) -> Climb {
         self.steps += 1;
-        if !self.footprints[block].meets(self.forms.footprint(form)) {
-            return Climb { steps: SmallVec::new(), form, end: ClimbEnd::Top, place: 0 };
+        let footprints = if stops_at_occurrences { &self.footprints } else { &self.changed };
+        if !footprints[block].meets(self.forms.footprint(form)) {
+            return Climb { steps: SmallVec::new(), form, end: ClimbEnd::Top, place: 0, is_straight: true };
         }
         let rank = self.ways.rank(block);
         let is_on_edge = self.ways.is_on_edge(block);
@@ -545,6 +605,7 @@ impl<'m> Snapshot<'m> {
             _ => None,
         };
         let mut steps = SmallVec::new();
+        let mut is_straight = true;
         loop {
             let definition = if is_on_edge { None } else { self.definitions.last(self.forms.regs(form), rank, place) };
             // Places are counted from 1 here, so that 0 is before the first instruction.
@@ -553,18 +614,19 @@ impl<'m> Snapshot<'m> {
             let found = self.look_between(func, block, form, (floor, place), below, stops_at_occurrences, &mut seen);
             self.steps += seen;
             if let Some((end, place)) = found {
-                return Climb { steps, form, end, place };
+                return Climb { steps, form, end, place, is_straight };
             }
             let Some((defined_at, inst)) = definition else {
-                return Climb { steps, form, end: ClimbEnd::Top, place: 0 };
+                return Climb { steps, form, end: ClimbEnd::Top, place: 0, is_straight };
             };
+            is_straight = false;
             let values = self.values.clone();
             let names = AffineNames::new(func, &values, self.overflow);
             let Some(above) = self.forms.before(names, inst, &func.insts[inst].dsts, form) else {
-                return Climb { steps, form, end: ClimbEnd::Changed, place: defined_at };
+                return Climb { steps, form, end: ClimbEnd::Changed, place: defined_at, is_straight };
             };
             if !may_convert {
-                return Climb { steps, form, end: ClimbEnd::Again, place: defined_at };
+                return Climb { steps, form, end: ClimbEnd::Again, place: defined_at, is_straight };
             }
             if above != form {
                 steps.push(Step { inst, below: form, above });
@@ -586,46 +648,53 @@ impl<'m> Snapshot<'m> {
         seen: &mut u64,
     ) -> Option<(ClimbEnd, u32)> {
         let barrier = self.barrier_between(block, form, floor, place);
-        let (family, is_load) = (self.forms.family(form), self.forms.expression(form).is_load());
-        let stretch = self.items.between(block, family, floor, place);
-        if stretch.count + stretch.later == 0 {
-            return barrier.map(|barrier| (ClimbEnd::Changed, barrier));
-        }
-        let (values, named) = (self.values.clone(), self.ways.named_as(block));
-        let value = |reg| match below {
+        let (family, likeness) = (self.forms.family(form), self.forms.likeness(form));
+        let mut above = self.items.above(block, family, (floor, place));
+        let named = self.ways.named_as(block);
+        let value = |values: &Values, reg| match below {
             Some(inst) => values.before(func, inst, reg),
             None => values.at_end(named, reg),
         };
-        let looked = is_load.then(|| self.looked_for(func, form, value));
-        for index in (0..stretch.count + stretch.later).rev() {
-            let Some(Item { place: at, what }) = self.items.get(&stretch, index) else { break };
+        // What is looked for is found when something may be it.
+        let mut looked: Option<LookedFor> = None;
+        while let Some(Item { place: at, what }) = self.items.next_above(&mut above) {
             if let Some(barrier) = barrier.filter(|&barrier| barrier > at) {
                 return Some((ClimbEnd::Changed, barrier));
             }
             *seen += 1;
-            match (what, &looked) {
-                (What::Occurrence(occurrence, ..), None) if stops_at_occurrences => {
+            match what {
+                What::Occurrence(_, other, _) if !stops_at_occurrences || other != likeness => continue,
+                What::Occurrence(occurrence, ..) if likeness == Forms::UNLIKE => {
                     return Some((ClimbEnd::Same(occurrence), at));
                 }
-                (What::Occurrence(occurrence, likeness, address), Some(looked))
-                    if stops_at_occurrences
-                        && self.is_same(likeness, address, form, looked)
-                        && self.is_guarded_alike(occurrence, form, value) =>
-                {
-                    return Some((ClimbEnd::Same(occurrence), at));
+                What::Occurrence(..) | What::Clobber(_) => {}
+            }
+            let values = self.values.clone();
+            let looked = match looked {
+                Some(looked) => looked,
+                None => *looked.insert(self.looked_for(func, form, |reg| value(&values, reg))),
+            };
+            match what {
+                What::Occurrence(occurrence, likeness, address) => {
+                    if self.is_same(likeness, address, form, looked)
+                        && self.is_guarded_alike(occurrence, form, |reg| value(&values, reg))
+                    {
+                        return Some((ClimbEnd::Same(occurrence), at));
+                    }
                 }
-                (What::Clobber(clobber), Some(looked)) if self.may_change(func, clobber, form, &looked.access) => {
-                    return Some((ClimbEnd::Changed, at));
+                What::Clobber(clobber) => {
+                    if self.may_change(func, clobber, form, looked) {
+                        return Some((ClimbEnd::Changed, at));
+                    }
                 }
-                _ => {}
             }
         }
         barrier.map(|barrier| (ClimbEnd::Changed, barrier))
     }
 
     /// Is an occurrence of what is looked for, but for its guard?
-    fn is_same(&self, likeness: Likeness, address: PackedOption<Address>, form: Form, looked: &Looked) -> bool {
-        address.is_some() && address == looked.address && likeness == self.forms.likeness(form)
+    fn is_same(&self, likeness: Likeness, address: PackedOption<Address>, form: Form, looked: LookedFor) -> bool {
+        address.is_some() && address == self.looked[looked].address && likeness == self.forms.likeness(form)
     }
 
     /// Is an occurrence made for all lanes, or for those of a form whose guard holds that value?
@@ -647,14 +716,14 @@ impl<'m> Snapshot<'m> {
         Some(places[index]).filter(|&barrier| barrier >= floor)
     }
 
-    fn may_change(&self, func: &Function, clobber: u32, form: Form, access: &Access) -> bool {
+    fn may_change(&self, func: &Function, clobber: u32, form: Form, looked: LookedFor) -> bool {
         let Subject::Load(kind, _) = &self.forms.expression(form).subject else { return false };
         if kind.is_never_written() {
             return false;
         }
         let names = AffineNames::new(func, &self.values, self.overflow);
         let alias = AliasAnalysis::new(self.module, func, &self.values, names);
-        alias.relation(access, &self.clobbers[clobber as usize], Moment::Same) != Relation::No
+        alias.relation(&self.looked[looked].access, &self.clobbers[clobber as usize], Moment::Same) != Relation::No
     }
 
     /// Is there a register of the form that nothing has assigned on any way to the end of a block?
@@ -691,18 +760,25 @@ impl<'m> Snapshot<'m> {
     }
 
     /// What a load's form accesses, when registers hold those values. Found once for the same values.
-    fn looked_for(&mut self, func: &Function, form: Form, value: impl FnMut(Reg) -> Option<Value>) -> Rc<Looked> {
-        let held: SmallVec<[Option<Value>; 3]> = self.forms.regs(form).iter().copied().map(value).collect();
-        let key = (form, held);
-        if let Some(known) = self.accesses.get(&key) {
-            return known.clone();
+    fn looked_for(&mut self, func: &Function, form: Form, mut value: impl FnMut(Reg) -> Option<Value>) -> LookedFor {
+        let held: Held = self.forms.regs(form).iter().map(|&reg| value(reg).into()).collect();
+        if let Some(latest) = self.latest[form].expand()
+            && self.looked[latest].held == held
+        {
+            return latest;
         }
-        let regs = self.forms.regs(form);
-        let of = |reg| regs.binary_search(&reg).ok().and_then(|index| key.1[index]);
-        let access = self.computed_access(func, form, of);
-        let address = self.number_of(access.address.clone());
-        let looked = Rc::new(Looked { access, address });
-        self.accesses.insert(key, looked.clone());
+        let key = (form, held);
+        let known = self.accesses.get(&key).copied();
+        let looked = known.unwrap_or_else(|| {
+            let regs = self.forms.regs(form);
+            let of = |reg| regs.binary_search(&reg).ok().and_then(|index| key.1[index].expand());
+            let access = self.computed_access(func, form, of);
+            let address = self.number_of(access.address.clone());
+            let looked = self.looked.push(Looked { held: key.1.clone(), access, address });
+            self.accesses.insert(key, looked);
+            looked
+        });
+        self.latest[form] = looked.into();
         looked
     }
 
@@ -730,7 +806,7 @@ impl<'m> Snapshot<'m> {
                 What::Clobber(_) => false,
             };
             let is_there = family.is_some_and(|family| {
-                let stretch = self.items.between(block, family, 0, END);
+                let stretch = self.items.of(block, family);
                 (0..).map_while(|index| self.items.get(&stretch, index)).any(is_asked)
             });
             return if is_there { DescentEnd::Same } else { DescentEnd::Bottom(set) };
@@ -740,11 +816,11 @@ impl<'m> Snapshot<'m> {
         }
         let rank = self.ways.rank(block);
         let mut live: SmallVec<[Form; 2]> = self.forms.members(set).into();
-        let mut looked: SmallVec<[Rc<Looked>; 2]> = SmallVec::new();
+        let mut looked: SmallVec<[LookedFor; 2]> = SmallVec::new();
         let values = self.values.clone();
         let Some(&first) = live.first() else { return DescentEnd::Changed };
         let (family, is_load) = (self.forms.family(first), self.forms.expression(first).is_load());
-        let items = self.items.between(block, family, 0, END);
+        let items = self.items.of(block, family);
         let mut index = 0;
         let mut from = 0;
         while !live.is_empty() {
@@ -774,7 +850,7 @@ impl<'m> Snapshot<'m> {
                 }
                 match what {
                     What::Occurrence(occurrence, likeness, address) => {
-                        let is_same = |(&form, looked): (&Form, &Rc<Looked>)| {
+                        let is_same = |(&form, &looked): (&Form, &LookedFor)| {
                             self.is_same(likeness, address, form, looked)
                                 && self.occurrences[occurrence].is_computed
                                 && self.is_guarded_alike(occurrence, form, at_start)
@@ -785,7 +861,7 @@ impl<'m> Snapshot<'m> {
                     }
                     What::Clobber(clobber) => {
                         for place in (0..live.len()).rev() {
-                            if self.may_change(func, clobber, live[place], &looked[place].access) {
+                            if self.may_change(func, clobber, live[place], looked[place]) {
                                 live.remove(place);
                                 looked.remove(place);
                             }
@@ -812,6 +888,35 @@ impl<'m> Snapshot<'m> {
             all if all == self.forms.members(set).len() => DescentEnd::Bottom(set),
             _ => DescentEnd::Bottom(self.forms.set(live)),
         }
+    }
+
+    /// Is a form computed on every way on from the beginnings of these blocks? Ends at the first way where it is not; a way
+    /// that comes round to where it has been is no such way. Looks at no more than `budget` steps, and then says no.
+    pub fn is_computed_behind(&mut self, func: &Function, blocks: &[Block], form: Form, budget: u64) -> bool {
+        let (set, now) = (self.forms.only(form), (form, self.changes(form)));
+        // Where the last walk for the same has been, it would find the same.
+        if self.found.take() != Some(now) {
+            self.walk += 1;
+        }
+        let mut pending: SmallVec<[Block; 8]> = blocks.iter().rev().copied().collect();
+        while let Some(block) = pending.pop() {
+            if core::mem::replace(&mut self.walked[block], self.walk) == self.walk {
+                continue;
+            }
+            match self.descend(func, block, set) {
+                DescentEnd::Same => {}
+                DescentEnd::Changed => return false,
+                DescentEnd::Bottom(_) => {
+                    let onward = self.ways.down(block);
+                    if onward.is_empty() || self.steps > budget {
+                        return false;
+                    }
+                    pending.extend(onward.iter().rev().copied());
+                }
+            }
+        }
+        self.found = Some(now);
+        !blocks.is_empty()
     }
 
     /// The first place from `from` to before `limit` where anything may happen to memory that the form loads.

@@ -38,15 +38,15 @@ impl AffineNames<'_> {
         let mut sum = Affine::constant(address.offset);
         match address.base {
             AddressBase::Absolute => {}
-            AddressBase::Symbol(symbol) => sum = sum.plus(&Affine::atom(Atom::Symbol(symbol)))?,
+            AddressBase::Symbol(symbol) => sum.add(&Affine::atom(Atom::Symbol(symbol)), 1)?,
             AddressBase::Reg(reg) => {
                 let extension = self.base_extension(self.func.regs[reg].ty.bits());
-                sum = sum.plus(&self.read(operands.next()?, reg, extension))?;
+                sum.add(&self.read(operands.next()?, reg, extension), 1)?;
             }
         }
         for &(reg, scale) in &address.terms {
             let extension = Extension::of(self.func.regs[reg].ty);
-            sum = sum.plus(&self.read(operands.next()?, reg, extension).times(scale))?;
+            sum.add(&self.read(operands.next()?, reg, extension), scale)?;
         }
         Some(self.split(sum))
     }

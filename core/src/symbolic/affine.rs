@@ -91,9 +91,34 @@ impl<N: Copy + Ord> Affine<N> {
         (terms.len() <= Affine::MAX_TERMS).then_some(Affine { terms, constant })
     }
 
+    /// Adds a multiple of another sum in place. None, and then the sum is of no use, where it has too many terms.
+    pub fn add(&mut self, other: &Affine<N>, factor: i64) -> Option<()> {
+        for &(atom, coefficient) in &other.terms {
+            let coefficient = coefficient.wrapping_mul(factor);
+            let place = self.terms.iter().position(|term| term.0 >= atom).unwrap_or(self.terms.len());
+            match self.terms.get_mut(place).filter(|term| term.0 == atom) {
+                Some(term) => {
+                    term.1 = term.1.wrapping_add(coefficient);
+                    if term.1 == 0 {
+                        self.terms.remove(place);
+                    }
+                }
+                None if coefficient != 0 => self.terms.insert(place, (atom, coefficient)),
+                None => {}
+            }
+        }
+        self.constant = self.constant.wrapping_add(other.constant.wrapping_mul(factor));
+        (self.terms.len() <= Affine::MAX_TERMS).then_some(())
+    }
+
     /// The difference; none where it has too many terms.
     pub fn minus(&self, other: &Affine<N>) -> Option<Affine<N>> {
         self.plus(&other.times(-1))
+    }
+
+    /// The difference, if it is a number. Nothing is computed but that number.
+    pub fn distance_from(&self, other: &Affine<N>) -> Option<i64> {
+        (self.terms == other.terms).then(|| self.constant.wrapping_sub(other.constant))
     }
 
     /// A multiple.

@@ -101,7 +101,7 @@ impl Inductions {
                 },
                 _ => Affine::atom(atom),
             };
-            result = result.plus(&part.times(coefficient))?;
+            result.add(&part, coefficient)?;
         }
         Some(result)
     }
@@ -174,7 +174,7 @@ fn rounds(induction: &Induction) -> Option<Affine> {
     for &(atom, coefficient) in induction.step.terms() {
         let Atom::Value(value, extension) = atom else { return None };
         let part = Affine::atom(Atom::Rounds(header, Some((value, extension)))).times(coefficient);
-        sum = sum.plus(&part)?;
+        sum.add(&part, 1)?;
     }
     Some(sum)
 }

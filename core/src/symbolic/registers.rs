@@ -40,14 +40,14 @@ impl AffineNames<'_> {
         let mut sum = Affine::constant(address.offset);
         match address.base {
             AddressBase::Absolute => {}
-            AddressBase::Symbol(symbol) => sum = sum.plus(&Affine::atom(Atom::Symbol(symbol)))?,
+            AddressBase::Symbol(symbol) => sum.add(&Affine::atom(Atom::Symbol(symbol)), 1)?,
             AddressBase::Reg(reg) => {
-                sum = sum.plus(&Affine::atom(Atom::Value(reg, self.base_extension(self.func.regs[reg].ty.bits()))))?;
+                sum.add(&Affine::atom(Atom::Value(reg, self.base_extension(self.func.regs[reg].ty.bits()))), 1)?;
             }
         }
         for &(reg, scale) in &address.terms {
             let atom = Atom::Value(reg, own_extension(self.func, reg));
-            sum = sum.plus(&Affine::atom(atom).times(scale))?;
+            sum.add(&Affine::atom(atom), scale)?;
         }
         Some(sum)
     }
@@ -76,7 +76,7 @@ impl AffineNames<'_> {
                 }
                 _ => Affine::atom(atom),
             };
-            result = result.plus(&part.times(coefficient))?;
+            result.add(&part, coefficient)?;
         }
         Some(result)
     }
@@ -97,7 +97,7 @@ impl AffineNames<'_> {
                 }
                 Atom::Rounds(..) => return None,
             };
-            result = result.plus(&Affine::atom(atom).times(coefficient))?;
+            result.add(&Affine::atom(atom), coefficient)?;
         }
         Some(result)
     }
@@ -120,7 +120,7 @@ impl AffineNames<'_> {
                 Atom::Value(reg, extension) => self.read(value(reg)?, reg, extension),
                 Atom::Rounds(..) => return None,
             };
-            result = result.plus(&part.times(coefficient))?;
+            result.add(&part, coefficient)?;
         }
         Some(result)
     }

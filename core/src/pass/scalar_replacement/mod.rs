@@ -498,7 +498,9 @@ impl Walk<'_> {
             return Vec::new();
         }
         let mut may_fault: Option<Block> = None;
-        for &block in &hoist.blocks {
+        // Of several, each is looked at when all of them stand there.
+        let is_known_by_then = hoist.blocks.len() > 1 && self.rules.faulting == Faulting::Spec;
+        for &block in hoist.blocks.iter().filter(|_| !is_known_by_then) {
             let behind = self.inquiries.snapshot.ways.down(block).clone();
             if !self.inquiries.is_good_address(view.func(), &behind, hoist.form) {
                 may_fault = Some(block);
