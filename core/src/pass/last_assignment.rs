@@ -16,6 +16,7 @@
 
 use alloc::collections::BTreeSet;
 use alloc::vec;
+use alloc::vec::Vec;
 
 use cranelift_entity::EntityRef;
 
@@ -96,10 +97,10 @@ pub fn assign_zeros<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>) {
 pub fn has_doubtful_reads(func: &Function, dominators: &Dominators) -> bool {
     // By register: the end, in the preorder, of what the outermost open block that assigns it dominates. Whatever the
     // walk comes to before that is dominated by the assignment; open blocks lie within one another.
-    let mut assigned_until = vec![0; func.regs.len()];
-    func.params.iter().filter_map(|param| param.reg).for_each(|reg| assigned_until[reg.index()] = usize::MAX);
-    for (place, &block) in dominators.preorder().iter().enumerate() {
-        let end = place + dominators.subtree(block).len();
+    let mut assigned_until: Vec<u32> = vec![0; func.regs.len()];
+    func.params.iter().filter_map(|param| param.reg).for_each(|reg| assigned_until[reg.index()] = u32::MAX);
+    for (place, &block) in (0..).zip(dominators.preorder()) {
+        let end = place + dominators.subtree(block).len() as u32;
         for inst in func.block_insts(block) {
             let data = &func.insts[inst];
             let mut is_doubtful = false;
