@@ -93,12 +93,13 @@ analyses! {
     /// Which values and branches differ between the lanes of a warp, and why.
     divergence: Divergence, values, |view| {
         let (cfg, dominators, post_dominators) = (view.cfg(), view.dominators(), view.post_dominators());
-        let (values, uses) = (view.values(), view.value_uses());
+        let (loops, values, uses) = (view.loops(), view.values(), view.value_uses());
         Divergence::compute(DivergenceInput {
             func: view.func(),
             cfg: &cfg,
             dominators: &dominators,
             post_dominators: &post_dominators,
+            loops: &loops,
             values: &values,
             uses: &uses,
         })

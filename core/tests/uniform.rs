@@ -14,7 +14,7 @@ use cranelift_entity::EntityRef;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use warpscope_core::flow::{Divergence, DivergenceInput, ValueUses, Values};
-use warpscope_core::graph::{Cfg, Dominators, PostDominators};
+use warpscope_core::graph::{Cfg, Dominators, Loops, PostDominators};
 use warpscope_core::ir::{Block, Func, Module, Reg};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::Step;
@@ -45,6 +45,7 @@ fn analyse(module: &Module) -> BTreeMap<Func, Analysed> {
             cfg: &cfg,
             dominators: &dominators,
             post_dominators: &post_dominators,
+            loops: &Loops::compute(&cfg),
             values: &values,
             uses: &uses,
         });

@@ -105,6 +105,7 @@ fn dataflow(analysis: &str, name: &str, inputs: &Inputs) {
                 cfg: &known.cfg,
                 dominators: &known.dominators,
                 post_dominators: &known.post_dominators,
+                loops: &Loops::compute(&known.cfg),
                 values: &known.values,
                 uses: &known.uses,
             }));

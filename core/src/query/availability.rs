@@ -32,7 +32,7 @@ use smallvec::SmallVec;
 
 use super::anticipation::Anticipation;
 use super::forms::{Form, FormSet};
-use super::propagation::{Arrival, Finding, Local, Meeting, Problem, Propagation, RecordId, Teller, Time};
+use super::propagation::{Arrival, Finding, Keeps, Local, Meeting, Problem, Propagation, RecordId, Teller, Time};
 use super::region::{BranchSet, Region};
 use super::snapshot::{Climb, ClimbEnd, Occurrence, Snapshot, Start, Step};
 use super::ways::Spot;
@@ -135,8 +135,10 @@ pub enum Insertion {
 #[derive(Default)]
 pub struct Notes {
     /// By record.
-    marks: Vec<Mark>,
+    found: Vec<Found>,
     details: Vec<Detail>,
+    /// By record: the last inquiry whose success was found to lean on it.
+    supported: Vec<u32>,
     /// Of the inquiry: its form and what it found.
     root: (Option<Form>, Detail),
     /// The inquiry in which a block was visited last, and how often in it.
@@ -148,40 +150,35 @@ pub struct Notes {
     pub passes: bool,
 }
 
-/// What is noted of a record.
-#[derive(Clone, Copy)]
-struct Mark {
-    /// The last inquiry whose success was found to lean on it.
-    supported: u32,
-    /// What it found, if anything: an index into the details.
-    detail: u32,
-}
-
-impl Mark {
-    const NONE: Mark = Mark { supported: 0, detail: u32::MAX };
+/// What a record has found: mostly nothing or an occurrence, for which there is room here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Nothing,
+    Same(Occurrence),
+    /// An index into the details.
+    More(u32),
 }
 
 impl Notes {
-    fn mark(&mut self, record: RecordId) -> &mut Mark {
-        if self.marks.len() <= record as usize {
-            self.marks.resize(record as usize + 1, Mark::NONE);
+    /// What a record has found.
+    fn found(&mut self, record: RecordId) -> &mut Found {
+        if self.found.len() <= record as usize {
+            self.found.resize(record as usize + 1, Found::Nothing);
         }
-        &mut self.marks[record as usize]
+        &mut self.found[record as usize]
     }
 
     /// What a record or the inquiry has found, to be added to.
     fn of(&mut self, record: Option<RecordId>) -> &mut Detail {
         let Some(record) = record else { return &mut self.root.1 };
         let next = self.details.len() as u32;
-        let mark = self.mark(record);
-        if mark.detail == Mark::NONE.detail {
-            mark.detail = next;
+        let found = self.found(record);
+        if let &mut Found::More(detail) = found {
+            return &mut self.details[detail as usize];
         }
-        let detail = mark.detail;
-        if detail == next {
-            self.details.push(Detail::default());
-        }
-        &mut self.details[detail as usize]
+        *found = Found::More(next);
+        self.details.push(Detail::default());
+        &mut self.details[next as usize]
     }
 
     /// How often a block has been visited in this inquiry, with this visit.
@@ -261,12 +258,17 @@ impl Problem for Availability<'_, '_> {
         let climb = self.snapshot.climb(teller.func, block, Start::End, question.form, visit < self.visits);
         tell_steps(teller, self.snapshot, id, &climb);
         let taken = self.taken(question.taken, &climb);
-        if !climb.steps.is_empty() {
+        let is_converted = !climb.steps.is_empty();
+        if is_converted {
             self.notes.of(Some(record)).steps = climb.steps;
         }
         match climb.end {
             ClimbEnd::Same(occurrence) => {
-                self.notes.of(Some(record)).same = Some(occurrence);
+                if is_converted {
+                    self.notes.of(Some(record)).same = Some(occurrence);
+                } else {
+                    *self.notes.found(record) = Found::Same(occurrence);
+                }
                 Local::Answered("5", Available::YES, self.snapshot.occurrence(occurrence).inst)
             }
             ClimbEnd::Changed => {
@@ -327,6 +329,13 @@ impl Problem for Availability<'_, '_> {
 
     fn answer(&self, answer: &Available) -> Answer {
         Answer::Available { is_available: answer.is_available, is_real: answer.is_real }
+    }
+
+    fn keeps(&self, record: RecordId) -> Keeps {
+        match self.notes.found.get(record as usize) {
+            None | Some(Found::Nothing) => Keeps::Ends,
+            Some(_) => Keeps::Asked,
+        }
     }
 }
 
@@ -447,21 +456,28 @@ impl<'m> Availability<'_, 'm> {
     /// What the inquiry that has just succeeded leans on.
     fn support(
         &mut self,
-        known: &Propagation<AvailabilityQuestion, Available>,
+        known: &mut Propagation<AvailabilityQuestion, Available>,
         asked: &[(Block, RecordId)],
     ) -> Support {
         let mut support = Support::default();
         let mut pending: Vec<RecordId> = Vec::new();
         let (Some(form), root) = &self.notes.root else { return support };
         root.add_to(*form, asked.iter().copied(), &mut support, &mut pending);
-        let (nothing, inquiry) = (Detail::default(), self.notes.inquiry);
+        let Notes { found, details, supported, inquiry, .. } = &mut *self.notes;
+        supported.resize(known.len().max(supported.len()), 0);
         while let Some(record) = pending.pop() {
+            let record = known.end(record);
             debug_assert!(known.answer(record).is_some_and(|answer| answer.is_available), "it is leaned on");
-            let mark = self.notes.mark(record);
-            if core::mem::replace(&mut mark.supported, inquiry) != inquiry {
-                let detail = mark.detail;
-                let detail = self.notes.details.get(detail as usize).unwrap_or(&nothing);
-                detail.add_to(known.question(record).form, known.asked(record), &mut support, &mut pending);
+            if core::mem::replace(&mut supported[record as usize], *inquiry) == *inquiry {
+                continue;
+            }
+            match found.get(record as usize) {
+                None | Some(Found::Nothing) => pending.extend(known.asked(record).map(|(_, record)| record)),
+                Some(&Found::Same(occurrence)) => support.sources.push((occurrence, known.question(record).form)),
+                Some(&Found::More(detail)) => {
+                    let form = known.question(record).form;
+                    details[detail as usize].add_to(form, known.asked(record), &mut support, &mut pending);
+                }
             }
         }
         support

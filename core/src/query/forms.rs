@@ -69,6 +69,11 @@ impl Footprint {
         Footprint(1 << 16 << (reg.as_u32() % 48))
     }
 
+    /// Its registers alone.
+    pub fn regs(self) -> Footprint {
+        Footprint(self.0 >> 16 << 16)
+    }
+
     /// Both.
     pub fn with(self, other: Footprint) -> Footprint {
         Footprint(self.0 | other.0)
@@ -135,14 +140,19 @@ impl Expression {
     }
 }
 
-struct FormData {
-    expression: Expression,
+/// What every question about a form wants to know.
+struct FormFacts {
+    footprint: Footprint,
     regs: SmallVec<[Reg; 4]>,
     family: Family,
-    footprint: Footprint,
     likeness: Likeness,
     /// The set of this form alone, once somebody wanted it.
     only: PackedOption<FormSet>,
+}
+
+/// What is wanted seldom, apart: there are more forms than caches hold.
+struct FormData {
+    expression: Expression,
     /// The operands as they were written first, where the expression has them in order.
     written: Option<InstArgs>,
 }
@@ -150,6 +160,7 @@ struct FormData {
 /// All forms that came up.
 #[derive(Default)]
 pub struct Forms {
+    facts: PrimaryMap<Form, FormFacts>,
     forms: PrimaryMap<Form, FormData>,
     numbers: HashMap<Expression, Form>,
     families: PrimaryMap<Family, Kin>,
@@ -181,15 +192,8 @@ impl Forms {
         let everything = if is_written { Footprint::EVERYTHING } else { Footprint::default() };
         let own = Footprint::of_family(family).with(everything);
         let footprint = regs.iter().fold(own, |all, &reg| all.with(Footprint::of_reg(reg)));
-        self.forms.push(FormData {
-            expression: expression.clone(),
-            regs,
-            family,
-            footprint,
-            likeness,
-            only: None.into(),
-            written: None,
-        });
+        self.facts.push(FormFacts { footprint, regs, family, likeness, only: None.into() });
+        self.forms.push(FormData { expression: expression.clone(), written: None });
         self.numbers.insert(expression, form);
         form
     }
@@ -206,17 +210,17 @@ impl Forms {
 
     /// The family of a form.
     pub fn family(&self, form: Form) -> Family {
-        self.forms[form].family
+        self.facts[form].family
     }
 
     /// What other loads a load's form is like.
     pub fn likeness(&self, form: Form) -> Likeness {
-        self.forms[form].likeness
+        self.facts[form].likeness
     }
 
     /// What a form's value depends on.
     pub fn footprint(&self, form: Form) -> Footprint {
-        self.forms[form].footprint
+        self.facts[form].footprint
     }
 
     /// What the values of a set's forms depend on.
@@ -231,12 +235,12 @@ impl Forms {
 
     /// The registers that a form reads, each once.
     pub fn regs(&self, form: Form) -> &[Reg] {
-        &self.forms[form].regs
+        &self.facts[form].regs
     }
 
     /// What computes a pure form: its operands as they were written first.
     pub fn operands(&self, form: Form) -> Option<&InstArgs> {
-        let FormData { expression, written, .. } = &self.forms[form];
+        let FormData { expression, written } = &self.forms[form];
         match &expression.subject {
             Subject::Pure(_, args) => Some(written.as_ref().unwrap_or(args)),
             Subject::Load(..) => None,
@@ -245,11 +249,11 @@ impl Forms {
 
     /// The set of one form.
     pub fn only(&mut self, form: Form) -> FormSet {
-        if let Some(known) = self.forms[form].only.expand() {
+        if let Some(known) = self.facts[form].only.expand() {
             return known;
         }
         let set = self.set(SmallVec::from_elem(form, 1));
-        self.forms[form].only = set.into();
+        self.facts[form].only = set.into();
         set
     }
 

@@ -105,7 +105,6 @@ pub struct Inquiries<'m> {
     pub snapshot: Snapshot<'m>,
     rules: Rules,
     region: Region,
-    is_divergent: Vec<Block>,
     /// None where nothing depends on branches.
     shape: Option<Shape>,
     availability: Asked,
@@ -152,7 +151,6 @@ impl<'m> Inquiries<'m> {
             snapshot,
             rules,
             region: Region::new(shape.clone(), is_divergent.iter().copied(), reach),
-            is_divergent,
             shape,
             availability: Default::default(),
             coverage: Default::default(),
@@ -225,10 +223,10 @@ impl<'m> Inquiries<'m> {
         let mut teller = Teller::new(func, sink, &mut self.last_id);
         let id = teller.number();
         let crossing = self.rules.crossing;
-        let is_divergent = &self.is_divergent;
+        let region = &self.region;
         let is_crossed = |branch: Block| match crossing {
             Crossing::Nothing => false,
-            Crossing::Divergent => is_divergent.binary_search(&branch).is_ok(),
+            Crossing::Divergent => region.is_divergent(branch),
             Crossing::Everything => true,
         };
         let mut problem = Speculation {

@@ -80,6 +80,22 @@ pub trait Problem: Sized {
     fn describe(&self, func: &Function, question: Self::Question) -> (String, Option<Block>);
     /// The answer as those who listen are told it.
     fn answer(&self, answer: &Self::Answer) -> Answer;
+    /// What will be asked of a record whose answer is good.
+    fn keeps(&self, _: RecordId) -> Keeps {
+        Keeps::Nothing
+    }
+}
+
+/// What is kept of whom a question was sent on to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Keeps {
+    /// Nothing.
+    Nothing,
+    /// Where it leads: the question itself found nothing of its own, so that whoever follows it may go on at once to where
+    /// something was found, or where ways part.
+    Ends,
+    /// Everybody.
+    Asked,
 }
 
 /// When an answer was given: which inquiry it was, and how often what it is about had changed before.
@@ -154,10 +170,21 @@ enum State<A> {
         answer: A,
         /// An index into the rules.
         rule: u8,
-        /// Where the list of those begins whom it asked, in order, and how many they are. Empty for a bad answer.
-        asked: u32,
-        count: u32,
+        link: Link,
+        /// What the link leads to.
+        to: u32,
     },
+}
+
+/// What is known of whom an answered question asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Link {
+    /// Nothing, as for a bad answer.
+    Nothing,
+    /// All its ways lead to that record, or round to itself.
+    Through,
+    /// Their number stands there in the list of those who were asked, and they behind it, in order.
+    Several,
 }
 
 /// All questions of one kind that have been asked, with their answers.
@@ -295,18 +322,45 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
         }
     }
 
+    /// How many records there are.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
     /// The question of a record.
     pub fn question(&self, record: RecordId) -> Q {
         self.questions[self.records[record as usize].question as usize]
     }
 
-    /// Whom a record's question was sent on to, if the answer is good.
+    /// Whom a record's question was sent on to, as far as that is kept.
     pub fn asked(&self, record: RecordId) -> impl Iterator<Item = (Block, RecordId)> {
         let range = match self.records[record as usize].state {
-            State::UnderWay { .. } => 0..0,
-            State::Answered { asked, count, .. } => asked as usize..(asked + count) as usize,
+            State::Answered { link: Link::Several, to, .. } => {
+                let first = to as usize + 1;
+                first..first + self.asked[to as usize] as usize
+            }
+            State::UnderWay { .. } | State::Answered { .. } => 0..0,
         };
         self.asked[range].iter().map(|&record| (self.records[record as usize].block, record))
+    }
+
+    /// Where a record leads that found nothing of its own. Ways that have been walked are made short.
+    pub fn end(&mut self, mut record: RecordId) -> RecordId {
+        while let Some(next) = self.through(record) {
+            let Some(further) = self.through(next) else { return next };
+            if let State::Answered { to, .. } = &mut self.records[record as usize].state {
+                *to = further;
+            }
+            record = further;
+        }
+        record
+    }
+
+    fn through(&self, record: RecordId) -> Option<RecordId> {
+        match self.records[record as usize].state {
+            State::Answered { link: Link::Through, to, .. } => Some(to),
+            _ => None,
+        }
     }
 
     /// Asks `neighbours` on behalf of a block. `id` is the inquiry's number.
@@ -364,7 +418,8 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
                     let asked = asked.map(|record| (self.records[record as usize].block, record)).collect();
                     return Finding { answer, asked };
                 };
-                self.settle::<P>(record, rule, answer.clone(), frame, depth);
+                let keeps = problem.keeps(record);
+                self.settle::<P>(record, (rule, answer.clone()), keeps, frame, depth);
                 self.answered_by.truncate(first_answer);
                 teller.tell(|_| QuestionEvent::Answered {
                     id: frame.id,
@@ -400,7 +455,8 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
             self.records.push(Record { block: next, question: number, state, cohort: None.into(), time });
             match problem.arrive(teller, Arrival { block: next, question, record, id }) {
                 Local::Answered(rule, answer, because) => {
-                    let state = State::Answered { answer: answer.clone(), rule: self.rule(rule), asked: 0, count: 0 };
+                    let state =
+                        State::Answered { answer: answer.clone(), rule: self.rule(rule), link: Link::Nothing, to: 0 };
                     self.records[record as usize].state = state;
                     teller.tell(|_| QuestionEvent::Answered { id, rule, answer: problem.answer(&answer), because });
                     self.take(next, record, answer, None.into());
@@ -493,14 +549,14 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
     fn settle<P: Problem<Question = Q, Answer = A>>(
         &mut self,
         id: RecordId,
-        rule: &'static str,
-        answer: A,
+        (rule, answer): (&'static str, A),
+        keeps: Keeps,
         frame: Frame,
         depth: u32,
     ) {
         let own = self.records[id as usize].cohort.take();
         let mut leans_on = PackedOption::default();
-        let (asked, mut count) = (self.asked.len() as u32, 0);
+        let mut link = (Link::Nothing, 0);
         if P::is_good(&answer) {
             // Who leans on nothing earlier than itself is firm now, and so are those who leaned on it.
             if let Some(cohort) = self.earlier(frame.cohort, None.into()).expand()
@@ -520,9 +576,7 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
                 }
                 (None, _) => {}
             }
-            let answered_by = &self.answered_by[frame.first_answer as usize..];
-            count = answered_by.len() as u32;
-            self.asked.extend_from_slice(answered_by);
+            link = self.link(id, keeps, frame.first_answer as usize);
         } else if let Some(own) = own {
             self.cohorts[own].depth = None;
             for index in frame.first_provisional as usize..self.provisional.len() {
@@ -545,8 +599,32 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
         }
         let rule = self.rule(rule);
         let record = &mut self.records[id as usize];
-        record.state = State::Answered { answer, rule, asked, count };
+        record.state = State::Answered { answer, rule, link: link.0, to: link.1 };
         record.cohort = leans_on;
+    }
+
+    /// Notes whom a record's question was sent on to, who are the last that answered.
+    fn link(&mut self, id: RecordId, keeps: Keeps, first: usize) -> (Link, u32) {
+        let begin = self.asked.len() as u32;
+        match keeps {
+            Keeps::Nothing => return (Link::Nothing, 0),
+            Keeps::Ends => {
+                let (mut only, mut is_one) = (None, true);
+                for index in first..self.answered_by.len() {
+                    let end = self.end(self.answered_by[index]);
+                    self.answered_by[index] = end;
+                    is_one &= end == id || *only.get_or_insert(end) == end;
+                }
+                match only {
+                    Some(only) if is_one => return (Link::Through, only),
+                    _ => {}
+                }
+            }
+            Keeps::Asked => {}
+        }
+        self.asked.push((self.answered_by.len() - first) as RecordId);
+        self.asked.extend_from_slice(&self.answered_by[first..]);
+        (Link::Several, begin)
     }
 
     /// All who lean on one question lean on an earlier one from here on.

@@ -107,6 +107,11 @@ impl Region {
         region
     }
 
+    /// Does the branch at the end of a block diverge?
+    pub fn is_divergent(&self, block: Block) -> bool {
+        self.is_divergent[block]
+    }
+
     /// The divergent branch that keeps a block out of the region.
     pub fn kept_out_by(&self, block: Block) -> Option<Block> {
         self.kept_out[block]

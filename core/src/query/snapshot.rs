@@ -33,7 +33,7 @@ use crate::alias::{Access, AliasAnalysis, AliasClasses, Effect, Moment, Objects,
 use crate::flow::{Definition, Value, Values};
 use crate::graph::{Cfg, Dominators};
 use crate::ir::{Block, Function, Inst, InstData, Module, ParamType, Reg, Symbol};
-use crate::symbolic::{AffineNames, Atom, Base, Inductions, Overflow, SymbolicAddress};
+use crate::symbolic::{AffineNames, Atom, Base, Inductions, KnownSums, Overflow, SymbolicAddress};
 use crate::view::Listener;
 
 /// A computation of an expression that questions may find.
@@ -63,11 +63,28 @@ impl OccurrenceData {
     }
 }
 
+/// What a question looks at in a block. There are more of these than caches hold, so they are small.
 #[derive(Clone, Copy)]
 struct Item {
     /// Its place in the block.
     place: u32,
-    what: What,
+    /// The occurrence, or an index into the clobbers.
+    number: u32,
+    /// What tells an occurrence from most others; [`CLOBBER`] for what is none.
+    likeness: Likeness,
+    address: PackedOption<Address>,
+}
+
+/// The likeness of what is no occurrence.
+const CLOBBER: Likeness = Forms::UNLIKE - 1;
+
+impl Item {
+    fn what(self) -> What {
+        match self.likeness {
+            CLOBBER => What::Clobber(self.number),
+            likeness => What::Occurrence(Occurrence(self.number), likeness, self.address),
+        }
+    }
 }
 
 /// An address in terms of values, by number.
@@ -87,9 +104,11 @@ enum What {
 /// what has been inserted since in lists, each behind what was there.
 #[derive(Default)]
 struct Items {
-    items: Vec<(Block, Family, Item)>,
+    items: Vec<(Family, Item)>,
     /// By block: where its items begin and end among all.
     ranges: SecondaryMap<Block, (u32, u32)>,
+    /// The blocks that have some, in the order of the text.
+    blocks: Vec<Block>,
     inserted: HashMap<(Block, Family), Vec<Item>>,
     has_inserted: SecondaryMap<Block, bool>,
 }
@@ -121,27 +140,36 @@ impl Items {
             self.inserted.entry((block, family)).or_default().push(item);
             self.has_inserted[block] = true;
         } else {
-            self.items.push((block, family, item));
+            let end = self.items.len() as u32;
+            if self.blocks.last() != Some(&block) {
+                self.blocks.push(block);
+                self.ranges[block].0 = end;
+            }
+            self.ranges[block].1 = end + 1;
+            self.items.push((family, item));
         }
     }
 
     fn line_up(&mut self) {
-        let mut begin = 0;
-        for of_block in self.items.chunk_by_mut(|(a, ..), (b, ..)| a == b) {
+        for &block in &self.blocks {
+            let (begin, end) = self.ranges[block];
             // Stable: items of a family stay in order.
-            of_block.sort_by_key(|&(_, family, _)| family);
-            let end = begin + of_block.len() as u32;
-            self.ranges[of_block[0].0] = (begin, end);
-            begin = end;
+            self.items[begin as usize..end as usize].sort_by_key(|&(family, _)| family);
         }
+    }
+
+    /// All that was there at first, families apart.
+    fn of_block(&self, block: Block) -> impl Iterator<Item = Item> + '_ {
+        let (begin, end) = self.ranges[block];
+        self.items[begin as usize..end as usize].iter().map(|&(_, item)| item)
     }
 
     /// Those of a family.
     fn of(&self, block: Block, family: Family) -> Stretch {
         let (begin, end) = self.ranges[block];
         let of_block = &self.items[begin as usize..end as usize];
-        let first = of_block.partition_point(|&(_, other, _)| other < family);
-        let count = of_block[first..].partition_point(|&(_, other, _)| other == family);
+        let first = of_block.partition_point(|&(other, _)| other < family);
+        let count = of_block[first..].partition_point(|&(other, _)| other == family);
         let later = if self.has_inserted[block] { self.inserted.get(&(block, family)).map_or(0, Vec::len) } else { 0 };
         Stretch { block, family, first: begin as usize + first, count, later }
     }
@@ -150,7 +178,7 @@ impl Items {
     fn above(&self, block: Block, family: Family, (floor, place): (u32, u32)) -> Above {
         let (begin, end) = self.ranges[block];
         let of_block = &self.items[begin as usize..end as usize];
-        let count = of_block.partition_point(|&(_, other, item)| (other, item.place) < (family, place));
+        let count = of_block.partition_point(|&(other, item)| (other, item.place) < (family, place));
         let has_later = self.has_inserted[block] && place > INSERTED;
         let later = if has_later { self.inserted.get(&(block, family)).map_or(0, Vec::len) } else { 0 };
         Above { block, family, floor, begin, end: begin + count as u32, later }
@@ -163,7 +191,7 @@ impl Items {
             return Some(self.inserted.get(&(above.block, above.family))?[later]);
         }
         let next = above.end.checked_sub(1).filter(|&next| next >= above.begin)?;
-        let (_, family, item) = self.items[next as usize];
+        let (family, item) = self.items[next as usize];
         above.end = next;
         (family == above.family && item.place >= above.floor).then_some(item)
     }
@@ -171,7 +199,7 @@ impl Items {
     /// One of them.
     fn get(&self, stretch: &Stretch, index: usize) -> Option<Item> {
         match index.checked_sub(stretch.count) {
-            None => Some(self.items[stretch.first + index].2),
+            None => Some(self.items[stretch.first + index].1),
             Some(index) if index < stretch.later => Some(self.inserted.get(&(stretch.block, stretch.family))?[index]),
             Some(_) => None,
         }
@@ -179,7 +207,7 @@ impl Items {
 
     fn withdraw(&mut self, block: Block, family: Family, occurrence: Occurrence) {
         if let Some(items) = self.inserted.get_mut(&(block, family)) {
-            items.retain(|item| !matches!(item.what, What::Occurrence(other, ..) if other == occurrence));
+            items.retain(|item| !matches!(item.what(), What::Occurrence(other, ..) if other == occurrence));
         }
     }
 }
@@ -279,6 +307,8 @@ pub struct Snapshot<'m> {
     clobbers: Vec<Access>,
     /// What forms access when their registers, in order, hold those values.
     looked: PrimaryMap<LookedFor, Looked>,
+    /// The accesses themselves.
+    looked_accesses: PrimaryMap<LookedFor, Access>,
     accesses: HashMap<(Form, Held), LookedFor>,
     /// What was looked for last, by form: most registers are written once, so that it mostly is the same again.
     latest: SecondaryMap<Form, PackedOption<LookedFor>>,
@@ -310,7 +340,6 @@ entity_impl!(LookedFor);
 /// What a question looks for.
 struct Looked {
     held: Held,
-    access: Access,
     address: PackedOption<Address>,
 }
 
@@ -363,6 +392,7 @@ impl<'m> Snapshot<'m> {
             barriers: HashMap::new(),
             clobbers: Vec::new(),
             looked: PrimaryMap::new(),
+            looked_accesses: PrimaryMap::new(),
             accesses: HashMap::new(),
             latest: SecondaryMap::new(),
             addresses: HashMap::new(),
@@ -385,7 +415,8 @@ impl<'m> Snapshot<'m> {
 
     fn find_loads(&mut self, func: &Function, wanted: &[(Block, Inst)]) {
         let values = self.values.clone();
-        let names = AffineNames::new(func, &values, self.overflow);
+        let known = KnownSums::default();
+        let names = AffineNames::new(func, &values, self.overflow).remembering(&known);
         let alias = AliasAnalysis::new(self.module, func, &values, names);
         let objects = Objects { module: self.module, func };
         let mut found: Vec<(Block, Inst, Access, bool)> = Vec::new();
@@ -411,18 +442,20 @@ impl<'m> Snapshot<'m> {
         for ((block, inst, access, is_plain), class) in found.into_iter().zip(classes) {
             let family = self.forms.loads_from(class);
             let place = self.places[inst];
-            let what = if access.writes {
+            let item = if access.writes {
                 self.changed[block] = self.changed[block].with(Footprint::of_family(family));
                 self.clobbers.push(access);
-                What::Clobber(self.clobbers.len() as u32 - 1)
+                let number = self.clobbers.len() as u32 - 1;
+                Item { place, number, likeness: CLOBBER, address: None.into() }
             } else if is_plain && let Some(form) = self.forms.of_inst(names, func, inst, Some(class)) {
                 let guard = func.insts[inst].guard.and_then(|guard| Some((values.guard(inst)?, guard.negated)));
                 let address = self.number_of(access.address);
-                self.add(OccurrenceData { inst: Some(inst), block, form, family, address, guard, is_computed: true })
+                let data = OccurrenceData { inst: Some(inst), block, form, family, address, guard, is_computed: true };
+                self.add(data, place)
             } else {
                 continue;
             };
-            self.add_item(block, family, Item { place, what });
+            self.add_item(block, family, item);
         }
     }
 
@@ -433,9 +466,9 @@ impl<'m> Snapshot<'m> {
             let Some(form) = self.forms.of_inst(names, func, inst, None) else { continue };
             let family = self.forms.family(form);
             let (address, guard) = (None.into(), None);
-            let what =
-                self.add(OccurrenceData { inst: Some(inst), block, form, family, address, guard, is_computed: true });
-            self.add_item(block, family, Item { place: self.places[inst], what });
+            let data = OccurrenceData { inst: Some(inst), block, form, family, address, guard, is_computed: true };
+            let item = self.add(data, self.places[inst]);
+            self.add_item(block, family, item);
         }
     }
 
@@ -453,7 +486,7 @@ impl<'m> Snapshot<'m> {
         address.map(|address| *self.addresses.entry(address).or_insert(next)).into()
     }
 
-    fn add(&mut self, data: OccurrenceData) -> What {
+    fn add(&mut self, data: OccurrenceData, place: u32) -> Item {
         self.counts[data.family] += 1;
         let OccurrenceData { inst, family, address, form, .. } = data;
         let occurrence = self.occurrences.push(data);
@@ -461,7 +494,7 @@ impl<'m> Snapshot<'m> {
         if let Some(inst) = inst {
             self.of_inst[inst] = occurrence.into();
         }
-        What::Occurrence(occurrence, self.forms.likeness(form), address)
+        Item { place, number: occurrence.as_u32(), likeness: self.forms.likeness(form), address }
     }
 
     /// The occurrence that an instruction is.
@@ -469,10 +502,18 @@ impl<'m> Snapshot<'m> {
         self.of_inst[inst].expand()
     }
 
-    /// Does anything stand in a block that a question may be about?
-    pub fn may_have_occurrences(&self, block: Block) -> bool {
-        let (begin, end) = self.items.ranges[block];
-        begin < end || self.items.has_inserted[block]
+    /// The instructions of a block that occurrences are, in order.
+    pub fn occurring_in(&self, func: &Function, block: Block) -> SmallVec<[Inst; 16]> {
+        if self.items.has_inserted[block] {
+            return func.block_insts(block).filter(|&inst| self.of_inst[inst].is_some()).collect();
+        }
+        let occurring = self.items.of_block(block).filter_map(|item| match item.what() {
+            What::Occurrence(occurrence, ..) => Some((item.place, self.occurrences[occurrence].inst?)),
+            What::Clobber(_) => None,
+        });
+        let mut occurring: SmallVec<[(u32, Inst); 16]> = occurring.collect();
+        occurring.sort_unstable();
+        occurring.into_iter().map(|(_, inst)| inst).collect()
     }
 
     /// Is there anything to ask about?
@@ -536,8 +577,9 @@ impl<'m> Snapshot<'m> {
         let guard = guard.and_then(|guard| Some((values.at_end(named, guard.reg)?, guard.negated)));
         let family = self.forms.family(form);
         let occurrence = self.occurrences.next_key();
-        let what = self.add(OccurrenceData { inst: None, block, form, family, address, guard, is_computed: true });
-        self.add_item(block, family, Item { place: INSERTED, what });
+        let data = OccurrenceData { inst: None, block, form, family, address, guard, is_computed: true };
+        let item = self.add(data, INSERTED);
+        self.add_item(block, family, item);
         self.changes[family] += 1;
         occurrence
     }
@@ -607,7 +649,8 @@ impl<'m> Snapshot<'m> {
         let mut steps = SmallVec::new();
         let mut is_straight = true;
         loop {
-            let definition = if is_on_edge { None } else { self.definitions.last(self.forms.regs(form), rank, place) };
+            let may_define = !is_on_edge && self.may_define(block, form);
+            let definition = if may_define { self.definitions.last(self.forms.regs(form), rank, place) } else { None };
             // Places are counted from 1 here, so that 0 is before the first instruction.
             let floor = definition.map_or(0, |(place, _)| place + 1);
             let mut seen = 0;
@@ -657,7 +700,8 @@ impl<'m> Snapshot<'m> {
         };
         // What is looked for is found when something may be it.
         let mut looked: Option<LookedFor> = None;
-        while let Some(Item { place: at, what }) = self.items.next_above(&mut above) {
+        while let Some(item) = self.items.next_above(&mut above) {
+            let (at, what) = (item.place, item.what());
             if let Some(barrier) = barrier.filter(|&barrier| barrier > at) {
                 return Some((ClimbEnd::Changed, barrier));
             }
@@ -705,10 +749,20 @@ impl<'m> Snapshot<'m> {
         })
     }
 
+    /// Is there a place in a block where anything may happen to memory that the form loads?
+    fn is_stopped_by_barriers(&self, block: Block, form: Form) -> bool {
+        let what = self.forms.footprint(form);
+        what.meets(Footprint::EVERYTHING) && self.changed[block].meets(Footprint::EVERYTHING)
+    }
+
+    /// May a definition in a block be one of a register that the form reads?
+    fn may_define(&self, block: Block, form: Form) -> bool {
+        self.changed[block].meets(self.forms.footprint(form).regs())
+    }
+
     /// The last place from `floor` to before `place` where anything may happen to memory that the form loads.
     fn barrier_between(&self, block: Block, form: Form, floor: u32, place: u32) -> Option<u32> {
-        let Subject::Load(kind, _) = &self.forms.expression(form).subject else { return None };
-        if kind.is_never_written() {
+        if !self.is_stopped_by_barriers(block, form) {
             return None;
         }
         let places = self.barriers.get(&block)?;
@@ -717,13 +771,13 @@ impl<'m> Snapshot<'m> {
     }
 
     fn may_change(&self, func: &Function, clobber: u32, form: Form, looked: LookedFor) -> bool {
-        let Subject::Load(kind, _) = &self.forms.expression(form).subject else { return false };
-        if kind.is_never_written() {
+        if !self.forms.footprint(form).meets(Footprint::EVERYTHING) {
+            // Nothing writes it.
             return false;
         }
         let names = AffineNames::new(func, &self.values, self.overflow);
         let alias = AliasAnalysis::new(self.module, func, &self.values, names);
-        alias.relation(&self.looked[looked].access, &self.clobbers[clobber as usize], Moment::Same) != Relation::No
+        alias.relation(&self.looked_accesses[looked], &self.clobbers[clobber as usize], Moment::Same) != Relation::No
     }
 
     /// Is there a register of the form that nothing has assigned on any way to the end of a block?
@@ -774,7 +828,8 @@ impl<'m> Snapshot<'m> {
             let of = |reg| regs.binary_search(&reg).ok().and_then(|index| key.1[index].expand());
             let access = self.computed_access(func, form, of);
             let address = self.number_of(access.address.clone());
-            let looked = self.looked.push(Looked { held: key.1.clone(), access, address });
+            self.looked_accesses.push(access);
+            let looked = self.looked.push(Looked { held: key.1.clone(), address });
             self.accesses.insert(key, looked);
             looked
         });
@@ -798,7 +853,7 @@ impl<'m> Snapshot<'m> {
         self.steps += 1;
         if self.ways.is_on_edge(block) {
             let family = self.forms.members(set).first().map(|&form| self.forms.family(form));
-            let is_asked = |item: Item| match item.what {
+            let is_asked = |item: Item| match item.what() {
                 What::Occurrence(occurrence, ..) => {
                     let data = &self.occurrences[occurrence];
                     data.is_computed && self.forms.members(set).contains(&data.form)
@@ -824,12 +879,14 @@ impl<'m> Snapshot<'m> {
         let mut index = 0;
         let mut from = 0;
         while !live.is_empty() {
-            let defined =
-                live.iter().filter_map(|&form| self.definitions.first(self.forms.regs(form), rank, from)).min();
+            let may_define = |form: &&Form| self.may_define(block, **form);
+            let next = |&form: &Form| self.definitions.first(self.forms.regs(form), rank, from);
+            let defined = live.iter().filter(may_define).filter_map(next).min();
             // What reads a register and writes it reads it first.
             let limit = defined.map_or(END, |place| place + 1);
             let barrier = self.first_barrier(block, first, from, limit);
-            while let Some(Item { place, what }) = self.items.get(&items, index) {
+            while let Some(item) = self.items.get(&items, index) {
+                let (place, what) = (item.place, item.what());
                 if place >= limit || barrier.is_some_and(|barrier| barrier <= place) {
                     break;
                 }
@@ -921,8 +978,7 @@ impl<'m> Snapshot<'m> {
 
     /// The first place from `from` to before `limit` where anything may happen to memory that the form loads.
     fn first_barrier(&self, block: Block, form: Form, from: u32, limit: u32) -> Option<u32> {
-        let Subject::Load(kind, _) = &self.forms.expression(form).subject else { return None };
-        if kind.is_never_written() {
+        if !self.is_stopped_by_barriers(block, form) {
             return None;
         }
         let places = self.barriers.get(&block)?;

@@ -200,6 +200,7 @@ fn divergence(module: &Module, func: &Function) -> String {
         cfg: &cfg,
         dominators: &dominators,
         post_dominators: &post_dominators,
+        loops: &Loops::compute(&cfg),
         values: &values,
         uses: &uses,
     });

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use cranelift_entity::EntityRef;
 use warpscope_core::flow::{Divergence, DivergenceInput, Subject, ValueUses, Values};
-use warpscope_core::graph::{Cfg, ControlDependence, Dominators, PostDominators};
+use warpscope_core::graph::{Cfg, ControlDependence, Dominators, Loops, PostDominators};
 use warpscope_core::ir::{Block, Func, Function, Inst, Module, Op};
 use warpscope_core::query::{Reach, Region, Shape};
 use warpscope_core::text::Printed;
@@ -81,6 +81,7 @@ impl Lanes {
             cfg,
             dominators: &dominators,
             post_dominators: &post_dominators,
+            loops: &Loops::compute(cfg),
             values: &values,
             uses: &uses,
         });

@@ -9,8 +9,8 @@ use crate::graph::{Cfg, Loop, Loops};
 use crate::ir::Block;
 
 /// The loops of a graph, and where each is left to.
-pub(super) struct LeftLoops {
-    pub(super) loops: Loops,
+pub(super) struct LeftLoops<'a> {
+    pub(super) loops: &'a Loops,
     /// By loop: the block that all its exits go to.
     targets: Vec<Target>,
     /// By loop: the outermost around it.
@@ -26,9 +26,8 @@ enum Target {
     Several,
 }
 
-impl LeftLoops {
-    pub(super) fn compute(cfg: &Cfg) -> LeftLoops {
-        let loops = Loops::compute(cfg);
+impl<'a> LeftLoops<'a> {
+    pub(super) fn new(cfg: &Cfg, loops: &'a Loops) -> LeftLoops<'a> {
         let mut targets = vec![Target::None; loops.len()];
         for edge in cfg.edges() {
             let (source, to) = (cfg.source(edge), cfg.target(edge));

@@ -52,7 +52,7 @@ use cranelift_entity::{EntityRef, SecondaryMap};
 
 use super::uses::ValueUses;
 use super::values::{Value, Values};
-use crate::graph::{Cfg, Dominators, PostDominators};
+use crate::graph::{Cfg, Dominators, Loops, PostDominators};
 use crate::ir::{Block, Function, Inst, Special};
 
 pub use explanation::{Explanation, Subject};
@@ -120,6 +120,8 @@ pub struct DivergenceInput<'a> {
     pub dominators: &'a Dominators,
     /// Its post-dominators.
     pub post_dominators: &'a PostDominators,
+    /// Its loops.
+    pub loops: &'a Loops,
     /// Its value names.
     pub values: &'a Values,
     /// Their uses.

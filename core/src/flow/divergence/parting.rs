@@ -12,7 +12,7 @@ use super::region::{Extent, Regions, Walk};
 use super::{Cause, DivergenceInput};
 use crate::flow::uses::ValueUse;
 use crate::flow::values::{JoinArg, Value};
-use crate::graph::{Cfg, Loop, PostDominators};
+use crate::graph::Loop;
 use crate::ir::Block;
 
 /// Edges that may be inspected for all branches together, for each block and edge of the graph.
@@ -30,7 +30,9 @@ pub(super) struct Parting<'a> {
     given_up: Cover<'a>,
     /// By block: what of its values was given up.
     given_up_uses: Vec<GivenUp>,
-    left: LeftLoops,
+    /// What one branch's blocks are collected in.
+    scratch: Vec<Block>,
+    left: LeftLoops<'a>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,13 +55,15 @@ struct Parted {
 }
 
 impl<'a> Parting<'a> {
-    pub(super) fn new(cfg: &'a Cfg, post_dominators: &'a PostDominators) -> Parting<'a> {
+    pub(super) fn new(input: DivergenceInput<'a>) -> Parting<'a> {
+        let DivergenceInput { cfg, post_dominators, loops, .. } = input;
         Parting {
             regions: Regions::new(cfg, STEPS * (cfg.block_count() + cfg.edge_count())),
             apart: Cover::new(cfg, post_dominators),
             given_up: Cover::new(cfg, post_dominators),
             given_up_uses: vec![GivenUp::Nothing; cfg.block_count()],
-            left: LeftLoops::compute(cfg),
+            scratch: Vec::new(),
+            left: LeftLoops::new(cfg, loops),
         }
     }
 
@@ -81,9 +85,7 @@ impl<'a> Propagation<'a> {
         } else {
             self.diverge_joins(parted, tables);
         }
-        let mut new = Vec::new();
-        tables.apart.add(branch, |block| new.push(block));
-        new.into_iter().for_each(|block| self.run_apart(block, branch));
+        tables.apart.add(branch, |block| self.run_apart(block, branch));
         let Some(meeting) = parted.meeting else { return };
         match (parted.left, parted.extent) {
             (Some(left), _) => self.leave_loop(left, branch, meeting, tables),
@@ -117,14 +119,17 @@ impl<'a> Propagation<'a> {
         parted
     }
 
-    fn diverge_joins(&mut self, parted: Parted, tables: &Parting<'_>) {
+    fn diverge_joins(&mut self, parted: Parted, tables: &mut Parting<'_>) {
         let Parted { branch, meeting, .. } = parted;
-        let mut joins: Vec<Block> = tables.regions.joins().chain(meeting).collect();
+        let mut joins = core::mem::take(&mut tables.scratch);
+        joins.extend(tables.regions.joins().chain(meeting));
         joins.sort_unstable();
-        for block in joins {
-            let open = |join: &Value| self.result.values[*join].is_none();
-            let open: Vec<Value> = self.input.values.joins(block).filter(open).collect();
-            for join in open {
+        let values = self.input.values;
+        for &block in &joins {
+            for join in values.joins(block) {
+                if self.result.values[join].is_some() {
+                    continue;
+                }
                 let differs = if Some(block) == meeting {
                     self.differs_at_meeting(join, parted, tables, false)
                 } else {
@@ -135,6 +140,8 @@ impl<'a> Propagation<'a> {
                 }
             }
         }
+        joins.clear();
+        tables.scratch = joins;
     }
 
     /// Does a join take different values along edges from blocks that `counts` accepts?
@@ -183,7 +190,7 @@ impl<'a> Propagation<'a> {
     /// a join there takes them.
     fn leave_loop(&mut self, left: Loop, branch: Block, meeting: Block, tables: &mut Parting<'_>) {
         for block in tables.left.take_blocks(left) {
-            let loops = &tables.left.loops;
+            let loops = tables.left.loops;
             if self.input.dominators.dominates(block, meeting) {
                 self.diverge_uses(block, branch, |at| !loops.contains(left, at), |_, to| !loops.contains(left, to));
             } else {
@@ -237,7 +244,7 @@ impl<'a> Propagation<'a> {
         tables: &mut Parting<'_>,
     ) -> Option<BTreeMap<Block, u32>> {
         let DivergenceInput { cfg, dominators, .. } = self.input;
-        let loops = &tables.left.loops;
+        let loops = tables.left.loops;
         let mut reached = BTreeMap::new();
         let Some(cycle) = tables.left.outermost(meeting) else { return Some(reached) };
         let writers: BTreeSet<Block> = writers.iter().copied().collect();

@@ -82,7 +82,7 @@ impl<'a> Propagation<'a> {
                 uses.of(value).iter().for_each(|&reader| self.diverge_use(reader, value, None));
                 self.told.insert(value.index());
             } else if let Some(branch) = self.branches.pop() {
-                let tables = parting.get_or_insert_with(|| Parting::new(self.input.cfg, self.input.post_dominators));
+                let tables = parting.get_or_insert_with(|| Parting::new(self.input));
                 self.part_lanes(branch, tables);
             } else {
                 // The first cause that was found of each use.

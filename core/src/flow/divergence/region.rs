@@ -72,6 +72,8 @@ pub(super) struct Regions<'a> {
     is_pending: FixedBitSet,
     /// Blocks with a new label, which their edges are to be compared with.
     labelled: Vec<Block>,
+    /// Blocks that are to go over to another way.
+    below: Vec<Block>,
     open: OpenEdges,
 }
 
@@ -88,6 +90,7 @@ impl<'a> Regions<'a> {
             pending: BinaryHeap::new(),
             is_pending: FixedBitSet::with_capacity(blocks),
             labelled: Vec::new(),
+            below: Vec::new(),
             open: OpenEdges { of: vec![0; blocks], counted: vec![0; blocks], on_way: vec![0; blocks], total: 0 },
         }
     }
@@ -216,16 +219,17 @@ impl<'a> Regions<'a> {
         let cfg = self.cfg;
         let way = Some(block).into();
         self.parents[block.index()] = None.into();
-        let mut below = vec![block];
-        while let Some(block) = below.pop() {
+        self.below.push(block);
+        while let Some(block) = self.below.pop() {
             let before = core::mem::replace(&mut self.labels[block.index()], way);
             if walk.may_stop {
                 self.account(block, before.expand(), is_settled);
             }
             if before != way {
                 self.labelled.push(block);
-                let came_from_here = |next: &&Block| self.parents[next.index()] == Some(block).into();
-                below.extend(cfg.successors(block).iter().filter(came_from_here));
+                let parents = &self.parents;
+                let came_from_here = |next: &&Block| parents[next.index()] == Some(block).into();
+                self.below.extend(cfg.successors(block).iter().filter(came_from_here));
             }
         }
     }

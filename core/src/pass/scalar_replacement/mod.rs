@@ -247,11 +247,7 @@ fn run<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Varian
         limit_is_told: false,
     };
     for &block in cfg.reverse_postorder() {
-        if !pass.inquiries.snapshot.may_have_occurrences(block) {
-            continue;
-        }
-        let insts: Vec<_> = view.func().block_insts(block).collect();
-        for inst in insts {
+        for inst in pass.inquiries.snapshot.occurring_in(view.func(), block) {
             if let Some(occurrence) = pass.inquiries.snapshot.occurrence_of(inst) {
                 // Alone and outside loops it has nothing to be available from.
                 let is_alone = pass.inquiries.snapshot.relatives(occurrence) == 1 && loops.innermost(block).is_none();

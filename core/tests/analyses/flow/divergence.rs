@@ -6,7 +6,7 @@
 use cranelift_entity::EntityRef;
 use proptest::prelude::*;
 use warpscope_core::flow::{Cause, Divergence, DivergenceInput, Source, Subject, ValueUses, Values};
-use warpscope_core::graph::{Cfg, Dominators, PostDominators};
+use warpscope_core::graph::{Cfg, Dominators, Loops, PostDominators};
 use warpscope_core::ir::{
     Axis, Block, FuncKind, Function, InputData, InstData, Op, Opcode, Operand, Reg, Special, Type,
 };
@@ -34,6 +34,7 @@ pub fn analyse(func: Function) -> Analysed {
         cfg: &cfg,
         dominators: &dominators,
         post_dominators: &post_dominators,
+        loops: &Loops::compute(&cfg),
         values: &values,
         uses: &uses,
     });
