@@ -40,6 +40,7 @@ mod needed;
 mod opportunity;
 mod oracle;
 mod profiles;
+mod remarks;
 mod scene;
 mod special;
 mod specialisation;
@@ -50,20 +51,21 @@ mod zeros;
 
 use alloc::collections::BTreeSet;
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::if_convert::{LANES, resident_warps};
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
-use crate::edit::{Fact, Remark};
+use crate::edit::Remark;
 use crate::flow::Value;
-use crate::ir::{Block, Function, Inst, Reg};
+use crate::ir::{Inst, Reg};
 use crate::machine::Machine;
 use crate::view::{Listener, View};
 use candidates::{Candidate, Filtered, WhyNot, candidates};
 use hoisting::Hoisting;
 use instrumentation::{counted, instrument};
 use opportunity::{Estimator, Opportunity, Refusal, ThresholdRule};
+use remarks::{applied, miss_profile, on_simulated, tell_answer, tell_refusals};
 use scene::{Analyses, Memory, Prices, Scene};
 use transformation::Plan;
 use zeros::checked_values;
@@ -438,209 +440,4 @@ fn chosen(judged: &[Judged], rules: &Rules, choice: &Choice<'_>) -> Option<usize
 fn sorted(mut values: Vec<Value>) -> Vec<Value> {
     values.sort_unstable();
     values
-}
-
-// --- remarks -----------------------------------------------------------------------------------------------------------
-
-impl Judged {
-    /// The figures of the estimate as details of a remark. Times are in cycles for each run by a warp.
-    fn on(&self, func: &Function, remark: Remark, round: i64) -> Remark {
-        let it = &self.opportunity;
-        let remark = remark
-            .at(it.last)
-            .with("candidate", Fact::Count(u64::from(self.candidate.number)))
-            .with("round", Fact::Count(round.unsigned_abs()))
-            .with("probability", Fact::Number(it.probability));
-        let remark = match self.candidate.joint {
-            Some(joint) => remark.with("joint", Fact::Number(joint)),
-            None => remark,
-        };
-        let remark = match &self.candidate.hoist {
-            Some(hoist) => remark.with("moved_up", Fact::Count(hoist.insts.len() as u64)),
-            None => remark,
-        };
-        let remark = remark
-            .with("t_region", Fact::Number(it.t_region))
-            .with("t_special", Fact::Number(it.t_special))
-            .with("t_check", Fact::Number(it.t_check))
-            .with("t_delta", Fact::Number(it.t_azp() - it.t_region))
-            .with("gain", Fact::Number(it.gain()))
-            .with("memory_killed", Fact::Count(it.memory_killed as u64))
-            .with("blocks", Fact::Count(it.blocks() as u64))
-            .with("region", Fact::Blocks(core::iter::once(it.head).chain(it.copied.iter().copied()).collect()));
-        let registers = self.regs.iter().map(|&reg| func.regs[reg].name.clone()).collect();
-        let remark = remark.with("registers", Fact::Words(registers));
-        if it.t_region > 0.0 {
-            remark.with("su", Fact::Number(it.speed_up())).with("su_thresh", Fact::Number(it.threshold()))
-        } else {
-            remark
-        }
-    }
-}
-
-/// Registers in words.
-fn named(func: &Function, regs: &[Reg]) -> String {
-    let names: Vec<String> = regs.iter().map(|&reg| format!("`{}`", func.regs[reg].name)).collect();
-    names.join(" and ")
-}
-
-fn applied(func: &Function, judged: &Judged, round: i64) -> Remark {
-    let it = &judged.opportunity;
-    let (verb, all) = if judged.regs.len() > 1 { ("are", " all") } else { ("is", "") };
-    let hoisted = judged.candidate.hoist.as_ref().map(|hoist| {
-        let (count, s) = (hoist.insts.len(), if hoist.insts.len() == 1 { "" } else { "s" });
-        format!(
-            "; for that, {count} instruction{s} move{} up to `{}`",
-            if count == 1 { "s" } else { "" },
-            func.blocks[it.head].name
-        )
-    });
-    let counted = judged.candidate.joint.map(|joint| format!(" (counted together: {:.0} %)", joint * 100.0));
-    let message = format!(
-        "{} {verb}{all} zero in {:.0} % of warps{}: without what is not needed then, {:.1} of {:.1} cycles are left, and the check \
-         takes {:.1}, so {:.1} cycles are gained{}",
-        named(func, &judged.regs),
-        it.probability * 100.0,
-        counted.unwrap_or_default(),
-        it.t_special,
-        it.t_region,
-        it.t_check,
-        it.gain(),
-        hoisted.unwrap_or_default()
-    );
-    judged.on(func, Remark::applied("specialise", it.head, message), round)
-}
-
-fn refused(func: &Function, rules: &Rules, judged: &Judged, why: Refusal, round: i64) -> Remark {
-    let it = &judged.opportunity;
-    let names = named(func, &judged.regs);
-    let (rule, message) = match why {
-        Refusal::NothingGained => ("nothing", format!("nothing becomes simpler where {names} would be zero")),
-        Refusal::Convergent => {
-            ("convergent", format!("where lanes part by whether {names} is zero, something would miss the other lanes"))
-        }
-        Refusal::Gain => (
-            "gain",
-            format!(
-                "specialising for {names} would gain {:.1} cycles of {:.1}; {} are asked for",
-                it.gain(),
-                it.t_region,
-                rules.min_cycles
-            ),
-        ),
-        Refusal::Threshold => (
-            "threshold",
-            format!(
-                "specialising for {names} would leave {:.1} % of the region's time for {} copied block{}; {:.1} % are allowed",
-                100.0 * (1.0 - it.speed_up()),
-                it.blocks(),
-                if it.blocks() == 1 { "" } else { "s" },
-                100.0 * it.threshold()
-            ),
-        ),
-    };
-    judged.on(func, Remark::missed(rule, it.head, message), round)
-}
-
-fn miss_profile<S: Listener>(view: &mut View<'_, S>) {
-    view.miss(|func| {
-        let entry = func.entry_block().unwrap_or(Block::from_u32(0));
-        let message = "there is no `profile zero`: measure one with --profile simulate, or declare it";
-        Remark::missed("no-profile", entry, message)
-    });
-}
-
-/// Says of all that is not transformed why not. What depends on the program alone is said in the first round.
-fn tell_refusals<S: Listener>(view: &mut View<'_, S>, rules: &Rules, round: &Round) {
-    if round.number == 1 {
-        for filtered in &round.filtered {
-            view.miss(|func| filtered_out(func, rules, filtered));
-        }
-        for large in &round.too_large {
-            view.miss(|func| too_large(func, large));
-        }
-    }
-    for judged in &round.judged {
-        if let Err(why) = judged.verdict {
-            view.miss(|func| refused(func, rules, judged, why, round.number));
-        }
-    }
-    if let (Some(chosen), None) = (round.chosen, &round.plan) {
-        view.miss(|func| limited(func, &round.judged[chosen], round.number));
-    }
-}
-
-/// Cycles of the launch as details of a remark.
-fn on_simulated(remark: Remark, simulated: oracle::Simulated) -> Remark {
-    let remark = remark.with("cycles_before", Fact::Count(simulated.before));
-    simulated.after.into_iter().fold(remark, |remark, after| remark.with("cycles_after", Fact::Count(after)))
-}
-
-/// Says in the last round of what passes why the oracle has not kept it.
-fn tell_answer<S: Listener>(view: &mut View<'_, S>, rules: &Rules, round: &Round, answer: &oracle::Answer) {
-    for judged in round.judged.iter().filter(|judged| judged.verdict.is_ok()) {
-        let Some(&simulated) = answer.refused.get(&judged.name) else {
-            if answer.is_cut_off {
-                view.miss(|func| {
-                    let names = named(func, &judged.regs);
-                    let message = format!("the launch is too long to try what specialising for {names} brings");
-                    judged.on(func, Remark::missed("too-long", judged.opportunity.head, message), round.number)
-                });
-            } else if round.number > rules.limit {
-                view.miss(|func| limited(func, judged, round.number));
-            }
-            continue;
-        };
-        view.miss(|func| {
-            let names = named(func, &judged.regs);
-            let message = match simulated.after {
-                Some(after) => format!(
-                    "specialising for {names} does not make the launch faster: {} cycles become {after}",
-                    simulated.before
-                ),
-                None => format!("the launch fails where {names} is specialised for"),
-            };
-            let remark = judged.on(func, Remark::missed("oracle", judged.opportunity.head, message), round.number);
-            on_simulated(remark, simulated)
-        });
-    }
-}
-
-fn limited(func: &Function, judged: &Judged, round: i64) -> Remark {
-    let (names, gain) = (named(func, &judged.regs), judged.opportunity.gain());
-    let message = format!("specialising for {names} would gain {gain:.1} cycles, but `xform_limit` is reached");
-    judged.on(func, Remark::missed("limit", judged.opportunity.head, message), round)
-}
-
-/// The block of an instruction that stands in one.
-fn block_of(func: &Function, inst: Inst) -> Block {
-    func.inst_block(inst).unwrap_or(Block::from_u32(0))
-}
-
-fn too_large(func: &Function, large: &Unestimated) -> Remark {
-    let names = named(func, &large.regs);
-    let message = format!("what depends on {names} is too large to look at, or the check has no place");
-    Remark::missed("too-large", block_of(func, large.inst), message).at(large.inst)
-}
-
-fn filtered_out(func: &Function, rules: &Rules, &Filtered { inst, reg, why, .. }: &Filtered) -> Remark {
-    let (block, p_thresh) = (block_of(func, inst), rules.p_thresh);
-    let name = &func.regs[reg].name;
-    let (rule, message) = match why {
-        WhyNot::Unlikely(probability) => (
-            "unlikely",
-            format!(
-                "`{name}` is zero in {:.0} % of warps; `p_thresh` asks for {:.0} %",
-                probability * 100.0,
-                p_thresh * 100.0
-            ),
-        ),
-        WhyNot::Propagator(input) => (
-            "propagator",
-            format!("`{name}` is zero because `{}` is, which is a candidate itself", func.regs[input].name),
-        ),
-        WhyNot::NeedsLicence => ("licence", format!("`{name}` is a float, which needs the fast-math licence")),
-        WhyNot::Untestable => ("untestable", format!("there is no comparison with zero for `{name}`'s type")),
-    };
-    Remark::missed(rule, block, message).at(inst).with("register", Fact::Reg(reg))
 }

@@ -16,12 +16,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::opportunity::Estimator;
+use super::remarks::{applied, block_of, filtered_out, limited, named, refused, too_large};
 use super::scene::{Analyses, Memory, Scene};
 use super::specialisation::Outcome;
-use super::{
-    Choice, Judged, Round, Rules, Unestimated, applied, block_of, filtered_out, limited, look, named, refused,
-    too_large,
-};
+use super::{Choice, Judged, Round, Rules, Unestimated, look};
 use crate::edit::{Remark, RemarkKind, Silent};
 use crate::ir::{Block, Func, Inst, Module, Reg};
 use crate::pass::Settings;
