@@ -641,9 +641,16 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
     /// Declares other profiles; one that says nothing goes.
     pub fn set_profiles(&mut self, mut new: Vec<Profile>) {
         new.retain(|profile| !is_empty(profile));
-        if new != self.func().profiles {
+        if new == self.func().profiles {
+            return;
+        }
+        if self.recording.is_some() {
             let old = self.func().profiles.clone();
             self.make(Edit::SetProfiles { old, new });
+        } else {
+            // No analysis goes by what is declared, and nobody hears what it was.
+            self.editor.func.profiles = new;
+            self.changed = true;
         }
     }
 

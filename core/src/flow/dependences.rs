@@ -18,9 +18,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 
-use crate::ir::{Flags, Function, Inst, InstData, Op, Reg, Space};
+use crate::ir::{Block, Flags, Function, Inst, InstData, Op, Reg, Space};
 
 /// See the file's head.
+#[derive(Default)]
 pub(crate) struct Dependences {
     /// Predecessors of `i` are `all[first[i]..first[i] + count]`.
     first: Vec<(u32, u32)>,
@@ -41,10 +42,18 @@ enum Order {
 impl Dependences {
     /// Of all blocks of a function.
     pub fn of(func: &Function) -> Dependences {
-        let mut found = Dependences { first: vec![(0, 0); func.insts.len()], all: Vec::new() };
+        let mut found = Dependences::default();
+        found.learn(func, func.block_order());
+        found
+    }
+
+    /// Learns those of blocks that it has not seen as they are.
+    pub fn learn(&mut self, func: &Function, blocks: impl Iterator<Item = Block>) {
+        let found = self;
+        found.first.resize(func.insts.len(), (0, 0));
         let mut regs = Accesses { block: 0, regs: vec![(0, None, 0); func.regs.len()], readers: Vec::new() };
         let mut reads = Vec::new();
-        for block in func.block_order() {
+        for block in blocks {
             regs.begin_block();
             reads.clear();
             let mut last_act = None;
@@ -73,7 +82,6 @@ impl Dependences {
                 data.dsts.iter().for_each(|&dst| regs.write(dst, inst));
             }
         }
-        found
     }
 
     /// What an instruction follows directly, all in its own block and before it.

@@ -7,12 +7,13 @@
 //! c = mul.f32 z, s                  k = mov.f32 1.0 and r = mov.f32 a are none
 //! ```
 //!
-//! Every register write is a scalar candidate, except moves. Each has a number, by its place in the text; vectors come
+//! Every register write is a scalar candidate, except moves. A predicate has a number too, but is not looked at: profiles
+//! count no predicates, and what asks for zero compares numbers. Each has a number, by its place in the text; vectors come
 //! behind them. What the profile says decides which are looked at: a scalar from `p_thresh` on, a vector without the
-//! elements that are below it, if two are left. Its probability is the product of theirs, and beside it stands the
-//! share in which they were counted to be zero together, where the profile tells that of just these. A result that is zero because
-//! an operand is (a product, a shift, a negation) is not looked at where that operand is a candidate at least as likely:
-//! specialising for the operand specialises for the result.
+//! elements that are below it, if two are left. Its probability is the product of theirs, and beside it stands the share
+//! in which they were counted to be zero together, where the profile tells that of just these. A result that is zero
+//! because an operand is (a product, a shift, a negation) is not looked at where that operand is a candidate at least as
+//! likely: specialising for the operand specialises for the result.
 //!
 //! Linear in the instructions and operands.
 //!
@@ -25,7 +26,7 @@ use smallvec::SmallVec;
 use super::hoisting::Hoist;
 use super::opportunity::reg_of;
 use super::scene::Scene;
-use super::special::{propagates_zero, zero_test};
+use super::special::{has_zero_test, propagates_zero};
 use crate::flow::{Elements, Value};
 use crate::ir::{Function, Inst, Op, Reg};
 
@@ -124,7 +125,7 @@ pub(super) fn candidates(scene: &Scene<'_>, p_thresh: f64) -> (Vec<Candidate>, V
             let Some(inst) = values.definition(value).inst() else { continue };
             let Some(own) = scene.zeros.probability(inst, reg_of(scene, value)) else { continue };
             let is_usable = own >= p_thresh
-                && zero_test(func, Reg::from_u32(0), reg_of(scene, value), None).is_some()
+                && has_zero_test(func, reg_of(scene, value))
                 && (scene.fast_math || !func.regs[reg_of(scene, value)].ty.is_float());
             if is_usable {
                 likely.push(value);
@@ -154,7 +155,7 @@ fn filter(scene: &Scene<'_>, inst: Inst, value: Value, probability: f64, p_thres
         return Some(WhyNot::Unlikely(probability));
     }
     let reg = reg_of(scene, value);
-    if zero_test(func, Reg::from_u32(0), reg, None).is_none() {
+    if !has_zero_test(func, reg) {
         return Some(WhyNot::Untestable);
     }
     if func.regs[reg].ty.is_float() && !scene.fast_math {

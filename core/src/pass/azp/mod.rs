@@ -26,9 +26,10 @@
 //! are no others.
 //!
 //! Bounds: a candidate costs as much as its slices ([`specialisation`] says why), so that all of them together are about
-//! linear, for each round; what the profile says, what instructions cost and what constants give is known from one round to
-//! the next. It may change 4096 instructions, in 256 blocks; the remark `too-large` says where it would be more. A check
-//! that needs more than 512 instructions of its block stays where it is. Running the pass again finds nothing more, unless
+//! linear, for each round. What the profile says, what instructions cost and what constants give is known from one round
+//! to the next, and so are the estimates that have looked at nothing that the transformation has touched ([`kept`]). It
+//! may change 4096 instructions, in 256 blocks; the remark `too-large` says where it would be more. A check that needs
+//! more than 512 instructions of its block stays where it is. Running the pass again finds nothing more, unless
 //! `xform_limit` was reached, which the remark `limit` says.
 //!
 //! Source: M. Stephenson and R. Rangan, AZP: automatic specialization for zero values in gaming applications, 2020.
@@ -36,6 +37,7 @@
 mod candidates;
 mod hoisting;
 mod instrumentation;
+mod kept;
 mod needed;
 mod opportunity;
 mod oracle;
@@ -53,22 +55,27 @@ use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
+use core::ops::Range;
+use smallvec::SmallVec;
 
 use super::if_convert::{LANES, resident_warps};
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::edit::Remark;
-use crate::flow::Value;
+use crate::flow::{Elements, Value};
 use crate::ir::{Inst, Reg};
 use crate::machine::Machine;
 use crate::view::{Listener, View};
 use candidates::{Candidate, Filtered, WhyNot, candidates};
 use hoisting::Hoisting;
 use instrumentation::{counted, instrument};
+use kept::{Changed, Kept, Past};
 use opportunity::{Estimator, Opportunity, Refusal, ThresholdRule};
 use remarks::{applied, miss_profile, on_simulated, tell_answer, tell_refusals};
 use scene::{Analyses, Memory, Prices, Scene};
 use transformation::Plan;
-use zeros::checked_values;
+
+/// By how much, relatively, two gains may differ for reasons of rounding.
+const ROUNDING: f64 = 1e-9;
 
 /// See the file's head.
 pub struct Azp;
@@ -200,24 +207,29 @@ impl Rules {
 }
 
 /// What a candidate is for, whatever else the function is: the writes of its registers.
-type Versioned = Vec<(Inst, Reg)>;
+type Versioned = SmallVec<[(Inst, Reg); 1]>;
 
 /// A candidate with its estimate and what follows from it.
 struct Judged {
     candidate: Candidate,
     name: Versioned,
-    regs: Vec<Reg>,
+    regs: SmallVec<[Reg; 4]>,
     opportunity: Opportunity,
     verdict: Result<(), Refusal>,
+    /// What the estimate has looked at, as the round has written it down.
+    seen: Range<u32>,
 }
 
 /// A candidate of which no estimate is made.
 struct Unestimated {
     number: u32,
-    regs: Vec<Reg>,
+    regs: SmallVec<[Reg; 4]>,
     probability: f64,
     /// What writes the last of its registers.
     inst: Inst,
+    name: Versioned,
+    /// What the estimate has looked at before it was given up.
+    seen: Range<u32>,
 }
 
 /// For which candidate a round transforms.
@@ -248,12 +260,16 @@ struct Round {
     chosen: Option<usize>,
     /// What is done for it, if there may be one more transformation.
     plan: Option<Plan>,
+    /// What estimates have looked at.
+    kept: Kept,
+    /// The function, where there is a plan to change it.
+    past: Option<Past>,
 }
 
 /// Lets the function count the zeros of its candidates.
 fn count_zeros<S: Listener>(view: &mut View<'_, S>, rules: &Rules) {
     let (known, memory) = (Analyses::of(view), Memory::of(view.func(), rules.prices));
-    let counted = counted(&Scene::new(view.func(), known, &memory, rules.fast_math));
+    let counted = counted(&Scene::new(view.func(), known, &memory, rules.fast_math, None));
     instrument(view, &counted);
 }
 
@@ -261,7 +277,7 @@ fn count_zeros<S: Listener>(view: &mut View<'_, S>, rules: &Rules) {
 fn transform_best<S: Listener>(view: &mut View<'_, S>, rules: &Rules) -> Result<(), PassError> {
     let mut memory = Memory::of(view.func(), rules.prices);
     for number in 1.. {
-        let Some(round) = look_and_tell(view, rules, &memory, number, &Choice::Best)? else { break };
+        let Some(round) = look_and_tell(view, rules, &mut memory, number, &Choice::Best)? else { break };
         if carry_out(view, &mut memory, round, |remark| remark).is_none() {
             break;
         }
@@ -272,7 +288,7 @@ fn transform_best<S: Listener>(view: &mut View<'_, S>, rules: &Rules) -> Result<
 /// Transforms for one candidate.
 fn transform_for<S: Listener>(view: &mut View<'_, S>, rules: &Rules, number: u32) -> Result<(), PassError> {
     let mut memory = Memory::of(view.func(), rules.prices);
-    let Some(round) = look_and_tell(view, rules, &memory, 1, &Choice::Number(number))? else { return Ok(()) };
+    let Some(round) = look_and_tell(view, rules, &mut memory, 1, &Choice::Number(number))? else { return Ok(()) };
     if round.judged.iter().all(|judged| judged.candidate.number != number) {
         return Err(PassError { message: format!("there is no candidate {number} that is zero often enough") });
     }
@@ -284,7 +300,7 @@ fn transform_for<S: Listener>(view: &mut View<'_, S>, rules: &Rules, number: u32
 fn transform_as_answered<S: Listener>(view: &mut View<'_, S>, rules: &Rules) -> Result<(), PassError> {
     let mut memory = Memory::of(view.func(), rules.prices);
     // Where the estimate takes nothing, nothing is run.
-    let is_something_taken = look(view, rules, &memory, 1, &Choice::Best).is_some_and(|first| first.plan.is_some());
+    let is_something_taken = look(view, rules, &mut memory, 1, &Choice::Best).is_some_and(|first| first.plan.is_some());
     let mut answer = match is_something_taken {
         true => oracle::ask(view.module(), view.func(), rules)?,
         false => oracle::Answer::default(),
@@ -292,7 +308,7 @@ fn transform_as_answered<S: Listener>(view: &mut View<'_, S>, rules: &Rules) -> 
     for number in 1.. {
         let next = answer.kept.pop_front();
         let choice = next.as_ref().map_or(Choice::Nothing, |(name, _)| Choice::Only(name));
-        let Some(round) = look_and_tell(view, rules, &memory, number, &choice)? else { break };
+        let Some(round) = look_and_tell(view, rules, &mut memory, number, &choice)? else { break };
         let Some((_, simulated)) = next else {
             tell_answer(view, rules, &round, &answer);
             break;
@@ -318,7 +334,7 @@ fn transform<S: Listener>(
 fn look_and_tell<S: Listener>(
     view: &mut View<'_, S>,
     rules: &Rules,
-    memory: &Memory,
+    memory: &mut Memory,
     number: i64,
     choice: &Choice<'_>,
 ) -> Result<Option<Round>, PassError> {
@@ -348,8 +364,14 @@ fn carry_out<S: Listener>(
     let (chosen, plan) = (round.chosen?, round.plan?);
     let judged = round.judged.swap_remove(chosen);
     let mut rewrite = view.rewrite(|func| with_more(applied(func, &judged, round.number)));
-    plan.carry_out(&mut rewrite, &mut memory.zeros);
+    let change = plan.carry_out(&mut rewrite, &mut memory.zeros);
     rewrite.finish();
+    for other in round.judged {
+        round.kept.keep(other.name, Some(other.opportunity), other.seen);
+    }
+    round.too_large.into_iter().for_each(|large| round.kept.keep(large.name, None, large.seen));
+    memory.kept = round.kept;
+    memory.change = round.past.map(|past| (past, change));
     memory.learn(view.func());
     Some(judged.name)
 }
@@ -358,50 +380,61 @@ fn carry_out<S: Listener>(
 fn look<S: Listener>(
     view: &mut View<'_, S>,
     rules: &Rules,
-    memory: &Memory,
+    memory: &mut Memory,
     number: i64,
     choice: &Choice<'_>,
 ) -> Option<Round> {
     if memory.zeros.is_empty() {
         return None;
     }
+    let (mut old, change, inside) = (core::mem::take(&mut memory.kept), memory.change.take(), memory.inside.take());
     let known = Analyses::of(view);
     let func = view.func();
-    let scene = Scene::new(func, known, memory, rules.fast_math);
+    let changed_blocks = change.as_ref().and_then(|(past, change)| change.blocks(past, func));
+    let inside = inside.zip(changed_blocks.as_deref());
+    let scene = Scene::new(func, known, memory, rules.fast_math, inside);
+    let changed = change.and_then(|(past, change)| Changed::between(&past, &change, &scene));
     let (found, filtered) = candidates(&scene, rules.p_thresh);
-    let checked = func.block_order().map(|block| sorted(checked_values(func, &scene.known.values, block)));
-    let checked: BTreeSet<Vec<Value>> = checked.filter(|checked| !checked.is_empty()).collect();
+    let checked: BTreeSet<Elements> = scene.checks.values().cloned().map(sorted).collect();
     let mut estimator = Estimator::new(&scene, rules.is_divergent);
     let hoisting = rules.hoists.then(|| Hoisting::new(&scene));
+    let mut kept = Kept::default();
     let (mut judged, mut too_large, mut known) = (Vec::new(), Vec::new(), Vec::new());
-    let unestimated = |candidate: &Candidate| {
-        let inst = scene.known.values.definition(*candidate.values.last()?).inst()?;
-        let &Candidate { number, probability, .. } = candidate;
-        Some(Unestimated { number, regs: candidate.regs(&scene).to_vec(), probability, inst })
-    };
     for candidate in found {
-        if checked.contains(&sorted(candidate.values.to_vec())) {
-            known.extend(unestimated(&candidate));
+        let regs = candidate.regs(&scene);
+        let writer = |&value: &Value| scene.known.values.definition(value).inst();
+        let name: Versioned = candidate.values.iter().filter_map(writer).zip(regs.iter().copied()).collect();
+        let unestimated = |name: Versioned, regs, seen| {
+            let &(inst, _) = name.last()?;
+            let Candidate { number, probability, .. } = candidate;
+            Some(Unestimated { number, regs, probability, inst, name, seen })
+        };
+        if !checked.is_empty() && checked.contains(&sorted(candidate.values.clone())) {
+            known.extend(unestimated(name, regs, 0..0));
             continue;
         }
-        let regs: Vec<Reg> = candidate.regs(&scene).to_vec();
-        let in_block = estimator.estimate(&candidate);
-        let hoist = hoisting.as_ref().and_then(|hoisting| hoisting.hoist(&candidate.values));
-        let above = hoist.map(|hoist| Candidate { hoist: Some(hoist), ..candidate.clone() });
-        let above = above.and_then(|above| Some((estimator.estimate(&above)?, above)));
-        let found = match (in_block, above) {
-            (Some(here), Some(above)) if rules.score(&here) >= rules.score(&above.0) => Some((here, candidate.clone())),
-            (_, Some(above)) => Some(above),
-            (here, None) => here.map(|here| (here, candidate.clone())),
+        // Where a check may stand above its block, nobody writes down what decides that.
+        let old = changed.as_ref().filter(|_| hoisting.is_none()).and_then(|changed| old.take(&name, changed));
+        let (found, seen) = match old {
+            Some((opportunity, seen)) => {
+                debug_assert!(
+                    is_same(opportunity.as_ref(), estimator.estimate(&candidate).as_ref()),
+                    "the estimate for {regs:?} was kept, and is not true any more: {opportunity:?}"
+                );
+                let found = opportunity.map(|opportunity| (opportunity.in_order(&scene), candidate.clone()));
+                (found, kept.write_down(seen))
+            }
+            None => {
+                let found = estimate(&mut estimator, hoisting.as_ref(), rules, &candidate);
+                (found, kept.write_down(estimator.specialisation.seen()))
+            }
         };
         match found {
             Some((opportunity, candidate)) => {
                 let verdict = opportunity.verdict(rules.rule, rules.min_cycles);
-                let writer = |&value: &Value| scene.known.values.definition(value).inst();
-                let name = candidate.values.iter().filter_map(writer).zip(regs.iter().copied()).collect();
-                judged.push(Judged { candidate, name, regs, opportunity, verdict });
+                judged.push(Judged { candidate, name, regs, opportunity, verdict, seen });
             }
-            None => too_large.extend(unestimated(&candidate)),
+            None => too_large.extend(unestimated(name, regs, seen)),
         }
     }
     let chosen = chosen(&judged, rules, choice);
@@ -409,9 +442,36 @@ fn look<S: Listener>(
         let Judged { candidate, regs, .. } = &judged[chosen];
         // The tables hold the last candidate; what was estimated is estimated again.
         let opportunity = estimator.estimate(candidate)?;
-        Some(Plan::new(&estimator, &opportunity, regs.clone(), rules.is_divergent))
+        Some(Plan::new(&estimator, &opportunity, regs.to_vec(), rules.is_divergent))
     });
-    Some(Round { number, filtered, too_large, checked: known, judged, chosen, plan })
+    let past = plan.is_some().then(|| Past::of(&scene));
+    let inside = scene.into_insides();
+    memory.inside = past.is_some().then_some(inside);
+    Some(Round { number, filtered, too_large, checked: known, judged, chosen, plan, kept, past })
+}
+
+/// The better estimate of a candidate, with its check in its block or above it. None where it is too large.
+fn estimate(
+    estimator: &mut Estimator<'_, '_>,
+    hoisting: Option<&Hoisting<'_, '_>>,
+    rules: &Rules,
+    candidate: &Candidate,
+) -> Option<(Opportunity, Candidate)> {
+    let in_block = estimator.estimate(candidate);
+    let hoist = hoisting.and_then(|hoisting| hoisting.hoist(&candidate.values));
+    let above = hoist.map(|hoist| Candidate { hoist: Some(hoist), ..candidate.clone() });
+    let above = above.and_then(|above| Some((estimator.estimate(&above)?, above)));
+    match (in_block, above) {
+        (Some(here), Some(above)) if rules.score(&here) >= rules.score(&above.0) => Some((here, candidate.clone())),
+        (_, Some(above)) => Some(above),
+        (here, None) => here.map(|here| (here, candidate.clone())),
+    }
+}
+
+/// Are two estimates the same, but for what rounding makes?
+fn is_same(kept: Option<&Opportunity>, again: Option<&Opportunity>) -> bool {
+    let (Some(kept), Some(again)) = (kept, again) else { return kept.is_none() && again.is_none() };
+    kept.is_about(again)
 }
 
 /// The candidate that is chosen, by its place. The best is the passing one that gains most; of equals the one with the
@@ -432,12 +492,14 @@ fn chosen(judged: &[Judged], rules: &Rules, choice: &Choice<'_>) -> Option<usize
         Choice::Best | Choice::BestBut(_) => {
             let passing = judged.iter().enumerate().filter(|(_, judged)| judged.verdict.is_ok() && is_free(judged));
             let scores = passing.map(|(place, judged)| (place, rules.score(&judged.opportunity).1));
-            scores.reduce(|best, other| if other.1 > best.1 { other } else { best }).map(|(place, _)| place)
+            let best = scores.clone().map(|(_, score)| score).reduce(f64::max)?;
+            let mut equals = scores.filter(|&(_, score)| score >= best - best.abs() * ROUNDING);
+            equals.next().map(|(place, _)| place)
         }
     }
 }
 
-fn sorted(mut values: Vec<Value>) -> Vec<Value> {
+fn sorted(mut values: Elements) -> Elements {
     values.sort_unstable();
     values
 }

@@ -19,6 +19,7 @@
 //!
 //! Source: AZP, section 3.3.2, step 5, equations 5 and 6.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use super::candidates::Candidate;
@@ -35,6 +36,8 @@ use crate::machine::OpClass;
 const MOST_BLOCKS: usize = 256;
 /// Cycles below which a difference is one of rounding.
 const NOTHING: f64 = 1e-9;
+/// By how much, relatively, the times of the same estimate may differ for reasons of rounding.
+const ROUNDING: f64 = 1e-9;
 
 /// A block of the region behind whose last gaining instruction the rest is not copied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,6 +112,24 @@ impl Opportunity {
         self.t_region - self.t_azp()
     }
 
+    /// The same, made of a scene whose blocks may follow each other in another order.
+    pub fn in_order(mut self, scene: &Scene<'_>) -> Opportunity {
+        self.copied.sort_unstable_by_key(|&block| scene.known.cfg.position(block));
+        self
+    }
+
+    /// Is it another one, but for the order of what it lists and what rounding makes?
+    pub fn is_about(&self, other: &Opportunity) -> bool {
+        let times = |it: &Opportunity| [it.t_region, it.t_special, it.t_check];
+        let is_about = |(a, b): (f64, f64)| (a - b).abs() <= ROUNDING * a.abs().max(b.abs());
+        let facts = |it: &Opportunity| (it.head, it.last, it.start, it.memory_killed, it.killed, it.parts_lanes);
+        let blocks = |it: &Opportunity| it.copied.iter().copied().collect::<BTreeSet<Block>>();
+        let tails = |it: &Opportunity| it.tails.iter().map(|tail| (tail.block, tail.first)).collect::<BTreeSet<_>>();
+        facts(self) == facts(other)
+            && (blocks(self), tails(self)) == (blocks(other), tails(other))
+            && times(self).into_iter().zip(times(other)).all(is_about)
+    }
+
     /// su, equation 6.
     pub fn speed_up(&self) -> f64 {
         (self.t_region - self.t_special - self.t_check) / self.t_region
@@ -178,6 +199,10 @@ impl<'s, 'a> Estimator<'s, 'a> {
         let last = writers.max_by_key(|&inst| scene.place(inst))?;
         let gaining: Vec<Inst> =
             self.specialisation.outcomes.keys().iter().copied().filter(|&inst| self.gains(inst)).collect();
+        // Blocks of what becomes simpler; how often they run, and what stands there, is asked below.
+        for place in 0..self.specialisation.outcomes.keys().len() {
+            self.specialisation.sees_inst(self.specialisation.outcomes.keys()[place]);
+        }
         let start = self.start(&gaining)?;
         self.refine(&gaining)?;
         let tails = self.tails();
@@ -324,7 +349,9 @@ impl<'s, 'a> Estimator<'s, 'a> {
             }
         }
         while let Some(block) = stack.pop() {
+            self.specialisation.sees_block(block);
             for &before in scene.known.cfg.predecessors(block) {
+                self.specialisation.sees_block(before);
                 let is_live = before != head
                     && self.specialisation.is_below(before)
                     && !self.specialisation.dead_blocks.contains(before);

@@ -9,23 +9,24 @@
 //! An instruction costs a warp the cycles for which it holds the scheduler, and of those for which its result takes longer
 //! the `n`th part, as `n` resident warps use each other's waiting. Linear in the function.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
-use fixedbitset::FixedBitSet;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
+use super::kept::{Change, Kept, Past};
 use super::zeros::{ZeroProfile, checked_values};
-use crate::flow::{Definition, Dependences, Elements, Value, ValueUse, ValueUses, Values, VectorInput, vectors};
+use crate::flow::{Dependences, Elements, Value, ValueUse, ValueUses, Values, VectorInput, vectors};
 use crate::graph::{Cfg, Dominators, Frequencies, Loops};
 use crate::ir::{Block, Function, Inst, InstData, Opcode, Profile, WarpCounts};
 use crate::machine::{Machine, OpClass};
 use crate::pass::if_convert::LANES;
+use crate::pass::last_assignment::has_doubtful_reads;
 use crate::sim::evaluate;
 use crate::view::{Listener, View};
 
@@ -73,31 +74,32 @@ pub(super) struct Analyses {
     pub loops: Rc<Loops>,
     pub values: Rc<Values>,
     pub uses: Rc<ValueUses>,
-    /// By value: does an instruction read it, or a join or guarded result that one reads? Joins may stand where nothing
-    /// reads them.
-    pub is_read: FixedBitSet,
 }
 
 impl Analyses {
-    /// What a view knows, and which values are read.
+    /// What a view knows.
     pub fn of<S: Listener>(view: &mut View<'_, S>) -> Analyses {
         let (values, uses) = (view.values(), view.value_uses());
-        let mut is_read = FixedBitSet::with_capacity(values.len());
-        let mut work: Vec<Value> = values
-            .iter()
-            .filter(|&value| uses.of(value).iter().any(|reader| matches!(reader, ValueUse::Operand { .. })))
-            .collect();
+        Analyses { cfg: view.cfg(), dominators: view.dominators(), loops: view.loops(), values, uses }
+    }
+
+    /// Does an instruction read a value, or a join or guarded result that one reads? Joins may stand where nothing reads
+    /// them.
+    pub fn is_read(&self, value: Value) -> bool {
+        let (mut seen, mut work) = (BTreeSet::from([value]), alloc::vec![value]);
         while let Some(value) = work.pop() {
-            if is_read.put(value.index()) {
-                continue;
-            }
-            match values.definition(value) {
-                Definition::Join { .. } => work.extend(values.join_args(value).iter().map(|arg| arg.value)),
-                Definition::Guarded { old, .. } => work.push(old),
-                Definition::Entry | Definition::Inst { .. } => {}
+            for &reader in self.uses.of(value) {
+                match reader {
+                    ValueUse::Operand { .. } => return true,
+                    ValueUse::Old(result) | ValueUse::Argument(result) => {
+                        if seen.insert(result) {
+                            work.push(result);
+                        }
+                    }
+                }
             }
         }
-        Analyses { cfg: view.cfg(), dominators: view.dominators(), loops: view.loops(), values, uses, is_read }
+        false
     }
 }
 
@@ -106,18 +108,59 @@ pub(super) struct Scene<'a> {
     pub func: &'a Function,
     pub known: Analyses,
     pub zeros: &'a ZeroProfile,
-    pub dependences: Dependences,
     pub prices: Prices,
     pub fast_math: bool,
     memory: &'a Memory,
+    inside: Insides,
+    /// By block: executions for each run of the function by a warp.
+    frequencies: Vec<f64>,
+    /// By block that ends in a check for zero: what is zero where it goes to its first target.
+    pub checks: BTreeMap<Block, Elements>,
+}
+
+/// What is known of blocks from their own instructions alone.
+#[derive(Default)]
+pub(super) struct Insides {
     /// By instruction: its place in its block, and the cycles of what stands before it there, for one execution.
     places: Vec<(u32, f64)>,
     /// By instruction: the next one of its block that writes one of its registers.
     overwriters: Vec<PackedOption<Inst>>,
     /// By block: the cycles of one execution.
     cycles: Vec<f64>,
-    /// By block: executions for each run of the function by a warp.
-    frequencies: Vec<f64>,
+    dependences: Dependences,
+}
+
+impl Insides {
+    /// Looks at blocks that it has not seen as they are.
+    fn learn(&mut self, func: &Function, memory: &Memory, blocks: &[Block]) {
+        let Insides { places, overwriters, cycles, dependences } = self;
+        places.resize(func.insts.len(), (0, 0.0));
+        overwriters.resize(func.insts.len(), PackedOption::default());
+        cycles.resize(func.blocks.len(), 0.0);
+        let mut writers: Vec<(Option<Block>, Option<Inst>)> = vec![(None, None); func.regs.len()];
+        for &block in blocks {
+            let sum = &mut cycles[block.index()];
+            *sum = 0.0;
+            for (place, inst) in func.block_insts(block).enumerate() {
+                places[inst.index()] = (place as u32, *sum);
+                *sum += memory.cycles[inst.index()];
+                overwriters[inst.index()] = PackedOption::default();
+            }
+            for inst in func.block_insts(block).rev() {
+                for dst in &func.insts[inst].dsts {
+                    let (of, next) = core::mem::replace(&mut writers[dst.index()], (Some(block), Some(inst)));
+                    let known: Option<Inst> = overwriters[inst.index()].expand();
+                    let next = next.filter(|_| of == Some(block));
+                    let is_earlier =
+                        |next: &Inst| known.is_none_or(|known| places[next.index()].0 < places[known.index()].0);
+                    if let Some(next) = next.filter(|&next| next != inst).filter(is_earlier) {
+                        overwriters[inst.index()] = next.into();
+                    }
+                }
+            }
+        }
+        dependences.learn(func, blocks.iter().copied());
+    }
 }
 
 /// What stays true from one round to the next, but for what a transformation adds.
@@ -129,13 +172,29 @@ pub(super) struct Memory {
     cycles: Vec<f64>,
     /// What constants an opcode gives for constants: the candidates of a function ask for the same again and again.
     computed: RefCell<Computed>,
+    has_doubtful_reads: Cell<Option<bool>>,
+    /// The estimates of the last round.
+    pub kept: Kept,
+    /// The function as it was in the last round, and what has been changed since.
+    pub change: Option<(Past, Change)>,
+    /// What the last round knew of blocks.
+    pub inside: Option<Insides>,
 }
 
 impl Memory {
     /// Of a function as it is.
     pub fn of(func: &Function, prices: Prices) -> Memory {
         let zeros = ZeroProfile::of(func);
-        let mut memory = Memory { zeros, prices, cycles: Vec::new(), computed: RefCell::default() };
+        let mut memory = Memory {
+            zeros,
+            prices,
+            cycles: Vec::new(),
+            computed: RefCell::default(),
+            has_doubtful_reads: Cell::new(None),
+            kept: Kept::default(),
+            change: None,
+            inside: None,
+        };
         memory.learn(func);
         memory
     }
@@ -153,55 +212,36 @@ impl Memory {
 }
 
 impl<'a> Scene<'a> {
-    /// The scene of a function as it is, which the memory has seen.
-    pub fn new(func: &'a Function, known: Analyses, memory: &'a Memory, fast_math: bool) -> Scene<'a> {
-        let mut places = vec![(0, 0.0); func.insts.len()];
-        let mut cycles = vec![0.0; func.blocks.len()];
-        for block in func.block_order() {
-            let sum = &mut cycles[block.index()];
-            for (place, inst) in func.block_insts(block).enumerate() {
-                places[inst.index()] = (place as u32, *sum);
-                *sum += memory.cycles[inst.index()];
+    /// The scene of a function as it is, which the memory has seen. `inside` is what is known of all blocks but those.
+    pub fn new(
+        func: &'a Function,
+        known: Analyses,
+        memory: &'a Memory,
+        fast_math: bool,
+        inside: Option<(Insides, &[Block])>,
+    ) -> Scene<'a> {
+        let inside = match inside {
+            Some((mut inside, blocks)) => {
+                inside.learn(func, memory, blocks);
+                inside
             }
-        }
-        let mut overwriters = vec![PackedOption::default(); func.insts.len()];
-        let mut writers: Vec<(Option<Block>, Option<Inst>)> = vec![(None, None); func.regs.len()];
-        for block in func.block_order() {
-            for inst in func.block_insts(block).rev() {
-                for dst in &func.insts[inst].dsts {
-                    let (of, next) = core::mem::replace(&mut writers[dst.index()], (Some(block), Some(inst)));
-                    let known: Option<Inst> = overwriters[inst.index()].expand();
-                    let next = next.filter(|_| of == Some(block));
-                    let is_earlier =
-                        |next: &Inst| known.is_none_or(|known| places[next.index()].0 < places[known.index()].0);
-                    if let Some(next) = next.filter(|&next| next != inst).filter(is_earlier) {
-                        overwriters[inst.index()] = next.into();
-                    }
-                }
+            None => {
+                let mut inside = Insides::default();
+                inside.learn(func, memory, &func.block_order().collect::<Vec<Block>>());
+                inside
             }
-        }
+        };
         let zeros = &memory.zeros;
-        let frequencies = frequencies(func, &known, zeros);
-        let dependences = Dependences::of(func);
-        Scene {
-            func,
-            known,
-            zeros,
-            dependences,
-            prices: memory.prices,
-            fast_math,
-            memory,
-            places,
-            overwriters,
-            cycles,
-            frequencies,
-        }
+        let checked = func.block_order().map(|block| (block, checked_values(func, &known.values, block)));
+        let checks: BTreeMap<Block, Elements> = checked.filter(|(_, checked)| !checked.is_empty()).collect();
+        let frequencies = frequencies(func, &known, zeros, &checks);
+        Scene { func, known, zeros, prices: memory.prices, fast_math, memory, inside, frequencies, checks }
     }
 
     /// Groups of values that the program computes side by side.
     pub fn vectors(&self) -> Vec<Elements> {
         let Analyses { cfg, values, uses, .. } = &self.known;
-        vectors(VectorInput { func: self.func, cfg, values, uses, dependences: &self.dependences })
+        vectors(VectorInput { func: self.func, cfg, values, uses, dependences: &self.inside.dependences })
     }
 
     /// What the simulator computes from constants.
@@ -209,29 +249,52 @@ impl<'a> Scene<'a> {
         *self.memory.computed.borrow_mut().entry((opcode, args.into())).or_insert_with(|| evaluate(opcode, args))
     }
 
+    /// What must stay behind what in blocks.
+    pub fn dependences(&self) -> &Dependences {
+        &self.inside.dependences
+    }
+
+    /// Was a register read where not every path assigns it, when that was asked first?
+    pub fn has_doubtful_reads(&self) -> bool {
+        let doubt = &self.memory.has_doubtful_reads;
+        let is_in_doubt = doubt.get().unwrap_or_else(|| has_doubtful_reads(self.func, &self.known.dominators));
+        doubt.set(Some(is_in_doubt));
+        is_in_doubt
+    }
+
+    /// What was found out block by block, for the next scene.
+    pub fn into_insides(self) -> Insides {
+        self.inside
+    }
+
     /// The place of an instruction in its block, from 0.
     pub fn place(&self, inst: Inst) -> u32 {
-        self.places[inst.index()].0
+        self.inside.places[inst.index()].0
     }
 
     /// The next instruction of its block that writes one of an instruction's registers.
     pub fn overwriter(&self, inst: Inst) -> Option<Inst> {
-        self.overwriters[inst.index()].expand()
+        self.inside.overwriters[inst.index()].expand()
     }
 
     /// Cycles of one execution of what stands before an instruction in its block.
     pub fn cycles_before(&self, inst: Inst) -> f64 {
-        self.places[inst.index()].1
+        self.inside.places[inst.index()].1
     }
 
     /// Cycles of one execution of a block.
     pub fn block_cycles(&self, block: Block) -> f64 {
-        self.cycles[block.index()]
+        self.inside.cycles[block.index()]
     }
 
     /// Cycles of one execution of an instruction.
     pub fn cycles(&self, inst: Inst) -> f64 {
         self.memory.cycles[inst.index()]
+    }
+
+    /// By block: executions by a warp, for each run of the function by one.
+    pub fn frequencies(&self) -> &[f64] {
+        &self.frequencies
     }
 
     /// Executions of a block by a warp, for each run of the function by one.
@@ -240,7 +303,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-fn frequencies(func: &Function, known: &Analyses, zeros: &ZeroProfile) -> Vec<f64> {
+fn frequencies(func: &Function, known: &Analyses, zeros: &ZeroProfile, checks: &BTreeMap<Block, Elements>) -> Vec<f64> {
     let counts = counts(func);
     let entries = func.entry_blocks();
     let runs: u64 =
@@ -250,18 +313,9 @@ fn frequencies(func: &Function, known: &Analyses, zeros: &ZeroProfile) -> Vec<f6
         counts.iter().for_each(|(block, &count)| found[block.index()] = count as f64 / runs as f64);
         return found;
     }
-    let mut checks: BTreeMap<Block, f64> = BTreeMap::new();
-    for block in func.block_order() {
-        let checked = checked_values(func, &known.values, block);
-        if !checked.is_empty() {
-            checks.insert(
-                block,
-                checked.iter().map(|&value| zeros.of_value(func, &known.values, value).unwrap_or(0.5)).product(),
-            );
-        }
-    }
     let guessed = Frequencies::compute_with(&known.cfg, &known.loops, |edge| {
-        let share = *checks.get(&known.cfg.source(edge))?;
+        let checked = checks.get(&known.cfg.source(edge))?.iter();
+        let share: f64 = checked.map(|&value| zeros.of_value(func, &known.values, value).unwrap_or(0.5)).product();
         Some(if known.cfg.slot(edge) == 0 { share } else { 1.0 - share })
     });
     func.block_order().for_each(|block| found[block.index()] = guessed.block(block));

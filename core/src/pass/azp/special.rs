@@ -182,12 +182,18 @@ pub(super) fn propagates_zero(scene: &Scene<'_>, inst: Inst, use_index: usize) -
         }
 }
 
+/// Is there a comparison of a register with zero?
+pub(super) fn has_zero_test(func: &Function, reg: Reg) -> bool {
+    let ty = func.regs[reg].ty;
+    ty.bits() >= 16 && ty.class() != TypeClass::Pred
+}
+
 /// A comparison of a register with zero, by itself or and another predicate. None where there is no such comparison.
 pub(super) fn zero_test(func: &Function, result: Reg, reg: Reg, and: Option<Reg>) -> Option<InstData> {
-    let ty = func.regs[reg].ty;
-    if ty.bits() < 16 || ty.class() == TypeClass::Pred {
+    if !has_zero_test(func, reg) {
         return None;
     }
+    let ty = func.regs[reg].ty;
     let mut opcode = Opcode::setp(Cmp::Eq, ty);
     let mut args = alloc::vec![Operand::Reg(reg), Operand::Const(0)];
     if let Some(and) = and {

@@ -37,6 +37,7 @@ use core::cell::RefCell;
 use cranelift_entity::EntityRef;
 
 use super::hoisting::Hoist;
+use super::kept::Seen;
 use super::scene::Scene;
 use super::special::{Special, special};
 use super::stamped::Stamped;
@@ -109,6 +110,8 @@ pub(super) struct Specialisation<'s, 'a> {
     suspects: Vec<Value>,
     /// By value: how often it was taken for a part of a ring.
     suspected: Stamped<Value, u8>,
+    /// What all of this has looked at.
+    seen: Stamped<Seen, ()>,
 }
 
 impl<'s, 'a> Specialisation<'s, 'a> {
@@ -140,6 +143,7 @@ impl<'s, 'a> Specialisation<'s, 'a> {
             unread: Vec::new(),
             suspects: Vec::new(),
             suspected: Stamped::new(values),
+            seen: Stamped::new(Seen::count(scene.func)),
         }
     }
 
@@ -147,6 +151,8 @@ impl<'s, 'a> Specialisation<'s, 'a> {
     /// where that changes too much, or one of the values is overwritten before the last is there.
     pub fn assume_zero(&mut self, zeros: &[Value], hoist: Option<&Hoist>) -> Option<()> {
         let scene = self.scene;
+        self.seen.clear();
+        zeros.iter().for_each(|&zero| self.sees_value(zero));
         let needed = self.needed.get_mut();
         needed.is_known = false;
         needed.writers.clear();
@@ -159,6 +165,7 @@ impl<'s, 'a> Specialisation<'s, 'a> {
             needed.writers.extend(zeros.iter().filter_map(|&value| scene.known.values.definition(value).inst()));
             self.head = needed.writers.first().and_then(|&inst| scene.func.inst_block(inst))?;
         }
+        self.seen.set(Seen::block(self.head), ());
         self.last = needed.writers.iter().copied().max_by_key(|&inst| scene.place(inst));
         let last = self.last.filter(|_| hoist.is_none()).map(|last| scene.place(last));
         let overwriters = needed.writers.iter().filter_map(|&inst| scene.overwriter(inst));
@@ -227,6 +234,29 @@ impl<'s, 'a> Specialisation<'s, 'a> {
         }
     }
 
+    /// What the present candidate's estimate has looked at.
+    pub fn seen(&self) -> &[Seen] {
+        self.seen.keys()
+    }
+
+    /// It looks at a block.
+    pub fn sees_block(&mut self, block: Block) {
+        self.seen.set(Seen::block(block), ());
+    }
+
+    /// It looks at an instruction.
+    pub fn sees_inst(&mut self, inst: Inst) {
+        self.seen.set(Seen::inst(inst), ());
+        if let Some(block) = self.scene.func.inst_block(inst) {
+            self.sees_block(block);
+        }
+    }
+
+    /// It asks where a value comes from, or who reads it.
+    fn sees_value(&mut self, value: Value) {
+        self.seen.set(Seen::value(&self.scene.known.values, value), ());
+    }
+
     // --- the check -----------------------------------------------------------------------------------------------------
 
     /// Does the check need an instruction that stands before the last of its registers?
@@ -247,7 +277,7 @@ impl<'s, 'a> Specialisation<'s, 'a> {
             insts.set(inst, ());
         }
         while let Some(inst) = stack.pop() {
-            for &before in self.scene.dependences.predecessors(inst) {
+            for &before in self.scene.dependences().predecessors(inst) {
                 if insts.set(before, ()) {
                     stack.push(before);
                 }
@@ -289,6 +319,7 @@ impl<'s, 'a> Specialisation<'s, 'a> {
             if let Some(edge) = self.edges.pop() {
                 self.close(edge, may_assume);
             } else if let Some(value) = self.work.pop() {
+                self.sees_value(value);
                 for &reader in uses.of(value) {
                     match reader {
                         ValueUse::Operand { inst, .. } => self.visit(inst, may_assume),
@@ -314,6 +345,7 @@ impl<'s, 'a> Specialisation<'s, 'a> {
     }
 
     fn visit(&mut self, inst: Inst, may_assume: bool) {
+        self.sees_inst(inst);
         let func = self.scene.func;
         let is_dead = func.inst_block(inst).is_none_or(|block| self.dead_blocks.contains(block));
         if is_dead || !self.is_inside(inst) {
@@ -370,6 +402,7 @@ impl<'s, 'a> Specialisation<'s, 'a> {
     fn visit_join(&mut self, join: Value, may_assume: bool) {
         let values = self.scene.known.values.clone();
         let Definition::Join { block } = values.definition(join) else { return };
+        self.sees_block(block);
         if !self.is_below(block) || self.dead_blocks.contains(block) || self.constants.contains(join) {
             return;
         }
@@ -401,6 +434,7 @@ impl<'s, 'a> Specialisation<'s, 'a> {
         }
         let (cfg, dominators) = (self.scene.known.cfg.clone(), &self.scene.known.dominators);
         let target = cfg.target(edge);
+        self.sees_block(target);
         if !self.is_below(target) || self.dead_blocks.contains(target) {
             return;
         }
@@ -439,6 +473,7 @@ impl<'s, 'a> Specialisation<'s, 'a> {
         for place in 0..self.dead_blocks.keys().len() {
             let block = self.dead_blocks.keys()[place];
             for inst in func.block_insts(block) {
+                self.sees_inst(inst);
                 self.outcomes.set(inst, Outcome::Dead);
                 values.used(inst).iter().for_each(|&value| self.lose_reader(value));
                 self.lose_old(inst);
@@ -472,6 +507,7 @@ impl<'s, 'a> Specialisation<'s, 'a> {
     }
 
     fn lose_reader(&mut self, value: Value) {
+        self.sees_value(value);
         let left = self.readers_left(value);
         if left > 0 {
             self.readers.set(value, left - 1);
@@ -538,6 +574,7 @@ impl<'s, 'a> Specialisation<'s, 'a> {
             }
             Definition::Inst { inst, .. } | Definition::Guarded { inst, .. } => {
                 let outcome = self.outcomes.get(inst);
+                self.sees_inst(inst);
                 let data = &self.scene.func.insts[inst];
                 let stays = !self.is_inside(inst) || data.opcode.has_effect() || outcome == Some(Outcome::Dead);
                 if stays || values.defined(inst).iter().any(|&result| self.readers_left(result) > 0) {
@@ -573,6 +610,7 @@ impl<'s, 'a> Specialisation<'s, 'a> {
         let mut ring = alloc::vec![suspect];
         let mut next = 0;
         while next < ring.len() {
+            self.sees_value(ring[next]);
             if ring.len() > LARGEST_RING || !self.readers_into(ring[next], &mut ring) {
                 return;
             }
@@ -648,6 +686,7 @@ impl<'s, 'a> Specialisation<'s, 'a> {
         let mut stack = alloc::vec![value];
         let mut joins: Vec<Value> = Vec::new();
         while let Some(value) = stack.pop() {
+            self.sees_value(value);
             match values.definition(value) {
                 Definition::Inst { inst, .. } | Definition::Guarded { inst, .. } => {
                     if self.is_inside(inst) && self.outcomes.get(inst) == Some(Outcome::Dead) {

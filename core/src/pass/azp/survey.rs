@@ -110,8 +110,8 @@ pub fn survey(module: &Module, func: Func, settings: &Settings, round: i64, want
     let mut silent = Silent;
     let mut view = View::new(module, &mut body, &mut silent, view::Analyses::default());
     let rules = Rules::new(&view, settings);
-    let memory = Memory::of(view.func(), rules.prices);
-    let Some(found) = look(&mut view, &rules, &memory, round, &Choice::Best) else { return Survey::default() };
+    let mut memory = Memory::of(view.func(), rules.prices);
+    let Some(found) = look(&mut view, &rules, &mut memory, round, &Choice::Best) else { return Survey::default() };
     let best = found.chosen.map(|best| found.judged[best].candidate.number);
     let wanted = wanted.or(best);
     let judged = found.judged.iter().find(|judged| Some(judged.candidate.number) == wanted);
@@ -135,7 +135,7 @@ fn listed(view: &View<'_, Silent>, rules: &Rules, found: &Round, round: i64) -> 
                 Ok(()) => applied(func, judged, round),
                 Err(why) => refused(func, rules, judged, why, round),
             };
-            let (number, regs) = (judged.candidate.number, judged.regs.clone());
+            let (number, regs) = (judged.candidate.number, judged.regs.to_vec());
             let surveyed = Surveyed::new(number, regs, it.last, it.probability, remark);
             Surveyed { estimate: Some(estimate), counted: surveyed.counted.or(judged.candidate.joint), ..surveyed }
         })
@@ -145,7 +145,7 @@ fn listed(view: &View<'_, Silent>, rules: &Rules, found: &Round, round: i64) -> 
         Surveyed::new(filtered.number, [filtered.reg].to_vec(), filtered.inst, filtered.probability, remark)
     }));
     let unestimated =
-        |it: &Unestimated, remark| Surveyed::new(it.number, it.regs.clone(), it.inst, it.probability, remark);
+        |it: &Unestimated, remark| Surveyed::new(it.number, it.regs.to_vec(), it.inst, it.probability, remark);
     candidates.extend(found.too_large.iter().map(|large| unestimated(large, too_large(func, large))));
     candidates.extend(found.checked.iter().map(|known| {
         let message = format!("the program asks already whether {} is zero", named(func, &known.regs));
@@ -183,7 +183,7 @@ impl Estimate {
 /// Reads what a candidate changes from the tables in which it has just been estimated.
 fn effect(view: &mut View<'_, Silent>, rules: &Rules, memory: &Memory, judged: &Judged) -> Effect {
     let known = Analyses::of(view);
-    let scene = Scene::new(view.func(), known, memory, rules.fast_math);
+    let scene = Scene::new(view.func(), known, memory, rules.fast_math, None);
     let mut estimator = Estimator::new(&scene, rules.is_divergent);
     let number = judged.candidate.number;
     let Some(opportunity) = estimator.estimate(&judged.candidate) else {

@@ -25,6 +25,7 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
 
+use super::kept::Change;
 use super::needed::leave_out_dead_code;
 use super::opportunity::{Estimator, Opportunity, Tail};
 use super::profiles::{Versions, versioned};
@@ -33,7 +34,7 @@ use super::specialisation::copied_register;
 use super::zeros::ZeroProfile;
 use crate::edit::{Place, Rewrite};
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type};
-use crate::pass::last_assignment::{assign_zeros, has_doubtful_reads};
+use crate::pass::last_assignment::assign_zeros;
 use crate::view::Listener;
 
 /// What is done, found before anything changes.
@@ -66,6 +67,8 @@ pub(super) struct CopyOf {
 impl Plan {
     /// The plan for what an estimator has just estimated.
     pub fn new(estimator: &Estimator<'_, '_>, opportunity: &Opportunity, regs: Vec<Reg>, is_divergent: bool) -> Plan {
+        // Where every path assigns what is read, it still does after a transformation: a copy writes what is read outside.
+        let has_doubtful_reads = estimator.specialisation.scene.has_doubtful_reads();
         let scene = estimator.specialisation.scene;
         let func = scene.func;
         let &Opportunity { head, start, .. } = opportunity;
@@ -92,13 +95,21 @@ impl Plan {
             hoisted: estimator.specialisation.hoisted.clone(),
             tails: opportunity.tails.clone(),
             copies,
-            has_doubtful_reads: has_doubtful_reads(func, &scene.known.dominators),
+            has_doubtful_reads,
         }
     }
 
-    /// Does it. What is known of zeros follows.
-    pub fn carry_out<S: Listener>(self, rewrite: &mut Rewrite<'_, '_, S>, zeros: &mut ZeroProfile) {
+    /// Does it. What is known of zeros follows. Gives what has changed.
+    pub fn carry_out<S: Listener>(self, rewrite: &mut Rewrite<'_, '_, S>, zeros: &mut ZeroProfile) -> Change {
         let head = self.head;
+        let func = rewrite.func();
+        let sources = self.hoisted.iter().filter_map(|&inst| func.inst_block(inst));
+        let mut change = Change {
+            touched: self.copies.iter().map(|copy| copy.block).chain(sources).collect(),
+            hoisted: self.hoisted.clone(),
+            insts: func.insts.len(),
+            is_anywhere: false,
+        };
         let rest_name = rewrite.func().fresh_block_name(&format!("{}_rest", rewrite.func().blocks[head].name));
         let after_head = rewrite.func().layout.next_block(head);
         let rest = rewrite.create_block(rest_name, None, after_head);
@@ -173,11 +184,18 @@ impl Plan {
         }
         // A copy may be without the only assignment that some way to a read had.
         if self.has_doubtful_reads {
+            let before = rewrite.func().insts.len();
             assign_zeros(rewrite);
+            change.is_anywhere = rewrite.func().insts.len() > before;
         }
+        debug_assert!(
+            self.has_doubtful_reads || crate::verify::unassigned_reads(rewrite.func()).is_empty(),
+            "a transformation has taken the only assignment away"
+        );
         zeros.follow(rewrite.func(), &copied_as);
         let profiles = versioned(rewrite.func(), &versions, zeros);
         rewrite.set_profiles(profiles);
+        change
     }
 }
 

@@ -14,7 +14,7 @@ use cranelift_entity::SecondaryMap;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use crate::flow::{Definition, Value, Values};
+use crate::flow::{Definition, Elements, Value, Values};
 use crate::ir::{Block, Cmp, Combine, Function, Inst, Op, Operand, Profile, Reg, Write, ZeroEntry};
 
 /// Several writes, in ascending order.
@@ -160,7 +160,9 @@ impl ZeroProfile {
     /// The lines of a `profile zero` that says this of a function: single writes in the order of the text, then those that
     /// are zero together, in the order in which their last writes stand.
     pub fn entries(&self, func: &Function) -> Vec<ZeroEntry> {
-        let (mut entries, mut joint) = (Vec::new(), Vec::new());
+        let declared =
+            func.profiles.iter().map(|profile| if let Profile::Zero(entries) = profile { entries.len() } else { 0 });
+        let (mut entries, mut joint) = (Vec::with_capacity(declared.sum()), Vec::new());
         let mut names: Vec<SmallVec<[Write; 1]>> = alloc::vec![SmallVec::new(); self.joint.len()];
         func.for_each_write(|inst, write| {
             entries.extend(self.probability(inst, write.reg).map(|probability| ZeroEntry::of(write, probability)));
@@ -183,8 +185,8 @@ impl ZeroProfile {
 }
 
 /// The values that the branch at the end of a block has found to be zero where it goes to its first target.
-pub(super) fn checked_values(func: &Function, values: &Values, block: Block) -> Vec<Value> {
-    let mut checked = Vec::new();
+pub(super) fn checked_values(func: &Function, values: &Values, block: Block) -> Elements {
+    let mut checked = Elements::new();
     let is_check = |inst: &Inst| {
         let data = &func.insts[*inst];
         data.opcode.op == Op::BrIf && matches!(data.args.first(), Some(Operand::Reg(_)))
@@ -209,15 +211,15 @@ pub(super) fn checked_values(func: &Function, values: &Values, block: Block) -> 
             && data.opcode.cmp == Some(Cmp::Eq)
             && matches!(data.args.as_slice(), [Operand::Reg(_), Operand::Const(0), ..])
             && matches!(data.opcode.combine, None | Some(Combine::And));
-        let Some(&value) = operands.first().filter(|_| is_test) else { return Vec::new() };
+        let Some(&value) = operands.first().filter(|_| is_test) else { return Elements::new() };
         checked.push(value);
         match (data.opcode.combine, operands.get(1), data.args.get(2)) {
             (None, ..) => return checked,
             (Some(_), Some(&rest), Some(Operand::Reg(_))) => match writer(rest) {
                 Some(before) => test = before,
-                None => return Vec::new(),
+                None => return Elements::new(),
             },
-            _ => return Vec::new(),
+            _ => return Elements::new(),
         }
     }
 }
