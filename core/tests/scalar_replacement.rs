@@ -2,11 +2,15 @@
 //! say it costs.
 
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 use warpscope_core::ir::{Module, Op};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::parse_pipeline;
 use warpscope_core::profile::{Collector, declare};
 use warpscope_core::sim::{Progress, RunResult, Settings, Simulation};
+use warpscope_core::text::print;
+use warpscope_testkit::bounded::{self, bounded};
 use warpscope_testkit::laws;
 use warpscope_testkit::subscripts::{self, subscripts};
 
@@ -45,6 +49,19 @@ const VARIANTS_OF_PROFILES: &[&str] = &[
     "ssrqp[divergence=profile,divergence_threshold=0.5]",
     "ssrqp[cost=machine]",
     "ssrqp[cost=machine,divergence=profile,warps=1]",
+];
+
+/// Those that move and insert loads of arrays, without what is assumed of overflow.
+const VARIANTS_WITH_BOUNDS: &[&str] = &[
+    "srqp[overflow=prove]",
+    "srqp[overflow=prove,faulting=never]",
+    "esrqp[overflow=prove,divergence=none,faulting=never]",
+    "ssrqp-s[overflow=prove]",
+    "ssrqp-s[overflow=prove,faulting=never]",
+    "ssrqp[overflow=prove]",
+    "ssrqp[overflow=prove,divergence=all]",
+    "ssrqp[overflow=prove,faulting=guarded]",
+    "ssrqp[overflow=prove,faulting=never,visits=4]",
 ];
 
 fn config() -> ProptestConfig {
@@ -251,8 +268,33 @@ launch k {
     assert!(!func.block_insts(block).any(is_load), "the load of `first` goes away");
 }
 
+#[test]
+fn bounds_prove_some_loads_good_and_others_not() {
+    let mut runner = TestRunner::deterministic();
+    let (mut proved, mut marked) = (0, 0);
+    for _ in 0..400 {
+        let recipe = bounded().new_tree(&mut runner).expect("the strategy rejects nothing").current();
+        let module = laws::well_formed(&bounded::program(&recipe)).expect("a program");
+        let text = print(&optimised(&module, "ssrqp[overflow=prove]"));
+        let (before, _) = text.split_once("load:\n").expect("the block is still there");
+        proved += u32::from(before.contains("= ld.const.u32 table"));
+        marked += u32::from(before.contains("= ld.const.spec.u32 table"));
+    }
+    assert!(proved > 40 && marked > 40, "{proved} proved and {marked} marked");
+}
+
 proptest! {
     #![proptest_config(config())]
+
+    #[test]
+    fn a_load_that_is_not_marked_never_faults(recipe in bounded()) {
+        let source = bounded::program(&recipe);
+        let before = laws::well_formed(&source).map_err(TestCaseError::fail)?;
+        let mut memory = laws::Memory::of(&before, false);
+        holds(&source, VARIANTS_WITH_BOUNDS, |module, steps| {
+            memory.is_the_same_after(&laws::run_silently(module, steps, false))
+        })?;
+    }
 
     #[test]
     fn memory_stays_as_it_was_with_what_was_measured(recipe in subscripts()) {

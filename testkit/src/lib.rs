@@ -3,6 +3,7 @@
 //! A [`recipe::Recipe`] is what `proptest` draws and shrinks; [`emit::program`] writes it as `.wir` text.
 
 mod body;
+pub mod bounded;
 pub mod emit;
 pub mod figures;
 pub mod hostile;

@@ -436,9 +436,12 @@ impl<'m> Availability<'_, 'm> {
             }
         }
         if self.faulting != Faulting::Spec && self.snapshot.forms.expression(form).is_load() {
+            let may_fault = spots.iter().find(|&&spot| !self.snapshot.is_within_array(teller.func, spot, form));
             let only = self.snapshot.forms.only(form);
-            if !self.is_anticipated(teller, place, only) {
-                return Err(Refusal::MayFault(form, spots[0]));
+            if let Some(&spot) = may_fault
+                && !self.is_anticipated(teller, place, only)
+            {
+                return Err(Refusal::MayFault(form, spot));
             }
         }
         Ok(spots)

@@ -365,22 +365,26 @@ impl<'m> Inquiries<'m> {
         self.coverage = Default::default();
     }
 
-    /// Can a form be computed in front of these blocks without a fault that would not have come anyway? So it is if it
-    /// is computed on every way on from their beginnings, or lies within an array whose size is known. Nobody is told.
+    /// Can a form be computed there without a fault that would not have come anyway? So it is if it is computed on every
+    /// way on from there, or lies within an array whose size is known. Nobody is told.
     /// Where it may fault all the same, what is inserted next makes any answer stale, so that none is kept; elsewhere a
     /// refusal may follow, and later questions find the answers.
-    pub fn is_good_address(&mut self, func: &Function, at: &[Block], form: Form) -> bool {
-        if !self.snapshot.forms.expression(form).is_load() || self.snapshot.is_within_array(func, form) {
+    pub fn is_good_address(&mut self, func: &Function, spot: Spot, form: Form) -> bool {
+        if !self.snapshot.forms.expression(form).is_load() || self.snapshot.is_within_array(func, spot, form) {
             return true;
         }
-        if self.rules.faulting == Faulting::Spec {
-            return self.snapshot.is_computed_behind(func, at, form, self.budget);
+        let behind: SmallVec<[Block; 2]> = match spot {
+            Spot::Edge(_, to) => SmallVec::from_elem(to, 1),
+            Spot::End(block) => self.snapshot.ways.down(block).clone(),
+        };
+        if self.rules.faulting == Faulting::Spec || self.snapshot.has_marked {
+            return self.snapshot.is_computed_behind(func, &behind, form, self.budget);
         }
         let set = self.snapshot.forms.only(form);
         let mut silent = Silent;
         let mut teller = Teller::new(func, &mut silent, &mut self.last_id);
-        let Some(&root) = at.first() else { return false };
-        anticipated(&mut self.snapshot, &mut self.anticipation, &mut teller, (root, at), set, None)
+        let Some(&root) = behind.first() else { return false };
+        anticipated(&mut self.snapshot, &mut self.anticipation, &mut teller, (root, &behind), set, None)
     }
 
     /// A block has been put on an edge.

@@ -27,13 +27,17 @@ use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use super::forms::{Family, Footprint, Form, FormSet, Forms, Likeness, LoadKind, Subject, is_scalar_expression};
-use super::ways::Ways;
+use super::forms::{
+    Expression, Family, Footprint, Form, FormSet, Forms, Likeness, LoadKind, Subject, is_scalar_expression,
+};
+use super::ways::{Spot, Ways};
 use crate::alias::{Access, AliasAnalysis, AliasClasses, Effect, Moment, Objects, Relation};
 use crate::flow::{Definition, Value, Values};
 use crate::graph::{Cfg, Dominators};
-use crate::ir::{Block, Function, Inst, InstData, Module, ParamType, Reg, Symbol};
-use crate::symbolic::{AffineNames, Atom, Base, Inductions, KnownSums, Overflow, SymbolicAddress};
+use crate::ir::{Block, Flags, Function, Inst, InstData, Module, ParamType, Reg, Symbol};
+use crate::symbolic::{
+    Affine, AffineNames, Atom, Base, Bounds, Inductions, KnownSums, Overflow, Site, SymbolicAddress,
+};
 use crate::view::Listener;
 
 /// A computation of an expression that questions may find.
@@ -54,6 +58,8 @@ pub struct OccurrenceData {
     guard: Option<(Value, bool)>,
     /// Is the value computed there, not only taken from a temporary?
     is_computed: bool,
+    /// Is it a load that is marked as one that does not fault?
+    is_marked: bool,
 }
 
 impl OccurrenceData {
@@ -294,8 +300,11 @@ pub struct Snapshot<'m> {
     pub forms: Forms,
     /// What has been looked at so far, in accesses and blocks.
     pub steps: u64,
+    /// Are there loads that are marked as ones that do not fault?
+    pub has_marked: bool,
     values: Rc<Values>,
     inductions: Inductions,
+    bounds: Bounds,
     overflow: Overflow,
     places: SecondaryMap<Inst, u32>,
     definitions: Definitions,
@@ -381,8 +390,10 @@ impl<'m> Snapshot<'m> {
             ways: Ways::new(func, cfg),
             forms: Forms::default(),
             steps: 0,
+            has_marked: false,
             values,
-            inductions: Inductions::new(cfg.clone(), dominators),
+            inductions: Inductions::new(cfg.clone(), dominators.clone()),
+            bounds: Bounds::new(cfg.clone(), dominators),
             overflow,
             places,
             definitions,
@@ -450,7 +461,10 @@ impl<'m> Snapshot<'m> {
             } else if is_plain && let Some(form) = self.forms.of_inst(names, func, inst, Some(class)) {
                 let guard = func.insts[inst].guard.and_then(|guard| Some((values.guard(inst)?, guard.negated)));
                 let address = self.number_of(access.address);
-                let data = OccurrenceData { inst: Some(inst), block, form, family, address, guard, is_computed: true };
+                let is_marked = func.insts[inst].opcode.has(Flags::SPEC);
+                self.has_marked |= is_marked;
+                let inst = Some(inst);
+                let data = OccurrenceData { inst, block, form, family, address, guard, is_computed: true, is_marked };
                 self.add(data, place)
             } else {
                 continue;
@@ -466,8 +480,11 @@ impl<'m> Snapshot<'m> {
             let Some(form) = self.forms.of_inst(names, func, inst, None) else { continue };
             let family = self.forms.family(form);
             let (address, guard) = (None.into(), None);
-            let data = OccurrenceData { inst: Some(inst), block, form, family, address, guard, is_computed: true };
-            let item = self.add(data, self.places[inst]);
+            let place = self.places[inst];
+            let inst = Some(inst);
+            let data =
+                OccurrenceData { inst, block, form, family, address, guard, is_computed: true, is_marked: false };
+            let item = self.add(data, place);
             self.add_item(block, family, item);
         }
     }
@@ -577,11 +594,23 @@ impl<'m> Snapshot<'m> {
         let guard = guard.and_then(|guard| Some((values.at_end(named, guard.reg)?, guard.negated)));
         let family = self.forms.family(form);
         let occurrence = self.occurrences.next_key();
-        let data = OccurrenceData { inst: None, block, form, family, address, guard, is_computed: true };
+        let data =
+            OccurrenceData { inst: None, block, form, family, address, guard, is_computed: true, is_marked: false };
         let item = self.add(data, INSERTED);
         self.add_item(block, family, item);
         self.changes[family] += 1;
         occurrence
+    }
+
+    /// An inserted occurrence is, or will be, marked as one that does not fault.
+    pub fn mark(&mut self, occurrence: Occurrence) {
+        self.occurrences[occurrence].is_marked = true;
+        self.found = None;
+    }
+
+    /// Is it marked like that?
+    pub fn is_marked(&self, occurrence: Occurrence) -> bool {
+        self.occurrences[occurrence].is_marked
     }
 
     /// The instruction that an inserted occurrence is.
@@ -790,27 +819,64 @@ impl<'m> Snapshot<'m> {
         })
     }
 
-    /// Does a load stay within an array of known size, whatever registers hold?
-    pub fn is_within_array(&self, func: &Function, form: Form) -> bool {
-        let Subject::Load(kind, sum) = &self.forms.expression(form).subject else { return false };
+    /// Does a load that is put there stay within an array of known size, and at a multiple of what it loads? So it is if
+    /// the sum over the registers' numbers says so, or the one over what those are computed from.
+    pub fn is_within_array(&self, func: &Function, spot: Spot, form: Form) -> bool {
+        let Expression { subject: Subject::Load(kind, sum), guard, .. } = self.forms.expression(form) else {
+            return false;
+        };
+        let (from, onto) = match spot {
+            Spot::Edge(from, to) => (from, Some(to)),
+            Spot::End(block) => (block, self.ways.down(block).first().copied().filter(|_| self.ways.is_on_edge(block))),
+        };
+        let block = self.ways.named_as(from);
+        let value = |reg| self.values.at_end(block, reg);
+        let guard = guard.and_then(|guard| Some((value(guard.reg)?, guard.negated)));
+        let site = Site { block, onto, guard };
+        let named = |&(atom, coefficient): &(Atom<Reg>, i64)| {
+            let atom = match atom {
+                Atom::Value(reg, extension) => Atom::Value(value(reg)?, extension),
+                Atom::Symbol(symbol) => Atom::Symbol(symbol),
+                Atom::Special(special) => Atom::Special(special),
+                Atom::Rounds(..) => return None,
+            };
+            Some(Affine::atom(atom).times(coefficient))
+        };
+        let mut parts = sum.terms().iter().map(named);
+        let plain = parts.try_fold(Affine::constant(sum.offset()), |all, part| all.plus(&part?));
+        // What is assumed of overflow elsewhere proves nothing here.
+        let names = AffineNames::new(func, &self.values, Overflow::Prove);
+        let is_within = |sum: Affine| self.stays_within(func, site, kind, &sum);
+        plain.is_some_and(is_within) || names.valued(sum, value).is_some_and(is_within)
+    }
+
+    fn stays_within(&self, func: &Function, site: Site, kind: &LoadKind, sum: &Affine) -> bool {
         let Some(&(Atom::Symbol(symbol), 1)) = sum.terms().first() else { return false };
-        let size = match symbol {
-            Symbol::Global(global) => {
-                let global = &self.module.globals[global];
-                u64::from(global.len) * u64::from(global.ty.bytes())
-            }
-            Symbol::Array(array) => {
-                let array = &func.arrays[array];
-                u64::from(array.len.unwrap_or(0)) * u64::from(array.ty.bytes())
-            }
+        let (index, _) = sum.without(Atom::Symbol(symbol));
+        let is_number = |(atom, _): &(Atom, i64)| matches!(atom, Atom::Value(..) | Atom::Special(_));
+        if !index.terms().iter().all(is_number) {
+            return false;
+        }
+        // Arrays of the function and of the module begin at multiples of what one load may take.
+        let (len, element, alignment) = match symbol {
+            Symbol::Global(global) => (self.module.globals[global].len, self.module.globals[global].ty.bytes(), 16),
+            Symbol::Array(array) => (func.arrays[array].len.unwrap_or(0), func.arrays[array].ty.bytes(), 16),
             Symbol::Param(index) => match func.params[index as usize].ty {
-                ParamType::Array(ty, len) => u64::from(len) * u64::from(ty.bytes()),
-                _ => 0,
+                ParamType::Array(ty, len) => (len, ty.bytes(), ty.bytes()),
+                _ => (0, 1, 1),
             },
         };
-        let bytes = u64::from(kind.opcode.ty.bytes()) * u64::from(kind.opcode.vector);
-        let start = u64::try_from(sum.offset());
-        sum.terms().len() == 1 && start.is_ok_and(|start| start.saturating_add(bytes) <= size)
+        let size = i128::from(len) * i128::from(element);
+        let bytes = kind.opcode.ty.bytes() * u32::from(kind.opcode.vector);
+        let is_multiple = |number: i64| number % i64::from(bytes) == 0;
+        let is_aligned = bytes <= alignment
+            && is_multiple(index.offset())
+            && index.terms().iter().all(|&(_, coefficient)| is_multiple(coefficient));
+        if !is_aligned {
+            return false;
+        }
+        let range = self.bounds.of_sum(func, &self.values, site, &index);
+        range.low >= 0 && range.high + i128::from(bytes) <= size
     }
 
     /// What a load's form accesses, when registers hold those values. Found once for the same values.
@@ -850,13 +916,24 @@ impl<'m> Snapshot<'m> {
 
     /// The way down from the beginning of a block with a set of forms of one family.
     pub fn descend(&mut self, func: &Function, block: Block, set: FormSet) -> DescentEnd {
+        self.descend_to(func, block, set, |data| data.is_computed)
+    }
+
+    /// The same to an occurrence that counts.
+    fn descend_to(
+        &mut self,
+        func: &Function,
+        block: Block,
+        set: FormSet,
+        counts: impl Fn(&OccurrenceData) -> bool,
+    ) -> DescentEnd {
         self.steps += 1;
         if self.ways.is_on_edge(block) {
             let family = self.forms.members(set).first().map(|&form| self.forms.family(form));
             let is_asked = |item: Item| match item.what() {
                 What::Occurrence(occurrence, ..) => {
                     let data = &self.occurrences[occurrence];
-                    data.is_computed && self.forms.members(set).contains(&data.form)
+                    counts(data) && self.forms.members(set).contains(&data.form)
                 }
                 What::Clobber(_) => false,
             };
@@ -894,8 +971,8 @@ impl<'m> Snapshot<'m> {
                 self.steps += 1;
                 if !is_load {
                     if let What::Occurrence(occurrence, ..) = what {
-                        let OccurrenceData { form, is_computed, .. } = self.occurrences[occurrence];
-                        if is_computed && live.contains(&form) {
+                        let data = &self.occurrences[occurrence];
+                        if counts(data) && live.contains(&data.form) {
                             return DescentEnd::Same;
                         }
                     }
@@ -909,7 +986,7 @@ impl<'m> Snapshot<'m> {
                     What::Occurrence(occurrence, likeness, address) => {
                         let is_same = |(&form, &looked): (&Form, &LookedFor)| {
                             self.is_same(likeness, address, form, looked)
-                                && self.occurrences[occurrence].is_computed
+                                && counts(&self.occurrences[occurrence])
                                 && self.is_guarded_alike(occurrence, form, at_start)
                         };
                         if live.iter().zip(&looked).any(is_same) {
@@ -947,7 +1024,7 @@ impl<'m> Snapshot<'m> {
         }
     }
 
-    /// Is a form computed on every way on from the beginnings of these blocks? Ends at the first way where it is not; a way
+    /// Is a form computed on every way on from the beginnings of these blocks, so that it faults there if it does? Ends at the first way where it is not; a way
     /// that comes round to where it has been is no such way. Looks at no more than `budget` steps, and then says no.
     pub fn is_computed_behind(&mut self, func: &Function, blocks: &[Block], form: Form, budget: u64) -> bool {
         let (set, now) = (self.forms.only(form), (form, self.changes(form)));
@@ -960,7 +1037,7 @@ impl<'m> Snapshot<'m> {
             if core::mem::replace(&mut self.walked[block], self.walk) == self.walk {
                 continue;
             }
-            match self.descend(func, block, set) {
+            match self.descend_to(func, block, set, |data| data.is_computed && !data.is_marked) {
                 DescentEnd::Same => {}
                 DescentEnd::Changed => return false,
                 DescentEnd::Bottom(_) => {

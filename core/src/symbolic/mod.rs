@@ -8,9 +8,11 @@
 //!
 //! [`Affine`] is such a sum over atoms, values that are not substituted further; [`AffineNames`] finds it, and the
 //! [`SymbolicAddress`] of a memory access. A [`RegisterSum`] is one over what registers hold at a point, step by step.
+//! [`Bounds`] says which numbers a sum may be at a place.
 
 mod address;
 mod affine;
+mod bounds;
 mod induction;
 mod names;
 mod range;
@@ -18,7 +20,8 @@ mod registers;
 
 pub use address::{Base, SymbolicAddress};
 pub use affine::{Affine, Atom};
+pub use bounds::{Bounds, Site};
 pub use induction::Inductions;
 pub use names::{AffineNames, KnownSums, Overflow};
-pub use range::Extension;
+pub use range::{Extension, Range};
 pub use registers::{RegisterSum, Substituted, own_extension};

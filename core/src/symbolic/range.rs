@@ -39,19 +39,24 @@ impl Extension {
 /// The numbers from `low` to `high`, both included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Range {
+    /// The least.
     pub low: i128,
+    /// The greatest.
     pub high: i128,
 }
 
 impl Range {
+    /// Has it all of another one's numbers?
     pub fn contains(self, other: Range) -> bool {
         self.low <= other.low && other.high <= self.high
     }
 
+    /// The sums of a number of each.
     pub fn plus(self, other: Range) -> Range {
         Range { low: self.low.saturating_add(other.low), high: self.high.saturating_add(other.high) }
     }
 
+    /// Their multiples.
     pub fn times(self, factor: i64) -> Range {
         let ends = [self.low, self.high].map(|end| end.saturating_mul(i128::from(factor)));
         Range { low: ends[0].min(ends[1]), high: ends[0].max(ends[1]) }

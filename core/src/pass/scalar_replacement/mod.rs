@@ -46,7 +46,8 @@
 //! or is inserted there, with what it depends on unchanged since ([`crate::query`]). A temporary belongs to one form,
 //! `A[i + 1]`: wherever it is written it gets the value of its form at that place, and where an index changes, the temporary
 //! of the new form takes over from the old one, all of them at once ([`rewriting`]). A load that comes to a way that did not have it is
-//! marked `.spec`, unless a load of the same address follows on every way anyway; the remark says which.
+//! marked `.spec`, unless a load of the same address that may fault follows on every way anyway, or what is known of its
+//! index keeps it within an array of known size ([`crate::symbolic::Bounds`]); the remark says which.
 //!
 //! What was inserted is asked about again, at most [`MAX_FOLLOWED`] times, and so is what a move that was paid for counts on
 //! going away. Running `ssrqp` or `ssrqp-s` again may still move
@@ -497,8 +498,7 @@ impl Walk<'_> {
         // Of several, each is looked at when all of them stand there.
         let is_known_by_then = hoist.blocks.len() > 1 && self.rules.faulting == Faulting::Spec;
         for &block in hoist.blocks.iter().filter(|_| !is_known_by_then) {
-            let behind = self.inquiries.snapshot.ways.down(block).clone();
-            if !self.inquiries.is_good_address(view.func(), &behind, hoist.form) {
+            if !self.inquiries.is_good_address(view.func(), Spot::End(block), hoist.form) {
                 may_fault = Some(block);
             }
         }
@@ -523,10 +523,25 @@ impl Walk<'_> {
             return Vec::new();
         };
         // What has just been put at the end of one block answers for no way on from there: a way that comes round to it
-        // comes round to the question as well. Several may answer for each other.
-        let is_good = (inserted.len() == 1).then_some(may_fault.is_none());
+        // comes round to the question as well. Several may answer for each other, as long as they may fault themselves.
+        if let ([inserted], true) = (inserted.as_slice(), may_fault.is_some()) {
+            self.inquiries.snapshot.mark(*inserted);
+        }
+        let mut is_settled = inserted.len() == 1;
+        while !is_settled {
+            is_settled = true;
+            for &inserted in &inserted {
+                let &OccurrenceData { block, form, .. } = self.inquiries.snapshot.occurrence(inserted);
+                if !self.inquiries.snapshot.is_marked(inserted)
+                    && !self.inquiries.is_good_address(view.func(), Spot::End(block), form)
+                {
+                    self.inquiries.snapshot.mark(inserted);
+                    is_settled = false;
+                }
+            }
+        }
         for &inserted in &inserted {
-            self.rewriting.hoist(view, &mut self.inquiries, occurrence, inserted, is_good);
+            self.rewriting.hoist(view, &mut self.inquiries, occurrence, inserted);
         }
         self.rewriting.replace(view, &mut self.inquiries, occurrence, &support);
         inserted

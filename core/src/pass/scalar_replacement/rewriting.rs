@@ -151,25 +151,20 @@ impl Rewriting {
         inserted
     }
 
-    /// Inserts what moves up from an occurrence to where `inserted` has been noted. `is_good` says whether it may fault
-    /// there, if that is known.
+    /// Inserts what moves up from an occurrence to where `inserted` has been noted.
     pub fn hoist<S: Listener>(
         &mut self,
         view: &mut View<'_, S>,
         inquiries: &mut Inquiries<'_>,
         occurrence: Occurrence,
         inserted: Occurrence,
-        is_good: Option<bool>,
     ) {
         let (block, form) = {
             let data = inquiries.snapshot.occurrence(inserted);
             (data.block, data.form)
         };
         let from = inquiries.snapshot.occurrence(occurrence).block;
-        let is_good = is_good.unwrap_or_else(|| {
-            let behind = inquiries.snapshot.ways.down(block).clone();
-            inquiries.is_good_address(view.func(), &behind, form)
-        });
+        let is_good = !inquiries.snapshot.is_marked(inserted);
         let snapshot = &inquiries.snapshot;
         let mut rewrite = view.rewrite(|func| {
             let what = snapshot.forms.text(snapshot.module, func, form);
@@ -259,11 +254,7 @@ impl Rewriting {
         if known.is_some_and(|block| self.inserted.contains(&(block, form))) {
             return None;
         }
-        let behind: SmallVec<[Block; 2]> = match spot {
-            Spot::Edge(_, to) => SmallVec::from_elem(to, 1),
-            Spot::End(block) => inquiries.snapshot.ways.down(block).clone(),
-        };
-        let is_good = inquiries.is_good_address(view.func(), &behind, form);
+        let is_good = inquiries.is_good_address(view.func(), spot, form);
         let snapshot = &inquiries.snapshot;
         let mut rewrite = view.rewrite(|func| {
             let what = snapshot.forms.text(snapshot.module, func, form);
@@ -290,6 +281,9 @@ impl Rewriting {
             inquiries.split(block, from, to);
         }
         let occurrence = inquiries.snapshot.insert(view.func(), block, form);
+        if !is_good {
+            inquiries.snapshot.mark(occurrence);
+        }
         inquiries.snapshot.place(occurrence, inst);
         self.holders.insert(occurrence, (Holder::Form(form), inst));
         self.inserted.insert((block, form));
