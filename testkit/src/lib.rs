@@ -18,7 +18,7 @@ pub mod shades;
 pub mod small_graphs;
 pub mod subscripts;
 pub mod sums;
-mod warps;
+pub mod warps;
 pub mod zeros;
 
 /// Tests that a function `is_sound(source, seed)` finds nothing wrong with generated programs of each kind, under a

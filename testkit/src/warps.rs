@@ -13,6 +13,41 @@
 
 use std::fmt::Write;
 
+use warpscope_core::ir::{Block, Function, Module, Profile, WarpEntry};
+
+/// Declares how often warps executed each block that ends with a branch, and where they went. Equal seeds give equal
+/// profiles.
+pub fn declare(module: &mut Module, seed: u32) {
+    let mut state = u64::from(seed) << 1 | 1;
+    let mut draw = |most: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % (most + 1)
+    };
+    for func in module.funcs.values_mut() {
+        let entries = entries(func, &mut draw);
+        func.profiles.push(Profile::Warp(entries));
+    }
+}
+
+fn entries(func: &Function, mut draw: impl FnMut(u64) -> u64) -> Vec<WarpEntry> {
+    let mut entries = Vec::new();
+    for from in func.block_order() {
+        let mut targets: Vec<Block> = func.successors(from).to_vec();
+        targets.sort_unstable();
+        targets.dedup();
+        let executions = [1, draw(9), draw(99), draw(999)][draw(3) as usize];
+        let first = draw(targets.len().max(1) as u64 - 1) as usize;
+        entries.push(WarpEntry::Block { block: from, executions, diverged: (targets.len() > 2).then_some(0) });
+        // Of several ways one is taken alone, so that nothing has to be said of how often three lanes part.
+        let is_both = targets.len() == 2 && draw(1) == 0;
+        for (way, to) in targets.into_iter().enumerate() {
+            let taken = if way == first { executions } else { draw(executions) * u64::from(is_both) };
+            entries.push(WarpEntry::Edge { from, to, executions: taken });
+        }
+    }
+    entries
+}
+
 /// The profile of a function's body: of its blocks that end with `br` or `switch`, from labels and terminators as they
 /// are written. What stands before the first label is the entry's.
 pub fn profile(body: &str, seed: u32) -> String {

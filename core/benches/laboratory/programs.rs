@@ -10,9 +10,9 @@ use std::time::Duration;
 use warpscope_core::edit::{RemarkKind, Silent};
 use warpscope_core::ir::Func;
 use warpscope_core::journal::{Event, Journal};
-use warpscope_core::pass::{KnobValues, PASSES, PassEntry, Recorder, Runner, Settings};
+use warpscope_core::pass::{KnobValue, KnobValues, PASSES, PassEntry, Recorder, Runner, Settings};
 use warpscope_core::{text, verify};
-use warpscope_testkit::{paths, zeros};
+use warpscope_testkit::{paths, warps, zeros};
 
 use crate::inputs::{self, Inputs, PROGRAMS, SIZES};
 use crate::report::{self, Asked};
@@ -31,6 +31,9 @@ const ASKED_OF_PASSES: &[(&str, f64)] = &[
     ("pde", 700.0),
     (OVER_PATHS, 700.0),
 ];
+
+/// `ssrqp` where the machine model and a profile of warps decide.
+const BY_MACHINE: &str = "ssrqp by machine";
 
 /// `pde` where the same number of paths was executed at every size.
 const OVER_PATHS: &str = "pde over 50 paths";
@@ -69,6 +72,13 @@ pub fn measure() {
                 run(pass, name, inputs.size, &over_paths(inputs, 50), |_| Silent);
             });
             by_paths(pass);
+        }
+        if pass.info.name == "ssrqp" {
+            for_each_input(BY_MACHINE, |name, _, inputs| {
+                let mut settings = settings(pass);
+                settings.knobs.set("cost", KnobValue::Choice("machine".into()));
+                run_set(pass, name, inputs.size, &over_warps(inputs), None, &settings, |_| Silent);
+            });
         }
         if pass.info.name == "azp" {
             for_each_input("azp by the round", |name, _, inputs| run_by_the_round(pass, name, &for_pass(pass, inputs)));
@@ -131,6 +141,13 @@ fn for_pass(pass: &PassEntry, inputs: &Inputs) -> Inputs {
     inputs
 }
 
+/// The inputs, each with a profile of how warps branched.
+fn over_warps(inputs: &Inputs) -> Inputs {
+    let mut inputs = inputs.clone();
+    inputs.programs.iter_mut().for_each(|program| warps::declare(&mut program.module, 1));
+    inputs
+}
+
 /// The inputs, each with a profile of so many executed paths.
 fn over_paths(inputs: &Inputs, count: usize) -> Inputs {
     let mut inputs = inputs.clone();
@@ -153,11 +170,23 @@ fn for_each_input(work: &str, mut visit: impl FnMut(&str, &str, &Inputs)) {
 fn run<S: Recorder>(pass: &PassEntry, name: &str, size: usize, inputs: &Inputs, listener: impl Fn(Func) -> S) {
     let asked = ASKED_OF_PASSES.iter().find(|(pass_name, _)| name.starts_with(&format!("{pass_name}, ")));
     let asked = asked.map(|&(_, nanoseconds)| Asked::AtMost(nanoseconds));
-    let settings = settings(pass);
+    run_set(pass, name, size, inputs, asked, &settings(pass), listener);
+}
+
+/// The same with knobs that are set.
+fn run_set<S: Recorder>(
+    pass: &PassEntry,
+    name: &str,
+    size: usize,
+    inputs: &Inputs,
+    asked: Option<Asked>,
+    settings: &Settings,
+    listener: impl Fn(Func) -> S,
+) {
     on_copies(name, size, inputs, asked, |runner, func| {
         runner.know_graph(func);
         let mut listener = listener(func);
-        report::timed(|| (runner.run(func, pass, &settings, &mut listener), listener))
+        report::timed(|| (runner.run(func, pass, settings, &mut listener), listener))
     });
 }
 
