@@ -171,6 +171,15 @@ impl<'m> Inquiries<'m> {
         self.snapshot.steps > self.budget
     }
 
+    /// Do expressions move up across the branch at the end of a block?
+    pub fn is_crossed(&self, branch: Block) -> bool {
+        match self.rules.crossing {
+            Crossing::Nothing => false,
+            Crossing::Divergent => self.region.is_divergent(branch),
+            Crossing::Everything => true,
+        }
+    }
+
     /// The region where insertions make no warp run more sides of branches.
     pub fn region(&self) -> &Region {
         &self.region

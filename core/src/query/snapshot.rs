@@ -809,6 +809,12 @@ impl<'m> Snapshot<'m> {
         alias.relation(&self.looked_accesses[looked], &self.clobbers[clobber as usize], Moment::Same) != Relation::No
     }
 
+    /// Has a register at the end of a block the value that it has before an instruction?
+    pub fn holds_at_end(&self, func: &Function, block: Block, reg: Reg, inst: Inst) -> bool {
+        let there = self.values.at_end(self.ways.named_as(block), reg);
+        there.is_some() && there == self.values.before(func, inst, reg)
+    }
+
     /// Is there a register of the form that nothing has assigned on any way to the end of a block?
     pub fn reads_unassigned(&self, func: &Function, block: Block, form: Form) -> bool {
         let named = self.ways.named_as(block);

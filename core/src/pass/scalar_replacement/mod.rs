@@ -47,7 +47,8 @@
 //! `A[i + 1]`: wherever it is written it gets the value of its form at that place, and where an index changes, the temporary
 //! of the new form takes over from the old one, all of them at once ([`rewriting`]). A load that comes to a way that did not have it is
 //! marked `.spec`, unless a load of the same address that may fault follows on every way anyway, or what is known of its
-//! index keeps it within an array of known size ([`crate::symbolic::Bounds`]); the remark says which.
+//! index keeps it within an array of known size ([`crate::symbolic::Bounds`]); the remark says which. With
+//! `faulting=guarded` it moves only to where all that it is made on are predicates already, and takes them as its guard.
 //!
 //! What was inserted is asked about again, at most [`MAX_FOLLOWED`] times, and so is what a move that was paid for counts on
 //! going away. Running `ssrqp` or `ssrqp-s` again may still move
@@ -435,7 +436,8 @@ impl Walk<'_> {
         let boldly = boldly.filter(|boldly| hoist.as_ref().is_none_or(|hoist| hoist.blocks != boldly.blocks));
         for hoist in hoist.into_iter().chain(boldly) {
             let Some(costs) = &self.costs else { break };
-            if hoist.blocks.contains(&self.inquiries.snapshot.occurrence(occurrence).block) {
+            let is_left = self.inquiries.snapshot.is_made(occurrence);
+            if !is_left || hoist.blocks.contains(&self.inquiries.snapshot.occurrence(occurrence).block) {
                 continue;
             }
             let offer = costs.of_hoist(view.func(), &mut self.inquiries, &self.rewriting, occurrence, &hoist);

@@ -32,6 +32,9 @@ use super::cost::Bill;
 
 type Regs = SmallVec<[Reg; 1]>;
 
+/// Blocks between a load and where it would be made under its conditions.
+const MAX_CONDITIONS: u32 = 8;
+
 /// What has been rewritten so far.
 #[derive(Default)]
 pub(super) struct Rewriting {
@@ -187,8 +190,9 @@ impl Rewriting {
         self.inserted.insert((block, form));
     }
 
-    /// Moves an occurrence up in front of the branch that alone decides about it, under that branch's condition. Gives
-    /// false where there is no such branch.
+    /// Moves an occurrence up to the end of a block, under the condition that it is made on. Gives false where that is not
+    /// at hand: where other ways lead to it, or a predicate is not what it will be. Then it moves up in front of the last
+    /// branch that decides about it, if loads move across that.
     pub fn move_up_guarded<S: Listener>(
         &mut self,
         view: &mut View<'_, S>,
@@ -197,27 +201,16 @@ impl Rewriting {
         hoist: &Hoist,
     ) -> bool {
         let &OccurrenceData { inst, block, form, .. } = inquiries.snapshot.occurrence(occurrence);
-        let (Some(inst), [head]) = (inst, hoist.blocks.as_slice()) else { return false };
-        let (head, func) = (*head, view.func());
-        let Some(branch) = func.terminator(head) else { return false };
-        let data = &func.insts[branch];
-        let is_decided_there = data.opcode.op == Op::BrIf
-            && inquiries.snapshot.ways.up(block).as_slice() == [head]
-            && inquiries.snapshot.ways.down(head).len() == 2
-            && func.insts[inst].guard.is_none();
-        if !is_decided_there {
-            return false;
-        }
-        let negates = matches!(data.args[0], Operand::NotReg(_));
-        let (Some(reg), Some(&on_true)) = (data.args[0].as_reg_or_negation(), data.targets().first()) else {
-            return false;
-        };
-        let guard = Guard { reg, negated: negates != (on_true != block) };
+        let Some(inst) = inst else { return false };
+        let found = condition_of(view.func(), inquiries, (inst, block), &hoist.blocks);
+        let Some((head, condition)) = found else { return false };
         let snapshot = &inquiries.snapshot;
         let mut rewrite = view.rewrite(|func| {
             let what = snapshot.forms.text(snapshot.module, func, form);
+            let conditions =
+                if condition.len() > 1 { "all conditions that it is made on" } else { "the condition of its branch" };
             let message = format!(
-                "`{what}` moves up from `{}` to the end of `{}`, under the condition of its branch",
+                "`{what}` moves up from `{}` to the end of `{}`, under {conditions}",
                 func.blocks[block].name, func.blocks[head].name
             );
             let remark = Remark::applied("speculate", head, message)
@@ -226,12 +219,13 @@ impl Rewriting {
                 .with("faulting", Fact::Text("guarded".into()));
             self.billed(remark)
         });
+        let guard = union(&mut rewrite, head, &condition);
         let types = snapshot.forms.expression(form).types.clone();
         let temporaries: Regs = types.into_iter().map(|ty| rewrite.create_temporary(ty)).collect();
         let data = rewrite.func().insts[inst].clone();
-        let dsts: Regs = data.dsts.iter().copied().collect();
-        rewrite.append(head, InstData { dsts: temporaries.iter().copied().collect(), guard: Some(guard), ..data });
-        let (_, last) = copy_before(&mut rewrite, inst, &dsts, &temporaries, None);
+        let (own, dsts): (_, Regs) = (data.guard, data.dsts.iter().copied().collect());
+        rewrite.append(head, InstData { dsts: temporaries.iter().copied().collect(), guard, ..data });
+        let (_, last) = copy_before(&mut rewrite, inst, &dsts, &temporaries, own);
         rewrite.remove(inst);
         rewrite.finish();
         self.holders.insert(occurrence, (Holder::Regs(temporaries), last));
@@ -431,6 +425,67 @@ fn copy_behind<S: Listener>(
 
 fn copy(func: &Function, to: Reg, from: Reg, guard: Option<Guard>) -> InstData {
     InstData::new(Opcode::mov(func.regs[to].ty), [to], [Operand::Reg(from)]).guarded(guard)
+}
+
+/// The block at whose end a load can be made under its condition, and what that is, from above: predicates that all hold.
+/// That is the end of the only one of `blocks`, if the one way from there to the load is decided by predicates that are
+/// there already, and failing that the last branch above the load, if loads move across it.
+fn condition_of(
+    func: &Function,
+    inquiries: &Inquiries<'_>,
+    (load, block): (Inst, Block),
+    blocks: &[Block],
+) -> Option<(Block, SmallVec<[Guard; 2]>)> {
+    let (snapshot, own) = (&inquiries.snapshot, func.insts[load].guard);
+    let mut found: Option<(Block, SmallVec<[Guard; 2]>)> = None;
+    // Each with the place where its value is known.
+    let mut conditions: SmallVec<[(Guard, Inst); 2]> = own.map(|guard| (guard, load)).into_iter().collect();
+    let mut at = block;
+    for _ in 0..MAX_CONDITIONS {
+        let &[from] = snapshot.ways.up(at).as_slice() else { break };
+        if from == block || snapshot.ways.is_entry(at) {
+            break;
+        }
+        if snapshot.ways.is_branch(from) {
+            let branch = func.terminator(from)?;
+            let data = &func.insts[branch];
+            let (Op::BrIf, 2) = (data.opcode.op, snapshot.ways.down(from).len()) else { break };
+            let negates = matches!(data.args[0], Operand::NotReg(_));
+            let (Some(reg), Some(&on_true)) = (data.args[0].as_reg_or_negation(), data.targets().first()) else {
+                break;
+            };
+            conditions.push((Guard { reg, negated: negates != (on_true != at) }, branch));
+            let is_there = |&(guard, inst): &(Guard, Inst)| snapshot.holds_at_end(func, from, guard.reg, inst);
+            let is_wanted = blocks == [from];
+            if (is_wanted || found.is_none() && inquiries.is_crossed(from)) && conditions.iter().all(is_there) {
+                found = Some((from, conditions.iter().rev().map(|&(guard, _)| guard).collect()));
+            }
+            if is_wanted {
+                break;
+            }
+        }
+        at = from;
+    }
+    found
+}
+
+/// One predicate that holds where all of several do.
+fn union<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, block: Block, condition: &[Guard]) -> Option<Guard> {
+    let (&(mut all), others) = condition.split_first()?;
+    for &guard in others {
+        let operands = [all, guard].map(|guard| {
+            if !guard.negated {
+                return Operand::Reg(guard.reg);
+            }
+            let reg = rewrite.create_temporary(Type::Pred);
+            rewrite.append(block, InstData::new(Opcode::new(Op::Not, Type::Pred), [reg], [Operand::Reg(guard.reg)]));
+            Operand::Reg(reg)
+        });
+        let both = rewrite.create_temporary(Type::Pred);
+        rewrite.append(block, InstData::new(Opcode::new(Op::And, Type::Pred), [both], operands));
+        all = Guard { reg: both, negated: false };
+    }
+    Some(all)
 }
 
 /// Computes a form into registers at the end of a block.
