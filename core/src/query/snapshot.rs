@@ -300,6 +300,8 @@ pub struct Snapshot<'m> {
     pub forms: Forms,
     /// What has been looked at so far, in accesses and blocks.
     pub steps: u64,
+    /// Are there arrays of known size?
+    has_arrays: bool,
     /// Are there loads that are marked as ones that do not fault?
     pub has_marked: bool,
     values: Rc<Values>,
@@ -390,6 +392,9 @@ impl<'m> Snapshot<'m> {
             ways: Ways::new(func, cfg),
             forms: Forms::default(),
             steps: 0,
+            has_arrays: !module.globals.is_empty()
+                || func.arrays.values().any(|array| array.len.is_some())
+                || func.params.iter().any(|param| matches!(param.ty, ParamType::Array(..))),
             has_marked: false,
             values,
             inductions: Inductions::new(cfg.clone(), dominators.clone()),
@@ -831,6 +836,9 @@ impl<'m> Snapshot<'m> {
         let Expression { subject: Subject::Load(kind, sum), guard, .. } = self.forms.expression(form) else {
             return false;
         };
+        if !self.has_arrays {
+            return false;
+        }
         let (from, onto) = match spot {
             Spot::Edge(from, to) => (from, Some(to)),
             Spot::End(block) => (block, self.ways.down(block).first().copied().filter(|_| self.ways.is_on_edge(block))),
