@@ -26,7 +26,7 @@ use smallvec::SmallVec;
 use super::hoisting::Hoist;
 use super::opportunity::reg_of;
 use super::scene::Scene;
-use super::special::{has_zero_test, propagates_zero};
+use super::special::has_zero_test;
 use crate::flow::{Elements, Value};
 use crate::ir::{Function, Inst, Op, Reg};
 
@@ -168,7 +168,7 @@ fn filter(scene: &Scene<'_>, inst: Inst, value: Value, probability: f64, p_thres
             func.inst_block(inst).is_some()
                 && (func.insts[inst].opcode.op != Op::Mov || func.insts[inst].dsts.len() > 1)
         });
-        if likelier && is_candidate && propagates_zero(scene, inst, index) {
+        if likelier && is_candidate && scene.propagates_zero(inst, index) {
             return Some(WhyNot::Propagator(values.reg(operand)));
         }
     }

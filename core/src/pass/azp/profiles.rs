@@ -35,8 +35,14 @@ pub(super) struct Versions {
     pub begins_at: Option<Block>,
 }
 
-/// The declared profiles of a function as it is now, from those of before; `zeros` knows already what is zero how often.
-pub(super) fn versioned(func: &Function, versions: &Versions, zeros: &ZeroProfile) -> Vec<Profile> {
+/// The declared profiles of a function as it is now, from those of before; `zeros` knows already what is zero how often,
+/// and `is_changed` in which blocks it has been told of other writes than before.
+pub(super) fn versioned(
+    func: &Function,
+    versions: &Versions,
+    zeros: &mut ZeroProfile,
+    is_changed: impl Fn(Block) -> bool,
+) -> Vec<Profile> {
     let mut profiles = Vec::new();
     let mut has_zeros = false;
     for profile in &func.profiles {
@@ -47,7 +53,7 @@ pub(super) fn versioned(func: &Function, versions: &Versions, zeros: &ZeroProfil
             Profile::Zero(_) if has_zeros => {}
             Profile::Zero(_) => {
                 has_zeros = true;
-                profiles.push(Profile::Zero(zeros.entries(func)));
+                profiles.push(Profile::Zero(zeros.entries_after(func, &is_changed)));
             }
         }
     }

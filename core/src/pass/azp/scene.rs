@@ -20,6 +20,7 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use super::kept::{Change, Kept, Past};
+use super::special::propagates_zero;
 use super::zeros::{ZeroProfile, checked_values};
 use crate::flow::{Dependences, Elements, Value, ValueUse, ValueUses, Values, VectorInput, vectors};
 use crate::graph::{Cfg, Dominators, Frequencies, Loops};
@@ -173,6 +174,9 @@ pub(super) struct Memory {
     /// What constants an opcode gives for constants: the candidates of a function ask for the same again and again.
     computed: RefCell<Computed>,
     has_doubtful_reads: Cell<Option<bool>>,
+    /// By instruction: of which of its uses, as bits, it is known whether a zero there makes its result zero; and of which
+    /// it does.
+    propagating: RefCell<Vec<(u16, u16)>>,
     /// The estimates of the last round.
     pub kept: Kept,
     /// The function as it was in the last round, and what has been changed since.
@@ -191,6 +195,7 @@ impl Memory {
             cycles: Vec::new(),
             computed: RefCell::default(),
             has_doubtful_reads: Cell::new(None),
+            propagating: RefCell::default(),
             kept: Kept::default(),
             change: None,
             inside: None,
@@ -265,6 +270,22 @@ impl<'a> Scene<'a> {
     /// What was found out block by block, for the next scene.
     pub fn into_insides(self) -> Insides {
         self.inside
+    }
+
+    /// Is the result of an instruction zero whenever that use is? That depends on nothing else.
+    pub fn propagates_zero(&self, inst: Inst, use_index: usize) -> bool {
+        let Some(bit) = 1u16.checked_shl(use_index as u32) else { return propagates_zero(self, inst, use_index) };
+        let (known, does) = self.memory.propagating.borrow().get(inst.index()).copied().unwrap_or_default();
+        if known & bit != 0 {
+            return does & bit != 0;
+        }
+        let propagates = propagates_zero(self, inst, use_index);
+        let mut table = self.memory.propagating.borrow_mut();
+        if table.len() <= inst.index() {
+            table.resize(self.func.insts.len(), (0, 0));
+        }
+        table[inst.index()] = (known | bit, if propagates { does | bit } else { does });
+        propagates
     }
 
     /// The place of an instruction in its block, from 0.

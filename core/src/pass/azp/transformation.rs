@@ -24,6 +24,8 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
+use cranelift_entity::EntityRef;
+use fixedbitset::FixedBitSet;
 
 use super::kept::Change;
 use super::needed::leave_out_dead_code;
@@ -104,6 +106,7 @@ impl Plan {
         let head = self.head;
         let func = rewrite.func();
         let sources = self.hoisted.iter().filter_map(|&inst| func.inst_block(inst));
+        let blocks_before = func.blocks.len();
         let mut change = Change {
             touched: self.copies.iter().map(|copy| copy.block).chain(sources).collect(),
             hoisted: self.hoisted.clone(),
@@ -193,7 +196,11 @@ impl Plan {
             "a transformation has taken the only assignment away"
         );
         zeros.follow(rewrite.func(), &copied_as);
-        let profiles = versioned(rewrite.func(), &versions, zeros);
+        let mut touched = FixedBitSet::with_capacity(blocks_before);
+        change.touched.iter().for_each(|block| touched.insert(block.index()));
+        let is_changed =
+            |block: Block| change.is_anywhere || block.index() >= blocks_before || touched.contains(block.index());
+        let profiles = versioned(rewrite.func(), &versions, zeros, is_changed);
         rewrite.set_profiles(profiles);
         change
     }

@@ -31,6 +31,8 @@ pub(super) struct ZeroProfile {
     /// The places in `joint` of the sets that an instruction writes for.
     joint_of: HashMap<Inst, SmallVec<[u32; 2]>>,
     is_empty: bool,
+    /// Has a function's profile been written anew from this, in the order of the text?
+    is_written: bool,
 }
 
 impl ZeroProfile {
@@ -42,6 +44,7 @@ impl ZeroProfile {
             joint: Vec::new(),
             joint_of: HashMap::new(),
             is_empty: true,
+            is_written: false,
         };
         let zeros = func.profiles.iter().filter_map(|profile| match profile {
             Profile::Zero(entries) => Some(entries),
@@ -155,6 +158,41 @@ impl ZeroProfile {
     /// Is it what a function declares?
     pub fn says_what_is_declared(&self, func: &Function) -> bool {
         self.entries(func) == ZeroProfile::of(func).entries(func)
+    }
+
+    /// The lines of a `profile zero` that says this of a function whose writes are what they were when it was declared,
+    /// except in some blocks.
+    pub fn entries_after(&mut self, func: &Function, is_changed: impl Fn(Block) -> bool) -> Vec<ZeroEntry> {
+        let declared = func.profiles.iter().find_map(|profile| match profile {
+            Profile::Zero(entries) => Some(entries.as_slice()),
+            _ => None,
+        });
+        let was_written = core::mem::replace(&mut self.is_written, true);
+        let Some(declared) = declared.filter(|_| was_written && self.joint.is_empty()) else {
+            return self.entries(func);
+        };
+        let mut rows: SecondaryMap<Block, &[ZeroEntry]> = SecondaryMap::with_default(&[]);
+        for row in declared.chunk_by(|a, b| a.writes[0].block == b.writes[0].block) {
+            rows[row[0].writes[0].block] = row;
+        }
+        let mut entries = Vec::with_capacity(declared.len());
+        for block in func.block_order() {
+            if !is_changed(block) {
+                entries.extend_from_slice(rows[block]);
+                continue;
+            }
+            let mut occurrences: BTreeMap<Reg, u32> = BTreeMap::new();
+            for inst in func.block_insts(block) {
+                for &reg in &func.insts[inst].dsts {
+                    let next = occurrences.entry(reg).or_default();
+                    let write = Write { block, reg, occurrence: *next };
+                    *next += 1;
+                    entries.extend(self.probability(inst, reg).map(|probability| ZeroEntry::of(write, probability)));
+                }
+            }
+        }
+        debug_assert!(entries == self.entries(func), "a block has changed that was taken to be as it was");
+        entries
     }
 
     /// The lines of a `profile zero` that says this of a function: single writes in the order of the text, then those that
