@@ -15,7 +15,8 @@
 //! What has changed: blocks that were split or copied, and whose edges, joins, loops or frequency are others than before;
 //! instructions in the region and whatever reads their results, since these reads see joins with the copy's now; what the
 //! copy reads, since it has more readers now. That a block dominates another one has not changed where neither was copied,
-//! since the copy's ways are ways of the region. Frequencies that differ by what rounding makes are the same.
+//! since the copy's ways are ways of the region. Frequencies are the same to the last bit or have changed, so that what is
+//! kept has the very numbers that it would have.
 //!
 //! Linear in blocks, joins, what was copied and what estimates have seen; the first is the smallest part of a round.
 
@@ -32,9 +33,6 @@ use super::scene::Scene;
 use crate::flow::{Definition, Value, ValueUse, ValueUses, Values};
 use crate::graph::{Cfg, Loop, Loops};
 use crate::ir::{Block, Function, Inst, Reg};
-
-/// By how much, relatively, a frequency may differ for reasons of rounding.
-const ROUNDING: f64 = 1e-12;
 
 /// What an estimate looks at: a block, an instruction or a register's value on entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -258,7 +256,7 @@ impl Changed {
                 (Some(before), Some(after)) => as_before[after.index()] == Some(before),
                 _ => false,
             };
-            let has_same_frequency = (before - after).abs() <= before.abs() * ROUNDING;
+            let has_same_frequency = before.to_bits() == after.to_bits();
             let (mut joins_before, mut joins_after) = (past.values.joins(block), known.values.joins(block));
             let has_same_joins = joins_before.len() == joins_after.len()
                 && joins_after.all(|after| {

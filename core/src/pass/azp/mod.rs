@@ -439,10 +439,12 @@ fn look<S: Listener>(
     }
     let chosen = chosen(&judged, rules, choice);
     let plan = chosen.filter(|_| number <= rules.limit).and_then(|chosen| {
-        let Judged { candidate, regs, .. } = &judged[chosen];
+        let Judged { candidate, regs, opportunity: estimated, .. } = &mut judged[chosen];
         // The tables hold the last candidate; what was estimated is estimated again.
         let opportunity = estimator.estimate(candidate)?;
-        Some(Plan::new(&estimator, &opportunity, regs.to_vec(), rules.is_divergent))
+        let plan = Plan::new(&estimator, &opportunity, regs.to_vec(), rules.is_divergent);
+        *estimated = opportunity;
+        Some(plan)
     });
     let past = plan.is_some().then(|| Past::of(&scene));
     let inside = scene.into_insides();

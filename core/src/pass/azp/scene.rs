@@ -339,8 +339,15 @@ fn frequencies(func: &Function, known: &Analyses, zeros: &ZeroProfile, checks: &
         let share: f64 = checked.map(|&value| zeros.of_value(func, &known.values, value).unwrap_or(0.5)).product();
         Some(if known.cfg.slot(edge) == 0 { share } else { 1.0 - share })
     });
-    func.block_order().for_each(|block| found[block.index()] = guessed.block(block));
+    func.block_order().for_each(|block| found[block.index()] = without_noise(guessed.block(block)));
     found
+}
+
+/// A frequency to 40 bits. Where ways part and meet again, the sum of their shares differs by what rounding makes from what
+/// went in; blocks that run equally often shall have equal frequencies, however control is shared out before them.
+fn without_noise(frequency: f64) -> f64 {
+    const NOISE: u64 = (1 << 13) - 1;
+    f64::from_bits((frequency.to_bits() + NOISE / 2 + 1) & !NOISE)
 }
 
 /// How often blocks ran, in the unit of the profile that tells it: warps if there is one of these, else lanes.
