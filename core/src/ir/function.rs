@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use cranelift_entity::packed_option::PackedOption;
-use cranelift_entity::{PrimaryMap, SecondaryMap};
+use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 use smallvec::{SmallVec, smallvec};
 
 use super::comments::{CommentAnchor, Comments};
@@ -171,7 +171,6 @@ impl ZeroEntry {
 ///
 /// Everything is readable; whoever changes a function that has been built goes through [`crate::edit`], which keeps
 /// the inverse of what it does. The `build_…` methods are for parsers and importers.
-#[derive(Clone)]
 pub struct Function {
     /// Its name, unique in the module.
     pub name: String,
@@ -215,6 +214,36 @@ pub struct Function {
     /// The targets of each block's terminator once more, side by side: terminators stand far from each other in memory,
     /// and whoever computes the graph wants nothing else.
     successors: SecondaryMap<Block, Few<Block>>,
+}
+
+/// A function is copied in order to be changed: its copy has room for an eighth more instructions and registers, so that
+/// the first new one does not move all the others.
+impl Clone for Function {
+    fn clone(&self) -> Function {
+        Function {
+            name: self.name.clone(),
+            kind: self.kind,
+            params: self.params.clone(),
+            returns: self.returns,
+            regs: with_room(&self.regs),
+            blocks: self.blocks.clone(),
+            insts: with_room(&self.insts),
+            layout: self.layout.clone(),
+            arrays: self.arrays.clone(),
+            inputs: self.inputs.clone(),
+            entries: self.entries.clone(),
+            profiles: self.profiles.clone(),
+            comments: self.comments.clone(),
+            inst_spans: self.inst_spans.clone(),
+            block_spans: self.block_spans.clone(),
+            span: self.span,
+            reg_names: self.reg_names.clone(),
+            block_names: self.block_names.clone(),
+            definition_counts: self.definition_counts.clone(),
+            generic_accesses: self.generic_accesses,
+            successors: self.successors.clone(),
+        }
+    }
 }
 
 impl Function {
@@ -531,4 +560,11 @@ impl Function {
     pub fn comments_at(&self, anchor: CommentAnchor) -> Option<&super::comments::Comment> {
         self.comments.at(anchor)
     }
+}
+
+/// A copy with room for an eighth more.
+fn with_room<K: EntityRef, V: Clone>(map: &PrimaryMap<K, V>) -> PrimaryMap<K, V> {
+    let mut copy = PrimaryMap::with_capacity(map.len() + map.len() / 8);
+    copy.extend(map.values().cloned());
+    copy
 }

@@ -71,7 +71,7 @@ pub(super) fn replace_repetitions<S: Listener>(
             let holder = Holder { reg, number, maker: Maker::join(block) };
             walk.report.note_join(view, block, holder);
             if scope.has_joins() {
-                walk.hold(view.func(), block, number, holder);
+                walk.hold(view.func(), block, number, (reg, number, holder.maker));
             }
         }
         walk.block(view, block);
@@ -211,11 +211,14 @@ impl Walk<'_> {
             }
             for (index, &reg) in (0..).zip(&dsts) {
                 let number = self.numbering.write(numbered, index, reg);
-                let holder = Holder { reg, number, maker: Maker::inst(inst) };
+                let maker = Maker::inst(inst);
                 let first = numbered.replaceable().map(|first| Number(first.0 + index));
-                self.report.note_write(view, block, holder, first, (index, &expression));
+                if S::LISTENS {
+                    let holder = Holder { reg, number, maker };
+                    self.report.note_write(view, block, holder, first, (index, &expression));
+                }
                 if let Some(first) = first {
-                    self.hold(view.func(), block, first, holder);
+                    self.hold(view.func(), block, first, (reg, number, maker));
                 }
             }
         }
@@ -236,7 +239,7 @@ impl Walk<'_> {
         if let Some((reg, number)) = stored.value
             && !self.is_held(view.func(), block, number.0)
         {
-            self.hold(view.func(), block, number, Holder { reg, number, maker: Maker::inst(inst) });
+            self.hold(view.func(), block, number, (reg, number, Maker::inst(inst)));
         }
         let before = self.unread.replace((inst, stored.address));
         if let Some((earlier, _)) = before.filter(|&(_, address)| address == stored.address) {
@@ -325,19 +328,24 @@ impl Walk<'_> {
         }
     }
 
-    /// Notes that a value of a number is there from here on. Numbers rise along the walk, so most of them are new.
-    #[inline]
-    fn hold(&mut self, func: &Function, block: Block, number: Number, holder: Holder) {
+    /// Notes that a value of a number is there from here on: where a [`Holder`] of these three holds it. Numbers rise along
+    /// the walk, so most of them are new.
+    ///
+    /// The three come one by one because a record that is put together in memory and read again as a whole has to wait
+    /// until all that was written before has reached the cache: a third of the pass in a large function.
+    #[inline(always)]
+    fn hold(&mut self, func: &Function, block: Block, number: Number, (reg, held, maker): (Reg, Number, Maker)) {
         let place = number.0 as usize;
         if place < self.leaders.len() {
-            return self.hold_again(func, block, number, holder);
+            return self.hold_again(func, block, number, reg, held, maker);
         }
         self.leaders.resize(place, Holder::none());
-        self.leaders.push(holder);
+        self.leaders.push(Holder { reg, number: held, maker });
     }
 
     /// The same for a number that may have had a leader.
-    fn hold_again(&mut self, func: &Function, block: Block, number: Number, holder: Holder) {
+    fn hold_again(&mut self, func: &Function, block: Block, number: Number, reg: Reg, held: Number, maker: Maker) {
+        let holder = Holder { reg, number: held, maker };
         let place = number.0 as usize;
         let before = self.leaders[place];
         if before.maker == Maker::NONE || !self.dominates(func, before, block) {
