@@ -18,7 +18,7 @@ use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
 use super::memory::{Classes, Effects, is_changing_load, may_change_memory};
-use crate::ir::{Function, Inst, Module, Reg};
+use crate::ir::{Function, Inst, InstData, Module, Reg};
 use crate::pass::path_guided::nodes::{Node, Nodes};
 
 /// No place.
@@ -89,15 +89,15 @@ impl Accesses {
         accesses
     }
 
-    /// Looks again at nodes that have been changed, as these registers' instructions were moved. Have loads got to
-    /// know another memory?
+    /// Looks again at nodes that have been changed, as statements of these registers were moved that stood at these
+    /// instructions. Have loads got to know another memory?
     pub fn update(
         &mut self,
         module: &Module,
         func: &Function,
         nodes: &Nodes,
         changed: &[Node],
-        moved: &BTreeMap<Reg, Inst>,
+        moved: &BTreeMap<Reg, Vec<(&InstData, Inst)>>,
     ) -> bool {
         self.fit(func);
         let mut grown: Vec<Reg> = Vec::new();
@@ -123,7 +123,10 @@ impl Accesses {
             let Sites { memory, effects, .. } = &mut self.sites[node];
             for &(_, inst) in memory.iter() {
                 // A load that has been moved reads what it read.
-                if let Some(&origin) = func.insts[inst].dst().and_then(|reg| moved.get(&reg)) {
+                let data = &func.insts[inst];
+                let statements = data.dst().and_then(|reg| moved.get(&reg)).into_iter().flatten();
+                let is_statement = |of: &InstData| of.opcode == data.opcode && of.args == data.args;
+                if let Some(&(_, origin)) = statements.clone().find(|(of, _)| is_statement(of)) {
                     self.classes.is_like(inst, origin);
                 }
             }

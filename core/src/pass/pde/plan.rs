@@ -50,7 +50,8 @@ pub enum Spot {
 
 /// See the file's head.
 pub(super) struct Plan {
-    data: InstData,
+    /// The statement.
+    pub data: InstData,
     /// The instructions that go.
     pub occurrences: Vec<Inst>,
     /// Their blocks.
@@ -74,6 +75,8 @@ pub(super) struct Plan {
     /// The nodes that it changes, or in which its registers are live where they were not, or no more; and others where
     /// [`Plan::is_felt_outside`].
     pub changed: Vec<Node>,
+    /// The nodes that were looked at for it.
+    pub looked_at: Vec<Node>,
     /// Are registers that it touches perhaps live in other places outside of its region?
     pub is_felt_outside: bool,
     /// Is a critical edge among them?
@@ -224,7 +227,8 @@ impl Planner<'_> {
         }
         let behind = self.behind(statement, scratch);
         let looked_at = scratch.liveness.looked_at(self.nodes, statement);
-        told.looked_at(&mut scratch.places.looked_at().chain(looked_at));
+        let looked_at: Vec<Node> = scratch.places.looked_at().chain(looked_at).collect();
+        told.looked_at(&mut looked_at.iter().copied());
         let from = self.nodes.block_or_target(statement.occurrences[0].node);
         let region = match behind {
             Behind::NothingDead => return None,
@@ -263,7 +267,8 @@ impl Planner<'_> {
             }
         }
         let Some(warps) = self.warps else {
-            return self.planned(statement, &region, &enabled, &always, &decisions, None, look);
+            let plan = self.planned(statement, &region, &enabled, &always, &decisions, None, look)?;
+            return Some(Plan { looked_at, ..plan });
         };
         // Of what paths gain by, that is kept which warps gain by, join by join.
         let mut kept = nothing;
@@ -283,7 +288,8 @@ impl Planner<'_> {
             told.refused(Refused::Warps { from, before, after: plain.min(least) });
             return None;
         }
-        self.planned(statement, &region, &kept, &always, &decisions, Some((before, least)), look)
+        let plan = self.planned(statement, &region, &kept, &always, &decisions, Some((before, least)), look)?;
+        Some(Plan { looked_at, ..plan })
     }
 
     /// Is a statement needed behind its blocks? If not, it is simply dead.
@@ -445,6 +451,7 @@ impl Planner<'_> {
                 .map(|place| region.members[place].node)
                 .chain(touched.iter().copied())
                 .collect(),
+            looked_at: Vec::new(),
             // A predicated statement keeps what its destination held in front of it, and its operands are read where it did not
             // come before. What is executed no more lets its operands die in front of where it stood.
             is_felt_outside: is_predicated || !region.all_land(&delayed, &landings, &moved),

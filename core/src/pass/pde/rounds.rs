@@ -6,7 +6,8 @@
 //! ```
 //!
 //! A round makes plans for statements as the function is, and carries out those that do not get in each other's way: none
-//! writes a register that another writes or reads. Then only what these touched is looked at again: the blocks, and
+//! writes a register that another writes or reads, unless nothing that it has looked at is changed by plans before it (see
+//! [`Claims`]). So a register that is written all over the function does not take a round for each of its statements. Then only what these touched is looked at again: the blocks, and
 //! statements that write a register that a plan wrote or read, or read one that it wrote, if they have looked at a node that
 //! the plan changed or that its statement passed. Outside of these nodes such a register is live where it was; where that
 //! may not be so ([`Plan::is_felt_outside`]), its liveness is compared. Looked at are also statements whose plans got in
@@ -30,7 +31,7 @@ use super::plan::{Plan, Planner, Refused, Scratch, Told};
 use super::statements::{Statement, may_sink};
 use super::{Rules, applied};
 use crate::edit::Remark;
-use crate::ir::{Block, Function, Inst, Module, Reg, Type, WarpCounts};
+use crate::ir::{Block, Function, Inst, InstData, Module, Reg, Type, WarpCounts};
 use crate::pass::path_guided::nodes::{Node, Nodes};
 use crate::pass::path_guided::paths::Paths;
 use crate::text::instruction_text;
@@ -222,8 +223,12 @@ impl Rounds {
         let mut touched: Vec<Node> = plans.iter().flat_map(|plan| plan.touched.iter().copied()).collect();
         touched.sort_unstable();
         touched.dedup();
-        let origins: BTreeMap<Reg, Inst> =
-            plans.iter().filter_map(|plan| Some((plan.dst()?, *plan.occurrences.first()?))).collect();
+        let mut origins: BTreeMap<Reg, Vec<(&InstData, Inst)>> = BTreeMap::new();
+        for plan in plans {
+            if let (Some(dst), Some(&first)) = (plan.dst(), plan.occurrences.first()) {
+                origins.entry(dst).or_default().push((&plan.data, first));
+            }
+        }
         let has_other_memory = self.accesses.update(module, func, &self.nodes, &touched, &origins);
         for &node in plans.iter().flat_map(|plan| &plan.changed) {
             self.changed[node] = self.round;
@@ -287,25 +292,41 @@ impl Rounds {
     }
 }
 
-/// What the plans of one round write where they did not, and read.
+/// What the plans of one round do, as far as it may concern the plans behind them.
+///
+/// A plan holds as long as what it was made from: what nodes that were looked at do to its registers, and where these are
+/// live in them. A plan before it changes that for registers that it writes or reads itself, in the nodes that it changes,
+/// and elsewhere only if it is felt outside of them. Where a predicate comes from is not told by nodes, so plans with one
+/// share no register with plans before them.
 #[derive(Default)]
 pub(super) struct Claims {
     written: HashSet<Reg>,
     read: HashSet<Reg>,
+    /// Those of them that are perhaps live in other places outside of what a plan changes.
+    felt: HashSet<Reg>,
+    changed: HashSet<Node>,
 }
 
 impl Claims {
-    /// Gives a plan its registers, if no other has them.
+    /// Takes a plan in, if those before it leave it as it is.
     pub fn take(&mut self, dst: Reg, plan: &Plan) -> bool {
         let reads = plan.reads();
-        let is_free = !self.written.contains(&dst)
-            && !self.read.contains(&dst)
-            && !reads.iter().any(|reg| self.written.contains(reg));
-        if is_free {
-            self.written.insert(dst);
-            self.read.extend(reads);
+        let any_in = |regs: &HashSet<Reg>| regs.contains(&dst) || reads.iter().any(|reg| regs.contains(reg));
+        let shares = self.read.contains(&dst) || any_in(&self.written);
+        let is_apart = || {
+            !plan.is_predicated && !any_in(&self.felt) && !plan.looked_at.iter().any(|node| self.changed.contains(node))
+        };
+        if shares && !is_apart() {
+            return false;
         }
-        is_free
+        if plan.is_felt_outside {
+            self.felt.insert(dst);
+            self.felt.extend(reads.iter().copied());
+        }
+        self.written.insert(dst);
+        self.read.extend(reads);
+        self.changed.extend(plan.changed.iter().copied());
+        true
     }
 }
 
