@@ -9,8 +9,9 @@
 //! ```
 //!
 //! Both give the same answers. The first costs as much as lies between a statement and what touches its destination next,
-//! the second as much as the register lives; only if the first takes more than [`MOST_NEAR`] nodes the second is made, and is
-//! kept until the register is touched.
+//! the second as much as the register lives; only if the first takes more than [`MOST_NEAR`] nodes the second is made. That is
+//! kept: where it is known that a register lives as it did but for some nodes, only those are looked at again. Whatever lives
+//! in them does so because of a read in them, or of a node behind them, whose answer stands.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -31,6 +32,26 @@ enum Lives {
     /// In order.
     Few(Vec<u32>),
     Many(FixedBitSet),
+}
+
+impl Lives {
+    fn contains(&self, node: Node) -> bool {
+        match self {
+            Lives::Few(nodes) => nodes.binary_search(&(node as u32)).is_ok(),
+            Lives::Many(nodes) => nodes.contains(node),
+        }
+    }
+
+    fn set(&mut self, node: Node, is_live: bool) {
+        match self {
+            Lives::Few(nodes) => match (nodes.binary_search(&(node as u32)), is_live) {
+                (Ok(place), false) => drop(nodes.remove(place)),
+                (Err(place), true) => nodes.insert(place, node as u32),
+                _ => {}
+            },
+            Lives::Many(nodes) => nodes.set(node, is_live),
+        }
+    }
 }
 
 /// What is known of a node that is near.
@@ -79,11 +100,37 @@ impl Liveness {
         }
     }
 
-    /// Lets a register's liveness be found anew when it is asked for again.
-    pub fn forget(&mut self, reg: Reg) {
-        if let Some(known) = self.known.get_mut(reg.index()) {
-            *known = None;
+    /// Finds a register's liveness anew in these nodes, if it was found from afar before. Elsewhere it is what it was.
+    pub fn renew_within(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg, within: &[Node]) {
+        let Some(lives) = self.known.get_mut(reg.index()).and_then(Option::as_mut) else { return };
+        self.walks += 1;
+        for &node in within {
+            self.seen[node] = self.walks;
+            lives.set(node, false);
         }
+        let mut work: Vec<Node> = within.to_vec();
+        while let Some(node) = work.pop() {
+            let touches = accesses.touches(node, reg);
+            let is_read = touches.is_some_and(|touches| touches.is_read_first);
+            let comes_through = || {
+                touches.is_none_or(|touches| !touches.is_overwritten)
+                    && nodes.successors(node).iter().any(|&next| lives.contains(next))
+            };
+            if !lives.contains(node) && (is_read || comes_through()) {
+                lives.set(node, true);
+                let before = nodes.predecessors(node).iter().copied();
+                work.extend(before.filter(|&before| self.seen[before] == self.walks));
+            }
+        }
+    }
+
+    /// Is what is known of a register what would be found now?
+    pub fn is_right(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg) -> bool {
+        let Some(known) = self.known.get_mut(reg.index()).and_then(Option::take) else { return true };
+        self.look_from_afar(nodes, accesses, reg);
+        let found = self.known[reg.index()].replace(known);
+        let (known, found) = (self.known[reg.index()].as_ref(), found.as_ref());
+        known.zip(found).is_some_and(|(a, b)| (0..nodes.len()).all(|node| a.contains(node) == b.contains(node)))
     }
 
     /// Finds a register's liveness anew, if it was found from afar before. Gives where it has changed.
@@ -123,8 +170,7 @@ impl Liveness {
             return self.near[node] == Near::Live;
         }
         match self.known.get(reg.index()) {
-            Some(Some(Lives::Few(nodes))) => nodes.binary_search(&(node as u32)).is_ok(),
-            Some(Some(Lives::Many(nodes))) => nodes.contains(node),
+            Some(Some(lives)) => lives.contains(node),
             // Nothing may be dropped of which nothing is known.
             _ => true,
         }

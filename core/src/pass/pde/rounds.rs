@@ -234,23 +234,26 @@ impl Rounds {
             self.changed[node] = self.round;
         }
         let moved: BTreeSet<Reg> = plans.iter().filter_map(Plan::dst).collect();
-        let mut is_felt: HashSet<Reg> = HashSet::new();
+        // Where registers live as they did not, or perhaps do: everywhere, or in these nodes.
+        let mut living: BTreeMap<Reg, (bool, Vec<Node>)> = BTreeMap::new();
         for (plan, &made) in plans.iter().zip(made) {
             plan.occurrences.iter().for_each(|&inst| self.settled_at[inst] = None);
             for reg in plan.reads().into_iter().chain(plan.dst()).chain(made) {
                 self.waiting.insert(reg);
-                if plan.is_felt_outside {
-                    is_felt.insert(reg);
-                }
+                let (is_felt, changed) = living.entry(reg).or_default();
+                *is_felt |= plan.is_felt_outside;
+                changed.extend(&plan.changed);
             }
         }
-        for &reg in &self.waiting {
-            if is_felt.contains(&reg) {
-                let changed = self.scratch.liveness.renew(&self.nodes, &self.accesses, reg);
+        let Scratch { liveness, .. } = &mut self.scratch;
+        for (reg, (is_felt, changed)) in living {
+            if is_felt {
+                let changed = liveness.renew(&self.nodes, &self.accesses, reg);
                 self.felt.insert(reg, changed);
             } else {
-                self.scratch.liveness.forget(reg);
+                liveness.renew_within(&self.nodes, &self.accesses, reg, &changed);
             }
+            debug_assert!(liveness.is_right(&self.nodes, &self.accesses, reg), "elsewhere it lives as it did");
         }
         if has_other_memory {
             // Every load is looked at as if it was new.
