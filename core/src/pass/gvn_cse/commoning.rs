@@ -331,8 +331,8 @@ impl Walk<'_> {
     /// Notes that a value of a number is there from here on: where a [`Holder`] of these three holds it. Numbers rise along
     /// the walk, so most of them are new.
     ///
-    /// The three come one by one because a record that is put together in memory and read again as a whole has to wait
-    /// until all that was written before has reached the cache: a third of the pass in a large function.
+    /// The three come one by one: a record that is put together in memory and read again as a whole has to wait until what
+    /// was written before it has reached the cache.
     #[inline(always)]
     fn hold(&mut self, func: &Function, block: Block, number: Number, (reg, held, maker): (Reg, Number, Maker)) {
         let place = number.0 as usize;
