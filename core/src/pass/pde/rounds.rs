@@ -5,15 +5,16 @@
 //! later ones: what is written to a register that a plan has touched, or reads what one has moved
 //! ```
 //!
-//! A round makes plans for statements as the function is, and carries out those that do not get in each other's way: none
-//! writes a register that another writes or reads, unless nothing that it has looked at is changed by plans before it (see
-//! [`Claims`]). So a register that is written all over the function does not take a round for each of its statements. Then only what these touched is looked at again: the blocks, and
-//! statements that write a register that a plan wrote or read, or read one that it wrote, if they have looked at a node that
-//! the plan changed or that its statement passed. Outside of these nodes such a register is live where it was; where that
-//! may not be so ([`Plan::is_felt_outside`]), its liveness is compared. Looked at are also statements whose plans got in
-//! another one's way, those that were told of the cycles of jumps after an edge was split, as that jump is there then, and
-//! those that asked branches for predicates after a predicate was moved. So rounds find what they would if everything was
-//! new to them, which is asserted of the last one.
+//! A round makes plans for statements as the function is, and carries out those that do not get in each other's way:
+//! none writes a register that another writes or reads, unless nothing that it has looked at is changed by plans before
+//! it (see [`Claims`]). So a register that is written all over the function does not take a round for each of its
+//! statements. Then only what these touched is looked at again: the blocks, and statements that write a register that a
+//! plan wrote or read, or read one that it wrote, if they have looked at a node that the plan changed or that its
+//! statement passed. Outside of these nodes such a register is live where it was; where that may not be so
+//! ([`Plan::is_felt_outside`]), its liveness is compared. Looked at are also statements whose plans got in another
+//! one's way, those that were told of the cycles of jumps after an edge was split, as that jump is there then, and
+//! those that asked branches for predicates after a predicate was moved. So rounds find what they would if everything
+//! was new to them, which is asserted of the last one.
 //!
 //! Bounds: [`MOST_ROUNDS`]; a round takes time for what has changed.
 
