@@ -22,13 +22,13 @@ pub fn measure() {
     for analysis in GRAPH_ANALYSES {
         for (kind, graph) in GRAPHS {
             let name = format!("{analysis}, {kind}");
-            if report::chosen(&name) {
+            if report::turn(&name) {
                 SIZES.into_iter().for_each(|size| self::graphs(analysis, &name, size, &inputs::graphs(graph, size)));
             }
         }
     }
     let name = "dominators, generated";
-    if report::chosen(name) {
+    if report::turn(name) {
         for size in SIZES {
             let inputs = Inputs::new("generated", size);
             let cfgs: Vec<Cfg> = inputs.kernels().map(Cfg::compute).collect();
@@ -40,7 +40,7 @@ pub fn measure() {
     for analysis in DATAFLOW {
         for kind in PROGRAMS {
             let name = format!("{analysis}, {kind}");
-            if report::chosen(&name) {
+            if report::turn(&name) {
                 SIZES.into_iter().for_each(|size| dataflow(analysis, &name, &Inputs::new(kind, size)));
             }
         }

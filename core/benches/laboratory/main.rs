@@ -15,7 +15,7 @@ mod simulator;
 
 fn main() {
     // What the measuring itself costs.
-    if report::chosen("clock") {
+    if report::turn("clock") {
         report::time("clock", None, "ns/call", 1, None, clock::now);
     }
     graphs::measure();

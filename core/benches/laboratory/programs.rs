@@ -90,7 +90,7 @@ pub fn measure() {
 fn by_paths(pass: &PassEntry) {
     for kind in PROGRAMS {
         let name = format!("pde by paths, {kind}");
-        if !report::chosen(&name) {
+        if !report::turn(&name) {
             continue;
         }
         let inputs = Inputs::new(kind, 10_000);
@@ -160,7 +160,7 @@ fn over_paths(inputs: &Inputs, count: usize) -> Inputs {
 fn for_each_input(work: &str, mut visit: impl FnMut(&str, &str, &Inputs)) {
     for kind in PROGRAMS {
         let name = format!("{work}, {kind}");
-        if report::chosen(&name) {
+        if report::turn(&name) {
             SIZES.into_iter().for_each(|size| visit(&name, kind, &Inputs::new(kind, size)));
         }
     }

@@ -1,7 +1,12 @@
 //! Takes measurements and prints them, one tab-separated line each: name, size, value, unit, what is asked.
 //! Fields that a measurement has not are `-`. `cargo xtask bench` lays them out.
+//!
+//! It also runs two builds of this program side by side, and lets them measure by turns: with `--by-turns`, a line `turn`
+//! and the name of what comes next is printed before each group of measurements, which waits for a line of input.
 
 use std::hint::black_box;
+use std::io;
+use std::process;
 use std::time::Duration;
 
 use crate::clock;
@@ -21,14 +26,38 @@ const ROUND: Duration = Duration::from_millis(30);
 /// How many rounds are taken; the best one counts.
 const ROUNDS: usize = 7;
 
+/// How many are enough where one takes long: then it is not the clock nor a short disturbance that differs.
+const LONG_ROUNDS: usize = 3;
+
 /// How often as long as the work itself the copies for it may take altogether.
-const MOST_ON_COPIES: u32 = 20;
+const MOST_ON_COPIES: u32 = 5;
 
 /// Whether the command line asks for the measurements of that name: it gives parts of names, or nothing for all.
 pub fn chosen(name: &str) -> bool {
     // Cargo adds options of its own.
     let mut parts = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).peekable();
     parts.peek().is_none() || parts.any(|part| name.contains(&part))
+}
+
+/// The same for a group of measurements, which begins when it is its turn.
+pub fn turn(name: &str) -> bool {
+    let chosen = chosen(name);
+    if chosen {
+        wait_for_turn(name);
+    }
+    chosen
+}
+
+/// Says what comes next, and waits until it may, where somebody gives turns.
+pub fn wait_for_turn(name: &str) {
+    if !std::env::args().any(|argument| argument == "--by-turns") {
+        return;
+    }
+    println!("turn\t{name}");
+    // Whoever gave the turns has gone when there is nothing to read.
+    if !io::stdin().read_line(&mut String::new()).is_ok_and(|read| read > 0) {
+        process::exit(1);
+    }
 }
 
 /// Measures `work`, which handles `count` things a call, and prints nanoseconds a thing. Returns them.
@@ -71,7 +100,7 @@ pub fn time_on_copies<S: Clone, T>(
             spent += taken;
         }
         let is_enough = spent >= enough || clock::now() - begin >= enough * MOST_ON_COPIES;
-        if round + 1 >= ROUNDS && is_enough {
+        if round + 1 >= LONG_ROUNDS && is_enough {
             break;
         }
     }
@@ -108,10 +137,13 @@ pub fn print(name: &str, size: Option<usize>, value: f64, unit: &str, asked: Opt
 fn seconds_a_call<T>(mut work: impl FnMut() -> T) -> f64 {
     let mut calls = 1_u32;
     // The first calls also warm caches, branch predictors and, in WebAssembly, the compiler's tiers.
-    while round(calls, &mut work) < ROUND {
+    let mut first = round(calls, &mut work);
+    while first < ROUND {
         calls = calls.saturating_mul(2);
+        first = round(calls, &mut work);
     }
-    let best = (0..ROUNDS).map(|_| round(calls, &mut work)).min();
+    let rounds = if first < ROUND * ROUNDS as u32 { ROUNDS } else { LONG_ROUNDS };
+    let best = (0..rounds).map(|_| round(calls, &mut work)).min();
     best.unwrap_or_default().as_secs_f64() / f64::from(calls)
 }
 

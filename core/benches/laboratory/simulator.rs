@@ -9,7 +9,7 @@ use warpscope_core::sim::{Settings, Simulation};
 use warpscope_core::text::parse;
 
 use crate::ceiling;
-use crate::report::{Asked, chosen, print, rate};
+use crate::report::{Asked, print, rate, turn};
 
 /// Arithmetic in full warps: a loop of ten operations, the same that [`ceiling`] has.
 const ARITHMETIC: &str = "
@@ -66,10 +66,10 @@ const ASKED_OF_CEILING: f64 = 0.6;
 
 /// Takes the measurements that the command line asks for.
 pub fn measure() {
-    if chosen("simulator, full warps") {
+    if turn("simulator, full warps") {
         full_warps();
     }
-    if chosen("simulator, collatz") {
+    if turn("simulator, collatz") {
         collatz();
     }
 }

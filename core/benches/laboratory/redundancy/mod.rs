@@ -51,6 +51,10 @@ pub fn measure() {
         let name_of = |what: &str| format!("redundancy, {kind}: {what}");
         let ours = OURS.map(|(what, passes, asked, as_few)| (name_of(what), passes, asked, as_few));
         let ours: Vec<_> = ours.into_iter().filter(|(name, ..)| report::chosen(name)).collect();
+        if ours.is_empty() && !theirs.are_chosen(name_of) {
+            continue;
+        }
+        report::wait_for_turn(&name_of("all passes"));
         let programs = SIZES.map(|size| Program::new(branches, memory, size));
         theirs.measure(name_of, &programs);
         let least = programs.each_ref().map(|program| if ours.is_empty() { None } else { theirs.left(program) });
@@ -118,6 +122,11 @@ impl Theirs {
         Theirs { llvm }
     }
 
+    /// Whether the command line asks for any of LLVM's passes.
+    fn are_chosen(&self, name_of: impl Fn(&str) -> String) -> bool {
+        self.llvm.is_some() && THEIRS.iter().any(|passes| report::chosen(&name_of(&format!("LLVM's {passes}"))))
+    }
+
     /// Measures LLVM's passes, and writes the programs into the target folder for whoever wants to look.
     fn measure(&self, name_of: impl Fn(&str) -> String, programs: &[Program]) {
         for (size, program) in SIZES.into_iter().zip(programs) {
@@ -162,6 +171,10 @@ const ROUNDS: usize = 7;
 impl Theirs {
     fn find() -> Theirs {
         Theirs {}
+    }
+
+    fn are_chosen(&self, _: impl Fn(&str) -> String) -> bool {
+        false
     }
 
     fn measure(&self, _: impl Fn(&str) -> String, _: &[Program]) {}
