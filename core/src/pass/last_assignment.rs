@@ -10,8 +10,8 @@
 //! would leave a program that reads what nothing assigns, which the verifier refuses. No path assigns the register before
 //! that read, so that it is zero there: saying so in front of it changes nothing.
 //!
-//! Cost: programs in which every path assigns what is read are told apart by one walk over the dominator tree. In others
-//! the verifier is asked after a change. A few changes are made one by one there, so that each has its reason, and the
+//! Cost: programs in which every path assigns what is read are told apart by one walk over the dominator tree; where edges
+//! go away, over what can be reached from them and what dominates that. In others the verifier is asked after a change. A few changes are made one by one there, so that each has its reason, and the
 //! rest at once.
 
 use alloc::collections::BTreeSet;
@@ -19,36 +19,59 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use cranelift_entity::EntityRef;
+use fixedbitset::FixedBitSet;
 
 use crate::edit::Rewrite;
-use crate::graph::Dominators;
-use crate::ir::{Function, Inst, InstData, Opcode, Operand};
+use crate::graph::{Cfg, Dominators};
+use crate::ir::{Block, Function, Inst, InstData, Opcode, Operand};
 use crate::verify::{unassigned_reads, unassigned_reads_without};
 use crate::view::{Listener, View};
 
 /// Changes that are made one by one where they may take a last assignment away.
 const ONE_BY_ONE: usize = 8;
 
-/// Is a register read where not every path has assigned it? Found out when it first matters. Taking edges away makes no
-/// such read.
+/// Is a register read where not every path has assigned it? Found out of a block when it first matters. Taking edges
+/// away makes no such read, and only blocks below them can lose an assignment.
 #[derive(Default)]
-pub struct Doubt(Option<bool>);
+pub struct Doubt {
+    /// Blocks that were asked about, and with them all that can be reached from them.
+    asked: FixedBitSet,
+    /// Was there one in any of them?
+    is_there: bool,
+}
 
-/// Makes changes that take edges away, each in a rewrite with its reason, or several in one: `change` gets as many as it
-/// is to make in a rewrite, and whether [`assign_zeros`] must follow.
+impl Doubt {
+    /// Is there one in any block that can be reached from these, or was there one before?
+    fn is_below(&mut self, func: &Function, cfg: &Cfg, dominators: &Dominators, blocks: Vec<Block>) -> bool {
+        self.asked.grow(func.blocks.len());
+        let mut places = FixedBitSet::with_capacity(dominators.preorder().len());
+        let mut work = blocks;
+        while let Some(block) = work.pop() {
+            if dominators.contains(block) && !self.asked.put(block.index()) {
+                places.insert(dominators.preorder_number(block) as usize);
+                work.extend(cfg.successors(block));
+            }
+        }
+        self.is_there |= has_doubtful_reads_at(func, dominators, &places);
+        self.is_there
+    }
+}
+
+/// Makes changes that take edges away, each out of one block, in a rewrite with its reason, or several in one: `change`
+/// gets as many as it is to make in a rewrite, and whether [`assign_zeros`] must follow.
 pub fn take_edges_away<S: Listener, C>(
     view: &mut View<'_, S>,
     changes: &[C],
+    block_of: impl Fn(&C) -> Block,
     doubt: &mut Doubt,
     change: impl FnMut(&mut View<'_, S>, &[C], bool),
 ) {
     if changes.is_empty() {
         return;
     }
-    let are_at_risk = *doubt.0.get_or_insert_with(|| {
-        let dominators = view.dominators();
-        has_doubtful_reads(view.func(), &dominators)
-    });
+    let (cfg, dominators) = (view.cfg(), view.dominators());
+    let below = changes.iter().flat_map(|change| cfg.successors(block_of(change))).copied().collect();
+    let are_at_risk = doubt.is_below(view.func(), &cfg, &dominators, below);
     make(view, changes, are_at_risk, change);
 }
 
@@ -95,24 +118,43 @@ pub fn assign_zeros<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>) {
 
 /// Is a register read where not every path has assigned it? A parameter is assigned on entry, a guarded write assigns.
 pub fn has_doubtful_reads(func: &Function, dominators: &Dominators) -> bool {
+    let mut all = FixedBitSet::with_capacity(dominators.preorder().len());
+    all.insert_range(..);
+    has_doubtful_reads_at(func, dominators, &all)
+}
+
+/// The same of the blocks with those places in the dominator tree's preorder.
+fn has_doubtful_reads_at(func: &Function, dominators: &Dominators, places: &FixedBitSet) -> bool {
     // By register: the end, in the preorder, of what the outermost open block that assigns it dominates. Whatever the
     // walk comes to before that is dominated by the assignment; open blocks lie within one another.
     let mut assigned_until: Vec<u32> = vec![0; func.regs.len()];
     func.params.iter().filter_map(|param| param.reg).for_each(|reg| assigned_until[reg.index()] = u32::MAX);
-    for (place, &block) in (0..).zip(dominators.preorder()) {
-        let end = place + dominators.subtree(block).len() as u32;
+    let mut asked = places.ones().peekable();
+    let mut place = 0;
+    while let Some(&next) = asked.peek() {
+        let block = dominators.preorder()[place];
+        let end = place + dominators.subtree(block).len();
+        if next >= end {
+            // Nothing that it dominates is asked about.
+            place = end;
+            continue;
+        }
         for inst in func.block_insts(block) {
             let data = &func.insts[inst];
-            let mut is_doubtful = false;
-            data.for_each_use(|reg| is_doubtful |= assigned_until[reg.index()] <= place);
-            if is_doubtful {
-                return true;
+            if next == place {
+                let mut is_doubtful = false;
+                data.for_each_use(|reg| is_doubtful |= assigned_until[reg.index()] as usize <= place);
+                if is_doubtful {
+                    return true;
+                }
             }
             for &dst in &data.dsts {
                 let until = &mut assigned_until[dst.index()];
-                *until = end.max(*until);
+                *until = (end as u32).max(*until);
             }
         }
+        asked.next_if_eq(&place);
+        place += 1;
     }
     false
 }

@@ -101,7 +101,7 @@ fn make_constant_branches_plain<S: Listener>(view: &mut View<'_, S>, slice: &Bra
             return;
         }
         let insts_before = view.func().insts.len();
-        take_edges_away(view, &found, doubt, make_branches_plain);
+        take_edges_away(view, &found, |constant| constant.block, doubt, make_branches_plain);
         if view.cfg().reverse_postorder().len() < cfg.reverse_postorder().len() {
             return;
         }
