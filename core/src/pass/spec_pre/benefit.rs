@@ -14,7 +14,8 @@
 //! unfrequent may cost, but not benefit: it pays where it passes one of these branches and does not need the value.
 //!
 //! A bit vector over paths for each node of the region; branches are decided one after the other, the last first, each with a
-//! few passes over the region. So two branches that pay only together stay as they are.
+//! few passes over the region. Those that did not pay are looked at again where others have been enabled since. Two branches
+//! that pay only together stay as they are.
 //!
 //! Source: Gupta, Berson and Fang 1997, section 3 and figure 11.
 
@@ -92,35 +93,89 @@ pub(super) fn decide(
     let leads = region.leading_to_available();
     open.iter_mut().zip(&leads).for_each(|(is_open, leads)| *is_open &= leads);
     let splits: Vec<usize> = (0..count).rev().filter(|&place| open[place]).collect();
-    splits.iter().skip(MOST_SPLITS).for_each(|&place| open[place] = false);
+    let (first, others) = splits.split_at(splits.len().min(MOST_SPLITS));
+    others.iter().for_each(|&place| open[place] = false);
     let mut enabled = nothing;
-    for &split in splits.iter().take(MOST_SPLITS) {
-        if enabled[split] || always.exit[split] {
-            continue;
+    let mut undecided = first.to_vec();
+    loop {
+        let mut stopping = Vec::new();
+        let mut is_open_again = false;
+        for split in undecided {
+            if enabled[split] || always.exit[split] {
+                continue;
+            }
+            let weighed = Weighed::of(region, paths, cycles, (&enabled, &open), split, &always);
+            let is_enabled = weighed.is_some_and(|weighed| {
+                look(&weighed.for_looking(region, paths, &always));
+                let is_worth_it = is_worth_it(&weighed.decision, &weighed.placement);
+                if is_worth_it {
+                    enabled.clone_from(&weighed.enabled);
+                }
+                decisions.retain(|decision: &Decision| decision.split != split);
+                decisions.push(weighed.decision);
+                is_worth_it
+            });
+            if is_enabled {
+                is_open_again |= !stopping.is_empty();
+            } else {
+                open[split] = false;
+                stopping.push(split);
+            }
         }
+        // What has been enabled since may bring the value to a branch that did not pay while nothing did.
+        if !is_open_again {
+            return (enabled, decisions);
+        }
+        stopping.iter().for_each(|&place| open[place] = true);
+        undecided = stopping;
+    }
+}
+
+/// A branch with what enabling it would change.
+struct Weighed {
+    decision: Decision,
+    enabled: Vec<bool>,
+    hoisted: Hoisted,
+    placement: Placement,
+    before: Vec<u32>,
+    after: Vec<u32>,
+    rare: FixedBitSet,
+}
+
+impl Weighed {
+    /// Where some branches are enabled and others open. Nothing if no evaluation would come to be hoisted past the branch.
+    fn of(
+        region: &Region,
+        paths: &Paths,
+        cycles: f64,
+        (enabled, open): (&[bool], &[bool]),
+        split: usize,
+        always: &Hoisted,
+    ) -> Option<Weighed> {
+        let count = region.members.len();
         let with_earlier: Vec<bool> = (0..count).map(|place| enabled[place] || place <= split && open[place]).collect();
         let hoisted = region.hoisted(&with_earlier);
         if !hoisted.exit[split] {
-            continue;
+            return None;
         }
-        let sets = Sets::of(region, paths, &hoisted, &always);
+        let sets = Sets::of(region, paths, &hoisted, always);
         let mut benefiting = sets.exit_anticipated[split].clone();
         benefiting.intersect_with(&sets.entry_removable[split]);
         let is_needed = |&place: &usize| {
             place == split || open[place] && place < split && !sets.exit_anticipated[place].is_disjoint(&benefiting)
         };
         let together: Vec<usize> = (0..count).filter(is_needed).collect();
-        let mut with_these = enabled.clone();
+        let mut with_these = enabled.to_vec();
         together.iter().for_each(|&place| with_these[place] = true);
         let hoisted = region.hoisted(&with_these);
-        let before = evaluations(region, paths, &region.placement(&region.hoisted(&enabled)));
+        let before = evaluations(region, paths, &region.placement(&region.hoisted(enabled)));
         let placement = region.placement(&hoisted);
         let after = evaluations(region, paths, &placement);
         let (benefit_paths, cost_paths) = paths.changes(&before, &after);
         // Of paths that are not frequent only that matters whether they need the value.
         let mut rare = paths.none();
         if paths.frequent < paths.frequencies.len() {
-            let sets = Sets::of(region, paths, &hoisted, &always);
+            let sets = Sets::of(region, paths, &hoisted, always);
             for &place in &together {
                 let mut here = paths.on(region.members[place].node).clone();
                 here.difference_with(&sets.exit_anticipated[place]);
@@ -128,32 +183,16 @@ pub(super) fn decide(
             }
         }
         let cost_paths = cost_paths + paths.frequency(&rare, false) - paths.frequency(&rare, true);
-        let decision = Decision {
-            split,
-            together,
-            benefit_paths,
-            cost_paths,
-            benefit: cycles * benefit_paths,
-            cost: cycles * cost_paths,
-        };
-        let executions = (&before[..], &after[..]);
-        look(&Weighing {
-            decision: &decision,
-            paths,
-            executions,
-            rare: &rare,
-            region,
-            hoisted: &hoisted,
-            always: &always,
-        });
-        if is_worth_it(&decision, &placement) {
-            enabled = with_these;
-        } else {
-            open[split] = false;
-        }
-        decisions.push(decision);
+        let (benefit, cost) = (cycles * benefit_paths, cycles * cost_paths);
+        let decision = Decision { split, together, benefit_paths, cost_paths, benefit, cost };
+        Some(Weighed { decision, enabled: with_these, hoisted, placement, before, after, rare })
     }
-    (enabled, decisions)
+
+    fn for_looking<'a>(&'a self, region: &'a Region, paths: &'a Paths, always: &'a Hoisted) -> Weighing<'a> {
+        let executions = (&self.before[..], &self.after[..]);
+        let (decision, rare, hoisted) = (&self.decision, &self.rare, &self.hoisted);
+        Weighing { decision, paths, executions, rare, region, hoisted, always }
+    }
 }
 
 /// The sets of paths of an expression, by member.

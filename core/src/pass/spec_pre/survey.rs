@@ -306,7 +306,11 @@ impl Scene<'_> {
         let mut seats: Vec<Seat> = Vec::new();
         let mut heard = Heard::default();
         let plan = self.elimination.plan(number, region, &mut heard, &mut |seen| match seen {
-            Seen::Branch(weighing) => seats.push(Seat::of(weighing)),
+            Seen::Branch(weighing) => {
+                // Only what was found last counts.
+                seats.retain(|seat| seat.decision.split != weighing.decision.split);
+                seats.push(Seat::of(weighing));
+            }
             Seen::Decided { region, enabled, always } => {
                 let seats = core::mem::take(&mut seats);
                 let splits = (0..region.members.len()).rev().filter(|&place| region.members[place].is_split);
