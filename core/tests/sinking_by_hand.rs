@@ -116,6 +116,24 @@ fn loops_compute_the_same(source: &str, seed: u64, fp: f64) -> Result<(), TestCa
     laws::are_sound_with_profile(&pipelines.each_ref().map(String::as_str), source, seed).map_err(TestCaseError::fail)
 }
 
+/// Paths that are equally frequent, of which only some are frequent by `fp`: they have to be the same ones when a critical
+/// edge on them has been split, or else a second look finds what the first refused.
+#[test]
+fn splitting_an_edge_leaves_the_frequent_paths() {
+    let (stores, statement, uses) = (Kind::Stores, Kind::Statement, Kind::Uses);
+    let graph: Graph = vec![
+        (stores, 3, 1),
+        (stores, 1, 2),
+        (stores, 1, 1),
+        (stores, 3, 2),
+        (stores, 1, 1),
+        (statement, 1, 2),
+        (uses, 2, 2),
+        (statement, 1, 1),
+    ];
+    loops_compute_the_same(&looping(&graph, false), 5, 0.7822).expect("the same is computed, and nothing is left");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         failure_persistence: None,

@@ -135,9 +135,6 @@ fn declared(func: &Function, nodes: &Nodes) -> Vec<Executed> {
             *sum = sum.saturating_add(*count);
         }
     }
-    let mut executed: Vec<(&[Block], u64)> = executed.into_iter().collect();
-    // What is equally frequent keeps the order of its blocks.
-    executed.sort_by_key(|&(_, count)| core::cmp::Reverse(count));
     let path = |(blocks, frequency): (&[Block], u64)| {
         let mut path: Vec<Node> = Vec::with_capacity(blocks.len());
         for (place, &block) in blocks.iter().enumerate() {
@@ -148,7 +145,11 @@ fn declared(func: &Function, nodes: &Nodes) -> Vec<Executed> {
         }
         Executed { blocks: blocks.to_vec(), nodes: path, frequency }
     };
-    executed.into_iter().map(path).collect()
+    let mut executed: Vec<Executed> = executed.into_iter().map(path).collect();
+    // What is equally frequent has the order of its nodes, which is the same when an edge is split, as that of blocks is not:
+    // or else other paths would be frequent then, and what was refused would gain.
+    executed.sort_by(|a, b| b.frequency.cmp(&a.frequency).then_with(|| a.nodes.cmp(&b.nodes)));
+    executed
 }
 
 /// The paths that were executed, the most frequent first.
