@@ -7,15 +7,15 @@ import { checkAccessibility, eventually, inBothSchemes, openPage, pasteProgram, 
 useBrowser();
 
 /// Opens a figure from the gallery, at the program that it begins with, with its paths in sight.
-async function openPaths(page, file) {
+async function openPaths(page, file, pass = "pde") {
   await page.getByTestId("open-examples").click();
-  await page.getByTestId(`example-pde/${file}.wir`).click();
+  await page.getByTestId(`example-${pass}/${file}.wir`).click();
   await page.getByTestId("dialog").waitFor({ state: "detached" });
   await page.getByTestId("verdict").waitFor();
   await page.keyboard.press("Home");
   await eventually("the source is shown", async () => (await place(page)).at === 0);
   await page.getByTestId("path-table").waitFor();
-  await eventually("something sinks next", async () => /^Next/.test(await lead(page)));
+  await eventually("something comes next", async () => /^Next/.test(await lead(page)));
 }
 
 const lead = (page) => page.getByTestId("paths-lead").innerText();
@@ -320,6 +320,40 @@ test("what stands beside a block on the way lies on no other block and is not cu
   }
 });
 
+test("an evaluation comes up past a branch, and rests where that does not pay", async (t) => {
+  const page = await openPage(t);
+  await openPaths(page, "figure-11", "spec-pre");
+  assert.match(await lead(page), /^Next, add\.u32 x, y is evaluated once/);
+  assert.equal(await page.getByLabel("Evaluation e").locator("option").count(), 1);
+  assert.equal(await line(page), "Benefit 19 · T = 19 > Cost 5 · T = 5");
+  assert.deepEqual(await page.getByTestId("path-table").locator("th.bit").allInnerTexts(), ["avail", "antic", "benefit", "cost"]);
+  assert.deepEqual([await having(page, 0), await having(page, 1)], [[10, 9, 8, 7], [10, 9, 6]]);
+  assert.deepEqual([await having(page, 2), await having(page, 3)], [[10, 9], [5]]);
+  const told = [];
+  while (!(await forward(page).isDisabled()) && told.length < 5) {
+    const at = await moment(page);
+    await forward(page).click();
+    await eventually("a moment passes", async () => (await moment(page)) === at + 1);
+    told.push(await lead(page));
+  }
+  assert.match(told[0], /comes up ahead of n6, though not all ways on need it/);
+  assert.match(told[2], /In n2 its value is at hand/);
+  assert.deepEqual(await page.locator(".way .sign:not(.dropped) text").allTextContents(), ["add.u32 x, y"]);
+  assert.deepEqual(await page.locator(".way .sign.dropped text").allTextContents(), ["b ×"]);
+  await checkAccessibility(page);
+  // Another frequency, and it does not pay.
+  await page.getByRole("spinbutton", { name: "Frequency of P5", exact: true }).fill("20");
+  await page.keyboard.press("Enter");
+  await eventually("it does not pay", async () => (await line(page)) === "Benefit 19 · T = 19 < Cost 20 · T = 20");
+  assert.match(await page.getByTestId("path-verdict").innerText(), /not evaluated ahead of n6/);
+  await page.getByTestId("forget-frequencies").click();
+  await eventually("it pays again", async () => /^Benefit 19 .* > Cost 5/.test(await line(page)));
+  // A step of the pass does what was told.
+  await page.keyboard.press("ArrowRight");
+  await eventually("it has moved", async () => (await place(page)).at === 1);
+  await eventually("nothing is left", async () => /Nothing more is gained/.test(await lead(page)));
+});
+
 test("what a reason rests on is told in words", async (t) => {
   const page = await openPage(t);
   await openPaths(page, "figure-5");
@@ -357,8 +391,8 @@ for (const figure of ["figure-3", "figure-6"]) test(`strands of different edges 
 for (const width of [1440, 320]) {
   test(`paths can be read, ${width} pixels wide`, async (t) => {
     const page = await openPage(t, { viewport: { width, height: 900 } });
-    for (const figure of ["figure-1", "figure-3", "figure-5", "figure-6"]) {
-      await openPaths(page, figure);
+    for (const [figure, pass] of [["figure-1", "pde"], ["figure-3", "pde"], ["figure-5", "pde"], ["figure-6", "pde"], ["figure-11", "spec-pre"]]) {
+      await openPaths(page, figure, pass);
       await screenshot(page, `paths-${figure}-${width}`);
       while (!(await forward(page).isDisabled())) {
         const at = await moment(page);

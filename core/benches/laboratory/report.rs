@@ -7,6 +7,7 @@
 use std::hint::black_box;
 use std::io;
 use std::process;
+use std::thread;
 use std::time::Duration;
 
 use crate::clock;
@@ -28,6 +29,9 @@ const ROUNDS: usize = 7;
 
 /// How many are enough where one takes long: then it is not the clock nor a short disturbance that differs.
 const LONG_ROUNDS: usize = 3;
+
+/// Between two looks whether it is its turn.
+const A_MOMENT: Duration = Duration::from_millis(20);
 
 /// How often as long as the work itself the copies for it may take altogether.
 const MOST_ON_COPIES: u32 = 5;
@@ -54,9 +58,14 @@ pub fn wait_for_turn(name: &str) {
         return;
     }
     println!("turn\t{name}");
-    // Whoever gave the turns has gone when there is nothing to read.
-    if !io::stdin().read_line(&mut String::new()).is_ok_and(|read| read > 0) {
-        process::exit(1);
+    loop {
+        match io::stdin().read_line(&mut String::new()) {
+            Ok(read) if read > 0 => return,
+            // Node gives WebAssembly an input that never waits.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(A_MOMENT),
+            // Whoever gave the turns has gone.
+            Ok(_) | Err(_) => process::exit(1),
+        }
     }
 }
 

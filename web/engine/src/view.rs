@@ -27,6 +27,9 @@ use crate::walk::value_walk;
 /// Refused opportunities of one pass that are shown.
 const MOST_MISSED: usize = 200;
 
+/// The passes that go by executed paths.
+const BY_PATHS: [&str; 2] = ["pde", "spec-pre"];
+
 /// A bench that is open.
 pub struct Opened {
     loaded: Loaded,
@@ -129,7 +132,7 @@ impl Opened {
             .filter(|&event| session.journal().events()[event].remark.kind == RemarkKind::Missed);
         view.missed = missed.take(MOST_MISSED).map(|event| describe(session, event)).collect();
         let is_at_hand = |name: &str| pass_at_hand(session, &self.steps, name, &stop.passes, stop.done).is_some();
-        (view.weighs, view.surveys) = (is_at_hand("azp"), is_at_hand("pde"));
+        (view.weighs, view.surveys) = (is_at_hand("azp"), BY_PATHS.into_iter().any(is_at_hand));
         view.questions = course_of_questions(session, &stop.passes, stop.rewrite, kernel);
         let after = Listing::new(session.module(), Some(kernel));
         session.seek(match scope {
@@ -173,18 +176,23 @@ impl Opened {
         Some(candidates(session, &self.steps, pass, kernel, self.fast_math, painted))
     }
 
-    /// The paths in the program at the position that is asked for, and what `pde` does about them, if that is the pass at
-    /// hand.
+    /// The paths in the program at the position that is asked for, and what the pass at hand does about them, if that is one
+    /// of those that go by paths.
     pub fn paths(&mut self, asked: &Survey, clock: fn() -> f64) -> Option<Surveyed> {
         let (session, kernel) = (self.session.as_mut()?, self.kernel?);
         let stop = Stop::find(session, &self.passes, asked.position);
-        let pass = pass_at_hand(session, &self.steps, "pde", &stop.passes, stop.done)?;
+        let at_hand = |name: &&str| pass_at_hand(session, &self.steps, name, &stop.passes, stop.done);
+        let pass = BY_PATHS.iter().find_map(at_hand)?;
         session.seek(stop.done);
         // Another statement or frequency is asked about the same run.
-        let known = self.counted.take().filter(|(at, settings, _)| (at, settings) == (&stop.done, &asked.settings));
-        let run = || (stop.done, asked.settings.clone(), count_warps(session.module(), kernel, &asked.settings, clock));
-        let (.., warps) = self.counted.insert(known.unwrap_or_else(run));
-        Some(paths(session, &self.steps, pass, kernel, asked, warps.as_ref()))
+        let counted = &mut self.counted;
+        let warps = || {
+            let known = counted.take().filter(|(at, settings, _)| (at, settings) == (&stop.done, &asked.settings));
+            let run =
+                || (stop.done, asked.settings.clone(), count_warps(session.module(), kernel, &asked.settings, clock));
+            counted.insert(known.unwrap_or_else(run)).2.clone()
+        };
+        Some(paths(session, &self.steps, pass, kernel, asked, warps))
     }
 
     /// The questions of the pass at `position`, if it asks any.

@@ -40,13 +40,15 @@ impl PathView {
 }
 
 impl Lab {
-    /// Whether the executed paths are shown: where they are asked for, and where `pde` is what the position is about.
+    /// Whether the executed paths are shown: where they are asked for, and where a pass that goes by them is what the position
+    /// is about.
     pub fn shows_paths(&self) -> bool {
         let Some(view) = self.view.as_ref().filter(|view| view.surveys && !self.has_mistakes()) else { return false };
-        let is_about_pde = view.remark.as_ref().is_none_or(|remark| remark.pass == "pde");
+        let is_about_paths =
+            view.remark.as_ref().is_none_or(|remark| matches!(remark.pass.as_str(), "pde" | "spec-pre"));
         match self.sheet {
             Sheet::Paths => true,
-            Sheet::Walk => view.walk.is_none() && view.questions.is_none() && is_about_pde,
+            Sheet::Walk => view.walk.is_none() && view.questions.is_none() && is_about_paths,
             Sheet::Lines | Sheet::Candidates => false,
         }
     }

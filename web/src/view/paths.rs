@@ -20,20 +20,57 @@ pub const STRANDS: usize = 8;
 /// What there is to see, for who sees it for the first time.
 const WHAT: &str = "Rows and strands are ways that lanes took: some gain, some pay.";
 
-/// The columns of bits, with the name of the set and what it means.
-const SETS: [(&str, &str, &str); 4] = [
-    ("avail", "X-APATHS", "s comes to the join along the path, and can go on from there"),
-    ("remov", "X-RPATHS", "from the join on, the path leads to where nobody needs its result"),
-    ("benefit", "", "the path executes s less often if the join, and those that it needs, are passed"),
-    ("cost", "", "the path executes s under the predicate for nothing"),
-];
+/// The words for what moves: a statement down, past joins, or an evaluation up, past branches.
+struct Words {
+    /// Who moves, as it is called here.
+    what: &'static str,
+    /// What it passes.
+    over: &'static str,
+    /// What becomes of it, and what if not.
+    fates: [&'static str; 2],
+    /// Its way, and the button that plays it.
+    way: [&'static str; 2],
+    /// The columns of bits, with the name of the set and what it means.
+    sets: [(&'static str, &'static str, &'static str); 4],
+    /// The terms of a line that weighs benefit against cost.
+    terms: &'static [(&'static str, &'static str)],
+}
 
-/// The terms of a line that weighs benefit against cost.
-const TERMS: [(&str, &str); 3] = [
-    ("T[s]", "cycles of s"),
-    ("T[p?s]", "of s under a predicate that may be false"),
-    ("T[p]", "of setting that predicate"),
-];
+const SINKING: Words = Words {
+    what: "Statement s",
+    over: "Join",
+    fates: ["sinks", "stays"],
+    way: ["Way of the statement", "Let it sink"],
+    sets: [
+        ("avail", "X-APATHS", "s comes to the join along the path, and can go on from there"),
+        ("remov", "X-RPATHS", "from the join on, the path leads to where nobody needs its result"),
+        ("benefit", "", "the path executes s less often if the join, and those that it needs, are passed"),
+        ("cost", "", "the path executes s under the predicate for nothing"),
+    ],
+    terms: &[
+        ("T[s]", "cycles of s"),
+        ("T[p?s]", "of s under a predicate that may be false"),
+        ("T[p]", "of setting that predicate"),
+    ],
+};
+
+const HOISTING: Words = Words {
+    what: "Evaluation e",
+    over: "Branch",
+    fates: ["moves", "stays"],
+    way: ["Way of the evaluation", "Let it rise"],
+    sets: [
+        ("avail", "", "backward from the branch, the path leads to where the value of e is at hand"),
+        ("antic", "", "an evaluation of e comes up to the branch along the path"),
+        ("benefit", "", "the path evaluates e less often if the branch, and those that it needs, are passed"),
+        ("cost", "", "the path evaluates e for nothing"),
+    ],
+    terms: &[("T", "cycles of e")],
+};
+
+fn words(told: &Surveyed) -> &'static Words {
+    if told.is_hoisting { &HOISTING } else { &SINKING }
+}
 
 /// The paths.
 #[component]
@@ -46,12 +83,12 @@ pub fn Paths(PaneProps { lab, act }: &PaneProps) -> Html {
     let sinking = told.sinking.as_ref();
     html! {
         <div class="values paths" data-testid="paths">
-            if let Some((at, last)) = lab.sink_at() { { stepper(lab, at, last, act) } }
+            if let Some((at, last)) = lab.sink_at() { { stepper(lab, words(told), (at, last), act) } }
             { happened(lab, told) }
             <div class="pane-body scroll" tabindex="0" role="region" aria-label="Executed paths">
                 <div class="path-part">
                     { statement(told, sinking, act) }
-                    if let Some(sinking) = sinking { { joins(sinking, lab.join_shown(), !told.paths.is_empty(), act) } }
+                    if let Some(sinking) = sinking { { joins(sinking, words(told), (lab.join_shown(), !told.paths.is_empty()), act) } }
                 </div>
                 if !told.paths.is_empty() { { table(lab, told, lab.join_shown(), act) } }
                 { reasons(told, sinking, lab.join_shown()) }
@@ -61,11 +98,12 @@ pub fn Paths(PaneProps { lab, act }: &PaneProps) -> Html {
     }
 }
 
-fn stepper(lab: &Lab, at: usize, last: usize, act: &Callback<Action>) -> Html {
+fn stepper(lab: &Lab, words: &'static Words, (at, last): (usize, usize), act: &Callback<Action>) -> Html {
     let asking = lab.asking;
-    let (icon, name) = if asking { (Icon::Pause, "Pause") } else { (Icon::Play, "Let it sink") };
+    let [way, play] = words.way;
+    let (icon, name) = if asking { (Icon::Pause, "Pause") } else { (Icon::Play, play) };
     Stepper {
-        name: "Way of the statement",
+        name: way,
         slider: "Moment of its way",
         at,
         last,
@@ -111,13 +149,14 @@ fn statement(told: &Surveyed, sinking: Option<&Sinking>, act: &Callback<Action>)
         })
     };
     let row = told.statements.iter().find(|row| is_shown(row));
+    let words = words(told);
     let name = |row: &StatementRow| {
-        let sinks = if row.passes { "sinks" } else { "stays" };
-        format!("{} · {} · {sinks}", row.text, row.at)
+        let [moves, stays] = words.fates;
+        format!("{} · {} · {}", row.text, row.at, if row.passes { moves } else { stays })
     };
     html! {
         <label class="path-choice">
-            <span>{ "Statement s" }</span>
+            <span>{ words.what }</span>
             <select onchange={choose} data-testid="path-statement">
                 if row.is_none() {
                     <option selected=true disabled=true>{ sinking.map_or("choose one", |sinking| &sinking.text) }</option>
@@ -148,15 +187,16 @@ fn reasons(told: &Surveyed, sinking: Option<&Sinking>, join: Option<&JoinRow>) -
 }
 
 /// What the terms and the columns mean, opened beside the join.
-fn legend(join: &JoinRow) -> Html {
-    let terms = TERMS.iter().filter(|(term, _)| join.line.contains(term));
+fn legend(join: &JoinRow, words: &Words) -> Html {
+    let terms = words.terms.iter().filter(|(term, _)| join.line.contains(term));
+    let over = format!("the {}", words.over.to_lowercase());
     html! {
         <details class="path-terms">
         <summary data-testid="path-terms">{ "What the columns mean" }</summary>
         <dl class="path-legend" data-testid="path-legend">
             { for terms.map(|(term, meaning)| html! { <div><dt><code>{ *term }</code></dt><dd>{ *meaning }</dd></div> }) }
-            { for SETS.iter().map(|(name, _, meaning)| html! {
-                <div><dt>{ *name }</dt><dd>{ meaning.replace("the join", &join.name) }</dd></div>
+            { for words.sets.iter().map(|(name, _, meaning)| html! {
+                <div><dt>{ *name }</dt><dd>{ meaning.replace(&over, &join.name) }</dd></div>
             }) }
             <div><dt>{ "–" }</dt><dd>{ format!("the path does not go through {}", join.name) }</dd></div>
         </dl>
@@ -165,7 +205,12 @@ fn legend(join: &JoinRow) -> Html {
 }
 
 /// The joins, what was decided about one of them, and who pays.
-fn joins(sinking: &Sinking, shown: Option<&JoinRow>, has_table: bool, act: &Callback<Action>) -> Html {
+fn joins(
+    sinking: &Sinking,
+    words: &'static Words,
+    (shown, has_table): (Option<&JoinRow>, bool),
+    act: &Callback<Action>,
+) -> Html {
     let choice = |join: &JoinRow, shown: &JoinRow| {
         let (act, block) = (act.clone(), join.block);
         html! {
@@ -179,12 +224,12 @@ fn joins(sinking: &Sinking, shown: Option<&JoinRow>, has_table: bool, act: &Call
         <>
             if let Some(shown) = shown {
                 <div class="path-choice">
-                    <span aria-hidden="true">{ "Join" }</span>
+                    <span aria-hidden="true">{ words.over }</span>
                     <fieldset class="segments joins" data-testid="joins">
-                        <legend class="hidden">{ "Join" }</legend>
+                        <legend class="hidden">{ words.over }</legend>
                         { for sinking.joins.iter().map(|join| choice(join, shown)) }
                     </fieldset>
-                    if has_table { { legend(shown) } }
+                    if has_table { { legend(shown, words) } }
                 </div>
                 if !shown.line.is_empty() {
                     <p class={if shown.passes { "path-line pays" } else { "path-line" }} role="status">
@@ -221,6 +266,7 @@ fn table(lab: &Lab, told: &Surveyed, join: Option<&JoinRow>, act: &Callback<Acti
         })
     };
     let digits = told.paths.iter().map(|path| path.frequency.to_string().len()).max().unwrap_or(1);
+    let words = words(told);
     let is_edited = !lab.paths.frequencies.is_empty();
     let write = told.written.clone().filter(|_| is_edited && lab.is_surveyed());
     html! {
@@ -232,7 +278,7 @@ fn table(lab: &Lab, told: &Surveyed, join: Option<&JoinRow>, act: &Callback<Acti
                         <th scope="col" class="way">{ "Blocks" }</th>
                         <th scope="col" title="Executions, in lanes; write another one to see what it changes">{ "Freq" }</th>
                         if join.is_some() {
-                            { for SETS.iter().map(|(name, set, meaning)| html! {
+                            { for words.sets.iter().map(|(name, set, meaning)| html! {
                                 <th scope="col" class="bit" title={format!("{set}{}{meaning}", if set.is_empty() { "" } else { ": " })}>{ *name }</th>
                             }) }
                         }
@@ -240,7 +286,7 @@ fn table(lab: &Lab, told: &Surveyed, join: Option<&JoinRow>, act: &Callback<Acti
                 </thead>
                 <tbody {onkeydown}>
                     { for told.paths.iter().enumerate().map(|(place, path)| {
-                        row(lab, place, path, join.and_then(|join| Some((join, *join.bits.get(place)?))), act)
+                        row(lab, place, path, join.and_then(|join| Some((join, words, *join.bits.get(place)?))), act)
                     }) }
                 </tbody>
             </table>
@@ -257,7 +303,13 @@ fn table(lab: &Lab, told: &Surveyed, join: Option<&JoinRow>, act: &Callback<Acti
     }
 }
 
-fn row(lab: &Lab, place: usize, path: &PathRow, bits: Option<(&JoinRow, Bits)>, act: &Callback<Action>) -> Html {
+fn row(
+    lab: &Lab,
+    place: usize,
+    path: &PathRow,
+    bits: Option<(&JoinRow, &Words, Bits)>,
+    act: &Callback<Action>,
+) -> Html {
     let is_chosen = lab.paths.path == Some(place);
     let is_reached = lab.paths.path.unwrap_or(0) == place;
     let choose = on(act, move || Action::Path((!is_chosen).then_some(place)));
@@ -291,8 +343,8 @@ fn row(lab: &Lab, place: usize, path: &PathRow, bits: Option<(&JoinRow, Bits)>, 
                 <input type="number" min="0" step="1" value={path.frequency.to_string()} onchange={edit}
                     aria-label={format!("Frequency of {name}")} title={format!("{:.1} % of all executions", path.share * 100.0)} />
             </td>
-            if let Some((join, bits)) = bits {
-                { for SETS.iter().zip(cells(bits)).map(|((name, ..), (holds, counts))| html! {
+            if let Some((join, words, bits)) = bits {
+                { for words.sets.iter().zip(cells(bits)).map(|((name, ..), (holds, counts))| html! {
                     <td class={if holds { format!("bit one {name}") } else { "bit".to_owned() }} title={(!bits.on).then(|| format!("It does not go through {}", join.name))}>
                         { if holds { "1" } else if bits.on || counts { "0" } else { "–" } }
                     </td>

@@ -25,6 +25,9 @@ pub struct Survey {
 pub struct Surveyed {
     /// What comes next, in a sentence.
     pub lead: String,
+    /// Are evaluations brought up, past branches, rather than statements down, past joins? Then what is said here of statements
+    /// is said of evaluations, and what of joins, of branches.
+    pub is_hoisting: bool,
     /// Where the paths' frequencies come from, in a word; empty where there are none.
     pub origin: String,
     /// The executed paths: a few in the order of the profile, of many the most frequent first.
@@ -122,7 +125,7 @@ pub struct Bits {
     pub on: bool,
     /// The statement is available there along it.
     pub available: bool,
-    /// And removable.
+    /// And removable; an evaluation that is brought up is anticipated there.
     pub removable: bool,
     /// The path loses an execution.
     pub benefit: bool,
@@ -169,6 +172,8 @@ pub enum Mark {
     Lands(Spot, String),
     /// It comes to this join, and does not pass.
     Stops(u32),
+    /// It comes up to the branch that ends this block, and does not pass.
+    Rests(u32),
     /// What landed there is not needed.
     Dropped(Spot),
     /// The predicate becomes true or false.

@@ -172,7 +172,7 @@ fn signs(sinking: &Sinking, moment: usize) -> BTreeMap<Spot, Sign> {
                 Mark::Lands(spot, label) => (*spot, &|sign| sign.label = Some(label.clone())),
                 Mark::Dropped(spot) => (*spot, &|sign| sign.is_dropped = true),
                 Mark::Predicate(spot, is_true) => (*spot, &|sign| sign.predicates.push(*is_true)),
-                Mark::Flood { .. } | Mark::Way { .. } | Mark::Stops(_) => continue,
+                Mark::Flood { .. } | Mark::Way { .. } | Mark::Stops(_) | Mark::Rests(_) => continue,
             };
             let sign = signs.entry(spot).or_default();
             change(sign);
@@ -225,6 +225,12 @@ impl Map<'_> {
             Mark::Stops(block) => {
                 let (_, rect) = self.block(block)?;
                 let (left, right, y) = (unit(rect.x - 4.0), unit(rect.x + rect.width + 4.0), unit(rect.y - 4.0));
+                Some(html! { <line class={class("stop", false)} x1={left} x2={right} y1={y.clone()} y2={y} /> })
+            }
+            Mark::Rests(block) => {
+                let (_, rect) = self.block(block)?;
+                let (left, right) = (unit(rect.x - 4.0), unit(rect.x + rect.width + 4.0));
+                let y = unit(rect.y + rect.height + 4.0);
                 Some(html! { <line class={class("stop", false)} x1={left} x2={right} y1={y.clone()} y2={y} /> })
             }
             Mark::Lands(..) | Mark::Dropped(_) | Mark::Predicate(..) => None,
