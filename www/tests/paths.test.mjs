@@ -296,10 +296,10 @@ test("a join that is not passed is told on the way, and what an earlier one need
   assert.match(nine, /and passes as the benefit of n5 needs that. By itself: Benefit 25/);
 });
 
-test("what stands beside a block on the way lies on no other block and is not cut", async (t) => {
+test("what stands beside a block on the way lies on no other text and is not cut", async (t) => {
   const page = await openPage(t);
-  for (const figure of ["figure-1", "figure-3", "figure-5", "figure-6", "figure-10", "printed-rule"]) {
-    await openPaths(page, figure);
+  for (const figure of ["figure-1", "figure-3", "figure-5", "figure-6", "figure-10", "printed-rule", "figure-11"]) {
+    await openPaths(page, figure, figure === "figure-11" ? "spec-pre" : "pde");
     while (!(await forward(page).isDisabled())) {
       const at = await moment(page);
       await forward(page).click();

@@ -9,7 +9,7 @@ use yew::{Html, component, html, use_mut_ref};
 use super::super::paths::STRANDS;
 use super::super::{Shared, shortened};
 use super::MARGIN;
-use super::drawing::{NAME, row_in_block};
+use super::drawing::{NAME, name_in_block, row_in_block};
 use crate::layout::{Placement, Point, Rect, Route};
 
 /// Room for what stands to the right of the blocks.
@@ -273,10 +273,10 @@ impl Map<'_> {
         let (x, anchor) = match side {
             Side::Right => (right + 10.0, "start"),
             Side::Left => (left - 10.0, "end"),
-            Side::Inside(_) => (right - 5.0, "end"),
+            Side::Named { right, .. } => (right, "end"),
         };
         let line = |place: usize| match side {
-            Side::Inside(top) => top + NAME.1 - 14.0 * (texts.len() - 1 - place) as f64,
+            Side::Named { y, .. } => y - 14.0 * (texts.len() - 1 - place) as f64,
             Side::Right | Side::Left => y + 4.0 + 14.0 * place as f64,
         };
         Some(html! {
@@ -289,8 +289,8 @@ impl Map<'_> {
         })
     }
 
-    /// Where there is room for the texts of a line: to its right, to its left, or in the row of its block's name, with what does
-    /// not fit there above it.
+    /// Where there is room for the texts of a line: to its right, to its left, or behind its block's name, with what does not
+    /// fit there above it.
     fn side(&self, (left, right, y): (f64, f64, f64), texts: &[(&str, String)]) -> Side {
         let characters = texts.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0);
         let width = characters as f64 * CHARACTER + 4.0;
@@ -301,12 +301,25 @@ impl Map<'_> {
             let is_inside = wanted.x >= -MARGIN && wanted.x + width <= self.placement.width + ROOM + MARGIN;
             is_inside && !blocks().any(|block| block.overlaps(wanted))
         };
-        let is_its = |block: &&Rect| block.x == left && (block.y..=block.y + block.height).contains(&y);
-        match blocks().find(is_its) {
-            _ if is_free(&beside(right + 8.0)) => Side::Right,
-            _ if is_free(&beside(left - 8.0 - width)) => Side::Left,
-            Some(block) => Side::Inside(block.y),
-            None => Side::Right,
+        let is_its = |block: &Rect| block.x == left && (block.y..=block.y + block.height).contains(&y);
+        let named = || {
+            let block =
+                self.graph.blocks.iter().find(|block| self.placement.blocks.get(&block.id).is_some_and(is_its))?;
+            let last = texts.last().map_or(0, |(_, text)| text.chars().count());
+            let behind = left + NAME.0 + name_in_block(&block.name).width + 8.0 + last as f64 * CHARACTER;
+            let top = self.placement.blocks[&block.id].y;
+            Some(if behind <= self.placement.width + ROOM + MARGIN {
+                Side::Named { right: behind.max(right - 5.0), y: top + NAME.1 }
+            } else {
+                Side::Named { right: right - 5.0, y: top - 5.0 }
+            })
+        };
+        if is_free(&beside(right + 8.0)) {
+            Side::Right
+        } else if is_free(&beside(left - 8.0 - width)) {
+            Side::Left
+        } else {
+            named().unwrap_or(Side::Right)
         }
     }
 }
@@ -316,8 +329,11 @@ impl Map<'_> {
 enum Side {
     Right,
     Left,
-    /// In the block with this upper border.
-    Inside(f64),
+    /// Up to here, with the last on this line: behind the block's name, or above the block if that is too long.
+    Named {
+        right: f64,
+        y: f64,
+    },
 }
 
 fn unit(value: f64) -> String {
