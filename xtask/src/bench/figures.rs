@@ -178,6 +178,8 @@ fn exponent_asked(name: &str) -> Option<f64> {
     match pass {
         // The sizes are numbers of paths.
         _ if name.starts_with("pde by paths") => None,
+        // What it gives is the sum of all lives, and in nests of loops that is more than the program.
+        _ if name.starts_with("liveness") => None,
         _ if name.contains("LLVM") => None,
         Some("azp" | "pde") => Some(EXPONENT_ASKED_OF_SEARCHES),
         _ => Some(EXPONENT_ASKED),
