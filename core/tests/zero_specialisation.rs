@@ -9,7 +9,7 @@ use warpscope_core::edit::{Fact, Remark};
 use warpscope_core::ir::{Inst, Module, Write};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::azp::survey::survey;
-use warpscope_core::pass::{self, Settings as PassSettings, parse_pipeline};
+use warpscope_core::pass::{self, KnobValue, Settings as PassSettings, parse_pipeline};
 use warpscope_core::profile::{Collector, Profile, declare};
 use warpscope_core::report::measure;
 use warpscope_core::session::{Options, Session};
@@ -183,6 +183,59 @@ fn what_independence_costs_stands_beside_its_product() {
     }
 }
 
+/// A branch past costly code that is not taken where `k` is zero, and where `p` is false.
+const PAST: &str = "kernel k(x: ptr.global restrict, y: ptr.global restrict) {
+entry:
+    i = mad.u32 %ctaid, %ntid, %tid
+    k = ld.global.u32 x[i]
+    s = mov.u32 i
+    p = setp.gt.u32 k, 7
+    br p, costly, done
+costly:
+    s = work.u32 300, i
+    br done
+done:
+    st.global.u32 y[i], s
+    ret
+    profile zero { entry.k: 0.5 entry.p: 0.75 }
+}
+launch k {
+    block 128
+    x = buffer u32[128] const ELEMENT
+    y = buffer u32[128] const 0
+}
+";
+
+#[test]
+fn what_is_not_entered_anyway_is_not_saved() {
+    let module = laws::well_formed(&PAST.replace("ELEMENT", "0")).expect("a program");
+    let kernel = module.kernels().next().expect("a kernel");
+    let entry = pass::find("azp").expect("the pass");
+    let mut settings = entry.default_settings();
+    settings.knobs.set("warps", KnobValue::Integer(1));
+    settings.knobs.set("min_cycles", KnobValue::Number(0.0));
+    let found = survey(&module, kernel, &settings, 1, None);
+    let estimates: Vec<_> = found.candidates.iter().filter_map(|row| row.estimate.as_ref()).collect();
+    assert_eq!(estimates.len(), 2, "k and p");
+    for estimate in estimates {
+        assert!(estimate.t_region < 300.0, "the costly block is not entered where they are zero: {estimate:?}");
+        assert!(estimate.t_delta > 0.0, "a check costs more than the branch that it saves: {estimate:?}");
+    }
+    assert_eq!(found.best, None);
+}
+
+#[test]
+fn a_predicate_is_zero_where_it_is_false() {
+    for (element, probability) in [("0", 1.0), ("9", 0.0)] {
+        let mut module = laws::well_formed(&PAST.replace("ELEMENT", element)).expect("a program");
+        let kernel = module.kernels().next().expect("a kernel");
+        let profile = measure(&module, kernel, &Settings::default(), Machine::Ampere, &mut || true).expect("a run");
+        declare(&mut module, &profile);
+        let declared = format!("entry.p: {probability:?}\n");
+        assert!(print(&module).contains(&declared), "{}", print(&module));
+    }
+}
+
 #[test]
 fn checks_move_up_in_generated_programs() {
     let moved = (0..40).filter(|&seed| {
@@ -322,7 +375,7 @@ launch k {
 }
 ";
     let found = counts_are_right(source).unwrap_or_else(|broken| panic!("{broken}"));
-    assert_eq!(found[0], 4, "three writes of v, and w");
+    assert_eq!(found[0], 6, "three writes of v, p, q, and w");
 }
 
 #[test]

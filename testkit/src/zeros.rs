@@ -1,6 +1,6 @@
 //! Zero profiles that are made up: no profile may make a pass wrong, and any may make it work.
 
-use warpscope_core::ir::{Module, Profile, Type, Write, ZeroEntry};
+use warpscope_core::ir::{Module, Profile, Write, ZeroEntry};
 
 /// Declares for two thirds of a module's writes that they are zero with some probability, and for some of them that the one
 /// before is too. Equal seeds give equal profiles.
@@ -11,7 +11,7 @@ pub fn declare(module: &mut Module, seed: u32) {
         let mut last: Option<Write> = None;
         func.for_each_write(|inst, write| {
             let draw = (seed ^ inst.as_u32().wrapping_mul(0x9e37_79b9)).wrapping_mul(0x85eb_ca6b) >> 13;
-            if func.regs[write.reg].ty != Type::Pred && !draw.is_multiple_of(3) {
+            if !draw.is_multiple_of(3) {
                 let probability = f64::from(draw % 97) / 96.0;
                 entries.push(ZeroEntry::of(write, probability));
                 // Also of writes of two blocks, and of one register.

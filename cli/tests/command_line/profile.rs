@@ -17,6 +17,7 @@ const MEASURED: &str = "
     }
     profile zero {
         entry.i: 0.0
+        entry.p: 0.0
         body.xi: 0.0
         body.yi: 1.0
         body.r: 0.0

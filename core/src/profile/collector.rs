@@ -11,7 +11,7 @@ use super::{Count, Profile, WarpCount, ZeroCount};
 use crate::graph::{Cfg, PathNumbering, PathStep};
 use crate::ir::{Block, Func, Inst, Module, Reg, Type, TypeClass, Write};
 use crate::sim::lanes::LaneFile;
-use crate::sim::{DecodedInst, FrameBase, Kind, Program, Watcher};
+use crate::sim::{DecodedInst, FrameBase, Kind, Program, Value, Watcher};
 
 /// What an instruction does to paths.
 #[derive(Clone, Copy)]
@@ -111,9 +111,7 @@ impl Collector {
             for &reg in &body.insts[location.inst].dsts {
                 let next = occurrences.entry((location.func, location.block, reg)).or_default();
                 let ty = body.regs[reg].ty;
-                if ty != Type::Pred {
-                    here.push((Write { block: location.block, reg, occurrence: *next }, ty));
-                }
+                here.push((Write { block: location.block, reg, occurrence: *next }, ty));
                 *next += 1;
             }
             writes.push(here);
@@ -302,7 +300,7 @@ impl Watcher for Collector {
     }
 }
 
-/// The active lanes in which a register of a function is zero, of either sign. None where it has no place.
+/// The active lanes in which a register of a function is zero, of either sign, or false. None where it has no place.
 fn zero_lanes(
     program: &Program,
     graph: usize,
@@ -312,6 +310,9 @@ fn zero_lanes(
     frame: FrameBase,
 ) -> Option<u32> {
     let &value = program.funcs[graph].regs.get(reg.index())?;
+    if let Value::Predicate(slot, flip) = value {
+        return Some(mask & !(file.predicates[frame.at(slot) as usize] ^ flip));
+    }
     let sign = if ty.class() == TypeClass::Float { 1 << (ty.bits() - 1) } else { 0 };
     let is_zero = |lane: &usize| frame.read(file, value, *lane) & ty.mask() & !sign == 0;
     Some(lanes(mask).filter(is_zero).fold(0, |zero, lane| zero | 1 << lane))

@@ -13,7 +13,7 @@
 //! makes at most three lines for a vector, and any threshold finds its own, as long as nothing but the threshold decides.
 //!
 //! A set counts at the issue of its last write: the lanes that are active there, with what all its registers hold then.
-//! Where one is overwritten before, the set is not counted. Predicates are not counted, as they are not by themselves.
+//! Where one is overwritten before, the set is not counted. Predicates stand in no set.
 //!
 //! Time and space are linear in the function, and so are counting and declaring in the issues and the sets.
 

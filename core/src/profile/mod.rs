@@ -13,7 +13,7 @@
 //! it starts and ends.
 //!
 //! Bounds: a path that an `exit` in a callee cuts short is not counted in the callers. Results of calls are not among the
-//! zero profiles, nor are predicates.
+//! zero profiles. A predicate is zero where it is false.
 //!
 //! Source: T. Ball and J. Larus, Efficient path profiling, MICRO 1996.
 

@@ -49,7 +49,7 @@ mod together;
 mod watch;
 
 pub use bind::{Argument, Bound, MEMORY_LIMIT, THREAD_LIMIT, bind, has_knob, settled};
-pub use decode::{CALL_DEPTH_LIMIT, DecodedInst, Kind, Program};
+pub use decode::{CALL_DEPTH_LIMIT, DecodedInst, Kind, Program, Value};
 pub use error::{ErrorKind, ErrorPlace, SimError};
 pub use evaluate::evaluate;
 pub use reconvergence::{Entry, NOWHERE, Reconvergence, SimtStack};

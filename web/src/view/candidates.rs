@@ -11,9 +11,13 @@ use crate::state::Action;
 
 /// What the columns behind the registers hold, with what their names mean.
 const COLUMNS: [(&str, &str, &str); 10] = [
-    ("P", "", "Probability that the registers are all zero in all lanes of a warp, as it was counted or declared"),
+    (
+        "P",
+        "",
+        "Probability that the registers are all zero, or false, in all lanes of a warp, as it was counted or declared",
+    ),
     ("P", "ind", "The same as if the registers were independent: the product of theirs. The pass decides by it"),
-    ("T", "R", "Cycles of the region as it is, for each run of the kernel by a warp"),
+    ("T", "R", "Cycles of the region as it is where the registers are zero, for each run of the kernel by a warp"),
     ("T", "S", "Cycles of what is left of the region where the registers are zero"),
     ("T", "check", "Cycles of the comparison, the vote and the branch"),
     ("T", "δ", "T_AZP − T_R, as equation 5 prints it: a negative number is a gain"),

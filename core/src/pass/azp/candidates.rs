@@ -7,13 +7,12 @@
 //! c = mul.f32 z, s                  k = mov.f32 1.0 and r = mov.f32 a are none
 //! ```
 //!
-//! Every register write is a scalar candidate, except moves. A predicate has a number too, but is not looked at: profiles
-//! count no predicates, and what asks for zero compares numbers. Each has a number, by its place in the text; vectors come
-//! behind them. What the profile says decides which are looked at: a scalar from `p_thresh` on, a vector without the
-//! elements that are below it, if two are left. Its probability is the product of theirs, and beside it stands the share
-//! in which they were counted to be zero together, where the profile tells that of just these. A result that is zero
-//! because an operand is (a product, a shift, a negation) is not looked at where that operand is a candidate at least as
-//! likely: specialising for the operand specialises for the result.
+//! Every register write is a scalar candidate, except moves. A predicate is zero where it is false, and stands in no vector.
+//! Each has a number, by its place in the text; vectors come behind them. What the profile says decides which are looked
+//! at: a scalar from `p_thresh` on, a vector without the elements that are below it, if two are left. Its probability is
+//! the product of theirs, and beside it stands the share in which they were counted to be zero together, where the profile
+//! tells that of just these. A result that is zero because an operand is (a product, a shift, a negation) is not looked at
+//! where that operand is a candidate at least as likely: specialising for the operand specialises for the result.
 //!
 //! Linear in the instructions and operands.
 //!
@@ -26,7 +25,7 @@ use smallvec::SmallVec;
 use super::hoisting::Hoist;
 use super::opportunity::reg_of;
 use super::scene::Scene;
-use super::special::has_zero_test;
+use super::special::{has_zero_comparison, has_zero_test};
 use crate::flow::{Elements, Value};
 use crate::ir::{Function, Inst, Op, Reg};
 
@@ -70,7 +69,7 @@ pub(super) enum WhyNot {
     Propagator(Reg),
     /// Its arithmetic is not that of real numbers without the licence.
     NeedsLicence,
-    /// There is no comparison with zero for its type.
+    /// There is no comparison with zero for its type, which is no predicate.
     Untestable,
 }
 
@@ -125,7 +124,7 @@ pub(super) fn candidates(scene: &Scene<'_>, p_thresh: f64) -> (Vec<Candidate>, V
             let Some(inst) = values.definition(value).inst() else { continue };
             let Some(own) = scene.zeros.probability(inst, reg_of(scene, value)) else { continue };
             let is_usable = own >= p_thresh
-                && has_zero_test(func, reg_of(scene, value))
+                && has_zero_comparison(func, reg_of(scene, value))
                 && (scene.fast_math || !func.regs[reg_of(scene, value)].ty.is_float());
             if is_usable {
                 likely.push(value);

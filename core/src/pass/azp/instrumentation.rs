@@ -19,8 +19,10 @@
 //! It asks which lanes are here, so it stands where the write stands and moves nowhere. Instrumenting again would count the
 //! counting, so a function that has counters is left alone.
 //!
-//! Bounds: predicates and registers of 8 bits have no comparison with zero and are not counted, nor what a terminator
-//! writes, nor a guarded write of its own guard. Linear in the function and its candidates.
+//! A predicate is zero where it is false, for which no comparison is needed.
+//!
+//! Bounds: registers of 8 bits have no comparison with zero and are not counted, nor what a terminator writes, nor a
+//! guarded write of its own guard. Linear in the function and its candidates.
 //!
 //! Source: AZP, section 3.2.
 
@@ -34,7 +36,7 @@ use smallvec::SmallVec;
 use super::candidates::Numbered;
 use super::opportunity::reg_of;
 use super::scene::Scene;
-use super::special::zero_test;
+use super::special::{has_zero_comparison, has_zero_test, is_predicate, zero_test};
 use crate::edit::{Fact, Place, Remark, Rewrite};
 use crate::flow::Elements;
 use crate::ir::{
@@ -63,7 +65,6 @@ pub(super) fn counted(scene: &Scene<'_>) -> Vec<Counted> {
     func.for_each_write(|inst, write| {
         writes.insert((inst, write.reg), write);
     });
-    let is_testable = |reg: Reg| zero_test(func, reg, reg, None).is_some();
     let counted = |number: u32, group: &Elements| {
         let last = values.definition(*group.last()?).inst()?;
         // What is overwritten before the last is there, or guards itself, cannot be asked any more.
@@ -85,7 +86,9 @@ pub(super) fn counted(scene: &Scene<'_>) -> Vec<Counted> {
     let mut found: Vec<Counted> = Vec::new();
     for (number, mut group) in alone.chain(vectors) {
         let is_vector = group.len() > 1;
-        group.retain(|value| is_testable(reg_of(scene, *value)));
+        // A predicate stands in no vector.
+        let is_counted = if is_vector { has_zero_comparison } else { has_zero_test };
+        group.retain(|value| is_counted(func, reg_of(scene, *value)));
         if group.len() > usize::from(is_vector) {
             found.extend(counted(number, &group));
         }
@@ -187,6 +190,11 @@ fn count<S: Listener>(
     let pred = |op: Op| Opcode::new(op, Type::Pred);
     let mut holds: Option<Reg> = None;
     for &reg in &it.regs {
+        if is_predicate(rewrite.func(), reg) {
+            // It stands alone.
+            holds = Some(put(rewrite, at, pred(Op::Not), Type::Pred, [Operand::Reg(reg)]));
+            continue;
+        }
         let next = rewrite.create_temporary(Type::Pred);
         // What has no comparison is not counted.
         let Some(test) = zero_test(rewrite.func(), next, reg, holds) else { return };

@@ -6,6 +6,13 @@
 //! T_check  cycles of the comparison, vote, branch    su_thresh = e^(-|S| / (50 + 10 · MemKilled))
 //! ```
 //!
+//! T_R is what the region costs a warp whose registers are zero, as T_S is. That is less than what it costs on average where
+//! a branch goes by what is zero: the way that such a warp does not take costs it nothing in the program as it is either,
+//! and it takes the other one whenever it comes there. The printed equation has one T_R for all warps, and would count as
+//! saved what never ran: `r = 0` closing a branch to 1000 cycles saves the branch. Nor does a memory operation whose guard
+//! fails in all lanes wait for memory. With that, T_R - T_AZP = P · (T_R - T_S) - T_check is what is gained, since warps with
+//! something else run what they ran before.
+//!
 //! The region is refined first. Of what the check dominates only those blocks are copied that gain something, or stand on
 //! the way to one that does; and of the last blocks on the way nothing behind the last instruction that gains. The check
 //! stands right behind the last of the candidate's registers. If something gains that stood before, the check moves in
@@ -63,7 +70,7 @@ pub(super) struct Opportunity {
     pub tails: Vec<Tail>,
     /// P, 0–1.
     pub probability: f64,
-    /// T_R.
+    /// T_R, where the candidate is zero.
     pub t_region: f64,
     /// T_S.
     pub t_special: f64,
@@ -174,6 +181,8 @@ pub(super) struct Estimator<'s, 'a> {
     inside: Stamped<Block, ()>,
     /// By block: the last instruction that gains.
     last_gain: Stamped<Block, Option<Inst>>,
+    /// By block that is copied: executions where the candidate is zero, for each run of the function by a warp.
+    frequencies: Stamped<Block, f64>,
     /// Where the last estimate's copy begins in its first block, and where it ends in others.
     bounds: Option<(Inst, Vec<Tail>)>,
 }
@@ -187,6 +196,7 @@ impl<'s, 'a> Estimator<'s, 'a> {
             is_divergent,
             inside: Stamped::new(blocks),
             last_gain: Stamped::new(blocks),
+            frequencies: Stamped::new(blocks),
             bounds: None,
         }
     }
@@ -224,19 +234,20 @@ impl<'s, 'a> Estimator<'s, 'a> {
         };
         opportunity.parts_lanes = self.is_divergent && self.has_convergent(&opportunity);
         opportunity.copied.sort_unstable_by_key(|&block| scene.known.cfg.position(block));
+        self.find_frequencies(&opportunity.copied);
         let jump = scene.prices.of(&InstData::branch(head));
         let end_of = |block: Block| opportunity.tails.iter().find(|tail| tail.block == block).map(|tail| tail.first);
-        for &block in opportunity.copied.iter().chain(self.specialisation.dead_blocks.keys()) {
+        for &block in &opportunity.copied {
             let cycles = end_of(block).map_or_else(|| scene.block_cycles(block), |first| scene.cycles_before(first));
-            opportunity.t_region += scene.frequency(block) * cycles;
+            opportunity.t_region += self.frequency(block) * cycles;
         }
         opportunity.t_region += scene.frequency(head) * self.head_cycles(start, end_of(head));
         // What moves up is no part of the region any more.
         for &inst in &self.specialisation.hoisted {
             let Some(block) = scene.func.inst_block(inst) else { continue };
-            let is_copied = self.inside.contains(block) || self.specialisation.dead_blocks.contains(block);
+            let is_copied = self.inside.contains(block);
             if is_copied && end_of(block).is_none_or(|end| scene.place(inst) < scene.place(end)) {
-                opportunity.t_region -= scene.frequency(block) * scene.cycles(inst);
+                opportunity.t_region -= self.frequency(block) * scene.cycles(inst);
             }
         }
         // Both ways end in a jump to what they share.
@@ -245,27 +256,61 @@ impl<'s, 'a> Estimator<'s, 'a> {
         let mut saved = 0.0;
         for &inst in self.specialisation.outcomes.keys() {
             let Some(block) = scene.func.inst_block(inst) else { continue };
-            let is_copied = block == head || self.inside.contains(block);
-            if !is_copied && !self.specialisation.dead_blocks.contains(block) {
-                continue;
-            }
-            let before = scene.cycles(inst);
-            let after = self.cycles_left(inst);
-            saved += scene.frequency(block) * (before - after);
             let outcome = self.specialisation.outcomes.get(inst);
-            if matches!(outcome, Some(Outcome::Dead | Outcome::Constant | Outcome::Never)) {
-                opportunity.killed += 1;
-            }
-            if matches!(outcome, Some(Outcome::Dead | Outcome::Never)) {
-                opportunity.memory_killed += usize::from(OpClass::of(scene.func.insts[inst].opcode).is_memory());
-            }
-            if matches!(outcome, Some(Outcome::Goes(_))) {
-                opportunity.killed += 1;
+            let goes = matches!(outcome, Some(Outcome::Dead | Outcome::Constant | Outcome::Never | Outcome::Goes(_)));
+            if self.specialisation.dead_blocks.contains(block) {
+                // It is not copied, and did not run either.
+                opportunity.killed += usize::from(goes);
+            } else if block == head || self.inside.contains(block) {
+                let before = if outcome == Some(Outcome::Never) {
+                    scene.prices.of_no_lane(&scene.func.insts[inst])
+                } else {
+                    scene.cycles(inst)
+                };
+                opportunity.t_region -= self.frequency(block) * (scene.cycles(inst) - before);
+                saved += self.frequency(block) * (before - self.cycles_left(inst));
+                opportunity.killed += usize::from(goes);
+                let is_memory = OpClass::of(scene.func.insts[inst].opcode).is_memory();
+                let is_gone = matches!(outcome, Some(Outcome::Dead | Outcome::Never));
+                opportunity.memory_killed += usize::from(is_gone && is_memory);
             }
         }
         opportunity.t_special = (opportunity.t_region - saved).max(0.0);
         self.bounds = Some((start, opportunity.tails.clone()));
         Some(opportunity)
+    }
+
+    /// How often blocks that are copied, in reverse postorder, run where the candidate is zero. A branch that it decides goes
+    /// where it goes; below it is as it was, for each time that control comes there.
+    fn find_frequencies(&mut self, copied: &[Block]) {
+        let (scene, head) = (self.specialisation.scene, self.specialisation.head);
+        let cfg = &scene.known.cfg;
+        self.frequencies.clear();
+        self.frequencies.set(head, scene.frequency(head));
+        for &block in copied {
+            let before = scene.known.dominators.immediate_dominator(block);
+            let known = before.and_then(|before| Some((before, self.frequencies.get(before)?)));
+            let frequency = match known {
+                Some((before, here)) => {
+                    let is_decided = cfg.out_edges(before).any(|edge| !self.specialisation.is_open(edge));
+                    let comes_only_from_there = cfg.in_edges(block).len() == 1;
+                    if is_decided && comes_only_from_there {
+                        here
+                    } else if scene.frequency(before) > 0.0 {
+                        scene.frequency(block) * (here / scene.frequency(before))
+                    } else {
+                        scene.frequency(block)
+                    }
+                }
+                None => scene.frequency(block),
+            };
+            self.frequencies.set(block, frequency);
+        }
+    }
+
+    /// Executions of a block that is copied, or of the head, where the candidate is zero.
+    fn frequency(&self, block: Block) -> f64 {
+        self.frequencies.get(block).unwrap_or(0.0)
     }
 
     /// Does something of the region depend on which lanes execute it together? Both versions of it do then.
@@ -456,7 +501,7 @@ impl<'s, 'a> Estimator<'s, 'a> {
         }
     }
 
-    /// T_check: a comparison for each register, the vote and the branch.
+    /// T_check: a comparison for each register that is no predicate, the vote and the branch.
     fn check_cycles(&self, candidate: &Candidate) -> f64 {
         let scene = self.specialisation.scene;
         let tests = candidate.regs(scene).into_iter().filter_map(|reg| zero_test(scene.func, reg, reg, None));

@@ -85,6 +85,8 @@ pub(super) fn ask(module: &Module, func: &Function, rules: &Rules) -> Result<Ans
         }
         match sequence.next() {
             Some(((name, _), after)) => drop(refused.insert(name, Simulated { before: fastest, after })),
+            // What was refused before something was kept has its turn again.
+            None if helpful > 0 => {}
             None => break,
         }
     }

@@ -3,7 +3,7 @@
 //! ```text
 //! profile warp { n1: 100  n2: 40 }      n2 runs 0.4 times for each run of the function that begins in n1
 //! n1: p = setp.eq.f32 r, 0.0            without counts: frequencies are guessed from the shape, except that a check
-//!     q = vote.all p; br q, a, b        for zero goes to a as often as `profile zero` says of r
+//!     q = vote.all p; br q, a, b        for zero goes to a as often as `profile zero` says of r, or of q itself
 //! ```
 //!
 //! An instruction costs a warp the cycles for which it holds the scheduler, and of those for which its result takes longer
@@ -24,7 +24,7 @@ use super::special::propagates_zero;
 use super::zeros::{ZeroProfile, checked_values};
 use crate::flow::{Dependences, Elements, Value, ValueUse, ValueUses, Values, VectorInput, vectors};
 use crate::graph::{Cfg, Dominators, Frequencies, Loops};
-use crate::ir::{Block, Function, Inst, InstData, Opcode, Profile, WarpCounts};
+use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Profile, WarpCounts};
 use crate::machine::{Machine, OpClass};
 use crate::pass::if_convert::LANES;
 use crate::pass::last_assignment::has_doubtful_reads;
@@ -61,6 +61,19 @@ impl Prices {
             let sectors = (data.opcode.ty.bits() / 8 * elements * LANES).div_ceil(SECTOR_BYTES);
             issue += sectors.saturating_sub(1) * memory.sector_cycles.value;
         }
+        self.shared(issue, latency)
+    }
+
+    /// The same of an instruction whose guard fails in all lanes: nothing goes to memory.
+    pub fn of_no_lane(self, data: &InstData) -> f64 {
+        let class = OpClass::of(data.opcode);
+        let issue = self.machine.issue_cycles(data);
+        let latency = if class.is_memory() { issue } else { self.machine.cost(class).latency.value };
+        self.shared(issue, latency)
+    }
+
+    /// Cycles of holding the scheduler, and this warp's part of what it waits beyond.
+    fn shared(self, issue: u32, latency: u32) -> f64 {
         f64::from(issue) + f64::from(latency.saturating_sub(issue)) / f64::from(self.warps.max(1))
     }
 }
@@ -334,9 +347,20 @@ fn frequencies(func: &Function, known: &Analyses, zeros: &ZeroProfile, checks: &
         counts.iter().for_each(|(block, &count)| found[block.index()] = count as f64 / runs as f64);
         return found;
     }
+    let of_value = |value| zeros.of_value(func, &known.values, value);
+    let first_share = |block: Block| {
+        let branch = func.terminator(block).filter(|&inst| func.insts[inst].opcode.op == Op::BrIf);
+        let own = branch.and_then(|inst| {
+            let share = of_value(*known.values.operands(inst).first()?)?;
+            Some(if matches!(func.insts[inst].args.first(), Some(Operand::NotReg(_))) { share } else { 1.0 - share })
+        });
+        own.or_else(|| {
+            let checked = checks.get(&block)?.iter();
+            Some(checked.map(|&value| of_value(value).unwrap_or(0.5)).product())
+        })
+    };
     let guessed = Frequencies::compute_with(&known.cfg, &known.loops, |edge| {
-        let checked = checks.get(&known.cfg.source(edge))?.iter();
-        let share: f64 = checked.map(|&value| zeros.of_value(func, &known.values, value).unwrap_or(0.5)).product();
+        let share: f64 = first_share(known.cfg.source(edge))?;
         Some(if known.cfg.slot(edge) == 0 { share } else { 1.0 - share })
     });
     func.block_order().for_each(|block| found[block.index()] = without_noise(guessed.block(block)));

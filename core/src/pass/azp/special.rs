@@ -182,15 +182,24 @@ pub(super) fn propagates_zero(scene: &Scene<'_>, inst: Inst, use_index: usize) -
         }
 }
 
-/// Is there a comparison of a register with zero?
+/// Can a program ask whether a register is zero? A predicate is where it is false.
 pub(super) fn has_zero_test(func: &Function, reg: Reg) -> bool {
-    let ty = func.regs[reg].ty;
-    ty.bits() >= 16 && ty.class() != TypeClass::Pred
+    is_predicate(func, reg) || has_zero_comparison(func, reg)
+}
+
+/// Is the register a predicate, which votes and branches read as it is or negated?
+pub(super) fn is_predicate(func: &Function, reg: Reg) -> bool {
+    func.regs[reg].ty.class() == TypeClass::Pred
+}
+
+/// Is there a comparison of a register with zero?
+pub(super) fn has_zero_comparison(func: &Function, reg: Reg) -> bool {
+    func.regs[reg].ty.bits() >= 16 && !is_predicate(func, reg)
 }
 
 /// A comparison of a register with zero, by itself or and another predicate. None where there is no such comparison.
 pub(super) fn zero_test(func: &Function, result: Reg, reg: Reg, and: Option<Reg>) -> Option<InstData> {
-    if !has_zero_test(func, reg) {
+    if !has_zero_comparison(func, reg) {
         return None;
     }
     let ty = func.regs[reg].ty;

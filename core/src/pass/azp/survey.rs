@@ -66,7 +66,7 @@ pub struct Surveyed {
 pub struct Estimate {
     /// The block of the check.
     pub head: Block,
-    /// T_R.
+    /// T_R, where the candidate is zero.
     pub t_region: f64,
     /// T_S.
     pub t_special: f64,

@@ -31,8 +31,8 @@ use super::kept::Change;
 use super::needed::leave_out_dead_code;
 use super::opportunity::{Estimator, Opportunity, Tail};
 use super::profiles::{Versions, versioned};
-use super::special::{Special, special, zero_test};
-use super::specialisation::copied_register;
+use super::special::{Special, is_predicate, special, zero_test};
+use super::specialisation::{Outcome, copied_register};
 use super::zeros::ZeroProfile;
 use crate::edit::{Place, Rewrite};
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type};
@@ -52,7 +52,7 @@ pub(super) struct Plan {
     tails: Vec<Tail>,
     /// The head's part first, then the copied blocks.
     copies: Vec<CopyOf>,
-    /// Is a register read where not every way has assigned it?
+    /// Is a register perhaps read where not every way has assigned it?
     has_doubtful_reads: bool,
 }
 
@@ -69,10 +69,14 @@ pub(super) struct CopyOf {
 impl Plan {
     /// The plan for what an estimator has just estimated.
     pub fn new(estimator: &Estimator<'_, '_>, opportunity: &Opportunity, regs: Vec<Reg>, is_divergent: bool) -> Plan {
-        // Where every path assigns what is read, it still does after a transformation: a copy writes what is read outside.
-        let has_doubtful_reads = estimator.specialisation.scene.has_doubtful_reads();
         let scene = estimator.specialisation.scene;
         let func = scene.func;
+        // Where every path assigns what is read, it still does after a transformation: a copy writes what is read outside.
+        // But where a guarded assignment was the only one, a copy in which the guard never holds has none.
+        let outcomes = &estimator.specialisation.outcomes;
+        let goes_away = |inst: Inst| matches!(outcomes.get(inst), Some(Outcome::Dead | Outcome::Never));
+        let mut guarded = outcomes.keys().iter().filter(|&&inst| func.insts[inst].guard.is_some());
+        let has_doubtful_reads = scene.has_doubtful_reads() || guarded.any(|&inst| goes_away(inst));
         let &Opportunity { head, start, .. } = opportunity;
         let behind: Vec<Inst> = func.block_insts(head).filter(|&inst| estimator.is_behind_check(inst, start)).collect();
         let tail_of = |block: Block| opportunity.tails.iter().find(|tail| tail.block == block).map(|tail| tail.first);
@@ -177,10 +181,11 @@ impl Plan {
             }
         }
         let begin = versions.copies[&rest];
-        // Only what can be compared with zero is a candidate.
-        let condition = insert_check(rewrite, head, &self.regs, self.is_divergent).unwrap_or(Reg::from_u32(0));
+        // Only what can be asked for zero is a candidate.
+        let condition = insert_check(rewrite, head, &self.regs, self.is_divergent);
+        let condition = condition.unwrap_or(Operand::Reg(Reg::from_u32(0)));
         let fast = straight_on(rewrite.func(), begin).unwrap_or(begin);
-        rewrite.append(head, InstData::branch_if(Operand::Reg(condition), fast, rest));
+        rewrite.append(head, InstData::branch_if(condition, fast, rest));
         if fast != begin {
             versions.begins_at = Some(fast);
             rewrite.remove_block(begin, None);
@@ -218,27 +223,34 @@ fn straight_on(func: &Function, block: Block) -> Option<Block> {
     }
 }
 
-/// Puts comparisons and vote at the end of the head. Gives the register that says whether the fast path is taken.
+/// Puts comparisons and vote at the end of the head; a predicate is read negated, without a comparison. Gives the operand
+/// that says whether the fast path is taken.
 fn insert_check<S: Listener>(
     rewrite: &mut Rewrite<'_, '_, S>,
     head: Block,
     regs: &[Reg],
     is_divergent: bool,
-) -> Option<Reg> {
+) -> Option<Operand> {
     let end = Place { block: head, before: None };
-    let mut holds = None;
-    for &reg in regs {
-        let next = rewrite.create_temporary(Type::Pred);
-        let test = zero_test(rewrite.func(), next, reg, holds)?;
-        rewrite.insert(end, test);
-        holds = Some(next);
-    }
+    let holds = match *regs {
+        [reg] if is_predicate(rewrite.func(), reg) => Operand::NotReg(reg),
+        _ => {
+            let mut holds = None;
+            for &reg in regs {
+                let next = rewrite.create_temporary(Type::Pred);
+                let test = zero_test(rewrite.func(), next, reg, holds)?;
+                rewrite.insert(end, test);
+                holds = Some(next);
+            }
+            Operand::Reg(holds?)
+        }
+    };
     if is_divergent {
-        return holds;
+        return Some(holds);
     }
     let all = rewrite.create_temporary(Type::Pred);
-    rewrite.insert(end, InstData::new(Opcode::untyped(Op::VoteAll), [all], [Operand::Reg(holds?)]));
-    Some(all)
+    rewrite.insert(end, InstData::new(Opcode::untyped(Op::VoteAll), [all], [holds]));
+    Some(Operand::Reg(all))
 }
 
 /// What an instruction becomes in the copy, before dead code is left out. None where it never runs.

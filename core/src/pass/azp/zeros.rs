@@ -5,7 +5,7 @@
 //!                n1.r & n1.s: 0 }  and never when that of s does
 //! p = setp.eq.f32 r, 0.0
 //! q = vote.all p                 whatever stands behind `br q` knows whether r was zero
-//! br q, n2, n3
+//! br q, n2, n3                   as it knows of a predicate behind `vote.all !p` that it was false
 //! ```
 
 use alloc::collections::BTreeMap;
@@ -222,25 +222,37 @@ impl ZeroProfile {
     }
 }
 
-/// The values that the branch at the end of a block has found to be zero where it goes to its first target.
+/// The values that the branch at the end of a block has found to be zero where it goes to its first target. A predicate
+/// that the branch or its vote reads negated is one of them by itself.
 pub(super) fn checked_values(func: &Function, values: &Values, block: Block) -> Elements {
     let mut checked = Elements::new();
     let is_check = |inst: &Inst| {
         let data = &func.insts[*inst];
-        data.opcode.op == Op::BrIf && matches!(data.args.first(), Some(Operand::Reg(_)))
+        data.opcode.op == Op::BrIf && matches!(data.args.first(), Some(Operand::Reg(_) | Operand::NotReg(_)))
     };
     let Some(branch) = func.terminator(block).filter(is_check) else { return checked };
     let Some(&condition) = values.operands(branch).first() else { return checked };
+    let is_negated = |inst: Inst| matches!(func.insts[inst].args.first(), Some(Operand::NotReg(_)));
+    if is_negated(branch) {
+        checked.push(condition);
+        return checked;
+    }
     let writer = |value| match values.definition(value) {
         Definition::Inst { inst, .. } => Some(inst),
         _ => None,
     };
     let Some(mut test) = writer(condition) else { return checked };
     if func.insts[test].opcode.op == Op::VoteAll
-        && matches!(func.insts[test].args.first(), Some(Operand::Reg(_)))
-        && let Some(voted) = values.operands(test).first().and_then(|&value| writer(value))
+        && let Some(&voted) = values.operands(test).first()
     {
-        test = voted;
+        if is_negated(test) {
+            checked.push(voted);
+            return checked;
+        }
+        test = match writer(voted) {
+            Some(inst) => inst,
+            None => return checked,
+        };
     }
     loop {
         let data = &func.insts[test];
