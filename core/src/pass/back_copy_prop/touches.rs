@@ -55,12 +55,18 @@ impl Touches {
             }
             ends[block.index()] = (first, place);
         }
-        // Stable, so that each row rises by place.
-        found.sort_by_key(|&(reg, _)| reg);
         let mut first = vec![0; func.regs.len() + 1];
         found.iter().for_each(|(reg, _)| first[reg.index() + 1] += 1);
         (1..first.len()).for_each(|index| first[index] += first[index - 1]);
-        Touches { places, ends, first, touches: found.into_iter().map(|(_, touch)| touch).collect() }
+        // Into their rows in the order in which they were found, so that each row rises by place.
+        let mut touches: Vec<Touch> = found.iter().map(|&(_, touch)| touch).collect();
+        let mut next = first.clone();
+        for (reg, touch) in found {
+            let free = &mut next[reg.index()];
+            touches[*free as usize] = touch;
+            *free += 1;
+        }
+        Touches { places, ends, first, touches }
     }
 
     /// Does `a` stand before `b` in their block?
