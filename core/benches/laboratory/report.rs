@@ -85,6 +85,7 @@ pub fn time<T>(
 
 /// As [`time`], for work that uses up what it is given: each call gets a copy of one of the `originals`, which take turns,
 /// and gives the time that is to count, see [`timed`]. Of each the best call counts; `count` things are in all of them.
+/// Returns the nanoseconds a thing.
 pub fn time_on_copies<S: Clone, T>(
     name: &str,
     size: Option<usize>,
@@ -93,7 +94,7 @@ pub fn time_on_copies<S: Clone, T>(
     asked: Option<Asked>,
     originals: &[S],
     mut work: impl FnMut(&mut S) -> (Duration, T),
-) {
+) -> f64 {
     let mut best = vec![Duration::MAX; originals.len()];
     let mut spent = Duration::ZERO;
     let enough = ROUND * ROUNDS as u32;
@@ -114,7 +115,9 @@ pub fn time_on_copies<S: Clone, T>(
         }
     }
     let best: Duration = best.into_iter().sum();
-    print(name, size, best.as_secs_f64() * 1e9 / count as f64, unit, asked);
+    let nanoseconds = best.as_secs_f64() * 1e9 / count as f64;
+    print(name, size, nanoseconds, unit, asked);
+    nanoseconds
 }
 
 /// The CPU time of one call, and what it gave.

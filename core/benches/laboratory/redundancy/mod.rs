@@ -6,6 +6,10 @@
 //! | `gvn-cse` | `early-cse<memssa>` | simplifies, gives loads what was stored, deletes what is dead and stores that are overwritten |
 //! | | `gvn` | does the same but for stores, and takes partially redundant expressions away |
 //! | `reassociate` | `reassociate` | simplifies, and leaves repetitions to a later pass |
+//! | `pde` | `sink,adce` | sinks past branches only, and never copies |
+//!
+//! What is asked in nanoseconds was asked of the machine on which LLVM's passes took what [`Ours::beside`] says. A machine
+//! that is slower is so for both, so the share of LLVM's time is asked too.
 //!
 //! Ours puts a copy where something is computed again, and leaves what that makes constant or dead to others. So it is
 //! measured alone, and cleaned up by `general-optimize`, which follows it in the pipeline `ptxas` as well. The two together
@@ -31,42 +35,94 @@ use crate::inputs::SIZES;
 use crate::report::{self, Asked};
 use program::{KINDS, Program};
 
-/// Pipelines of ours: name, passes, the nanoseconds an instruction that are asked, and whether no more instructions may be
-/// left than LLVM's `early-cse` leaves.
-const OURS: [(&str, &str, Option<f64>, bool); 4] = [
-    ("gvn-cse", "gvn-cse", Some(150.0), false),
-    ("gvn-cse, cleaned up", "gvn-cse[forward_stores=true],general-optimize", None, true),
-    ("reassociate", "reassociate", Some(200.0), false),
-    ("reassociate, cleaned up", "reassociate,general-optimize", None, false),
+/// A pipeline of ours.
+struct Ours {
+    name: &'static str,
+    passes: &'static str,
+    /// The nanoseconds an instruction that are asked.
+    asked: Option<f64>,
+    /// LLVM's pipeline that it is held against, and the nanoseconds an instruction that this took where ours was asked to
+    /// take that many.
+    beside: Option<(&'static str, f64)>,
+    /// May it leave no more instructions than LLVM's `early-cse`?
+    leaves_as_few: bool,
+}
+
+const OURS: [Ours; 5] = [
+    Ours {
+        name: "gvn-cse",
+        passes: "gvn-cse",
+        asked: Some(150.0),
+        beside: Some(("early-cse<memssa>", 350.0)),
+        leaves_as_few: false,
+    },
+    Ours {
+        name: "gvn-cse, cleaned up",
+        passes: "gvn-cse[forward_stores=true],general-optimize",
+        asked: None,
+        beside: None,
+        leaves_as_few: true,
+    },
+    Ours {
+        name: "reassociate",
+        passes: "reassociate",
+        asked: Some(200.0),
+        beside: Some(("reassociate", 250.0)),
+        leaves_as_few: false,
+    },
+    Ours {
+        name: "reassociate, cleaned up",
+        passes: "reassociate,general-optimize",
+        asked: None,
+        beside: None,
+        leaves_as_few: false,
+    },
+    Ours { name: "pde", passes: "pde", asked: Some(700.0), beside: Some(("sink,adce", 718.0)), leaves_as_few: false },
 ];
 
 /// LLVM's pipelines.
 #[cfg(not(target_os = "wasi"))]
-const THEIRS: [&str; 4] = ["early-cse<memssa>", "gvn", "reassociate", "reassociate,early-cse<memssa>"];
+const THEIRS: [&str; 5] = ["early-cse<memssa>", "gvn", "reassociate", "reassociate,early-cse<memssa>", "sink,adce"];
 
 /// Measures all that the command line asks for.
 pub fn measure() {
     let theirs = Theirs::find();
     for (kind, branches, memory) in KINDS {
         let name_of = |what: &str| format!("redundancy, {kind}: {what}");
-        let ours = OURS.map(|(what, passes, asked, as_few)| (name_of(what), passes, asked, as_few));
-        let ours: Vec<_> = ours.into_iter().filter(|(name, ..)| report::chosen(name)).collect();
+        let ours: Vec<&Ours> = OURS.iter().filter(|ours| report::chosen(&name_of(ours.name))).collect();
         if ours.is_empty() && !theirs.are_chosen(name_of) {
             continue;
         }
         report::wait_for_turn(&name_of("all passes"));
         let programs = SIZES.map(|size| Program::new(branches, memory, size));
-        theirs.measure(name_of, &programs);
+        let times = theirs.measure(name_of, &programs);
         let least = programs.each_ref().map(|program| if ours.is_empty() { None } else { theirs.left(program) });
-        for (name, passes, asked, as_few) in ours {
-            let left = SIZES.into_iter().zip(&programs);
-            let left = left.map(|(size, program)| measure_ours(&name, size, program, passes, asked));
-            let left: Vec<usize> = left.collect();
-            for ((size, left), least) in SIZES.into_iter().zip(left).zip(least) {
-                print_left(&name, size, left, least.filter(|_| as_few));
+        for Ours { name, passes, asked, beside, leaves_as_few } in ours {
+            let name = name_of(name);
+            let measured = SIZES.into_iter().zip(&programs);
+            let measured = measured.map(|(size, program)| measure_ours(&name, size, program, passes, *asked));
+            let measured: Vec<Measured> = measured.collect();
+            if let (Some((passes, nanoseconds)), Some(asked)) = (beside, asked) {
+                let times = times.iter().find(|(of, _)| of == passes).map(|(_, times)| times);
+                let name = format!("{name} of LLVM's {passes}");
+                for ((size, ours), theirs) in SIZES.into_iter().zip(&measured).zip(times.into_iter().flatten()) {
+                    let asked = Asked::AtMost((asked / nanoseconds * 100.0).round() / 100.0);
+                    report::print(&name, Some(size), ours.nanoseconds / theirs, "of the time", Some(asked));
+                }
+            }
+            for ((size, ours), least) in SIZES.into_iter().zip(measured).zip(least) {
+                print_left(&name, size, ours.left, least.filter(|_| *leaves_as_few));
             }
         }
     }
+}
+
+/// What was measured of a pipeline.
+struct Measured {
+    /// An instruction.
+    nanoseconds: f64,
+    /// Instructions that are left.
+    left: usize,
 }
 
 /// Prints how many instructions are left, held against those that others leave.
@@ -75,8 +131,8 @@ fn print_left(name: &str, size: usize, left: usize, least: Option<usize>) {
     report::print(&format!("{name} leaves"), Some(size), left as f64, "instructions", asked);
 }
 
-/// Measures a pipeline of ours; gives the instructions that it leaves.
-fn measure_ours(name: &str, size: usize, program: &Program, passes: &str, asked: Option<f64>) -> usize {
+/// Measures a pipeline of ours.
+fn measure_ours(name: &str, size: usize, program: &Program, passes: &str, asked: Option<f64>) -> Measured {
     let checked = verify::check(&program.wir());
     assert!(checked.diagnostics.is_empty(), "{name}, {size}: {:?}", checked.diagnostics[0]);
     let module = checked.module;
@@ -84,7 +140,7 @@ fn measure_ours(name: &str, size: usize, program: &Program, passes: &str, asked:
     let steps = parse_pipeline(passes).expect("passes of ours");
     let (count, asked) = (program.instructions(), asked.map(Asked::AtMost));
     let mut left = 0;
-    report::time_on_copies(name, Some(size), "ns/instruction", count, asked, &[module], |module| {
+    let nanoseconds = report::time_on_copies(name, Some(size), "ns/instruction", count, asked, &[module], |module| {
         let mut runner = Runner::new(module);
         let timed = report::timed(|| {
             for step in &steps {
@@ -95,7 +151,7 @@ fn measure_ours(name: &str, size: usize, program: &Program, passes: &str, asked:
         left = instructions(&runner.module().funcs[func]);
         timed
     });
-    left
+    Measured { nanoseconds, left }
 }
 
 /// The instructions of a function, but for the copies that are phis in SSA form.
@@ -127,8 +183,9 @@ impl Theirs {
         self.llvm.is_some() && THEIRS.iter().any(|passes| report::chosen(&name_of(&format!("LLVM's {passes}"))))
     }
 
-    /// Measures LLVM's passes, and writes the programs into the target folder for whoever wants to look.
-    fn measure(&self, name_of: impl Fn(&str) -> String, programs: &[Program]) {
+    /// Measures LLVM's passes, and writes the programs into the target folder for whoever wants to look. Gives what the
+    /// pipelines take, in nanoseconds an instruction, by size.
+    fn measure(&self, name_of: impl Fn(&str) -> String, programs: &[Program]) -> Vec<(&'static str, Vec<f64>)> {
         for (size, program) in SIZES.into_iter().zip(programs) {
             if report::chosen(&name_of("")) {
                 let file = name_of(&size.to_string()).replace([':', ','], "").replace(' ', "-");
@@ -139,22 +196,26 @@ impl Theirs {
                     .expect("a folder to write to");
             }
         }
+        let mut times = Vec::new();
         for passes in THEIRS {
             let name = name_of(&format!("LLVM's {passes}"));
             let Some(llvm) = self.llvm.as_ref().filter(|_| report::chosen(&name)) else { continue };
-            let left = SIZES.into_iter().zip(programs).map(|(size, program)| {
+            let measured = SIZES.into_iter().zip(programs).map(|(size, program)| {
                 let parsed = llvm.parse(&program.ll());
                 let lowest = |passes: &str| (0..ROUNDS).map(|_| parsed.run(passes)).min().expect("some rounds");
                 let (nothing, original) = lowest("function(no-op-function)");
                 assert_eq!(original, program.instructions(), "both texts are one program");
                 let (taken, left) = lowest(&format!("function({passes})"));
                 let taken = taken.saturating_sub(nothing).as_secs_f64() * 1e9;
-                report::print(&name, Some(size), taken / program.instructions() as f64, "ns/instruction", None);
-                left
+                let nanoseconds = taken / program.instructions() as f64;
+                report::print(&name, Some(size), nanoseconds, "ns/instruction", None);
+                Measured { nanoseconds, left }
             });
-            let left: Vec<usize> = left.collect();
-            SIZES.into_iter().zip(left).for_each(|(size, left)| print_left(&name, size, left, None));
+            let measured: Vec<Measured> = measured.collect();
+            SIZES.into_iter().zip(&measured).for_each(|(size, of)| print_left(&name, size, of.left, None));
+            times.push((passes, measured.iter().map(|of| of.nanoseconds).collect()));
         }
+        times
     }
 
     /// The instructions that LLVM's `early-cse` leaves.
@@ -177,7 +238,9 @@ impl Theirs {
         false
     }
 
-    fn measure(&self, _: impl Fn(&str) -> String, _: &[Program]) {}
+    fn measure(&self, _: impl Fn(&str) -> String, _: &[Program]) -> Vec<(&'static str, Vec<f64>)> {
+        Vec::new()
+    }
 
     fn left(&self, _: &Program) -> Option<usize> {
         None
