@@ -5,5 +5,6 @@
 mod estimate;
 pub(super) mod memory;
 pub(super) mod nodes;
+pub(super) mod path_sets;
 pub(super) mod paths;
 pub(super) mod rules;

@@ -220,6 +220,11 @@ impl Accesses {
         here.touches.sort_unstable_by_key(|touches| touches.reg);
     }
 
+    /// The registers that a node touches.
+    pub fn touched(&self, node: Node) -> impl Iterator<Item = Reg> + '_ {
+        self.sites[node].touches.iter().map(|touches| touches.reg)
+    }
+
     /// What a node does to a register.
     pub fn touches(&self, node: Node, reg: Reg) -> Option<&Touches> {
         let touches = &self.sites[node].touches;

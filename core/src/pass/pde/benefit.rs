@@ -39,6 +39,7 @@ use fixedbitset::FixedBitSet;
 
 use super::sinking::{Delayed, Region};
 use crate::pass::path_guided::nodes::Nodes;
+use crate::pass::path_guided::path_sets::{PathSets, add, add_difference, keep};
 use crate::pass::path_guided::paths::Paths;
 
 /// Joins of a region that are decided on; statements stop at others.
@@ -84,74 +85,73 @@ impl Decision {
 /// The sets of paths of a statement, by member.
 pub(super) struct Sets {
     /// Available at the entry.
-    pub entry_available: Vec<FixedBitSet>,
+    pub entry_available: PathSets,
     /// Available at the exit.
-    pub exit_available: Vec<FixedBitSet>,
+    pub exit_available: PathSets,
     /// Removable from the exit on.
-    pub exit_removable: Vec<FixedBitSet>,
+    pub exit_removable: PathSets,
 }
 
 impl Sets {
     /// Where a statement is delayed as given.
     pub fn of(region: &Region, paths: &Paths, delayed: &Delayed, always: &Delayed) -> Sets {
         let members = &region.members;
-        let none = vec![paths.none(); members.len()];
-        let (mut entry_available, mut exit_available) = (none.clone(), none.clone());
+        let none = || PathSets::none(paths, members.len());
+        let (mut entry_available, mut exit_available) = (none(), none());
         for (place, member) in members.iter().enumerate() {
             if delayed.entry[place] {
-                let mut set = paths.none();
+                let set = entry_available.at_mut(place);
                 for &before in member.before.iter().flatten() {
                     if delayed.exit[before] && !Nodes::goes_back(members[before].node, member.node) {
-                        set.union_with(&exit_available[before]);
+                        add(set, exit_available.at(before));
                     }
                 }
-                set.intersect_with(paths.on(member.node));
+                keep(set, paths.on(member.node));
                 if always.entry[place] {
-                    set.union_with(paths.starts(member.node));
+                    add(set, paths.starts(member.node).as_slice());
                 }
-                entry_available[place] = set;
             }
             if delayed.exit[place] {
-                exit_available[place] = match member.occurrence {
-                    Some(_) => paths.on(member.node).clone(),
-                    None => entry_available[place].clone(),
-                };
+                exit_available.at_mut(place).copy_from_slice(match member.occurrence {
+                    Some(_) => paths.on(member.node).as_slice(),
+                    None => entry_available.at(place),
+                });
             }
         }
-        let (mut entry_removable, mut exit_removable) = (none.clone(), none);
+        let (mut entry_removable, mut exit_removable) = (none(), none());
         for (place, member) in members.iter().enumerate().rev() {
             if delayed.exit[place] {
-                let mut set = paths.none();
+                let set = exit_removable.at_mut(place);
                 for &next in &member.next {
                     let to = &members[next];
-                    let goes_back = Nodes::goes_back(member.node, to.node);
-                    let mut there = match (goes_back, to.is_dead) {
-                        (true, true) => paths.ends(member.node).clone(),
-                        (true, false) => continue,
-                        (false, true) => {
-                            let mut there = paths.on(to.node).clone();
-                            there.difference_with(paths.starts(to.node));
-                            there
-                        }
-                        (false, false) => entry_removable[next].clone(),
-                    };
-                    there.intersect_with(paths.on(member.node));
-                    set.union_with(&there);
+                    match (Nodes::goes_back(member.node, to.node), to.is_dead) {
+                        (true, true) => add(set, paths.ends(member.node).as_slice()),
+                        (true, false) => {}
+                        (false, true) => add_difference(set, paths.on(to.node), paths.starts(to.node)),
+                        (false, false) => add(set, entry_removable.at(next)),
+                    }
                 }
+                keep(set, paths.on(member.node));
                 if member.next.is_empty() {
-                    set.union_with(paths.on(member.node));
+                    add(set, paths.on(member.node).as_slice());
                 }
-                exit_removable[place] = set;
             }
             if delayed.entry[place] {
-                entry_removable[place] = match (member.is_dead, member.stop.is_none()) {
-                    (true, _) => paths.on(member.node).clone(),
-                    (false, true) => exit_removable[place].clone(),
-                    (false, false) => paths.none(),
-                };
+                match (member.is_dead, member.stop.is_none()) {
+                    (true, _) => add(entry_removable.at_mut(place), paths.on(member.node).as_slice()),
+                    (false, true) => add(entry_removable.at_mut(place), exit_removable.at(place)),
+                    (false, false) => {}
+                }
             }
         }
         Sets { entry_available, exit_available, exit_removable }
+    }
+
+    /// Paths on which the statement is available behind a join, and removable.
+    fn benefiting(&self, join: usize) -> FixedBitSet {
+        let mut benefiting = self.exit_available.set(join);
+        benefiting.intersect_with(&self.exit_removable.set(join));
+        benefiting
     }
 }
 
@@ -198,11 +198,8 @@ impl LastTrips {
                 if paths.estimated.is_some() {
                     open.union_with(paths.on(node));
                 }
-                told.union_with(if landing.at_exit {
-                    &sets.exit_available[landing.member]
-                } else {
-                    &sets.entry_available[landing.member]
-                });
+                let available = if landing.at_exit { &sets.exit_available } else { &sets.entry_available };
+                told.union_with(&available.set(landing.member));
             }
         }
         open.intersect_with(gaining);
@@ -214,89 +211,118 @@ impl LastTrips {
 pub(super) struct Weighing<'a> {
     pub decision: &'a Decision,
     pub times: Times,
-    /// The sets where it and the joins with it are enabled.
-    pub sets: &'a Sets,
-    /// How often each path executes the statement, without them and with them; empty by the printed rule, which asks the
-    /// sets.
+    /// How often each path executes the statement, without it and the joins with it, and with them; empty by the printed
+    /// rule, which asks the sets.
     pub executions: (&'a [u32], &'a [u32]),
     /// Paths that would pay if they were not frequent.
     pub rare: &'a FixedBitSet,
+    region: &'a Region,
+    paths: &'a Paths,
+    delayed: &'a Delayed,
+    always: &'a Delayed,
 }
 
-/// Decides on every join of a region in order. Gives which are enabled, and the decisions. `look` sees all that are weighed.
+impl Weighing<'_> {
+    /// The sets where it and the joins with it are enabled.
+    pub fn sets(&self) -> Sets {
+        Sets::of(self.region, self.paths, self.delayed, self.always)
+    }
+}
+
+/// How joins are decided on.
+#[derive(Clone, Copy)]
+pub(super) struct Manner {
+    /// By the rule as it is printed?
+    pub is_printed_rule: bool,
+    /// Does nobody want to see joins from which no path benefits?
+    pub is_brief: bool,
+}
+
+/// Decides on every join of a region in order. `always` is where the statement is delayed with no join enabled. Gives which
+/// are enabled, and the decisions. `look` sees all that are weighed.
 pub(super) fn decide(
-    (region, nodes): (&Region, &Nodes),
+    (region, nodes, always): (&Region, &Nodes, &Delayed),
     paths: &Paths,
-    is_printed_rule: bool,
+    manner: Manner,
     mut times: impl FnMut(&Delayed, &Delayed) -> Times,
     look: &mut dyn FnMut(&Weighing<'_>),
 ) -> (Vec<bool>, Vec<Decision>) {
+    let Manner { is_printed_rule, is_brief } = manner;
     let count = region.members.len();
-    let nothing = vec![false; count];
-    let always = region.delayed(&nothing);
-    let sets_of = |delayed: &Delayed| Sets::of(region, paths, delayed, &always);
-    let mut enabled = nothing;
+    let mut enabled = vec![false; count];
     let mut decisions = Vec::new();
     // Joins that are not decided against, and so may be passed on the way to where a statement is dead.
     let mut open: Vec<bool> = region.members.iter().map(|member| member.is_join).collect();
+    if !open.contains(&true) {
+        return (enabled, decisions);
+    }
     // Behind others nothing is ever dropped, and no path would benefit.
     let leads_to_dead = region.leading_to_dead();
     open.iter_mut().zip(&leads_to_dead).for_each(|(is_open, leads)| *is_open &= leads);
     let joins: Vec<usize> = (0..count).filter(|&place| open[place]).collect();
     joins.iter().skip(MOST_JOINS).for_each(|&place| open[place] = false);
+    let mut so_far = SoFar::of(region, paths, always.clone(), always);
     for &join in joins.iter().take(MOST_JOINS) {
         if enabled[join] || always.entry[join] {
             continue;
         }
         let with_later: Vec<bool> = (0..count).map(|place| enabled[place] || place >= join && open[place]).collect();
-        let delayed = region.delayed(&with_later);
+        let mut delayed = region.delayed(&with_later);
         if !delayed.entry[join] {
             continue;
         }
-        let sets = sets_of(&delayed);
-        let mut benefiting = sets.exit_available[join].clone();
-        benefiting.intersect_with(&sets.exit_removable[join]);
-        let is_needed = |&place: &usize| {
-            place == join || open[place] && place > join && !sets.entry_available[place].is_disjoint(&benefiting)
-        };
-        let together: Vec<usize> = if is_printed_rule { vec![join] } else { (0..count).filter(is_needed).collect() };
-        let mut with_these = enabled.clone();
-        together.iter().for_each(|&place| with_these[place] = true);
-        // As printed, everything else is looked at as if statements passed every join.
-        let delayed = if is_printed_rule { delayed } else { region.delayed(&with_these) };
-        let delayed_before = region.delayed(&enabled);
-        let (mut before, mut after) = (Vec::new(), Vec::new());
-        let (benefit_paths, cost_paths) = if is_printed_rule {
+        let mut together = vec![join];
+        let (mut benefit_paths, mut cost_paths);
+        let (mut before, mut after): (&[u32], Vec<u32>) = (&[], Vec::new());
+        if is_printed_rule {
+            // Everything else is looked at as if statements passed every join.
+            let sets = Sets::of(region, paths, &delayed, always);
             let mut paying = paths.on(region.members[join].node).clone();
-            paying.difference_with(&sets.exit_available[join]);
-            paying.difference_with(&sets.exit_removable[join]);
-            (paths.frequency(&benefiting, true), paths.frequency(&paying, true))
+            paying.difference_with(&sets.exit_available.set(join));
+            paying.difference_with(&sets.exit_removable.set(join));
+            benefit_paths = paths.frequency(&sets.benefiting(join), true);
+            cost_paths = paths.frequency(&paying, true);
         } else {
-            before = executions(region, paths, &delayed_before, &always);
-            after = executions(region, paths, &delayed, &always);
-            paths.changes(&before, &after)
-        };
+            if open[join + 1..].contains(&true) {
+                let sets = Sets::of(region, paths, &delayed, always);
+                let benefiting = sets.benefiting(join);
+                let is_needed = |&place: &usize| open[place] && !sets.entry_available.is_disjoint(place, &benefiting);
+                together.extend((join + 1..count).filter(is_needed));
+                let mut with_these = enabled.clone();
+                together.iter().for_each(|&place| with_these[place] = true);
+                if with_these != with_later {
+                    delayed = region.delayed(&with_these);
+                }
+            }
+            before = &so_far.executions;
+            after = executions(region, paths, &delayed, always);
+            (benefit_paths, cost_paths) = paths.changes(before, &after);
+        }
+        if is_brief && benefit_paths == 0.0 {
+            open[join] = false;
+            continue;
+        }
         // Of paths that are not frequent only that matters whether the statement comes along with them.
-        let sets_then = sets_of(&delayed);
+        let sets = Sets::of(region, paths, &delayed, always);
         let mut rare = paths.none();
         for &place in &together {
             let mut here = paths.on(region.members[place].node).clone();
-            here.difference_with(&sets_then.exit_available[place]);
+            here.difference_with(&sets.exit_available.set(place));
             rare.union_with(&here);
         }
-        let cost_paths = cost_paths + paths.frequency(&rare, false) - paths.frequency(&rare, true);
-        let (mut benefit_paths, mut printed_paths) = (benefit_paths, benefit_paths);
+        cost_paths += paths.frequency(&rare, false) - paths.frequency(&rare, true);
+        let mut printed_paths = benefit_paths;
         if !is_printed_rule && benefit_paths > 0.0 {
             let mut gaining = rare.clone();
             gaining.set_range(..paths.frequent, false);
             let counts = before.iter().zip(&after).enumerate().take(paths.frequent);
             gaining.extend(counts.filter(|(_, (before, after))| after > before).map(|(path, _)| path));
-            let states = (&delayed_before, &delayed, &always);
-            let last_trips = LastTrips::of((region, nodes, paths), states, &sets_then, &gaining);
+            let states = (&so_far.delayed, &delayed, always);
+            let last_trips = LastTrips::of((region, nodes, paths), states, &sets, &gaining);
             printed_paths += last_trips.told;
             benefit_paths -= last_trips.open.min(benefit_paths);
         }
-        let times = times(&delayed, &always);
+        let times = times(&delayed, always);
         let decision = Decision {
             join,
             together,
@@ -307,16 +333,18 @@ pub(super) fn decide(
             printed_paths,
             printed_benefit: (times.statement - times.predicate) * printed_paths,
         };
-        let sets_shown = if is_printed_rule { &sets } else { &sets_then };
-        look(&Weighing { decision: &decision, times, sets: sets_shown, executions: (&before, &after), rare: &rare });
+        let executions = (before, &after[..]);
+        let delayed = &delayed;
+        look(&Weighing { decision: &decision, times, executions, rare: &rare, region, paths, delayed, always });
         if decision.is_worth_it() {
             decision.together.iter().for_each(|&place| enabled[place] = true);
             if is_printed_rule {
                 // Sinking goes on at every join behind, as long as something is removable.
                 let is_behind = |place: &usize| open[*place] && *place > join && delayed.entry[*place];
-                let is_removable = |place: &usize| !sets.exit_removable[*place].is_clear();
+                let is_removable = |place: &usize| sets.exit_removable.at(*place).iter().any(|&word| word != 0);
                 (0..count).filter(is_behind).filter(is_removable).for_each(|place| enabled[place] = true);
             }
+            so_far = SoFar::of(region, paths, region.delayed(&enabled), always);
         } else {
             open[join] = false;
         }
@@ -325,4 +353,17 @@ pub(super) fn decide(
         }
     }
     (enabled, decisions)
+}
+
+/// What becomes of a statement with the joins that are enabled so far.
+struct SoFar {
+    delayed: Delayed,
+    executions: Vec<u32>,
+}
+
+impl SoFar {
+    fn of(region: &Region, paths: &Paths, delayed: Delayed, always: &Delayed) -> SoFar {
+        let executions = executions(region, paths, &delayed, always);
+        SoFar { delayed, executions }
+    }
 }

@@ -12,6 +12,11 @@
 //! the second as much as the register lives; only if the first takes more than [`MOST_NEAR`] nodes the second is made. That is
 //! kept: where it is known that a register lives as it did but for some nodes, only those are looked at again. Whatever lives
 //! in them does so because of a read in them, or of a node behind them, whose answer stands.
+//!
+//! Where that is not known, but only in which nodes it is read or written otherwise, what lives more is found backwards from
+//! these. Now it lives nowhere but where the answer says so. In what is left each of these nodes is asked for a way to a
+//! read: without one the register is dead in all that the search has found, and the nodes in front of that are asked. So
+//! nodes of a loop that are live only as each other are do not stay so. After [`MOST_STEPS`] one begins at the reads again.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -27,6 +32,9 @@ use crate::pass::path_guided::nodes::{Node, Nodes};
 /// Nodes that are looked at from a statement on before one begins at the reads of its destination.
 const MOST_NEAR: usize = 32;
 
+/// Nodes that are looked at in search of reads that are left before one begins at all reads.
+const MOST_STEPS: usize = 256;
+
 /// Nodes at whose entries a register is live.
 enum Lives {
     /// In order.
@@ -39,6 +47,17 @@ impl Lives {
         match self {
             Lives::Few(nodes) => nodes.binary_search(&(node as u32)).is_ok(),
             Lives::Many(nodes) => nodes.contains(node),
+        }
+    }
+
+    fn as_set(&self, nodes: &Nodes) -> FixedBitSet {
+        match self {
+            Lives::Few(few) => {
+                let mut set = FixedBitSet::with_capacity(nodes.len());
+                few.iter().for_each(|&node| set.insert(node as usize));
+                set
+            }
+            Lives::Many(set) => set.clone(),
         }
     }
 
@@ -133,22 +152,90 @@ impl Liveness {
         known.zip(found).is_some_and(|(a, b)| (0..nodes.len()).all(|node| a.contains(node) == b.contains(node)))
     }
 
-    /// Finds a register's liveness anew, if it was found from afar before. Gives where it has changed.
-    pub fn renew(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg) -> FixedBitSet {
-        let set = |lives: Option<&Lives>| {
-            let mut set = FixedBitSet::with_capacity(nodes.len());
-            match lives {
-                Some(Lives::Few(nodes)) => nodes.iter().for_each(|&node| set.insert(node as usize)),
-                Some(Lives::Many(nodes)) => set.union_with(nodes),
-                None => {}
+    /// Makes what is known of a register right, if it was found from afar before, as it is read or written otherwise in these
+    /// nodes. Gives where its liveness has changed, in order.
+    pub fn renew(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg, touched: &[Node]) -> Vec<u32> {
+        let Some(mut lives) = self.known.get_mut(reg.index()).and_then(Option::take) else { return Vec::new() };
+        // With each change; what has changed there and back is in it twice.
+        let mut changes: Vec<u32> = Vec::new();
+        let mut work: Vec<Node> = touched.to_vec();
+        while let Some(node) = work.pop() {
+            if lives.contains(node) {
+                continue;
             }
-            set
-        };
-        let Some(before) = self.known.get_mut(reg.index()).and_then(Option::take) else { return FixedBitSet::new() };
-        self.look_from_afar(nodes, accesses, reg);
-        let mut changed = set(Some(&before));
-        changed.symmetric_difference_with(&set(self.known[reg.index()].as_ref()));
-        changed
+            let touches = accesses.touches(node, reg);
+            let is_read = touches.is_some_and(|touches| touches.is_read_first);
+            let is_open = touches.is_none_or(|touches| !touches.is_overwritten);
+            if is_read || is_open && nodes.successors(node).iter().any(|&next| lives.contains(next)) {
+                lives.set(node, true);
+                changes.push(node as u32);
+                work.extend(nodes.predecessors(node));
+            }
+        }
+        work.extend(touched);
+        let is_found = self.let_die(nodes, accesses, reg, &mut lives, work, &mut changes);
+        if is_found {
+            self.known[reg.index()] = Some(lives);
+        } else {
+            self.look_from_afar(nodes, accesses, reg);
+            let mut difference = lives.as_set(nodes);
+            if let Some(found) = &self.known[reg.index()] {
+                difference.symmetric_difference_with(&found.as_set(nodes));
+            }
+            changes.extend(difference.ones().map(|node| node as u32));
+        }
+        changes.sort_unstable();
+        let runs = changes.chunk_by(|a, b| a == b).filter(|run| run.len() % 2 == 1);
+        runs.map(|run| run[0]).collect()
+    }
+
+    /// Takes away where a register is not live, of what lives everywhere where it is live. All such nodes come to one of
+    /// these without leaving what lives. Does it take few enough steps?
+    fn let_die(
+        &mut self,
+        nodes: &Nodes,
+        accesses: &Accesses,
+        reg: Reg,
+        lives: &mut Lives,
+        mut work: Vec<Node>,
+        changes: &mut Vec<u32>,
+    ) -> bool {
+        let mut steps = 0;
+        while let Some(start) = work.pop() {
+            if !lives.contains(start) {
+                continue;
+            }
+            self.walks += 1;
+            self.seen[start] = self.walks;
+            self.found.clear();
+            self.found.push(start as u32);
+            let (mut next, mut is_read) = (0, false);
+            // What is near is found first.
+            while let Some(&node) = self.found.get(next).filter(|_| !is_read) {
+                next += 1;
+                steps += 1;
+                if steps > MOST_STEPS {
+                    return false;
+                }
+                let touches = accesses.touches(node as Node, reg);
+                is_read = touches.is_some_and(|touches| touches.is_read_first);
+                if touches.is_none_or(|touches| !touches.is_overwritten) {
+                    for &to in nodes.successors(node as Node) {
+                        if lives.contains(to) && core::mem::replace(&mut self.seen[to], self.walks) != self.walks {
+                            self.found.push(to as u32);
+                        }
+                    }
+                }
+            }
+            if !is_read {
+                for &node in &self.found {
+                    lives.set(node as Node, false);
+                    work.extend(nodes.predecessors(node as Node));
+                }
+                changes.extend(&self.found);
+            }
+        }
+        true
     }
 
     /// Can there be a node behind the statement that was looked from where its destination is dead?

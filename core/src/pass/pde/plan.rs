@@ -18,7 +18,7 @@ use hashbrown::HashSet;
 use smallvec::SmallVec;
 
 use super::accesses::Accesses;
-use super::benefit::{Decision, Times, Weighing, decide};
+use super::benefit::{Decision, Manner, Times, Weighing, decide};
 use super::liveness::Liveness;
 use super::predicate::Search;
 use super::sinking::{Behind, Delayed, Landing, Places, Region};
@@ -181,7 +181,7 @@ pub(super) struct Planner<'a> {
     pub paths: Option<&'a Paths>,
     /// How often warps execute each node, where warps pay.
     pub warps: Option<&'a [f64]>,
-    pub is_printed_rule: bool,
+    pub manner: Manner,
     pub machine: Machine,
 }
 
@@ -255,7 +255,7 @@ impl Planner<'_> {
                     let needs_new = is_partial && self.search().known(&region, delayed, always, &landings).is_none();
                     Times { predicate: if needs_new { times.predicate } else { 0.0 }, ..times }
                 };
-                decide((&region, self.nodes), paths, self.is_printed_rule, times, &mut |weighing| {
+                decide((&region, self.nodes, &always), paths, self.manner, times, &mut |weighing| {
                     look(Seen::Join(weighing))
                 })
             }

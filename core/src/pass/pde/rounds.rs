@@ -23,13 +23,13 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::{EntityRef, SecondaryMap};
-use fixedbitset::FixedBitSet;
 use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 
 use super::accesses::Accesses;
+use super::benefit::Manner;
 use super::plan::{Plan, Planner, Refused, Scratch, Told};
-use super::statements::{Statement, may_sink};
+use super::statements::{Catalogue, Statement, may_sink};
 use super::{Rules, applied};
 use crate::edit::Remark;
 use crate::ir::{Block, Function, Inst, InstData, Module, Reg, Type, WarpCounts};
@@ -46,14 +46,15 @@ pub(super) struct Rounds {
     rules: Rules,
     nodes: Nodes,
     accesses: Accesses,
+    catalogue: Catalogue,
     scratch: Scratch,
     paths: Option<Paths>,
     /// How often warps execute each node, where warps pay.
     warps: Option<Vec<f64>>,
     /// Registers whose statements are to be looked at.
     waiting: BTreeSet<Reg>,
-    /// By register: where else it is live now, or no more, though nothing that has been changed there.
-    felt: HashMap<Reg, FixedBitSet>,
+    /// By register: where else it is live now, or no more, though nothing that has been changed there; in order.
+    felt: HashMap<Reg, Vec<u32>>,
     /// What has been looked at and stayed as it was.
     settled: Vec<Settled>,
     /// By the first occurrence of a statement: which of these still holds.
@@ -79,6 +80,7 @@ impl Rounds {
         let warps = rules.is_by_warp.then(|| nodes.executions(&WarpCounts::of(func)));
         Rounds {
             rules,
+            catalogue: Catalogue::default(),
             scratch: Scratch::new(&nodes),
             felt: HashMap::new(),
             settled: Vec::new(),
@@ -137,13 +139,10 @@ impl Rounds {
         {
             let (node, inst) = settled.occurrences[0];
             // What stands in other places now has been looked at under another name.
-            let is_as_it_was = |statement: &Statement| {
-                let now = statement.occurrences.iter().map(|it| (it.node, it.inst));
-                now.eq(settled.occurrences.iter().copied())
-            };
             let dst = func.insts[inst].dst().filter(|_| func.inst_block(inst).is_some());
+            let statement = dst.and_then(|reg| self.catalogue.standing(reg, node));
             if self.settled_at[inst] == Some(number as u32)
-                && dst.is_some_and(|reg| Statement::of(func, &self.accesses, reg).iter().any(is_as_it_was))
+                && statement.is_some_and(|statement| settled.is_of(statement))
             {
                 refused.extend(settled.refused.into_iter().map(|why| (node, inst, why)));
             }
@@ -157,26 +156,32 @@ impl Rounds {
     /// Plans for what is to be looked at that do not get in each other's way, in the order of the function.
     fn plans(&mut self, func: &Function) -> Vec<Plan> {
         let felt = core::mem::take(&mut self.felt);
-        let mut statements: Vec<Statement> = Vec::new();
+        let mut statements: Vec<((Node, u32), Reg, usize)> = Vec::new();
         for reg in core::mem::take(&mut self.waiting) {
             if self.accesses.may_cross(reg) {
-                let of_reg = Statement::of(func, &self.accesses, reg).into_iter();
-                statements.extend(of_reg.filter(|statement| !self.is_settled(statement, felt.get(&reg))));
+                let felt = felt.get(&reg).map_or(&[][..], Vec::as_slice);
+                self.catalogue.know(func, &self.accesses, reg);
+                for (number, statement) in self.catalogue.of(reg).iter().enumerate() {
+                    if !statement.occurrences.is_empty() && !self.is_settled(statement, felt) {
+                        statements.push((statement.order(), reg, number));
+                    }
+                }
             }
         }
-        statements.sort_by_key(Statement::order);
+        statements.sort_unstable();
         let planner = Planner {
             func,
             nodes: &self.nodes,
             accesses: &self.accesses,
             paths: self.paths.as_ref(),
             warps: self.warps.as_deref(),
-            is_printed_rule: self.rules.is_printed,
+            manner: Manner { is_printed_rule: self.rules.is_printed, is_brief: true },
             machine: self.rules.machine,
         };
         let mut plans: Vec<Plan> = Vec::new();
         let mut claims = Claims::default();
-        for statement in &statements {
+        for (_, reg, number) in statements {
+            let statement = &self.catalogue.of(reg)[number];
             let mut heard = Heard::default();
             let plan = planner.plan(statement, &mut self.scratch, &mut heard, &mut |_| {});
             let (dst, first) = (statement.dst, statement.occurrences[0].inst);
@@ -206,15 +211,14 @@ impl Rounds {
     }
 
     /// Has a statement been looked at, and nothing that it has looked at has changed?
-    fn is_settled(&self, statement: &Statement, felt: Option<&FixedBitSet>) -> bool {
+    fn is_settled(&self, statement: &Statement, felt: &[u32]) -> bool {
         self.settled_at[statement.occurrences[0].inst].is_some_and(|number| {
             let settled = &self.settled[number as usize];
-            let now = statement.occurrences.iter().map(|it| (it.node, it.inst));
-            settled.occurrences.iter().copied().eq(now)
+            settled.is_of(statement)
                 && settled
                     .looked_at
                     .iter()
-                    .all(|&node| self.changed[node] != self.round && !felt.is_some_and(|felt| felt.contains(node)))
+                    .all(|&node| self.changed[node] != self.round && felt.binary_search(&(node as u32)).is_err())
         })
     }
 
@@ -230,26 +234,29 @@ impl Rounds {
                 origins.entry(dst).or_default().push((&plan.data, first));
             }
         }
+        self.catalogue.leave(&self.accesses, &touched);
         let has_other_memory = self.accesses.update(module, func, &self.nodes, &touched, &origins);
+        self.catalogue.enter(func, &self.accesses, &touched);
         for &node in plans.iter().flat_map(|plan| &plan.changed) {
             self.changed[node] = self.round;
         }
         let moved: BTreeSet<Reg> = plans.iter().filter_map(Plan::dst).collect();
         // Where registers live as they did not, or perhaps do: everywhere, or in these nodes.
-        let mut living: BTreeMap<Reg, (bool, Vec<Node>)> = BTreeMap::new();
+        let mut living: BTreeMap<Reg, Living> = BTreeMap::new();
         for (plan, &made) in plans.iter().zip(made) {
             plan.occurrences.iter().for_each(|&inst| self.settled_at[inst] = None);
             for reg in plan.reads().into_iter().chain(plan.dst()).chain(made) {
                 self.waiting.insert(reg);
-                let (is_felt, changed) = living.entry(reg).or_default();
-                *is_felt |= plan.is_felt_outside;
-                changed.extend(&plan.changed);
+                let living = living.entry(reg).or_default();
+                living.is_felt |= plan.is_felt_outside;
+                living.touched.extend(&plan.touched);
+                living.changed.extend(&plan.changed);
             }
         }
         let Scratch { liveness, .. } = &mut self.scratch;
-        for (reg, (is_felt, changed)) in living {
+        for (reg, Living { is_felt, touched, changed }) in living {
             if is_felt {
-                let changed = liveness.renew(&self.nodes, &self.accesses, reg);
+                let changed = liveness.renew(&self.nodes, &self.accesses, reg, &touched);
                 self.felt.insert(reg, changed);
             } else {
                 liveness.renew_within(&self.nodes, &self.accesses, reg, &changed);
@@ -260,6 +267,7 @@ impl Rounds {
             // Every load is looked at as if it was new.
             let loaded: BTreeSet<Reg> = self.accesses.loaded(func).collect();
             for &reg in &loaded {
+                self.catalogue.forget(reg);
                 for (_, touches) in self.accesses.writers(reg) {
                     self.settled_at[touches.last_writer] = None;
                 }
@@ -294,6 +302,17 @@ impl Rounds {
             }
         }
     }
+}
+
+/// What the plans of one round may change of where a register is live.
+#[derive(Default)]
+struct Living {
+    /// Perhaps also outside of [`Living::changed`].
+    is_felt: bool,
+    /// Nodes in which it may be read or written otherwise.
+    touched: Vec<Node>,
+    /// Nodes in which it may be live otherwise.
+    changed: Vec<Node>,
 }
 
 /// What the plans of one round do, as far as it may concern the plans behind them.
@@ -340,6 +359,14 @@ struct Settled {
     looked_at: Vec<Node>,
     /// Why.
     refused: Vec<Refused>,
+}
+
+impl Settled {
+    /// Is it about a statement that stands where it stood?
+    fn is_of(&self, statement: &Statement) -> bool {
+        let now = statement.occurrences.iter().map(|it| (it.node, it.inst));
+        self.occurrences.iter().copied().eq(now)
+    }
 }
 
 /// What is heard while a plan is made.

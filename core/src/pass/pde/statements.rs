@@ -11,10 +11,13 @@
 //! in front of whatever may write the [memory](super::memory) that it reads, orders memory, or waits for others.
 //!
 //! In a block only the last instruction that touches a register can be a statement that leaves it, so that the statements of
-//! one register cost as much as there are blocks that touch it.
+//! one register cost as much as there are blocks that touch it. They are [kept](Catalogue) while the function changes: what
+//! stands in nodes that were changed is looked at again, and the rest stays.
 
 use alloc::vec::Vec;
-use hashbrown::HashMap;
+use core::hash::BuildHasher;
+use cranelift_entity::EntityRef;
+use hashbrown::{DefaultHashBuilder, HashTable};
 use smallvec::SmallVec;
 
 use super::accesses::{Accesses, NOWHERE};
@@ -46,40 +49,7 @@ pub(super) struct Occurrence {
 impl Statement {
     /// The statements that write a register, by their first occurrence.
     pub fn of(func: &Function, accesses: &Accesses, reg: Reg) -> Vec<Statement> {
-        let mut statements: Vec<Statement> = Vec::new();
-        let mut known: HashMap<&InstData, usize> = HashMap::new();
-        for node in accesses.touching(reg) {
-            let Some(touches) = accesses.touches(node, reg).filter(|touches| touches.last == touches.last_write) else {
-                continue;
-            };
-            let (place, inst) = (touches.last, touches.last_inst);
-            let data = &func.insts[inst];
-            let occurrence = Occurrence { node, place, inst };
-            if data.dst() != Some(reg) || !may_sink(data) || !is_free_behind(accesses, data, &occurrence) {
-                continue;
-            }
-            // Mostly there is one.
-            let number = match statements.as_slice() {
-                [] => None,
-                [only] if only.data == *data => Some(0),
-                [only] => {
-                    known.entry(&func.insts[only.occurrences[0].inst]).or_insert(0);
-                    None
-                }
-                _ => known.get(data).copied(),
-            };
-            match number {
-                Some(number) => statements[number].occurrences.push(occurrence),
-                None => {
-                    if !statements.is_empty() {
-                        known.insert(data, statements.len());
-                    }
-                    let occurrences = [occurrence].into_iter().collect();
-                    statements.push(Statement { data: data.clone(), dst: reg, uses: data.uses(), occurrences });
-                }
-            }
-        }
-        statements
+        Kept::of(func, accesses, reg).statements
     }
 
     /// By what statements stand in the order of their first occurrences.
@@ -103,6 +73,150 @@ impl Statement {
         }
         (first != NOWHERE).then_some(first)
     }
+}
+
+/// See the file's head.
+#[derive(Default)]
+pub(super) struct Catalogue {
+    /// By register, if anybody has asked.
+    kept: Vec<Option<Kept>>,
+}
+
+impl Catalogue {
+    /// Gets to know the statements of a register.
+    pub fn know(&mut self, func: &Function, accesses: &Accesses, reg: Reg) {
+        self.kept.resize_with(self.kept.len().max(accesses.registers()), || None);
+        let kept = self.kept[reg.index()].get_or_insert_with(|| Kept::of(func, accesses, reg));
+        debug_assert!(kept.is_right(func, accesses, reg), "what stands elsewhere stands as it did");
+    }
+
+    /// The statements that write a register, and perhaps some that no longer stand anywhere, if they are known.
+    pub fn of(&self, reg: Reg) -> &[Statement] {
+        self.kept.get(reg.index()).and_then(Option::as_ref).map_or(&[], |kept| &kept.statements)
+    }
+
+    /// The statement of a register that stands in a node, of what is kept.
+    pub fn standing(&self, reg: Reg, node: Node) -> Option<&Statement> {
+        let kept = self.kept.get(reg.index())?.as_ref()?;
+        kept.place(node).ok().map(|place| &kept.statements[kept.at[place].1 as usize])
+    }
+
+    /// Takes out what stands in nodes that have been changed; `accesses` are those from before.
+    pub fn leave(&mut self, accesses: &Accesses, changed: &[Node]) {
+        for &node in changed {
+            for reg in accesses.touched(node) {
+                if let Some(Some(kept)) = self.kept.get_mut(reg.index()) {
+                    kept.leave(node);
+                }
+            }
+        }
+    }
+
+    /// Takes in what stands there now.
+    pub fn enter(&mut self, func: &Function, accesses: &Accesses, changed: &[Node]) {
+        for &node in changed {
+            for reg in accesses.touched(node) {
+                if let Some(Some(kept)) = self.kept.get_mut(reg.index()) {
+                    kept.enter(func, accesses, reg, node);
+                }
+            }
+        }
+    }
+
+    /// Forgets the statements of a register, as they are told by more than the nodes in which they stand.
+    pub fn forget(&mut self, reg: Reg) {
+        if let Some(kept) = self.kept.get_mut(reg.index()) {
+            *kept = None;
+        }
+    }
+}
+
+/// The statements that write a register.
+#[derive(Default)]
+struct Kept {
+    statements: Vec<Statement>,
+    /// The nodes in which they stand, in order, and which of them does.
+    at: Vec<(u32, u32)>,
+    /// By what they are, if there are several: mostly there is one.
+    known: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+}
+
+impl Kept {
+    fn of(func: &Function, accesses: &Accesses, reg: Reg) -> Kept {
+        let mut kept = Kept::default();
+        accesses.touching(reg).for_each(|node| kept.enter(func, accesses, reg, node));
+        kept
+    }
+
+    fn place(&self, node: Node) -> Result<usize, usize> {
+        self.at.binary_search_by_key(&(node as u32), |&(node, _)| node)
+    }
+
+    fn leave(&mut self, node: Node) {
+        let Ok(place) = self.place(node) else { return };
+        let (_, number) = self.at.remove(place);
+        self.statements[number as usize].occurrences.retain(|occurrence| occurrence.node != node);
+    }
+
+    fn enter(&mut self, func: &Function, accesses: &Accesses, reg: Reg, node: Node) {
+        let Some(occurrence) = standing(func, accesses, reg, node) else { return };
+        let Err(place) = self.place(node) else { return };
+        let number = self.number(&func.insts[occurrence.inst], reg);
+        self.at.insert(place, (node as u32, number));
+        let occurrences = &mut self.statements[number as usize].occurrences;
+        let place = occurrences.partition_point(|other| other.node < node);
+        occurrences.insert(place, occurrence);
+    }
+
+    /// Which statement an instruction is; perhaps one that stands nowhere yet.
+    fn number(&mut self, data: &InstData, reg: Reg) -> u32 {
+        let Kept { statements, known, hasher, .. } = self;
+        let hash = |data: &InstData| hasher.hash_one(data);
+        let found = match statements.as_slice() {
+            [] => None,
+            [only] => (only.data == *data).then_some(0),
+            _ => known.find(hash(data), |&number| statements[number as usize].data == *data).copied(),
+        };
+        found.unwrap_or_else(|| {
+            let number = statements.len() as u32;
+            let occurrences = SmallVec::new();
+            statements.push(Statement { data: data.clone(), dst: reg, uses: data.uses(), occurrences });
+            let hash_of = |&number: &u32| hash(&statements[number as usize].data);
+            // The first is entered with the second.
+            let entered = match number {
+                0 => 0..0,
+                1 => 0..2,
+                _ => number..number + 1,
+            };
+            for number in entered {
+                known.insert_unique(hash_of(&number), number, hash_of);
+            }
+            number
+        })
+    }
+
+    /// Is it what would be found now?
+    fn is_right(&self, func: &Function, accesses: &Accesses, reg: Reg) -> bool {
+        let all = |kept: &Kept| -> Vec<Vec<(Node, u32, Inst)>> {
+            let of = |statement: &Statement| {
+                statement.occurrences.iter().map(|it| (it.node, it.place, it.inst)).collect::<Vec<_>>()
+            };
+            let mut all: Vec<_> = kept.statements.iter().map(of).filter(|it| !it.is_empty()).collect();
+            all.sort_unstable();
+            all
+        };
+        all(self) == all(&Kept::of(func, accesses, reg))
+    }
+}
+
+/// Where in a node a statement stands that writes a register and could leave the node.
+fn standing(func: &Function, accesses: &Accesses, reg: Reg, node: Node) -> Option<Occurrence> {
+    let touches = accesses.touches(node, reg).filter(|touches| touches.last == touches.last_write)?;
+    let occurrence = Occurrence { node, place: touches.last, inst: touches.last_inst };
+    let data = &func.insts[occurrence.inst];
+    let may_leave = data.dst() == Some(reg) && may_sink(data) && is_free_behind(accesses, data, &occurrence);
+    may_leave.then_some(occurrence)
 }
 
 /// Can an instruction that is the last to touch its destination go to the end of its block?

@@ -19,7 +19,7 @@ use core::cell::RefCell;
 use fixedbitset::FixedBitSet;
 
 use super::accesses::Accesses;
-use super::benefit::{Decision, Weighing};
+use super::benefit::{Decision, Manner, Weighing};
 use super::plan::{Plan, Planner, Refused, Scratch, Seen, Told};
 use super::rounds::Claims;
 use super::sinking::{Behind, Delayed, Landing, Region, is_join};
@@ -293,7 +293,7 @@ fn with_planner<T>(
         accesses: &accesses,
         paths: paths.as_ref(),
         warps: warps.as_deref(),
-        is_printed_rule: rules.is_printed,
+        manner: Manner { is_printed_rule: rules.is_printed, is_brief: false },
         machine: rules.machine,
     };
     let scratch = RefCell::new(Scratch::new(&nodes));
@@ -430,7 +430,7 @@ impl Scene<'_> {
 
     /// Keeps what was seen of a join.
     fn seat(&self, weighing: &Weighing<'_>) -> Seat {
-        let Weighing { decision, times, sets, executions: (before, after), rare } = *weighing;
+        let Weighing { decision, times, executions: (before, after), rare, .. } = *weighing;
         let none = || self.planner.paths.map(Paths::none).unwrap_or_default();
         let frequent = self.planner.paths.map_or(0, |paths| paths.frequent);
         let (mut benefits, mut costs) = (none(), none());
@@ -440,9 +440,10 @@ impl Scene<'_> {
         }
         costs.extend(rare.ones().filter(|&path| path >= frequent));
         // The printed rule enables others behind it, whatever that costs.
-        let behind = if self.rules.is_printed { decision.join + 1..sets.exit_available.len() } else { 0..0 };
+        let sets = weighing.sets();
+        let behind = if self.rules.is_printed { decision.join + 1..sets.exit_available.places() } else { 0..0 };
         let told = decision.together.iter().copied().chain(behind);
-        let sets = told.map(|place| (place, sets.exit_available[place].clone(), sets.exit_removable[place].clone()));
+        let sets = told.map(|place| (place, sets.exit_available.set(place), sets.exit_removable.set(place)));
         Seat {
             decision: decision.clone(),
             times,

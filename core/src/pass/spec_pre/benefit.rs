@@ -25,6 +25,7 @@ use fixedbitset::FixedBitSet;
 
 use super::hoisting::{Hoisted, Placement, Region, Way};
 use crate::pass::path_guided::nodes::Nodes;
+use crate::pass::path_guided::path_sets::{PathSets, add, add_difference, keep};
 use crate::pass::path_guided::paths::Paths;
 
 /// Branches of a region that are decided on; evaluations stop at others.
@@ -159,10 +160,10 @@ impl Weighed {
             return None;
         }
         let sets = Sets::of(region, paths, &hoisted, always);
-        let mut benefiting = sets.exit_anticipated[split].clone();
-        benefiting.intersect_with(&sets.entry_removable[split]);
+        let mut benefiting = sets.exit_anticipated.set(split);
+        benefiting.intersect_with(&sets.entry_removable.set(split));
         let is_needed = |&place: &usize| {
-            place == split || open[place] && place < split && !sets.exit_anticipated[place].is_disjoint(&benefiting)
+            place == split || open[place] && place < split && !sets.exit_anticipated.is_disjoint(place, &benefiting)
         };
         let together: Vec<usize> = (0..count).filter(is_needed).collect();
         let mut with_these = enabled.to_vec();
@@ -178,7 +179,7 @@ impl Weighed {
             let sets = Sets::of(region, paths, &hoisted, always);
             for &place in &together {
                 let mut here = paths.on(region.members[place].node).clone();
-                here.difference_with(&sets.exit_anticipated[place]);
+                here.difference_with(&sets.exit_anticipated.set(place));
                 rare.union_with(&here);
             }
         }
@@ -198,56 +199,51 @@ impl Weighed {
 /// The sets of paths of an expression, by member.
 pub(super) struct Sets {
     /// Anticipated at the exit.
-    pub exit_anticipated: Vec<FixedBitSet>,
+    pub exit_anticipated: PathSets,
     /// Removable from the entry on, backward.
-    pub entry_removable: Vec<FixedBitSet>,
+    pub entry_removable: PathSets,
 }
 
 impl Sets {
     /// Where an evaluation is hoisted as given.
     fn of(region: &Region, paths: &Paths, hoisted: &Hoisted, always: &Hoisted) -> Sets {
         let members = &region.members;
-        let none = vec![paths.none(); members.len()];
-        let (mut entry_anticipated, mut exit_anticipated) = (none.clone(), none.clone());
+        let none = || PathSets::none(paths, members.len());
+        let (mut entry_anticipated, mut exit_anticipated) = (none(), none());
         for (place, member) in members.iter().enumerate().rev() {
             if hoisted.exit[place] {
-                let mut set = paths.none();
+                let set = exit_anticipated.at_mut(place);
                 for &next in member.next.iter().flatten() {
                     if hoisted.entry[next] && !Nodes::goes_back(member.node, members[next].node) {
-                        set.union_with(&entry_anticipated[next]);
+                        add(set, entry_anticipated.at(next));
                     }
                 }
-                set.intersect_with(paths.on(member.node));
+                keep(set, paths.on(member.node));
                 if always.exit[place] {
-                    set.union_with(paths.ends(member.node));
+                    add(set, paths.ends(member.node).as_slice());
                 }
-                exit_anticipated[place] = set;
             }
             if hoisted.entry[place] {
-                entry_anticipated[place] = match member.first {
-                    Some(_) => paths.on(member.node).clone(),
-                    None => exit_anticipated[place].clone(),
-                };
+                entry_anticipated.at_mut(place).copy_from_slice(match member.first {
+                    Some(_) => paths.on(member.node).as_slice(),
+                    None => exit_anticipated.at(place),
+                });
             }
         }
-        let mut entry_removable = none;
+        let mut entry_removable = none();
+        let mut set: Vec<_> = paths.none().as_slice().to_vec();
         for (place, member) in members.iter().enumerate().filter(|&(place, _)| hoisted.entry[place]) {
-            let mut set = paths.none();
+            set.fill(0);
             for (node, way) in region.ways(hoisted, place) {
-                let mut here = match (way, Nodes::goes_back(node, member.node)) {
-                    (Way::Available(_), true) => paths.starts(member.node).clone(),
-                    (Way::Available(_), false) => {
-                        let mut here = paths.on(node).clone();
-                        here.difference_with(paths.ends(node));
-                        here
-                    }
-                    (Way::Hoisted(before), false) => entry_removable[before].clone(),
-                    (Way::Hoisted(_), true) | (Way::End, _) => continue,
-                };
-                here.intersect_with(paths.on(member.node));
-                set.union_with(&here);
+                match (way, Nodes::goes_back(node, member.node)) {
+                    (Way::Available(_), true) => add(&mut set, paths.starts(member.node).as_slice()),
+                    (Way::Available(_), false) => add_difference(&mut set, paths.on(node), paths.ends(node)),
+                    (Way::Hoisted(before), false) => add(&mut set, entry_removable.at(before)),
+                    (Way::Hoisted(_), true) | (Way::End, _) => {}
+                }
             }
-            entry_removable[place] = set;
+            keep(&mut set, paths.on(member.node));
+            entry_removable.at_mut(place).copy_from_slice(&set);
         }
         Sets { exit_anticipated, entry_removable }
     }

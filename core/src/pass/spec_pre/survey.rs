@@ -227,7 +227,7 @@ impl Seat {
         let sets = decision
             .together
             .iter()
-            .map(|&place| (place, all.entry_removable[place].clone(), all.exit_anticipated[place].clone()));
+            .map(|&place| (place, all.entry_removable.set(place), all.exit_anticipated.set(place)));
         Seat { sets: sets.collect(), decision: decision.clone(), benefits, costs }
     }
 }
