@@ -29,7 +29,7 @@ use smallvec::SmallVec;
 use super::accesses::Accesses;
 use super::benefit::Manner;
 use super::plan::{Plan, Planner, Refused, Scratch, Told};
-use super::statements::{Catalogue, Statement, may_sink};
+use super::statements::{Catalogue, Occurrence, Statement, may_sink};
 use super::{Rules, applied};
 use crate::edit::Remark;
 use crate::ir::{Block, Function, Inst, InstData, Module, Reg, Type, WarpCounts};
@@ -37,6 +37,9 @@ use crate::pass::path_guided::nodes::{Node, Nodes};
 use crate::pass::path_guided::paths::Paths;
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
+
+/// Instructions in front of one that goes that are looked at.
+const MOST_AHEAD: usize = 256;
 
 /// Rounds that are made at most.
 pub(super) const MOST_ROUNDS: usize = 32;
@@ -179,7 +182,7 @@ impl Rounds {
             machine: self.rules.machine,
         };
         let mut plans: Vec<Plan> = Vec::new();
-        let mut claims = Claims::default();
+        let mut claims = Claims::new(func, &self.accesses);
         for (_, reg, number) in statements {
             let statement = &self.catalogue.of(reg)[number];
             let mut heard = Heard::default();
@@ -201,7 +204,7 @@ impl Rounds {
                 self.settled.push(Settled { occurrences, looked_at, refused });
                 continue;
             };
-            if claims.take(dst, &plan) {
+            if claims.take(statement, &plan) {
                 plans.push(plan);
             } else {
                 self.waiting.insert(dst);
@@ -320,26 +323,49 @@ struct Living {
 /// A plan holds as long as what it was made from: what nodes that were looked at do to its registers, and where these are
 /// live in them. A plan before it changes that for registers that it writes or reads itself, in the nodes that it changes,
 /// and elsewhere only if it is felt outside of them. Where a predicate comes from is not told by nodes, so plans with one
-/// share no register with plans before them.
-#[derive(Default)]
-pub(super) struct Claims {
+/// share no register with plans before them. What a plan takes away may have kept the same statement in its block in
+/// another place: all that is free then goes together, in a round to come.
+pub(super) struct Claims<'a> {
+    func: &'a Function,
+    accesses: &'a Accesses,
     written: HashSet<Reg>,
     read: HashSet<Reg>,
     /// Those of them that are perhaps live in other places outside of what a plan changes.
     felt: HashSet<Reg>,
     changed: HashSet<Node>,
+    /// Statements of the plans, of which nobody has asked yet what is in front of them.
+    leaving: Vec<&'a Statement>,
+    /// By the register that they write: instructions in front of one that goes, which touch a register that it touches.
+    freed: HashMap<Reg, SmallVec<[Inst; 2]>>,
+    /// Did more stand in front of one than was looked at?
+    may_free_others: bool,
 }
 
-impl Claims {
-    /// Takes a plan in, if those before it leave it as it is.
-    pub fn take(&mut self, dst: Reg, plan: &Plan) -> bool {
-        let reads = plan.reads();
+impl<'a> Claims<'a> {
+    /// Of no plans yet for a function.
+    pub fn new(func: &'a Function, accesses: &'a Accesses) -> Claims<'a> {
+        Claims {
+            func,
+            accesses,
+            written: HashSet::new(),
+            read: HashSet::new(),
+            felt: HashSet::new(),
+            changed: HashSet::new(),
+            leaving: Vec::new(),
+            freed: HashMap::new(),
+            may_free_others: false,
+        }
+    }
+
+    /// Takes a statement's plan in, if those before it leave it as it is.
+    pub fn take(&mut self, statement: &'a Statement, plan: &Plan) -> bool {
+        let (dst, reads) = (statement.dst, plan.reads());
         let any_in = |regs: &HashSet<Reg>| regs.contains(&dst) || reads.iter().any(|reg| regs.contains(reg));
         let shares = self.read.contains(&dst) || any_in(&self.written);
         let is_apart = || {
             !plan.is_predicated && !any_in(&self.felt) && !plan.looked_at.iter().any(|node| self.changed.contains(node))
         };
-        if shares && !is_apart() {
+        if shares && (!is_apart() || self.free_more_of(statement)) {
             return false;
         }
         if plan.is_felt_outside {
@@ -349,7 +375,41 @@ impl Claims {
         self.written.insert(dst);
         self.read.extend(reads);
         self.changed.extend(plan.changed.iter().copied());
+        self.leaving.push(statement);
         true
+    }
+
+    /// May plans so far free another occurrence of a statement?
+    fn free_more_of(&mut self, statement: &Statement) -> bool {
+        core::mem::take(&mut self.leaving).into_iter().for_each(|statement| self.free(statement));
+        let is_another = |&inst: &Inst| {
+            self.func.insts[inst] == statement.data && statement.occurrences.iter().all(|known| known.inst != inst)
+        };
+        self.may_free_others || self.freed.get(&statement.dst).is_some_and(|freed| freed.iter().any(is_another))
+    }
+
+    /// Notes what may be free when a statement has gone.
+    fn free(&mut self, statement: &Statement) {
+        let regs = || statement.uses.iter().copied().chain([statement.dst]);
+        for &Occurrence { node, place, inst } in &statement.occurrences {
+            let is_touched_before =
+                |reg: Reg| self.accesses.touches(node, reg).is_some_and(|touches| touches.first < place);
+            if !regs().any(is_touched_before) {
+                continue;
+            }
+            let mut ahead =
+                core::iter::successors(self.func.layout.prev_inst(inst), |&inst| self.func.layout.prev_inst(inst));
+            for inst in ahead.by_ref().take(MOST_AHEAD) {
+                let data = &self.func.insts[inst];
+                let Some(dst) = data.dst().filter(|_| may_sink(data)) else { continue };
+                let mut touches = regs().any(|reg| reg == dst);
+                data.for_each_use(|used| touches |= used == statement.dst);
+                if touches {
+                    self.freed.entry(dst).or_default().push(inst);
+                }
+            }
+            self.may_free_others |= ahead.next().is_some();
+        }
     }
 }
 

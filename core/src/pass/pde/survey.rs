@@ -302,11 +302,12 @@ fn with_planner<T>(
 
 impl Scene<'_> {
     fn survey(&self) -> Survey {
-        let (mut claims, mut round, mut statements) = (Claims::default(), Vec::new(), Vec::new());
+        let (mut claims, mut round, mut statements) =
+            (Claims::new(self.planner.func, self.planner.accesses), Vec::new(), Vec::new());
         for (number, statement) in self.statements.iter().enumerate() {
             let (surveyed, plan) = self.verdict(statement);
             statements.push(surveyed);
-            if plan.is_some_and(|plan| claims.take(statement.dst, &plan)) {
+            if plan.is_some_and(|plan| claims.take(statement, &plan)) {
                 round.push(number);
             }
         }
