@@ -102,6 +102,8 @@ pub trait Lane: Copy {
     fn load(planes: &[Plane], slot: usize, chunk: usize) -> [Self; CHUNK];
     /// Stores them.
     fn store(planes: &mut [Plane], slot: usize, chunk: usize, values: [Self; CHUNK]);
+    /// Those of slot `a` whose bit of `chosen` is set, and the others of slot `b`.
+    fn pick(planes: &[Plane], a: usize, b: usize, chunk: usize, chosen: u32) -> [Self; CHUNK];
     /// Stores those of them whose bit of `part` is set.
     fn blend(planes: &mut [Plane], slot: usize, chunk: usize, values: [Self; CHUNK], part: u32);
     /// Loads one lane.
@@ -123,10 +125,21 @@ const SPREAD: [[u32; 4]; 16] = {
     table
 };
 
+/// The same for lanes of 64 bits.
+const SPREAD_WIDE: [[u64; 4]; 16] = {
+    let mut table = [[0; 4]; 16];
+    let mut bits = 0;
+    while bits < 64 {
+        table[bits / 4][bits % 4] = SPREAD[bits / 4][bits % 4] as u64 * 0x1_0000_0001;
+        bits += 1;
+    }
+    table
+};
+
 /// All ones in each lane of a chunk whose bit is set.
 #[inline(always)]
-fn spread(part: u32) -> [u32; CHUNK] {
-    let (low, high) = (SPREAD[part as usize & 15], SPREAD[part as usize >> 4 & 15]);
+fn spread<T: Copy>(table: &[[T; 4]; 16], part: u32) -> [T; CHUNK] {
+    let (low, high) = (table[part as usize & 15], table[part as usize >> 4 & 15]);
     [low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]]
 }
 
@@ -143,6 +156,13 @@ fn set_words(planes: &mut [Plane], slot: usize, chunk: usize, values: [u32; CHUN
     planes[slot].0[CHUNK * chunk..CHUNK * chunk + CHUNK].copy_from_slice(&values);
 }
 
+/// Words of `a` where the bit is set, and of `b` elsewhere.
+#[inline(always)]
+fn mixed(a: [u32; CHUNK], b: [u32; CHUNK], chosen: u32) -> [u32; CHUNK] {
+    let chosen = spread(&SPREAD, chosen);
+    core::array::from_fn(|lane| (b[lane] & !chosen[lane]) | (a[lane] & chosen[lane]))
+}
+
 macro_rules! narrow_lane {
     ($ty:ty, $from:expr, $to:expr) => {
         impl Lane for $ty {
@@ -157,9 +177,13 @@ macro_rules! narrow_lane {
             }
 
             #[inline(always)]
+            fn pick(planes: &[Plane], a: usize, b: usize, chunk: usize, chosen: u32) -> [Self; CHUNK] {
+                mixed(words(planes, a, chunk), words(planes, b, chunk), chosen).map($from)
+            }
+
+            #[inline(always)]
             fn blend(planes: &mut [Plane], slot: usize, chunk: usize, values: [Self; CHUNK], part: u32) {
-                let (old, taken, values) = (words(planes, slot, chunk), spread(part), values.map($to));
-                let blended = core::array::from_fn(|lane| (old[lane] & !taken[lane]) | (values[lane] & taken[lane]));
+                let blended = mixed(values.map($to), words(planes, slot, chunk), part);
                 set_words(planes, slot, chunk, blended);
             }
 
@@ -201,6 +225,13 @@ fn set_wide_words(planes: &mut [Plane], slot: usize, chunk: usize, values: [u64;
     planes[slot + chunk / 2].0[half..half + 2 * CHUNK].copy_from_slice(&words);
 }
 
+/// As [`mixed`], of 64 bits.
+#[inline(always)]
+fn mixed_wide(a: [u64; CHUNK], b: [u64; CHUNK], chosen: u32) -> [u64; CHUNK] {
+    let chosen = spread(&SPREAD_WIDE, chosen);
+    core::array::from_fn(|lane| (b[lane] & !chosen[lane]) | (a[lane] & chosen[lane]))
+}
+
 macro_rules! wide_lane {
     ($ty:ty, $from:expr, $to:expr) => {
         impl Lane for $ty {
@@ -215,12 +246,13 @@ macro_rules! wide_lane {
             }
 
             #[inline(always)]
+            fn pick(planes: &[Plane], a: usize, b: usize, chunk: usize, chosen: u32) -> [Self; CHUNK] {
+                mixed_wide(wide_words(planes, a, chunk), wide_words(planes, b, chunk), chosen).map($from)
+            }
+
+            #[inline(always)]
             fn blend(planes: &mut [Plane], slot: usize, chunk: usize, values: [Self; CHUNK], part: u32) {
-                let (old, taken, values) = (wide_words(planes, slot, chunk), spread(part), values.map($to));
-                let blended = core::array::from_fn(|lane| {
-                    let taken = u64::from(taken[lane]) | u64::from(taken[lane]) << 32;
-                    (old[lane] & !taken) | (values[lane] & taken)
-                });
+                let blended = mixed_wide(values.map($to), wide_words(planes, slot, chunk), part);
                 set_wide_words(planes, slot, chunk, blended);
             }
 
@@ -386,15 +418,19 @@ pub fn choose<T: Lane>(file: &mut LaneFile, slots: &Slots, warps: &[Active]) {
     for &Active { base, mask } in warps {
         let choice = file.predicates[place(slots.f, base)] ^ slots.flip;
         let [d, a, b] = [slots.d, slots.a, slots.b].map(|slot| place(slot, base));
-        for chunk in 0..32 / CHUNK {
-            let lanes_of = |bits: u32| bits >> (CHUNK * chunk) & ((1 << CHUNK) - 1);
-            let (part, chosen) = (lanes_of(mask), spread(lanes_of(choice)));
-            let (a, b) = (T::load(planes, a, chunk), T::load(planes, b, chunk));
-            let values = core::array::from_fn(|lane| if chosen[lane] == 0 { b[lane] } else { a[lane] });
-            if mask == !0 {
+        let lanes_of = |bits: u32, chunk: usize| bits >> (CHUNK * chunk) & ((1 << CHUNK) - 1);
+        if mask == !0 {
+            for chunk in 0..32 / CHUNK {
+                let values = T::pick(planes, a, b, chunk, lanes_of(choice, chunk));
                 T::store(planes, d, chunk, values);
-            } else if part != 0 {
-                T::blend(planes, d, chunk, values, part);
+            }
+        } else {
+            for chunk in 0..32 / CHUNK {
+                let part = lanes_of(mask, chunk);
+                if part != 0 {
+                    let values = T::pick(planes, a, b, chunk, lanes_of(choice, chunk));
+                    T::blend(planes, d, chunk, values, part);
+                }
             }
         }
     }
