@@ -81,6 +81,12 @@ pub fn measure() {
             });
         }
         if pass.info.name == "azp" {
+            // With one transformation, small programs take as many rounds as large ones.
+            for_each_input("azp once", |name, _, inputs| {
+                let mut settings = settings(pass);
+                settings.knobs.set("xform_limit", KnobValue::Integer(1));
+                run_set(pass, name, inputs.size, &for_pass(pass, inputs), None, &settings, |_| Silent);
+            });
             for_each_input("azp by the round", |name, _, inputs| run_by_the_round(pass, name, &for_pass(pass, inputs)));
         }
     }
