@@ -62,10 +62,15 @@ pub(super) fn named(func: &Function, regs: &[Reg]) -> String {
     names.join(" and ")
 }
 
+/// What goes with these names.
+pub(super) fn verb(regs: &[Reg]) -> &'static str {
+    if regs.len() > 1 { "are" } else { "is" }
+}
+
 /// What is gained by specialising.
 pub(super) fn applied(func: &Function, judged: &Judged, round: i64) -> Remark {
     let it = &judged.opportunity;
-    let (verb, all) = if judged.regs.len() > 1 { ("are", " all") } else { ("is", "") };
+    let (verb, all) = (verb(&judged.regs), if judged.regs.len() > 1 { " all" } else { "" });
     let hoisted = judged.candidate.hoist.as_ref().map(|hoist| {
         let (count, s) = (hoist.insts.len(), if hoist.insts.len() == 1 { "" } else { "s" });
         format!(
@@ -93,17 +98,19 @@ pub(super) fn applied(func: &Function, judged: &Judged, round: i64) -> Remark {
 /// Why a candidate is not specialised for, in its figures.
 pub(super) fn refused(func: &Function, rules: &Rules, judged: &Judged, why: Refusal, round: i64) -> Remark {
     let it = &judged.opportunity;
-    let names = named(func, &judged.regs);
+    let (names, verb) = (named(func, &judged.regs), verb(&judged.regs));
     let (rule, message) = match why {
         Refusal::NothingGained => ("nothing", format!("nothing becomes simpler where {names} would be zero")),
-        Refusal::Convergent => {
-            ("convergent", format!("where lanes part by whether {names} is zero, something would miss the other lanes"))
-        }
+        Refusal::Convergent => (
+            "convergent",
+            format!("where lanes part by whether {names} {verb} zero, something would miss the other lanes"),
+        ),
         Refusal::Gain => (
             "gain",
             format!(
-                "specialising for {names} would gain {:.1} cycles of {:.1}; {} are asked for",
-                it.gain(),
+                "specialising for {names} would {} {:.1} cycles of {:.1}; a gain of {} is asked for",
+                if it.gain() < 0.0 { "lose" } else { "gain" },
+                it.gain().abs(),
                 it.t_region,
                 rules.min_cycles
             ),

@@ -16,7 +16,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::opportunity::Estimator;
-use super::remarks::{applied, block_of, filtered_out, limited, named, refused, too_large};
+use super::remarks::{applied, block_of, filtered_out, limited, named, refused, too_large, verb};
 use super::scene::{Analyses, Memory, Scene};
 use super::specialisation::Outcome;
 use super::{Choice, Judged, Round, Rules, Unestimated, look};
@@ -148,7 +148,8 @@ fn listed(view: &View<'_, Silent>, rules: &Rules, found: &Round, round: i64) -> 
         |it: &Unestimated, remark| Surveyed::new(it.number, it.regs.to_vec(), it.inst, it.probability, remark);
     candidates.extend(found.too_large.iter().map(|large| unestimated(large, too_large(func, large))));
     candidates.extend(found.checked.iter().map(|known| {
-        let message = format!("the program asks already whether {} is zero", named(func, &known.regs));
+        let message =
+            format!("the program asks already whether {} {} zero", named(func, &known.regs), verb(&known.regs));
         unestimated(known, Remark::missed("checked", block_of(func, known.inst), message))
     }));
     candidates
