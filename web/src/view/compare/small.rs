@@ -14,6 +14,8 @@ const MARGIN: f64 = 14.0;
 /// Width of a character, and characters of a name.
 const CHARACTER: f64 = 14.5;
 const MOST_CHARACTERS: usize = 8;
+/// Width and height that are shown at least: letters of one block alone are not larger than those of a few.
+const LEAST: [f64; 2] = [320.0, 280.0];
 /// Blocks of a graph that is drawn at all.
 const MOST_BLOCKS: usize = 400;
 
@@ -39,7 +41,7 @@ pub fn SmallGraph(Props { graph, name }: &Props) -> Html {
     let all_loads: usize = graph.blocks.iter().map(loads).sum();
     html! {
         <svg class="small-graph" role="img" aria-label={format!("Graph behind {name}: {} and {}", super::super::count(graph.blocks.len(), "block"), super::super::count(all_loads, "load"))}
-            viewBox={format!("{:.0} {:.0} {:.0} {:.0}", -MARGIN, -MARGIN, placement.width + 2.0 * MARGIN, placement.height + 2.0 * MARGIN)}>
+            viewBox={view_box(placement)}>
             { for placement.routes.iter().map(|route| {
                 let class = match graph.edges[route.edge].kind {
                     EdgeKind::True => "edge true",
@@ -67,6 +69,14 @@ pub fn SmallGraph(Props { graph, name }: &Props) -> Html {
             }) }
         </svg>
     }
+}
+
+/// All of the drawing, in the middle of at least [`LEAST`].
+fn view_box(placement: &Placement) -> String {
+    let size = [placement.width, placement.height].map(|length| length + 2.0 * MARGIN);
+    let [width, height] = [size[0].max(LEAST[0]), size[1].max(LEAST[1])];
+    let [left, top] = [(size[0] - width) / 2.0 - MARGIN, (size[1] - height) / 2.0 - MARGIN];
+    format!("{left:.0} {top:.0} {width:.0} {height:.0}")
 }
 
 fn boxes(graph: &Graph) -> layout::Graph {
