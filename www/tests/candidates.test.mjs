@@ -91,6 +91,9 @@ test("a row has the paper's figures, and agrees with what the pass says when it 
     await page.getByRole("tab", { name: "Candidates" }).click();
   }
   await eventually("none is left", async () => /any more/.test(await lead(page)));
+  assert.match(await page.getByTestId("licence-note").innerText(), /sign of a zero, NaN and infinity/);
+  await page.getByTestId("fast-math").uncheck();
+  await eventually("nothing is licensed", async () => (await page.getByTestId("licence-note").count()) === 0);
 });
 
 test("the keyboard goes through the candidates, each of which is painted", async (t) => {

@@ -27,6 +27,10 @@ const COLUMNS: [(&str, &str, &str); 10] = [
     ("|S|", "", "Blocks that are copied"),
 ];
 
+/// What may change, where the licence is given.
+const LICENCE: &str = "With fast math, −0 counts as zero and x · 0 as 0: the sign of a zero, NaN and infinity may come out \
+                       differently, and nothing else.";
+
 /// What is painted, with its sign and its name.
 const PAINTS: [(Paint, &str); 5] = [
     (Paint::Writer, "would be zero"),
@@ -80,6 +84,7 @@ pub fn Candidates(PaneProps { lab, act }: &PaneProps) -> Html {
                 if let Some(told) = told.filter(|told| !told.rows.is_empty()) {
                     { table(told, painted, act) }
                     if told.more > 0 { <p class="note left-out">{ format!("And {} more, of lower probability.", super::thousands(told.more as u64)) }</p> }
+                    if lab.bench.fast_math { <p class="note left-out" data-testid="licence-note">{ LICENCE }</p> }
                 }
             </div>
         </div>

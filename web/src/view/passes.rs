@@ -40,7 +40,7 @@ pub fn Passes(PaneProps { lab, act }: &PaneProps) -> Html {
         <section class="pane passes" aria-labelledby="passes-title" data-testid="passes-pane">
             <div class="pane-head">
                 <h2 id="passes-title">{ "Passes" }</h2>
-                <label class="switch note" title="Passes may assume x * 0 = 0">
+                <label class="switch note" title="Passes may assume x * 0 = 0 and change the order of sums: rounding, the sign of a zero, NaN and infinity may come out differently">
                     <input type="checkbox" checked={lab.bench.fast_math} onchange={licence} data-testid="fast-math" />
                     { "fast math" }
                 </label>
