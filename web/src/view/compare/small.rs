@@ -14,8 +14,8 @@ const MARGIN: f64 = 14.0;
 /// Width of a character, and characters of a name.
 const CHARACTER: f64 = 14.5;
 const MOST_CHARACTERS: usize = 8;
-/// Width and height that are shown at least: letters of one block alone are not larger than those of a few.
-const LEAST: [f64; 2] = [320.0, 280.0];
+/// How much larger than it is laid out a graph is drawn: letters of one block alone are not larger than those of a few.
+const MOST_SCALE: f64 = 1.4;
 /// Blocks of a graph that is drawn at all.
 const MOST_BLOCKS: usize = 400;
 
@@ -38,10 +38,12 @@ pub fn SmallGraph(Props { graph, name }: &Props) -> Html {
     let Some(placement) = &*placement else {
         return html! { <p class="note small-graph">{ "Too many blocks for a small drawing." }</p> };
     };
+    let [wide, high] = [placement.width, placement.height].map(|length| length + 2.0 * MARGIN);
     let all_loads: usize = graph.blocks.iter().map(loads).sum();
     html! {
         <svg class="small-graph" role="img" aria-label={format!("Graph behind {name}: {} and {}", super::super::count(graph.blocks.len(), "block"), super::super::count(all_loads, "load"))}
-            viewBox={view_box(placement)}>
+            viewBox={format!("{:.0} {:.0} {wide:.0} {high:.0}", -MARGIN, -MARGIN)}
+            style={format!("max-width: {:.0}px", wide * MOST_SCALE)}>
             { for placement.routes.iter().map(|route| {
                 let class = match graph.edges[route.edge].kind {
                     EdgeKind::True => "edge true",
@@ -69,14 +71,6 @@ pub fn SmallGraph(Props { graph, name }: &Props) -> Html {
             }) }
         </svg>
     }
-}
-
-/// All of the drawing, in the middle of at least [`LEAST`].
-fn view_box(placement: &Placement) -> String {
-    let size = [placement.width, placement.height].map(|length| length + 2.0 * MARGIN);
-    let [width, height] = [size[0].max(LEAST[0]), size[1].max(LEAST[1])];
-    let [left, top] = [(size[0] - width) / 2.0 - MARGIN, (size[1] - height) / 2.0 - MARGIN];
-    format!("{left:.0} {top:.0} {width:.0} {height:.0}")
 }
 
 fn boxes(graph: &Graph) -> layout::Graph {
