@@ -98,6 +98,8 @@ pub(super) const CHUNK: usize = 8;
 
 /// A type that one lane can have.
 pub trait Lane: Copy {
+    /// Does a register of it take two planes?
+    const IS_WIDE: bool;
     /// Loads lanes `8·chunk…8·chunk + 7`.
     fn load(planes: &[Plane], slot: usize, chunk: usize) -> [Self; CHUNK];
     /// Stores them.
@@ -166,6 +168,8 @@ fn mixed(a: [u32; CHUNK], b: [u32; CHUNK], chosen: u32) -> [u32; CHUNK] {
 macro_rules! narrow_lane {
     ($ty:ty, $from:expr, $to:expr) => {
         impl Lane for $ty {
+            const IS_WIDE: bool = false;
+
             #[inline(always)]
             fn load(planes: &[Plane], slot: usize, chunk: usize) -> [Self; CHUNK] {
                 words(planes, slot, chunk).map($from)
@@ -235,6 +239,8 @@ fn mixed_wide(a: [u64; CHUNK], b: [u64; CHUNK], chosen: u32) -> [u64; CHUNK] {
 macro_rules! wide_lane {
     ($ty:ty, $from:expr, $to:expr) => {
         impl Lane for $ty {
+            const IS_WIDE: bool = true;
+
             #[inline(always)]
             fn load(planes: &[Plane], slot: usize, chunk: usize) -> [Self; CHUNK] {
                 wide_words(planes, slot, chunk).map($from)
@@ -287,6 +293,48 @@ pub fn for_each_lane(mask: u32, mut visit: impl FnMut(usize)) {
     }
 }
 
+/// The place of a slot in a frame, all of whose planes are there. Asked before the chunks are looked at, so that none of
+/// them asks again.
+#[inline(always)]
+fn row<A: Lane>(planes: &[Plane], slot: u32, base: u32) -> usize {
+    let row = place(slot, base);
+    assert!(row < planes.len());
+    if A::IS_WIDE {
+        assert!(row + 1 < planes.len());
+    }
+    row
+}
+
+/// Runs something for each chunk of which lanes are active, with the number of the chunk and those of its lanes; and
+/// something simpler where all lanes are. Written out, because the compiler takes the loop for too long to do it.
+macro_rules! each_chunk {
+    ($mask:expr, |$chunk:ident| $all:expr, |$part:ident| $some:expr) => {
+        each_chunk!($mask, |$chunk| $all, |$part| $some, 0 1 2 3)
+    };
+    ($mask:expr, |$chunk:ident| $all:expr, |$part:ident| $some:expr, $($number:literal)+) => {
+        // Twice, because most instructions run in all lanes, and blending costs half as much again.
+        if $mask == !0 {
+            $({
+                let $chunk = $number;
+                $all;
+            })+
+        } else {
+            $({
+                let ($chunk, $part) = ($number, part($mask, $number));
+                if $part != 0 {
+                    $some;
+                }
+            })+
+        }
+    };
+}
+
+/// The bits of a chunk.
+#[inline(always)]
+fn part(mask: u32, chunk: usize) -> u32 {
+    mask >> (CHUNK * chunk) & ((1 << CHUNK) - 1)
+}
+
 /// `d = op(a)` in the active lanes, for an operation that is asked for by name on whole chunks.
 #[inline(always)]
 pub fn map_chunks<A: Lane>(
@@ -297,17 +345,14 @@ pub fn map_chunks<A: Lane>(
 ) {
     let planes = file.planes.as_mut_slice();
     for &Active { base, mask } in warps {
-        let (d, a) = (place(slots.d, base), place(slots.a, base));
-        for chunk in 0..32 / CHUNK {
-            let part = mask >> (CHUNK * chunk) & ((1 << CHUNK) - 1);
-            if mask == !0 {
-                let values = op(A::load(planes, a, chunk));
-                A::store(planes, d, chunk, values);
-            } else if part != 0 {
-                let values = op(A::load(planes, a, chunk));
-                A::blend(planes, d, chunk, values, part);
-            }
-        }
+        let (d, a) = (row::<A>(planes, slots.d, base), row::<A>(planes, slots.a, base));
+        each_chunk!(mask, |chunk| A::store(planes, d, chunk, op(A::load(planes, a, chunk))), |part| A::blend(
+            planes,
+            d,
+            chunk,
+            op(A::load(planes, a, chunk)),
+            part
+        ));
     }
 }
 
@@ -323,23 +368,19 @@ macro_rules! vector_map {
         ) {
             let planes = file.planes.as_mut_slice();
             for &Active { base, mask } in warps {
-                let d = place(slots.d, base);
-                $(let $arg = place(slots.$arg, base);)+
-                // Two loops: most instructions run in all lanes, and blending costs half as much again.
-                if mask == !0 {
-                    for chunk in 0..32 / CHUNK {
+                let d = row::<R>(planes, slots.d, base);
+                $(let $arg = row::<$ty>(planes, slots.$arg, base);)+
+                each_chunk!(
+                    mask,
+                    |chunk| {
                         $(let $arg = $ty::load(planes, $arg, chunk);)+
                         R::store(planes, d, chunk, core::array::from_fn(|lane| op($($arg[lane]),+)));
+                    },
+                    |part| {
+                        $(let $arg = $ty::load(planes, $arg, chunk);)+
+                        R::blend(planes, d, chunk, core::array::from_fn(|lane| op($($arg[lane]),+)), part);
                     }
-                } else {
-                    for chunk in 0..32 / CHUNK {
-                        let part = mask >> (CHUNK * chunk) & ((1 << CHUNK) - 1);
-                        if part != 0 {
-                            $(let $arg = $ty::load(planes, $arg, chunk);)+
-                            R::blend(planes, d, chunk, core::array::from_fn(|lane| op($($arg[lane]),+)), part);
-                        }
-                    }
-                }
+                );
             }
         }
     };
@@ -395,20 +436,23 @@ scalar_map!(
     each4, a: A, b: B, c: C, f: D
 );
 
-/// The lanes, of all 32, for which `test(a, b)` has its highest bit set.
+/// The lanes, of all 32, for which `test(a, b)` has its highest bit set, a chunk at a time.
 #[inline(always)]
-pub fn compare<A: Lane>(file: &LaneFile, a: u32, b: u32, test: impl Fn(A, A) -> u32 + Copy) -> u32 {
-    let (a, b) = (file.at(a), file.at(b));
+pub fn compare<A: Lane>(
+    file: &LaneFile,
+    a: u32,
+    b: u32,
+    test: impl Fn([A; CHUNK], [A; CHUNK]) -> [u32; CHUNK] + Copy,
+) -> u32 {
     let planes = file.planes.as_slice();
-    let mut holds = [[0u32; 4]; 8];
-    for chunk in 0..32 / CHUNK {
-        let a = A::load(planes, a, chunk);
-        let b = A::load(planes, b, chunk);
-        for lane in 0..CHUNK {
-            holds[2 * chunk + lane / 4][lane % 4] = test(a[lane], b[lane]);
-        }
+    let (a, b) = (row::<A>(planes, a, file.base), row::<A>(planes, b, file.base));
+    let mut bits = 0;
+    for chunk in [0, 2] {
+        let low = test(A::load(planes, a, chunk), A::load(planes, b, chunk));
+        let high = test(A::load(planes, a, chunk + 1), A::load(planes, b, chunk + 1));
+        bits |= signs(low, high) << (CHUNK * chunk);
     }
-    signs(&holds)
+    bits
 }
 
 /// `d = a` in the active lanes for which the predicate operand holds, and `b` in the other active lanes.
@@ -417,21 +461,11 @@ pub fn choose<T: Lane>(file: &mut LaneFile, slots: &Slots, warps: &[Active]) {
     let planes = file.planes.as_mut_slice();
     for &Active { base, mask } in warps {
         let choice = file.predicates[place(slots.f, base)] ^ slots.flip;
-        let [d, a, b] = [slots.d, slots.a, slots.b].map(|slot| place(slot, base));
-        let lanes_of = |bits: u32, chunk: usize| bits >> (CHUNK * chunk) & ((1 << CHUNK) - 1);
-        if mask == !0 {
-            for chunk in 0..32 / CHUNK {
-                let values = T::pick(planes, a, b, chunk, lanes_of(choice, chunk));
-                T::store(planes, d, chunk, values);
-            }
-        } else {
-            for chunk in 0..32 / CHUNK {
-                let part = lanes_of(mask, chunk);
-                if part != 0 {
-                    let values = T::pick(planes, a, b, chunk, lanes_of(choice, chunk));
-                    T::blend(planes, d, chunk, values, part);
-                }
-            }
-        }
+        let [d, a, b] = [slots.d, slots.a, slots.b].map(|slot| row::<T>(planes, slot, base));
+        each_chunk!(
+            mask,
+            |chunk| T::store(planes, d, chunk, T::pick(planes, a, b, chunk, part(choice, chunk))),
+            |active| T::blend(planes, d, chunk, T::pick(planes, a, b, chunk, part(choice, chunk)), active)
+        );
     }
 }

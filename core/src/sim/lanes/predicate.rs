@@ -3,7 +3,7 @@
 // `a < b || a > b` is the ordered `ne`: unlike `a != b` it is false where one of them is NaN.
 #![allow(clippy::double_comparisons)]
 
-use super::plane::{Active, LaneFile, LaneOp, Slots, choose, compare, each_warp};
+use super::plane::{Active, CHUNK, LaneFile, LaneOp, Slots, choose, compare, each_warp};
 use super::vector::below;
 use crate::ir::{Cmp, Combine, Op, Opcode, Type};
 use crate::sim::arith::float::Real;
@@ -31,9 +31,14 @@ const NEGATED: u32 = 2;
 macro_rules! test {
     ($ty:ty, |$a:ident, $b:ident| $test:expr) => {
         // All ones where it holds.
-        test!(sign of $ty, |$a, $b| u32::from($test).wrapping_neg())
+        test!(signs of $ty, |a: [$ty; CHUNK], b: [$ty; CHUNK]| {
+            core::array::from_fn(|lane| {
+                let ($a, $b) = (a[lane], b[lane]);
+                u32::from($test).wrapping_neg()
+            })
+        })
     };
-    (sign of $ty:ty, $test:expr) => {{
+    (signs of $ty:ty, $test:expr) => {{
         fn run(file: &mut LaneFile, slots: &Slots, warps: &[Active]) {
             let (a, b) = if slots.modifier & SWAPPED == 0 { (slots.a, slots.b) } else { (slots.b, slots.a) };
             each_warp(file, warps, |file, mask| {
@@ -105,7 +110,7 @@ pub(super) fn select_setp(opcode: Opcode) -> Option<(LaneOp, u32)> {
         ty => match ty.bits() {
             16 => integer_test!(u16, i16, cmp, signed),
             32 => integer_test!(u32, i32, cmp, signed),
-            64 => integer_test!(u64, i64, cmp, signed, test!(sign of u64, below)),
+            64 => integer_test!(u64, i64, cmp, signed, test!(signs of u64, below)),
             _ => return None,
         },
     })

@@ -30,32 +30,37 @@ pub(super) fn fma64() -> LaneOp {
     super::float::fma64_portable
 }
 
-/// The highest bit of each lane.
+/// The highest bit of each lane of two chunks.
 #[inline(always)]
-pub(super) fn signs(lanes: &[[u32; 4]; 8]) -> u32 {
+pub(super) fn signs(low: [u32; CHUNK], high: [u32; CHUNK]) -> u32 {
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     {
         // SAFETY: the build asks for SSE2, or this would not be compiled.
-        unsafe { sse2::signs(lanes) }
+        unsafe { sse2::signs(low, high) }
     }
     #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
     {
-        use core::arch::wasm32::{i32x4_bitmask, u32x4};
-        let bits = |&[a, b, c, d]: &[u32; 4]| u32::from(i32x4_bitmask(u32x4(a, b, c, d)));
-        lanes.iter().enumerate().fold(0, |all, (at, four)| all | bits(four) << (4 * at))
+        simd128::signs(low, high)
     }
     #[cfg(not(any(
         all(target_arch = "x86_64", target_feature = "sse2"),
         all(target_arch = "wasm32", target_feature = "simd128")
     )))]
-    lanes.iter().flatten().enumerate().fold(0, |all, (lane, value)| all | value >> 31 << lane)
+    low.iter().chain(&high).enumerate().fold(0, |all, (lane, value)| all | value >> 31 << lane)
 }
 
-/// A word whose highest bit is set where `a < b`, unsigned: the borrow of `a - b`. Where their highest bits differ `b` has
-/// it, and where they agree the difference's own tells. (Hacker's Delight, section 2-12.)
+/// In each lane a word whose highest bit is set where `a < b`, unsigned.
 #[inline(always)]
-pub(super) fn below(a: u64, b: u64) -> u32 {
-    (((!a & b) | (!(a ^ b) & a.wrapping_sub(b))) >> 32) as u32
+pub(super) fn below(a: [u64; CHUNK], b: [u64; CHUNK]) -> [u32; CHUNK] {
+    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+    return simd128::below(a, b);
+    // The borrow of `a - b`: where the highest bits differ `b` has it, and where they agree the difference's own tells.
+    // (Hacker's Delight, section 2-12.)
+    #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
+    core::array::from_fn(|lane| {
+        let (a, b) = (a[lane], b[lane]);
+        (((!a & b) | (!(a ^ b) & a.wrapping_sub(b))) >> 32) as u32
+    })
 }
 
 /// `a << by` in each lane; `by` is less than 64.
@@ -78,9 +83,41 @@ pub(super) fn shift_right(lanes: [u64; CHUNK], by: u32) -> [u64; CHUNK] {
 
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod simd128 {
-    use core::arch::wasm32::{u64x2, u64x2_extract_lane, v128};
+    use core::arch::wasm32::{
+        i32x4_bitmask, i64x2_sub, u32x4, u32x4_extract_lane, u32x4_shuffle, u64x2, u64x2_extract_lane, v128,
+        v128_andnot, v128_or, v128_xor,
+    };
 
     use super::CHUNK;
+
+    /// Narrowing them to bytes first would be one instruction for 16 lanes, but the compiler takes narrowing apart.
+    #[inline(always)]
+    pub(super) fn signs(low: [u32; CHUNK], high: [u32; CHUNK]) -> u32 {
+        let bits = |&[a, b, c, d]: &[u32; 4]| u32::from(i32x4_bitmask(u32x4(a, b, c, d)));
+        let fours = low.as_chunks::<4>().0.iter().chain(high.as_chunks::<4>().0);
+        fours.enumerate().fold(0, |all, (at, four)| all | bits(four) << (4 * at))
+    }
+
+    /// The borrow of `a - b`. A signed comparison of numbers with their highest bits flipped would be shorter, but the
+    /// compiler makes of it the unsigned one that there is not.
+    #[inline(always)]
+    pub(super) fn below(a: [u64; CHUNK], b: [u64; CHUNK]) -> [u32; CHUNK] {
+        let borrow = |two: usize| {
+            let [a, b] = [&a, &b].map(|lanes| u64x2(lanes[two], lanes[two + 1]));
+            v128_or(v128_andnot(b, a), v128_andnot(i64x2_sub(a, b), v128_xor(a, b)))
+        };
+        let mut out = [0; CHUNK];
+        for (at, out) in out.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+            let four = u32x4_shuffle::<1, 3, 5, 7>(borrow(4 * at), borrow(4 * at + 2));
+            *out = [
+                u32x4_extract_lane::<0>(four),
+                u32x4_extract_lane::<1>(four),
+                u32x4_extract_lane::<2>(four),
+                u32x4_extract_lane::<3>(four),
+            ];
+        }
+        out
+    }
 
     /// The lanes, two of them at a time.
     #[inline(always)]
@@ -98,26 +135,19 @@ mod simd128 {
 mod sse2 {
     use core::arch::x86_64::{__m128i, _mm_movemask_epi8, _mm_packs_epi16, _mm_packs_epi32, _mm_set_epi32};
 
+    use super::CHUNK;
+
     #[inline]
     #[target_feature(enable = "sse2")]
-    pub(super) fn signs(lanes: &[[u32; 4]; 8]) -> u32 {
-        let (low, high) = lanes.split_at(4);
-        sixteen(low) | sixteen(high) << 16
+    pub(super) fn signs(low: [u32; CHUNK], high: [u32; CHUNK]) -> u32 {
+        _mm_movemask_epi8(_mm_packs_epi16(eight(low), eight(high))) as u32
     }
 
     #[inline]
     #[target_feature(enable = "sse2")]
-    fn sixteen(lanes: &[[u32; 4]]) -> u32 {
-        let words = _mm_packs_epi32(vector(lanes[0]), vector(lanes[1]));
-        let more = _mm_packs_epi32(vector(lanes[2]), vector(lanes[3]));
-        _mm_movemask_epi8(_mm_packs_epi16(words, more)) as u32
-    }
-
-    #[inline]
-    #[target_feature(enable = "sse2")]
-    fn vector(lanes: [u32; 4]) -> __m128i {
-        let [a, b, c, d] = lanes.map(|lane| lane as i32);
-        _mm_set_epi32(d, c, b, a)
+    fn eight(lanes: [u32; CHUNK]) -> __m128i {
+        let [a, b, c, d, e, f, g, h] = lanes.map(|lane| lane as i32);
+        _mm_packs_epi32(_mm_set_epi32(d, c, b, a), _mm_set_epi32(h, g, f, e))
     }
 }
 
