@@ -63,9 +63,10 @@ struct Oracle<'a> {
     analysed: &'a BTreeMap<Func, Analysed>,
     /// By program counter: the function and block, and whether frames come or go there.
     places: Vec<(Func, Block, bool)>,
-    /// The instruction that issues, and the lanes that run it whatever its guard.
+    /// The instruction that issues.
     pc: u32,
-    running: u32,
+    /// By slot, the lanes that run, whatever an instruction's guard.
+    running: Vec<u32>,
     /// What was last written to registers, by frame: what an instruction that overwrites its operand has read.
     written: BTreeMap<(u32, Reg), Numbers>,
     compared: u64,
@@ -77,12 +78,21 @@ impl<'a> Oracle<'a> {
         let moves_frames = |inst: &DecodedInst| matches!(inst.kind, Kind::Call | Kind::Ret | Kind::Exit);
         let places = program.locations.iter().zip(&program.insts);
         let places = places.map(|(at, inst)| (at.func, at.block, moves_frames(inst))).collect();
-        Oracle { module, analysed, places, pc: 0, running: 0, written: BTreeMap::new(), compared: 0, broken: None }
+        Oracle {
+            module,
+            analysed,
+            places,
+            pc: 0,
+            running: Vec::new(),
+            written: BTreeMap::new(),
+            compared: 0,
+            broken: None,
+        }
     }
 
-    fn compare(&mut self, numbers: &Numbers, tell: impl Fn() -> String) {
+    fn compare(&mut self, slot: usize, numbers: &Numbers, tell: impl Fn() -> String) {
         self.compared += 1;
-        let mut lanes = (0..32).filter(|lane| self.running >> lane & 1 != 0);
+        let mut lanes = (0..32).filter(|lane| self.running[slot] >> lane & 1 != 0);
         let Some(first) = lanes.next() else { return };
         if let Some(other) = lanes.find(|&lane| numbers[lane] != numbers[first]) {
             let (a, b) = (numbers[first], numbers[other]);
@@ -100,7 +110,7 @@ impl Watcher for Oracle<'_> {
         }
     }
 
-    fn wrote(&mut self, program: &Program, pc: u32, _mask: u32, file: &LaneFile, frame: FrameBase) {
+    fn wrote(&mut self, slot: usize, program: &Program, pc: u32, _mask: u32, file: &LaneFile, frame: FrameBase) {
         let index = program.func_at(pc);
         let location = &program.locations[pc as usize];
         let (func, inst) = (location.func, location.inst);
@@ -122,7 +132,7 @@ impl Watcher for Oracle<'_> {
             }
             let read = if dsts.contains(&reg) { self.written.get(&(frame.0, reg)).copied() } else { Some(now(reg)) };
             if let Some(numbers) = read {
-                self.compare(&numbers, || text("operand", reg));
+                self.compare(slot, &numbers, || text("operand", reg));
             }
         }
         for &value in values.defined(inst) {
@@ -130,7 +140,7 @@ impl Watcher for Oracle<'_> {
             let numbers = now(reg);
             self.written.insert((frame.0, reg), numbers);
             if !divergence.is_divergent(value) {
-                self.compare(&numbers, || text("result", reg));
+                self.compare(slot, &numbers, || text("result", reg));
             }
         }
     }
@@ -159,8 +169,10 @@ fn lanes_agree(module: &Module) -> Result<u64, String> {
         let mut oracle = Oracle::new(module, &analysed, run.program());
         loop {
             let warps = run.resident_warps();
-            let next = run.next_warp().and_then(|slot| warps.iter().find(|warp| warp.slot == slot));
-            oracle.running = next.and_then(|warp| warp.entries.last()).map_or(0, |entry| entry.mask);
+            oracle.running = vec![0; warps.last().map_or(0, |warp| warp.slot + 1)];
+            for warp in &warps {
+                oracle.running[warp.slot] = warp.entries.last().map_or(0, |entry| entry.mask);
+            }
             // A run that uses up its fuel has been watched as far as it went.
             if run.run_watched(1, &mut oracle) != Ok(Progress::Running) {
                 break;
@@ -303,7 +315,7 @@ fn the_oracle_sees_lanes_differ() {
     let mut run = Simulation::<SimtStack>::new(&wild, kernel, &wild.launches[0], &Settings::default(), Machine::Unit)
         .expect("a launch");
     let mut oracle = Oracle::new(&wild, &analysed, run.program());
-    oracle.running = !0;
+    oracle.running = vec![!0];
     assert_eq!(run.run_watched(u64::MAX, &mut oracle), Ok(Progress::Done));
     assert!(oracle.broken.is_some_and(|broken| broken.starts_with("the result `a`")));
 }

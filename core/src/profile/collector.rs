@@ -261,7 +261,7 @@ impl Watcher for Collector {
         }
     }
 
-    fn wrote(&mut self, program: &Program, pc: u32, mask: u32, file: &LaneFile, frame: FrameBase) {
+    fn wrote(&mut self, _: usize, program: &Program, pc: u32, mask: u32, file: &LaneFile, frame: FrameBase) {
         let (graph, _) = self.places[pc as usize];
         for &(write, ty) in &self.writes[pc as usize] {
             let Some(zero) = zero_lanes(program, graph, (write.reg, ty), mask, file, frame) else { continue };

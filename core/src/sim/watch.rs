@@ -11,7 +11,7 @@ pub trait Watcher {
     /// An instruction is issued.
     fn issued(&mut self, _slot: usize, _pc: u32, _mask: u32) {}
     /// An instruction has written its destinations.
-    fn wrote(&mut self, _program: &Program, _pc: u32, _mask: u32, _file: &LaneFile, _frame: FrameBase) {}
+    fn wrote(&mut self, _slot: usize, _program: &Program, _pc: u32, _mask: u32, _file: &LaneFile, _frame: FrameBase) {}
     /// Lanes go from one block to another.
     fn moved(&mut self, _slot: usize, _pc: u32, _target: u32, _mask: u32) {}
     /// Lanes part.

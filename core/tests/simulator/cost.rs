@@ -186,33 +186,77 @@ launch mixed {
 }
 ";
 
+/// Lanes leave the loop one by one, each warp at another time and the last ones of a block first, and part inside of it.
+const UNEVEN: &str = "
+kernel uneven(n: u32, x: ptr.global) {
+entry:
+    t = mov.u32 %tid
+    i = mad.u32 %ctaid, %ntid, t
+    h = mul.u32 i, 2654435761
+    r = shr.u32 h, 28
+    w = shr.u32 t, 5
+    m = sub.u32 n, w
+    m = mul.u32 m, 4
+    m = add.u32 m, r
+    a = mov.u32 i
+    k = mov.u32 0
+    br loop
+loop:
+    k = add.u32 k, 1
+    b = and.b32 a, 7
+    q = setp.eq.u32 b, 3
+    br q, odd, even
+odd:
+    a = mad.u32 a, 3, 1
+    br next
+even:
+    c = shr.u32 a, 1
+    a = add.u32 c, i
+    br next
+next:
+    p = setp.lt.u32 k, m
+    br p, loop, done
+done:
+    st.global.u32 x[i], a
+    ret
+}
+launch uneven {
+    grid 6
+    block 256
+    n = 20
+    x = buffer u32[1536] const 0
+}
+";
+
 #[test]
 fn one_instruction_at_a_time_takes_the_same_cycles() {
-    let parsed = warpscope_core::verify::check(MIXED);
-    assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
-    let launch = &parsed.module.launches[0];
-    let kernel = parsed.module.func_by_name("mixed").expect("the kernel");
-    for machine in Machine::ALL {
-        for (grid, block) in [(6, 256), (1, 32), (1, 64), (3, 100), (2, 512)] {
-            let grid = [grid, 1, 1];
-            let settings = Settings { grid: Some(grid), block: Some([block, 1, 1]), ..Settings::default() };
-            let new = || -> Simulation {
-                Simulation::new(&parsed.module, kernel, launch, &settings, machine).expect("it fits the machine")
-            };
-            let mut whole = new();
-            let mut stepped = new();
-            let mut strides = new();
-            let ended = whole.run(u64::MAX);
-            let one_by_one = loop {
-                match stepped.run(1) {
-                    Ok(Progress::Running) => {}
-                    end => break end,
-                }
-            };
-            while strides.run(77) == Ok(Progress::Running) {}
-            assert_eq!(ended, one_by_one);
-            assert_eq!(whole.result(), stepped.result(), "{} {grid:?} {block}", machine.name());
-            assert_eq!(whole.result(), strides.result(), "{} {grid:?} {block}", machine.name());
+    for source in [MIXED, UNEVEN] {
+        let parsed = warpscope_core::verify::check(source);
+        assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
+        let launch = &parsed.module.launches[0];
+        let kernel = parsed.module.func_by_name(&launch.kernel).expect("the kernel");
+        for machine in Machine::ALL {
+            for (grid, block) in [(6, 256), (1, 32), (1, 64), (3, 100), (2, 512)] {
+                let grid = [grid, 1, 1];
+                let settings = Settings { grid: Some(grid), block: Some([block, 1, 1]), ..Settings::default() };
+                let new = || -> Simulation {
+                    Simulation::new(&parsed.module, kernel, launch, &settings, machine).expect("it fits the machine")
+                };
+                let mut whole = new();
+                let mut stepped = new();
+                let mut strides = new();
+                let ended = whole.run(u64::MAX);
+                let one_by_one = loop {
+                    match stepped.run(1) {
+                        Ok(Progress::Running) => {}
+                        end => break end,
+                    }
+                };
+                while strides.run(77) == Ok(Progress::Running) {}
+                assert_eq!(ended, one_by_one);
+                assert_eq!(whole.result(), stepped.result(), "{} {grid:?} {block}", machine.name());
+                assert_eq!(whole.result(), strides.result(), "{} {grid:?} {block}", machine.name());
+            }
         }
     }
 }

@@ -10,18 +10,20 @@
 //! Sound, because nothing outside a warp can tell: only instructions that stay in the warp are worked on, and branches that
 //! all its running lanes take alike to a place where nobody waits for them. Memory, barriers, calls, and branches where
 //! lanes part or meet wait for their own issue. Several warps share the work of finding out what an instruction does;
-//! each has registers of its own, so their order does not matter.
+//! each has lanes and registers of its own, so their order does not matter. Where the lanes of one warp part all of them
+//! stop, behind the branch if their own lanes do not, so that they are at the same place again afterwards.
 //!
-//! Bounds: [`MOST_AHEAD`] instructions at a time and a stretch without branches, for at most [`MOST_WARPS`] warps.
+//! Bounds: [`MOST_AHEAD`] instructions at a time and a stretch without branches, for at most [`MOST_WARPS`] warps, which
+//! are looked for among the next [`WITHIN`] slots.
 
 use core::ops::Range;
 
 use super::effect::{draw, work};
-use super::{CalmAhead, Front, NEVER, Simulation};
+use super::tally::Tally;
+use super::{CalmAhead, NEVER, Simulation};
 use crate::sim::decode::{DecodedInst, Kind, Program, UNGUARDED};
-use crate::sim::lanes::{Active, place};
+use crate::sim::lanes::{Active, Slots, place};
 use crate::sim::reconvergence::Reconvergence;
-use crate::sim::statistics::IdleCause;
 use crate::sim::together::{self, FrameBase};
 use crate::sim::watch::Watcher;
 
@@ -31,6 +33,9 @@ const MOST_AHEAD: u32 = 256;
 
 /// Warps that work side by side.
 const MOST_WARPS: usize = 8;
+
+/// Slots, from that of the warp that issues on, among which others at the same place are looked for.
+const WITHIN: usize = 16;
 
 /// Planes of these warps together, at most, so that they stay in the nearest cache: 24 KiB.
 const NEAR_PLANES: u32 = 192;
@@ -46,101 +51,120 @@ impl<R: Reconvergence> Simulation<R> {
             return;
         }
         let program = self.program.clone();
-        let count = self.count_alike(slot);
-        let mut warps = [Active::default(); MOST_WARPS];
-        for (warp, front) in warps.iter_mut().zip(&self.fronts[slot..slot + count]) {
-            *warp = Active { base: front.base, mask: front.running };
-        }
-        let warps = &warps[..count];
+        let side = self.side_by_side(slot);
         let mut pc = front.pc;
         let mut done = 0;
         let (mut is_calm, mut calm) = (true, CalmAhead::NONE);
+        let mut stretches = Stretches { range: 0..0, times: 0 };
         loop {
             let end = program.leaves_at[pc as usize];
-            self.work_straight(slot, warps, &program, pc..end, watcher);
+            self.work_straight(&side, &program, pc..end, watcher);
             if is_calm {
                 is_calm = calm.go_on(&program, pc) == end;
             }
+            calm.is_all = is_calm;
             done += end - pc;
-            pc = end;
-            if done >= MOST_AHEAD {
+            let branch = if done < MOST_AHEAD { self.branch_ahead(end, front.join) } else { None };
+            let Some(branch) = branch else {
+                stretches.went(pc..end, &side, &mut self.tally);
+                side.iter().for_each(|(slot, _)| self.stop_ahead(slot, end, calm));
+                break;
+            };
+            let before = calm;
+            if is_calm {
+                calm.branch(&program, end);
+            }
+            if let Some(target) = self.common_target(&branch, side.warps()) {
+                stretches.went(pc..end + 1, &side, &mut self.tally);
+                side.iter().for_each(|(slot, warp)| self.go_ahead(slot, warp, end, target, watcher));
+                done += 1;
+                pc = target;
+                continue;
+            }
+            for (slot, warp) in side.iter() {
+                if let Some(target) = self.own_target(&branch, warp) {
+                    self.tally.went(pc..end + 1, warp.mask, 1);
+                    self.go_ahead(slot, warp, end, target, watcher);
+                    self.stop_ahead(slot, target, calm);
+                } else {
+                    self.tally.went(pc..end, warp.mask, 1);
+                    self.stop_ahead(slot, end, before);
+                }
+            }
+            break;
+        }
+        stretches.tell(&side, &mut self.tally);
+    }
+
+    /// Takes a branch ahead: keeps where it leads for when it issues.
+    #[inline(always)]
+    fn go_ahead(&mut self, slot: usize, warp: Active, pc: u32, target: u32, watcher: &mut impl Watcher) {
+        self.ways[slot].push_back(target);
+        watcher.issued(slot, pc, warp.mask);
+        watcher.moved(slot, pc, target, warp.mask);
+    }
+
+    /// The warp in a slot, and others after it that are at the same place and have not done their work either.
+    #[inline(always)]
+    fn side_by_side(&self, slot: usize) -> SideBySide {
+        let first = self.fronts[slot];
+        let mut side = SideBySide { slots: [slot; MOST_WARPS], warps: [Active::default(); MOST_WARPS], count: 1 };
+        side.warps[0] = Active { base: first.base, mask: first.running };
+        let most = (NEAR_PLANES / self.frame_planes).clamp(1, MOST_WARPS as u32) as usize;
+        for (slot, front) in (slot + 1..).zip(&self.fronts[slot + 1..]).take(WITHIN) {
+            if side.count == most {
                 break;
             }
-            let Some(target) = self.common_target(front.join, warps, pc) else { break };
-            self.count_branch(slot, warps, pc, target, watcher);
-            if is_calm {
-                calm.branch(&program, pc);
+            if (front.pc, front.join) == (first.pc, first.join) && front.is_undone() && front.ready != NEVER {
+                side.slots[side.count] = slot;
+                side.warps[side.count] = Active { base: front.base, mask: front.running };
+                side.count += 1;
             }
-            done += 1;
-            pc = target;
         }
-        calm.is_all = is_calm;
-        for slot in slot..slot + count {
-            let branches = self.ways[slot].len() as u32;
-            let front = &mut self.fronts[slot];
-            (front.done_to, front.branches, front.calm) = (pc, branches, calm);
-        }
+        side
     }
 
-    /// How many warps from a slot on have the same work before them, that one included.
-    fn count_alike(&self, slot: usize) -> usize {
-        let first = self.fronts[slot];
-        let is_alike = |front: &&Front| {
-            front.is_undone()
-                && front.ready != NEVER
-                && (front.pc, front.running, front.join) == (first.pc, first.running, first.join)
-        };
-        let most = (NEAR_PLANES / self.frame_planes).clamp(1, MOST_WARPS as u32) as usize;
-        1 + self.fronts[slot + 1..].iter().take(most - 1).take_while(is_alike).count()
-    }
-
-    /// Does the work of instructions one after the other that stay in the warp, for warps from a slot on.
+    /// Where the work of a warp that is done ahead ends.
     #[inline(always)]
-    fn work_straight(
-        &mut self,
-        slot: usize,
-        warps: &[Active],
-        program: &Program,
-        range: Range<u32>,
-        watcher: &mut impl Watcher,
-    ) {
-        let count = warps.len() as u64;
-        let running = warps[0].mask.count_ones() as usize;
+    fn stop_ahead(&mut self, slot: usize, pc: u32, calm: CalmAhead) {
+        let branches = self.ways[slot].len() as u32;
+        let front = &mut self.fronts[slot];
+        (front.done_to, front.branches, front.calm) = (pc, branches, calm);
+    }
+
+    /// Does the work of instructions one after the other that stay in the warp.
+    #[inline(always)]
+    fn work_straight(&mut self, side: &SideBySide, program: &Program, range: Range<u32>, watcher: &mut impl Watcher) {
         let mut guarded = [Active::default(); MOST_WARPS];
-        for (at, inst) in program.insts[..range.end as usize].iter().enumerate().skip(range.start as usize) {
-            let counts = &mut self.statistics.insts[at];
-            if inst.held != 0 {
-                counts.idle[IdleCause::Issue as usize] += count * u64::from(inst.held);
-            }
-            let occupancy = &mut counts.occupancy;
+        for (at, inst) in (range.start..).zip(&program.insts[range.start as usize..range.end as usize]) {
             let active = if inst.guard == UNGUARDED {
-                occupancy[running] += count;
-                warps
+                side.warps()
             } else {
-                for (to, &Active { base, mask }) in guarded.iter_mut().zip(warps) {
+                let occupancy = &mut self.statistics.insts[at as usize].occupancy;
+                for (to, &Active { base, mask }) in guarded.iter_mut().zip(side.warps()) {
                     let mask = mask & (self.file.predicates[place(inst.guard, base)] ^ inst.guard_flip);
                     *to = Active { base, mask };
                     occupancy[mask.count_ones() as usize] += 1;
                 }
-                &guarded[..warps.len()]
+                &guarded[..side.count]
             };
-            for (slot, warp) in (slot..).zip(active) {
-                watcher.issued(slot, at as u32, warp.mask);
+            for (&slot, warp) in side.slots.iter().zip(active) {
+                watcher.issued(slot, at, warp.mask);
             }
             if inst.kind == Kind::Lanes {
                 (inst.run)(&mut self.file, &inst.slots, active);
             } else {
-                self.work(slot, inst, active);
+                self.work(&side.slots, inst, active);
             }
-            for warp in active.iter().filter(|warp| warp.mask != 0) {
-                watcher.wrote(program, at as u32, warp.mask, &self.file, FrameBase(warp.base));
+            for (&slot, warp) in side.slots.iter().zip(active).filter(|(_, warp)| warp.mask != 0) {
+                watcher.wrote(slot, program, at, warp.mask, &self.file, FrameBase(warp.base));
             }
         }
     }
 
     /// Does the work of an instruction that stays in the warp but is not one function over lanes.
     #[inline(never)]
-    fn work(&mut self, slot: usize, inst: &DecodedInst, warps: &[Active]) {
+    fn work(&mut self, slots: &[usize], inst: &DecodedInst, warps: &[Active]) {
         let program = &*self.program;
         if inst.kind == Kind::Steps {
             for step in &program.steps[inst.side as usize] {
@@ -148,7 +172,7 @@ impl<R: Reconvergence> Simulation<R> {
             }
             return;
         }
-        for (slot, &Active { base, mask }) in (slot..).zip(warps).filter(|(_, warp)| warp.mask != 0) {
+        for (&slot, &Active { base, mask }) in slots.iter().zip(warps).filter(|(_, warp)| warp.mask != 0) {
             let frame = FrameBase(base);
             match inst.kind {
                 Kind::Warp => {
@@ -168,41 +192,98 @@ impl<R: Reconvergence> Simulation<R> {
         }
     }
 
-    /// Where the running lanes of all these warps go, if the instruction is a branch that leads them to one place where
-    /// nobody waits for them: the reconvergence stack need not hear of it.
+    /// The branch at a place, if it can be taken ahead: it has to lead to places where nobody waits for the lanes.
     #[inline(always)]
-    fn common_target(&self, join: u32, warps: &[Active], pc: u32) -> Option<u32> {
+    fn branch_ahead(&self, pc: u32, join: u32) -> Option<BranchAhead> {
         let inst = &self.program.insts[pc as usize];
-        let target = match inst.kind {
-            Kind::Branch => inst.slots.a,
-            Kind::BranchIf => {
-                let takes = |warp: &Active| {
-                    warp.mask & (self.file.predicates[place(inst.slots.f, warp.base)] ^ inst.slots.flip)
-                };
-                if warps.iter().all(|warp| takes(warp) == warp.mask) {
-                    inst.slots.a
-                } else if warps.iter().all(|warp| takes(warp) == 0) {
-                    inst.slots.b
-                } else {
-                    return None;
-                }
-            }
+        let Slots { a, b, f, flip, .. } = inst.slots;
+        let condition = match inst.kind {
+            Kind::Branch => None,
+            Kind::BranchIf => Some((f, flip)),
             _ => return None,
         };
-        (target != join && inst.guard == UNGUARDED).then_some(target)
+        (inst.guard == UNGUARDED).then_some(BranchAhead { taken: a, otherwise: b, condition, join })
     }
 
-    /// Counts such a branch, and keeps where it leads for when it issues.
+    /// Where the running lanes of all these warps go, if it is one place: the reconvergence stack need not hear of it.
     #[inline(always)]
-    fn count_branch(&mut self, slot: usize, warps: &[Active], pc: u32, target: u32, watcher: &mut impl Watcher) {
-        let (count, running) = (warps.len() as u64, warps[0].mask.count_ones() as usize);
-        let counts = &mut self.statistics.insts[pc as usize];
-        counts.occupancy[running] += count;
-        counts.idle[IdleCause::Issue as usize] += count * u64::from(self.program.insts[pc as usize].held);
-        for (slot, warp) in (slot..).zip(warps) {
-            self.ways[slot].push_back(target);
-            watcher.issued(slot, pc, warp.mask);
-            watcher.moved(slot, pc, target, warp.mask);
+    fn common_target(&self, branch: &BranchAhead, warps: &[Active]) -> Option<u32> {
+        let first = self.own_target(branch, warps[0])?;
+        warps[1..].iter().all(|&warp| self.own_target(branch, warp) == Some(first)).then_some(first)
+    }
+
+    /// Where the running lanes of a warp go, if it is one place where nobody waits for them.
+    #[inline(always)]
+    fn own_target(&self, branch: &BranchAhead, warp: Active) -> Option<u32> {
+        let taking = match branch.condition {
+            Some((condition, flip)) => warp.mask & (self.file.predicates[place(condition, warp.base)] ^ flip),
+            None => warp.mask,
+        };
+        let target = if taking == warp.mask {
+            branch.taken
+        } else if taking == 0 {
+            branch.otherwise
+        } else {
+            return None;
+        };
+        (target != branch.join).then_some(target)
+    }
+}
+
+/// Warps that do the same work.
+struct SideBySide {
+    /// Their slots, in order.
+    slots: [usize; MOST_WARPS],
+    warps: [Active; MOST_WARPS],
+    /// How many there are.
+    count: usize,
+}
+
+impl SideBySide {
+    #[inline(always)]
+    fn warps(&self) -> &[Active] {
+        &self.warps[..self.count]
+    }
+
+    /// Each with its slot.
+    #[inline(always)]
+    fn iter(&self) -> impl Iterator<Item = (usize, Active)> {
+        self.slots.iter().copied().zip(self.warps().iter().copied())
+    }
+}
+
+/// A branch that may be taken ahead.
+struct BranchAhead {
+    taken: u32,
+    otherwise: u32,
+    /// The predicate that decides, and what to flip of it.
+    condition: Option<(u32, u32)>,
+    /// Where lanes wait for others.
+    join: u32,
+}
+
+/// A stretch that warps side by side have gone a number of times: that of a loop, mostly.
+struct Stretches {
+    range: Range<u32>,
+    times: i64,
+}
+
+impl Stretches {
+    /// All of them have gone this one.
+    #[inline(always)]
+    fn went(&mut self, range: Range<u32>, side: &SideBySide, tally: &mut Tally) {
+        if range != self.range {
+            self.tell(side, tally);
+            (self.range, self.times) = (range, 0);
+        }
+        self.times += 1;
+    }
+
+    /// Counts what has not been yet.
+    #[inline(always)]
+    fn tell(&mut self, side: &SideBySide, tally: &mut Tally) {
+        if self.times > 0 {
+            side.warps().iter().for_each(|warp| tally.went(self.range.clone(), warp.mask, self.times));
         }
     }
 }

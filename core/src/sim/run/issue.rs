@@ -117,7 +117,7 @@ impl<R: Reconvergence> Simulation<R> {
                 self.count_hold(pc, busy);
                 self.finish(slot, timing, busy, latency, IdleCause::Memory);
                 if mask != 0 {
-                    watcher.wrote(&program, pc, mask, &self.file, frame);
+                    watcher.wrote(slot, &program, pc, mask, &self.file, frame);
                 }
                 return Ok(());
             }

@@ -26,12 +26,14 @@ mod issue;
 mod residence;
 mod rounds;
 mod state;
+mod tally;
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BinaryHeap, VecDeque};
 use alloc::format;
 use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 use super::access::Caches;
 use super::bind::{Bound, bind};
@@ -49,6 +51,7 @@ use crate::ir::{Func, Launch, Module};
 use crate::machine::Machine;
 
 use rounds::Turn;
+use tally::Tally;
 
 pub use state::WarpView;
 
@@ -252,11 +255,15 @@ pub struct Simulation<R: Reconvergence = SimtStack> {
     turn: usize,
     /// The warps that take part in rounds; empty outside of counting them.
     turns: Vec<Turn>,
+    /// The round in which one of these needs a closer look, if all rounds before it are gone, and its place among them.
+    looks: BinaryHeap<Reverse<(u64, usize)>>,
     cycle: u64,
     issued: u64,
     fuel: u64,
     warps_launched: u64,
     statistics: Statistics,
+    /// What the statistics do not have yet of work done ahead; nothing, outside of a run.
+    tally: Tally,
     resident_shared: u32,
     /// The planes of the largest frame.
     frame_planes: u32,
@@ -297,6 +304,7 @@ impl<R: Reconvergence> Simulation<R> {
         let file = LaneFile::new(program.constants.clone());
         let mut simulation = Simulation {
             statistics: Statistics::new(program.insts.len()),
+            tally: Tally::new(program.insts.len()),
             free_frames: vec![Vec::new(); program.funcs.len()],
             frame_planes: program.funcs.iter().map(|func| func.planes).max().unwrap_or(0).max(1),
             program: Rc::new(program),
@@ -313,6 +321,7 @@ impl<R: Reconvergence> Simulation<R> {
             next_block: 0,
             turn: 0,
             turns: Vec::new(),
+            looks: BinaryHeap::new(),
             cycle: 0,
             issued: 0,
             fuel: settings.fuel,
@@ -331,13 +340,25 @@ impl<R: Reconvergence> Simulation<R> {
 
     /// Runs at most `budget` warp instructions.
     pub fn run_watched(&mut self, budget: u64, watcher: &mut impl Watcher) -> Result<Progress, SimError> {
+        let progress = self.issue_most(budget, watcher);
+        self.tally.settle(&self.program, &mut self.statistics);
+        progress
+    }
+
+    /// Issues at most `budget` warp instructions.
+    #[inline(always)]
+    fn issue_most(&mut self, budget: u64, watcher: &mut impl Watcher) -> Result<Progress, SimError> {
         let last = self.issued.saturating_add(budget);
         let stop = last.min(self.fuel);
         while self.issued < stop {
-            if self.turn == 0 && self.skip_rounds(stop - self.issued, watcher)? {
-                continue;
-            }
             let Some(slot) = self.schedule() else { return self.ended_or_stuck() };
+            if slot < self.turn || self.turn == 0 {
+                // Nobody after the last one may issue now: the turns begin anew, wherever the last one stands.
+                self.turn = 0;
+                if self.skip_rounds(stop - self.issued, watcher)? {
+                    continue;
+                }
+            }
             self.issue(slot, watcher)?;
         }
         if self.issued < last

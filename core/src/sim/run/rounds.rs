@@ -14,7 +14,11 @@
 //! its clocks, and when the warp may go on. A run that issues one instruction at a time gives the same cycles and counts,
 //! which tests compare.
 //!
-//! Bounds: a look at every warp slot, taken once a round, and one at every warp for each such branch.
+//! Bounds: a look at every warp slot when the rounds begin, and one at a warp, with the logarithm of how many there are,
+//! where its calm instructions end.
+
+use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 use super::issue::ready_at;
 use super::{CAUSE_BITS, CalmAhead, Simulation};
@@ -33,8 +37,6 @@ pub(super) struct Turn {
     slot: usize,
     /// Rounds that it has gone.
     gone: u64,
-    /// The round that needs a closer look, if all rounds before it are gone.
-    until: u64,
     /// Cycles for which it has held the scheduler in the rounds that it has gone.
     held: u64,
     /// The pc of its last instruction in these.
@@ -51,35 +53,37 @@ impl<R: Reconvergence> Simulation<R> {
         let start = self.cycle;
         let warps = self.turns.len() as u64;
         let mut count = budget.min(time / u64::from(issue));
-        'rounds: while let Some(round) = self.turns.iter().map(|turn| turn.until).min() {
+        let mut due = Vec::with_capacity(self.turns.len());
+        'rounds: while let Some(&Reverse((round, _))) = self.looks.peek() {
             if round * warps >= count {
                 break;
             }
             // As far as the closer look, so that those at one place may work side by side.
-            for at in 0..self.turns.len() {
-                if self.turns[at].until == round {
-                    self.walk(at, round);
-                }
+            due.clear();
+            while let Some(&Reverse((until, at))) = self.looks.peek()
+                && until == round
+            {
+                self.looks.pop();
+                self.walk(at, round);
+                due.push(at);
             }
-            for at in 0..self.turns.len() {
-                let Turn { slot, until, .. } = self.turns[at];
-                if until != round {
-                    continue;
-                }
+            for &at in &due {
                 let number = round * warps + at as u64;
                 if number >= count {
                     break 'rounds;
                 }
+                let slot = self.turns[at].slot;
                 if let Some(calm) = self.calm_rounds(slot, warps, issue, watcher) {
-                    self.turns[at].until += calm;
+                    self.looks.push(Reverse((round + calm, at)));
                 } else if self.is_lone_branch(slot, issue) {
                     // The stack does not ask for the time; when the warp may go on is seen to at the end.
                     let front = self.fronts[slot];
                     let timing = self.program.timings[front.pc as usize];
                     self.issue_alone(slot, front, &timing, watcher)?;
                     let turn = &mut self.turns[at];
-                    (turn.gone, turn.until, turn.last) = (round + 1, round + 1, front.pc);
+                    (turn.gone, turn.last) = (round + 1, front.pc);
                     turn.held += u64::from(timing.issue);
+                    self.looks.push(Reverse((round + 1, at)));
                 } else {
                     count = number;
                     break 'rounds;
@@ -98,6 +102,7 @@ impl<R: Reconvergence> Simulation<R> {
     /// calm instructions before them holds the scheduler. Nothing if not all go on calmly.
     fn take_turns(&mut self, watcher: &mut impl Watcher) -> Option<(u64, u16)> {
         self.turns.clear();
+        self.looks.clear();
         let mut others = u64::MAX;
         for slot in 0..self.fronts.len() {
             let turn = self.cycle + self.turns.len() as u64;
@@ -110,7 +115,7 @@ impl<R: Reconvergence> Simulation<R> {
             if front.settled > turn {
                 return None;
             }
-            self.turns.push(Turn { slot, gone: 0, until: 0, held: 0, last: front.pc });
+            self.turns.push(Turn { slot, gone: 0, held: 0, last: front.pc });
         }
         // How long a round is has to be known before anybody can be asked how many of them are calm.
         let warps = self.turns.len() as u64;
@@ -119,10 +124,10 @@ impl<R: Reconvergence> Simulation<R> {
             let slot = self.turns[at].slot;
             match self.calm_rounds(slot, warps, u16::MAX, watcher) {
                 Some(calm) => {
-                    self.turns[at].until = calm;
+                    self.looks.push(Reverse((calm, at)));
                     issue = self.fronts[slot].calm.issue.max(issue);
                 }
-                None if self.is_lone_branch(slot, u16::MAX) => {}
+                None if self.is_lone_branch(slot, u16::MAX) => self.looks.push(Reverse((0, at))),
                 None => return None,
             }
         }
