@@ -26,6 +26,7 @@
 mod naming;
 
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, PrimaryMap, entity_impl};
 
@@ -255,6 +256,21 @@ impl Values {
             }
             Definition::Join { .. } => self.join_args(value).iter().for_each(|arg| visit(arg.value)),
         }
+    }
+
+    /// The join of a register at the start of a block, if there is one. Time: logarithmic in the block's joins.
+    pub fn join_of(&self, block: Block, reg: Reg) -> Option<Value> {
+        let (mut start, mut end) = self.block_joins[block.index()];
+        while start < end {
+            let middle = start + (end - start) / 2;
+            let value = Value::from_u32(middle);
+            match self.values[value].reg.cmp(&reg) {
+                Ordering::Less => start = middle + 1,
+                Ordering::Equal => return Some(value),
+                Ordering::Greater => end = middle,
+            }
+        }
+        None
     }
 
     /// The value of a register before an instruction. None where it has no name: what is there was never read from

@@ -7,18 +7,21 @@
 //! n4: z = mul.f32 s, y   r's estimate is kept, unless it asked who reads y
 //! ```
 //!
-//! An estimate is made of facts: of a block its instructions, neighbours, joins, loops and frequency; of an instruction
-//! what it reads and who reads its results; of a register who reads its value on entry. While an estimate is made, what
-//! it looks at is written down ([`Seen`]). After a transformation, what that has changed is compared with it, and an
-//! estimate that has seen nothing of it is what it would be if it was made again.
+//! An estimate is made of facts: of a block its instructions, neighbours, loops and frequency, which joins it has, and
+//! what they join; of an instruction what it reads and who reads its results; of a register who reads its value on entry.
+//! While an estimate is made, what it looks at is written down ([`Seen`]). After a transformation, what that has changed is
+//! compared with it, and an estimate that has seen nothing of it is what it would be if it was made again.
 //!
-//! What has changed: blocks that were split or copied, and whose edges, joins, loops or frequency are others than before;
-//! instructions in the region and whatever reads their results, since these reads see joins with the copy's now; what the
-//! copy reads, since it has more readers now. That a block dominates another one has not changed where neither was copied,
-//! since the copy's ways are ways of the region. Frequencies are the same to the last bit or have changed, so that what is
-//! kept has the very numbers that it would have.
+//! What has changed: blocks that were split or copied, and whose edges, loops or frequency are others than before; joins
+//! that there are only before or only after, with what they join and who reads them; instructions in the region and
+//! whatever reads their results, since these reads see joins with the copy's now; what the copy reads, since it has more
+//! readers now. A new write of a register may bring joins to a great part of the function, of which nothing else is
+//! another one: only who has asked which joins a block has, or looked at what they join, is concerned. That a block
+//! dominates another one has not changed where neither was copied, since the copy's ways are ways of the region.
+//! Frequencies are the same to the last bit or have changed, so that what is kept has the very numbers that it would have.
 //!
-//! Linear in blocks, joins, what was copied and what estimates have seen; the first is the smallest part of a round.
+//! Linear in blocks, joins, what was copied and what estimates have seen, with a logarithm of a block's joins; the first
+//! is the smallest part of a round.
 
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -29,12 +32,13 @@ use fixedbitset::FixedBitSet;
 
 use super::Versioned;
 use super::opportunity::Opportunity;
-use super::scene::Scene;
+use super::scene::{Analyses, Scene};
 use crate::flow::{Definition, Value, ValueUse, ValueUses, Values};
 use crate::graph::{Cfg, Loop, Loops};
 use crate::ir::{Block, Function, Inst, Reg};
 
-/// What an estimate looks at: a block, an instruction or a register's value on entry.
+/// What an estimate looks at: a block, a join of it, or which joins it has; an instruction; a register's value on entry.
+/// Instructions have even numbers, all else odd ones, so that a number stays what it is when the function grows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seen(u32);
 
@@ -51,21 +55,35 @@ impl EntityRef for Seen {
 impl Seen {
     /// How many numbers these have in a function.
     pub fn count(func: &Function) -> usize {
-        3 * func.blocks.len().max(func.insts.len()).max(func.regs.len())
+        2 * func.insts.len().max(4 * func.blocks.len().max(func.regs.len()))
     }
 
-    /// A block.
+    /// A block: its instructions, neighbours, loops and frequency.
     pub fn block(block: Block) -> Seen {
-        Seen(3 * block.as_u32())
+        Seen::other(block.as_u32(), 0)
+    }
+
+    /// Which joins a block has.
+    pub fn joins(block: Block) -> Seen {
+        Seen::other(block.as_u32(), 1)
     }
 
     /// An instruction.
     pub fn inst(inst: Inst) -> Seen {
-        Seen(3 * inst.as_u32() + 1)
+        Seen(2 * inst.as_u32())
+    }
+
+    /// What a join of a block joins, and who reads it.
+    fn join(block: Block) -> Seen {
+        Seen::other(block.as_u32(), 2)
     }
 
     fn entry(reg: Reg) -> Seen {
-        Seen(3 * reg.as_u32() + 2)
+        Seen::other(reg.as_u32(), 3)
+    }
+
+    fn other(number: u32, kind: u32) -> Seen {
+        Seen(2 * (4 * number + kind) + 1)
     }
 
     /// Where a value comes from, which also stands for who reads it.
@@ -73,7 +91,7 @@ impl Seen {
         match values.definition(value) {
             Definition::Entry => Seen::entry(values.reg(value)),
             Definition::Inst { inst, .. } | Definition::Guarded { inst, .. } => Seen::inst(inst),
-            Definition::Join { block } => Seen::block(block),
+            Definition::Join { block } => Seen::join(block),
         }
     }
 }
@@ -203,7 +221,7 @@ impl Changed {
         // What was put in reads something more, and so do its joins.
         let values = &now.known.values;
         for join in past.new_blocks(now.func).flat_map(|block| values.joins(block)) {
-            values.join_args(join).iter().for_each(|arg| changed.add(Seen::value(values, arg.value)));
+            values.join_args(join).iter().for_each(|arg| changed.add_unless_new(past, values, arg.value));
         }
         for inst in (change.insts..now.func.insts.len()).map(Inst::new) {
             values.used(inst).iter().for_each(|&value| changed.add(Seen::value(values, value)));
@@ -239,7 +257,7 @@ impl Changed {
     fn add_blocks(&mut self, past: &Past, change: &Change, now: &Scene<'_>) {
         let known = &now.known;
         let as_before = loops_as_before(past, &known.loops);
-        change.touched.iter().for_each(|&block| self.add(Seen::block(block)));
+        change.touched.iter().for_each(|&block| self.add_block(block));
         for (block, &before) in past.frequencies.iter().enumerate() {
             let block = Block::new(block);
             let after = now.frequency(block);
@@ -257,25 +275,61 @@ impl Changed {
                 _ => false,
             };
             let has_same_frequency = before.to_bits() == after.to_bits();
-            let (mut joins_before, mut joins_after) = (past.values.joins(block), known.values.joins(block));
-            let has_same_joins = joins_before.len() == joins_after.len()
-                && joins_after.all(|after| {
-                    joins_before.next().is_some_and(|before| past.values.reg(before) == known.values.reg(after))
-                });
-            if !(has_same_edges && has_same_loops && has_same_frequency && has_same_joins) {
+            if !(has_same_edges && has_same_loops) {
+                self.add_block(block);
+            } else if !has_same_frequency {
                 self.add(Seen::block(block));
             }
-            if !self.0.contains(Seen::block(block).index()) {
-                continue;
+            self.add_joins(block, past, known);
+        }
+    }
+
+    /// A block with all that its joins are.
+    fn add_block(&mut self, block: Block) {
+        self.add(Seen::block(block));
+        self.add(Seen::join(block));
+        self.add(Seen::joins(block));
+    }
+
+    /// The joins of a block that there are only before or only after: what they join has other readers now, and their
+    /// readers read something else. Where the block is not as it was, all its joins may join something else.
+    fn add_joins(&mut self, block: Block, past: &Past, known: &Analyses) {
+        let joins_all_anew = self.0.contains(Seen::joins(block).index());
+        let (before, after) = (&past.values, &known.values);
+        for join in before.joins(block) {
+            let stays = after.join_of(block, before.reg(join)).is_some();
+            if !stays || joins_all_anew {
+                before.join_args(join).iter().for_each(|arg| self.add(Seen::value(before, arg.value)));
             }
-            for (values, uses) in [(&past.values, &past.uses), (&known.values, &known.uses)] {
-                for join in values.joins(block) {
-                    values.join_args(join).iter().for_each(|arg| self.add(Seen::value(values, arg.value)));
-                    if !has_same_joins {
-                        self.add_readers(values, uses, join);
+            if !stays {
+                self.add(Seen::joins(block));
+                self.add(Seen::join(block));
+                self.add_readers(before, &past.uses, join);
+            }
+        }
+        for join in after.joins(block) {
+            let is_new = is_new(past, after, join);
+            if is_new || joins_all_anew {
+                after.join_args(join).iter().for_each(|arg| self.add_unless_new(past, after, arg.value));
+            }
+            if is_new {
+                self.add(Seen::joins(block));
+                for &reader in known.uses.of(join) {
+                    match reader {
+                        ValueUse::Operand { inst, .. } => self.add(Seen::inst(inst)),
+                        ValueUse::Old(result) | ValueUse::Argument(result) => {
+                            self.add_unless_new(past, after, result);
+                        }
                     }
                 }
             }
+        }
+    }
+
+    /// Where a value comes from, and who reads it; nobody has seen a join that there was not.
+    fn add_unless_new(&mut self, past: &Past, values: &Values, value: Value) {
+        if !is_new(past, values, value) {
+            self.add(Seen::value(values, value));
         }
     }
 
@@ -295,6 +349,12 @@ impl Changed {
             self.add_readers(values, uses, join);
         }
     }
+}
+
+/// Is a value a join that there was not?
+fn is_new(past: &Past, values: &Values, value: Value) -> bool {
+    let Definition::Join { block } = values.definition(value) else { return false };
+    block.index() >= past.frequencies.len() || past.values.join_of(block, values.reg(value)).is_none()
 }
 
 /// By loop as it is now: the one that it was, if that and all around it have the headers that they had.

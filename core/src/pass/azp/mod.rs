@@ -49,6 +49,7 @@ mod specialisation;
 mod stamped;
 pub mod survey;
 mod transformation;
+mod unassigned;
 mod zeros;
 
 use alloc::collections::BTreeSet;

@@ -41,6 +41,8 @@ use crate::machine::OpClass;
 
 /// Blocks that a region may have.
 const MOST_BLOCKS: usize = 256;
+/// Instructions that constants change, from which on their blocks are counted before dead code is looked for.
+const WORTH_A_LOOK: usize = 32;
 /// Cycles below which a difference is one of rounding.
 const NOTHING: f64 = 1e-9;
 /// By how much, relatively, the times of the same estimate may differ for reasons of rounding.
@@ -207,8 +209,15 @@ impl<'s, 'a> Estimator<'s, 'a> {
         let (scene, head) = (self.specialisation.scene, self.specialisation.head);
         let writers = candidate.values.iter().filter_map(|&value| scene.known.values.definition(value).inst());
         let last = writers.max_by_key(|&inst| scene.place(inst))?;
-        let gaining: Vec<Inst> =
-            self.specialisation.outcomes.keys().iter().copied().filter(|&inst| self.gains(inst)).collect();
+        // What gains by constants alone still does without dead code. Where that is in too many blocks already, there is no
+        // need to look for more.
+        let most_blocks = scene.known.dominators.subtree(head).len();
+        if most_blocks > MOST_BLOCKS && self.specialisation.outcomes.keys().len() >= WORTH_A_LOOK {
+            let gaining = self.gaining();
+            self.refine(&gaining)?;
+        }
+        self.specialisation.find_dead();
+        let gaining = self.gaining();
         // Blocks of what becomes simpler; how often they run, and what stands there, is asked below.
         for place in 0..self.specialisation.outcomes.keys().len() {
             self.specialisation.sees_inst(self.specialisation.outcomes.keys()[place]);
@@ -345,6 +354,11 @@ impl<'s, 'a> Estimator<'s, 'a> {
                 None => scene.cycles(inst),
             },
         }
+    }
+
+    /// What gains, of all that becomes something else.
+    fn gaining(&self) -> Vec<Inst> {
+        self.specialisation.outcomes.keys().iter().copied().filter(|&inst| self.gains(inst)).collect()
     }
 
     /// Does the instruction become cheaper, or read something less that is not a constant?

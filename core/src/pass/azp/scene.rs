@@ -13,7 +13,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::cell::{Cell, RefCell};
+use core::cell::RefCell;
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
 use hashbrown::HashMap;
@@ -27,7 +27,6 @@ use crate::graph::{Cfg, Dominators, Frequencies, Loops};
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Profile, WarpCounts};
 use crate::machine::{Machine, OpClass};
 use crate::pass::if_convert::LANES;
-use crate::pass::last_assignment::has_doubtful_reads;
 use crate::sim::evaluate;
 use crate::view::{Listener, View};
 
@@ -186,7 +185,6 @@ pub(super) struct Memory {
     cycles: Vec<f64>,
     /// What constants an opcode gives for constants: the candidates of a function ask for the same again and again.
     computed: RefCell<Computed>,
-    has_doubtful_reads: Cell<Option<bool>>,
     /// By instruction: of which of its uses, as bits, it is known whether a zero there makes its result zero; and of which
     /// it does.
     propagating: RefCell<Vec<(u16, u16)>>,
@@ -207,7 +205,6 @@ impl Memory {
             prices,
             cycles: Vec::new(),
             computed: RefCell::default(),
-            has_doubtful_reads: Cell::new(None),
             propagating: RefCell::default(),
             kept: Kept::default(),
             change: None,
@@ -270,14 +267,6 @@ impl<'a> Scene<'a> {
     /// What must stay behind what in blocks.
     pub fn dependences(&self) -> &Dependences {
         &self.inside.dependences
-    }
-
-    /// Was a register read where not every path assigns it, when that was asked first?
-    pub fn has_doubtful_reads(&self) -> bool {
-        let doubt = &self.memory.has_doubtful_reads;
-        let is_in_doubt = doubt.get().unwrap_or_else(|| has_doubtful_reads(self.func, &self.known.dominators));
-        doubt.set(Some(is_in_doubt));
-        is_in_doubt
     }
 
     /// What was found out block by block, for the next scene.

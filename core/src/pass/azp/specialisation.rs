@@ -147,8 +147,9 @@ impl<'s, 'a> Specialisation<'s, 'a> {
         }
     }
 
-    /// Takes values that instructions of one block write to be zero, where these stand or where they are hoisted to. None
-    /// where that changes too much, or one of the values is overwritten before the last is there.
+    /// Takes values that instructions of one block write to be zero, where these stand or where they are hoisted to, and
+    /// finds what is constant then. None where that changes too much, or one of the values is overwritten before the last is
+    /// there.
     pub fn assume_zero(&mut self, zeros: &[Value], hoist: Option<&Hoist>) -> Option<()> {
         let scene = self.scene;
         self.seen.clear();
@@ -184,7 +185,6 @@ impl<'s, 'a> Specialisation<'s, 'a> {
             }
             restarts += 1;
         }
-        self.find_dead();
         Some(())
     }
 
@@ -403,6 +403,7 @@ impl<'s, 'a> Specialisation<'s, 'a> {
         let values = self.scene.known.values.clone();
         let Definition::Join { block } = values.definition(join) else { return };
         self.sees_block(block);
+        self.sees_value(join);
         if !self.is_below(block) || self.dead_blocks.contains(block) || self.constants.contains(join) {
             return;
         }
@@ -435,6 +436,7 @@ impl<'s, 'a> Specialisation<'s, 'a> {
         let (cfg, dominators) = (self.scene.known.cfg.clone(), &self.scene.known.dominators);
         let target = cfg.target(edge);
         self.sees_block(target);
+        self.seen.set(Seen::joins(target), ());
         if !self.is_below(target) || self.dead_blocks.contains(target) {
             return;
         }
@@ -465,7 +467,8 @@ impl<'s, 'a> Specialisation<'s, 'a> {
 
     // --- dead code -----------------------------------------------------------------------------------------------------
 
-    fn find_dead(&mut self) {
+    /// Finds what nobody needs where the values are zero that are taken to be.
+    pub fn find_dead(&mut self) {
         self.readers.clear();
         self.suspected.clear();
         let (func, values) = (self.scene.func, self.scene.known.values.clone());

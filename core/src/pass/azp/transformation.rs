@@ -32,7 +32,8 @@ use super::needed::leave_out_dead_code;
 use super::opportunity::{Estimator, Opportunity, Tail};
 use super::profiles::{Versions, versioned};
 use super::special::{Special, is_predicate, special, zero_test};
-use super::specialisation::{Outcome, copied_register};
+use super::specialisation::copied_register;
+use super::unassigned::may_read_unassigned;
 use super::zeros::ZeroProfile;
 use crate::edit::{Place, Rewrite};
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type};
@@ -52,7 +53,7 @@ pub(super) struct Plan {
     tails: Vec<Tail>,
     /// The head's part first, then the copied blocks.
     copies: Vec<CopyOf>,
-    /// Is a register perhaps read where not every way has assigned it?
+    /// Is a register perhaps read in the copy where no way to it assigns it any more?
     has_doubtful_reads: bool,
 }
 
@@ -71,12 +72,6 @@ impl Plan {
     pub fn new(estimator: &Estimator<'_, '_>, opportunity: &Opportunity, regs: Vec<Reg>, is_divergent: bool) -> Plan {
         let scene = estimator.specialisation.scene;
         let func = scene.func;
-        // Where every path assigns what is read, it still does after a transformation: a copy writes what is read outside.
-        // But where a guarded assignment was the only one, a copy in which the guard never holds has none.
-        let outcomes = &estimator.specialisation.outcomes;
-        let goes_away = |inst: Inst| matches!(outcomes.get(inst), Some(Outcome::Dead | Outcome::Never));
-        let mut guarded = outcomes.keys().iter().filter(|&&inst| func.insts[inst].guard.is_some());
-        let has_doubtful_reads = scene.has_doubtful_reads() || guarded.any(|&inst| goes_away(inst));
         let &Opportunity { head, start, .. } = opportunity;
         let behind: Vec<Inst> = func.block_insts(head).filter(|&inst| estimator.is_behind_check(inst, start)).collect();
         let tail_of = |block: Block| opportunity.tails.iter().find(|tail| tail.block == block).map(|tail| tail.first);
@@ -92,13 +87,15 @@ impl Plan {
         leave_out_dead_code(estimator, &mut copies);
         // Until now they told whose value is needed.
         copies.iter_mut().for_each(|copy| copy.insts.retain(|(_, data)| !copies_itself(data)));
+        let hoisted = estimator.specialisation.hoisted.clone();
+        let has_doubtful_reads = may_read_unassigned(scene, head, &behind, &hoisted, &copies);
         Plan {
             head,
             regs,
             is_divergent,
             probability: opportunity.probability,
             behind,
-            hoisted: estimator.specialisation.hoisted.clone(),
+            hoisted,
             tails: opportunity.tails.clone(),
             copies,
             has_doubtful_reads,
@@ -194,7 +191,9 @@ impl Plan {
         if self.has_doubtful_reads {
             let before = rewrite.func().insts.len();
             assign_zeros(rewrite);
-            change.is_anywhere = rewrite.func().insts.len() > before;
+            let is_old = |block: Block| block.index() < blocks_before;
+            let mut added = (before..rewrite.func().insts.len()).map(Inst::new);
+            change.is_anywhere = added.any(|inst| rewrite.func().inst_block(inst).is_some_and(is_old));
         }
         debug_assert!(
             self.has_doubtful_reads || crate::verify::unassigned_reads(rewrite.func()).is_empty(),
