@@ -9,8 +9,11 @@
 //! A sequence of transformations is made to its end before it is judged, since one that costs may open one that gains more.
 //! What is kept of it is the part after which the launch was fastest; the transformation behind that is refused, and the
 //! sequence without it is tried from there. When nothing is left to try, all that was refused is tried once more on what
-//! was kept, so that running the pass again finds nothing more. The default's result is one of those that are compared, so
-//! the oracle is never behind it, nor behind the program without `azp`.
+//! was kept, so that running the pass on the function again finds nothing more. The default's result is one of those that
+//! are compared, so the oracle is never behind it, nor behind the program without `azp`.
+//!
+//! Functions are decided one after the other, each with the others as they are then. What did not help a function may help
+//! it once those that call it have changed, because their warps wait for other things then.
 //!
 //! Sound, since it only chooses among what the default may do. It runs at most [`MOST_INSTRUCTIONS`] instructions of warps
 //! in all; then what helped so far is what it answers.
