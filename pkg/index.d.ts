@@ -65,7 +65,25 @@ export interface Kernel {
   launch: boolean;
 }
 
-export interface OptimizeOptions extends ParseOptions {
+/** On what a kernel is run, with what; what is absent is as the program's launch says. */
+export interface RunOptions {
+  /** A text whose launches replace those of the source. */
+  launch?: string;
+  /** The machine model. Default: `ampere`. */
+  machine?: string;
+  seed?: number;
+  /** What the page's sliders set: `{ "input.true": 0.3, "x.zero": 0.5, "l1": "off" }`. */
+  set?: Record<string, string | number>;
+  grid?: Dimensions;
+  block?: Dimensions;
+  /** Lanes a warp: 8, 16 or 32. */
+  warp?: number;
+  /** Warp instructions after which a run is given up. */
+  fuel?: number;
+}
+
+/** Passes that reckon with a launch are told of it as the run's options make it. */
+export interface OptimizeOptions extends ParseOptions, RunOptions {
   /** Passes and pipelines in order, as text or as a list: `"copy-prop,dce"`. Default: none. */
   passes?: string | string[];
   /** Only this kernel is changed. Default: all. */
@@ -76,6 +94,11 @@ export interface OptimizeOptions extends ParseOptions {
   fastMath?: boolean;
   /** What the answer's text is written in. Default: `wir`. */
   emit?: Language;
+  /**
+   * Where profile-driven passes get their frequencies from: what the program declares, or what its kernels measure when
+   * they are run first. Default: `declared`.
+   */
+  profile?: "declared" | "simulate";
 }
 
 export interface Optimized {
@@ -117,22 +140,9 @@ export interface Remark {
 /** One, two or three sizes. */
 export type Dimensions = number | [number] | [number, number] | [number, number, number];
 
-export interface SimulateOptions extends ParseOptions {
-  /** A text whose launches replace those of the source. */
-  launch?: string;
+export interface SimulateOptions extends ParseOptions, RunOptions {
   /** Default: the first kernel with a launch. */
   kernel?: string;
-  /** The machine model. Default: `ampere`. */
-  machine?: string;
-  seed?: number;
-  /** What the page's sliders set: `{ "input.true": 0.3, "x.zero": 0.5, "l1": "off" }`. */
-  set?: Record<string, string | number>;
-  grid?: Dimensions;
-  block?: Dimensions;
-  /** Lanes a warp: 8, 16 or 32. */
-  warp?: number;
-  /** Warp instructions after which the run is given up. */
-  fuel?: number;
   /** Whether the answer holds the memory at the end. Default: false. */
   dump?: boolean;
   /** Whether the answer says what ran how often. Default: false. */

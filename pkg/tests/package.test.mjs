@@ -37,6 +37,7 @@ const answer = JSON.stringify({
   mistakes: warpscope.parse(source.replace("mul.u32", "mull.u32")).diagnostics.map((found) => found.line),
   optimized: warpscope.optimize(source, { passes: ["general-optimize"] }).text,
   ptx: warpscope.optimize(source, { emit: "ptx" }).text.includes(".visible .entry scale"),
+  measured: warpscope.optimize(source, { profile: "simulate", grid: 2, block: [32] }).text.includes("profile warp"),
   cycles: warpscope.simulate(source, { grid: 1, block: [32] }).cycles > 0,
   refused,
 });
@@ -44,7 +45,7 @@ const answer = JSON.stringify({
 
 function check(text) {
   const { optimized, ...answer } = JSON.parse(text);
-  assert.deepEqual(answer, { version, kernels: ["scale"], mistakes: [6], ptx: true, cycles: true, refused: "true" });
+  assert.deepEqual(answer, { version, kernels: ["scale"], mistakes: [6], ptx: true, measured: true, cycles: true, refused: "true" });
   assert.match(optimized, /^kernel scale/);
   assert.doesNotMatch(optimized, /two/);
 }

@@ -133,7 +133,7 @@ impl Work {
         }
         let kernels = self.kernels(&program.module);
         let settings = self.run.settings_of(&program.module, &kernels)?;
-        let launched = self.run.launched(&program.module, kernels.iter().copied().zip(&settings))?;
+        let launched = self.run.launched(&program.module, &kernels, &settings)?;
         if self.profile == ProfileSource::Simulate {
             let mut measured = Profile::new();
             for (&kernel, settings) in kernels.iter().zip(&settings) {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use warpscope_core::ir::{Func, Launch, Module};
 use warpscope_core::machine::Machine;
-use warpscope_core::sim::{Settings, SimError, has_knob, parse_dim, parse_warp, settled};
+use warpscope_core::sim::{self, Settings, SimError, parse_dim, parse_warp};
 use warpscope_core::text::{self, Diagnostic};
 use warpscope_core::verify;
 
@@ -95,33 +95,14 @@ impl RunOptions {
     /// What is said over the launches of some kernels, for each of them: settings of parameters that others have are left
     /// out.
     pub fn settings_of(&self, module: &Module, kernels: &[Func]) -> Result<Vec<Settings>, Failure> {
-        let all = self.settings()?;
-        let has = |kernel: Func, name: &str| has_knob(module, &module.funcs[kernel], name);
-        if let Some((name, _)) = all.knobs.iter().find(|(name, _)| !kernels.iter().any(|&kernel| has(kernel, name))) {
-            let names: Vec<_> = kernels.iter().map(|&kernel| format!("`{}`", module.funcs[kernel].name)).collect();
-            return Err(Failure::usage(format!("there is no parameter or input `{name}` in {}", names.join(", "))));
-        }
-        let of_kernel = |&kernel: &Func| {
-            let knobs = all.knobs.iter().filter(|(name, _)| has(kernel, name)).cloned().collect();
-            Settings { knobs, ..all.clone() }
-        };
-        Ok(kernels.iter().map(of_kernel).collect())
+        sim::settings_of(&self.settings()?, module, kernels).map_err(Failure::usage)
     }
 
     /// The program with its kernels' launches as the options say.
-    pub fn launched<'s>(
-        &self,
-        module: &Module,
-        kernels: impl Iterator<Item = (Func, &'s Settings)>,
-    ) -> Result<Module, Failure> {
+    pub fn launched(&self, module: &Module, kernels: &[Func], settings: &[Settings]) -> Result<Module, Failure> {
         let mut launched = module.clone();
         self.replace_launches(&mut launched)?;
-        for (kernel, settings) in kernels {
-            let func = &launched.funcs[kernel];
-            let Some(place) = launched.launches.iter().position(|launch| launch.kernel == func.name) else { continue };
-            let settled = settled(&launched, func, &launched.launches[place], settings);
-            launched.launches[place] = settled.map_err(|error| Failure::usage(error.to_string()))?;
-        }
+        sim::settle_launches(&mut launched, kernels, settings).map_err(|error| Failure::usage(error.to_string()))?;
         Ok(launched)
     }
 

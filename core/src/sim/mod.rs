@@ -38,6 +38,7 @@ mod decode;
 mod error;
 mod evaluate;
 pub mod lanes;
+mod launches;
 mod memory;
 pub mod random;
 mod reconvergence;
@@ -52,6 +53,7 @@ pub use bind::{Argument, Bound, MEMORY_LIMIT, THREAD_LIMIT, bind, has_knob, sett
 pub use decode::{CALL_DEPTH_LIMIT, DecodedInst, Kind, Program, Value};
 pub use error::{ErrorKind, ErrorPlace, SimError};
 pub use evaluate::evaluate;
+pub use launches::{settings_of, settle_launches};
 pub use reconvergence::{Entry, NOWHERE, Reconvergence, SimtStack};
 pub use result::{BlockResult, BlockStatistics, BufferDump, InstResult, RunResult};
 pub use run::{Progress, Simulation, WarpView};

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use warpscope_core::ir::{FuncKind, Function, Module};
+use warpscope_core::ir::{Func, FuncKind, Function, Launch, Module};
 use warpscope_core::machine::Machine;
-use warpscope_core::pass::{Size, apply_knob, parse_pipeline};
+use warpscope_core::pass::{PASSES, Size, Step, apply_knob, parse_pipeline};
+use warpscope_core::profile::{self, Profile};
 use warpscope_core::report::{self, OptimizeReport, Wanted};
 use warpscope_core::session::{self, Session};
 use warpscope_core::text::{self, LineIndex};
@@ -31,18 +32,17 @@ pub fn parse(source: &str, options: &str) -> String {
 /// Runs passes over a program. `clock` gives microseconds for the report.
 pub fn optimize(source: &str, options: &str, clock: &mut dyn FnMut() -> u64) -> String {
     answer(options, |options: OptimizeOptions| {
-        let module = load(source, options.from)?;
+        refuse_unknown(&options.unknown, OPTIMIZE_OPTIONS)?;
+        let mut module = load(source, options.from)?;
         if let Some(name) = &options.kernel
             && module.func_by_name(name).is_none()
         {
             return Err(Failure::new(format!("the program has no kernel or function `{name}`")));
         }
-        let mut steps = parse_pipeline(&options.passes.text()).map_err(|error| Failure::new(error.message))?;
-        for (knob, value) in &options.knobs {
-            apply_knob(&mut steps, &format!("{knob}={}", plain(value))).map_err(|error| Failure::new(error.message))?;
-        }
+        let steps = options.steps()?;
+        let launches = tell_of_runs(&mut module, &options)?;
         let options_of_session =
-            session::Options { steps, fast_math: options.fast_math, only: options.kernel, launches: None };
+            session::Options { steps, fast_math: options.fast_math, only: options.kernel, launches: Some(launches) };
         let session = Session::open(module, &options_of_session, clock);
         if let Some(error) = session.reports().iter().find_map(|report| report.error.as_ref()) {
             return Err(Failure::new(error.message.clone()));
@@ -58,18 +58,10 @@ pub fn optimize(source: &str, options: &str, clock: &mut dyn FnMut() -> u64) -> 
 /// Runs a program's launch.
 pub fn simulate(source: &str, options: &str) -> String {
     answer(options, |options: SimulateOptions| {
+        refuse_unknown(&options.unknown, SIMULATE_OPTIONS)?;
         let mut module = load(source, options.from)?;
-        if let Some(launch) = &options.launch {
-            // Only read, not verified: its kernels stand in the other text.
-            let other =
-                text::parse(launch).into_result().map_err(|found| Failure::mistakes("launch", launch, &found))?;
-            replace_launches(&mut module, other.launches);
-        }
-        let settings = options.settings().map_err(Failure::new)?;
-        let machine = match &options.machine {
-            Some(name) => Machine::from_name(name).ok_or_else(|| Failure::new(format!("unknown machine `{name}`")))?,
-            None => Machine::default(),
-        };
+        options.run.replace_launches(&mut module)?;
+        let (settings, machine) = (options.run.settings()?, options.run.machine()?);
         let wanted = Wanted { dump: options.dump, profile: options.profile };
         report::find_kernel(&module, options.kernel.as_deref())
             .and_then(|kernel| report::simulate(&module, kernel, &settings, machine, wanted, &mut || true))
@@ -94,7 +86,7 @@ struct ParseOptions {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(rename_all = "camelCase")]
 struct OptimizeOptions {
     #[serde(default)]
     from: Language,
@@ -107,15 +99,33 @@ struct OptimizeOptions {
     fast_math: bool,
     #[serde(default)]
     emit: Language,
+    #[serde(default)]
+    profile: ProfileSource,
+    #[serde(flatten)]
+    run: RunOptions,
+    #[serde(flatten)]
+    unknown: BTreeMap<String, Value>,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct SimulateOptions {
     #[serde(default)]
     from: Language,
-    launch: Option<String>,
     kernel: Option<String>,
+    #[serde(default)]
+    dump: bool,
+    #[serde(default)]
+    profile: bool,
+    #[serde(flatten)]
+    run: RunOptions,
+    #[serde(flatten)]
+    unknown: BTreeMap<String, Value>,
+}
+
+/// On what a kernel is run, with what; named as on the command line.
+#[derive(Deserialize)]
+struct RunOptions {
+    launch: Option<String>,
     machine: Option<String>,
     seed: Option<Value>,
     #[serde(default)]
@@ -124,10 +134,22 @@ struct SimulateOptions {
     block: Option<Value>,
     warp: Option<Value>,
     fuel: Option<Value>,
-    #[serde(default)]
-    dump: bool,
-    #[serde(default)]
-    profile: bool,
+}
+
+/// The names of the options, for who mistypes one.
+const RUN_OPTIONS: &[&str] = &["launch", "machine", "seed", "set", "grid", "block", "warp", "fuel"];
+const OPTIMIZE_OPTIONS: &[&str] = &["from", "passes", "kernel", "knobs", "fastMath", "emit", "profile"];
+const SIMULATE_OPTIONS: &[&str] = &["from", "kernel", "dump", "profile"];
+
+/// Where profile-driven passes get their frequencies from.
+#[derive(Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ProfileSource {
+    /// From the program's `profile` blocks.
+    #[default]
+    Declared,
+    /// Measured by running the kernels first.
+    Simulate,
 }
 
 /// A pipeline as one text or as a list of its entries.
@@ -202,9 +224,33 @@ impl Passes {
     }
 }
 
-impl SimulateOptions {
+impl OptimizeOptions {
+    /// The passes with their knobs.
+    fn steps(&self) -> Result<Vec<Step>, Failure> {
+        let mut steps = parse_pipeline(&self.passes.text()).map_err(|error| {
+            let names = || PASSES.iter().map(|pass| pass.info.name).collect::<Vec<_>>().join(", ");
+            Failure::new(if error.wants_names {
+                format!("{}: there is {}", error.message, names())
+            } else {
+                error.message
+            })
+        })?;
+        for (knob, value) in &self.knobs {
+            apply_knob(&mut steps, &format!("{knob}={}", plain(value))).map_err(|error| Failure::new(error.message))?;
+        }
+        Ok(steps)
+    }
+
+    /// The kernel that is named, or all of them. A function runs through its callers.
+    fn kernels(&self, module: &Module) -> Vec<Func> {
+        let named = |&kernel: &Func| self.kernel.as_ref().is_some_and(|name| module.funcs[kernel].name == *name);
+        module.kernels().find(named).map_or_else(|| module.kernels().collect(), |kernel| vec![kernel])
+    }
+}
+
+impl RunOptions {
     /// As the command line's options: each is a setting of that name.
-    fn settings(&self) -> Result<sim::Settings, String> {
+    fn settings(&self) -> Result<sim::Settings, Failure> {
         let mut settings = sim::Settings::default();
         let named = [
             ("seed", &self.seed),
@@ -215,9 +261,26 @@ impl SimulateOptions {
         ];
         let named = named.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
         for (name, value) in named.chain(self.set.iter().map(|(name, value)| (name.as_str(), value))) {
-            settings.set(&format!("{name}={}", plain(value)))?;
+            settings.set(&format!("{name}={}", plain(value))).map_err(Failure::new)?;
         }
         Ok(settings)
+    }
+
+    fn machine(&self) -> Result<Machine, Failure> {
+        let Some(name) = &self.machine else { return Ok(Machine::default()) };
+        Machine::from_name(name).ok_or_else(|| {
+            let names: Vec<&str> = Machine::ALL.iter().map(|machine| machine.name()).collect();
+            Failure::new(format!("unknown machine `{name}`: there is {}", names.join(", ")))
+        })
+    }
+
+    /// Lets the program have the launches of the other text, if there is one, in place of its own.
+    fn replace_launches(&self, module: &mut Module) -> Result<(), Failure> {
+        let Some(launch) = &self.launch else { return Ok(()) };
+        // Only read, not verified: its kernels stand in the other text.
+        let other = text::parse(launch).into_result().map_err(|found| Failure::mistakes("launch", launch, &found))?;
+        replace_launches(module, other.launches);
+        Ok(())
     }
 }
 
@@ -244,6 +307,37 @@ impl Failure {
         let rendered = diagnostics.iter().map(|diagnostic| diagnostic.render_with(name, source, &lines));
         Failure { message: rendered.collect(), diagnostics: describe(diagnostics, source) }
     }
+}
+
+/// Runs kernels for their profiles, if that is asked for, and lets the program declare them. Gives the launches that passes
+/// are told of; the program keeps its own.
+fn tell_of_runs(module: &mut Module, options: &OptimizeOptions) -> Result<Vec<Launch>, Failure> {
+    let (kernels, machine) = (options.kernels(module), options.run.machine()?);
+    let settings = sim::settings_of(&options.run.settings()?, module, &kernels).map_err(Failure::new)?;
+    let mut launched = module.clone();
+    options.run.replace_launches(&mut launched)?;
+    let failed = |error: sim::SimError| Failure::new(error.to_string());
+    sim::settle_launches(&mut launched, &kernels, &settings).map_err(failed)?;
+    if options.profile == ProfileSource::Simulate {
+        let mut measured = Profile::new();
+        for (&kernel, settings) in kernels.iter().zip(&settings) {
+            let counts = report::measure(&launched, kernel, settings, machine, &mut || true).map_err(failed)?;
+            profile::add(&mut measured, &counts);
+        }
+        profile::declare(module, &measured);
+    }
+    Ok(launched.launches)
+}
+
+/// An option of another name would do nothing, and nobody would know why.
+fn refuse_unknown(unknown: &BTreeMap<String, Value>, own: &[&str]) -> Result<(), Failure> {
+    let Some(name) = unknown.keys().next() else { return Ok(()) };
+    let all = || own.iter().chain(RUN_OPTIONS).copied();
+    let hint = match text::nearest(name, all()) {
+        Some(other) => format!("did you mean `{other}`?"),
+        None => format!("there is {}", all().collect::<Vec<_>>().join(", ")),
+    };
+    Err(Failure::new(format!("the options: unknown option `{name}`: {hint}")))
 }
 
 /// Reads the options, works, and wraps the result.
@@ -358,11 +452,50 @@ mod tests {
         assert!(failed["error"]["message"].is_string(), "{failed}");
     }
 
+    /// A product of which one factor is zero as often as the launch says.
+    const SHADE: &str = "kernel shade(x: ptr.global, y: ptr.global) {\nentry:\n    r = ld.global.f32 x[0]\n    \
+                         s = ld.global.f32 y[0]\n    q = sqrt.approx.f32 s\n    t = div.approx.f32 q, s\n    \
+                         p = mul.f32 r, t\n    st.global.f32 y[1], p\n    ret\n}\n";
+
+    #[test]
+    fn a_profile_is_measured_before_the_passes_that_go_by_it() {
+        let launch = "launch shade {\n    grid 4\n    block 32\n    x = buffer f32[4] const 0.0\n    \
+                      y = buffer f32[4] const 2.0\n}\n";
+        let knobs = json!({ "azp.min_cycles": 0 });
+        let work = |profile: &str, set: Value| {
+            let options = json!({
+                "passes": "azp", "fastMath": true, "knobs": knobs, "profile": profile, "launch": launch, "set": set,
+            });
+            ask(&optimize(SHADE, &options.to_string(), &mut || 0))
+        };
+        let measured = work("simulate", json!({}));
+        let text = measured["ok"]["text"].as_str().unwrap_or_default();
+        assert!(text.contains("profile zero") && text.contains("vote.all"), "{measured}");
+        assert!(!text.contains("launch shade"), "the program has no launch of its own: {text}");
+        let declared = work("declared", json!({}));
+        assert_eq!(declared["ok"]["passes"][0]["changed"], false, "{declared}");
+        // A knob that nothing has is a mistake.
+        let other = work("simulate", json!({ "no_such": 1 }));
+        assert!(other["error"]["message"].as_str().is_some_and(|message| message.contains("`no_such`")), "{other}");
+    }
+
     #[test]
     fn wrong_options_are_an_error_and_no_panic() {
-        for options in ["", "[]", r#"{"passes":"no-such-pass"}"#, r#"{"passess":""}"#, r#"{"knobs":{"dce":1}}"#] {
+        for (options, hint) in [
+            ("", "the options"),
+            ("[]", "the options"),
+            (r#"{"passes":"no-such-pass"}"#, "there is"),
+            (r#"{"passes":"gvn-cs"}"#, "did you mean `gvn-cse`?"),
+            (r#"{"passess":""}"#, "did you mean `passes`?"),
+            (r#"{"knobs":{"dce":1}}"#, "dce"),
+            (r#"{"machine":"abacus"}"#, "ampere"),
+            (r#"{"profile":"guessed"}"#, "simulate"),
+        ] {
             let answer = ask(&optimize(PROGRAM, options, &mut || 0));
-            assert!(answer["error"]["message"].is_string(), "{options}: {answer}");
+            let message = answer["error"]["message"].as_str().unwrap_or_default();
+            assert!(message.contains(hint), "{options}: {answer}");
         }
+        let answer = ask(&simulate(PROGRAM, r#"{"fuell":3}"#));
+        assert!(answer["error"]["message"].as_str().is_some_and(|message| message.contains("`fuel`")), "{answer}");
     }
 }
