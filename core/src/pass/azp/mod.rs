@@ -278,6 +278,10 @@ fn count_zeros<S: Listener>(view: &mut View<'_, S>, rules: &Rules) {
 fn transform_best<S: Listener>(view: &mut View<'_, S>, rules: &Rules) -> Result<(), PassError> {
     let mut memory = Memory::of(view.func(), rules.prices);
     for number in 1.. {
+        // Behind the last transformation a round only says what is left to do.
+        if !S::LISTENS && number > rules.limit.max(1) {
+            break;
+        }
         let Some(round) = look_and_tell(view, rules, &mut memory, number, &Choice::Best)? else { break };
         if carry_out(view, &mut memory, round, |remark| remark).is_none() {
             break;
