@@ -135,29 +135,33 @@ impl<R: Reconvergence> Simulation<R> {
     /// Does the work of instructions one after the other that stay in the warp.
     #[inline(always)]
     fn work_straight(&mut self, side: &SideBySide, program: &Program, range: Range<u32>, watcher: &mut impl Watcher) {
+        let (slots, warps) = (&side.slots[..side.count], side.warps());
         let mut guarded = [Active::default(); MOST_WARPS];
         for (at, inst) in (range.start..).zip(&program.insts[range.start as usize..range.end as usize]) {
             let active = if inst.guard == UNGUARDED {
-                side.warps()
+                warps
             } else {
                 let occupancy = &mut self.statistics.insts[at as usize].occupancy;
-                for (to, &Active { base, mask }) in guarded.iter_mut().zip(side.warps()) {
+                for (to, &Active { base, mask }) in guarded.iter_mut().zip(warps) {
                     let mask = mask & (self.file.predicates[place(inst.guard, base)] ^ inst.guard_flip);
                     *to = Active { base, mask };
                     occupancy[mask.count_ones() as usize] += 1;
                 }
-                &guarded[..side.count]
+                &guarded[..warps.len()]
             };
-            for (&slot, warp) in side.slots.iter().zip(active) {
+            for (&slot, warp) in slots.iter().zip(active) {
                 watcher.issued(slot, at, warp.mask);
             }
             if inst.kind == Kind::Lanes {
                 (inst.run)(&mut self.file, &inst.slots, active);
             } else {
-                self.work(&side.slots, inst, active);
+                self.work(slots, inst, active);
             }
-            for (&slot, warp) in side.slots.iter().zip(active).filter(|(_, warp)| warp.mask != 0) {
-                watcher.wrote(slot, program, at, warp.mask, &self.file, FrameBase(warp.base));
+            // Counted, not filtered: such a loop goes away where nobody watches.
+            for (&slot, warp) in slots.iter().zip(active) {
+                if warp.mask != 0 {
+                    watcher.wrote(slot, program, at, warp.mask, &self.file, FrameBase(warp.base));
+                }
             }
         }
     }
