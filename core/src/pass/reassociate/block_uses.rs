@@ -8,6 +8,8 @@
 //! One walk over the block. What leaves a block is told from one fact of the whole function, which registers some block
 //! reads before it writes them; a register that none does is not live between blocks. The walk that finds this finds the
 //! copies of all blocks as well.
+//!
+//! The first walk also makes the [sketches](super::sketches) that the others read.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -16,33 +18,58 @@ use core::ops::Range;
 use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
 
+use super::sketches::{NONE, Sketch, Sketches};
 use crate::ir::{Block, Function, Inst, InstData, Op, Operand, Reg};
-
-/// An instruction's place in its block, or none: for a definition that it came from outside, for a write that there is
-/// no such write.
-pub const NONE: u32 = u32::MAX;
 
 /// One instruction of the block.
 #[derive(Clone, Copy)]
+#[repr(align(32))]
 pub struct Slot {
     /// The instruction, and what it did when the block was looked at.
     pub inst: Inst,
     pub op: Op,
-    /// The next write, guarded or not, of the register that it writes.
-    pub next_write: u32,
-    /// Where its first three operands, if they are registers, are defined in this block.
-    pub operands: [u32; 3],
-    /// How often its result is read in this block; a guarded write that keeps it in other lanes reads it.
-    pub uses: u32,
-    /// May its result be read in another block?
-    pub leaves_block: bool,
     /// Is it, or an operand of an operand of it that is read once, about a register that was asked about?
     pub is_concerned: bool,
+    /// The next write, guarded or not, of the register that it writes; [`NONE`] if there is none.
+    pub next_write: u32,
+    /// Where its first three operands, if they are registers, are defined in this block; else [`NONE`].
+    pub operands: [u32; 3],
+    /// How often its result is read in this block; a guarded write that keeps it in other lanes reads it. And
+    /// [`ELSEWHERE`] if it may be read in another block.
+    readers: u32,
+}
+
+/// Added to the readers of what leaves a block.
+const ELSEWHERE: u32 = 1 << 31;
+
+// A walk over many finds one by shifting its number.
+const _: () = assert!(size_of::<Slot>() == 32);
+
+impl Slot {
+    /// Of an instruction of which nothing else is known yet.
+    fn new(inst: Inst, op: Op) -> Slot {
+        Slot { inst, op, is_concerned: false, next_write: NONE, operands: [NONE; 3], readers: 0 }
+    }
+
+    /// Is the result read once, in this block?
+    #[inline]
+    fn is_read_once(&self) -> bool {
+        self.readers == 1
+    }
+}
+
+/// The index of a register or place in a table in which the first entry is that of [`NONE`].
+#[inline]
+fn behind(number: u32) -> usize {
+    number.wrapping_add(1) as usize
 }
 
 /// Registers that rewritten instructions read or write, as they were or as they are now.
 #[derive(Default)]
-pub struct Touched(FixedBitSet);
+pub struct Touched {
+    /// By register, behind one that stands for none. Asked much more often than anything is added.
+    is_touched: Vec<bool>,
+}
 
 impl Touched {
     /// What an instruction reads and writes.
@@ -54,29 +81,54 @@ impl Touched {
 
     /// A register.
     pub fn add(&mut self, reg: Reg) {
-        self.0.grow_and_insert(reg.index());
+        let index = behind(reg.as_u32());
+        if index >= self.is_touched.len() {
+            self.is_touched.resize(index + 1, false);
+        }
+        self.is_touched[index] = true;
+    }
+
+    /// What these say.
+    fn add_sketches(&mut self, func: &Function, sketches: [Sketch; 2]) {
+        let regs = func.regs.len() + 1;
+        if self.is_touched.len() < regs {
+            self.is_touched.resize(regs, false);
+        }
+        for Sketch { operands, dst, .. } in sketches {
+            operands.into_iter().chain([dst]).for_each(|reg| self.is_touched[behind(reg)] = true);
+        }
+        self.is_touched[behind(NONE)] = false;
     }
 
     /// All of those.
     pub fn add_set(&mut self, regs: &FixedBitSet) {
-        self.0.union_with(regs);
+        regs.ones().for_each(|reg| self.add(Reg::new(reg)));
+    }
+
+    #[inline]
+    fn contains(&self, reg: u32) -> bool {
+        self.is_touched.get(behind(reg)).copied().unwrap_or_default()
     }
 }
 
 #[derive(Clone, Copy, Default)]
 struct RegState {
-    /// The block's number in the walk that the rest is about.
+    /// The number of the look at a block that the rest is about.
     block: u32,
     /// The last write so far.
     definition: u32,
-    first_write: u32,
 }
 
 /// The definitions and uses of the block that was looked at last.
 pub struct BlockUses {
+    /// By place, behind one of what has no place.
     slots: Vec<Slot>,
+    /// By register, behind one that stands for none.
     regs: Vec<RegState>,
+    /// By register: the first write of those that the block writes.
+    first_writes: Vec<u32>,
     block: u32,
+    sketches: Sketches,
     /// By register: how many blocks read it before they write it.
     exposed: Vec<u32>,
     /// The registers that blocks read before they write them, each once; a block that is looked at again gets a new list.
@@ -96,8 +148,10 @@ impl BlockUses {
     pub fn new(func: &Function) -> BlockUses {
         let mut uses = BlockUses {
             slots: Vec::new(),
-            regs: vec![RegState::default(); func.regs.len()],
+            regs: vec![RegState::default(); func.regs.len() + 1],
+            first_writes: vec![NONE; func.regs.len()],
             block: 0,
+            sketches: Sketches::new(func),
             exposed: vec![0; func.regs.len()],
             exposed_regs: Vec::new(),
             exposed_in: vec![0..0; func.blocks.len()],
@@ -107,9 +161,34 @@ impl BlockUses {
         };
         // Blocks that nothing reaches are asked, too: what they read has to be assigned somewhere.
         for block in func.block_order() {
+            func.block_insts(block).for_each(|inst| _ = uses.sketches.renew(func, inst));
             uses.lengths[block.index()] = uses.survey(func, block);
         }
         uses
+    }
+
+    /// An instruction has been rewritten that was all that its sketch says, or of which was added what it touched: adds what
+    /// it touched and touches.
+    pub fn renew(&mut self, func: &Function, inst: Inst, touched: &mut Touched) {
+        touched.add_sketches(func, self.sketches.renew(func, inst));
+    }
+
+    /// The sketch of an instruction.
+    #[inline]
+    pub fn sketch(&self, inst: Inst) -> Sketch {
+        self.sketches.get(inst)
+    }
+
+    /// Does an instruction read one of these registers, or write one of those?
+    pub fn touches(&self, func: &Function, inst: Inst, read: &Touched, written: &Touched) -> bool {
+        let Sketch { operands: [first, second, third], dst, is_partial, .. } = self.sketches.get(inst);
+        if is_partial {
+            let data = &func.insts[inst];
+            let mut is_read = false;
+            data.for_each_use(|reg| is_read |= read.contains(reg.as_u32()));
+            return is_read || data.dsts.iter().any(|dst| written.contains(dst.as_u32()));
+        }
+        read.contains(first) | read.contains(second) | read.contains(third) | written.contains(dst)
     }
 
     /// How many instructions a block had in the beginning.
@@ -130,7 +209,7 @@ impl BlockUses {
 
     /// Looks again at blocks that have changed: at their copies, and at what they read before they write it. Gives the registers of which no block does any more.
     pub fn look_again(&mut self, func: &Function, blocks: impl Iterator<Item = Block>) -> FixedBitSet {
-        self.regs.resize(func.regs.len(), RegState::default());
+        self.regs.resize(func.regs.len() + 1, RegState::default());
         self.exposed.resize(func.regs.len(), 0);
         let mut gone = FixedBitSet::with_capacity(func.regs.len());
         for block in blocks {
@@ -150,27 +229,30 @@ impl BlockUses {
     fn survey(&mut self, func: &Function, block: Block) -> u32 {
         self.block += 1;
         let (first_exposed, first_copy) = (self.exposed_regs.len() as u32, self.copies.len() as u32);
-        let BlockUses { regs, exposed_regs, block: now, copies, .. } = self;
-        let mut expose = |reg: Reg, is_written: bool| {
-            let state = &mut regs[reg.index()];
-            if state.block != *now {
-                state.block = *now;
-                if !is_written {
-                    exposed_regs.push(reg);
-                }
+        let BlockUses { regs, exposed_regs, block: now, copies, sketches, .. } = self;
+        // What is no register has been seen.
+        regs[behind(NONE)].block = *now;
+        let mut expose = |reg: u32, is_written: bool| {
+            let seen = core::mem::replace(&mut regs[behind(reg)].block, *now);
+            if seen != *now && !is_written {
+                exposed_regs.push(Reg::from_u32(reg));
             }
         };
         let mut length = 0;
         for inst in func.block_insts(block) {
-            let data = &func.insts[inst];
+            let sketch = sketches.get(inst);
             length += 1;
-            data.for_each_use(|reg| expose(reg, false));
-            // Other lanes keep what came in.
-            data.dsts.iter().for_each(|&dst| expose(dst, data.guard.is_none()));
-            if let (Op::Mov, None, &[to], &[Operand::Reg(from)]) =
-                (data.opcode.op, data.guard, data.dsts.as_slice(), data.args.as_slice())
-            {
-                copies.push((to, from));
+            if sketch.is_partial {
+                let data = &func.insts[inst];
+                data.for_each_use(|reg| expose(reg.as_u32(), false));
+                // Other lanes keep what came in.
+                data.dsts.iter().for_each(|&dst| expose(dst.as_u32(), data.guard.is_none()));
+                continue;
+            }
+            sketch.operands.into_iter().for_each(|reg| expose(reg, false));
+            expose(sketch.dst, true);
+            if sketch.op == Op::Mov && sketch.operands[0] != NONE && sketch.dst != NONE {
+                copies.push((Reg::from_u32(sketch.dst), Reg::from_u32(sketch.operands[0])));
             }
         }
         for &reg in &self.exposed_regs[first_exposed as usize..] {
@@ -185,98 +267,108 @@ impl BlockUses {
     pub fn look_at(&mut self, func: &Function, block: Block, touched: Option<&Touched>) {
         self.block += 1;
         self.slots.clear();
-        self.regs.resize(func.regs.len(), RegState::default());
-        for inst in func.block_insts(block) {
-            match touched {
-                None => self.look_at_inst(inst, &func.insts[inst], |_| true),
-                Some(touched) => self.look_at_inst(inst, &func.insts[inst], |reg| touched.0.contains(reg.index())),
+        self.slots.push(Slot::new(Inst::from_u32(0), Op::Mov));
+        self.regs.resize(func.regs.len() + 1, RegState::default());
+        self.first_writes.resize(func.regs.len(), NONE);
+        match touched {
+            None => func.block_insts(block).for_each(|inst| self.look_at_inst(func, inst, |_| true)),
+            Some(touched) => {
+                func.block_insts(block).for_each(|inst| self.look_at_inst(func, inst, |reg| touched.contains(reg)));
+                self.concern_readers();
             }
-        }
-        // What the last write of a register leaves behind goes on to other blocks.
-        for place in 0..self.slots.len() {
-            let slot = &self.slots[place];
-            if slot.next_write == NONE {
-                let inst = slot.inst;
-                self.slots[place].leaves_block = func.insts[inst].dsts.iter().any(|&dst| self.comes_in(dst));
-            }
-        }
-        if touched.is_some() {
-            self.concern_readers();
         }
     }
 
     /// Whoever alone reads a result has to do with all that its computation has to do with: they may be of one tree.
     fn concern_readers(&mut self) {
-        for place in 0..self.slots.len() {
-            let Slot { operands, is_concerned, .. } = self.slots[place];
-            let is_part =
-                |&operand: &u32| operand != NONE && self.slot(operand).is_concerned && self.is_read_once(operand);
-            self.slots[place].is_concerned = is_concerned || operands.iter().any(is_part);
+        let slots = self.slots.as_mut_slice();
+        for index in 1..slots.len() {
+            let is_part = |operand: u32| slots[behind(operand)].is_concerned & slots[behind(operand)].is_read_once();
+            let [first, second, third] = slots[index].operands;
+            let is_any = is_part(first) | is_part(second) | is_part(third);
+            slots[index].is_concerned |= is_any;
         }
     }
 
     #[inline(always)]
-    fn look_at_inst(&mut self, inst: Inst, data: &InstData, is_touched: impl Fn(Reg) -> bool) {
-        let place = self.slots.len() as u32;
-        let mut operands = [NONE; 3];
-        let mut is_concerned = false;
+    fn look_at_inst(&mut self, func: &Function, inst: Inst, is_touched: impl Fn(u32) -> bool) {
+        let sketch = self.sketches.get(inst);
+        let mut slot = Slot::new(inst, sketch.op);
+        if sketch.is_partial {
+            self.look_at_data(&func.insts[inst], &mut slot, is_touched);
+        } else {
+            debug_assert!(self.sketches.is_right(func, inst), "it has been renewed");
+            let [first, second, third] = sketch.operands;
+            slot.is_concerned = is_touched(first) | is_touched(second) | is_touched(third) | is_touched(sketch.dst);
+            slot.operands = [self.count_use(first), self.count_use(second), self.count_use(third)];
+            if sketch.dst != NONE {
+                self.write(sketch.dst, &mut slot);
+            }
+        }
+        self.slots.push(slot);
+    }
+
+    /// The same for an instruction of any shape.
+    fn look_at_data(&mut self, data: &InstData, slot: &mut Slot, is_touched: impl Fn(u32) -> bool) {
         for (index, arg) in data.args.iter().enumerate() {
             if let Operand::Reg(reg) = arg {
-                is_concerned |= is_touched(*reg);
-                let definition = self.count_use(*reg);
-                if let Some(operand) = operands.get_mut(index) {
+                slot.is_concerned |= is_touched(reg.as_u32());
+                let definition = self.count_use(reg.as_u32());
+                if let Some(operand) = slot.operands.get_mut(index) {
                     *operand = definition;
                 }
             } else {
                 arg.for_each_reg(&mut |reg| {
-                    is_concerned |= is_touched(reg);
-                    self.count_use(reg);
+                    slot.is_concerned |= is_touched(reg.as_u32());
+                    self.count_use(reg.as_u32());
                 });
             }
         }
         if let Some(guard) = data.guard {
-            self.count_use(guard.reg);
-            data.dsts.iter().for_each(|&dst| _ = self.count_use(dst));
+            self.count_use(guard.reg.as_u32());
+            data.dsts.iter().for_each(|&dst| _ = self.count_use(dst.as_u32()));
         }
-        for dst in &data.dsts {
-            is_concerned |= is_touched(*dst);
-            let state = &mut self.regs[dst.index()];
-            if state.block != self.block {
-                *state = RegState { block: self.block, definition: place, first_write: place };
-                continue;
-            }
-            if let Some(before) = self.slots.get_mut(state.definition as usize) {
-                before.next_write = before.next_write.min(place);
-            }
-            state.definition = place;
+        for &dst in &data.dsts {
+            slot.is_concerned |= is_touched(dst.as_u32());
+            self.write(dst.as_u32(), slot);
         }
-        let op = data.opcode.op;
-        self.slots.push(Slot { inst, op, next_write: NONE, operands, uses: 0, leaves_block: false, is_concerned });
+    }
+
+    /// The instruction that is looked at writes a register, which goes on to other blocks if it is the last one. What was
+    /// there ends here.
+    #[inline(always)]
+    fn write(&mut self, reg: u32, slot: &mut Slot) {
+        let place = self.len();
+        if self.exposed[reg as usize] > 0 {
+            slot.readers = ELSEWHERE;
+        }
+        let RegState { block, definition } =
+            core::mem::replace(&mut self.regs[behind(reg)], RegState { block: self.block, definition: place });
+        if block != self.block {
+            self.first_writes[reg as usize] = place;
+        } else if let Some(before) = self.slots.get_mut(behind(definition)) {
+            before.next_write = before.next_write.min(place);
+            before.readers &= !ELSEWHERE;
+        }
     }
 
     /// Counts that a register is read. Gives the last write of it so far.
-    fn count_use(&mut self, reg: Reg) -> u32 {
-        let definition = self.definition(reg);
-        if let Some(slot) = self.slots.get_mut(definition as usize) {
-            slot.uses += 1;
-        }
+    #[inline(always)]
+    fn count_use(&mut self, reg: u32) -> u32 {
+        let state = self.regs[behind(reg)];
+        let definition = if state.block == self.block { state.definition } else { NONE };
+        self.slots[behind(definition)].readers += 1;
         definition
-    }
-
-    /// The last write of a register so far.
-    fn definition(&self, reg: Reg) -> u32 {
-        let state = &self.regs[reg.index()];
-        if state.block == self.block { state.definition } else { NONE }
     }
 
     /// How many instructions there are.
     pub fn len(&self) -> u32 {
-        self.slots.len() as u32
+        self.slots.len() as u32 - 1
     }
 
     /// The instruction at a place.
     pub fn slot(&self, place: u32) -> &Slot {
-        &self.slots[place as usize]
+        &self.slots[behind(place)]
     }
 
     /// The write that ends what a register holds: the first one after `definition`, or of all if that is none.
@@ -284,13 +376,12 @@ impl BlockUses {
         if definition != NONE {
             return self.slot(definition).next_write;
         }
-        let state = &self.regs[reg.index()];
-        if state.block == self.block { state.first_write } else { NONE }
+        let state = &self.regs[behind(reg.as_u32())];
+        if state.block == self.block { self.first_writes[reg.index()] } else { NONE }
     }
 
     /// Is the result read once, in this block?
     pub fn is_read_once(&self, place: u32) -> bool {
-        let slot = self.slot(place);
-        slot.uses == 1 && !slot.leaves_block
+        self.slot(place).is_read_once()
     }
 }

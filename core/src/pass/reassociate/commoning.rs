@@ -19,28 +19,33 @@ use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 
 use super::Misses;
-use super::block_uses::Touched;
+use super::block_uses::{BlockUses, Touched};
+use super::sketches::{NONE, Sketch};
 use crate::edit::{Fact, Remark};
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg};
 use crate::pass::gvn_cse::expressions::Expressions;
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
 
-/// Of what kind an operand of a key is. Each takes three words.
-#[derive(Clone, Copy)]
+/// Of what kind an operand of a key is: how its first word ends. What follows is as long as the kind says.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Value,
     Negation,
-    Const,
     Special,
+    Const,
     Symbol,
 }
 
 impl Kind {
-    fn words(self, first: u32, second: u32) -> [u32; 3] {
-        [self as u32, first, second]
+    /// Of a number below [`MOST_VALUES`].
+    fn word(self, number: u32) -> u32 {
+        number << 3 | self as u32
     }
 }
+
+/// Values that have numbers of their own.
+const MOST_VALUES: u32 = 1 << 29;
 
 /// What there was to common in a block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -95,14 +100,17 @@ impl Commoning {
         view: &mut View<'_, S>,
         block: Block,
         takes_part: impl Fn(u32) -> bool,
-        touched: &mut Touched,
+        (touched, uses): (&mut Touched, &mut BlockUses),
         misses: &mut Misses,
     ) -> Found {
         self.block += 1;
         // What other blocks computed is of no use any more. A table is emptied as often as that costs less than filling it.
-        if self.expressions.is_worth_emptying() {
+        // Numbers begin again long before one block could use them up.
+        let is_full = self.last_value > MOST_VALUES / 2;
+        if is_full || self.expressions.is_worth_emptying() {
             self.expressions.empty();
             self.computed.clear();
+            self.last_value = if is_full { 0 } else { self.last_value };
         }
         self.regs.resize(view.func().regs.len(), RegState::default());
         let mut found = Found::Nothing;
@@ -110,9 +118,11 @@ impl Commoning {
         let mut place = 0;
         while let Some(inst) = next {
             next = view.func().layout.next_inst(inst);
-            if let Some(reg) = self.visit_inst(view, block, inst, place, takes_part(place), misses) {
+            let sketch = uses.sketch(inst);
+            if let Some(reg) = self.visit_inst(view, block, (inst, &sketch), place, takes_part(place), misses) {
                 touched.add_all_of(view.func(), inst);
                 found = found.max(replace(view, block, inst, reg));
+                uses.renew(view.func(), inst, touched);
                 touched.add(reg);
             }
             place += 1;
@@ -125,31 +135,32 @@ impl Commoning {
         &mut self,
         view: &View<'_, S>,
         block: Block,
-        inst: Inst,
+        (inst, sketch): (Inst, &Sketch),
         place: u32,
         takes_part: bool,
         misses: &mut Misses,
     ) -> Option<Reg> {
-        let data = &view.func().insts[inst];
-        let (Some(dst), None) = (data.dst(), data.guard) else {
-            self.write_all(&data.dsts);
-            return None;
-        };
-        if let (Op::Mov, [Operand::Reg(from)], [_]) = (data.opcode.op, data.args.as_slice(), data.dsts.as_slice()) {
-            let is_same = view.func().regs[*from].ty == view.func().regs[dst].ty;
-            let value = is_same.then(|| self.value(*from));
+        let func = view.func();
+        if sketch.op == Op::Mov && !sketch.is_partial && !sketch.has_others {
+            let (from, dst) = (Reg::from_u32(sketch.operands[0]), Reg::from_u32(sketch.dst));
+            let is_same = func.regs[from].ty == func.regs[dst].ty;
+            let value = is_same.then(|| self.value(from));
             self.write(dst, value);
             return None;
         }
-        if !takes_part || !self.make_key(data) {
-            self.write_all(&data.dsts);
+        if !takes_part || !sketch.is_function || !self.make_key(func, inst, sketch) {
+            if sketch.is_partial {
+                self.write_all(&func.insts[inst].dsts);
+            } else if sketch.dst != NONE {
+                self.write(Reg::from_u32(sketch.dst), None);
+            }
             return None;
         }
+        let dst = Reg::from_u32(sketch.dst);
         let new = self.computed.len() as u32;
         let index = self.expressions.noted(new) as usize;
-        let is_recent = |computed: &&Computed| {
-            computed.block == self.block && view.func().regs[computed.reg].ty == view.func().regs[dst].ty
-        };
+        let is_recent =
+            |computed: &&Computed| computed.block == self.block && func.regs[computed.reg].ty == func.regs[dst].ty;
         let earlier = self.computed.get(index).filter(is_recent).copied();
         if let Some(Computed { reg, value, place: computed_at, .. }) = earlier {
             let is_overwritten = self.value(reg) != value;
@@ -170,44 +181,83 @@ impl Commoning {
         None
     }
 
-    /// Makes the key of what an instruction computes. Gives whether that is a function of its operands.
-    fn make_key(&mut self, data: &InstData) -> bool {
-        if data.dsts.len() != 1 || !data.opcode.is_pure() || data.opcode.op == Op::Mov {
-            return false;
+    /// Makes the key of what an instruction computes. Gives whether it is a function of its operands.
+    fn make_key(&mut self, func: &Function, inst: Inst, sketch: &Sketch) -> bool {
+        self.expressions.add(sketch.opcode);
+        let is_commutative = sketch.op.is_commutative();
+        if sketch.has_others {
+            return self.add_operands(&func.insts[inst].args, is_commutative);
         }
-        self.expressions.extend(data.opcode.words());
-        let mut args = data.args.as_slice();
-        if let [left, right, others @ ..] = args
-            && data.opcode.op.is_commutative()
-            && let (Some(left), Some(right)) = (self.words(left), self.words(right))
-        {
-            self.expressions.extend(left.min(right));
-            self.expressions.extend(left.max(right));
-            args = others;
-        }
-        for arg in args {
-            let Some(words) = self.words(arg) else {
-                self.expressions.give_up();
-                return false;
-            };
-            self.expressions.extend(words);
+        let words = sketch.operands.map(|reg| {
+            let is_there = reg != NONE;
+            if is_there { Kind::Value.word(self.value(Reg::from_u32(reg))) } else { NONE }
+        });
+        match words {
+            [first, NONE, NONE] => self.expressions.add(first),
+            [left, right, NONE] if is_commutative => self.expressions.extend([left.min(right), left.max(right)]),
+            [left, right, NONE] => self.expressions.extend([left, right]),
+            [left, right, third] if is_commutative => {
+                self.expressions.extend([left.min(right), left.max(right), third]);
+            }
+            all => self.expressions.extend(all),
         }
         true
     }
 
-    /// The words of an operand; none for those that no function has.
-    fn words(&mut self, operand: &Operand) -> Option<[u32; 3]> {
-        Some(match *operand {
-            Operand::Reg(reg) => Kind::Value.words(self.value(reg), 0),
-            Operand::NotReg(reg) => Kind::Negation.words(self.value(reg), 0),
-            Operand::Const(bits) => Kind::Const.words(bits as u32, (bits >> 32) as u32),
-            Operand::Special(special) => Kind::Special.words(special.index(), 0),
+    /// Adds operands to the key, the first two in an order of their own if they commute. Gives whether functions have such
+    /// operands; if not, the key is given up.
+    fn add_operands(&mut self, operands: &[Operand], is_commutative: bool) -> bool {
+        let are_added = match operands {
+            [left, right, others @ ..] if is_commutative && self.rank(left) > self.rank(right) => {
+                let mut in_order = [right, left].into_iter().chain(others);
+                in_order.all(|operand| self.add_operand(operand))
+            }
+            all => all.iter().all(|operand| self.add_operand(operand)),
+        };
+        if !are_added {
+            self.expressions.give_up();
+        }
+        are_added
+    }
+
+    /// By what operands of what commutes stand in order in a key.
+    fn rank(&mut self, operand: &Operand) -> (Kind, u64) {
+        match *operand {
+            Operand::Reg(reg) => (Kind::Value, self.value(reg).into()),
+            Operand::NotReg(reg) => (Kind::Negation, self.value(reg).into()),
+            Operand::Special(special) => (Kind::Special, special.index().into()),
+            Operand::Const(bits) => (Kind::Const, bits),
             Operand::Symbol(symbol) => {
                 let (kind, index) = symbol.words();
-                Kind::Symbol.words(kind, index)
+                (Kind::Symbol, u64::from(kind) << 32 | u64::from(index))
             }
-            Operand::Address(_) | Operand::List(_) | Operand::Input(_) => return None,
-        })
+            // Functions have no such operands.
+            Operand::Address(_) | Operand::List(_) | Operand::Input(_) => (Kind::Symbol, u64::MAX),
+        }
+    }
+
+    /// Adds the words of an operand. Gives whether functions have such operands.
+    fn add_operand(&mut self, operand: &Operand) -> bool {
+        match *operand {
+            Operand::Reg(reg) => {
+                let value = self.value(reg);
+                self.expressions.add(Kind::Value.word(value));
+            }
+            Operand::NotReg(reg) => {
+                let value = self.value(reg);
+                self.expressions.add(Kind::Negation.word(value));
+            }
+            Operand::Const(bits) => {
+                self.expressions.extend([Kind::Const.word(0), bits as u32, (bits >> 32) as u32]);
+            }
+            Operand::Special(special) => self.expressions.add(Kind::Special.word(special.index())),
+            Operand::Symbol(symbol) => {
+                let (kind, index) = symbol.words();
+                self.expressions.extend([Kind::Symbol.word(kind), index]);
+            }
+            Operand::Address(_) | Operand::List(_) | Operand::Input(_) => return false,
+        }
+        true
     }
 
     /// What a register holds.

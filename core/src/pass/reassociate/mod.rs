@@ -28,6 +28,7 @@
 mod block_uses;
 mod commoning;
 mod distribution;
+mod sketches;
 mod trees;
 
 use alloc::collections::BTreeMap;
@@ -249,13 +250,11 @@ impl Walk {
         if gone.is_clear() && renumbered.is_clear() {
             return;
         }
-        let is_concerned = |inst: Inst| {
-            let data = &func.insts[inst];
-            let mut is_read = false;
-            data.for_each_use(|reg| is_read |= renumbered.contains(reg.index()));
-            is_read || data.dsts.iter().any(|dst| gone.contains(dst.index()))
-        };
+        let (mut read, mut written) = (Touched::default(), Touched::default());
+        read.add_set(&renumbered);
+        written.add_set(&gone);
         for &block in self.cfg.reverse_postorder() {
+            let is_concerned = |inst| self.uses.touches(func, inst, &read, &written);
             if !changed.contains(block.index()) && func.block_insts(block).any(is_concerned) {
                 changed.insert(block.index());
             }
@@ -280,7 +279,7 @@ impl Walk {
     /// Gives whether anything was found.
     fn common<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block, takes_part: &impl Fn(u32) -> bool) -> bool {
         let Some(commoning) = &mut self.commoning else { return false };
-        let found = commoning.visit(view, block, takes_part, &mut self.touched, &mut self.misses);
+        let found = commoning.visit(view, block, takes_part, (&mut self.touched, &mut self.uses), &mut self.misses);
         self.to_common.set(block.index(), found == Found::Removable);
         found != Found::Nothing
     }
@@ -325,7 +324,7 @@ impl Walk {
                 (sorted.again, sorted.rebuilt) = (sorted.again | found, sorted.rebuilt | found);
                 continue;
             }
-            if !forest.is_root(root) {
+            if !forest.is_root(root) || forest.is_canonical(root) {
                 continue;
             }
             let (tree, outcome) = settle(&mut forest, root);
@@ -346,9 +345,8 @@ impl Walk {
                     sorted.again |= plan.leaves.len() < plan.tree.leaves.len();
                     sorted.rebuilt = true;
                     let insts: SmallVec<[Inst; 8]> = plan.insts().collect();
-                    insts.iter().for_each(|&inst| self.touched.add_all_of(view.func(), inst));
                     plan.apply(view, block, &self.numbers);
-                    insts.iter().for_each(|&inst| self.touched.add_all_of(view.func(), inst));
+                    self.have_been_rewritten(view.func(), &insts);
                 }
                 (_, Outcome::Refused(refusal)) => {
                     overwritten |= matches!(refusal, Refusal::Overwritten(_));
@@ -362,6 +360,11 @@ impl Walk {
         }
         sorted.again |= sorted.rebuilt && overwritten;
         sorted
+    }
+
+    /// Notes what instructions do now, and what they touched and touch.
+    fn have_been_rewritten(&mut self, func: &Function, insts: &[Inst]) {
+        insts.iter().for_each(|&inst| self.uses.renew(func, inst, &mut self.touched));
     }
 
     /// Would nothing be done at a place?
@@ -413,10 +416,9 @@ impl Walk {
                 .with("others", Fact::Words(others))
         });
         let insts: SmallVec<[Inst; 8]> = distribution.insts().collect();
-        insts.iter().for_each(|&inst| self.touched.add_all_of(rewrite.func(), inst));
         distribution.apply(&mut rewrite);
         rewrite.finish();
-        insts.iter().for_each(|&inst| self.touched.add_all_of(view.func(), inst));
+        self.have_been_rewritten(view.func(), &insts);
         self.distributions -= 1;
         true
     }

@@ -21,7 +21,10 @@
 
 use alloc::vec::Vec;
 
-use super::block_uses::{BlockUses, NONE};
+use smallvec::SmallVec;
+
+use super::block_uses::BlockUses;
+use super::sketches::NONE;
 use crate::edit::{Place, Rewrite};
 use crate::ir::{Flags, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type};
 use crate::sim::evaluate;
@@ -167,6 +170,60 @@ impl Forest<'_> {
         (tree.leaves.len() <= MAX_LEAVES).then_some(tree)
     }
 
+    /// Is the tree below a root seen at a glance to be as it should be: does it lean to the left, its leaves sorted, none of
+    /// them a product, and none but the last a constant? Then its nodes are its own. Most trees are when they are looked at
+    /// again.
+    pub fn is_canonical(&mut self, root: u32) -> bool {
+        let opcode = self.data(root).opcode;
+        let mut nodes: SmallVec<[u32; 8]> = SmallVec::new();
+        let mut place = root;
+        // The leaf to the right of the one that is looked at.
+        let mut next: Option<(bool, u64)> = None;
+        loop {
+            nodes.push(place);
+            let definitions = self.uses.slot(place).operands;
+            let [left, right] = self.data(place).args.as_slice() else { return false };
+            let may_repeat = !matches!(opcode.op, Op::And | Op::Or | Op::Xor);
+            let mut is_in_order = |operand: &Operand, definition: u32| {
+                let key = self.operand_key(operand);
+                let is_sorted = next.is_none_or(|next| if may_repeat { key <= next } else { key < next });
+                let is_last = next.replace(key).is_none();
+                is_sorted
+                    && !self.may_be_part(definition, opcode)
+                    && (is_last && changes_more(opcode, operand) || !key.0)
+            };
+            if !is_in_order(right, definitions[1]) {
+                return false;
+            }
+            if !self.is_node(definitions[0], opcode) {
+                if !is_in_order(left, definitions[0]) {
+                    return false;
+                }
+                break;
+            }
+            place = definitions[0];
+        }
+        if nodes.len() >= MAX_LEAVES {
+            return false;
+        }
+        self.own_all(root, &nodes);
+        true
+    }
+
+    /// Is what is defined there a node of any tree of that opcode in which it is read?
+    fn is_node(&self, place: u32, opcode: Opcode) -> bool {
+        let is_alike = place != NONE && self.uses.is_read_once(place) && self.op(place) == opcode.op;
+        is_alike && {
+            let data = self.data(place);
+            data.opcode == opcode && data.dsts.len() == 1 && self.licence.allows(data)
+        }
+    }
+
+    /// Could what is defined there be a node of such a tree, or a product?
+    fn may_be_part(&self, place: u32, opcode: Opcode) -> bool {
+        place != NONE && self.uses.is_read_once(place) && is_part(opcode.op, self.op(place))
+    }
+
     fn push_operands(&self, place: u32, stack: &mut Vec<(Leaf, bool)>) {
         let [left, right] = self.operands(place);
         stack.push((right, false));
@@ -191,8 +248,7 @@ impl Forest<'_> {
     /// question.
     fn has_node(&self, place: u32) -> bool {
         let root = self.op(place);
-        let is_part = |op: Op| op == root || root == Op::Add && matches!(op, Op::Sub | Op::Mul | Op::Mad | Op::Fma);
-        let may_be_node = |place: u32| place != NONE && self.uses.is_read_once(place) && is_part(self.op(place));
+        let may_be_node = |place: u32| place != NONE && self.uses.is_read_once(place) && is_part(root, self.op(place));
         self.uses.slot(place).operands.into_iter().any(may_be_node)
     }
 
@@ -247,7 +303,11 @@ impl Forest<'_> {
 
     /// Constants last, the others by value number.
     fn key(&self, leaf: &Leaf) -> (bool, u64) {
-        match leaf.operand {
+        self.operand_key(&leaf.operand)
+    }
+
+    fn operand_key(&self, operand: &Operand) -> (bool, u64) {
+        match *operand {
             Operand::Const(_) => (true, 0),
             Operand::Reg(reg) => (false, 1 + u64::from(self.numbers[reg.as_u32() as usize])),
             // A special register or a symbol is the same everywhere.
@@ -490,6 +550,16 @@ fn is_large_sum(opcode: Opcode, parts: [u64; 2], sum: u64) -> bool {
 /// What adds a product to what `add` adds up.
 pub fn multiply_add(add: Opcode) -> Opcode {
     Opcode { op: if add.ty.is_float() { Op::Fma } else { Op::Mad }, ..add }
+}
+
+/// May that be flattened into a tree of `root`, or be a product of a sum?
+fn is_part(root: Op, op: Op) -> bool {
+    op == root || root == Op::Add && matches!(op, Op::Sub | Op::Mul | Op::Mad | Op::Fma)
+}
+
+/// Does an operand, if it is a constant, neither leave a result as it is nor decide it alone?
+fn changes_more(opcode: Opcode, operand: &Operand) -> bool {
+    operand.as_const().is_none_or(|bits| ![0, 1, opcode.ty.mask()].contains(&bits))
 }
 
 /// The negation that goes with a subtraction.
