@@ -124,20 +124,14 @@ pub struct Guards {
 }
 
 impl Guards {
-    /// Looks at a function before a walk.
-    pub fn new<S: Listener>(view: &mut View<'_, S>) -> Guards {
+    /// Looks at a function before a walk, whose moves of registers are given.
+    pub fn new<S: Listener>(view: &mut View<'_, S>, moves: &[(Block, Inst)]) -> Guards {
         let cfg = view.cfg();
         let func = view.func();
         let mut targets = FixedBitSet::with_capacity(func.regs.len());
-        let mut has_copies = false;
-        for &block in cfg.reverse_postorder() {
-            for inst in func.block_insts(block) {
-                if let Some((_, to)) = copied(&func.insts[inst]) {
-                    targets.insert(to.index());
-                    has_copies = true;
-                }
-            }
-        }
+        let copies = moves.iter().filter_map(|&(_, inst)| copied(&func.insts[inst]));
+        copies.for_each(|(_, to)| targets.insert(to.index()));
+        let has_copies = !targets.is_clear();
         let mut guards = Guards {
             values: None,
             touches: Touches::compute(func, &cfg, &targets),

@@ -61,9 +61,12 @@ impl Pass for BackCopyProp {
 
     fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
         let mut budget = settings.knobs.integer("BackCopyPropBudget");
+        let mut moves = moves_in_order(view);
         for _ in 0..MAX_ROUNDS {
-            let mut walk = Walk { guards: Guards::new(view), budget, refused: Vec::new(), chains: BTreeMap::new() };
-            walk.run(view);
+            moves.retain(|&(block, inst)| view.func().inst_block(inst) == Some(block));
+            let guards = Guards::new(view, &moves);
+            let mut walk = Walk { guards, budget, refused: Vec::new(), chains: BTreeMap::new() };
+            walk.run(view, &moves);
             budget = walk.budget;
             if budget == 0 || !walk.guards.may_find_more() {
                 walk.tell_refusals(view);
@@ -93,22 +96,17 @@ struct Walk {
 }
 
 impl Walk {
-    fn run<S: Listener>(&mut self, view: &mut View<'_, S>) {
-        let cfg = view.cfg();
-        for &block in cfg.reverse_postorder() {
-            let mut next = view.func().layout.last_inst(block);
-            while let Some(inst) = next {
-                next = view.func().layout.prev_inst(inst);
-                let Some((from, to)) = copied(&view.func().insts[inst]) else { continue };
-                match self.guards.definition_to_rename(view.func(), (block, inst), (from, to)) {
-                    Ok(_) if self.budget == 0 => return self.tell_budget(view, block, inst),
-                    Ok(definition) => {
-                        self.rename(view, (block, inst), (from, to), definition);
-                        self.budget -= 1;
-                    }
-                    Err(refusal) if S::LISTENS => self.refused.push((block, inst, refusal)),
-                    Err(_) => {}
+    fn run<S: Listener>(&mut self, view: &mut View<'_, S>, moves: &[(Block, Inst)]) {
+        for &(block, inst) in moves {
+            let Some((from, to)) = copied(&view.func().insts[inst]) else { continue };
+            match self.guards.definition_to_rename(view.func(), (block, inst), (from, to)) {
+                Ok(_) if self.budget == 0 => return self.tell_budget(view, block, inst),
+                Ok(definition) => {
+                    self.rename(view, (block, inst), (from, to), definition);
+                    self.budget -= 1;
                 }
+                Err(refusal) if S::LISTENS => self.refused.push((block, inst, refusal)),
+                Err(_) => {}
             }
         }
     }
@@ -180,10 +178,30 @@ impl Walk {
     }
 }
 
+/// The instructions that move one register into another, or into itself, in the order of a walk: a renaming makes no others
+/// of them, but may make a copy of what moved a register into itself.
+fn moves_in_order<S: Listener>(view: &mut View<'_, S>) -> Vec<(Block, Inst)> {
+    let cfg = view.cfg();
+    let func = view.func();
+    let mut moves = Vec::new();
+    for &block in cfg.reverse_postorder() {
+        let first = moves.len();
+        moves.extend(
+            func.block_insts(block).filter(|&inst| moved(&func.insts[inst]).is_some()).map(|inst| (block, inst)),
+        );
+        moves[first..].reverse();
+    }
+    moves
+}
+
 /// What a copy of one register into another reads and writes. Others are not looked at.
 fn copied(data: &InstData) -> Option<(Reg, Reg)> {
+    moved(data).filter(|(from, to)| from != to)
+}
+
+fn moved(data: &InstData) -> Option<(Reg, Reg)> {
     match (data.opcode.op, data.dsts.as_slice(), data.args.as_slice()) {
-        (Op::Mov, &[to], &[Operand::Reg(from)]) if from != to => Some((from, to)),
+        (Op::Mov, &[to], &[Operand::Reg(from)]) => Some((from, to)),
         _ => None,
     }
 }
