@@ -9,7 +9,7 @@
 //!
 //! Sound where each copy reads what was there before the first one, its guard included, which [`overwritten_early`] tells.
 
-use alloc::vec::Vec;
+use smallvec::SmallVec;
 
 use crate::edit::Rewrite;
 use crate::ir::{Function, Inst, InstData, Opcode, Operand, Reg};
@@ -27,7 +27,7 @@ pub(super) fn overwritten_early(data: &InstData, sources: &[Option<Reg>]) -> Opt
 }
 
 /// The copies that do an instruction's work.
-pub(super) fn copies(func: &Function, data: &InstData, sources: &[Reg]) -> Vec<InstData> {
+pub(super) fn copies(func: &Function, data: &InstData, sources: &[Reg]) -> SmallVec<[InstData; 1]> {
     let pairs = data.dsts.iter().zip(sources).filter(|(dst, source)| dst != source);
     pairs
         .map(|(&dst, &source)| {

@@ -25,8 +25,6 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use hashbrown::HashMap;
-
 use super::numbering::MemoryInst;
 use crate::alias::{Access, AliasAnalysis, AliasClasses, Bases, Moment, Objects, Relation, Single};
 use crate::flow::Joins;
@@ -68,13 +66,17 @@ pub(super) struct Memory {
     is_constant: Vec<bool>,
     /// Places and tracks where different definitions meet, rising.
     joins: Vec<(u32, u32)>,
+    /// By place of a block: its first join. Empty if there are none.
+    first_join: Vec<u32>,
     /// By state: the one before it on the way down the tree.
     before: Vec<u32>,
     /// By state: the work that made it; [`NONE`] on entry and where several meet.
     makers: Vec<u32>,
     undo: Vec<(u32, u32)>,
-    /// By work: its access with its address, once it was asked for.
-    accesses: HashMap<u32, Option<Access>>,
+    /// Accesses with their addresses that were asked for; none where nothing is known of one.
+    accesses: Vec<Option<Access>>,
+    /// By work: which of them is its own, or [`NONE`].
+    access_of: Vec<u32>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -131,10 +133,12 @@ impl Memory {
             is_private: vec![true; class_count],
             is_constant: vec![true; class_count],
             joins: Vec::new(),
+            first_join: Vec::new(),
             before: vec![0],
             makers: vec![NONE],
             undo: Vec::new(),
-            accesses: HashMap::new(),
+            accesses: Vec::new(),
+            access_of: vec![NONE; found.len()],
         };
         let mut defining: Vec<Vec<Block>> = vec![Vec::new(); class_count + 2];
         for (&MemoryInst { inst, op, place, .. }, access) in found.iter().zip(accesses) {
@@ -169,6 +173,13 @@ impl Memory {
             memory.joins.extend(joins.map(|block| (dominators.preorder_number(block), track as u32)));
         }
         memory.joins.sort_unstable();
+        if !memory.joins.is_empty() {
+            memory.first_join.resize(order.len() + 1, 0);
+            memory.joins.iter().for_each(|&(place, _)| memory.first_join[place as usize + 1] += 1);
+            for place in 0..order.len() {
+                memory.first_join[place + 1] += memory.first_join[place];
+            }
+        }
         memory
     }
 
@@ -178,12 +189,8 @@ impl Memory {
         if self.joins.is_empty() {
             return;
         }
-        let first = self.joins.partition_point(|&(other, _)| other < place);
-        for index in first..self.joins.len() {
-            let (other, track) = self.joins[index];
-            if other != place {
-                break;
-            }
+        for index in self.first_join[place as usize]..self.first_join[place as usize + 1] {
+            let (_, track) = self.joins[index as usize];
             self.define(track, NONE);
         }
     }
@@ -252,13 +259,15 @@ impl Memory {
             if alias.have_one_address(own, other) {
                 break;
             }
-            for (work, inst) in [(load.work, own), (maker, other)] {
-                self.accesses.entry(work).or_insert_with(|| alias.access(inst));
-            }
-            let (Some(Some(own)), Some(Some(other))) = (self.accesses.get(&load.work), self.accesses.get(&maker))
-            else {
-                break;
-            };
+            let [own, other] = [(load.work, own), (maker, other)].map(|(work, inst)| {
+                let known = &mut self.access_of[work as usize];
+                if *known == NONE {
+                    *known = self.accesses.len() as u32;
+                    self.accesses.push(alias.access(inst));
+                }
+                *known as usize
+            });
+            let (Some(own), Some(other)) = (&self.accesses[own], &self.accesses[other]) else { break };
             if alias.relation(own, other, Moment::Same) != Relation::No {
                 break;
             }

@@ -103,7 +103,7 @@ impl LateCommoning {
         let mut leaders: Vec<PackedOption<Inst>> = vec![None.into(); number_count];
         let mut undo: Vec<(u32, PackedOption<Inst>)> = Vec::new();
         let mut open: Vec<(usize, usize)> = Vec::new();
-        let mut seen: SecondaryMap<Block, Mask> = SecondaryMap::new();
+        let mut seen: SecondaryMap<Block, Mask> = SecondaryMap::with_capacity(view.func().blocks.len());
         let mut writes = Writes::default();
         for (place, &block) in dominators.preorder().iter().enumerate() {
             while let Some((_, first)) = open.pop_if(|(end, _)| *end <= place) {
