@@ -84,8 +84,8 @@ pub(super) fn shift_right(lanes: [u64; CHUNK], by: u32) -> [u64; CHUNK] {
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod simd128 {
     use core::arch::wasm32::{
-        i32x4_bitmask, i64x2_sub, u32x4, u32x4_extract_lane, u32x4_shuffle, u64x2, u64x2_extract_lane, v128,
-        v128_andnot, v128_or, v128_xor,
+        i32x4_bitmask, i64x2_lt, u32x4, u32x4_extract_lane, u32x4_shuffle, u64x2, u64x2_extract_lane, u64x2_splat,
+        v128, v128_xor,
     };
 
     use super::CHUNK;
@@ -98,17 +98,18 @@ mod simd128 {
         fours.enumerate().fold(0, |all, (at, four)| all | bits(four) << (4 * at))
     }
 
-    /// The borrow of `a - b`. A signed comparison of numbers with their highest bits flipped would be shorter, but the
-    /// compiler makes of it the unsigned one that there is not.
+    /// A signed comparison of numbers with their highest bits flipped. The compiler must not know that it is these which are
+    /// flipped: it would make of it the unsigned comparison that there is not, and take that apart.
     #[inline(always)]
     pub(super) fn below(a: [u64; CHUNK], b: [u64; CHUNK]) -> [u32; CHUNK] {
-        let borrow = |two: usize| {
-            let [a, b] = [&a, &b].map(|lanes| u64x2(lanes[two], lanes[two + 1]));
-            v128_or(v128_andnot(b, a), v128_andnot(i64x2_sub(a, b), v128_xor(a, b)))
+        let highest = core::hint::black_box(u64x2_splat(1 << 63));
+        let is_below = |two: usize| {
+            let [a, b] = [&a, &b].map(|lanes| v128_xor(u64x2(lanes[two], lanes[two + 1]), highest));
+            i64x2_lt(a, b)
         };
         let mut out = [0; CHUNK];
         for (at, out) in out.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-            let four = u32x4_shuffle::<1, 3, 5, 7>(borrow(4 * at), borrow(4 * at + 2));
+            let four = u32x4_shuffle::<1, 3, 5, 7>(is_below(4 * at), is_below(4 * at + 2));
             *out = [
                 u32x4_extract_lane::<0>(four),
                 u32x4_extract_lane::<1>(four),
