@@ -1,4 +1,5 @@
 // Every example runs alike, to the bit, on this machine and in WebAssembly: the whole answer is compared, memory included.
+// So does a program that asks for what the two builds do each in a way of its own.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -18,6 +19,39 @@ function examples() {
     const options = { dump: true, seed: 7, from: name.endsWith(".ptx") ? "ptx" : "wir" };
     return [name, readFileSync(file, "utf8"), existsSync(launch) ? { ...options, launch: readFileSync(launch, "utf8") } : options];
   });
+}
+
+/// A program that does with all pairs of numbers around the ends of 64 bits what WebAssembly's vectors do in a way of their
+/// own.
+function pairsOfNumbers() {
+  const ends = [0n, 1n, (1n << 31n) - 1n, 1n << 31n, (1n << 32n) - 1n, 1n << 32n, (1n << 63n) - 1n, 1n << 63n];
+  const numbers = [...ends, ...ends.map((end) => (1n << 64n) - 1n - end)];
+  const pairs = numbers.flatMap((first) => numbers.map((second) => [first, second]));
+  const list = (index) => `{ ${pairs.map((pair) => `0x${pair[index].toString(16)}`).join(", ")} }`;
+  const comparisons = ["lo", "ls", "hi", "hs"].map((cmp) => ["u64", cmp]).concat(
+    ["s64", "u64"].flatMap((type) => ["eq", "ne", "lt", "le", "gt", "ge"].map((cmp) => [type, cmp])),
+  );
+  const results = comparisons.map(([type, cmp]) => [`p = setp.${cmp}.${type} x, y`, "r = selp.b64 1, 0, p"]);
+  const others = ["r = mul.lo.u64 x, y", "r = mul.hi.u64 x, y", "r = shl.b64 x, 3", "r = shr.u64 x, 5", "r = shr.s64 x, 5"];
+  const all = [...results, ...others.map((line) => [line])];
+  const stores = all.flatMap((lines, at) => [...lines, `st.global.b64 out[i + ${at * pairs.length}], r`]);
+  return `kernel pairs(a: ptr.global, b: ptr.global, out: ptr.global) {
+entry:
+    i = mad.u32 %ctaid, %ntid, %tid
+    x = ld.global.b64 a[i]
+    y = ld.global.b64 b[i]
+    ${stores.join("\n    ")}
+    ret
+}
+
+launch pairs {
+    grid ${pairs.length / 64}
+    block 64
+    a = buffer u64[${pairs.length}] ${list(0)}
+    b = buffer u64[${pairs.length}] ${list(1)}
+    out = buffer u64[${pairs.length * all.length}] const 7
+}
+`;
 }
 
 /// JavaScript would write a negative zero as a zero, which is another number.
@@ -42,8 +76,8 @@ for (const [source, options] of JSON.parse(readFileSync("cases.json", "utf8"))) 
 `;
 
 test("every example runs alike natively and in WebAssembly", (t) => {
-  const all = examples();
-  assert.ok(all.length >= 16, `${all.length} examples`);
+  const all = [...examples(), ["pairs of numbers", pairsOfNumbers(), { dump: true, seed: 7, from: "wir" }]];
+  assert.ok(all.length > 16, `${all.length} examples`);
   const cases = all.map(([, source, options]) => [source, options]);
   const project = newProject(t, { "run.js": RUN, "cases.json": JSON.stringify(cases) });
   const wasm = runNode(project, "run.js").trimEnd().split("\n");

@@ -339,7 +339,7 @@ impl BlockUses {
     #[inline(always)]
     fn write(&mut self, reg: u32, slot: &mut Slot) {
         let place = self.len();
-        if self.exposed[reg as usize] > 0 {
+        if self.comes_in(Reg::from_u32(reg)) {
             slot.readers = ELSEWHERE;
         }
         let RegState { block, definition } =
