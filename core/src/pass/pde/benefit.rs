@@ -36,8 +36,9 @@
 use alloc::vec;
 use alloc::vec::Vec;
 use fixedbitset::FixedBitSet;
+use smallvec::SmallVec;
 
-use super::sinking::{Delayed, Region};
+use super::sinking::{Delayed, Flags, Region};
 use crate::pass::path_guided::nodes::Nodes;
 use crate::pass::path_guided::path_sets::{PathSets, add, add_difference, keep};
 use crate::pass::path_guided::paths::Paths;
@@ -101,7 +102,7 @@ impl Sets {
         for (place, member) in members.iter().enumerate() {
             if delayed.entry[place] {
                 let set = entry_available.at_mut(place);
-                for &before in member.before.iter().flatten() {
+                for before in region.before(place) {
                     if delayed.exit[before] && !Nodes::goes_back(members[before].node, member.node) {
                         add(set, exit_available.at(before));
                     }
@@ -122,7 +123,7 @@ impl Sets {
         for (place, member) in members.iter().enumerate().rev() {
             if delayed.exit[place] {
                 let set = exit_removable.at_mut(place);
-                for &next in &member.next {
+                for next in region.next(place) {
                     let to = &members[next];
                     match (Nodes::goes_back(member.node, to.node), to.is_dead) {
                         (true, true) => add(set, paths.ends(member.node).as_slice()),
@@ -132,7 +133,7 @@ impl Sets {
                     }
                 }
                 keep(set, paths.on(member.node));
-                if member.next.is_empty() {
+                if region.next(place).len() == 0 {
                     add(set, paths.on(member.node).as_slice());
                 }
             }
@@ -246,56 +247,77 @@ pub(super) fn decide(
     manner: Manner,
     mut times: impl FnMut(&Delayed, &Delayed) -> Times,
     look: &mut dyn FnMut(&Weighing<'_>),
-) -> (Vec<bool>, Vec<Decision>) {
+) -> (Flags, Vec<Decision>) {
     let Manner { is_printed_rule, is_brief } = manner;
     let count = region.members.len();
-    let mut enabled = vec![false; count];
+    let mut enabled = region.no_flags();
     let mut decisions = Vec::new();
     // Joins that are not decided against, and so may be passed on the way to where a statement is dead.
-    let mut open: Vec<bool> = region.members.iter().map(|member| member.is_join).collect();
+    let mut open: Flags = region.members.iter().map(|member| member.is_join).collect();
     if !open.contains(&true) {
         return (enabled, decisions);
     }
-    // Behind others nothing is ever dropped, and no path would benefit.
-    let leads_to_dead = region.leading_to_dead();
+    // Behind others nothing is ever dropped, and no path would benefit. What is delayed if all that are enabled or open from a
+    // join on may be passed is less from join to join.
+    let mut with_later = open.clone();
+    let mut most_delayed = region.delayed(&with_later);
+    let leads_to_dead = region.leading_to_dead(&most_delayed);
     open.iter_mut().zip(&leads_to_dead).for_each(|(is_open, leads)| *is_open &= leads);
     let joins: Vec<usize> = (0..count).filter(|&place| open[place]).collect();
     joins.iter().skip(MOST_JOINS).for_each(|&place| open[place] = false);
+    let closed: SmallVec<[usize; 16]> = (0..count).filter(|&place| with_later[place] && !open[place]).collect();
+    closed.iter().for_each(|&place| with_later[place] = false);
+    region.disable(&mut most_delayed, &with_later, closed.into_iter());
     let mut so_far = SoFar::of(region, paths, always.clone(), always);
+    let mut last: Option<usize> = None;
     for &join in joins.iter().take(MOST_JOINS) {
-        if enabled[join] || always.entry[join] {
+        if let Some(last) = last.replace(join).filter(|&last| !enabled[last]) {
+            with_later[last] = false;
+            region.disable(&mut most_delayed, &with_later, [last].into_iter());
+        }
+        if enabled[join] || always.entry[join] || !most_delayed.entry[join] {
             continue;
         }
-        let with_later: Vec<bool> = (0..count).map(|place| enabled[place] || place >= join && open[place]).collect();
-        let mut delayed = region.delayed(&with_later);
-        if !delayed.entry[join] {
-            continue;
-        }
+        debug_assert!(
+            most_delayed
+                == region.delayed(
+                    &(0..count).map(|place| enabled[place] || place >= join && open[place]).collect::<Flags>()
+                ),
+            "what was taken away is all"
+        );
+        let fewer;
+        let mut known_sets = None;
+        let mut delayed = &most_delayed;
         let mut together = vec![join];
         let (mut benefit_paths, mut cost_paths);
         let (mut before, mut after): (&[u32], Vec<u32>) = (&[], Vec::new());
         if is_printed_rule {
             // Everything else is looked at as if statements passed every join.
-            let sets = Sets::of(region, paths, &delayed, always);
+            let sets = Sets::of(region, paths, delayed, always);
             let mut paying = paths.on(region.members[join].node).clone();
             paying.difference_with(&sets.exit_available.set(join));
             paying.difference_with(&sets.exit_removable.set(join));
             benefit_paths = paths.frequency(&sets.benefiting(join), true);
             cost_paths = paths.frequency(&paying, true);
         } else {
-            if open[join + 1..].contains(&true) {
-                let sets = Sets::of(region, paths, &delayed, always);
+            let later = || (join + 1..count).filter(|&place| open[place]);
+            if later().next().is_some() {
+                let sets = Sets::of(region, paths, delayed, always);
                 let benefiting = sets.benefiting(join);
-                let is_needed = |&place: &usize| open[place] && !sets.entry_available.is_disjoint(place, &benefiting);
-                together.extend((join + 1..count).filter(is_needed));
+                together.extend(later().filter(|&place| !sets.entry_available.is_disjoint(place, &benefiting)));
                 let mut with_these = enabled.clone();
                 together.iter().for_each(|&place| with_these[place] = true);
                 if with_these != with_later {
-                    delayed = region.delayed(&with_these);
+                    let mut less = most_delayed.clone();
+                    region.disable(&mut less, &with_these, later().filter(|&place| !with_these[place]));
+                    fewer = less;
+                    delayed = &fewer;
+                } else {
+                    known_sets = Some(sets);
                 }
             }
             before = &so_far.executions;
-            after = executions(region, paths, &delayed, always);
+            after = executions(region, paths, delayed, always);
             (benefit_paths, cost_paths) = paths.changes(before, &after);
         }
         if is_brief && benefit_paths == 0.0 {
@@ -303,7 +325,7 @@ pub(super) fn decide(
             continue;
         }
         // Of paths that are not frequent only that matters whether the statement comes along with them.
-        let sets = Sets::of(region, paths, &delayed, always);
+        let sets = known_sets.unwrap_or_else(|| Sets::of(region, paths, delayed, always));
         let mut rare = paths.none();
         for &place in &together {
             let mut here = paths.on(region.members[place].node).clone();
@@ -317,12 +339,12 @@ pub(super) fn decide(
             gaining.set_range(..paths.frequent, false);
             let counts = before.iter().zip(&after).enumerate().take(paths.frequent);
             gaining.extend(counts.filter(|(_, (before, after))| after > before).map(|(path, _)| path));
-            let states = (&so_far.delayed, &delayed, always);
+            let states = (&so_far.delayed, delayed, always);
             let last_trips = LastTrips::of((region, nodes, paths), states, &sets, &gaining);
             printed_paths += last_trips.told;
             benefit_paths -= last_trips.open.min(benefit_paths);
         }
-        let times = times(&delayed, always);
+        let times = times(delayed, always);
         let decision = Decision {
             join,
             together,
@@ -334,7 +356,6 @@ pub(super) fn decide(
             printed_benefit: (times.statement - times.predicate) * printed_paths,
         };
         let executions = (before, &after[..]);
-        let delayed = &delayed;
         look(&Weighing { decision: &decision, times, executions, rare: &rare, region, paths, delayed, always });
         if decision.is_worth_it() {
             decision.together.iter().for_each(|&place| enabled[place] = true);
@@ -343,8 +364,10 @@ pub(super) fn decide(
                 let is_behind = |place: &usize| open[*place] && *place > join && delayed.entry[*place];
                 let is_removable = |place: &usize| sets.exit_removable.at(*place).iter().any(|&word| word != 0);
                 (0..count).filter(is_behind).filter(is_removable).for_each(|place| enabled[place] = true);
+                so_far = SoFar::of(region, paths, region.delayed(&enabled), always);
+            } else {
+                so_far = SoFar { delayed: delayed.clone(), executions: after };
             }
-            so_far = SoFar::of(region, paths, region.delayed(&enabled), always);
         } else {
             open[join] = false;
         }

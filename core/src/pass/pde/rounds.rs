@@ -18,17 +18,18 @@
 //!
 //! Bounds: [`MOST_ROUNDS`]; a round takes time for what has changed.
 
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 use cranelift_entity::{EntityRef, SecondaryMap};
-use hashbrown::{HashMap, HashSet};
+use fixedbitset::FixedBitSet;
+use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use super::accesses::Accesses;
 use super::benefit::Manner;
-use super::plan::{Plan, Planner, Refused, Scratch, Told};
+use super::plan::{Claimed, Plan, Planner, Refused, Scratch, Told};
 use super::statements::{Catalogue, Occurrence, Statement, may_sink};
 use super::{Rules, applied};
 use crate::edit::Remark;
@@ -55,16 +56,23 @@ pub(super) struct Rounds {
     /// How often warps execute each node, where warps pay.
     warps: Option<Vec<f64>>,
     /// Registers whose statements are to be looked at.
-    waiting: BTreeSet<Reg>,
+    waiting: Waiting,
     /// By register: where else it is live now, or no more, though nothing that has been changed there; in order.
     felt: HashMap<Reg, Vec<u32>>,
     /// What has been looked at and stayed as it was.
     settled: Vec<Settled>,
+    /// The nodes that they looked at, and where they stand, one behind the other.
+    looked_at: Vec<u32>,
+    standing: Vec<(u32, Inst)>,
+    /// Why they stay, in their order.
+    refused: Vec<(u32, Refused)>,
     /// By the first occurrence of a statement: which of these still holds.
     settled_at: SecondaryMap<Inst, Option<u32>>,
     /// By node: the last round that made a plan from it and carried that out.
-    changed: Vec<usize>,
-    round: usize,
+    changed: Vec<u32>,
+    /// The nodes of the last round, in order.
+    changed_last: Vec<u32>,
+    round: u32,
     /// Statements whose cost counted jumps that are not there yet.
     counting_jumps: Vec<(Reg, Inst)>,
     /// Statements that asked branches for predicates.
@@ -81,14 +89,20 @@ impl Rounds {
         let accesses = Accesses::of(view.module(), func, &nodes);
         let paths = if rules.with_predicates { Paths::of(func, &nodes, rules.share) } else { None };
         let warps = rules.is_by_warp.then(|| nodes.executions(&WarpCounts::of(func)));
+        let mut waiting = Waiting::default();
+        func.regs.keys().filter(|&reg| accesses.may_cross(reg)).for_each(|reg| waiting.insert(reg));
         Rounds {
             rules,
-            catalogue: Catalogue::default(),
+            catalogue: Catalogue::of(func, &accesses, |reg| accesses.may_cross(reg)),
             scratch: Scratch::new(&nodes),
             felt: HashMap::new(),
             settled: Vec::new(),
+            looked_at: Vec::new(),
+            standing: Vec::new(),
+            refused: Vec::new(),
             settled_at: SecondaryMap::new(),
             changed: vec![0; nodes.len()],
+            changed_last: Vec::new(),
             round: 0,
             counting_jumps: Vec::new(),
             seeking: Vec::new(),
@@ -96,7 +110,7 @@ impl Rounds {
             accesses,
             paths,
             warps,
-            waiting: func.regs.keys().collect(),
+            waiting,
             has_partial_join: false,
         }
     }
@@ -138,16 +152,17 @@ impl Rounds {
         // What is said of the program as it stays.
         let func = view.func();
         let mut refused: Vec<(Node, Inst, Refused)> = Vec::new();
-        for (number, settled) in self.settled.into_iter().enumerate().filter(|(_, settled)| !settled.refused.is_empty())
-        {
-            let (node, inst) = settled.occurrences[0];
+        for (number, why) in core::mem::take(&mut self.refused) {
+            let settled = &self.settled[number as usize];
+            let (node, inst) = self.standing[settled.standing.start as usize];
+            let node = node as Node;
             // What stands in other places now has been looked at under another name.
             let dst = func.insts[inst].dst().filter(|_| func.inst_block(inst).is_some());
             let statement = dst.and_then(|reg| self.catalogue.standing(reg, node));
-            if self.settled_at[inst] == Some(number as u32)
-                && statement.is_some_and(|statement| settled.is_of(statement))
+            if self.settled_at[inst] == Some(number)
+                && statement.is_some_and(|statement| settled.is_of(statement, &self.standing))
             {
-                refused.extend(settled.refused.into_iter().map(|why| (node, inst, why)));
+                refused.push((node, inst, why));
             }
         }
         refused.sort_by_cached_key(|&(node, inst, _)| (node, place(func, inst)));
@@ -159,14 +174,17 @@ impl Rounds {
     /// Plans for what is to be looked at that do not get in each other's way, in the order of the function.
     fn plans(&mut self, func: &Function) -> Vec<Plan> {
         let felt = core::mem::take(&mut self.felt);
-        let mut statements: Vec<((Node, u32), Reg, usize)> = Vec::new();
-        for reg in core::mem::take(&mut self.waiting) {
+        // By the nodes and the places in which they stand.
+        let mut statements: Vec<(u64, u32)> = Vec::new();
+        for reg in self.waiting.take() {
             if self.accesses.may_cross(reg) {
                 let felt = felt.get(&reg).map_or(&[][..], Vec::as_slice);
                 self.catalogue.know(func, &self.accesses, reg);
-                for (number, statement) in self.catalogue.of(reg).iter().enumerate() {
+                for &number in self.catalogue.numbers(reg) {
+                    let statement = self.catalogue.statement(number);
                     if !statement.occurrences.is_empty() && !self.is_settled(statement, felt) {
-                        statements.push((statement.order(), reg, number));
+                        let (node, place) = statement.order();
+                        statements.push(((node as u64) << 32 | u64::from(place), number));
                     }
                 }
             }
@@ -183,31 +201,41 @@ impl Rounds {
         };
         let mut plans: Vec<Plan> = Vec::new();
         let mut claims = Claims::new(func, &self.accesses);
-        for (_, reg, number) in statements {
-            let statement = &self.catalogue.of(reg)[number];
+        for (_, number) in statements {
+            let statement = self.catalogue.statement(number);
             let mut heard = Heard::default();
-            let plan = planner.plan(statement, &mut self.scratch, &mut heard, &mut |_| {});
+            // Only the first round has to know of all statements to what joins they come.
+            let claimed = if self.round > 0 || self.has_partial_join { claims.claimed(statement) } else { None };
+            let plan = planner.plan(statement, claimed, &mut self.scratch, &mut heard, &mut |_| {});
             let (dst, first) = (statement.dst, statement.occurrences[0].inst);
             // What was found before holds no more, whatever becomes of the plan.
             self.settled_at[first] = None;
             self.has_partial_join |= heard.has_partial_join;
-            let Some(plan) = plan else {
-                if heard.counts_jumps {
-                    self.counting_jumps.push((dst, first));
+            match plan {
+                Some(plan) if claims.take(statement, &plan, &self.scratch.looked_at) => plans.push(plan),
+                Some(_) => self.waiting.insert(dst),
+                None if heard.is_claimed => self.waiting.insert(dst),
+                None => {
+                    if heard.counts_jumps {
+                        self.counting_jumps.push((dst, first));
+                    }
+                    if heard.seeks_predicate {
+                        self.seeking.push((dst, first));
+                    }
+                    let number = self.settled.len() as u32;
+                    self.settled_at[first] = Some(number);
+                    let (first_node, first_standing) = (self.looked_at.len() as u32, self.standing.len() as u32);
+                    self.looked_at.extend(&self.scratch.looked_at);
+                    self.standing.extend(statement.occurrences.iter().map(|it| (it.node as u32, it.inst)));
+                    self.refused.extend(heard.refused.into_iter().map(|why| (number, why)));
+                    let looked_at = self.scratch.looked_at.iter().copied();
+                    self.settled.push(Settled {
+                        standing: first_standing..self.standing.len() as u32,
+                        looked_at: first_node..self.looked_at.len() as u32,
+                        least: looked_at.clone().min().unwrap_or(0),
+                        most: looked_at.max().unwrap_or(0),
+                    });
                 }
-                if heard.seeks_predicate {
-                    self.seeking.push((dst, first));
-                }
-                let Heard { looked_at, refused, .. } = heard;
-                let occurrences = statement.occurrences.iter().map(|it| (it.node, it.inst)).collect();
-                self.settled_at[first] = Some(self.settled.len() as u32);
-                self.settled.push(Settled { occurrences, looked_at, refused });
-                continue;
-            };
-            if claims.take(statement, &plan) {
-                plans.push(plan);
-            } else {
-                self.waiting.insert(dst);
             }
         }
         plans
@@ -215,14 +243,16 @@ impl Rounds {
 
     /// Has a statement been looked at, and nothing that it has looked at has changed?
     fn is_settled(&self, statement: &Statement, felt: &[u32]) -> bool {
-        self.settled_at[statement.occurrences[0].inst].is_some_and(|number| {
-            let settled = &self.settled[number as usize];
-            settled.is_of(statement)
-                && settled
-                    .looked_at
-                    .iter()
-                    .all(|&node| self.changed[node] != self.round && felt.binary_search(&(node as u32)).is_err())
-        })
+        let Some(number) = self.settled_at[statement.occurrences[0].inst] else { return false };
+        let settled = &self.settled[number as usize];
+        // Mostly what has changed is far away.
+        let is_near = |nodes: &[u32]| {
+            nodes.get(nodes.partition_point(|&node| node < settled.least)).is_some_and(|&node| node <= settled.most)
+        };
+        let looked_at = || self.looked_at[settled.looked_at.start as usize..settled.looked_at.end as usize].iter();
+        settled.is_of(statement, &self.standing)
+            && !(is_near(&self.changed_last) && looked_at().any(|&node| self.changed[node as usize] == self.round))
+            && !(is_near(felt) && looked_at().any(|node| felt.binary_search(node).is_ok()))
     }
 
     /// What is known changes with plans that have been carried out, with new predicates for some.
@@ -231,56 +261,72 @@ impl Rounds {
         let mut touched: Vec<Node> = plans.iter().flat_map(|plan| plan.touched.iter().copied()).collect();
         touched.sort_unstable();
         touched.dedup();
-        let mut origins: BTreeMap<Reg, Vec<(&InstData, Inst)>> = BTreeMap::new();
-        for plan in plans {
-            if let (Some(dst), Some(&first)) = (plan.dst(), plan.occurrences.first()) {
-                origins.entry(dst).or_default().push((&plan.data, first));
-            }
-        }
-        self.catalogue.leave(&self.accesses, &touched);
+        let dsts = plans.iter().filter_map(|plan| Some((plan.dst()?, &plan.data, *plan.occurrences.first()?)));
+        let mut origins: Vec<(Reg, &InstData, Inst)> = dsts.collect();
+        origins.sort_by_key(|&(reg, ..)| reg);
+        let left = self.catalogue.standing_in(&self.accesses, &touched);
         let has_other_memory = self.accesses.update(module, func, &self.nodes, &touched, &origins);
-        self.catalogue.enter(func, &self.accesses, &touched);
+        self.catalogue.renew(func, &self.accesses, &left, &touched);
+        self.changed_last.clear();
         for &node in plans.iter().flat_map(|plan| &plan.changed) {
-            self.changed[node] = self.round;
-        }
-        let moved: BTreeSet<Reg> = plans.iter().filter_map(Plan::dst).collect();
-        // Where registers live as they did not, or perhaps do: everywhere, or in these nodes.
-        let mut living: BTreeMap<Reg, Living> = BTreeMap::new();
-        for (plan, &made) in plans.iter().zip(made) {
-            plan.occurrences.iter().for_each(|&inst| self.settled_at[inst] = None);
-            for reg in plan.reads().into_iter().chain(plan.dst()).chain(made) {
-                self.waiting.insert(reg);
-                let living = living.entry(reg).or_default();
-                living.is_felt |= plan.is_felt_outside;
-                living.touched.extend(&plan.touched);
-                living.changed.extend(&plan.changed);
+            if core::mem::replace(&mut self.changed[node], self.round) != self.round {
+                self.changed_last.push(node as u32);
             }
         }
-        let Scratch { liveness, .. } = &mut self.scratch;
-        for (reg, Living { is_felt, touched, changed }) in living {
-            if is_felt {
-                let changed = liveness.renew(&self.nodes, &self.accesses, reg, &touched);
+        self.changed_last.sort_unstable();
+        // Of registers whose liveness is kept, the plans that may have changed it.
+        let mut living: Vec<(Reg, u32)> = Vec::new();
+        let liveness = &mut self.scratch.liveness;
+        for (number, (plan, &made)) in plans.iter().zip(made).enumerate() {
+            plan.occurrences.iter().for_each(|&inst| self.settled_at[inst] = None);
+            let mut concerns = |reg: Reg| {
+                self.waiting.insert(reg);
+                if liveness.is_known(reg) {
+                    living.push((reg, number as u32));
+                } else {
+                    liveness.forget_unasked(reg);
+                }
+            };
+            plan.for_each_read(&mut concerns);
+            plan.dst().into_iter().chain(made).for_each(concerns);
+        }
+        living.sort_unstable();
+        let mut within: Vec<Node> = Vec::new();
+        for of_one in living.chunk_by(|(a, _), (b, _)| a == b) {
+            let reg = of_one[0].0;
+            let of_one = || of_one.iter().map(|&(_, number)| &plans[number as usize]);
+            within.clear();
+            // It lives as it did not, or perhaps does: everywhere, or in the nodes that the plans have changed.
+            if of_one().any(|plan| plan.is_felt_outside) {
+                of_one().for_each(|plan| within.extend(&plan.touched));
+                let changed = liveness.renew(&self.nodes, &self.accesses, reg, &within);
                 self.felt.insert(reg, changed);
             } else {
-                liveness.renew_within(&self.nodes, &self.accesses, reg, &changed);
+                of_one().for_each(|plan| within.extend(&plan.changed));
+                liveness.renew_within(&self.nodes, &self.accesses, reg, &within);
             }
             debug_assert!(liveness.is_right(&self.nodes, &self.accesses, reg), "elsewhere it lives as it did");
         }
         if has_other_memory {
             // Every load is looked at as if it was new.
-            let loaded: BTreeSet<Reg> = self.accesses.loaded(func).collect();
+            let mut loaded: Vec<Reg> = self.accesses.loaded(func).collect();
+            loaded.sort_unstable();
+            loaded.dedup();
             for &reg in &loaded {
                 self.catalogue.forget(reg);
                 for (_, touches) in self.accesses.writers(reg) {
                     self.settled_at[touches.last_writer] = None;
                 }
             }
-            self.waiting.extend(loaded);
+            loaded.into_iter().for_each(|reg| self.waiting.insert(reg));
         }
         let mut again: Vec<(Reg, Inst)> = Vec::new();
         if plans.iter().any(|plan| plan.splits) {
             again.append(&mut self.counting_jumps);
         }
+        let mut moved: Vec<Reg> = plans.iter().filter_map(Plan::dst).collect();
+        moved.sort_unstable();
+        moved.dedup();
         if moved.iter().any(|&reg| func.regs[reg].ty == Type::Pred) {
             again.append(&mut self.seeking);
         }
@@ -289,34 +335,40 @@ impl Rounds {
             self.waiting.insert(reg);
         }
         // What reads a register that has been moved.
-        let mut is_moved = vec![false; func.regs.len()];
-        moved.iter().for_each(|reg| is_moved[reg.index()] = true);
-        let mut readers: Vec<Node> = moved.iter().flat_map(|&reg| self.accesses.touching(reg)).collect();
-        readers.sort_unstable();
-        readers.dedup();
-        for block in readers.into_iter().filter_map(|node| self.nodes.block(node)) {
-            for inst in func.block_insts(block) {
-                let data = &func.insts[inst];
-                let mut reads_moved = false;
-                data.for_each_use(|reg| reads_moved |= is_moved[reg.index()]);
-                if reads_moved && may_sink(data) {
-                    self.waiting.extend(data.dst());
-                }
-            }
+        for dst in moved.into_iter().flat_map(|reg| self.catalogue.written_from(reg)) {
+            self.waiting.insert(dst);
         }
     }
 }
 
-/// What the plans of one round may change of where a register is live.
+/// Registers that wait, each once.
 #[derive(Default)]
-struct Living {
-    /// Perhaps also outside of [`Living::changed`].
-    is_felt: bool,
-    /// Nodes in which it may be read or written otherwise.
-    touched: Vec<Node>,
-    /// Nodes in which it may be live otherwise.
-    changed: Vec<Node>,
+struct Waiting {
+    regs: Vec<Reg>,
+    are_waiting: FixedBitSet,
 }
+
+impl Waiting {
+    fn insert(&mut self, reg: Reg) {
+        self.are_waiting.grow(reg.index() + 1);
+        if !self.are_waiting.put(reg.index()) {
+            self.regs.push(reg);
+        }
+    }
+
+    /// Nobody waits any more.
+    fn take(&mut self) -> Vec<Reg> {
+        self.regs.iter().for_each(|reg| self.are_waiting.remove(reg.index()));
+        core::mem::take(&mut self.regs)
+    }
+}
+
+/// A plan writes the register.
+const WRITTEN: u8 = 1;
+/// A plan reads it.
+const READ: u8 = 2;
+/// One of them, and it is perhaps live in other places outside of what the plan changes.
+const FELT: u8 = 4;
 
 /// What the plans of one round do, as far as it may concern the plans behind them.
 ///
@@ -328,11 +380,10 @@ struct Living {
 pub(super) struct Claims<'a> {
     func: &'a Function,
     accesses: &'a Accesses,
-    written: HashSet<Reg>,
-    read: HashSet<Reg>,
-    /// Those of them that are perhaps live in other places outside of what a plan changes.
-    felt: HashSet<Reg>,
-    changed: HashSet<Node>,
+    /// By register: what of these is so. Empty before the first plan.
+    regs: Vec<u8>,
+    /// The nodes that plans change.
+    changed: FixedBitSet,
     /// Statements of the plans, of which nobody has asked yet what is in front of them.
     leaving: Vec<&'a Statement>,
     /// By the register that they write: instructions in front of one that goes, which touch a register that it touches.
@@ -347,34 +398,54 @@ impl<'a> Claims<'a> {
         Claims {
             func,
             accesses,
-            written: HashSet::new(),
-            read: HashSet::new(),
-            felt: HashSet::new(),
-            changed: HashSet::new(),
+            regs: Vec::new(),
+            changed: FixedBitSet::new(),
             leaving: Vec::new(),
             freed: HashMap::new(),
             may_free_others: false,
         }
     }
 
-    /// Takes a statement's plan in, if those before it leave it as it is.
-    pub fn take(&mut self, statement: &'a Statement, plan: &Plan) -> bool {
-        let (dst, reads) = (statement.dst, plan.reads());
-        let any_in = |regs: &HashSet<Reg>| regs.contains(&dst) || reads.iter().any(|reg| regs.contains(reg));
-        let shares = self.read.contains(&dst) || any_in(&self.written);
+    /// What of plans so far a plan for a statement may not share with them, if it shares registers with any.
+    ///
+    /// All of a statement that meets that is looked at again in the next round in any case: its destination is looked at
+    /// again as it shares a register that a plan writes, or writes what one reads, and there a node has changed.
+    pub fn claimed(&self, statement: &Statement) -> Option<Claimed<'_>> {
+        let uses = || statement.uses.iter().copied();
+        let is_anywhere = || uses().chain([statement.dst]).any(|reg| self.is(FELT, reg));
+        self.shares(statement.dst, uses()).then(|| Claimed { nodes: &self.changed, is_anywhere: is_anywhere() })
+    }
+
+    /// Is a register something to a plan?
+    fn is(&self, what: u8, reg: Reg) -> bool {
+        self.regs.get(reg.index()).is_some_and(|all| all & what != 0)
+    }
+
+    fn shares(&self, dst: Reg, mut reads: impl Iterator<Item = Reg>) -> bool {
+        self.is(READ | WRITTEN, dst) || reads.any(|reg| self.is(WRITTEN, reg))
+    }
+
+    /// Takes a statement's plan in, which has looked at these nodes, if those before it leave it as it is.
+    pub fn take(&mut self, statement: &'a Statement, plan: &Plan, looked_at: &[u32]) -> bool {
+        let dst = statement.dst;
+        let reads = || statement.uses.iter().copied().chain(plan.guard.map(|guard| guard.reg));
+        let all = || reads().chain([dst]);
         let is_apart = || {
-            !plan.is_predicated && !any_in(&self.felt) && !plan.looked_at.iter().any(|node| self.changed.contains(node))
+            !plan.is_predicated
+                && !all().any(|reg| self.is(FELT, reg))
+                && !looked_at.iter().any(|&node| self.changed.contains(node as usize))
         };
-        if shares && (!is_apart() || self.free_more_of(statement)) {
+        if self.shares(dst, reads()) && (!is_apart() || self.free_more_of(statement)) {
             return false;
         }
+        self.regs.resize(self.accesses.registers(), 0);
+        self.changed.grow(self.accesses.nodes());
         if plan.is_felt_outside {
-            self.felt.insert(dst);
-            self.felt.extend(reads.iter().copied());
+            all().for_each(|reg| self.regs[reg.index()] |= FELT);
         }
-        self.written.insert(dst);
-        self.read.extend(reads);
-        self.changed.extend(plan.changed.iter().copied());
+        self.regs[dst.index()] |= WRITTEN;
+        reads().for_each(|reg| self.regs[reg.index()] |= READ);
+        plan.changed.iter().for_each(|&node| self.changed.insert(node));
         self.leaving.push(statement);
         true
     }
@@ -415,17 +486,20 @@ impl<'a> Claims<'a> {
 
 /// A statement that has been looked at and stays.
 struct Settled {
-    occurrences: SmallVec<[(Node, Inst); 1]>,
-    looked_at: Vec<Node>,
-    /// Why.
-    refused: Vec<Refused>,
+    /// Where it stands.
+    standing: Range<u32>,
+    /// The nodes that were looked at.
+    looked_at: Range<u32>,
+    /// The first and the last of them.
+    least: u32,
+    most: u32,
 }
 
 impl Settled {
     /// Is it about a statement that stands where it stood?
-    fn is_of(&self, statement: &Statement) -> bool {
-        let now = statement.occurrences.iter().map(|it| (it.node, it.inst));
-        self.occurrences.iter().copied().eq(now)
+    fn is_of(&self, statement: &Statement, standing: &[(u32, Inst)]) -> bool {
+        let now = statement.occurrences.iter().map(|it| (it.node as u32, it.inst));
+        standing[self.standing.start as usize..self.standing.end as usize].iter().copied().eq(now)
     }
 }
 
@@ -433,10 +507,10 @@ impl Settled {
 #[derive(Default)]
 struct Heard {
     refused: Vec<Refused>,
-    looked_at: Vec<Node>,
     has_partial_join: bool,
     counts_jumps: bool,
     seeks_predicate: bool,
+    is_claimed: bool,
 }
 
 impl Told for Heard {
@@ -456,8 +530,8 @@ impl Told for Heard {
         self.seeks_predicate = true;
     }
 
-    fn looked_at(&mut self, nodes: &mut dyn Iterator<Item = Node>) {
-        self.looked_at.extend(nodes);
+    fn is_claimed(&mut self) {
+        self.is_claimed = true;
     }
 }
 
