@@ -70,6 +70,26 @@ impl Touches {
     }
 }
 
+/// A bit for each of some registers, which others may share.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Signature(u64);
+
+impl Signature {
+    /// Of a register.
+    pub fn of(reg: Reg) -> Signature {
+        Signature(1 << (reg.as_u32() % u64::BITS))
+    }
+
+    /// Of these registers and others.
+    pub fn and(self, other: Signature) -> Signature {
+        Signature(self.0 | other.0)
+    }
+
+    fn meets(self, other: Signature) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
 /// What a block does.
 #[derive(Clone, Default)]
 struct Sites {
@@ -83,9 +103,8 @@ struct Sites {
 /// See the file's head.
 pub(super) struct Accesses {
     sites: Vec<Sites>,
-    /// By node: a bit for each register that it touches, which others may share. Most questions are about registers that a
-    /// node does not touch.
-    signatures: Vec<u64>,
+    /// By node: that of what it touches. Most questions are about registers that a node does not touch.
+    signatures: Vec<Signature>,
     /// By register: the nodes that touch it, in order, and perhaps some that no longer do.
     touching: Vec<SmallVec<[u32; 4]>>,
     /// Registers that some node has read before it had written them in all lanes.
@@ -103,7 +122,7 @@ impl Accesses {
     pub fn of(module: &Module, func: &Function, nodes: &Nodes) -> Accesses {
         let mut accesses = Accesses {
             sites: Vec::new(),
-            signatures: vec![0; nodes.len()],
+            signatures: vec![Signature::default(); nodes.len()],
             touching: Vec::new(),
             read_first: FixedBitSet::new(),
             place_of: Vec::new(),
@@ -235,10 +254,10 @@ impl Accesses {
         }
         // Numbers are sorted sooner than what they stand for.
         order.clear();
-        let mut all = 0;
+        let mut all = Signature::default();
         for (place, touches) in found.iter().enumerate() {
             place_of[touches.reg.index()] = NOWHERE;
-            all |= signature(touches.reg);
+            all = all.and(Signature::of(touches.reg));
             if touches.is_read_first {
                 read_first.insert(touches.reg.index());
             }
@@ -255,10 +274,16 @@ impl Accesses {
         self.sites[node].touches.iter().filter(|touches| touches.is_written_last())
     }
 
+    /// May a node touch one of these registers?
+    #[inline]
+    pub fn may_touch(&self, node: Node, regs: Signature) -> bool {
+        self.signatures[node].meets(regs)
+    }
+
     /// What a node does to a register.
     #[inline]
     pub fn touches(&self, node: Node, reg: Reg) -> Option<&Touches> {
-        if self.signatures[node] & signature(reg) == 0 {
+        if !self.may_touch(node, Signature::of(reg)) {
             return None;
         }
         let touches = &self.sites[node].touches;
@@ -305,11 +330,6 @@ impl Accesses {
             _ => None,
         }
     }
-}
-
-/// The bit of a register.
-fn signature(reg: Reg) -> u64 {
-    1 << (reg.as_u32() % u64::BITS)
 }
 
 /// The touches of a register, of which that instruction is one.

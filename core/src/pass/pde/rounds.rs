@@ -22,7 +22,7 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
-use cranelift_entity::{EntityRef, SecondaryMap};
+use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
@@ -30,7 +30,7 @@ use smallvec::SmallVec;
 use super::accesses::Accesses;
 use super::benefit::Manner;
 use super::plan::{Claimed, Plan, Planner, Refused, Scratch, Told};
-use super::statements::{Catalogue, Occurrence, Statement, may_sink};
+use super::statements::{Catalogue, Look, Occurrence, Statement, may_sink};
 use super::{Rules, applied};
 use crate::edit::Remark;
 use crate::ir::{Block, Function, Inst, InstData, Module, Reg, Type, WarpCounts};
@@ -59,24 +59,21 @@ pub(super) struct Rounds {
     waiting: Waiting,
     /// By register: where else it is live now, or no more, though nothing that has been changed there; in order.
     felt: HashMap<Reg, Vec<u32>>,
-    /// What has been looked at and stayed as it was.
-    settled: Vec<Settled>,
-    /// The nodes that they looked at, and where they stand, one behind the other.
+    /// Where the nodes are of looks at statements that stayed as they were.
+    settled: Vec<Range<u32>>,
+    /// The nodes that they looked at, one behind the other.
     looked_at: Vec<u32>,
-    standing: Vec<(u32, Inst)>,
-    /// Why they stay, in their order.
-    refused: Vec<(u32, Refused)>,
-    /// By the first occurrence of a statement: which of these still holds.
-    settled_at: SecondaryMap<Inst, Option<u32>>,
+    /// Why they stay, in their order: the statement by its number, and under what it was settled.
+    refused: Vec<([u32; 2], Refused)>,
     /// By node: the last round that made a plan from it and carried that out.
     changed: Vec<u32>,
     /// The nodes of the last round, in order.
     changed_last: Vec<u32>,
     round: u32,
     /// Statements whose cost counted jumps that are not there yet.
-    counting_jumps: Vec<(Reg, Inst)>,
+    counting_jumps: Vec<u32>,
     /// Statements that asked branches for predicates.
-    seeking: Vec<(Reg, Inst)>,
+    seeking: Vec<u32>,
     has_partial_join: bool,
 }
 
@@ -98,9 +95,7 @@ impl Rounds {
             felt: HashMap::new(),
             settled: Vec::new(),
             looked_at: Vec::new(),
-            standing: Vec::new(),
             refused: Vec::new(),
-            settled_at: SecondaryMap::new(),
             changed: vec![0; nodes.len()],
             changed_last: Vec::new(),
             round: 0,
@@ -152,16 +147,10 @@ impl Rounds {
         // What is said of the program as it stays.
         let func = view.func();
         let mut refused: Vec<(Node, Inst, Refused)> = Vec::new();
-        for (number, why) in core::mem::take(&mut self.refused) {
-            let settled = &self.settled[number as usize];
-            let (node, inst) = self.standing[settled.standing.start as usize];
-            let node = node as Node;
-            // What stands in other places now has been looked at under another name.
-            let dst = func.insts[inst].dst().filter(|_| func.inst_block(inst).is_some());
-            let statement = dst.and_then(|reg| self.catalogue.standing(reg, node));
-            if self.settled_at[inst] == Some(number)
-                && statement.is_some_and(|statement| settled.is_of(statement, &self.standing))
-            {
+        for ([number, settled], why) in core::mem::take(&mut self.refused) {
+            // What stands in other places now has been looked at again.
+            if self.catalogue.look(number).settled() == Some(settled) {
+                let Occurrence { node, inst, .. } = self.catalogue.statement(number).occurrences[0];
                 refused.push((node, inst, why));
             }
         }
@@ -180,11 +169,10 @@ impl Rounds {
             if self.accesses.may_cross(reg) {
                 let felt = felt.get(&reg).map_or(&[][..], Vec::as_slice);
                 self.catalogue.know(func, &self.accesses, reg);
-                for &number in self.catalogue.numbers(reg) {
-                    let statement = self.catalogue.statement(number);
-                    if !statement.occurrences.is_empty() && !self.is_settled(statement, felt) {
-                        let (node, place) = statement.order();
-                        statements.push(((node as u64) << 32 | u64::from(place), number));
+                for look in self.catalogue.looks(reg) {
+                    if !self.is_settled(look, felt) {
+                        let (node, place) = self.catalogue.statement(look.number).order();
+                        statements.push(((node as u64) << 32 | u64::from(place), look.number));
                     }
                 }
             }
@@ -201,58 +189,63 @@ impl Rounds {
         };
         let mut plans: Vec<Plan> = Vec::new();
         let mut claims = Claims::new(func, &self.accesses);
+        let (mut settled, mut again): (Vec<(u32, u32)>, Vec<u32>) = (Vec::new(), Vec::new());
         for (_, number) in statements {
             let statement = self.catalogue.statement(number);
             let mut heard = Heard::default();
             // Only the first round has to know of all statements to what joins they come.
             let claimed = if self.round > 0 || self.has_partial_join { claims.claimed(statement) } else { None };
             let plan = planner.plan(statement, claimed, &mut self.scratch, &mut heard, &mut |_| {});
-            let (dst, first) = (statement.dst, statement.occurrences[0].inst);
-            // What was found before holds no more, whatever becomes of the plan.
-            self.settled_at[first] = None;
             self.has_partial_join |= heard.has_partial_join;
             match plan {
                 Some(plan) if claims.take(statement, &plan, &self.scratch.looked_at) => plans.push(plan),
-                Some(_) => self.waiting.insert(dst),
-                None if heard.is_claimed => self.waiting.insert(dst),
+                Some(_) => again.push(number),
+                None if heard.is_claimed => again.push(number),
                 None => {
                     if heard.counts_jumps {
-                        self.counting_jumps.push((dst, first));
+                        self.counting_jumps.push(number);
                     }
                     if heard.seeks_predicate {
-                        self.seeking.push((dst, first));
+                        self.seeking.push(number);
                     }
-                    let number = self.settled.len() as u32;
-                    self.settled_at[first] = Some(number);
-                    let (first_node, first_standing) = (self.looked_at.len() as u32, self.standing.len() as u32);
+                    let number_of_look = self.settled.len() as u32;
+                    let first = self.looked_at.len() as u32;
                     self.looked_at.extend(&self.scratch.looked_at);
-                    self.standing.extend(statement.occurrences.iter().map(|it| (it.node as u32, it.inst)));
-                    self.refused.extend(heard.refused.into_iter().map(|why| (number, why)));
-                    let looked_at = self.scratch.looked_at.iter().copied();
-                    self.settled.push(Settled {
-                        standing: first_standing..self.standing.len() as u32,
-                        looked_at: first_node..self.looked_at.len() as u32,
-                        least: looked_at.clone().min().unwrap_or(0),
-                        most: looked_at.max().unwrap_or(0),
-                    });
+                    self.settled.push(first..self.looked_at.len() as u32);
+                    self.refused.extend(heard.refused.into_iter().map(|why| ([number, number_of_look], why)));
+                    settled.push((number, number_of_look));
                 }
             }
+        }
+        for (number, settled) in settled {
+            let Range { start, end } = self.settled[settled as usize];
+            self.catalogue.settle(number, settled, &self.looked_at[start as usize..end as usize]);
+        }
+        // What was found before holds no more, whatever becomes of a plan that was not made.
+        for number in again {
+            self.look_again(number);
         }
         plans
     }
 
     /// Has a statement been looked at, and nothing that it has looked at has changed?
-    fn is_settled(&self, statement: &Statement, felt: &[u32]) -> bool {
-        let Some(number) = self.settled_at[statement.occurrences[0].inst] else { return false };
-        let settled = &self.settled[number as usize];
+    fn is_settled(&self, look: &Look, felt: &[u32]) -> bool {
         // Mostly what has changed is far away.
-        let is_near = |nodes: &[u32]| {
-            nodes.get(nodes.partition_point(|&node| node < settled.least)).is_some_and(|&node| node <= settled.most)
-        };
-        let looked_at = || self.looked_at[settled.looked_at.start as usize..settled.looked_at.end as usize].iter();
-        settled.is_of(statement, &self.standing)
-            && !(is_near(&self.changed_last) && looked_at().any(|&node| self.changed[node as usize] == self.round))
-            && !(is_near(felt) && looked_at().any(|node| felt.binary_search(node).is_ok()))
+        let (is_near_changed, is_near_felt) = (look.is_near(&self.changed_last), look.is_near(felt));
+        if look.is_unsettled() || !is_near_changed && !is_near_felt {
+            return !look.is_unsettled();
+        }
+        let Some(settled) = look.settled() else { return true };
+        let Range { start, end } = self.settled[settled as usize];
+        let looked_at = &self.looked_at[start as usize..end as usize];
+        !(is_near_changed && looked_at.iter().any(|&node| self.changed[node as usize] == self.round)
+            || is_near_felt && looked_at.iter().any(|node| felt.binary_search(node).is_ok()))
+    }
+
+    /// A statement is to be looked at in the next round.
+    fn look_again(&mut self, number: u32) {
+        self.catalogue.unsettle(number);
+        self.waiting.insert(self.catalogue.statement(number).dst);
     }
 
     /// What is known changes with plans that have been carried out, with new predicates for some.
@@ -278,7 +271,6 @@ impl Rounds {
         let mut living: Vec<(Reg, u32)> = Vec::new();
         let liveness = &mut self.scratch.liveness;
         for (number, (plan, &made)) in plans.iter().zip(made).enumerate() {
-            plan.occurrences.iter().for_each(|&inst| self.settled_at[inst] = None);
             let mut concerns = |reg: Reg| {
                 self.waiting.insert(reg);
                 if liveness.is_known(reg) {
@@ -312,15 +304,12 @@ impl Rounds {
             let mut loaded: Vec<Reg> = self.accesses.loaded(func).collect();
             loaded.sort_unstable();
             loaded.dedup();
-            for &reg in &loaded {
+            for reg in loaded {
                 self.catalogue.forget(reg);
-                for (_, touches) in self.accesses.writers(reg) {
-                    self.settled_at[touches.last_writer] = None;
-                }
+                self.waiting.insert(reg);
             }
-            loaded.into_iter().for_each(|reg| self.waiting.insert(reg));
         }
-        let mut again: Vec<(Reg, Inst)> = Vec::new();
+        let mut again: Vec<u32> = Vec::new();
         if plans.iter().any(|plan| plan.splits) {
             again.append(&mut self.counting_jumps);
         }
@@ -330,9 +319,8 @@ impl Rounds {
         if moved.iter().any(|&reg| func.regs[reg].ty == Type::Pred) {
             again.append(&mut self.seeking);
         }
-        for (reg, inst) in again {
-            self.settled_at[inst] = None;
-            self.waiting.insert(reg);
+        for number in again {
+            self.look_again(number);
         }
         // What reads a register that has been moved.
         for dst in moved.into_iter().flat_map(|reg| self.catalogue.written_from(reg)) {
@@ -481,25 +469,6 @@ impl<'a> Claims<'a> {
             }
             self.may_free_others |= ahead.next().is_some();
         }
-    }
-}
-
-/// A statement that has been looked at and stays.
-struct Settled {
-    /// Where it stands.
-    standing: Range<u32>,
-    /// The nodes that were looked at.
-    looked_at: Range<u32>,
-    /// The first and the last of them.
-    least: u32,
-    most: u32,
-}
-
-impl Settled {
-    /// Is it about a statement that stands where it stood?
-    fn is_of(&self, statement: &Statement, standing: &[(u32, Inst)]) -> bool {
-        let now = statement.occurrences.iter().map(|it| (it.node as u32, it.inst));
-        standing[self.standing.start as usize..self.standing.end as usize].iter().copied().eq(now)
     }
 }
 

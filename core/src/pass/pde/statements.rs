@@ -20,7 +20,7 @@ use cranelift_entity::EntityRef;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use smallvec::SmallVec;
 
-use super::accesses::{Accesses, NOWHERE, Touches};
+use super::accesses::{Accesses, NOWHERE, Signature, Touches};
 use super::memory::is_changing_load;
 use crate::ir::{Flags, Function, Inst, InstData, Op, Reg};
 use crate::pass::path_guided::nodes::Node;
@@ -35,6 +35,42 @@ pub(super) struct Statement {
     pub uses: SmallVec<[Reg; 4]>,
     /// Where it stands with nothing behind it in its block that stops it, in order, and at which place.
     pub occurrences: SmallVec<[Occurrence; 1]>,
+    /// The bits of the registers that it writes and reads.
+    signature: Signature,
+    /// Where among the statements that write its register its look is.
+    look: u32,
+}
+
+/// A statement of a register, and what is kept of the last look at it, in one place for all that are to be asked.
+#[derive(Clone, Copy)]
+pub(super) struct Look {
+    /// The statement.
+    pub number: u32,
+    /// Under what the look is kept that found that it stays; [`UNSETTLED`], or [`NOWHERE`] for what stands nowhere.
+    settled: u32,
+    /// The first and the last node that were looked at.
+    least: u32,
+    most: u32,
+}
+
+/// There has been no look at it as it stands.
+const UNSETTLED: u32 = NOWHERE - 1;
+
+impl Look {
+    /// The look under which is kept why it stays. None where there is none.
+    pub fn settled(&self) -> Option<u32> {
+        (self.settled < UNSETTLED).then_some(self.settled)
+    }
+
+    /// Does it stand somewhere and has not been looked at?
+    pub fn is_unsettled(&self) -> bool {
+        self.settled == UNSETTLED
+    }
+
+    /// Is one of these nodes, in order, not far away from all that was looked at?
+    pub fn is_near(&self, nodes: &[u32]) -> bool {
+        nodes.get(nodes.partition_point(|&node| node < self.least)).is_some_and(|&node| node <= self.most)
+    }
 }
 
 /// Where a statement stands.
@@ -59,6 +95,9 @@ impl Statement {
 
     /// The place of the first instruction of a node that stops it.
     pub fn first_stop(&self, accesses: &Accesses, node: Node) -> Option<u32> {
+        if !accesses.may_touch(node, self.signature) && !is_changing_load(&self.data) {
+            return None;
+        }
         let mut first = accesses.touches(node, self.dst).map_or(NOWHERE, |touches| touches.first);
         for &reg in &self.uses {
             first = first.min(accesses.touches(node, reg).map_or(NOWHERE, |touches| touches.first_write));
@@ -87,7 +126,7 @@ pub(super) struct Catalogue {
 /// The statements that write a register.
 #[derive(Clone, Default)]
 struct Kept {
-    numbers: SmallVec<[u32; 4]>,
+    looks: SmallVec<[Look; 1]>,
     /// The nodes in which they stand, in order, and which of them does.
     at: SmallVec<[(u32, u32); 2]>,
     /// Has anybody asked?
@@ -146,21 +185,42 @@ impl Catalogue {
         statements.filter(|statement| !statement.occurrences.is_empty()).map(|statement| statement.dst)
     }
 
-    /// The numbers of the statements that write a register, and perhaps of some that no longer stand anywhere, if they are
+    /// The looks at the statements that write a register, and perhaps at some that no longer stand anywhere, if they are
     /// known.
-    pub fn numbers(&self, reg: Reg) -> &[u32] {
-        self.kept.get(reg.index()).map_or(&[], |kept| &kept.numbers)
+    pub fn looks(&self, reg: Reg) -> &[Look] {
+        self.kept.get(reg.index()).map_or(&[], |kept| &kept.looks)
+    }
+
+    /// The look at a statement.
+    pub fn look(&self, number: u32) -> &Look {
+        let statement = self.statement(number);
+        &self.kept[statement.dst.index()].looks[statement.look as usize]
+    }
+
+    /// A statement has been looked at, and stays as long as nothing changes in these nodes.
+    pub fn settle(&mut self, number: u32, settled: u32, looked_at: &[u32]) {
+        let look = self.look_mut(number);
+        look.settled = settled;
+        look.least = looked_at.iter().copied().min().unwrap_or(NOWHERE);
+        look.most = looked_at.iter().copied().max().unwrap_or(0);
+    }
+
+    /// A statement is to be looked at again, if it stands anywhere.
+    pub fn unsettle(&mut self, number: u32) {
+        let stands = !self.statement(number).occurrences.is_empty();
+        let look = self.look_mut(number);
+        (look.least, look.most) = (NOWHERE, 0);
+        look.settled = if stands { UNSETTLED } else { NOWHERE };
+    }
+
+    fn look_mut(&mut self, number: u32) -> &mut Look {
+        let statement = &self.statements[number as usize];
+        &mut self.kept[statement.dst.index()].looks[statement.look as usize]
     }
 
     /// The statement of a number.
     pub fn statement(&self, number: u32) -> &Statement {
         &self.statements[number as usize]
-    }
-
-    /// The statement of a register that stands in a node, of what is kept.
-    pub fn standing(&self, reg: Reg, node: Node) -> Option<&Statement> {
-        let kept = self.kept.get(reg.index())?;
-        kept.place(node).ok().map(|place| self.statement(kept.at[place].1))
     }
 
     /// The registers that statements write which stand in nodes that are going to be changed, with the nodes.
@@ -182,15 +242,21 @@ impl Catalogue {
             let now = touches.and_then(|touches| standing(func, accesses, touches, node));
             let kept = &mut self.kept[reg.index()];
             let Ok(at) = kept.place(node) else { continue };
-            let statement = &mut self.statements[kept.at[at].1 as usize];
+            let number = kept.at[at].1;
+            let statement = &mut self.statements[number as usize];
             let place = statement.occurrences.binary_search_by_key(&node, |occurrence| occurrence.node);
             let Ok(place) = place else { continue };
             match now {
                 // Most stand as they stood, perhaps in another place.
-                Some(now) if func.insts[now.inst] == statement.data => statement.occurrences[place] = now,
+                Some(now) if func.insts[now.inst] == statement.data => {
+                    if core::mem::replace(&mut statement.occurrences[place], now).inst != now.inst {
+                        self.unsettle(number);
+                    }
+                }
                 _ => {
                     statement.occurrences.remove(place);
                     kept.at.remove(at);
+                    self.unsettle(number);
                 }
             }
         }
@@ -209,7 +275,10 @@ impl Catalogue {
         if let Some(kept) = self.kept.get_mut(reg.index()) {
             kept.is_known = false;
             kept.at.clear();
-            kept.numbers.iter().for_each(|&number| self.statements[number as usize].occurrences.clear());
+            for look in &mut kept.looks {
+                self.statements[look.number as usize].occurrences.clear();
+                look.settled = NOWHERE;
+            }
         }
     }
 
@@ -223,16 +292,17 @@ impl Catalogue {
         let occurrences = &mut self.statements[number as usize].occurrences;
         let place = occurrences.partition_point(|other| other.node < node);
         occurrences.insert(place, occurrence);
+        self.unsettle(number);
     }
 
     /// Which statement an instruction is; perhaps one that stands nowhere yet.
     fn number(&mut self, data: &InstData, reg: Reg) -> u32 {
         let Catalogue { statements, kept, readers, known, hasher } = self;
-        let numbers = &mut kept[reg.index()].numbers;
+        let looks = &mut kept[reg.index()].looks;
         let hash = |data: &InstData| hasher.hash_one(data);
-        let found = match numbers.as_slice() {
+        let found = match looks.as_slice() {
             [] => None,
-            &[only] => (statements[only as usize].data == *data).then_some(only),
+            &[Look { number: only, .. }] => (statements[only as usize].data == *data).then_some(only),
             _ => known.find(hash(data), |&number| statements[number as usize].data == *data).copied(),
         };
         found.unwrap_or_else(|| {
@@ -245,17 +315,18 @@ impl Catalogue {
                     readers.push(number);
                 }
             }
-            statements.push(Statement { data: data.clone(), dst: reg, uses, occurrences });
-            numbers.push(number);
+            let signature = uses.iter().fold(Signature::of(reg), |all, &used| all.and(Signature::of(used)));
+            let look = looks.len() as u32;
+            statements.push(Statement { data: data.clone(), dst: reg, uses, occurrences, signature, look });
+            looks.push(Look { number, settled: NOWHERE, least: NOWHERE, most: 0 });
             let hash_of = |&number: &u32| hash(&statements[number as usize].data);
             // The first is entered with the second.
-            let entered = match numbers.as_slice() {
-                [_] => &[],
-                [_, _] => numbers.as_slice(),
+            let entered = match looks.as_slice() {
+                [] | [_] => &[],
+                both @ [_, _] => both,
                 [.., last] => core::slice::from_ref(last),
-                [] => &[],
             };
-            for &number in entered {
+            for &Look { number, .. } in entered {
                 known.insert_unique(hash_of(&number), number, hash_of);
             }
             number
@@ -265,11 +336,11 @@ impl Catalogue {
     /// Is what is kept of a register what would be found now?
     fn is_right(&self, func: &Function, accesses: &Accesses, reg: Reg) -> bool {
         let all = |catalogue: &Catalogue| -> Vec<Vec<(Node, u32, Inst)>> {
-            let of = |&number: &u32| {
-                let occurrences = catalogue.statement(number).occurrences.iter();
+            let of = |look: &Look| {
+                let occurrences = catalogue.statement(look.number).occurrences.iter();
                 occurrences.map(|it| (it.node, it.place, it.inst)).collect::<Vec<_>>()
             };
-            let mut all: Vec<_> = catalogue.numbers(reg).iter().map(of).filter(|it| !it.is_empty()).collect();
+            let mut all: Vec<_> = catalogue.looks(reg).iter().map(of).filter(|it| !it.is_empty()).collect();
             all.sort_unstable();
             all
         };
