@@ -94,14 +94,20 @@ pub(super) struct Sets {
 }
 
 impl Sets {
-    /// Where a statement is delayed as given.
-    pub fn of(region: &Region, paths: &Paths, delayed: &Delayed, always: &Delayed) -> Sets {
+    /// Where a statement is delayed as given, in the memory of others.
+    pub fn of(
+        (region, paths): (&Region, &Paths),
+        delayed: &Delayed,
+        always: &Delayed,
+        memory: &mut Vec<PathSets>,
+    ) -> Sets {
         let members = &region.members;
-        let none = || PathSets::none(paths, members.len());
-        let (mut entry_available, mut exit_available) = (none(), none());
+        let mut unwritten = || PathSets::unwritten(paths, members.len(), memory.pop().unwrap_or_default());
+        let (mut entry_available, mut exit_available) = (unwritten(), unwritten());
         for (place, member) in members.iter().enumerate() {
+            let set = entry_available.at_mut(place);
+            set.fill(0);
             if delayed.entry[place] {
-                let set = entry_available.at_mut(place);
                 for before in region.before(place) {
                     if delayed.exit[before] && !Nodes::goes_back(members[before].node, member.node) {
                         add(set, exit_available.at(before));
@@ -112,17 +118,18 @@ impl Sets {
                     add(set, paths.starts(member.node).as_slice());
                 }
             }
-            if delayed.exit[place] {
-                exit_available.at_mut(place).copy_from_slice(match member.occurrence {
-                    Some(_) => paths.on(member.node).as_slice(),
-                    None => entry_available.at(place),
-                });
+            let exit = exit_available.at_mut(place);
+            match (delayed.exit[place], member.occurrence) {
+                (true, Some(_)) => exit.copy_from_slice(paths.on(member.node).as_slice()),
+                (true, None) => exit.copy_from_slice(set),
+                (false, _) => exit.fill(0),
             }
         }
-        let (mut entry_removable, mut exit_removable) = (none(), none());
+        let (mut entry_removable, mut exit_removable) = (unwritten(), unwritten());
         for (place, member) in members.iter().enumerate().rev() {
+            let set = exit_removable.at_mut(place);
+            set.fill(0);
             if delayed.exit[place] {
-                let set = exit_removable.at_mut(place);
                 for next in region.next(place) {
                     let to = &members[next];
                     match (Nodes::goes_back(member.node, to.node), to.is_dead) {
@@ -137,15 +144,20 @@ impl Sets {
                     add(set, paths.on(member.node).as_slice());
                 }
             }
-            if delayed.entry[place] {
-                match (member.is_dead, member.stop.is_none()) {
-                    (true, _) => add(entry_removable.at_mut(place), paths.on(member.node).as_slice()),
-                    (false, true) => add(entry_removable.at_mut(place), exit_removable.at(place)),
-                    (false, false) => {}
-                }
+            let entry = entry_removable.at_mut(place);
+            match (delayed.entry[place], member.is_dead, member.stop.is_none()) {
+                (true, true, _) => entry.copy_from_slice(paths.on(member.node).as_slice()),
+                (true, false, true) => entry.copy_from_slice(set),
+                _ => entry.fill(0),
             }
         }
+        memory.push(entry_removable);
         Sets { entry_available, exit_available, exit_removable }
+    }
+
+    /// Leaves its memory to others.
+    fn leave(self, memory: &mut Vec<PathSets>) {
+        memory.extend([self.entry_available, self.exit_available, self.exit_removable]);
     }
 
     /// Paths on which the statement is available behind a join, and removable.
@@ -226,7 +238,7 @@ pub(super) struct Weighing<'a> {
 impl Weighing<'_> {
     /// The sets where it and the joins with it are enabled.
     pub fn sets(&self) -> Sets {
-        Sets::of(self.region, self.paths, self.delayed, self.always)
+        Sets::of((self.region, self.paths), self.delayed, self.always, &mut Vec::new())
     }
 }
 
@@ -269,6 +281,7 @@ pub(super) fn decide(
     closed.iter().for_each(|&place| with_later[place] = false);
     region.disable(&mut most_delayed, &with_later, closed.into_iter());
     let mut so_far = SoFar::of(region, paths, always.clone(), always);
+    let mut memory: Vec<PathSets> = Vec::new();
     let mut last: Option<usize> = None;
     for &join in joins.iter().take(MOST_JOINS) {
         if let Some(last) = last.replace(join).filter(|&last| !enabled[last]) {
@@ -293,16 +306,17 @@ pub(super) fn decide(
         let (mut before, mut after): (&[u32], Vec<u32>) = (&[], Vec::new());
         if is_printed_rule {
             // Everything else is looked at as if statements passed every join.
-            let sets = Sets::of(region, paths, delayed, always);
+            let sets = Sets::of((region, paths), delayed, always, &mut memory);
             let mut paying = paths.on(region.members[join].node).clone();
             paying.difference_with(&sets.exit_available.set(join));
             paying.difference_with(&sets.exit_removable.set(join));
             benefit_paths = paths.frequency(&sets.benefiting(join), true);
             cost_paths = paths.frequency(&paying, true);
+            sets.leave(&mut memory);
         } else {
             let later = || (join + 1..count).filter(|&place| open[place]);
             if later().next().is_some() {
-                let sets = Sets::of(region, paths, delayed, always);
+                let sets = Sets::of((region, paths), delayed, always, &mut memory);
                 let benefiting = sets.benefiting(join);
                 together.extend(later().filter(|&place| !sets.entry_available.is_disjoint(place, &benefiting)));
                 let mut with_these = enabled.clone();
@@ -312,6 +326,7 @@ pub(super) fn decide(
                     region.disable(&mut less, &with_these, later().filter(|&place| !with_these[place]));
                     fewer = less;
                     delayed = &fewer;
+                    sets.leave(&mut memory);
                 } else {
                     known_sets = Some(sets);
                 }
@@ -321,11 +336,14 @@ pub(super) fn decide(
             (benefit_paths, cost_paths) = paths.changes(before, &after);
         }
         if is_brief && benefit_paths == 0.0 {
+            if let Some(sets) = known_sets {
+                sets.leave(&mut memory);
+            }
             open[join] = false;
             continue;
         }
         // Of paths that are not frequent only that matters whether the statement comes along with them.
-        let sets = known_sets.unwrap_or_else(|| Sets::of(region, paths, delayed, always));
+        let sets = known_sets.unwrap_or_else(|| Sets::of((region, paths), delayed, always, &mut memory));
         let mut rare = paths.none();
         for &place in &together {
             let mut here = paths.on(region.members[place].node).clone();
@@ -371,6 +389,7 @@ pub(super) fn decide(
         } else {
             open[join] = false;
         }
+        sets.leave(&mut memory);
         if decision.printed_paths > 0.0 {
             decisions.push(decision);
         }
