@@ -114,7 +114,7 @@ impl Sets {
                     }
                 }
                 keep(set, paths.on(member.node));
-                if always.entry[place] {
+                if always.entry[place] && paths.any_starts(member.node) {
                     add(set, paths.starts(member.node).as_slice());
                 }
             }

@@ -434,31 +434,43 @@ impl<'a> Claims<'a> {
         self.regs[dst.index()] |= WRITTEN;
         reads().for_each(|reg| self.regs[reg.index()] |= READ);
         plan.changed.iter().for_each(|&node| self.changed.insert(node));
+        let is_far = |occurrence: &Occurrence| occurrence.place as usize > MOST_AHEAD;
+        // More stands in front of it than is looked at.
+        self.may_free_others |= statement.occurrences.iter().any(is_far) && self.freeing(statement).any(is_far);
         self.leaving.push(statement);
         true
     }
 
     /// May plans so far free another occurrence of a statement?
     fn free_more_of(&mut self, statement: &Statement) -> bool {
+        // Mostly nothing else writes what it writes.
+        if self.may_free_others || self.func.definition_count(statement.dst) <= statement.occurrences.len() {
+            return self.may_free_others;
+        }
         core::mem::take(&mut self.leaving).into_iter().for_each(|statement| self.free(statement));
         let is_another = |&inst: &Inst| {
             self.func.insts[inst] == statement.data && statement.occurrences.iter().all(|known| known.inst != inst)
         };
-        self.may_free_others || self.freed.get(&statement.dst).is_some_and(|freed| freed.iter().any(is_another))
+        self.freed.get(&statement.dst).is_some_and(|freed| freed.iter().any(is_another))
+    }
+
+    /// The occurrences of a statement in front of which something could be free when it has gone.
+    fn freeing<'s>(&self, statement: &'s Statement) -> impl Iterator<Item = &'s Occurrence> {
+        let accesses = self.accesses;
+        statement.occurrences.iter().filter(move |&&Occurrence { node, place, .. }| {
+            let is_touched_before = |reg: Reg| accesses.touches(node, reg).is_some_and(|touches| touches.first < place);
+            place > 0 && statement.uses.iter().copied().chain([statement.dst]).any(is_touched_before)
+        })
     }
 
     /// Notes what may be free when a statement has gone.
     fn free(&mut self, statement: &Statement) {
         let regs = || statement.uses.iter().copied().chain([statement.dst]);
-        for &Occurrence { node, place, inst } in &statement.occurrences {
-            let is_touched_before =
-                |reg: Reg| self.accesses.touches(node, reg).is_some_and(|touches| touches.first < place);
-            if !regs().any(is_touched_before) {
-                continue;
-            }
-            let mut ahead =
+        let freeing: SmallVec<[Inst; 2]> = self.freeing(statement).map(|occurrence| occurrence.inst).collect();
+        for inst in freeing {
+            let ahead =
                 core::iter::successors(self.func.layout.prev_inst(inst), |&inst| self.func.layout.prev_inst(inst));
-            for inst in ahead.by_ref().take(MOST_AHEAD) {
+            for inst in ahead.take(MOST_AHEAD) {
                 let data = &self.func.insts[inst];
                 let Some(dst) = data.dst().filter(|_| may_sink(data)) else { continue };
                 let mut touches = regs().any(|reg| reg == dst);
@@ -467,7 +479,6 @@ impl<'a> Claims<'a> {
                     self.freed.entry(dst).or_default().push(inst);
                 }
             }
-            self.may_free_others |= ahead.next().is_some();
         }
     }
 }

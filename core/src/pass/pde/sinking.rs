@@ -244,8 +244,8 @@ impl Region {
             if let Some(paths) = paths {
                 match (found.occurrence, comes_on_all_ways) {
                     (Some(_), _) => places.with_it.union_with(paths.on(node)),
-                    (None, true) => places.with_it.union_with(paths.starts(node)),
-                    (None, false) => {}
+                    (None, true) if paths.any_starts(node) => places.with_it.union_with(paths.starts(node)),
+                    (None, _) => {}
                 }
             }
             if found.occurrence.is_none() && !comes_on_all_ways {
