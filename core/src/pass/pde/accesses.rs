@@ -9,7 +9,8 @@
 //!
 //! Kept while the function changes: what has been touched is looked at again, and the rest stays.
 //!
-//! Linear; a question about one node takes a logarithm of the registers it touches.
+//! Linear; a question about one node takes a logarithm of the registers it touches, and mostly one bit says that it does not
+//! touch the register.
 
 use alloc::vec;
 use alloc::vec::Vec;

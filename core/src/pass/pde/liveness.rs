@@ -9,7 +9,9 @@
 //! ```
 //!
 //! Both give the same answers. The first costs as much as lies between a statement and what touches its destination next,
-//! the second as much as the register lives; only if the first takes more than [`MOST_NEAR`] nodes the second is made. That is
+//! the second as much as the register lives; only if the first takes more than [`MOST_NEAR`] nodes the second is made. If the
+//! register lives in more than [`MOST_ALONE`] nodes, the next registers are looked for together with it, a bit of a word for
+//! each, so that long lives do not cost as much as there are registers times nodes. What was asked for is
 //! kept: where it is known that a register lives as it did but for some nodes, only those are looked at again. Whatever lives
 //! in them does so because of a read in them, or of a node behind them, whose answer stands.
 //!

@@ -11,6 +11,9 @@
 //! which control goes back are never enabled, so what is delayed has a way from an occurrence. Where it is delayed on all
 //! ways without any join enabled, it lands without a predicate, else with one.
 //!
+//! Where it is delayed is found by one walk in the order of the nodes, and then only what edges that go back take away is
+//! looked at again. When fewer joins are enabled, less is delayed, and one goes on from what was.
+//!
 //! Linear in the region, which has [`MOST_NODES`] nodes at most.
 //!
 //! Source: Gupta, Berson and Fang 1997, figure 8, with N-DELAYED read as ⋀ X-DELAYED ∨ (EPREDJOIN ∧ ⋁ X-DELAYED): enabling
@@ -61,7 +64,7 @@ pub(super) struct Region {
     ways: Vec<u32>,
 }
 
-/// A word for each member of a region. Most regions have a few.
+/// Something that is so or not of each member of a region. Most regions have a few members.
 pub(super) type Flags = SmallVec<[bool; 24]>;
 
 /// What lies behind a statement.

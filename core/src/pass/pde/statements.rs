@@ -12,7 +12,9 @@
 //!
 //! In a block only the last instruction that touches a register can be a statement that leaves it, so that the statements of
 //! one register cost as much as there are blocks that touch it. They are [kept](Catalogue) while the function changes: what
-//! stands in nodes that were changed is looked at again, and the rest stays.
+//! stands in nodes that were changed is looked at again, and the rest stays. Beside the statements of a register stands what
+//! is kept of the [looks](Look) at them, since in each round most registers that are asked for have to answer for all of
+//! their statements that nothing has changed.
 
 use alloc::vec::Vec;
 use core::hash::BuildHasher;
