@@ -13,7 +13,8 @@
 //! A function may get a global of its own with [`Rewrite::create_global`]: the one change outside of it, which is undone and
 //! redone with the rest.
 //!
-//! Each edit takes constant time, apart from profiles, which are rewritten whole where a function declares any.
+//! Each edit takes constant time, apart from profiles, which are gone through where a function declares any, and rewritten whole
+//! where somebody listens.
 //! With the silent sink nothing is recorded and remarks are not even built.
 
 use alloc::boxed::Box;
@@ -659,6 +660,13 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
         if self.func().profiles.is_empty() {
             return;
         }
+        if self.recording.is_none() {
+            // Nobody hears what they were.
+            let profiles = &mut self.editor.func.profiles;
+            profiles.iter_mut().for_each(change);
+            profiles.retain(|profile| !is_empty(profile));
+            return;
+        }
         let old = self.func().profiles.clone();
         let mut new = old.clone();
         new.iter_mut().for_each(change);
@@ -792,14 +800,15 @@ fn split_in_profile(profile: &mut Profile, from: Block, to: Block, middle: Block
     match profile {
         Profile::Path(paths) => {
             for (path, _) in paths.iter_mut() {
-                let mut longer = Vec::with_capacity(path.len() + 1);
-                for (index, &block) in path.iter().enumerate() {
-                    if index > 0 && path[index - 1] == from && block == to {
-                        longer.push(middle);
-                    }
-                    longer.push(block);
+                // Most paths do not come by, which is seen soonest if all their blocks are compared.
+                if !path.iter().fold(false, |comes_by, &block| comes_by | (block == from)) {
+                    continue;
                 }
-                *path = longer;
+                for index in (1..path.len()).rev() {
+                    if path[index - 1] == from && path[index] == to {
+                        path.insert(index, middle);
+                    }
+                }
             }
         }
         Profile::Edge(edges) => {

@@ -15,7 +15,7 @@ use fixedbitset::{Block, FixedBitSet};
 use super::paths::Paths;
 
 /// See the file's head.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(in crate::pass) struct PathSets {
     words: Vec<Block>,
     /// Words of one set.
@@ -30,6 +30,15 @@ impl PathSets {
         let count = paths.frequencies.len();
         let width = count.div_ceil(Block::BITS as usize);
         PathSets { words: vec![0; width * places], width, count }
+    }
+
+    /// Room for the sets of so many places, in the memory of others. What is in them is not told before they are written.
+    pub fn unwritten(paths: &Paths, places: usize, memory: PathSets) -> PathSets {
+        let count = paths.frequencies.len();
+        let width = count.div_ceil(Block::BITS as usize);
+        let mut words = memory.words;
+        words.resize(width * places, 0);
+        PathSets { words, width, count }
     }
 
     /// How many places there are.

@@ -162,6 +162,8 @@ pub(in crate::pass) struct Paths {
     pub estimated: Option<Estimated>,
     on: Vec<FixedBitSet>,
     starts: Vec<FixedBitSet>,
+    /// The nodes in which any begins.
+    starting: FixedBitSet,
     ends: Vec<FixedBitSet>,
 }
 
@@ -205,7 +207,8 @@ impl Paths {
             }
         }
         let frequencies = executed.iter().map(|path| path.frequency).collect();
-        Some(Paths { frequencies, frequent, estimated, on, starts, ends })
+        let starting = (0..nodes.len()).filter(|&node| !starts[node].is_clear()).collect();
+        Some(Paths { frequencies, frequent, estimated, on, starts, starting, ends })
     }
 
     /// The paths through a node.
@@ -216,6 +219,11 @@ impl Paths {
     /// The paths that begin in a node.
     pub fn starts(&self, node: Node) -> &FixedBitSet {
         &self.starts[node]
+    }
+
+    /// Does a path begin in a node?
+    pub fn any_starts(&self, node: Node) -> bool {
+        self.starting.contains(node)
     }
 
     /// The paths that end in a node.

@@ -9,9 +9,10 @@
 //!
 //! Kept while the function changes: what has been touched is looked at again, and the rest stays.
 //!
-//! Linear; a question about one node takes a logarithm of the registers it touches.
+//! Linear; a question about one node takes a logarithm of the registers it touches, and mostly one bit says that it does not
+//! touch the register.
 
-use alloc::collections::BTreeMap;
+use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
@@ -43,6 +44,53 @@ pub(super) struct Touches {
     pub is_overwritten: bool,
 }
 
+impl Touches {
+    /// Those of a register which that instruction is the first to touch.
+    fn first(reg: Reg, place: u32, inst: Inst) -> Touches {
+        Touches {
+            reg,
+            first: place,
+            first_write: NOWHERE,
+            last: place,
+            last_write: NOWHERE,
+            last_writer: inst,
+            last_inst: inst,
+            is_read_first: false,
+            is_overwritten: false,
+        }
+    }
+
+    /// The register.
+    pub fn reg(&self) -> Reg {
+        self.reg
+    }
+
+    /// Does what touches it last write it?
+    pub fn is_written_last(&self) -> bool {
+        self.last == self.last_write
+    }
+}
+
+/// A bit for each of some registers, which others may share.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Signature(u64);
+
+impl Signature {
+    /// Of a register.
+    pub fn of(reg: Reg) -> Signature {
+        Signature(1 << (reg.as_u32() % u64::BITS))
+    }
+
+    /// Of these registers and others.
+    pub fn and(self, other: Signature) -> Signature {
+        Signature(self.0 | other.0)
+    }
+
+    fn meets(self, other: Signature) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
 /// What a block does.
 #[derive(Clone, Default)]
 struct Sites {
@@ -56,12 +104,17 @@ struct Sites {
 /// See the file's head.
 pub(super) struct Accesses {
     sites: Vec<Sites>,
+    /// By node: that of what it touches. Most questions are about registers that a node does not touch.
+    signatures: Vec<Signature>,
     /// By register: the nodes that touch it, in order, and perhaps some that no longer do.
     touching: Vec<SmallVec<[u32; 4]>>,
     /// Registers that some node has read before it had written them in all lanes.
     read_first: FixedBitSet,
     /// By register: where its touches are in the block that is being looked at.
     place_of: Vec<u32>,
+    /// Its touches so far, and in which order they are to stand: by register, with their places here.
+    found: Vec<Touches>,
+    order: Vec<u64>,
     classes: Classes,
 }
 
@@ -70,9 +123,12 @@ impl Accesses {
     pub fn of(module: &Module, func: &Function, nodes: &Nodes) -> Accesses {
         let mut accesses = Accesses {
             sites: Vec::new(),
+            signatures: vec![Signature::default(); nodes.len()],
             touching: Vec::new(),
             read_first: FixedBitSet::new(),
             place_of: Vec::new(),
+            found: Vec::new(),
+            order: Vec::new(),
             classes: Classes::unknown(),
         };
         accesses.sites.resize(nodes.len(), Sites::default());
@@ -89,23 +145,26 @@ impl Accesses {
         accesses
     }
 
-    /// Looks again at nodes that have been changed, as statements of these registers were moved that stood at these
-    /// instructions. Have loads got to know another memory?
+    /// Looks again at nodes that have been changed, as statements were moved that wrote these registers and stood at these
+    /// instructions, in the order of the registers. Have loads got to know another memory?
     pub fn update(
         &mut self,
         module: &Module,
         func: &Function,
         nodes: &Nodes,
         changed: &[Node],
-        moved: &BTreeMap<Reg, Vec<(&InstData, Inst)>>,
+        moved: &[(Reg, &InstData, Inst)],
     ) -> bool {
         self.fit(func);
         let mut grown: Vec<Reg> = Vec::new();
+        let mut before: Vec<Touches> = Vec::new();
         for &node in changed {
-            let before = core::mem::take(&mut self.sites[node].touches);
+            before.clone_from(&self.sites[node].touches);
             self.look_at(func, nodes, node);
+            let mut before = before.iter().map(|touches| touches.reg).peekable();
             for touches in &self.sites[node].touches {
-                if before.binary_search_by_key(&touches.reg, |touches| touches.reg).is_err() {
+                while before.next_if(|&reg| reg < touches.reg).is_some() {}
+                if before.peek() != Some(&touches.reg) {
                     self.touching[touches.reg.index()].push(node as u32);
                     grown.push(touches.reg);
                 }
@@ -124,16 +183,19 @@ impl Accesses {
             for &(_, inst) in memory.iter() {
                 // A load that has been moved reads what it read.
                 let data = &func.insts[inst];
-                let statements = data.dst().and_then(|reg| moved.get(&reg)).into_iter().flatten();
-                let is_statement = |of: &InstData| of.opcode == data.opcode && of.args == data.args;
-                if let Some(&(_, origin)) = statements.clone().find(|(of, _)| is_statement(of)) {
+                let Some(dst) = data.dst().filter(|_| !self.classes.has_looked_at(inst)) else { continue };
+                let first = moved.partition_point(|&(reg, ..)| reg < dst);
+                let mut statements = moved[first..].iter().take_while(|&&(reg, ..)| reg == dst);
+                if let Some(&(.., origin)) =
+                    statements.find(|(_, of, _)| of.opcode == data.opcode && of.args == data.args)
+                {
                     self.classes.is_like(inst, origin);
                 }
             }
             *effects = Effects::of(func, &self.classes, memory);
         }
         let is_old = match self.classes.is_known() {
-            true => moved.keys().any(|&reg| self.classes.depend_on(reg)),
+            true => moved.iter().any(|&(reg, ..)| self.classes.depend_on(reg)),
             false => self.needs_classes(func),
         };
         is_old && self.classify(module, func)
@@ -170,39 +232,19 @@ impl Accesses {
 
     fn look_at(&mut self, func: &Function, nodes: &Nodes, node: Node) {
         let Some(block) = nodes.block(node) else { return };
-        let here = &mut self.sites[node];
-        here.touches.clear();
+        let Accesses { sites, signatures, read_first, place_of, found, order, .. } = self;
+        let here = &mut sites[node];
         here.memory.clear();
+        found.clear();
         for (place, inst) in func.block_insts(block).enumerate() {
             let (place, data) = (place as u32, &func.insts[inst]);
-            let mut touched = |reg: Reg| {
-                let known = &mut self.place_of[reg.index()];
-                if *known == NOWHERE {
-                    *known = here.touches.len() as u32;
-                    here.touches.push(Touches {
-                        reg,
-                        first: place,
-                        first_write: NOWHERE,
-                        last: place,
-                        last_write: NOWHERE,
-                        last_writer: inst,
-                        last_inst: inst,
-                        is_read_first: false,
-                        is_overwritten: false,
-                    });
-                }
-                let touches = &mut here.touches[*known as usize];
-                (touches.last, touches.last_inst) = (place, inst);
-                *known as usize
-            };
-            let mut read: SmallVec<[usize; 4]> = SmallVec::new();
-            data.for_each_use(|reg| read.push(touched(reg)));
-            let written: SmallVec<[usize; 2]> = data.dsts.iter().map(|&reg| touched(reg)).collect();
-            for at in read {
-                here.touches[at].is_read_first |= !here.touches[at].is_overwritten;
-            }
-            for at in written {
-                let touches = &mut here.touches[at];
+            // What an instruction reads it reads before it writes.
+            data.for_each_use(|reg| {
+                let touches = touched(found, place_of, reg, place, inst);
+                touches.is_read_first |= !touches.is_overwritten;
+            });
+            for &reg in &data.dsts {
+                let touches = touched(found, place_of, reg, place, inst);
                 touches.first_write = touches.first_write.min(place);
                 (touches.last_write, touches.last_writer) = (place, inst);
                 touches.is_overwritten |= data.guard.is_none();
@@ -211,22 +253,40 @@ impl Accesses {
                 here.memory.push((place, inst));
             }
         }
-        for touches in &here.touches {
-            self.place_of[touches.reg.index()] = NOWHERE;
+        // Numbers are sorted sooner than what they stand for.
+        order.clear();
+        let mut all = Signature::default();
+        for (place, touches) in found.iter().enumerate() {
+            place_of[touches.reg.index()] = NOWHERE;
+            all = all.and(Signature::of(touches.reg));
             if touches.is_read_first {
-                self.read_first.insert(touches.reg.index());
+                read_first.insert(touches.reg.index());
             }
+            order.push(u64::from(touches.reg.as_u32()) << 32 | place as u64);
         }
-        here.touches.sort_unstable_by_key(|touches| touches.reg);
+        order.sort_unstable();
+        signatures[node] = all;
+        here.touches.clear();
+        here.touches.extend(order.iter().map(|&place| found[place as u32 as usize]));
     }
 
-    /// The registers that a node touches.
-    pub fn touched(&self, node: Node) -> impl Iterator<Item = Reg> + '_ {
-        self.sites[node].touches.iter().map(|touches| touches.reg)
+    /// What a node does to the registers that are written by what touches them last there.
+    pub fn written_last(&self, node: Node) -> impl Iterator<Item = &Touches> + '_ {
+        self.sites[node].touches.iter().filter(|touches| touches.is_written_last())
+    }
+
+    /// May a node touch one of these registers?
+    #[inline]
+    pub fn may_touch(&self, node: Node, regs: Signature) -> bool {
+        self.signatures[node].meets(regs)
     }
 
     /// What a node does to a register.
+    #[inline]
     pub fn touches(&self, node: Node, reg: Reg) -> Option<&Touches> {
+        if !self.may_touch(node, Signature::of(reg)) {
+            return None;
+        }
         let touches = &self.sites[node].touches;
         touches.binary_search_by_key(&reg, |touches| touches.reg).ok().map(|place| &touches[place])
     }
@@ -244,6 +304,11 @@ impl Accesses {
     /// May a register be live between nodes: has any read it before it had written it in all lanes?
     pub fn may_cross(&self, reg: Reg) -> bool {
         self.read_first.contains(reg.index())
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.sites.len()
     }
 
     /// How many registers there are.
@@ -266,4 +331,16 @@ impl Accesses {
             _ => None,
         }
     }
+}
+
+/// The touches of a register, of which that instruction is one.
+fn touched<'a>(found: &'a mut Vec<Touches>, place_of: &mut [u32], reg: Reg, place: u32, inst: Inst) -> &'a mut Touches {
+    let known = &mut place_of[reg.index()];
+    if *known == NOWHERE {
+        *known = found.len() as u32;
+        found.push(Touches::first(reg, place, inst));
+    }
+    let touches = &mut found[*known as usize];
+    (touches.last, touches.last_inst) = (place, inst);
+    touches
 }

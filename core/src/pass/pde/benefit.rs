@@ -27,7 +27,8 @@
 //! paper's section 2.1.3 takes nothing away; what it would count is told beside ([`Decision::printed_paths`]).
 //!
 //! A bit vector over paths for each node of the region, so that it costs as much as there are *executed* paths; joins are
-//! decided one after the other, each with two passes over the region.
+//! decided one after the other, each with two passes over the region. Where the statement is delayed past all joins that
+//! may still be passed only gets less from join to join, so that it is not found anew.
 //!
 //! Source: Gupta, Berson and Fang 1997, sections 2.1.1 to 2.1.3, figures 4 and 7. As printed, X-AVAIL negates too much (it is
 //! ¬BLOCK ∧ N-AVAIL), the cost of a join leaves out that of the joins that its benefit needs, and what enables those later
@@ -36,8 +37,9 @@
 use alloc::vec;
 use alloc::vec::Vec;
 use fixedbitset::FixedBitSet;
+use smallvec::SmallVec;
 
-use super::sinking::{Delayed, Region};
+use super::sinking::{Delayed, Flags, Region};
 use crate::pass::path_guided::nodes::Nodes;
 use crate::pass::path_guided::path_sets::{PathSets, add, add_difference, keep};
 use crate::pass::path_guided::paths::Paths;
@@ -93,36 +95,43 @@ pub(super) struct Sets {
 }
 
 impl Sets {
-    /// Where a statement is delayed as given.
-    pub fn of(region: &Region, paths: &Paths, delayed: &Delayed, always: &Delayed) -> Sets {
+    /// Where a statement is delayed as given, in the memory of others.
+    pub fn of(
+        (region, paths): (&Region, &Paths),
+        delayed: &Delayed,
+        always: &Delayed,
+        memory: &mut Vec<PathSets>,
+    ) -> Sets {
         let members = &region.members;
-        let none = || PathSets::none(paths, members.len());
-        let (mut entry_available, mut exit_available) = (none(), none());
+        let mut unwritten = || PathSets::unwritten(paths, members.len(), memory.pop().unwrap_or_default());
+        let (mut entry_available, mut exit_available) = (unwritten(), unwritten());
         for (place, member) in members.iter().enumerate() {
+            let set = entry_available.at_mut(place);
+            set.fill(0);
             if delayed.entry[place] {
-                let set = entry_available.at_mut(place);
-                for &before in member.before.iter().flatten() {
+                for before in region.before(place) {
                     if delayed.exit[before] && !Nodes::goes_back(members[before].node, member.node) {
                         add(set, exit_available.at(before));
                     }
                 }
                 keep(set, paths.on(member.node));
-                if always.entry[place] {
+                if always.entry[place] && paths.any_starts(member.node) {
                     add(set, paths.starts(member.node).as_slice());
                 }
             }
-            if delayed.exit[place] {
-                exit_available.at_mut(place).copy_from_slice(match member.occurrence {
-                    Some(_) => paths.on(member.node).as_slice(),
-                    None => entry_available.at(place),
-                });
+            let exit = exit_available.at_mut(place);
+            match (delayed.exit[place], member.occurrence) {
+                (true, Some(_)) => exit.copy_from_slice(paths.on(member.node).as_slice()),
+                (true, None) => exit.copy_from_slice(set),
+                (false, _) => exit.fill(0),
             }
         }
-        let (mut entry_removable, mut exit_removable) = (none(), none());
+        let (mut entry_removable, mut exit_removable) = (unwritten(), unwritten());
         for (place, member) in members.iter().enumerate().rev() {
+            let set = exit_removable.at_mut(place);
+            set.fill(0);
             if delayed.exit[place] {
-                let set = exit_removable.at_mut(place);
-                for &next in &member.next {
+                for next in region.next(place) {
                     let to = &members[next];
                     match (Nodes::goes_back(member.node, to.node), to.is_dead) {
                         (true, true) => add(set, paths.ends(member.node).as_slice()),
@@ -132,19 +141,24 @@ impl Sets {
                     }
                 }
                 keep(set, paths.on(member.node));
-                if member.next.is_empty() {
+                if region.next(place).len() == 0 {
                     add(set, paths.on(member.node).as_slice());
                 }
             }
-            if delayed.entry[place] {
-                match (member.is_dead, member.stop.is_none()) {
-                    (true, _) => add(entry_removable.at_mut(place), paths.on(member.node).as_slice()),
-                    (false, true) => add(entry_removable.at_mut(place), exit_removable.at(place)),
-                    (false, false) => {}
-                }
+            let entry = entry_removable.at_mut(place);
+            match (delayed.entry[place], member.is_dead, member.stop.is_none()) {
+                (true, true, _) => entry.copy_from_slice(paths.on(member.node).as_slice()),
+                (true, false, true) => entry.copy_from_slice(set),
+                _ => entry.fill(0),
             }
         }
+        memory.push(entry_removable);
         Sets { entry_available, exit_available, exit_removable }
+    }
+
+    /// Leaves its memory to others.
+    fn leave(self, memory: &mut Vec<PathSets>) {
+        memory.extend([self.entry_available, self.exit_available, self.exit_removable]);
     }
 
     /// Paths on which the statement is available behind a join, and removable.
@@ -225,7 +239,7 @@ pub(super) struct Weighing<'a> {
 impl Weighing<'_> {
     /// The sets where it and the joins with it are enabled.
     pub fn sets(&self) -> Sets {
-        Sets::of(self.region, self.paths, self.delayed, self.always)
+        Sets::of((self.region, self.paths), self.delayed, self.always, &mut Vec::new())
     }
 }
 
@@ -246,64 +260,91 @@ pub(super) fn decide(
     manner: Manner,
     mut times: impl FnMut(&Delayed, &Delayed) -> Times,
     look: &mut dyn FnMut(&Weighing<'_>),
-) -> (Vec<bool>, Vec<Decision>) {
+) -> (Flags, Vec<Decision>) {
     let Manner { is_printed_rule, is_brief } = manner;
     let count = region.members.len();
-    let mut enabled = vec![false; count];
+    let mut enabled = region.no_flags();
     let mut decisions = Vec::new();
     // Joins that are not decided against, and so may be passed on the way to where a statement is dead.
-    let mut open: Vec<bool> = region.members.iter().map(|member| member.is_join).collect();
+    let mut open: Flags = region.members.iter().map(|member| member.is_join).collect();
     if !open.contains(&true) {
         return (enabled, decisions);
     }
-    // Behind others nothing is ever dropped, and no path would benefit.
-    let leads_to_dead = region.leading_to_dead();
+    // Behind others nothing is ever dropped, and no path would benefit. What is delayed if all that are enabled or open from a
+    // join on may be passed is less from join to join.
+    let mut with_later = open.clone();
+    let mut most_delayed = region.delayed(&with_later);
+    let leads_to_dead = region.leading_to_dead(&most_delayed);
     open.iter_mut().zip(&leads_to_dead).for_each(|(is_open, leads)| *is_open &= leads);
     let joins: Vec<usize> = (0..count).filter(|&place| open[place]).collect();
     joins.iter().skip(MOST_JOINS).for_each(|&place| open[place] = false);
+    let closed: SmallVec<[usize; 16]> = (0..count).filter(|&place| with_later[place] && !open[place]).collect();
+    closed.iter().for_each(|&place| with_later[place] = false);
+    region.disable(&mut most_delayed, &with_later, closed.into_iter());
     let mut so_far = SoFar::of(region, paths, always.clone(), always);
+    let mut memory: Vec<PathSets> = Vec::new();
+    let mut last: Option<usize> = None;
     for &join in joins.iter().take(MOST_JOINS) {
-        if enabled[join] || always.entry[join] {
+        if let Some(last) = last.replace(join).filter(|&last| !enabled[last]) {
+            with_later[last] = false;
+            region.disable(&mut most_delayed, &with_later, [last].into_iter());
+        }
+        if enabled[join] || always.entry[join] || !most_delayed.entry[join] {
             continue;
         }
-        let with_later: Vec<bool> = (0..count).map(|place| enabled[place] || place >= join && open[place]).collect();
-        let mut delayed = region.delayed(&with_later);
-        if !delayed.entry[join] {
-            continue;
-        }
+        debug_assert!(
+            most_delayed
+                == region.delayed(
+                    &(0..count).map(|place| enabled[place] || place >= join && open[place]).collect::<Flags>()
+                ),
+            "what was taken away is all"
+        );
+        let fewer;
+        let mut known_sets = None;
+        let mut delayed = &most_delayed;
         let mut together = vec![join];
         let (mut benefit_paths, mut cost_paths);
         let (mut before, mut after): (&[u32], Vec<u32>) = (&[], Vec::new());
         if is_printed_rule {
             // Everything else is looked at as if statements passed every join.
-            let sets = Sets::of(region, paths, &delayed, always);
+            let sets = Sets::of((region, paths), delayed, always, &mut memory);
             let mut paying = paths.on(region.members[join].node).clone();
             paying.difference_with(&sets.exit_available.set(join));
             paying.difference_with(&sets.exit_removable.set(join));
             benefit_paths = paths.frequency(&sets.benefiting(join), true);
             cost_paths = paths.frequency(&paying, true);
+            sets.leave(&mut memory);
         } else {
-            if open[join + 1..].contains(&true) {
-                let sets = Sets::of(region, paths, &delayed, always);
+            let later = || (join + 1..count).filter(|&place| open[place]);
+            if later().next().is_some() {
+                let sets = Sets::of((region, paths), delayed, always, &mut memory);
                 let benefiting = sets.benefiting(join);
-                let is_needed = |&place: &usize| open[place] && !sets.entry_available.is_disjoint(place, &benefiting);
-                together.extend((join + 1..count).filter(is_needed));
+                together.extend(later().filter(|&place| !sets.entry_available.is_disjoint(place, &benefiting)));
                 let mut with_these = enabled.clone();
                 together.iter().for_each(|&place| with_these[place] = true);
                 if with_these != with_later {
-                    delayed = region.delayed(&with_these);
+                    let mut less = most_delayed.clone();
+                    region.disable(&mut less, &with_these, later().filter(|&place| !with_these[place]));
+                    fewer = less;
+                    delayed = &fewer;
+                    sets.leave(&mut memory);
+                } else {
+                    known_sets = Some(sets);
                 }
             }
             before = &so_far.executions;
-            after = executions(region, paths, &delayed, always);
+            after = executions(region, paths, delayed, always);
             (benefit_paths, cost_paths) = paths.changes(before, &after);
         }
         if is_brief && benefit_paths == 0.0 {
+            if let Some(sets) = known_sets {
+                sets.leave(&mut memory);
+            }
             open[join] = false;
             continue;
         }
         // Of paths that are not frequent only that matters whether the statement comes along with them.
-        let sets = Sets::of(region, paths, &delayed, always);
+        let sets = known_sets.unwrap_or_else(|| Sets::of((region, paths), delayed, always, &mut memory));
         let mut rare = paths.none();
         for &place in &together {
             let mut here = paths.on(region.members[place].node).clone();
@@ -317,12 +358,12 @@ pub(super) fn decide(
             gaining.set_range(..paths.frequent, false);
             let counts = before.iter().zip(&after).enumerate().take(paths.frequent);
             gaining.extend(counts.filter(|(_, (before, after))| after > before).map(|(path, _)| path));
-            let states = (&so_far.delayed, &delayed, always);
+            let states = (&so_far.delayed, delayed, always);
             let last_trips = LastTrips::of((region, nodes, paths), states, &sets, &gaining);
             printed_paths += last_trips.told;
             benefit_paths -= last_trips.open.min(benefit_paths);
         }
-        let times = times(&delayed, always);
+        let times = times(delayed, always);
         let decision = Decision {
             join,
             together,
@@ -334,7 +375,6 @@ pub(super) fn decide(
             printed_benefit: (times.statement - times.predicate) * printed_paths,
         };
         let executions = (before, &after[..]);
-        let delayed = &delayed;
         look(&Weighing { decision: &decision, times, executions, rare: &rare, region, paths, delayed, always });
         if decision.is_worth_it() {
             decision.together.iter().for_each(|&place| enabled[place] = true);
@@ -343,11 +383,14 @@ pub(super) fn decide(
                 let is_behind = |place: &usize| open[*place] && *place > join && delayed.entry[*place];
                 let is_removable = |place: &usize| sets.exit_removable.at(*place).iter().any(|&word| word != 0);
                 (0..count).filter(is_behind).filter(is_removable).for_each(|place| enabled[place] = true);
+                so_far = SoFar::of(region, paths, region.delayed(&enabled), always);
+            } else {
+                so_far = SoFar { delayed: delayed.clone(), executions: after };
             }
-            so_far = SoFar::of(region, paths, region.delayed(&enabled), always);
         } else {
             open[join] = false;
         }
+        sets.leave(&mut memory);
         if decision.printed_paths > 0.0 {
             decisions.push(decision);
         }

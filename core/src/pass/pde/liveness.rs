@@ -9,7 +9,9 @@
 //! ```
 //!
 //! Both give the same answers. The first costs as much as lies between a statement and what touches its destination next,
-//! the second as much as the register lives; only if the first takes more than [`MOST_NEAR`] nodes the second is made. That is
+//! the second as much as the register lives; only if the first takes more than [`MOST_NEAR`] nodes the second is made. If the
+//! register lives in more than [`MOST_ALONE`] nodes, the next registers are looked for together with it, a bit of a word for
+//! each, so that long lives do not cost as much as there are registers times nodes. What was asked for is
 //! kept: where it is known that a register lives as it did but for some nodes, only those are looked at again. Whatever lives
 //! in them does so because of a read in them, or of a node behind them, whose answer stands.
 //!
@@ -32,43 +34,80 @@ use crate::pass::path_guided::nodes::{Node, Nodes};
 /// Nodes that are looked at from a statement on before one begins at the reads of its destination.
 const MOST_NEAR: usize = 32;
 
-/// Nodes that are looked at in search of reads that are left before one begins at all reads.
+/// Nodes in which a register may be live before one looks for others together with it.
+const MOST_ALONE: usize = 256;
+
+/// Nodes that are looked at in search of reads that are left before one begins at all reads; a sixteenth of all nodes if
+/// that is more, as to begin again takes as long.
 const MOST_STEPS: usize = 256;
 
 /// Nodes at whose entries a register is live.
 enum Lives {
+    /// It has not been found from afar.
+    Unknown,
     /// In order.
     Few(Vec<u32>),
     Many(FixedBitSet),
+    /// A bit of each word of a group.
+    Shared(Shared),
+}
+
+/// The place of a register in a group.
+#[derive(Clone, Copy)]
+struct Shared {
+    group: u32,
+    bit: u32,
+}
+
+/// Where registers are live that have been looked for together: a word for each node.
+type Group = Vec<u64>;
+
+/// What a node does to the registers of a group, and which of them are live at its entry.
+#[derive(Clone, Copy, Default)]
+struct Together {
+    read: u64,
+    overwritten: u64,
+    live: u64,
+}
+
+impl Together {
+    /// Has it nothing to do with any?
+    fn is_nothing(&self) -> bool {
+        self.read | self.overwritten | self.live == 0
+    }
 }
 
 impl Lives {
-    fn contains(&self, node: Node) -> bool {
+    fn contains(&self, groups: &[Group], node: Node) -> bool {
         match self {
+            // Nothing may be dropped of which nothing is known.
+            Lives::Unknown => true,
             Lives::Few(nodes) => nodes.binary_search(&(node as u32)).is_ok(),
             Lives::Many(nodes) => nodes.contains(node),
+            Lives::Shared(Shared { group, bit }) => groups[*group as usize][node] >> bit & 1 == 1,
         }
     }
 
-    fn as_set(&self, nodes: &Nodes) -> FixedBitSet {
+    fn as_set(&self, groups: &[Group], nodes: &Nodes) -> FixedBitSet {
         match self {
-            Lives::Few(few) => {
-                let mut set = FixedBitSet::with_capacity(nodes.len());
-                few.iter().for_each(|&node| set.insert(node as usize));
-                set
-            }
             Lives::Many(set) => set.clone(),
+            _ => (0..nodes.len()).filter(|&node| self.contains(groups, node)).collect(),
         }
     }
 
-    fn set(&mut self, node: Node, is_live: bool) {
+    fn set(&mut self, groups: &mut [Group], node: Node, is_live: bool) {
         match self {
+            Lives::Unknown => {}
             Lives::Few(nodes) => match (nodes.binary_search(&(node as u32)), is_live) {
                 (Ok(place), false) => drop(nodes.remove(place)),
                 (Err(place), true) => nodes.insert(place, node as u32),
                 _ => {}
             },
             Lives::Many(nodes) => nodes.set(node, is_live),
+            Lives::Shared(Shared { group, bit }) => {
+                let word = &mut groups[*group as usize][node];
+                *word = *word & !(1 << *bit) | u64::from(is_live) << *bit;
+            }
         }
     }
 }
@@ -83,14 +122,21 @@ enum Near {
 
 /// See the file's head.
 pub(super) struct Liveness {
-    /// By register, if it has been found from afar.
-    known: Vec<Option<Lives>>,
+    /// By register; found together with another one's perhaps before anybody asks.
+    known: Vec<Lives>,
+    /// Registers that somebody has asked for from afar.
+    asked: FixedBitSet,
+    groups: Vec<Group>,
+    /// By node, while a group is looked for.
+    together: Vec<Together>,
     /// By node, of the last statement, where that was enough.
     near: Vec<Near>,
     near_nodes: Vec<Node>,
     is_from_near: bool,
     /// By node: the number of the walk that has found it, or found that it overwrites the register.
     seen: Vec<u32>,
+    /// By node: the number of the search that has found a way from it to a read.
+    shown: Vec<u32>,
     walks: u32,
     found: Vec<u32>,
 }
@@ -100,10 +146,14 @@ impl Liveness {
     pub fn new(nodes: &Nodes) -> Liveness {
         Liveness {
             known: Vec::new(),
+            asked: FixedBitSet::new(),
+            groups: Vec::new(),
+            together: Vec::new(),
             near: vec![Near::Far; nodes.len()],
             near_nodes: Vec::new(),
             is_from_near: false,
             seen: vec![0; nodes.len()],
+            shown: vec![0; nodes.len()],
             walks: 0,
             found: Vec::new(),
         }
@@ -112,20 +162,41 @@ impl Liveness {
     /// Makes it known where the destination of a statement is live, in all nodes to which the statement could sink.
     pub fn look_behind(&mut self, nodes: &Nodes, accesses: &Accesses, statement: &Statement) {
         let reg = statement.dst;
-        let is_known = self.known.get(reg.index()).is_some_and(Option::is_some);
-        self.is_from_near = !is_known && self.look_from_near(nodes, accesses, statement);
-        if !is_known && !self.is_from_near {
-            self.look_from_afar(nodes, accesses, reg);
+        self.is_from_near = !self.is_known(reg) && self.look_from_near(nodes, accesses, statement);
+        if self.is_from_near || self.is_known(reg) {
+            return;
         }
+        self.asked.grow(accesses.registers());
+        self.asked.insert(reg.index());
+        if !self.is_found(reg) && !self.look_from_afar(nodes, accesses, reg, MOST_ALONE) {
+            self.look_together(nodes, accesses, reg);
+        }
+    }
+
+    /// Is a register's liveness kept, as it was asked for from afar?
+    pub fn is_known(&self, reg: Reg) -> bool {
+        self.asked.contains(reg.index())
+    }
+
+    /// Forgets where a register is live if nobody has asked for that yet.
+    pub fn forget_unasked(&mut self, reg: Reg) {
+        if let Some(lives) = self.known.get_mut(reg.index()).filter(|_| !self.asked.contains(reg.index())) {
+            *lives = Lives::Unknown;
+        }
+    }
+
+    fn is_found(&self, reg: Reg) -> bool {
+        self.known.get(reg.index()).is_some_and(|lives| !matches!(lives, Lives::Unknown))
     }
 
     /// Finds a register's liveness anew in these nodes, if it was found from afar before. Elsewhere it is what it was.
     pub fn renew_within(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg, within: &[Node]) {
-        let Some(lives) = self.known.get_mut(reg.index()).and_then(Option::as_mut) else { return };
-        self.walks += 1;
+        let Liveness { known, groups, seen, walks, .. } = self;
+        let Some(lives) = known.get_mut(reg.index()).filter(|lives| !matches!(lives, Lives::Unknown)) else { return };
+        *walks += 1;
         for &node in within {
-            self.seen[node] = self.walks;
-            lives.set(node, false);
+            seen[node] = *walks;
+            lives.set(groups, node, false);
         }
         let mut work: Vec<Node> = within.to_vec();
         while let Some(node) = work.pop() {
@@ -133,41 +204,48 @@ impl Liveness {
             let is_read = touches.is_some_and(|touches| touches.is_read_first);
             let comes_through = || {
                 touches.is_none_or(|touches| !touches.is_overwritten)
-                    && nodes.successors(node).iter().any(|&next| lives.contains(next))
+                    && nodes.successors(node).iter().any(|&next| lives.contains(groups, next))
             };
-            if !lives.contains(node) && (is_read || comes_through()) {
-                lives.set(node, true);
+            if !lives.contains(groups, node) && (is_read || comes_through()) {
+                lives.set(groups, node, true);
                 let before = nodes.predecessors(node).iter().copied();
-                work.extend(before.filter(|&before| self.seen[before] == self.walks));
+                work.extend(before.filter(|&before| seen[before] == *walks));
             }
         }
     }
 
     /// Is what is known of a register what would be found now?
     pub fn is_right(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg) -> bool {
-        let Some(known) = self.known.get_mut(reg.index()).and_then(Option::take) else { return true };
-        self.look_from_afar(nodes, accesses, reg);
-        let found = self.known[reg.index()].replace(known);
-        let (known, found) = (self.known[reg.index()].as_ref(), found.as_ref());
-        known.zip(found).is_some_and(|(a, b)| (0..nodes.len()).all(|node| a.contains(node) == b.contains(node)))
+        let Some(known) = self.take(reg) else { return true };
+        self.look_from_afar(nodes, accesses, reg, nodes.len());
+        let found = core::mem::replace(&mut self.known[reg.index()], known);
+        let known = &self.known[reg.index()];
+        (0..nodes.len()).all(|node| known.contains(&self.groups, node) == found.contains(&self.groups, node))
+    }
+
+    /// What is known of a register, which is not known from then on.
+    fn take(&mut self, reg: Reg) -> Option<Lives> {
+        let known = core::mem::replace(self.known.get_mut(reg.index())?, Lives::Unknown);
+        Some(known).filter(|known| !matches!(known, Lives::Unknown))
     }
 
     /// Makes what is known of a register right, if it was found from afar before, as it is read or written otherwise in these
     /// nodes. Gives where its liveness has changed, in order.
     pub fn renew(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg, touched: &[Node]) -> Vec<u32> {
-        let Some(mut lives) = self.known.get_mut(reg.index()).and_then(Option::take) else { return Vec::new() };
+        let Some(mut lives) = self.take(reg) else { return Vec::new() };
         // With each change; what has changed there and back is in it twice.
         let mut changes: Vec<u32> = Vec::new();
         let mut work: Vec<Node> = touched.to_vec();
         while let Some(node) = work.pop() {
-            if lives.contains(node) {
+            if lives.contains(&self.groups, node) {
                 continue;
             }
             let touches = accesses.touches(node, reg);
             let is_read = touches.is_some_and(|touches| touches.is_read_first);
             let is_open = touches.is_none_or(|touches| !touches.is_overwritten);
-            if is_read || is_open && nodes.successors(node).iter().any(|&next| lives.contains(next)) {
-                lives.set(node, true);
+            let is_live_behind = || nodes.successors(node).iter().any(|&next| lives.contains(&self.groups, next));
+            if is_read || is_open && is_live_behind() {
+                lives.set(&mut self.groups, node, true);
                 changes.push(node as u32);
                 work.extend(nodes.predecessors(node));
             }
@@ -175,13 +253,12 @@ impl Liveness {
         work.extend(touched);
         let is_found = self.let_die(nodes, accesses, reg, &mut lives, work, &mut changes);
         if is_found {
-            self.known[reg.index()] = Some(lives);
+            self.known[reg.index()] = lives;
         } else {
-            self.look_from_afar(nodes, accesses, reg);
-            let mut difference = lives.as_set(nodes);
-            if let Some(found) = &self.known[reg.index()] {
-                difference.symmetric_difference_with(&found.as_set(nodes));
-            }
+            self.look_from_afar(nodes, accesses, reg, nodes.len());
+            let mut difference = lives.as_set(&self.groups, nodes);
+            difference.grow(nodes.len());
+            difference.symmetric_difference_with(&self.known[reg.index()].as_set(&self.groups, nodes));
             changes.extend(difference.ones().map(|node| node as u32));
         }
         changes.sort_unstable();
@@ -201,35 +278,50 @@ impl Liveness {
         changes: &mut Vec<u32>,
     ) -> bool {
         let mut steps = 0;
+        let most_steps = MOST_STEPS.max(nodes.len() / 16);
+        // From what lies on a way to a read no other way has to be found.
+        self.walks += 1;
+        let shown = self.walks;
+        let mut ways: Vec<u32> = Vec::new();
         while let Some(start) = work.pop() {
-            if !lives.contains(start) {
+            if !lives.contains(&self.groups, start) || self.shown[start] == shown {
                 continue;
             }
             self.walks += 1;
             self.seen[start] = self.walks;
             self.found.clear();
             self.found.push(start as u32);
+            ways.clear();
+            ways.push(0);
             let (mut next, mut is_read) = (0, false);
             // What is near is found first.
             while let Some(&node) = self.found.get(next).filter(|_| !is_read) {
-                next += 1;
                 steps += 1;
-                if steps > MOST_STEPS {
+                if steps > most_steps {
                     return false;
                 }
                 let touches = accesses.touches(node as Node, reg);
-                is_read = touches.is_some_and(|touches| touches.is_read_first);
-                if touches.is_none_or(|touches| !touches.is_overwritten) {
+                is_read = touches.is_some_and(|touches| touches.is_read_first) || self.shown[node as Node] == shown;
+                if is_read {
+                    self.shown[node as Node] = shown;
+                    let mut on_way = ways[next] as usize;
+                    while core::mem::replace(&mut self.shown[self.found[on_way] as Node], shown) != shown {
+                        on_way = ways[on_way] as usize;
+                    }
+                } else if touches.is_none_or(|touches| !touches.is_overwritten) {
                     for &to in nodes.successors(node as Node) {
-                        if lives.contains(to) && core::mem::replace(&mut self.seen[to], self.walks) != self.walks {
+                        let mut is_new = || core::mem::replace(&mut self.seen[to], self.walks) != self.walks;
+                        if lives.contains(&self.groups, to) && is_new() {
                             self.found.push(to as u32);
+                            ways.push(next as u32);
                         }
                     }
                 }
+                next += 1;
             }
             if !is_read {
                 for &node in &self.found {
-                    lives.set(node as Node, false);
+                    lives.set(&mut self.groups, node as Node, false);
                     work.extend(nodes.predecessors(node as Node));
                 }
                 changes.extend(&self.found);
@@ -256,11 +348,7 @@ impl Liveness {
         if self.is_from_near {
             return self.near[node] == Near::Live;
         }
-        match self.known.get(reg.index()) {
-            Some(Some(lives)) => lives.contains(node),
-            // Nothing may be dropped of which nothing is known.
-            _ => true,
-        }
+        self.known.get(reg.index()).is_none_or(|lives| lives.contains(&self.groups, node))
     }
 
     /// The same for the end of a node.
@@ -303,8 +391,9 @@ impl Liveness {
         true
     }
 
-    fn look_from_afar(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg) {
-        self.known.resize_with(self.known.len().max(accesses.registers()), || None);
+    /// Begins at the reads of a register. Gives up where it is live in more nodes than that.
+    fn look_from_afar(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg, most: usize) -> bool {
+        self.known.resize_with(self.known.len().max(accesses.registers()), || Lives::Unknown);
         self.walks += 1;
         self.found.clear();
         for node in accesses.touching(reg) {
@@ -318,6 +407,9 @@ impl Liveness {
         }
         let mut next = 0;
         while let Some(&node) = self.found.get(next) {
+            if self.found.len() > most {
+                return false;
+            }
             next += 1;
             for &before in nodes.predecessors(node as Node) {
                 if core::mem::replace(&mut self.seen[before], self.walks) != self.walks {
@@ -325,7 +417,7 @@ impl Liveness {
                 }
             }
         }
-        let lives = if self.found.len() > nodes.len() / 32 {
+        self.known[reg.index()] = if self.found.len() > nodes.len() / 32 {
             let mut set = FixedBitSet::with_capacity(nodes.len());
             self.found.iter().for_each(|&node| set.insert(node as usize));
             Lives::Many(set)
@@ -333,6 +425,66 @@ impl Liveness {
             self.found.sort_unstable();
             Lives::Few(self.found.clone())
         };
-        self.known[reg.index()] = Some(lives);
+        true
+    }
+
+    /// Looks from afar for a register and the next ones behind it that may be live between nodes, a bit for each.
+    fn look_together(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg) {
+        let others = (reg.index()..accesses.registers()).map(Reg::new);
+        let others = others.filter(|&reg| accesses.may_cross(reg) && !self.is_found(reg));
+        let regs: SmallVec<[Reg; 64]> = others.take(u64::BITS as usize).collect();
+        let Liveness { known, groups, together, found, .. } = self;
+        together.resize(nodes.len(), Together::default());
+        found.clear();
+        let mut work = FixedBitSet::with_capacity(nodes.len());
+        for (bit, &reg) in regs.iter().enumerate() {
+            for node in accesses.touching(reg) {
+                let Some(touches) = accesses.touches(node, reg) else { continue };
+                let here = &mut together[node];
+                if here.is_nothing() {
+                    found.push(node as u32);
+                }
+                here.read |= u64::from(touches.is_read_first) << bit;
+                here.overwritten |= u64::from(touches.is_overwritten) << bit;
+                here.live = here.read;
+                work.insert(node);
+            }
+        }
+        // From the last nodes on, since only edges that go back lead to what has been looked at: once more for these.
+        while !work.is_clear() {
+            for words in (0..work.as_slice().len()).rev() {
+                while let Some(bit) = work.as_slice()[words].checked_ilog2() {
+                    let node = words * fixedbitset::Block::BITS as usize + bit as usize;
+                    work.remove(node);
+                    for &before in nodes.predecessors(node) {
+                        let more = together[node].live;
+                        let to = &mut together[before];
+                        let more = more & !to.overwritten & !to.live;
+                        if more != 0 {
+                            if to.is_nothing() {
+                                found.push(before as u32);
+                            }
+                            to.live |= more;
+                            work.insert(before);
+                        }
+                    }
+                }
+            }
+        }
+        if found.len() > nodes.len() / 32 {
+            let mut group: Group = vec![0; nodes.len()];
+            found.iter().for_each(|&node| group[node as usize] = together[node as usize].live);
+            for (bit, &reg) in regs.iter().enumerate() {
+                known[reg.index()] = Lives::Shared(Shared { group: groups.len() as u32, bit: bit as u32 });
+            }
+            groups.push(group);
+        } else {
+            found.sort_unstable();
+            for (bit, &reg) in regs.iter().enumerate() {
+                let is_live = |&node: &u32| together[node as usize].live >> bit & 1 == 1;
+                known[reg.index()] = Lives::Few(found.iter().copied().filter(is_live).collect());
+            }
+        }
+        found.drain(..).for_each(|node| together[node as usize] = Together::default());
     }
 }

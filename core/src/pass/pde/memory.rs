@@ -90,6 +90,11 @@ impl Classes {
         self.asked.contains(reg.as_u32() as usize)
     }
 
+    /// Is the class of an instruction known?
+    pub fn has_looked_at(&self, inst: Inst) -> bool {
+        self.of[inst] != UNKNOWN
+    }
+
     /// What has not been looked at takes the class of what has become it.
     pub fn is_like(&mut self, inst: Inst, origin: Inst) {
         if self.of[inst] == UNKNOWN {
@@ -114,6 +119,9 @@ pub(super) struct Effects(SmallVec<[(u32, u32, u32); 1]>);
 impl Effects {
     /// Of the instructions of a block that access or order memory, with their places.
     pub fn of(func: &Function, classes: &Classes, memory: &[(u32, Inst)]) -> Effects {
+        if memory.iter().all(|(_, inst)| !may_change_memory(func.insts[*inst].opcode.op)) {
+            return Effects::default();
+        }
         let writes = memory.iter().filter(|(_, inst)| may_change_memory(func.insts[*inst].opcode.op));
         let mut all: SmallVec<[(u32, u32); 8]> = writes.map(|&(place, inst)| (classes.of[inst], place)).collect();
         all.sort_unstable();

@@ -142,9 +142,9 @@ fn applied(func: &Function, plan: &Plan, text: &str) -> Remark {
     let message = format!("`{text}` {to}{how}, and is dropped on the way to {dropped}{paths}");
     let mut remark = Remark::applied("sink", plan.from[0], message)
         .at(plan.occurrences[0])
-        .with("from", Fact::Blocks(plan.from.clone()))
-        .with("to", Fact::Blocks(plan.to.clone()))
-        .with("dropped", Fact::Blocks(plan.dropped.clone()));
+        .with("from", Fact::Blocks(plan.from.to_vec()))
+        .with("to", Fact::Blocks(plan.to.to_vec()))
+        .with("dropped", Fact::Blocks(plan.dropped.to_vec()));
     if plan.is_predicated {
         remark = remark
             .with("joins", Fact::Blocks(plan.joins.clone()))

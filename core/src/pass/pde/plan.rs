@@ -12,8 +12,8 @@
 use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
+use fixedbitset::FixedBitSet;
 use hashbrown::HashSet;
 use smallvec::SmallVec;
 
@@ -21,7 +21,7 @@ use super::accesses::Accesses;
 use super::benefit::{Decision, Manner, Times, Weighing, decide};
 use super::liveness::Liveness;
 use super::predicate::Search;
-use super::sinking::{Behind, Delayed, Landing, Places, Region};
+use super::sinking::{Behind, Delayed, Landing, Landings, Places, Region};
 use super::statements::Statement;
 use crate::edit::{Fact, Place, Remark, Rewrite};
 use crate::ir::{Block, Function, Guard, Inst, InstData, Opcode, Operand, Reg, Type};
@@ -53,15 +53,15 @@ pub(super) struct Plan {
     /// The statement.
     pub data: InstData,
     /// The instructions that go.
-    pub occurrences: Vec<Inst>,
+    pub occurrences: SmallVec<[Inst; 2]>,
     /// Their blocks.
-    pub from: Vec<Block>,
+    pub from: SmallVec<[Block; 2]>,
     /// Where the statement lands: with the predicate, if that is asked.
-    lands: Vec<(Spot, bool)>,
+    lands: SmallVec<[(Spot, bool); 2]>,
     /// The blocks in which it lands, or to which the edges lead on which it does.
-    pub to: Vec<Block>,
+    pub to: SmallVec<[Block; 4]>,
     /// Where it is dropped.
-    pub dropped: Vec<Block>,
+    pub dropped: SmallVec<[Block; 4]>,
     /// Does it land with a predicate anywhere?
     pub is_predicated: bool,
     /// The program's own predicate.
@@ -71,12 +71,10 @@ pub(super) struct Plan {
     /// Where a new predicate begins.
     pub begins: Vec<Block>,
     /// The nodes in which something is changed.
-    pub touched: Vec<Node>,
+    pub touched: SmallVec<[Node; 4]>,
     /// The nodes that it changes, or in which its registers are live where they were not, or no more; and others where
     /// [`Plan::is_felt_outside`].
-    pub changed: Vec<Node>,
-    /// The nodes that were looked at for it.
-    pub looked_at: Vec<Node>,
+    pub changed: SmallVec<[Node; 8]>,
     /// Are registers that it touches perhaps live in other places outside of its region?
     pub is_felt_outside: bool,
     /// Is a critical edge among them?
@@ -189,12 +187,32 @@ pub(super) struct Planner<'a> {
 pub(super) struct Scratch {
     pub liveness: Liveness,
     pub places: Places,
+    /// The nodes that were looked at for the last plan.
+    pub looked_at: Vec<u32>,
+}
+
+/// What plans before have claimed that a plan would have to share with them: without it it is not made.
+#[derive(Clone, Copy)]
+pub(super) struct Claimed<'a> {
+    /// Nodes at which it may not look.
+    pub nodes: &'a FixedBitSet,
+    /// Must it not be made whatever it looks at?
+    pub is_anywhere: bool,
 }
 
 impl Scratch {
+    /// Notes the nodes that the last search has looked at, and those that liveness was found in.
+    fn note_looked_at(&mut self, nodes: &Nodes, statement: &Statement) {
+        let Scratch { liveness, places, looked_at } = self;
+        looked_at.clear();
+        looked_at.extend(places.looked_at().map(|node| node as u32));
+        let others = liveness.looked_at(nodes, statement).filter(|&node| !places.has_found(node));
+        looked_at.extend(others.map(|node| node as u32));
+    }
+
     /// For that many nodes.
     pub fn new(nodes: &Nodes) -> Scratch {
-        Scratch { liveness: Liveness::new(nodes), places: Places::new(nodes) }
+        Scratch { liveness: Liveness::new(nodes), places: Places::new(nodes), looked_at: Vec::new() }
     }
 }
 
@@ -208,8 +226,8 @@ pub(super) trait Told {
     fn counts_jumps(&mut self);
     /// Branches were asked for their predicates.
     fn seeks_predicate(&mut self);
-    /// The nodes that were looked at.
-    fn looked_at(&mut self, nodes: &mut dyn Iterator<Item = Node>);
+    /// There might be a plan, but it would come into the way of others.
+    fn is_claimed(&mut self);
 }
 
 impl Planner<'_> {
@@ -217,18 +235,19 @@ impl Planner<'_> {
     pub fn plan(
         &self,
         statement: &Statement,
+        claimed: Option<Claimed<'_>>,
         scratch: &mut Scratch,
         told: &mut impl Told,
         look: &mut dyn FnMut(Seen<'_>),
     ) -> Option<Plan> {
+        scratch.places.clear();
         if !self.is_needed(statement, scratch) {
-            told.looked_at(&mut scratch.liveness.looked_at(self.nodes, statement));
+            scratch.note_looked_at(self.nodes, statement);
             return None;
         }
-        let behind = self.behind(statement, scratch);
-        let looked_at = scratch.liveness.looked_at(self.nodes, statement);
-        let looked_at: Vec<Node> = scratch.places.looked_at().chain(looked_at).collect();
-        told.looked_at(&mut looked_at.iter().copied());
+        let is_claimed = |node: Node| claimed.is_some_and(|claimed| claimed.nodes.contains(node));
+        let behind = self.behind_unless(statement, scratch, is_claimed);
+        scratch.note_looked_at(self.nodes, statement);
         let from = self.nodes.block_or_target(statement.occurrences[0].node);
         let region = match behind {
             Behind::NothingDead => return None,
@@ -236,30 +255,52 @@ impl Planner<'_> {
                 told.refused(Refused::TooLarge { from });
                 return None;
             }
+            Behind::Claimed => {
+                told.is_claimed();
+                return None;
+            }
             Behind::Region(region) => region,
         };
-        let nothing = vec![false; region.members.len()];
-        let always = region.delayed(&nothing);
-        if scratch.places.has_partial_join {
+        let plan = if claimed.is_some_and(|claimed| claimed.is_anywhere) {
+            told.is_claimed();
+            None
+        } else {
+            self.plan_in(&region, statement, scratch.places.has_partial_join, told, look)
+        };
+        scratch.places.reuse(region);
+        plan
+    }
+
+    /// What is done for a statement in its region.
+    fn plan_in(
+        &self,
+        region: &Region,
+        statement: &Statement,
+        has_partial_join: bool,
+        told: &mut impl Told,
+        look: &mut dyn FnMut(Seen<'_>),
+    ) -> Option<Plan> {
+        let always = region.always_delayed();
+        if has_partial_join {
             told.has_partial_join();
         }
-        let times = self.times(statement);
         let (enabled, decisions) = match self.paths {
             Some(paths) => {
+                let times = self.times(statement);
                 let times = |delayed: &Delayed, always: &Delayed| {
                     let landings = region.landings(delayed, always);
                     let is_partial = landings.iter().any(|landing| landing.is_live && landing.is_partial);
                     if is_partial {
                         told.seeks_predicate();
                     }
-                    let needs_new = is_partial && self.search().known(&region, delayed, always, &landings).is_none();
+                    let needs_new = is_partial && self.search().known(region, delayed, always, &landings).is_none();
                     Times { predicate: if needs_new { times.predicate } else { 0.0 }, ..times }
                 };
-                decide((&region, self.nodes, &always), paths, self.manner, times, &mut |weighing| {
+                decide((region, self.nodes, &always), paths, self.manner, times, &mut |weighing| {
                     look(Seen::Join(weighing))
                 })
             }
-            None => (nothing.clone(), Vec::new()),
+            None => (region.no_flags(), Vec::new()),
         };
         for decision in decisions.iter().filter(|decision| !decision.is_worth_it()) {
             if let Some(join) = self.nodes.block(region.members[decision.join].node) {
@@ -267,18 +308,19 @@ impl Planner<'_> {
             }
         }
         let Some(warps) = self.warps else {
-            let plan = self.planned(statement, &region, &enabled, &always, &decisions, None, look)?;
-            return Some(Plan { looked_at, ..plan });
+            return self.planned(statement, region, &enabled, &always, &decisions, None, look);
         };
         // Of what paths gain by, that is kept which warps gain by, join by join.
-        let mut kept = nothing;
-        let before = self.warp_cycles_before(&region, warps, times);
-        let mut least = self.warp_cycles(&region, &kept, &always, warps, times, told);
+        let mut kept = region.no_flags();
+        let from = self.nodes.block_or_target(statement.occurrences[0].node);
+        let times = self.times(statement);
+        let before = self.warp_cycles_before(region, warps, times);
+        let mut least = self.warp_cycles(region, &kept, &always, warps, times, told);
         let plain = least;
         for decision in decisions.iter().filter(|decision| decision.is_worth_it()) {
             let mut more = kept.clone();
             decision.together.iter().for_each(|&place| more[place] = true);
-            let cycles = self.warp_cycles(&region, &more, &always, warps, times, told);
+            let cycles = self.warp_cycles(region, &more, &always, warps, times, told);
             if cycles < least - NOTHING {
                 (kept, least) = (more, cycles);
             }
@@ -288,8 +330,7 @@ impl Planner<'_> {
             told.refused(Refused::Warps { from, before, after: plain.min(least) });
             return None;
         }
-        let plan = self.planned(statement, &region, &kept, &always, &decisions, Some((before, least)), look)?;
-        Some(Plan { looked_at, ..plan })
+        self.planned(statement, region, &kept, &always, &decisions, Some((before, least)), look)
     }
 
     /// Is a statement needed behind its blocks? If not, it is simply dead.
@@ -301,8 +342,12 @@ impl Planner<'_> {
 
     /// What lies behind a statement that is needed.
     pub fn behind(&self, statement: &Statement, scratch: &mut Scratch) -> Behind {
-        let Scratch { liveness, places } = scratch;
-        Region::behind(self.nodes, self.accesses, liveness, statement, places, self.paths)
+        self.behind_unless(statement, scratch, |_| false)
+    }
+
+    fn behind_unless(&self, statement: &Statement, scratch: &mut Scratch, is_claimed: impl Fn(Node) -> bool) -> Behind {
+        let Scratch { liveness, places, .. } = scratch;
+        Region::behind((self.nodes, self.accesses, self.paths), liveness, statement, places, is_claimed)
     }
 
     fn search(&self) -> Search<'_> {
@@ -366,7 +411,7 @@ impl Planner<'_> {
     }
 
     /// Landings behind which a new predicate is asked for before the statement is met again.
-    fn cleared(&self, region: &Region, landings: &[Landing]) -> Vec<Landing> {
+    fn cleared(&self, region: &Region, landings: &[Landing]) -> Landings {
         let moved: HashSet<usize> = region.moved(landings).collect();
         let is_set = |node: Node| region.member(node).is_some_and(|place| moved.contains(&place));
         // Nodes at whose entry it is asked for.
@@ -402,20 +447,27 @@ impl Planner<'_> {
         warp_cycles: Option<(f64, f64)>,
         look: &mut dyn FnMut(Seen<'_>),
     ) -> Option<Plan> {
-        let delayed = region.delayed(enabled);
-        let landings = region.landings(&delayed, always);
-        look(Seen::Sunk { region, enabled, always, delayed: &delayed, landings: &landings });
-        let moved: Vec<usize> = region.moved(&landings).collect();
+        let passing;
+        let delayed = if enabled.contains(&true) {
+            passing = region.delayed(enabled);
+            &passing
+        } else {
+            always
+        };
+        let landings = region.landings(delayed, always);
+        look(Seen::Sunk { region, enabled, always, delayed, landings: &landings });
+        let moved: SmallVec<[usize; 4]> = region.moved(&landings).collect();
         let is_dropped = landings.iter().any(|landing| !landing.is_live);
         if moved.is_empty() || !is_dropped {
             return None;
         }
         let is_predicated = landings.iter().any(|landing| landing.is_live && landing.is_partial);
-        let guard = if is_predicated { self.search().known(region, &delayed, always, &landings) } else { None };
+        let guard = if is_predicated { self.search().known(region, delayed, always, &landings) } else { None };
         let is_staying = |landing: &Landing| {
             landing.at_exit && landing.is_live && region.members[landing.member].occurrence.is_some()
         };
-        let (mut lands, mut to, mut dropped) = (Vec::new(), Vec::new(), Vec::new());
+        let mut lands: SmallVec<[(Spot, bool); 2]> = SmallVec::new();
+        let (mut to, mut dropped): (SmallVec<[Block; 4]>, SmallVec<[Block; 4]>) = (SmallVec::new(), SmallVec::new());
         for landing in landings.iter().filter(|landing| !is_staying(landing)) {
             let block = self.nodes.block_or_target(region.members[landing.member].node);
             let list = if landing.is_live { &mut to } else { &mut dropped };
@@ -427,13 +479,13 @@ impl Planner<'_> {
             }
         }
         let needs_new = is_predicated && guard.is_none();
-        let clears = if needs_new { self.cleared(region, &landings) } else { Vec::new() };
+        let clears = if needs_new { self.cleared(region, &landings) } else { Landings::new() };
         let joins = (0..enabled.len()).filter(|&place| enabled[place] && !always.entry[place] && delayed.entry[place]);
         let begins = if needs_new { self.nodes.entries() } else { &[] };
         let node_of = |landing: &Landing| region.members[landing.member].node;
-        let mut touched: Vec<Node> = moved.iter().map(|&place| region.members[place].node).collect();
+        let mut touched: SmallVec<[Node; 4]> = moved.iter().map(|&place| region.members[place].node).collect();
         touched.extend(landings.iter().filter(|landing| landing.is_live).chain(&clears).map(node_of));
-        touched.extend(begins);
+        touched.extend_from_slice(begins);
         let in_favour = decisions.iter().filter(|it| it.is_worth_it() && enabled[it.join]);
         Some(Plan {
             data: statement.data.clone(),
@@ -451,10 +503,9 @@ impl Planner<'_> {
                 .map(|place| region.members[place].node)
                 .chain(touched.iter().copied())
                 .collect(),
-            looked_at: Vec::new(),
             // A predicated statement keeps what its destination held in front of it, and its operands are read where it did not
             // come before. What is executed no more lets its operands die in front of where it stood.
-            is_felt_outside: is_predicated || !region.all_land(&delayed, &landings, &moved),
+            is_felt_outside: is_predicated || !region.all_land(delayed, &landings, &moved),
             splits: touched.iter().any(|&node| self.nodes.edge(node).is_some()),
             touched,
             joins: joins.filter_map(|place| self.nodes.block(region.members[place].node)).collect(),
@@ -490,11 +541,12 @@ impl Planner<'_> {
 }
 
 impl Plan {
-    /// The registers that it reads: operands of the statement, and the predicate if the program has it.
-    pub fn reads(&self) -> SmallVec<[Reg; 4]> {
-        let mut reads = self.data.uses();
-        reads.extend(self.guard.map(|guard| guard.reg));
-        reads
+    /// Calls `visit` with the registers that it reads: operands of the statement, and the predicate if the program has it.
+    pub fn for_each_read(&self, mut visit: impl FnMut(Reg)) {
+        self.data.for_each_use(&mut visit);
+        if let Some(guard) = self.guard {
+            visit(guard.reg);
+        }
     }
 
     /// The register that the statement writes.

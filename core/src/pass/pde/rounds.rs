@@ -8,7 +8,8 @@
 //! A round makes plans for statements as the function is, and carries out those that do not get in each other's way:
 //! none writes a register that another writes or reads, unless nothing that it has looked at is changed by plans before
 //! it (see [`Claims`]). So a register that is written all over the function does not take a round for each of its
-//! statements. Then only what these touched is looked at again: the blocks, and statements that write a register that a
+//! statements. What shares registers with plans before it is not weighed any more once it has come to a node that they
+//! change: it waits for the next round, which looks at it in any case. Then only what these touched is looked at again: the blocks, and statements that write a register that a
 //! plan wrote or read, or read one that it wrote, if they have looked at a node that the plan changed or that its
 //! statement passed. Outside of these nodes such a register is live where it was; where that may not be so
 //! ([`Plan::is_felt_outside`]), its liveness is compared. Looked at are also statements whose plans got in another
@@ -18,18 +19,19 @@
 //!
 //! Bounds: [`MOST_ROUNDS`]; a round takes time for what has changed.
 
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
-use cranelift_entity::{EntityRef, SecondaryMap};
-use hashbrown::{HashMap, HashSet};
+use core::ops::Range;
+use cranelift_entity::EntityRef;
+use fixedbitset::FixedBitSet;
+use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use super::accesses::Accesses;
 use super::benefit::Manner;
-use super::plan::{Plan, Planner, Refused, Scratch, Told};
-use super::statements::{Catalogue, Occurrence, Statement, may_sink};
+use super::plan::{Claimed, Plan, Planner, Refused, Scratch, Told};
+use super::statements::{Catalogue, Look, Occurrence, Statement, may_sink};
 use super::{Rules, applied};
 use crate::edit::Remark;
 use crate::ir::{Block, Function, Inst, InstData, Module, Reg, Type, WarpCounts};
@@ -55,20 +57,24 @@ pub(super) struct Rounds {
     /// How often warps execute each node, where warps pay.
     warps: Option<Vec<f64>>,
     /// Registers whose statements are to be looked at.
-    waiting: BTreeSet<Reg>,
+    waiting: Waiting,
     /// By register: where else it is live now, or no more, though nothing that has been changed there; in order.
     felt: HashMap<Reg, Vec<u32>>,
-    /// What has been looked at and stayed as it was.
-    settled: Vec<Settled>,
-    /// By the first occurrence of a statement: which of these still holds.
-    settled_at: SecondaryMap<Inst, Option<u32>>,
+    /// Where the nodes are of looks at statements that stayed as they were.
+    settled: Vec<Range<u32>>,
+    /// The nodes that they looked at, one behind the other.
+    looked_at: Vec<u32>,
+    /// Why they stay, in their order: the statement by its number, and under what it was settled.
+    refused: Vec<([u32; 2], Refused)>,
     /// By node: the last round that made a plan from it and carried that out.
-    changed: Vec<usize>,
-    round: usize,
+    changed: Vec<u32>,
+    /// The nodes of the last round, in order.
+    changed_last: Vec<u32>,
+    round: u32,
     /// Statements whose cost counted jumps that are not there yet.
-    counting_jumps: Vec<(Reg, Inst)>,
+    counting_jumps: Vec<u32>,
     /// Statements that asked branches for predicates.
-    seeking: Vec<(Reg, Inst)>,
+    seeking: Vec<u32>,
     has_partial_join: bool,
 }
 
@@ -81,14 +87,18 @@ impl Rounds {
         let accesses = Accesses::of(view.module(), func, &nodes);
         let paths = if rules.with_predicates { Paths::of(func, &nodes, rules.share) } else { None };
         let warps = rules.is_by_warp.then(|| nodes.executions(&WarpCounts::of(func)));
+        let mut waiting = Waiting::default();
+        func.regs.keys().filter(|&reg| accesses.may_cross(reg)).for_each(|reg| waiting.insert(reg));
         Rounds {
             rules,
-            catalogue: Catalogue::default(),
+            catalogue: Catalogue::of(func, &accesses, |reg| accesses.may_cross(reg)),
             scratch: Scratch::new(&nodes),
             felt: HashMap::new(),
             settled: Vec::new(),
-            settled_at: SecondaryMap::new(),
+            looked_at: Vec::new(),
+            refused: Vec::new(),
             changed: vec![0; nodes.len()],
+            changed_last: Vec::new(),
             round: 0,
             counting_jumps: Vec::new(),
             seeking: Vec::new(),
@@ -96,7 +106,7 @@ impl Rounds {
             accesses,
             paths,
             warps,
-            waiting: func.regs.keys().collect(),
+            waiting,
             has_partial_join: false,
         }
     }
@@ -138,16 +148,11 @@ impl Rounds {
         // What is said of the program as it stays.
         let func = view.func();
         let mut refused: Vec<(Node, Inst, Refused)> = Vec::new();
-        for (number, settled) in self.settled.into_iter().enumerate().filter(|(_, settled)| !settled.refused.is_empty())
-        {
-            let (node, inst) = settled.occurrences[0];
-            // What stands in other places now has been looked at under another name.
-            let dst = func.insts[inst].dst().filter(|_| func.inst_block(inst).is_some());
-            let statement = dst.and_then(|reg| self.catalogue.standing(reg, node));
-            if self.settled_at[inst] == Some(number as u32)
-                && statement.is_some_and(|statement| settled.is_of(statement))
-            {
-                refused.extend(settled.refused.into_iter().map(|why| (node, inst, why)));
+        for ([number, settled], why) in core::mem::take(&mut self.refused) {
+            // What stands in other places now has been looked at again.
+            if self.catalogue.look(number).settled() == Some(settled) {
+                let Occurrence { node, inst, .. } = self.catalogue.statement(number).occurrences[0];
+                refused.push((node, inst, why));
             }
         }
         refused.sort_by_cached_key(|&(node, inst, _)| (node, place(func, inst)));
@@ -159,14 +164,16 @@ impl Rounds {
     /// Plans for what is to be looked at that do not get in each other's way, in the order of the function.
     fn plans(&mut self, func: &Function) -> Vec<Plan> {
         let felt = core::mem::take(&mut self.felt);
-        let mut statements: Vec<((Node, u32), Reg, usize)> = Vec::new();
-        for reg in core::mem::take(&mut self.waiting) {
+        // By the nodes and the places in which they stand.
+        let mut statements: Vec<(u64, u32)> = Vec::new();
+        for reg in self.waiting.take() {
             if self.accesses.may_cross(reg) {
                 let felt = felt.get(&reg).map_or(&[][..], Vec::as_slice);
                 self.catalogue.know(func, &self.accesses, reg);
-                for (number, statement) in self.catalogue.of(reg).iter().enumerate() {
-                    if !statement.occurrences.is_empty() && !self.is_settled(statement, felt) {
-                        statements.push((statement.order(), reg, number));
+                for look in self.catalogue.looks(reg) {
+                    if !self.is_settled(look, felt) {
+                        let (node, place) = self.catalogue.statement(look.number).order();
+                        statements.push(((node as u64) << 32 | u64::from(place), look.number));
                     }
                 }
             }
@@ -183,46 +190,63 @@ impl Rounds {
         };
         let mut plans: Vec<Plan> = Vec::new();
         let mut claims = Claims::new(func, &self.accesses);
-        for (_, reg, number) in statements {
-            let statement = &self.catalogue.of(reg)[number];
+        let (mut settled, mut again): (Vec<(u32, u32)>, Vec<u32>) = (Vec::new(), Vec::new());
+        for (_, number) in statements {
+            let statement = self.catalogue.statement(number);
             let mut heard = Heard::default();
-            let plan = planner.plan(statement, &mut self.scratch, &mut heard, &mut |_| {});
-            let (dst, first) = (statement.dst, statement.occurrences[0].inst);
-            // What was found before holds no more, whatever becomes of the plan.
-            self.settled_at[first] = None;
+            // Only the first round has to know of all statements to what joins they come.
+            let claimed = if self.round > 0 || self.has_partial_join { claims.claimed(statement) } else { None };
+            let plan = planner.plan(statement, claimed, &mut self.scratch, &mut heard, &mut |_| {});
             self.has_partial_join |= heard.has_partial_join;
-            let Some(plan) = plan else {
-                if heard.counts_jumps {
-                    self.counting_jumps.push((dst, first));
+            match plan {
+                Some(plan) if claims.take(statement, &plan, &self.scratch.looked_at) => plans.push(plan),
+                Some(_) => again.push(number),
+                None if heard.is_claimed => again.push(number),
+                None => {
+                    if heard.counts_jumps {
+                        self.counting_jumps.push(number);
+                    }
+                    if heard.seeks_predicate {
+                        self.seeking.push(number);
+                    }
+                    let number_of_look = self.settled.len() as u32;
+                    let first = self.looked_at.len() as u32;
+                    self.looked_at.extend(&self.scratch.looked_at);
+                    self.settled.push(first..self.looked_at.len() as u32);
+                    self.refused.extend(heard.refused.into_iter().map(|why| ([number, number_of_look], why)));
+                    settled.push((number, number_of_look));
                 }
-                if heard.seeks_predicate {
-                    self.seeking.push((dst, first));
-                }
-                let Heard { looked_at, refused, .. } = heard;
-                let occurrences = statement.occurrences.iter().map(|it| (it.node, it.inst)).collect();
-                self.settled_at[first] = Some(self.settled.len() as u32);
-                self.settled.push(Settled { occurrences, looked_at, refused });
-                continue;
-            };
-            if claims.take(statement, &plan) {
-                plans.push(plan);
-            } else {
-                self.waiting.insert(dst);
             }
+        }
+        for (number, settled) in settled {
+            let Range { start, end } = self.settled[settled as usize];
+            self.catalogue.settle(number, settled, &self.looked_at[start as usize..end as usize]);
+        }
+        // What was found before holds no more, whatever becomes of a plan that was not made.
+        for number in again {
+            self.look_again(number);
         }
         plans
     }
 
     /// Has a statement been looked at, and nothing that it has looked at has changed?
-    fn is_settled(&self, statement: &Statement, felt: &[u32]) -> bool {
-        self.settled_at[statement.occurrences[0].inst].is_some_and(|number| {
-            let settled = &self.settled[number as usize];
-            settled.is_of(statement)
-                && settled
-                    .looked_at
-                    .iter()
-                    .all(|&node| self.changed[node] != self.round && felt.binary_search(&(node as u32)).is_err())
-        })
+    fn is_settled(&self, look: &Look, felt: &[u32]) -> bool {
+        // Mostly what has changed is far away.
+        let (is_near_changed, is_near_felt) = (look.is_near(&self.changed_last), look.is_near(felt));
+        if look.is_unsettled() || !is_near_changed && !is_near_felt {
+            return !look.is_unsettled();
+        }
+        let Some(settled) = look.settled() else { return true };
+        let Range { start, end } = self.settled[settled as usize];
+        let looked_at = &self.looked_at[start as usize..end as usize];
+        !(is_near_changed && looked_at.iter().any(|&node| self.changed[node as usize] == self.round)
+            || is_near_felt && looked_at.iter().any(|node| felt.binary_search(node).is_ok()))
+    }
+
+    /// A statement is to be looked at in the next round.
+    fn look_again(&mut self, number: u32) {
+        self.catalogue.unsettle(number);
+        self.waiting.insert(self.catalogue.statement(number).dst);
     }
 
     /// What is known changes with plans that have been carried out, with new predicates for some.
@@ -231,92 +255,109 @@ impl Rounds {
         let mut touched: Vec<Node> = plans.iter().flat_map(|plan| plan.touched.iter().copied()).collect();
         touched.sort_unstable();
         touched.dedup();
-        let mut origins: BTreeMap<Reg, Vec<(&InstData, Inst)>> = BTreeMap::new();
-        for plan in plans {
-            if let (Some(dst), Some(&first)) = (plan.dst(), plan.occurrences.first()) {
-                origins.entry(dst).or_default().push((&plan.data, first));
-            }
-        }
-        self.catalogue.leave(&self.accesses, &touched);
+        let dsts = plans.iter().filter_map(|plan| Some((plan.dst()?, &plan.data, *plan.occurrences.first()?)));
+        let mut origins: Vec<(Reg, &InstData, Inst)> = dsts.collect();
+        origins.sort_by_key(|&(reg, ..)| reg);
+        let left = self.catalogue.standing_in(&self.accesses, &touched);
         let has_other_memory = self.accesses.update(module, func, &self.nodes, &touched, &origins);
-        self.catalogue.enter(func, &self.accesses, &touched);
+        self.catalogue.renew(func, &self.accesses, &left, &touched);
+        self.changed_last.clear();
         for &node in plans.iter().flat_map(|plan| &plan.changed) {
-            self.changed[node] = self.round;
-        }
-        let moved: BTreeSet<Reg> = plans.iter().filter_map(Plan::dst).collect();
-        // Where registers live as they did not, or perhaps do: everywhere, or in these nodes.
-        let mut living: BTreeMap<Reg, Living> = BTreeMap::new();
-        for (plan, &made) in plans.iter().zip(made) {
-            plan.occurrences.iter().for_each(|&inst| self.settled_at[inst] = None);
-            for reg in plan.reads().into_iter().chain(plan.dst()).chain(made) {
-                self.waiting.insert(reg);
-                let living = living.entry(reg).or_default();
-                living.is_felt |= plan.is_felt_outside;
-                living.touched.extend(&plan.touched);
-                living.changed.extend(&plan.changed);
+            if core::mem::replace(&mut self.changed[node], self.round) != self.round {
+                self.changed_last.push(node as u32);
             }
         }
-        let Scratch { liveness, .. } = &mut self.scratch;
-        for (reg, Living { is_felt, touched, changed }) in living {
-            if is_felt {
-                let changed = liveness.renew(&self.nodes, &self.accesses, reg, &touched);
+        self.changed_last.sort_unstable();
+        // Of registers whose liveness is kept, the plans that may have changed it.
+        let mut living: Vec<(Reg, u32)> = Vec::new();
+        let liveness = &mut self.scratch.liveness;
+        for (number, (plan, &made)) in plans.iter().zip(made).enumerate() {
+            let mut concerns = |reg: Reg| {
+                self.waiting.insert(reg);
+                if liveness.is_known(reg) {
+                    living.push((reg, number as u32));
+                } else {
+                    liveness.forget_unasked(reg);
+                }
+            };
+            plan.for_each_read(&mut concerns);
+            plan.dst().into_iter().chain(made).for_each(concerns);
+        }
+        living.sort_unstable();
+        let mut within: Vec<Node> = Vec::new();
+        for of_one in living.chunk_by(|(a, _), (b, _)| a == b) {
+            let reg = of_one[0].0;
+            let of_one = || of_one.iter().map(|&(_, number)| &plans[number as usize]);
+            within.clear();
+            // It lives as it did not, or perhaps does: everywhere, or in the nodes that the plans have changed.
+            if of_one().any(|plan| plan.is_felt_outside) {
+                of_one().for_each(|plan| within.extend(&plan.touched));
+                let changed = liveness.renew(&self.nodes, &self.accesses, reg, &within);
                 self.felt.insert(reg, changed);
             } else {
-                liveness.renew_within(&self.nodes, &self.accesses, reg, &changed);
+                of_one().for_each(|plan| within.extend(&plan.changed));
+                liveness.renew_within(&self.nodes, &self.accesses, reg, &within);
             }
             debug_assert!(liveness.is_right(&self.nodes, &self.accesses, reg), "elsewhere it lives as it did");
         }
         if has_other_memory {
             // Every load is looked at as if it was new.
-            let loaded: BTreeSet<Reg> = self.accesses.loaded(func).collect();
-            for &reg in &loaded {
+            let mut loaded: Vec<Reg> = self.accesses.loaded(func).collect();
+            loaded.sort_unstable();
+            loaded.dedup();
+            for reg in loaded {
                 self.catalogue.forget(reg);
-                for (_, touches) in self.accesses.writers(reg) {
-                    self.settled_at[touches.last_writer] = None;
-                }
+                self.waiting.insert(reg);
             }
-            self.waiting.extend(loaded);
         }
-        let mut again: Vec<(Reg, Inst)> = Vec::new();
+        let mut again: Vec<u32> = Vec::new();
         if plans.iter().any(|plan| plan.splits) {
             again.append(&mut self.counting_jumps);
         }
+        let mut moved: Vec<Reg> = plans.iter().filter_map(Plan::dst).collect();
+        moved.sort_unstable();
+        moved.dedup();
         if moved.iter().any(|&reg| func.regs[reg].ty == Type::Pred) {
             again.append(&mut self.seeking);
         }
-        for (reg, inst) in again {
-            self.settled_at[inst] = None;
-            self.waiting.insert(reg);
+        for number in again {
+            self.look_again(number);
         }
         // What reads a register that has been moved.
-        let mut is_moved = vec![false; func.regs.len()];
-        moved.iter().for_each(|reg| is_moved[reg.index()] = true);
-        let mut readers: Vec<Node> = moved.iter().flat_map(|&reg| self.accesses.touching(reg)).collect();
-        readers.sort_unstable();
-        readers.dedup();
-        for block in readers.into_iter().filter_map(|node| self.nodes.block(node)) {
-            for inst in func.block_insts(block) {
-                let data = &func.insts[inst];
-                let mut reads_moved = false;
-                data.for_each_use(|reg| reads_moved |= is_moved[reg.index()]);
-                if reads_moved && may_sink(data) {
-                    self.waiting.extend(data.dst());
-                }
-            }
+        for dst in moved.into_iter().flat_map(|reg| self.catalogue.written_from(reg)) {
+            self.waiting.insert(dst);
         }
     }
 }
 
-/// What the plans of one round may change of where a register is live.
+/// Registers that wait, each once.
 #[derive(Default)]
-struct Living {
-    /// Perhaps also outside of [`Living::changed`].
-    is_felt: bool,
-    /// Nodes in which it may be read or written otherwise.
-    touched: Vec<Node>,
-    /// Nodes in which it may be live otherwise.
-    changed: Vec<Node>,
+struct Waiting {
+    regs: Vec<Reg>,
+    are_waiting: FixedBitSet,
 }
+
+impl Waiting {
+    fn insert(&mut self, reg: Reg) {
+        self.are_waiting.grow(reg.index() + 1);
+        if !self.are_waiting.put(reg.index()) {
+            self.regs.push(reg);
+        }
+    }
+
+    /// Nobody waits any more.
+    fn take(&mut self) -> Vec<Reg> {
+        self.regs.iter().for_each(|reg| self.are_waiting.remove(reg.index()));
+        core::mem::take(&mut self.regs)
+    }
+}
+
+/// A plan writes the register.
+const WRITTEN: u8 = 1;
+/// A plan reads it.
+const READ: u8 = 2;
+/// One of them, and it is perhaps live in other places outside of what the plan changes.
+const FELT: u8 = 4;
 
 /// What the plans of one round do, as far as it may concern the plans behind them.
 ///
@@ -328,11 +369,10 @@ struct Living {
 pub(super) struct Claims<'a> {
     func: &'a Function,
     accesses: &'a Accesses,
-    written: HashSet<Reg>,
-    read: HashSet<Reg>,
-    /// Those of them that are perhaps live in other places outside of what a plan changes.
-    felt: HashSet<Reg>,
-    changed: HashSet<Node>,
+    /// By register: what of these is so. Empty before the first plan.
+    regs: Vec<u8>,
+    /// The nodes that plans change.
+    changed: FixedBitSet,
     /// Statements of the plans, of which nobody has asked yet what is in front of them.
     leaving: Vec<&'a Statement>,
     /// By the register that they write: instructions in front of one that goes, which touch a register that it touches.
@@ -347,59 +387,91 @@ impl<'a> Claims<'a> {
         Claims {
             func,
             accesses,
-            written: HashSet::new(),
-            read: HashSet::new(),
-            felt: HashSet::new(),
-            changed: HashSet::new(),
+            regs: Vec::new(),
+            changed: FixedBitSet::new(),
             leaving: Vec::new(),
             freed: HashMap::new(),
             may_free_others: false,
         }
     }
 
-    /// Takes a statement's plan in, if those before it leave it as it is.
-    pub fn take(&mut self, statement: &'a Statement, plan: &Plan) -> bool {
-        let (dst, reads) = (statement.dst, plan.reads());
-        let any_in = |regs: &HashSet<Reg>| regs.contains(&dst) || reads.iter().any(|reg| regs.contains(reg));
-        let shares = self.read.contains(&dst) || any_in(&self.written);
+    /// What of plans so far a plan for a statement may not share with them, if it shares registers with any.
+    ///
+    /// All of a statement that meets that is looked at again in the next round in any case: its destination is looked at
+    /// again as it shares a register that a plan writes, or writes what one reads, and there a node has changed.
+    pub fn claimed(&self, statement: &Statement) -> Option<Claimed<'_>> {
+        let uses = || statement.uses.iter().copied();
+        let is_anywhere = || uses().chain([statement.dst]).any(|reg| self.is(FELT, reg));
+        self.shares(statement.dst, uses()).then(|| Claimed { nodes: &self.changed, is_anywhere: is_anywhere() })
+    }
+
+    /// Is a register something to a plan?
+    fn is(&self, what: u8, reg: Reg) -> bool {
+        self.regs.get(reg.index()).is_some_and(|all| all & what != 0)
+    }
+
+    fn shares(&self, dst: Reg, mut reads: impl Iterator<Item = Reg>) -> bool {
+        self.is(READ | WRITTEN, dst) || reads.any(|reg| self.is(WRITTEN, reg))
+    }
+
+    /// Takes a statement's plan in, which has looked at these nodes, if those before it leave it as it is.
+    pub fn take(&mut self, statement: &'a Statement, plan: &Plan, looked_at: &[u32]) -> bool {
+        let dst = statement.dst;
+        let reads = || statement.uses.iter().copied().chain(plan.guard.map(|guard| guard.reg));
+        let all = || reads().chain([dst]);
         let is_apart = || {
-            !plan.is_predicated && !any_in(&self.felt) && !plan.looked_at.iter().any(|node| self.changed.contains(node))
+            !plan.is_predicated
+                && !all().any(|reg| self.is(FELT, reg))
+                && !looked_at.iter().any(|&node| self.changed.contains(node as usize))
         };
-        if shares && (!is_apart() || self.free_more_of(statement)) {
+        if self.shares(dst, reads()) && (!is_apart() || self.free_more_of(statement)) {
             return false;
         }
+        self.regs.resize(self.accesses.registers(), 0);
+        self.changed.grow(self.accesses.nodes());
         if plan.is_felt_outside {
-            self.felt.insert(dst);
-            self.felt.extend(reads.iter().copied());
+            all().for_each(|reg| self.regs[reg.index()] |= FELT);
         }
-        self.written.insert(dst);
-        self.read.extend(reads);
-        self.changed.extend(plan.changed.iter().copied());
+        self.regs[dst.index()] |= WRITTEN;
+        reads().for_each(|reg| self.regs[reg.index()] |= READ);
+        plan.changed.iter().for_each(|&node| self.changed.insert(node));
+        let is_far = |occurrence: &Occurrence| occurrence.place as usize > MOST_AHEAD;
+        // More stands in front of it than is looked at.
+        self.may_free_others |= statement.occurrences.iter().any(is_far) && self.freeing(statement).any(is_far);
         self.leaving.push(statement);
         true
     }
 
     /// May plans so far free another occurrence of a statement?
     fn free_more_of(&mut self, statement: &Statement) -> bool {
+        // Mostly nothing else writes what it writes.
+        if self.may_free_others || self.func.definition_count(statement.dst) <= statement.occurrences.len() {
+            return self.may_free_others;
+        }
         core::mem::take(&mut self.leaving).into_iter().for_each(|statement| self.free(statement));
         let is_another = |&inst: &Inst| {
             self.func.insts[inst] == statement.data && statement.occurrences.iter().all(|known| known.inst != inst)
         };
-        self.may_free_others || self.freed.get(&statement.dst).is_some_and(|freed| freed.iter().any(is_another))
+        self.freed.get(&statement.dst).is_some_and(|freed| freed.iter().any(is_another))
+    }
+
+    /// The occurrences of a statement in front of which something could be free when it has gone.
+    fn freeing<'s>(&self, statement: &'s Statement) -> impl Iterator<Item = &'s Occurrence> {
+        let accesses = self.accesses;
+        statement.occurrences.iter().filter(move |&&Occurrence { node, place, .. }| {
+            let is_touched_before = |reg: Reg| accesses.touches(node, reg).is_some_and(|touches| touches.first < place);
+            place > 0 && statement.uses.iter().copied().chain([statement.dst]).any(is_touched_before)
+        })
     }
 
     /// Notes what may be free when a statement has gone.
     fn free(&mut self, statement: &Statement) {
         let regs = || statement.uses.iter().copied().chain([statement.dst]);
-        for &Occurrence { node, place, inst } in &statement.occurrences {
-            let is_touched_before =
-                |reg: Reg| self.accesses.touches(node, reg).is_some_and(|touches| touches.first < place);
-            if !regs().any(is_touched_before) {
-                continue;
-            }
-            let mut ahead =
+        let freeing: SmallVec<[Inst; 2]> = self.freeing(statement).map(|occurrence| occurrence.inst).collect();
+        for inst in freeing {
+            let ahead =
                 core::iter::successors(self.func.layout.prev_inst(inst), |&inst| self.func.layout.prev_inst(inst));
-            for inst in ahead.by_ref().take(MOST_AHEAD) {
+            for inst in ahead.take(MOST_AHEAD) {
                 let data = &self.func.insts[inst];
                 let Some(dst) = data.dst().filter(|_| may_sink(data)) else { continue };
                 let mut touches = regs().any(|reg| reg == dst);
@@ -408,24 +480,7 @@ impl<'a> Claims<'a> {
                     self.freed.entry(dst).or_default().push(inst);
                 }
             }
-            self.may_free_others |= ahead.next().is_some();
         }
-    }
-}
-
-/// A statement that has been looked at and stays.
-struct Settled {
-    occurrences: SmallVec<[(Node, Inst); 1]>,
-    looked_at: Vec<Node>,
-    /// Why.
-    refused: Vec<Refused>,
-}
-
-impl Settled {
-    /// Is it about a statement that stands where it stood?
-    fn is_of(&self, statement: &Statement) -> bool {
-        let now = statement.occurrences.iter().map(|it| (it.node, it.inst));
-        self.occurrences.iter().copied().eq(now)
     }
 }
 
@@ -433,10 +488,10 @@ impl Settled {
 #[derive(Default)]
 struct Heard {
     refused: Vec<Refused>,
-    looked_at: Vec<Node>,
     has_partial_join: bool,
     counts_jumps: bool,
     seeks_predicate: bool,
+    is_claimed: bool,
 }
 
 impl Told for Heard {
@@ -456,8 +511,8 @@ impl Told for Heard {
         self.seeks_predicate = true;
     }
 
-    fn looked_at(&mut self, nodes: &mut dyn Iterator<Item = Node>) {
-        self.looked_at.extend(nodes);
+    fn is_claimed(&mut self) {
+        self.is_claimed = true;
     }
 }
 

@@ -11,6 +11,9 @@
 //! which control goes back are never enabled, so what is delayed has a way from an occurrence. Where it is delayed on all
 //! ways without any join enabled, it lands without a predicate, else with one.
 //!
+//! Where it is delayed is found by one walk in the order of the nodes, and then only what edges that go back take away is
+//! looked at again. When fewer joins are enabled, less is delayed, and one goes on from what was.
+//!
 //! Linear in the region, which has [`MOST_NODES`] nodes at most.
 //!
 //! Source: Gupta, Berson and Fang 1997, figure 8, with N-DELAYED read as ⋀ X-DELAYED ∨ (EPREDJOIN ∧ ⋁ X-DELAYED): enabling
@@ -20,9 +23,10 @@ use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use smallvec::SmallVec;
+use fixedbitset::FixedBitSet;
+use smallvec::{SmallVec, smallvec};
 
-use super::accesses::Accesses;
+use super::accesses::{Accesses, NOWHERE};
 use super::liveness::Liveness;
 use super::statements::Statement;
 use crate::ir::Inst;
@@ -44,20 +48,24 @@ pub(super) struct Member {
     pub stop: Option<u32>,
     /// Can it come to the entry at all?
     pub is_reached: bool,
-    /// Members that come before; none for a node outside, where it never is.
-    pub before: SmallVec<[Option<usize>; 2]>,
-    /// Members that come next. All successors of what it can go through are members.
-    pub next: SmallVec<[usize; 2]>,
     /// Does the statement not come further, as it comes on some ways only, and cannot be let pass?
     pub is_end: bool,
     /// May sinking be enabled here: a join with nothing in the way, reached by edges forward only?
     pub is_join: bool,
+    /// In the region's list: where its own ways begin, where those that lead on do, and where these end.
+    ways: [u32; 3],
 }
 
 /// See the file's head. Members are in the order of their nodes, in which only edges that go back lead to an earlier one.
+#[derive(Default)]
 pub(super) struct Region {
     pub members: Vec<Member>,
+    /// For each member those that come before, [`NONE`] for a node outside, and those that come next.
+    ways: Vec<u32>,
 }
+
+/// Something that is so or not of each member of a region. Most regions have a few members.
+pub(super) type Flags = SmallVec<[bool; 24]>;
 
 /// What lies behind a statement.
 pub(super) enum Behind {
@@ -65,6 +73,8 @@ pub(super) enum Behind {
     NothingDead,
     /// Too much to look at.
     TooMuch,
+    /// One of the nodes that are claimed.
+    Claimed,
     Region(Region),
 }
 
@@ -73,7 +83,11 @@ pub(super) struct Places {
     /// By node: its place among those found.
     of: Vec<u32>,
     found: Vec<Found>,
-    work: BinaryHeap<Reverse<Node>>,
+    work: BinaryHeap<Reverse<u32>>,
+    /// Paths on which the statement could be available.
+    with_it: FixedBitSet,
+    /// Memory for a region.
+    spare: Region,
     /// Is there a join to which the statement comes on some ways only?
     pub has_partial_join: bool,
 }
@@ -81,10 +95,11 @@ pub(super) struct Places {
 /// A node that has been found.
 #[derive(Clone, Copy)]
 struct Found {
-    node: Node,
+    node: u32,
+    /// The place of the first instruction that stops the statement, or [`NOWHERE`].
+    stop: u32,
     occurrence: Option<Inst>,
     is_dead: bool,
-    stop: Option<u32>,
     is_reached: bool,
     /// Does it not come to the end, as it does not come on all ways?
     is_end: bool,
@@ -93,7 +108,7 @@ struct Found {
 impl Found {
     /// Does nothing in it keep the statement from its end?
     fn is_free(&self) -> bool {
-        !self.is_dead && self.stop.is_none() && self.occurrence.is_none()
+        !self.is_dead && self.stop == NOWHERE && self.occurrence.is_none()
     }
 }
 
@@ -103,32 +118,44 @@ const NONE: u32 = u32::MAX;
 impl Places {
     /// For that many nodes.
     pub fn new(nodes: &Nodes) -> Places {
-        let of = vec![NONE; nodes.len()];
-        Places { of, found: Vec::new(), work: BinaryHeap::new(), has_partial_join: false }
+        Places {
+            of: vec![NONE; nodes.len()],
+            found: Vec::new(),
+            work: BinaryHeap::new(),
+            with_it: FixedBitSet::new(),
+            spare: Region::default(),
+            has_partial_join: false,
+        }
     }
 
     /// The nodes that were found in the last search.
     pub fn looked_at(&self) -> impl Iterator<Item = Node> + '_ {
-        self.found.iter().map(|found| found.node)
+        self.found.iter().map(|found| found.node as Node)
+    }
+
+    /// Takes back the memory of a region that nobody asks any more.
+    pub fn reuse(&mut self, region: Region) {
+        self.spare = region;
+    }
+
+    /// Was a node found in the last search?
+    pub fn has_found(&self, node: Node) -> bool {
+        self.of[node] != NONE
     }
 
     fn get(&self, node: Node) -> Option<usize> {
         Some(self.of[node]).filter(|&place| place != NONE).map(|place| place as usize)
     }
 
-    fn enter(
-        &mut self,
-        node: Node,
-        occurrence: Option<Inst>,
-        look: impl FnOnce() -> (bool, Option<u32>),
-    ) -> &mut Found {
-        let place = self.get(node).unwrap_or_else(|| {
+    /// The place of a node that is there from now on.
+    fn enter(&mut self, node: Node, occurrence: Option<Inst>, look: impl FnOnce() -> (bool, u32)) -> usize {
+        self.get(node).unwrap_or_else(|| {
             self.of[node] = self.found.len() as u32;
             let (is_dead, stop) = look();
-            self.found.push(Found { node, occurrence, is_dead, stop, is_reached: false, is_end: false });
+            let node = node as u32;
+            self.found.push(Found { node, stop, occurrence, is_dead, is_reached: false, is_end: false });
             self.found.len() - 1
-        });
-        &mut self.found[place]
+        })
     }
 
     /// Does the statement come to a node on every way that does not go back?
@@ -142,11 +169,12 @@ impl Places {
         !nodes.is_entry(node) && ways.all(|&before| Nodes::goes_back(before, node) || comes(before))
     }
 
-    fn clear(&mut self) {
+    /// Forgets the last search.
+    pub fn clear(&mut self) {
         self.work.clear();
         self.has_partial_join = false;
         for found in self.found.drain(..) {
-            self.of[found.node] = NONE;
+            self.of[found.node as usize] = NONE;
         }
     }
 }
@@ -160,9 +188,12 @@ pub(super) fn is_join(nodes: &Nodes, node: Node) -> bool {
 /// Where a statement is delayed, by member.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Delayed {
-    pub entry: Vec<bool>,
-    pub exit: Vec<bool>,
+    pub entry: Flags,
+    pub exit: Flags,
 }
+
+/// Mostly a statement that sinks ends in a few places.
+pub(super) type Landings = SmallVec<[Landing; 6]>;
 
 /// A place where a statement that sinks ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -179,53 +210,66 @@ pub(super) struct Landing {
 
 impl Region {
     /// What lies behind a statement, of whose destination is known where it is live behind. It could pass joins to which it
-    /// comes on some ways only if executed paths with it do.
+    /// comes on some ways only if executed paths with it do. The search ends where it finds a node that is claimed.
     pub fn behind(
-        nodes: &Nodes,
-        accesses: &Accesses,
+        (nodes, accesses, paths): (&Nodes, &Accesses, Option<&Paths>),
         liveness: &Liveness,
         statement: &Statement,
         places: &mut Places,
-        paths: Option<&Paths>,
+        is_claimed: impl Fn(Node) -> bool,
     ) -> Behind {
         places.clear();
         if !liveness.may_be_dead() {
             return Behind::NothingDead;
         }
-        let look = |node: Node| (!liveness.is_live_in(node, statement.dst), statement.first_stop(accesses, node));
+        let look = |node: Node| {
+            let stop = statement.first_stop(accesses, node).unwrap_or(NOWHERE);
+            (!liveness.is_live_in(node, statement.dst), stop)
+        };
         for occurrence in &statement.occurrences {
+            if is_claimed(occurrence.node) {
+                return Behind::Claimed;
+            }
             places.enter(occurrence.node, Some(occurrence.inst), || look(occurrence.node));
-            places.work.push(Reverse(occurrence.node));
+            places.work.push(Reverse(occurrence.node as u32));
         }
-        // Paths on which it could be available.
-        let mut with_it = paths.map(Paths::none);
+        if let Some(paths) = paths {
+            places.with_it.clear();
+            places.with_it.grow(paths.frequencies.len());
+        }
         let mut is_dead_anywhere = false;
         // In the order of the nodes, so that all is known of what comes before a join, but for ways back.
         while let Some(Reverse(node)) = places.work.pop() {
-            let found = places.found[places.of[node] as usize];
+            let node = node as Node;
+            let place = places.of[node] as usize;
+            let found = places.found[place];
             let comes_on_all_ways = found.occurrence.is_none() && places.comes_on_all_ways(nodes, node);
-            if let (Some(paths), Some(with_it)) = (paths, &mut with_it) {
+            if let Some(paths) = paths {
                 match (found.occurrence, comes_on_all_ways) {
-                    (Some(_), _) => with_it.union_with(paths.on(node)),
-                    (None, true) => with_it.union_with(paths.starts(node)),
-                    (None, false) => {}
+                    (Some(_), _) => places.with_it.union_with(paths.on(node)),
+                    (None, true) if paths.any_starts(node) => places.with_it.union_with(paths.starts(node)),
+                    (None, _) => {}
                 }
             }
             if found.occurrence.is_none() && !comes_on_all_ways {
                 let is_join = found.is_free() && is_join(nodes, node);
-                let has_paths = |paths: &Paths| with_it.as_ref().is_some_and(|set| !set.is_disjoint(paths.on(node)));
-                let passes = is_join && paths.is_some_and(has_paths);
+                let passes = is_join && paths.is_some_and(|paths| !places.with_it.is_disjoint(paths.on(node)));
                 places.has_partial_join |= is_join;
-                places.found[places.of[node] as usize].is_end = !passes;
+                places.found[place].is_end = !passes;
                 if !passes {
                     continue;
                 }
             }
             for &next in nodes.successors(node) {
-                let found = places.enter(next, None, || look(next));
+                let known = places.found.len();
+                let place = places.enter(next, None, || look(next));
+                if place == known && is_claimed(next) {
+                    return Behind::Claimed;
+                }
+                let found = &mut places.found[place];
                 is_dead_anywhere |= found.is_dead;
                 if !core::mem::replace(&mut found.is_reached, true) && found.is_free() {
-                    places.work.push(Reverse(next));
+                    places.work.push(Reverse(next as u32));
                 }
             }
             if places.found.len() > MOST_NODES {
@@ -239,21 +283,34 @@ impl Region {
     fn of(nodes: &Nodes, places: &mut Places) -> Region {
         places.found.sort_unstable_by_key(|found| found.node);
         for (place, found) in places.found.iter().enumerate() {
-            places.of[found.node] = place as u32;
+            places.of[found.node as usize] = place as u32;
         }
-        let member = |found: &Found| {
-            let &Found { node, occurrence, is_dead, stop, is_reached, is_end } = found;
-            let ways = nodes.predecessors(node).iter();
-            let mut before: SmallVec<[Option<usize>; 2]> = ways.map(|&before| places.get(before)).collect();
+        let Region { mut members, mut ways } = core::mem::take(&mut places.spare);
+        members.clear();
+        ways.clear();
+        for found in &places.found {
+            let &Found { stop, occurrence, is_dead, is_reached, is_end, .. } = found;
+            let node = found.node as Node;
+            let first = ways.len() as u32;
+            ways.extend(nodes.predecessors(node).iter().map(|&before| places.of[before]));
             if nodes.is_entry(node) {
                 // Control also comes from nowhere.
-                before.push(None);
+                ways.push(NONE);
             }
-            let is_join = found.is_free() && is_reached && !is_end && is_join(nodes, node);
-            let next = nodes.successors(node).iter().filter_map(|&next| places.get(next)).collect();
-            Member { node, occurrence, is_dead, stop, is_reached, before, next, is_end, is_join }
-        };
-        Region { members: places.found.iter().map(member).collect() }
+            let middle = ways.len() as u32;
+            ways.extend(nodes.successors(node).iter().map(|&next| places.of[next]).filter(|&place| place != NONE));
+            members.push(Member {
+                node,
+                occurrence,
+                is_dead,
+                stop: (stop != NOWHERE).then_some(stop),
+                is_reached,
+                is_end,
+                is_join: found.is_free() && is_reached && !is_end && is_join(nodes, node),
+                ways: [first, middle, ways.len() as u32],
+            });
+        }
+        Region { members, ways }
     }
 
     /// The member that a node is.
@@ -261,36 +318,84 @@ impl Region {
         self.members.binary_search_by_key(&node, |member| member.node).ok()
     }
 
+    /// Members that come before one.
+    pub fn before(&self, place: usize) -> impl Iterator<Item = usize> + Clone + '_ {
+        self.ways_to(place).iter().filter(|&&before| before != NONE).map(|&before| before as usize)
+    }
+
+    /// Do several ways lead to a member, from nodes outside too?
+    pub fn has_several_ways(&self, place: usize) -> bool {
+        self.ways_to(place).len() > 1
+    }
+
+    /// Members that come next. All successors of what the statement can go through are members.
+    pub fn next(&self, place: usize) -> impl ExactSizeIterator<Item = usize> + Clone + '_ {
+        let [_, first, end] = self.members[place].ways;
+        self.ways[first as usize..end as usize].iter().map(|&next| next as usize)
+    }
+
+    fn ways_to(&self, place: usize) -> &[u32] {
+        let [first, end, _] = self.members[place].ways;
+        &self.ways[first as usize..end as usize]
+    }
+
+    /// No member.
+    pub fn no_flags(&self) -> Flags {
+        smallvec![false; self.members.len()]
+    }
+
+    /// Where the statement is delayed if it may pass no join to which it comes on some ways only.
+    pub fn always_delayed(&self) -> Delayed {
+        self.delayed_past(|_| false)
+    }
+
     /// Where the statement is delayed if it may pass the enabled joins: everywhere, but for what has to be taken away.
     pub fn delayed(&self, enabled: &[bool]) -> Delayed {
+        self.delayed_past(|place| enabled[place])
+    }
+
+    fn delayed_past(&self, is_enabled: impl Fn(usize) -> bool) -> Delayed {
         let count = self.members.len();
-        let mut delayed = Delayed { entry: vec![true; count], exit: vec![true; count] };
-        let mut work: Vec<usize> = Vec::new();
-        // Taken from the end, so that what comes first is looked at first.
-        work.extend((0..count).rev());
-        let mut is_waiting = vec![true; count];
-        while let Some(place) = work.pop() {
-            is_waiting[place] = false;
-            let member = &self.members[place];
-            let comes = |before: &Option<usize>| before.is_some_and(|before| delayed.exit[before]);
-            let entry = member.is_reached
-                && (member.before.iter().all(comes) || enabled[place] && member.before.iter().any(comes));
-            let exit = member.occurrence.is_some() || entry && member.stop.is_none() && !member.is_dead;
-            delayed.entry[place] = entry;
-            if core::mem::replace(&mut delayed.exit[place], exit) != exit {
-                for &next in &member.next {
-                    if !core::mem::replace(&mut is_waiting[next], true) {
-                        work.push(next);
-                    }
-                }
+        let mut delayed = Delayed { entry: smallvec![true; count], exit: smallvec![true; count] };
+        // Of what an edge that goes back leads to more may have to be taken away when all has been looked at once.
+        let mut work: SmallVec<[u32; 16]> = SmallVec::new();
+        for place in 0..count {
+            if self.takes_away(place, &mut delayed, is_enabled(place)) {
+                work.extend(self.next(place).filter(|&next| next <= place).map(|next| next as u32));
             }
         }
+        self.take_away(&mut delayed, is_enabled, work);
         delayed
     }
 
+    /// Takes away from where a statement is delayed when these members are no longer enabled of those that were. That is all
+    /// to be done, as what could not be passed before cannot be passed with fewer.
+    pub fn disable(&self, delayed: &mut Delayed, enabled: &[bool], no_longer: impl Iterator<Item = usize>) {
+        self.take_away(delayed, |place| enabled[place], no_longer.map(|place| place as u32).collect());
+    }
+
+    fn take_away(&self, delayed: &mut Delayed, is_enabled: impl Fn(usize) -> bool, mut work: SmallVec<[u32; 16]>) {
+        while let Some(place) = work.pop() {
+            let place = place as usize;
+            if self.takes_away(place, delayed, is_enabled(place)) {
+                work.extend(self.next(place).map(|next| next as u32));
+            }
+        }
+    }
+
+    /// Looks at a member again. Is the statement no longer delayed at its exit?
+    fn takes_away(&self, place: usize, delayed: &mut Delayed, is_enabled: bool) -> bool {
+        let member = &self.members[place];
+        let mut comes = self.ways_to(place).iter().map(|&before| before != NONE && delayed.exit[before as usize]);
+        let entry = member.is_reached && if is_enabled { comes.any(|comes| comes) } else { comes.all(|comes| comes) };
+        let exit = member.occurrence.is_some() || entry && member.stop.is_none() && !member.is_dead;
+        delayed.entry[place] = entry;
+        core::mem::replace(&mut delayed.exit[place], exit) != exit
+    }
+
     /// Where it lands. `always` is where it is delayed with no join enabled.
-    pub fn landings(&self, delayed: &Delayed, always: &Delayed) -> Vec<Landing> {
-        let mut landings = Vec::new();
+    pub fn landings(&self, delayed: &Delayed, always: &Delayed) -> Landings {
+        let mut landings = Landings::new();
         for (place, member) in self.members.iter().enumerate() {
             if delayed.entry[place] && (member.is_dead || member.stop.is_some()) {
                 let (is_live, is_partial) = (!member.is_dead, !always.entry[place]);
@@ -298,7 +403,7 @@ impl Region {
             }
             // What leaves for a join where it is not delayed has one successor.
             if delayed.exit[place] {
-                for &next in member.next.iter().filter(|&&next| !delayed.entry[next]) {
+                for next in self.next(place).filter(|&next| !delayed.entry[next]) {
                     let (is_live, is_partial) = (!self.members[next].is_dead, !always.exit[place]);
                     landings.push(Landing { member: place, at_exit: true, is_live, is_partial });
                 }
@@ -307,15 +412,13 @@ impl Region {
         landings
     }
 
-    /// From which members on could the statement come to where it is dropped, if it may pass all joins?
-    pub fn leading_to_dead(&self) -> Vec<bool> {
-        let joins: Vec<bool> = self.members.iter().map(|member| member.is_join).collect();
-        let delayed = self.delayed(&joins);
-        let mut leads = vec![false; self.members.len()];
+    /// From which members on could the statement come to where it is dropped, if it is delayed like this?
+    pub fn leading_to_dead(&self, delayed: &Delayed) -> Flags {
+        let mut leads = self.no_flags();
         let dead = (0..self.members.len()).filter(|&place| self.members[place].is_dead);
-        let mut work: Vec<usize> = dead.collect();
+        let mut work: SmallVec<[usize; 16]> = dead.collect();
         while let Some(place) = work.pop() {
-            for &before in self.members[place].before.iter().flatten() {
+            for before in self.before(place) {
                 if delayed.exit[before] && !core::mem::replace(&mut leads[before], true) {
                     work.push(before);
                 }
@@ -326,19 +429,19 @@ impl Region {
 
     /// Does what goes away come to a landing where it is needed, from each place where it stood?
     pub fn all_land(&self, delayed: &Delayed, landings: &[Landing], moved: &[usize]) -> bool {
-        let mut lands = vec![false; self.members.len()];
-        let mut work: Vec<usize> = Vec::new();
+        let mut lands = self.no_flags();
+        let mut work: SmallVec<[usize; 16]> = SmallVec::new();
         for landing in landings.iter().filter(|landing| landing.is_live) {
             if landing.at_exit {
                 work.push(landing.member);
             } else {
-                work.extend(self.members[landing.member].before.iter().flatten());
+                work.extend(self.before(landing.member));
             }
         }
         while let Some(place) = work.pop() {
             let is_new = delayed.exit[place] && !core::mem::replace(&mut lands[place], true);
             if is_new && self.members[place].occurrence.is_none() {
-                work.extend(self.members[place].before.iter().flatten());
+                work.extend(self.before(place));
             }
         }
         moved.iter().all(|&place| lands[place])

@@ -12,7 +12,9 @@
 //!
 //! In a block only the last instruction that touches a register can be a statement that leaves it, so that the statements of
 //! one register cost as much as there are blocks that touch it. They are [kept](Catalogue) while the function changes: what
-//! stands in nodes that were changed is looked at again, and the rest stays.
+//! stands in nodes that were changed is looked at again, and the rest stays. Beside the statements of a register stands what
+//! is kept of the [looks](Look) at them, since in each round most registers that are asked for have to answer for all of
+//! their statements that nothing has changed.
 
 use alloc::vec::Vec;
 use core::hash::BuildHasher;
@@ -20,7 +22,7 @@ use cranelift_entity::EntityRef;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use smallvec::SmallVec;
 
-use super::accesses::{Accesses, NOWHERE};
+use super::accesses::{Accesses, NOWHERE, Signature, Touches};
 use super::memory::is_changing_load;
 use crate::ir::{Flags, Function, Inst, InstData, Op, Reg};
 use crate::pass::path_guided::nodes::Node;
@@ -35,6 +37,42 @@ pub(super) struct Statement {
     pub uses: SmallVec<[Reg; 4]>,
     /// Where it stands with nothing behind it in its block that stops it, in order, and at which place.
     pub occurrences: SmallVec<[Occurrence; 1]>,
+    /// The bits of the registers that it writes and reads.
+    signature: Signature,
+    /// Where among the statements that write its register its look is.
+    look: u32,
+}
+
+/// A statement of a register, and what is kept of the last look at it, in one place for all that are to be asked.
+#[derive(Clone, Copy)]
+pub(super) struct Look {
+    /// The statement.
+    pub number: u32,
+    /// Under what the look is kept that found that it stays; [`UNSETTLED`], or [`NOWHERE`] for what stands nowhere.
+    settled: u32,
+    /// The first and the last node that were looked at.
+    least: u32,
+    most: u32,
+}
+
+/// There has been no look at it as it stands.
+const UNSETTLED: u32 = NOWHERE - 1;
+
+impl Look {
+    /// The look under which is kept why it stays. None where there is none.
+    pub fn settled(&self) -> Option<u32> {
+        (self.settled < UNSETTLED).then_some(self.settled)
+    }
+
+    /// Does it stand somewhere and has not been looked at?
+    pub fn is_unsettled(&self) -> bool {
+        self.settled == UNSETTLED
+    }
+
+    /// Is one of these nodes, in order, not far away from all that was looked at?
+    pub fn is_near(&self, nodes: &[u32]) -> bool {
+        nodes.get(nodes.partition_point(|&node| node < self.least)).is_some_and(|&node| node <= self.most)
+    }
 }
 
 /// Where a statement stands.
@@ -47,11 +85,6 @@ pub(super) struct Occurrence {
 }
 
 impl Statement {
-    /// The statements that write a register, by their first occurrence.
-    pub fn of(func: &Function, accesses: &Accesses, reg: Reg) -> Vec<Statement> {
-        Kept::of(func, accesses, reg).statements
-    }
-
     /// By what statements stand in the order of their first occurrences.
     pub fn order(&self) -> (Node, u32) {
         (self.occurrences[0].node, self.occurrences[0].place)
@@ -64,6 +97,9 @@ impl Statement {
 
     /// The place of the first instruction of a node that stops it.
     pub fn first_stop(&self, accesses: &Accesses, node: Node) -> Option<u32> {
+        if !accesses.may_touch(node, self.signature) && !is_changing_load(&self.data) {
+            return None;
+        }
         let mut first = accesses.touches(node, self.dst).map_or(NOWHERE, |touches| touches.first);
         for &reg in &self.uses {
             first = first.min(accesses.touches(node, reg).map_or(NOWHERE, |touches| touches.first_write));
@@ -78,144 +114,254 @@ impl Statement {
 /// See the file's head.
 #[derive(Default)]
 pub(super) struct Catalogue {
-    /// By register, if anybody has asked.
-    kept: Vec<Option<Kept>>,
-}
-
-impl Catalogue {
-    /// Gets to know the statements of a register.
-    pub fn know(&mut self, func: &Function, accesses: &Accesses, reg: Reg) {
-        self.kept.resize_with(self.kept.len().max(accesses.registers()), || None);
-        let kept = self.kept[reg.index()].get_or_insert_with(|| Kept::of(func, accesses, reg));
-        debug_assert!(kept.is_right(func, accesses, reg), "what stands elsewhere stands as it did");
-    }
-
-    /// The statements that write a register, and perhaps some that no longer stand anywhere, if they are known.
-    pub fn of(&self, reg: Reg) -> &[Statement] {
-        self.kept.get(reg.index()).and_then(Option::as_ref).map_or(&[], |kept| &kept.statements)
-    }
-
-    /// The statement of a register that stands in a node, of what is kept.
-    pub fn standing(&self, reg: Reg, node: Node) -> Option<&Statement> {
-        let kept = self.kept.get(reg.index())?.as_ref()?;
-        kept.place(node).ok().map(|place| &kept.statements[kept.at[place].1 as usize])
-    }
-
-    /// Takes out what stands in nodes that have been changed; `accesses` are those from before.
-    pub fn leave(&mut self, accesses: &Accesses, changed: &[Node]) {
-        for &node in changed {
-            for reg in accesses.touched(node) {
-                if let Some(Some(kept)) = self.kept.get_mut(reg.index()) {
-                    kept.leave(node);
-                }
-            }
-        }
-    }
-
-    /// Takes in what stands there now.
-    pub fn enter(&mut self, func: &Function, accesses: &Accesses, changed: &[Node]) {
-        for &node in changed {
-            for reg in accesses.touched(node) {
-                if let Some(Some(kept)) = self.kept.get_mut(reg.index()) {
-                    kept.enter(func, accesses, reg, node);
-                }
-            }
-        }
-    }
-
-    /// Forgets the statements of a register, as they are told by more than the nodes in which they stand.
-    pub fn forget(&mut self, reg: Reg) {
-        if let Some(kept) = self.kept.get_mut(reg.index()) {
-            *kept = None;
-        }
-    }
-}
-
-/// The statements that write a register.
-#[derive(Default)]
-struct Kept {
+    /// All of them, in no order, and perhaps some that no longer stand anywhere.
     statements: Vec<Statement>,
-    /// The nodes in which they stand, in order, and which of them does.
-    at: Vec<(u32, u32)>,
-    /// By what they are, if there are several: mostly there is one.
+    /// By register.
+    kept: Vec<Kept>,
+    /// By register: the statements that read it.
+    readers: Vec<SmallVec<[u32; 4]>>,
+    /// By what they are: those that write a register that others write too. Mostly there is one.
     known: HashTable<u32>,
     hasher: DefaultHashBuilder,
 }
 
-impl Kept {
-    fn of(func: &Function, accesses: &Accesses, reg: Reg) -> Kept {
-        let mut kept = Kept::default();
-        accesses.touching(reg).for_each(|node| kept.enter(func, accesses, reg, node));
-        kept
-    }
+/// The statements that write a register.
+#[derive(Clone, Default)]
+struct Kept {
+    looks: SmallVec<[Look; 1]>,
+    /// The nodes in which they stand, in order, and which of them does.
+    at: SmallVec<[(u32, u32); 2]>,
+    /// Has anybody asked?
+    is_known: bool,
+}
 
+impl Kept {
     fn place(&self, node: Node) -> Result<usize, usize> {
         self.at.binary_search_by_key(&(node as u32), |&(node, _)| node)
     }
+}
 
-    fn leave(&mut self, node: Node) {
-        let Ok(place) = self.place(node) else { return };
-        let (_, number) = self.at.remove(place);
-        self.statements[number as usize].occurrences.retain(|occurrence| occurrence.node != node);
+impl Catalogue {
+    /// Of all registers that are wanted. What stands in a node is found together.
+    pub fn of(func: &Function, accesses: &Accesses, is_wanted: impl Fn(Reg) -> bool) -> Catalogue {
+        let mut catalogue = Catalogue::default();
+        let kept = |reg: Reg| Kept { is_known: is_wanted(reg), ..Kept::default() };
+        catalogue.kept.extend(func.regs.keys().map(kept));
+        catalogue.readers.resize_with(func.regs.len(), SmallVec::new);
+        for node in 0..accesses.nodes() {
+            for touches in accesses.written_last(node).filter(|touches| is_wanted(touches.reg())) {
+                catalogue.enter_at(func, accesses, touches, node);
+            }
+        }
+        catalogue
     }
 
-    fn enter(&mut self, func: &Function, accesses: &Accesses, reg: Reg, node: Node) {
-        let Some(occurrence) = standing(func, accesses, reg, node) else { return };
-        let Err(place) = self.place(node) else { return };
+    /// All statements.
+    pub fn into_statements(self) -> Vec<Statement> {
+        self.statements
+    }
+
+    /// Gets to know the statements of a register.
+    pub fn know(&mut self, func: &Function, accesses: &Accesses, reg: Reg) {
+        self.fit(accesses);
+        if !core::mem::replace(&mut self.kept[reg.index()].is_known, true) {
+            for node in accesses.touching(reg) {
+                if let Some(touches) = accesses.touches(node, reg).filter(|touches| touches.is_written_last()) {
+                    self.enter_at(func, accesses, touches, node);
+                }
+            }
+        }
+        debug_assert!(self.is_right(func, accesses, reg), "what stands elsewhere stands as it did");
+    }
+
+    fn fit(&mut self, accesses: &Accesses) {
+        let count = self.kept.len().max(accesses.registers());
+        self.kept.resize_with(count, Kept::default);
+        self.readers.resize_with(count, SmallVec::new);
+    }
+
+    /// The registers that are written by statements that stand somewhere and read a register.
+    pub fn written_from(&self, reg: Reg) -> impl Iterator<Item = Reg> + '_ {
+        let readers = self.readers.get(reg.index()).map_or(&[][..], SmallVec::as_slice);
+        let statements = readers.iter().map(|&number| self.statement(number));
+        statements.filter(|statement| !statement.occurrences.is_empty()).map(|statement| statement.dst)
+    }
+
+    /// The looks at the statements that write a register, and perhaps at some that no longer stand anywhere, if they are
+    /// known.
+    pub fn looks(&self, reg: Reg) -> &[Look] {
+        self.kept.get(reg.index()).map_or(&[], |kept| &kept.looks)
+    }
+
+    /// The look at a statement.
+    pub fn look(&self, number: u32) -> &Look {
+        let statement = self.statement(number);
+        &self.kept[statement.dst.index()].looks[statement.look as usize]
+    }
+
+    /// A statement has been looked at, and stays as long as nothing changes in these nodes.
+    pub fn settle(&mut self, number: u32, settled: u32, looked_at: &[u32]) {
+        let look = self.look_mut(number);
+        look.settled = settled;
+        look.least = looked_at.iter().copied().min().unwrap_or(NOWHERE);
+        look.most = looked_at.iter().copied().max().unwrap_or(0);
+    }
+
+    /// A statement is to be looked at again, if it stands anywhere.
+    pub fn unsettle(&mut self, number: u32) {
+        let stands = !self.statement(number).occurrences.is_empty();
+        let look = self.look_mut(number);
+        (look.least, look.most) = (NOWHERE, 0);
+        look.settled = if stands { UNSETTLED } else { NOWHERE };
+    }
+
+    fn look_mut(&mut self, number: u32) -> &mut Look {
+        let statement = &self.statements[number as usize];
+        &mut self.kept[statement.dst.index()].looks[statement.look as usize]
+    }
+
+    /// The statement of a number.
+    pub fn statement(&self, number: u32) -> &Statement {
+        &self.statements[number as usize]
+    }
+
+    /// The registers that statements write which stand in nodes that are going to be changed, with the nodes.
+    pub fn standing_in(&self, accesses: &Accesses, changing: &[Node]) -> Vec<(Node, Reg)> {
+        let mut standing = Vec::new();
+        for &node in changing {
+            let regs = accesses.written_last(node).map(Touches::reg);
+            let stands = |reg: &Reg| self.kept.get(reg.index()).is_some_and(|kept| kept.place(node).is_ok());
+            standing.extend(regs.filter(stands).map(|reg| (node, reg)));
+        }
+        standing
+    }
+
+    /// Gets to know what stands now in nodes that have been changed, of what stood there before.
+    pub fn renew(&mut self, func: &Function, accesses: &Accesses, before: &[(Node, Reg)], changed: &[Node]) {
+        self.fit(accesses);
+        for &(node, reg) in before {
+            let touches = accesses.touches(node, reg).filter(|touches| touches.is_written_last());
+            let now = touches.and_then(|touches| standing(func, accesses, touches, node));
+            let kept = &mut self.kept[reg.index()];
+            let Ok(at) = kept.place(node) else { continue };
+            let number = kept.at[at].1;
+            let statement = &mut self.statements[number as usize];
+            let place = statement.occurrences.binary_search_by_key(&node, |occurrence| occurrence.node);
+            let Ok(place) = place else { continue };
+            match now {
+                // Most stand as they stood, perhaps in another place.
+                Some(now) if func.insts[now.inst] == statement.data => {
+                    if core::mem::replace(&mut statement.occurrences[place], now).inst != now.inst {
+                        self.unsettle(number);
+                    }
+                }
+                _ => {
+                    statement.occurrences.remove(place);
+                    kept.at.remove(at);
+                    self.unsettle(number);
+                }
+            }
+        }
+        for &node in changed {
+            for touches in accesses.written_last(node) {
+                let kept = &self.kept[touches.reg().index()];
+                if kept.is_known && kept.place(node).is_err() {
+                    self.enter_at(func, accesses, touches, node);
+                }
+            }
+        }
+    }
+
+    /// Forgets where the statements of a register stand, as that is told by more than the nodes in which they do.
+    pub fn forget(&mut self, reg: Reg) {
+        if let Some(kept) = self.kept.get_mut(reg.index()) {
+            kept.is_known = false;
+            kept.at.clear();
+            for look in &mut kept.looks {
+                self.statements[look.number as usize].occurrences.clear();
+                look.settled = NOWHERE;
+            }
+        }
+    }
+
+    /// Takes in what stands in a node, if a statement does that writes a register last.
+    fn enter_at(&mut self, func: &Function, accesses: &Accesses, touches: &Touches, node: Node) {
+        let Some(occurrence) = standing(func, accesses, touches, node) else { return };
+        let reg = touches.reg();
+        let Err(place) = self.kept[reg.index()].place(node) else { return };
         let number = self.number(&func.insts[occurrence.inst], reg);
-        self.at.insert(place, (node as u32, number));
+        self.kept[reg.index()].at.insert(place, (node as u32, number));
         let occurrences = &mut self.statements[number as usize].occurrences;
         let place = occurrences.partition_point(|other| other.node < node);
         occurrences.insert(place, occurrence);
+        self.unsettle(number);
     }
 
     /// Which statement an instruction is; perhaps one that stands nowhere yet.
     fn number(&mut self, data: &InstData, reg: Reg) -> u32 {
-        let Kept { statements, known, hasher, .. } = self;
+        let Catalogue { statements, kept, readers, known, hasher } = self;
+        let looks = &mut kept[reg.index()].looks;
         let hash = |data: &InstData| hasher.hash_one(data);
-        let found = match statements.as_slice() {
+        let found = match looks.as_slice() {
             [] => None,
-            [only] => (only.data == *data).then_some(0),
+            &[Look { number: only, .. }] => (statements[only as usize].data == *data).then_some(only),
             _ => known.find(hash(data), |&number| statements[number as usize].data == *data).copied(),
         };
         found.unwrap_or_else(|| {
             let number = statements.len() as u32;
             let occurrences = SmallVec::new();
-            statements.push(Statement { data: data.clone(), dst: reg, uses: data.uses(), occurrences });
+            let uses = data.uses();
+            for &used in &uses {
+                let readers = &mut readers[used.index()];
+                if readers.last() != Some(&number) {
+                    readers.push(number);
+                }
+            }
+            let signature = uses.iter().fold(Signature::of(reg), |all, &used| all.and(Signature::of(used)));
+            let look = looks.len() as u32;
+            statements.push(Statement { data: data.clone(), dst: reg, uses, occurrences, signature, look });
+            looks.push(Look { number, settled: NOWHERE, least: NOWHERE, most: 0 });
             let hash_of = |&number: &u32| hash(&statements[number as usize].data);
             // The first is entered with the second.
-            let entered = match number {
-                0 => 0..0,
-                1 => 0..2,
-                _ => number..number + 1,
+            let entered = match looks.as_slice() {
+                [] | [_] => &[],
+                both @ [_, _] => both,
+                [.., last] => core::slice::from_ref(last),
             };
-            for number in entered {
+            for &Look { number, .. } in entered {
                 known.insert_unique(hash_of(&number), number, hash_of);
             }
             number
         })
     }
 
-    /// Is it what would be found now?
+    /// Is what is kept of a register what would be found now?
     fn is_right(&self, func: &Function, accesses: &Accesses, reg: Reg) -> bool {
-        let all = |kept: &Kept| -> Vec<Vec<(Node, u32, Inst)>> {
-            let of = |statement: &Statement| {
-                statement.occurrences.iter().map(|it| (it.node, it.place, it.inst)).collect::<Vec<_>>()
+        let all = |catalogue: &Catalogue| -> Vec<Vec<(Node, u32, Inst)>> {
+            let of = |look: &Look| {
+                let occurrences = catalogue.statement(look.number).occurrences.iter();
+                occurrences.map(|it| (it.node, it.place, it.inst)).collect::<Vec<_>>()
             };
-            let mut all: Vec<_> = kept.statements.iter().map(of).filter(|it| !it.is_empty()).collect();
+            let mut all: Vec<_> = catalogue.looks(reg).iter().map(of).filter(|it| !it.is_empty()).collect();
             all.sort_unstable();
             all
         };
-        all(self) == all(&Kept::of(func, accesses, reg))
+        let mut anew = Catalogue::default();
+        anew.fit(accesses);
+        for node in accesses.touching(reg) {
+            if let Some(touches) = accesses.touches(node, reg).filter(|touches| touches.is_written_last()) {
+                anew.enter_at(func, accesses, touches, node);
+            }
+        }
+        all(self) == all(&anew)
     }
 }
 
-/// Where in a node a statement stands that writes a register and could leave the node.
-fn standing(func: &Function, accesses: &Accesses, reg: Reg, node: Node) -> Option<Occurrence> {
-    let touches = accesses.touches(node, reg).filter(|touches| touches.last == touches.last_write)?;
+/// The statement that stands in a node, is the last that touches what it writes, and could leave the node.
+fn standing(func: &Function, accesses: &Accesses, touches: &Touches, node: Node) -> Option<Occurrence> {
     let occurrence = Occurrence { node, place: touches.last, inst: touches.last_inst };
     let data = &func.insts[occurrence.inst];
-    let may_leave = data.dst() == Some(reg) && may_sink(data) && is_free_behind(accesses, data, &occurrence);
+    let may_leave = data.dst() == Some(touches.reg()) && may_sink(data) && is_free_behind(accesses, data, &occurrence);
     may_leave.then_some(occurrence)
 }
 

@@ -13,7 +13,6 @@
 
 use alloc::format;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 use core::cell::RefCell;
 use fixedbitset::FixedBitSet;
@@ -23,7 +22,7 @@ use super::benefit::{Decision, Manner, Weighing};
 use super::plan::{Plan, Planner, Refused, Scratch, Seen, Told};
 use super::rounds::Claims;
 use super::sinking::{Behind, Delayed, Landing, Region, is_join};
-use super::statements::{Statement, may_sink};
+use super::statements::{Catalogue, Statement, may_sink};
 use super::{Rules, applied};
 use crate::edit::{Remark, Silent};
 use crate::graph::Cfg;
@@ -283,7 +282,7 @@ fn with_planner<T>(
     let func = view.func();
     let nodes = Nodes::of(&cfg, func);
     let accesses = Accesses::of(module, func, &nodes);
-    let mut statements: Vec<Statement> = func.regs.keys().flat_map(|reg| Statement::of(func, &accesses, reg)).collect();
+    let mut statements = Catalogue::of(func, &accesses, |_| true).into_statements();
     statements.sort_by_key(Statement::order);
     let paths = if rules.with_predicates { Paths::of(func, &nodes, rules.share) } else { None };
     let warps = rules.is_by_warp.then(|| nodes.executions(&WarpCounts::of(func)));
@@ -307,7 +306,7 @@ impl Scene<'_> {
         for (number, statement) in self.statements.iter().enumerate() {
             let (surveyed, plan) = self.verdict(statement);
             statements.push(surveyed);
-            if plan.is_some_and(|plan| claims.take(statement, &plan)) {
+            if plan.is_some_and(|plan| claims.take(statement, &plan, &self.scratch.borrow().looked_at)) {
                 round.push(number);
             }
         }
@@ -331,7 +330,7 @@ impl Scene<'_> {
         tell: &mut dyn FnMut(Refused),
         look: &mut dyn FnMut(Seen<'_>),
     ) -> Option<Plan> {
-        self.planner.plan(statement, &mut self.scratch.borrow_mut(), &mut Refusals(tell), look)
+        self.planner.plan(statement, None, &mut self.scratch.borrow_mut(), &mut Refusals(tell), look)
     }
 
     fn verdict(&self, statement: &Statement) -> (Surveyed, Option<Plan>) {
@@ -362,7 +361,7 @@ impl Scene<'_> {
         match self.planner.behind(statement, scratch) {
             Behind::NothingDead => return said("needed", "its result is needed on every way that it could go"),
             Behind::TooMuch => return said("too-large", "too much lies behind it"),
-            Behind::Region(_) => {}
+            Behind::Claimed | Behind::Region(_) => {}
         }
         let has_partial_join = scratch.places.has_partial_join;
         match (self.planner.paths.is_none(), has_partial_join) {
@@ -407,11 +406,11 @@ impl Scene<'_> {
             return detail;
         }
         let Behind::Region(region) = self.planner.behind(statement, scratch) else { return detail };
-        let always = region.delayed(&vec![false; region.members.len()]);
+        let always = region.delayed(&region.no_flags());
         let joins =
             (0..region.members.len()).filter_map(|place| self.join(&region, &always, place, &weighed, sunk.as_deref()));
         detail.joins = joins.collect();
-        let enabled = sunk.unwrap_or_else(|| vec![false; region.members.len()]);
+        let enabled = sunk.unwrap_or_else(|| region.no_flags().into_vec());
         let counted = self.question.warps.map(|counts| self.planner.nodes.executions(counts));
         let warps = self.planner.warps.or(counted.as_deref());
         detail.warp_cycles = plan.as_ref().and_then(|plan| plan.warp_cycles).or_else(|| {
@@ -462,7 +461,7 @@ impl Scene<'_> {
         enabled: Option<&[bool]>,
     ) -> Option<Join> {
         let (member, nodes) = (&region.members[place], self.planner.nodes);
-        let block = nodes.block(member.node).filter(|_| member.before.len() > 1 && member.is_reached)?;
+        let block = nodes.block(member.node).filter(|_| region.has_several_ways(place) && member.is_reached)?;
         let none = || self.planner.paths.map(Paths::none).unwrap_or_default();
         let own = weighed.iter().find(|seat| seat.decision.join == place);
         let is_enabled = enabled.is_some_and(|enabled| enabled[place]);
@@ -536,11 +535,11 @@ impl Scene<'_> {
             members.iter().map(|member| member.occurrence.is_some().then_some(0)).collect();
         loop {
             let mut is_stable = true;
-            for (place, member) in members.iter().enumerate() {
+            for place in 0..members.len() {
                 if waves[place].is_some() || !delayed.entry[place] {
                     continue;
                 }
-                let comes = || member.before.iter().copied().flatten().filter(|&before| delayed.exit[before]);
+                let comes = || region.before(place).filter(|&before| delayed.exit[before]);
                 let forward = || comes().filter(|&before| before < place);
                 let latest = if forward().next().is_some() {
                     forward()
@@ -620,5 +619,5 @@ impl Told for Refusals<'_> {
 
     fn seeks_predicate(&mut self) {}
 
-    fn looked_at(&mut self, _: &mut dyn Iterator<Item = Node>) {}
+    fn is_claimed(&mut self) {}
 }
