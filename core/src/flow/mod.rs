@@ -29,4 +29,4 @@ pub use reaching::{ReachingDefinition, ReachingDefinitions};
 pub use solver::{Direction, FactSink, Problem, Silent, Solution, solve};
 pub use uses::{ValueUse, ValueUses};
 pub use values::{Definition, JoinArg, Value, ValueNames, Values};
-pub(crate) use vectors::{Elements, VectorInput, vectors};
+pub(crate) use vectors::{Elements, Seedbeds, VectorInput, vectors};

@@ -23,6 +23,7 @@
 //! Linear in blocks, joins, what was copied and what estimates have seen, with a logarithm of a block's joins; the first
 //! is the smallest part of a round.
 
+use alloc::boxed::Box;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -30,9 +31,8 @@ use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, entity_impl};
 use fixedbitset::FixedBitSet;
 
-use super::Versioned;
-use super::opportunity::Opportunity;
 use super::scene::{Analyses, Scene};
+use super::{Judged, Unestimated, Versioned};
 use crate::flow::{Definition, Value, ValueUse, ValueUses, Values};
 use crate::graph::{Cfg, Loop, Loops};
 use crate::ir::{Block, Function, Inst, Reg};
@@ -99,9 +99,11 @@ impl Seen {
 /// The estimates of the last round, by what they are for, and what each has seen.
 #[derive(Default)]
 pub(super) struct Kept {
-    estimates: Vec<Estimate>,
+    /// Each with the one before it with the same first instruction. None where it was taken.
+    estimates: Vec<(Option<Estimated>, PackedOption<Place>)>,
     /// By the instruction that writes the first register: the place of its last estimate in `estimates`.
     last_of: Vec<PackedOption<Place>>,
+    /// What estimates have seen, also those that are not kept any more.
     seen: Vec<Seen>,
 }
 
@@ -110,13 +112,28 @@ pub(super) struct Kept {
 struct Place(u32);
 entity_impl!(Place);
 
-struct Estimate {
-    name: Versioned,
-    /// None where none could be made.
-    opportunity: Option<Opportunity>,
-    seen: Range<u32>,
-    /// The one before it with the same first instruction.
-    before: PackedOption<Place>,
+/// What came of a candidate.
+pub(super) enum Estimated {
+    /// An estimate.
+    Judged(Box<Judged>),
+    /// None could be made.
+    TooLarge(Box<Unestimated>),
+}
+
+impl Estimated {
+    fn name(&self) -> &Versioned {
+        match self {
+            Estimated::Judged(judged) => &judged.name,
+            Estimated::TooLarge(large) => &large.name,
+        }
+    }
+
+    fn seen(&self) -> &Range<u32> {
+        match self {
+            Estimated::Judged(judged) => &judged.seen,
+            Estimated::TooLarge(large) => &large.seen,
+        }
+    }
 }
 
 impl Kept {
@@ -127,27 +144,37 @@ impl Kept {
         start..self.seen.len() as u32
     }
 
-    /// Keeps an estimate, or that none could be made.
-    pub fn keep(&mut self, name: Versioned, opportunity: Option<Opportunity>, seen: Range<u32>) {
-        let Some(&(first, _)) = name.first() else { return };
-        if first.index() >= self.last_of.len() {
-            self.last_of.resize(first.index() + 1, None.into());
+    /// Keeps what came of a round's candidates, and nothing of the rounds before.
+    pub fn keep(&mut self, estimates: impl Iterator<Item = Estimated>) {
+        self.estimates.clear();
+        self.last_of.fill(None.into());
+        for estimate in estimates {
+            let Some(&(first, _)) = estimate.name().first() else { continue };
+            if first.index() >= self.last_of.len() {
+                self.last_of.resize(first.index() + 1, None.into());
+            }
+            let place = Place::new(self.estimates.len());
+            let before = core::mem::replace(&mut self.last_of[first.index()], place.into());
+            self.estimates.push((Some(estimate), before));
         }
-        let place = Place::new(self.estimates.len());
-        let before = core::mem::replace(&mut self.last_of[first.index()], place.into());
-        self.estimates.push(Estimate { name, opportunity, seen, before });
     }
 
-    /// The estimate that was made for this, if all that it has seen is as it was; and what that was.
-    pub fn take(&mut self, name: &Versioned, changed: &Changed) -> Option<(Option<Opportunity>, &[Seen])> {
-        let mut place = self.last_of.get(name.first()?.0.index())?.expand();
-        while let Some(other) = place.filter(|&other| self.estimates[other.index()].name != *name) {
-            place = self.estimates[other.index()].before.expand();
+    /// What came of this candidate, if all that its estimate has seen is as it was.
+    pub fn take(&mut self, name: &Versioned, changed: &Changed) -> Option<Estimated> {
+        let mut next = self.last_of.get(name.first()?.0.index())?.expand();
+        while let Some(place) = next {
+            let (estimate, before) = &mut self.estimates[place.index()];
+            match estimate {
+                Some(found) if found.name() == name => {
+                    let Range { start, end } = *found.seen();
+                    let mut seen = self.seen[start as usize..end as usize].iter();
+                    let is_true = seen.all(|seen| !changed.0.contains(seen.index()));
+                    return is_true.then(|| estimate.take()).flatten();
+                }
+                _ => next = before.expand(),
+            }
         }
-        let estimate = &mut self.estimates[place?.index()];
-        let seen = &self.seen[estimate.seen.start as usize..estimate.seen.end as usize];
-        let is_true = seen.iter().all(|seen| !changed.0.contains(seen.index()));
-        is_true.then(|| (estimate.opportunity.take(), seen))
+        None
     }
 }
 
@@ -228,6 +255,11 @@ impl Changed {
             changed.add_old(values, inst);
         }
         Some(changed)
+    }
+
+    /// The instructions of these.
+    pub fn insts(&self) -> impl Iterator<Item = Inst> + '_ {
+        self.0.ones().filter(|number| number % 2 == 0).map(|number| Inst::new(number / 2))
     }
 
     fn add(&mut self, seen: Seen) {

@@ -13,16 +13,17 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
+use super::candidates::Standings;
 use super::kept::{Change, Kept, Past};
 use super::special::propagates_zero;
 use super::zeros::{ZeroProfile, checked_values};
-use crate::flow::{Dependences, Elements, Value, ValueUse, ValueUses, Values, VectorInput, vectors};
+use crate::flow::{Dependences, Elements, Seedbeds, Value, ValueUse, ValueUses, Values, VectorInput, vectors};
 use crate::graph::{Cfg, Dominators, Frequencies, Loops};
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Profile, WarpCounts};
 use crate::machine::{Machine, OpClass};
@@ -141,12 +142,13 @@ pub(super) struct Insides {
     /// By block: the cycles of one execution.
     cycles: Vec<f64>,
     dependences: Dependences,
+    seedbeds: Seedbeds,
 }
 
 impl Insides {
     /// Looks at blocks that it has not seen as they are.
     fn learn(&mut self, func: &Function, memory: &Memory, blocks: &[Block]) {
-        let Insides { places, overwriters, cycles, dependences } = self;
+        let Insides { places, overwriters, cycles, dependences, seedbeds } = self;
         places.resize(func.insts.len(), (0, 0.0));
         overwriters.resize(func.insts.len(), PackedOption::default());
         cycles.resize(func.blocks.len(), 0.0);
@@ -173,6 +175,7 @@ impl Insides {
             }
         }
         dependences.learn(func, blocks.iter().copied());
+        seedbeds.learn(func, blocks.iter().copied());
     }
 }
 
@@ -180,6 +183,8 @@ impl Insides {
 pub(super) struct Memory {
     /// What the profile says of zeros.
     pub zeros: ZeroProfile,
+    /// Does the function declare what it said before the last transformations?
+    pub has_undeclared_zeros: bool,
     prices: Prices,
     /// By instruction: cycles of one execution.
     cycles: Vec<f64>,
@@ -188,6 +193,8 @@ pub(super) struct Memory {
     /// By instruction: of which of its uses, as bits, it is known whether a zero there makes its result zero; and of which
     /// it does.
     propagating: RefCell<Vec<(u16, u16)>>,
+    /// What is known of writes as candidates.
+    pub standings: Standings,
     /// The estimates of the last round.
     pub kept: Kept,
     /// The function as it was in the last round, and what has been changed since.
@@ -202,10 +209,12 @@ impl Memory {
         let zeros = ZeroProfile::of(func);
         let mut memory = Memory {
             zeros,
+            has_undeclared_zeros: false,
             prices,
             cycles: Vec::new(),
             computed: RefCell::default(),
             propagating: RefCell::default(),
+            standings: Standings::default(),
             kept: Kept::default(),
             change: None,
             inside: None,
@@ -222,7 +231,10 @@ impl Memory {
             self.cycles.iter().zip(func.insts.values()).all(|(&cycles, data)| cycles == self.prices.of(data)),
             "an instruction costs something else than when it was seen"
         );
-        debug_assert!(self.zeros.says_what_is_declared(func), "the profile did not follow a transformation");
+        debug_assert!(
+            self.has_undeclared_zeros || self.zeros.says_what_is_declared(func),
+            "the profile did not follow a transformation"
+        );
     }
 }
 
@@ -256,7 +268,8 @@ impl<'a> Scene<'a> {
     /// Groups of values that the program computes side by side.
     pub fn vectors(&self) -> Vec<Elements> {
         let Analyses { cfg, values, uses, .. } = &self.known;
-        vectors(VectorInput { func: self.func, cfg, values, uses, dependences: &self.inside.dependences })
+        let Insides { dependences, seedbeds, .. } = &self.inside;
+        vectors(VectorInput { func: self.func, cfg, values, uses, dependences, seedbeds })
     }
 
     /// What the simulator computes from constants.
@@ -348,9 +361,19 @@ fn frequencies(func: &Function, known: &Analyses, zeros: &ZeroProfile, checks: &
             Some(checked.map(|&value| of_value(value).unwrap_or(0.5)).product())
         })
     };
+    // The edges of a block are asked for one after the other.
+    let last: Cell<Option<(Block, Option<f64>)>> = Cell::default();
     let guessed = Frequencies::compute_with(&known.cfg, &known.loops, |edge| {
-        let share: f64 = first_share(known.cfg.source(edge))?;
-        Some(if known.cfg.slot(edge) == 0 { share } else { 1.0 - share })
+        let source = known.cfg.source(edge);
+        if known.cfg.out_edges(source).len() == 1 {
+            return None;
+        }
+        let share = match last.get() {
+            Some((block, share)) if block == source => share,
+            _ => first_share(source),
+        };
+        last.set(Some((source, share)));
+        Some(if known.cfg.slot(edge) == 0 { share? } else { 1.0 - share? })
     });
     func.block_order().for_each(|block| found[block.index()] = without_noise(guessed.block(block)));
     found
