@@ -7,8 +7,10 @@
 //! n4: z = mul.f32 s, y   r's estimate is kept, unless it asked who reads y
 //! ```
 //!
-//! An estimate is made of facts: of a block its instructions, neighbours, loops and frequency, which joins it has, and
+//! An estimate is made of facts: of a block its instructions, neighbours and loops, its frequency, which joins it has, and
 //! what they join; of an instruction what it reads and who reads its results; of a register who reads its value on entry.
+//! Of a value that loses readers it is enough that others are left: where these are too many to be gone through, it does not
+//! matter that there are more.
 //! While an estimate is made, what it looks at is written down ([`Seen`]). After a transformation, what that has changed is
 //! compared with it, and an estimate that has seen nothing of it is what it would be if it was made again.
 //!
@@ -37,8 +39,8 @@ use crate::flow::{Definition, Value, ValueUse, ValueUses, Values};
 use crate::graph::{Cfg, Loop, Loops};
 use crate::ir::{Block, Function, Inst, Reg};
 
-/// What an estimate looks at: a block, a join of it, or which joins it has; an instruction; a register's value on entry.
-/// Instructions have even numbers, all else odd ones, so that a number stays what it is when the function grows.
+/// What an estimate looks at: a block, a join of it, or which joins it has; an instruction; a register's value on entry. The
+/// kinds have numbers of their own, so that a number stays what it is when the function grows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seen(u32);
 
@@ -53,37 +55,44 @@ impl EntityRef for Seen {
 }
 
 impl Seen {
+    const KINDS: u32 = 8;
+
     /// How many numbers these have in a function.
     pub fn count(func: &Function) -> usize {
-        2 * func.insts.len().max(4 * func.blocks.len().max(func.regs.len()))
+        Seen::KINDS as usize * func.insts.len().max(func.blocks.len()).max(func.regs.len())
     }
 
-    /// A block: its instructions, neighbours, loops and frequency.
+    /// A block: its instructions, neighbours and loops.
     pub fn block(block: Block) -> Seen {
-        Seen::other(block.as_u32(), 0)
+        Seen::of_kind(block.as_u32(), 0)
+    }
+
+    /// How often a block runs.
+    pub fn frequency(block: Block) -> Seen {
+        Seen::of_kind(block.as_u32(), 1)
     }
 
     /// Which joins a block has.
     pub fn joins(block: Block) -> Seen {
-        Seen::other(block.as_u32(), 1)
-    }
-
-    /// An instruction.
-    pub fn inst(inst: Inst) -> Seen {
-        Seen(2 * inst.as_u32())
+        Seen::of_kind(block.as_u32(), 2)
     }
 
     /// What a join of a block joins, and who reads it.
     fn join(block: Block) -> Seen {
-        Seen::other(block.as_u32(), 2)
+        Seen::of_kind(block.as_u32(), 3)
+    }
+
+    /// An instruction.
+    pub fn inst(inst: Inst) -> Seen {
+        Seen::of_kind(inst.as_u32(), 4)
     }
 
     fn entry(reg: Reg) -> Seen {
-        Seen::other(reg.as_u32(), 3)
+        Seen::of_kind(reg.as_u32(), 5)
     }
 
-    fn other(number: u32, kind: u32) -> Seen {
-        Seen(2 * (4 * number + kind) + 1)
+    fn of_kind(number: u32, kind: u32) -> Seen {
+        Seen(Seen::KINDS * number + kind)
     }
 
     /// Where a value comes from, which also stands for who reads it.
@@ -93,6 +102,22 @@ impl Seen {
             Definition::Inst { inst, .. } | Definition::Guarded { inst, .. } => Seen::inst(inst),
             Definition::Join { block } => Seen::join(block),
         }
+    }
+
+    /// That a value which no join makes has too many readers for them to be gone through, and that some are left. That stays
+    /// so when it has more.
+    pub fn crowd(values: &Values, value: Value) -> Option<Seen> {
+        match values.definition(value) {
+            Definition::Entry => Some(Seen::of_kind(values.reg(value).as_u32(), 6)),
+            Definition::Inst { inst, .. } | Definition::Guarded { inst, .. } => Some(Seen::of_kind(inst.as_u32(), 7)),
+            Definition::Join { .. } => None,
+        }
+    }
+
+    /// The instruction, if it is one.
+    fn as_inst(index: usize) -> Option<Inst> {
+        let kinds = Seen::KINDS as usize;
+        (index % kinds == Seen::inst(Inst::new(0)).index()).then(|| Inst::new(index / kinds))
     }
 }
 
@@ -251,6 +276,7 @@ impl Changed {
             values.join_args(join).iter().for_each(|arg| changed.add_unless_new(past, values, arg.value));
         }
         for inst in (change.insts..now.func.insts.len()).map(Inst::new) {
+            // These have more readers, and as many old ones as the rest says.
             values.used(inst).iter().for_each(|&value| changed.add(Seen::value(values, value)));
             changed.add_old(values, inst);
         }
@@ -259,11 +285,19 @@ impl Changed {
 
     /// The instructions of these.
     pub fn insts(&self) -> impl Iterator<Item = Inst> + '_ {
-        self.0.ones().filter(|number| number % 2 == 0).map(|number| Inst::new(number / 2))
+        self.0.ones().filter_map(Seen::as_inst)
     }
 
     fn add(&mut self, seen: Seen) {
         self.0.insert(seen.index());
+    }
+
+    /// Where a value comes from, and who reads it.
+    fn add_value(&mut self, values: &Values, value: Value) {
+        self.add(Seen::value(values, value));
+        if let Some(crowd) = Seen::crowd(values, value) {
+            self.add(crowd);
+        }
     }
 
     /// What guarded results keep has them for readers.
@@ -310,15 +344,16 @@ impl Changed {
             if !(has_same_edges && has_same_loops) {
                 self.add_block(block);
             } else if !has_same_frequency {
-                self.add(Seen::block(block));
+                self.add(Seen::frequency(block));
             }
             self.add_joins(block, past, known);
         }
     }
 
-    /// A block with all that its joins are.
+    /// A block with how often it runs and all that its joins are.
     fn add_block(&mut self, block: Block) {
         self.add(Seen::block(block));
+        self.add(Seen::frequency(block));
         self.add(Seen::join(block));
         self.add(Seen::joins(block));
     }
@@ -331,7 +366,7 @@ impl Changed {
         for join in before.joins(block) {
             let stays = after.join_of(block, before.reg(join)).is_some();
             if !stays || joins_all_anew {
-                before.join_args(join).iter().for_each(|arg| self.add(Seen::value(before, arg.value)));
+                before.join_args(join).iter().for_each(|arg| self.add_value(before, arg.value));
             }
             if !stays {
                 self.add(Seen::joins(block));
@@ -361,7 +396,7 @@ impl Changed {
     /// Where a value comes from, and who reads it; nobody has seen a join that there was not.
     fn add_unless_new(&mut self, past: &Past, values: &Values, value: Value) {
         if !is_new(past, values, value) {
-            self.add(Seen::value(values, value));
+            self.add_value(values, value);
         }
     }
 
@@ -375,7 +410,10 @@ impl Changed {
         let insts = of_blocks.flat_map(|block| now.func.block_insts(block)).filter(|inst| inst.index() < change.insts);
         for inst in insts.chain(change.hoisted.iter().copied()) {
             self.add(Seen::inst(inst));
-            values.defined(inst).iter().for_each(|&value| self.add_readers(values, uses, value));
+            for &value in values.defined(inst) {
+                self.add_value(values, value);
+                self.add_readers(values, uses, value);
+            }
         }
         for join in copied.flat_map(|block| values.joins(block)) {
             self.add_readers(values, uses, join);

@@ -305,8 +305,14 @@ impl<'s, 'a> Estimator<'s, 'a> {
         let cfg = &scene.known.cfg;
         self.frequencies.clear();
         self.frequencies.set(head, scene.frequency(head));
+        self.specialisation.sees_frequency(head);
         for &block in copied {
             let before = scene.known.dominators.immediate_dominator(block);
+            self.specialisation.sees_frequency(block);
+            if let Some(before) = before {
+                self.specialisation.sees_block(before);
+                self.specialisation.sees_frequency(before);
+            }
             let known = before.and_then(|before| Some((before, self.frequencies.get(before)?)));
             let frequency = match known {
                 Some((before, here)) => {
