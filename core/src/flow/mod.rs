@@ -23,7 +23,7 @@ mod vectors;
 
 pub(crate) use dependences::Dependences;
 pub use divergence::{Cause, Divergence, DivergenceInput, Explanation, Source, Subject};
-pub(crate) use joins::{JoinFinder, Joins};
+pub(crate) use joins::{JoinFinder, Joins, subtree_end};
 pub use liveness::Liveness;
 pub use reaching::{ReachingDefinition, ReachingDefinitions};
 pub use solver::{Direction, FactSink, Problem, Silent, Solution, solve};
