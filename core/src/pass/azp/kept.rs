@@ -329,12 +329,7 @@ impl Changed {
             let after = now.frequency(block);
             let has_same_edges = past.cfg.successors(block) == known.cfg.successors(block)
                 && past.cfg.predecessors(block) == known.cfg.predecessors(block)
-                && past
-                    .cfg
-                    .in_edges(block)
-                    .iter()
-                    .zip(known.cfg.in_edges(block))
-                    .all(|(&before, &after)| past.cfg.is_retreating(before) == known.cfg.is_retreating(after));
+                && retreats_as_before(&past.cfg, &known.cfg, block);
             let has_same_loops = match (past.loops.innermost(block), known.loops.innermost(block)) {
                 (None, None) => true,
                 (Some(before), Some(after)) => as_before[after.index()] == Some(before),
@@ -363,6 +358,11 @@ impl Changed {
     fn add_joins(&mut self, block: Block, past: &Past, known: &Analyses) {
         let joins_all_anew = self.0.contains(Seen::joins(block).index());
         let (before, after) = (&past.values, &known.values);
+        let are_the_same = before.joins(block).len() == after.joins(block).len()
+            && before.joins(block).zip(after.joins(block)).all(|(old, new)| before.reg(old) == after.reg(new));
+        if are_the_same && !joins_all_anew {
+            return;
+        }
         for join in before.joins(block) {
             let stays = after.join_of(block, before.reg(join)).is_some();
             if !stays || joins_all_anew {
@@ -419,6 +419,15 @@ impl Changed {
             self.add_readers(values, uses, join);
         }
     }
+}
+
+/// Do the same edges retreat of those that enter a block, which come from where they came from? The only way into a block never
+/// does.
+fn retreats_as_before(past: &Cfg, now: &Cfg, block: Block) -> bool {
+    let (before, after) = (past.in_edges(block), now.in_edges(block));
+    let is_only_way = before.len() == 1 && !past.is_entry(block) && !now.is_entry(block);
+    is_only_way
+        || before.iter().zip(after).all(|(&before, &after)| past.is_retreating(before) == now.is_retreating(after))
 }
 
 /// Is a value a join that there was not?

@@ -58,6 +58,8 @@ use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::ops::Range;
+use cranelift_entity::EntityRef;
+use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
 use super::if_convert::{LANES, resident_warps};
@@ -440,11 +442,14 @@ fn look<S: Listener>(
     standings.forget(changed.as_ref());
     let (found, filtered) = candidates(&scene, rules.p_thresh, &mut standings, S::LISTENS || is_first);
     let checked: BTreeSet<Versioned> = scene.checks.values().filter_map(|checked| written(&scene, checked)).collect();
+    let mut checked_insts = FixedBitSet::with_capacity(func.insts.len());
+    checked.iter().flatten().for_each(|&(inst, _)| checked_insts.insert(inst.index()));
     let mut estimator = Estimator::new(&scene, rules.is_divergent);
     let hoisting = rules.hoists.then(|| Hoisting::new(&scene));
     let (mut judged, mut too_large, mut known) = (Vec::new(), Vec::new(), Vec::new());
     for listed in found {
-        if !checked.is_empty() && checked.contains(&sorted(listed.name.clone())) {
+        let may_be_checked = listed.name.first().is_some_and(|(inst, _)| checked_insts.contains(inst.index()));
+        if may_be_checked && checked.contains(&sorted(listed.name.clone())) {
             known.extend(Unestimated::new(listed, 0..0));
             continue;
         }

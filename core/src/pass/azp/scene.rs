@@ -16,6 +16,7 @@ use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
+use fixedbitset::FixedBitSet;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
@@ -143,15 +144,29 @@ pub(super) struct Insides {
     cycles: Vec<f64>,
     dependences: Dependences,
     seedbeds: Seedbeds,
+    /// By block: the branch that ends it, if that goes by a register.
+    branches: Vec<Option<Branch>>,
+    /// Instructions that may be what a check goes by.
+    tests: FixedBitSet,
+}
+
+/// A branch that goes by a register.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Branch {
+    inst: Inst,
+    /// Does it go to its first target where the register is false?
+    is_negated: bool,
 }
 
 impl Insides {
     /// Looks at blocks that it has not seen as they are.
     fn learn(&mut self, func: &Function, memory: &Memory, blocks: &[Block]) {
-        let Insides { places, overwriters, cycles, dependences, seedbeds } = self;
+        let Insides { places, overwriters, cycles, dependences, seedbeds, branches, tests } = self;
         places.resize(func.insts.len(), (0, 0.0));
         overwriters.resize(func.insts.len(), PackedOption::default());
         cycles.resize(func.blocks.len(), 0.0);
+        branches.resize(func.blocks.len(), None);
+        tests.grow(func.insts.len());
         let mut writers: Vec<(Option<Block>, Option<Inst>)> = vec![(None, None); func.regs.len()];
         for &block in blocks {
             let sum = &mut cycles[block.index()];
@@ -160,7 +175,9 @@ impl Insides {
                 places[inst.index()] = (place as u32, *sum);
                 *sum += memory.cycles[inst.index()];
                 overwriters[inst.index()] = PackedOption::default();
+                tests.set(inst.index(), matches!(func.insts[inst].opcode.op, Op::Setp | Op::VoteAll));
             }
+            branches[block.index()] = Branch::of(func, block);
             for inst in func.block_insts(block).rev() {
                 for dst in &func.insts[inst].dsts {
                     let (of, next) = core::mem::replace(&mut writers[dst.index()], (Some(block), Some(inst)));
@@ -176,6 +193,39 @@ impl Insides {
         }
         dependences.learn(func, blocks.iter().copied());
         seedbeds.learn(func, blocks.iter().copied());
+    }
+
+    /// The value by which the branch at the end of a block goes, and whether it is negated there.
+    fn condition(&self, values: &Values, block: Block) -> Option<(Value, bool)> {
+        let branch = self.branches[block.index()]?;
+        Some((*values.operands(branch.inst).first()?, branch.is_negated))
+    }
+
+    /// The checks for zero, and what is zero behind them.
+    fn checks(&self, func: &Function, values: &Values) -> BTreeMap<Block, Elements> {
+        let may_check = |&block: &Block| {
+            self.condition(values, block).is_some_and(|(value, is_negated)| {
+                let writer = values.definition(value).inst();
+                is_negated || writer.is_some_and(|inst| self.tests.contains(inst.index()))
+            })
+        };
+        let blocks = func.block_order().filter(|block| self.branches[block.index()].is_some()).filter(may_check);
+        let checked = blocks.map(|block| (block, checked_values(func, values, block)));
+        checked.filter(|(_, checked)| !checked.is_empty()).collect()
+    }
+}
+
+impl Branch {
+    /// The branch that ends a block.
+    fn of(func: &Function, block: Block) -> Option<Branch> {
+        let inst = func.terminator(block)?;
+        let data = &func.insts[inst];
+        let is_negated = match data.args.first().filter(|_| data.opcode.op == Op::BrIf)? {
+            Operand::Reg(_) => false,
+            Operand::NotReg(_) => true,
+            _ => return None,
+        };
+        Some(Branch { inst, is_negated })
     }
 }
 
@@ -258,10 +308,13 @@ impl<'a> Scene<'a> {
                 inside
             }
         };
+        debug_assert!(
+            func.block_order().all(|block| inside.branches[block.index()] == Branch::of(func, block)),
+            "a block that was taken to be as it was has another end"
+        );
         let zeros = &memory.zeros;
-        let checked = func.block_order().map(|block| (block, checked_values(func, &known.values, block)));
-        let checks: BTreeMap<Block, Elements> = checked.filter(|(_, checked)| !checked.is_empty()).collect();
-        let frequencies = frequencies(func, &known, zeros, &checks);
+        let checks = inside.checks(func, &known.values);
+        let frequencies = frequencies(func, &known, zeros, &checks, &inside);
         Scene { func, known, zeros, prices: memory.prices, fast_math, memory, inside, frequencies, checks }
     }
 
@@ -339,7 +392,13 @@ impl<'a> Scene<'a> {
     }
 }
 
-fn frequencies(func: &Function, known: &Analyses, zeros: &ZeroProfile, checks: &BTreeMap<Block, Elements>) -> Vec<f64> {
+fn frequencies(
+    func: &Function,
+    known: &Analyses,
+    zeros: &ZeroProfile,
+    checks: &BTreeMap<Block, Elements>,
+    inside: &Insides,
+) -> Vec<f64> {
     let counts = counts(func);
     let entries = func.entry_blocks();
     let runs: u64 =
@@ -351,10 +410,9 @@ fn frequencies(func: &Function, known: &Analyses, zeros: &ZeroProfile, checks: &
     }
     let of_value = |value| zeros.of_value(func, &known.values, value);
     let first_share = |block: Block| {
-        let branch = func.terminator(block).filter(|&inst| func.insts[inst].opcode.op == Op::BrIf);
-        let own = branch.and_then(|inst| {
-            let share = of_value(*known.values.operands(inst).first()?)?;
-            Some(if matches!(func.insts[inst].args.first(), Some(Operand::NotReg(_))) { share } else { 1.0 - share })
+        let own = inside.condition(&known.values, block).and_then(|(value, is_negated)| {
+            let share = of_value(value)?;
+            Some(if is_negated { share } else { 1.0 - share })
         });
         own.or_else(|| {
             let checked = checks.get(&block)?.iter();
