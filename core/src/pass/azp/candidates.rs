@@ -49,29 +49,8 @@ pub(super) struct Candidate {
     pub hoist: Option<Hoist>,
 }
 
-/// A candidate that is worth a look, by what writes its registers.
-#[derive(Clone, PartialEq, Debug)]
-pub(super) struct Listed {
-    /// Its number, from 1.
-    pub number: u32,
-    /// The writes, by their places.
-    pub name: Versioned,
-    /// The probability (0–1) that they all are of zero, in all lanes of a warp.
-    pub probability: f64,
-    /// The same as it was counted, of several.
-    pub joint: Option<f64>,
-}
-
-impl Listed {
-    /// With the values that are written.
-    pub fn candidate(&self, scene: &Scene<'_>) -> Candidate {
-        let &Listed { number, probability, joint, .. } = self;
-        Candidate { number, values: values_of(scene, &self.name), probability, joint, hoist: None }
-    }
-}
-
 /// The values that are written.
-pub(super) fn values_of(scene: &Scene<'_>, name: &Versioned) -> Elements {
+pub(super) fn values_of(scene: &Scene<'_>, name: &[(Inst, Reg)]) -> Elements {
     let value = |&(inst, reg): &(Inst, Reg)| {
         let place = scene.func.insts[inst].dsts.iter().position(|&dst| dst == reg)?;
         scene.known.values.defined(inst).get(place).copied()
@@ -173,16 +152,17 @@ impl Standings {
     }
 }
 
-/// What is worth a look, and what of the rest the profile speaks of is not, and why. `names_all`: also of what is known
-/// already to be not.
+/// Calls `list` with the number of what is worth a look, its writes, how probably all are of zero, and what was counted of
+/// several. Gives what of the rest the profile speaks of is not, and why. `names_all`: also of what is known already to be not.
 pub(super) fn candidates(
     scene: &Scene<'_>,
     p_thresh: f64,
     standings: &mut Standings,
     names_all: bool,
-) -> (Vec<Listed>, Vec<Filtered>) {
+    mut list: impl FnMut(u32, &[(Inst, Reg)], f64, Option<f64>),
+) -> Vec<Filtered> {
     let (func, values) = (scene.func, &scene.known.values);
-    let (mut found, mut filtered) = (Vec::new(), Vec::new());
+    let mut filtered = Vec::new();
     let mut last_number = 0;
     standings.0.resize(func.insts.len(), Standing::Unknown);
     for inst in func.block_order().flat_map(|block| func.block_insts(block)) {
@@ -205,10 +185,7 @@ pub(super) fn candidates(
                         why = filter(scene, inst, values.defined(inst)[place], probability, p_thresh);
                     }
                     match why.take() {
-                        None => {
-                            let name = core::iter::once((inst, reg)).collect();
-                            found.push(Listed { number, name, probability, joint: None });
-                        }
+                        None => list(number, &[(inst, reg)], probability, None),
                         Some(why) => filtered.push(Filtered { number, inst, reg, probability, why }),
                     }
                 }
@@ -233,10 +210,10 @@ pub(super) fn candidates(
         }
         if likely.len() >= 2 && seen.insert(likely.clone()) {
             let joint = scene.zeros.of_values(values, &likely);
-            found.push(Listed { number, name, probability, joint });
+            list(number, &name, probability, joint);
         }
     }
-    (found, filtered)
+    filtered
 }
 
 /// What an instruction's writes are as candidates; of one that is not looked at also why not.

@@ -124,8 +124,7 @@ impl Seen {
 /// The estimates of the last round, by what they are for, and what each has seen.
 #[derive(Default)]
 pub(super) struct Kept {
-    /// Each with the one before it with the same first instruction. None where it was taken.
-    estimates: Vec<(Option<Estimated>, PackedOption<Place>)>,
+    estimates: Vec<Entry>,
     /// By the instruction that writes the first register: the place of its last estimate in `estimates`.
     last_of: Vec<PackedOption<Place>>,
     /// What estimates have seen, also those that are not kept any more.
@@ -136,6 +135,27 @@ pub(super) struct Kept {
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Place(u32);
 entity_impl!(Place);
+
+struct Entry {
+    /// None where it was taken.
+    estimate: Option<Estimated>,
+    /// The register, if it is for only one.
+    single: PackedOption<Reg>,
+    seen: Range<u32>,
+    /// The one before it with the same first instruction.
+    before: PackedOption<Place>,
+}
+
+impl Entry {
+    /// Is it the one for writes of which the first are by the same instruction?
+    fn is_for(&self, name: &[(Inst, Reg)]) -> bool {
+        match (name, self.single.expand()) {
+            (&[(_, reg)], single) => single == Some(reg),
+            (_, Some(_)) => false,
+            _ => self.estimate.as_ref().is_some_and(|estimate| estimate.name()[..] == *name),
+        }
+    }
+}
 
 /// What came of a candidate.
 pub(super) enum Estimated {
@@ -174,32 +194,28 @@ impl Kept {
         self.estimates.clear();
         self.last_of.fill(None.into());
         for estimate in estimates {
-            let Some(&(first, _)) = estimate.name().first() else { continue };
+            let Some(&(first, reg)) = estimate.name().first() else { continue };
             if first.index() >= self.last_of.len() {
                 self.last_of.resize(first.index() + 1, None.into());
             }
             let place = Place::new(self.estimates.len());
             let before = core::mem::replace(&mut self.last_of[first.index()], place.into());
-            self.estimates.push((Some(estimate), before));
+            let single = Some(reg).filter(|_| estimate.name().len() == 1).into();
+            let seen = estimate.seen().clone();
+            self.estimates.push(Entry { estimate: Some(estimate), single, seen, before });
         }
     }
 
     /// What came of this candidate, if all that its estimate has seen is as it was.
-    pub fn take(&mut self, name: &Versioned, changed: &Changed) -> Option<Estimated> {
-        let mut next = self.last_of.get(name.first()?.0.index())?.expand();
-        while let Some(place) = next {
-            let (estimate, before) = &mut self.estimates[place.index()];
-            match estimate {
-                Some(found) if found.name() == name => {
-                    let Range { start, end } = *found.seen();
-                    let mut seen = self.seen[start as usize..end as usize].iter();
-                    let is_true = seen.all(|seen| !changed.0.contains(seen.index()));
-                    return is_true.then(|| estimate.take()).flatten();
-                }
-                _ => next = before.expand(),
-            }
+    pub fn take(&mut self, name: &[(Inst, Reg)], changed: &Changed) -> Option<Estimated> {
+        let mut place = self.last_of.get(name.first()?.0.index())?.expand()?;
+        while !self.estimates[place.index()].is_for(name) {
+            place = self.estimates[place.index()].before.expand()?;
         }
-        None
+        let entry = &mut self.estimates[place.index()];
+        let mut seen = self.seen[entry.seen.start as usize..entry.seen.end as usize].iter();
+        let is_true = seen.all(|seen| !changed.0.contains(seen.index()));
+        entry.estimate.take_if(|_| is_true)
     }
 }
 

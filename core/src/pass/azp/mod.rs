@@ -27,7 +27,8 @@
 //!
 //! Bounds: a candidate costs as much as its slices ([`specialisation`] says why), so that all of them together are about
 //! linear, for each round. What the profile says, what instructions cost and what constants give is known from one round
-//! to the next, and so are the estimates that have looked at nothing that the transformation has touched ([`kept`]). It
+//! to the next, and so are what writes are as candidates and the estimates, where they have looked at nothing that the
+//! transformation has touched ([`kept`]). What is left of a later round is mostly to name the values anew. A transformation
 //! may change 4096 instructions, in 256 blocks; the remark `too-large` says where it would be more. A check that needs
 //! more than 512 instructions of its block stays where it is. Running the pass again finds nothing more, unless
 //! `xform_limit` was reached, which the remark `limit` says.
@@ -69,7 +70,7 @@ use crate::flow::Elements;
 use crate::ir::{Inst, Reg};
 use crate::machine::Machine;
 use crate::view::{Listener, View};
-use candidates::{Candidate, Filtered, Listed, WhyNot, candidates, values_of};
+use candidates::{Candidate, Filtered, WhyNot, candidates, values_of};
 use hoisting::Hoisting;
 use instrumentation::{counted, instrument};
 use kept::{Changed, Estimated, Kept, Past};
@@ -216,7 +217,7 @@ type Versioned = SmallVec<[(Inst, Reg); 1]>;
 
 /// A candidate with its estimate and what follows from it.
 struct Judged {
-    /// Its values have the names that they had when it was estimated.
+    /// Its values have the names that they had when it was estimated, and where nobody listens it has the number of then.
     candidate: Candidate,
     name: Versioned,
     regs: SmallVec<[Reg; 4]>,
@@ -239,17 +240,10 @@ struct Unestimated {
 }
 
 impl Unestimated {
-    fn new(listed: Listed, seen: Range<u32>) -> Option<Unestimated> {
-        let &(inst, _) = listed.name.last()?;
-        let regs = listed.name.iter().map(|&(_, reg)| reg).collect();
-        Some(Unestimated {
-            number: listed.number,
-            regs,
-            probability: listed.probability,
-            inst,
-            name: listed.name,
-            seen,
-        })
+    fn new(number: u32, name: &[(Inst, Reg)], probability: f64, seen: Range<u32>) -> Option<Unestimated> {
+        let &(inst, _) = name.last()?;
+        let regs = name.iter().map(|&(_, reg)| reg).collect();
+        Some(Unestimated { number, regs, probability, inst, name: name.into(), seen })
     }
 }
 
@@ -440,55 +434,55 @@ fn look<S: Listener>(
     let scene = Scene::new(func, known, memory, rules.fast_math, inside);
     let changed = change.and_then(|(past, change)| Changed::between(&past, &change, &scene));
     standings.forget(changed.as_ref());
-    let (found, filtered) = candidates(&scene, rules.p_thresh, &mut standings, S::LISTENS || is_first);
     let checked: BTreeSet<Versioned> = scene.checks.values().filter_map(|checked| written(&scene, checked)).collect();
     let mut checked_insts = FixedBitSet::with_capacity(func.insts.len());
     checked.iter().flatten().for_each(|&(inst, _)| checked_insts.insert(inst.index()));
     let mut estimator = Estimator::new(&scene, rules.is_divergent);
     let hoisting = rules.hoists.then(|| Hoisting::new(&scene));
     let (mut judged, mut too_large, mut known) = (Vec::new(), Vec::new(), Vec::new());
-    for listed in found {
-        let may_be_checked = listed.name.first().is_some_and(|(inst, _)| checked_insts.contains(inst.index()));
-        if may_be_checked && checked.contains(&sorted(listed.name.clone())) {
-            known.extend(Unestimated::new(listed, 0..0));
-            continue;
+    let list = |number: u32, name: &[(Inst, Reg)], probability: f64, joint: Option<f64>| {
+        let unestimated = |seen| Unestimated::new(number, name, probability, seen);
+        let candidate = || Candidate { number, values: values_of(&scene, name), probability, joint, hoist: None };
+        let may_be_checked = name.first().is_some_and(|(inst, _)| checked_insts.contains(inst.index()));
+        if may_be_checked && checked.contains(&sorted(name.into())) {
+            known.extend(unestimated(0..0));
+            return;
         }
         // Where a check may stand above its block, nobody writes down what decides that.
-        let old = changed.as_ref().filter(|_| hoisting.is_none()).and_then(|changed| kept.take(&listed.name, changed));
+        let old = changed.as_ref().filter(|_| hoisting.is_none()).and_then(|changed| kept.take(name, changed));
         if let Some(old) = &old {
             debug_assert!(
-                is_same(old, estimator.estimate(&listed.candidate(&scene)).as_ref()),
-                "the estimate for {:?} was kept, and is not true any more",
-                listed.name
+                is_same(old, estimator.estimate(&candidate()).as_ref()),
+                "the estimate for {name:?} was kept, and is not true any more"
             );
         }
         match old {
             Some(Estimated::Judged(mut old)) => {
-                old.candidate.number = listed.number;
                 if S::LISTENS {
+                    old.candidate.number = number;
                     old.opportunity.bring_in_order(&scene);
                 }
                 judged.push(old);
             }
             Some(Estimated::TooLarge(mut old)) => {
-                old.number = listed.number;
+                old.number = number;
                 too_large.push(old);
             }
             None => {
-                let found = estimate(&mut estimator, hoisting.as_ref(), rules, &listed.candidate(&scene));
+                let found = estimate(&mut estimator, hoisting.as_ref(), rules, &candidate());
                 let seen = kept.write_down(estimator.specialisation.seen());
                 match found {
                     Some((opportunity, candidate)) => {
                         let verdict = opportunity.verdict(rules.rule, rules.min_cycles);
-                        let regs = listed.name.iter().map(|&(_, reg)| reg).collect();
-                        let name = listed.name;
+                        let (name, regs) = (name.into(), name.iter().map(|&(_, reg)| reg).collect());
                         judged.push(Box::new(Judged { candidate, name, regs, opportunity, verdict, seen }));
                     }
-                    None => too_large.extend(Unestimated::new(listed, seen).map(Box::new)),
+                    None => too_large.extend(unestimated(seen).map(Box::new)),
                 }
             }
         }
-    }
+    };
+    let filtered = candidates(&scene, rules.p_thresh, &mut standings, S::LISTENS || is_first, list);
     let chosen = chosen(&judged, rules, choice);
     let plan = chosen.filter(|_| number <= rules.limit).and_then(|chosen| {
         let Judged { candidate, name, regs, opportunity: estimated, .. } = &mut *judged[chosen];
