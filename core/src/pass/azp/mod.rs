@@ -267,9 +267,10 @@ struct Round {
     number: i64,
     filtered: Vec<Filtered>,
     /// Candidates whose region is too large.
-    too_large: Vec<Box<Unestimated>>,
+    too_large: Vec<Unestimated>,
     /// Candidates that a check of the program asks about.
     checked: Vec<Unestimated>,
+    #[expect(clippy::vec_box, reason = "most move on to the next round, and they are large")]
     judged: Vec<Box<Judged>>,
     /// The place of the candidate that is chosen.
     chosen: Option<usize>,
@@ -406,7 +407,7 @@ fn carry_out<S: Listener>(
         memory.has_undeclared_zeros = true;
     }
     let estimates = round.judged.into_iter().map(Estimated::Judged);
-    round.kept.keep(estimates.chain(round.too_large.into_iter().map(Estimated::TooLarge)));
+    round.kept.keep(estimates.chain(round.too_large.into_iter().map(Box::new).map(Estimated::TooLarge)));
     memory.kept = round.kept;
     memory.change = round.past.map(|past| (past, change));
     memory.learn(view.func());
@@ -466,7 +467,7 @@ fn look<S: Listener>(
             }
             Some(Estimated::TooLarge(mut old)) => {
                 old.number = number;
-                too_large.push(old);
+                too_large.push(*old);
             }
             None => {
                 let found = estimate(&mut estimator, hoisting.as_ref(), rules, &candidate());
@@ -477,7 +478,7 @@ fn look<S: Listener>(
                         let (name, regs) = (name.into(), name.iter().map(|&(_, reg)| reg).collect());
                         judged.push(Box::new(Judged { candidate, name, regs, opportunity, verdict, seen }));
                     }
-                    None => too_large.extend(unestimated(seen).map(Box::new)),
+                    None => too_large.extend(unestimated(seen)),
                 }
             }
         }
