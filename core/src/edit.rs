@@ -352,6 +352,16 @@ impl<'a, S: EditSink> Editor<'a, S> {
         core::mem::take(&mut self.touched)
     }
 
+    /// Declares other profiles in place of those that there are, as a part of rewrites that are complete: only where nobody
+    /// listens, who would have to hear of it with them. `change` sees the function without its profiles.
+    pub fn redeclare(&mut self, change: impl FnOnce(&Function, Vec<Profile>) -> Vec<Profile>) {
+        debug_assert!(!S::LISTENS, "a change of what is declared belongs to a rewrite");
+        let declared = core::mem::take(&mut self.func.profiles);
+        let mut declared = change(self.func, declared);
+        declared.retain(|profile| !is_empty(profile));
+        self.func.profiles = declared;
+    }
+
     /// Begins a rewrite. The reason is built before anything changes, and only if somebody listens.
     pub fn rewrite(&mut self, reason: impl FnOnce(&Function) -> Remark) -> Rewrite<'_, 'a, S> {
         let recording = S::LISTENS.then(|| Box::new(Recording { remark: reason(self.func), edits: Vec::new() }));
@@ -581,7 +591,9 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
         for inst in insts.into_iter().rev() {
             self.remove(inst);
         }
-        self.change_profiles(|profile| forget_block(profile, block, merged_into));
+        if merged_into.is_some() || self.func().profiles.iter().any(|profile| names(profile, block)) {
+            self.change_profiles(|profile| forget_block(profile, block, merged_into));
+        }
         let before = self.func().layout.next_block(block);
         self.make(Edit::RemoveBlock { block, before });
     }
@@ -712,6 +724,19 @@ fn is_empty(profile: &Profile) -> bool {
         Profile::Edge(edges) => edges.is_empty(),
         Profile::Zero(entries) => entries.is_empty(),
         Profile::Warp(entries) => entries.is_empty(),
+    }
+}
+
+/// Does a profile name a block?
+fn names(profile: &Profile, block: Block) -> bool {
+    match profile {
+        Profile::Path(paths) => paths.iter().any(|(path, _)| path.contains(&block)),
+        Profile::Edge(edges) => edges.iter().any(|&(from, to, _)| from == block || to == block),
+        Profile::Zero(_) => speaks_of(profile, |write| write.block == block),
+        Profile::Warp(entries) => entries.iter().any(|entry| match *entry {
+            WarpEntry::Block { block: named, .. } => named == block,
+            WarpEntry::Edge { from, to, .. } => from == block || to == block,
+        }),
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) struct JoinFinder<'a> {
 }
 
 /// What reading the instructions tells of a register.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Debug)]
 struct RegFacts {
     definitions: u32,
     /// The instruction that wrote it last.
@@ -189,7 +189,7 @@ impl<'a> JoinFinder<'a> {
 }
 
 /// One more than the last place that the block with that place dominates: a subtree is one piece of the preorder.
-fn subtree_end(dominators: &Dominators, place: u32) -> u32 {
+pub(crate) fn subtree_end(dominators: &Dominators, place: u32) -> u32 {
     place + dominators.subtree(dominators.preorder()[place as usize]).len() as u32
 }
 
@@ -211,6 +211,7 @@ impl RegFacts {
 }
 
 /// The joins of a function's registers.
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Joins {
     regs: Vec<RegFacts>,
     scopes: Vec<(Reg, u32)>,
@@ -257,10 +258,10 @@ impl Joins {
         self.regs[reg.index()].may_have_joins()
     }
 
-    /// Does the register's value remain known below a block that writes it, beyond the block's end? Blocks come so that
-    /// each subtree of the dominator tree is in one piece, its root first.
+    /// Does the register's value remain known below a block that writes it, beyond the block's end? What the block dominates
+    /// ends before the place that `subtree_end` gives. Blocks come so that each subtree of the dominator tree is in one piece, its root first.
     #[inline]
-    pub fn is_known_below(&mut self, dominators: &Dominators, reg: Reg, place: u32) -> bool {
+    pub fn is_known_below(&mut self, reg: Reg, place: u32, subtree_end: impl FnOnce() -> u32) -> bool {
         let facts = &mut self.regs[reg.index()];
         if facts.is_undominated || facts.definitions == 1 {
             return true;
@@ -270,7 +271,7 @@ impl Joins {
         }
         if !facts.is_below_top(place) {
             facts.top = place;
-            facts.top_end = subtree_end(dominators, place);
+            facts.top_end = subtree_end();
             facts.is_in_scope = self.scopes.binary_search(&(reg, place)).is_ok();
         }
         facts.is_in_scope

@@ -23,10 +23,10 @@ mod vectors;
 
 pub(crate) use dependences::Dependences;
 pub use divergence::{Cause, Divergence, DivergenceInput, Explanation, Source, Subject};
-pub(crate) use joins::{JoinFinder, Joins};
+pub(crate) use joins::{JoinFinder, Joins, subtree_end};
 pub use liveness::Liveness;
 pub use reaching::{ReachingDefinition, ReachingDefinitions};
 pub use solver::{Direction, FactSink, Problem, Silent, Solution, solve};
 pub use uses::{ValueUse, ValueUses};
 pub use values::{Definition, JoinArg, Value, ValueNames, Values};
-pub(crate) use vectors::{Elements, VectorInput, vectors};
+pub(crate) use vectors::{Elements, Seedbeds, VectorInput, vectors};

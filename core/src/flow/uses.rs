@@ -36,8 +36,12 @@ pub struct ValueUses {
 impl ValueUses {
     /// The readers of a function's values: first operands in text order, then old values and joins by rising value.
     pub fn compute(func: &Function, values: &Values) -> ValueUses {
+        // Found once, since instructions are scattered over memory.
+        let insts = func.block_order().flat_map(|block| func.block_insts(block));
+        let mut operands: Vec<(Inst, &[Value])> = Vec::with_capacity(func.insts.len());
+        operands.extend(insts.map(|inst| (inst, values.used(inst))).filter(|(_, used)| !used.is_empty()));
         let mut first = vec![0u32; values.len() + 1];
-        for_each_use(func, values, |value, _| first[value.index()] += 1);
+        for_each_use(&operands, values, |value, _| first[value.index()] += 1);
         let mut end = 0;
         for count in &mut first {
             let start = end;
@@ -46,7 +50,7 @@ impl ValueUses {
         }
         let mut free = first.clone();
         let mut uses = vec![ValueUse::Old(Value::new(0)); end as usize];
-        for_each_use(func, values, |value, reader| {
+        for_each_use(&operands, values, |value, reader| {
             uses[free[value.index()] as usize] = reader;
             free[value.index()] += 1;
         });
@@ -59,12 +63,10 @@ impl ValueUses {
     }
 }
 
-fn for_each_use(func: &Function, values: &Values, mut visit: impl FnMut(Value, ValueUse)) {
-    for block in func.block_order() {
-        for inst in func.block_insts(block) {
-            for (index, &value) in values.used(inst).iter().enumerate() {
-                visit(value, ValueUse::Operand { inst, index: index as u32 });
-            }
+fn for_each_use(operands: &[(Inst, &[Value])], values: &Values, mut visit: impl FnMut(Value, ValueUse)) {
+    for &(inst, used) in operands {
+        for (&value, index) in used.iter().zip(0..) {
+            visit(value, ValueUse::Operand { inst, index });
         }
     }
     for value in values.iter() {

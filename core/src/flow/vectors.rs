@@ -15,15 +15,16 @@
 //! elements go into a group.
 //!
 //! Groups are not packed, only looked at, so nothing has to be legal but that they are zero together. Bounds: the first
-//! [`MOST_READERS`] readers of each element are looked at, and each instruction is in a few groups, so time is linear.
+//! [`MOST_READERS`] readers of each element are looked at, and each instruction is in a few groups, so time is linear. What
+//! blocks tell of their seeds ([`Seedbeds`]) may be kept while they stay as they are; then it is linear in blocks and groups.
 //!
 //! Source: S. Larsen and S. Amarasinghe, Exploiting superword level parallelism with multimedia instruction sets, PLDI
 //! 2000, sections 4.1 and 4.2; AZP, section 3.1, step 2.
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
-use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
+use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
 use super::dependences::Dependences;
@@ -58,14 +59,49 @@ pub(crate) struct VectorInput<'a> {
     pub uses: &'a ValueUses,
     /// What follows what in its blocks.
     pub dependences: &'a Dependences,
+    /// Where seeds may be in them.
+    pub seedbeds: &'a Seedbeds,
+}
+
+/// What blocks' own instructions tell of their seeds.
+#[derive(Default)]
+pub(crate) struct Seedbeds {
+    /// By instruction: its place in its block.
+    places: Vec<u32>,
+    /// Blocks with an instruction that may be a seed, or several loads that may be one together.
+    blocks: FixedBitSet,
+}
+
+impl Seedbeds {
+    /// Of all blocks of a function.
+    pub fn of(func: &Function) -> Seedbeds {
+        let mut found = Seedbeds::default();
+        found.learn(func, func.block_order());
+        found
+    }
+
+    /// Looks at blocks that it has not seen as they are.
+    pub fn learn(&mut self, func: &Function, blocks: impl Iterator<Item = Block>) {
+        self.places.resize(func.insts.len(), 0);
+        self.blocks.grow(func.blocks.len());
+        for block in blocks {
+            let (mut has_several_results, mut loads) = (false, 0);
+            for (inst, place) in func.block_insts(block).zip(0..) {
+                self.places[inst.index()] = place;
+                let data = &func.insts[inst];
+                match data.dsts.len() {
+                    0 => {}
+                    1 => loads += u32::from(data.opcode.op == Op::Ld),
+                    _ => has_several_results = true,
+                }
+            }
+            self.blocks.set(block.index(), has_several_results || loads > 1);
+        }
+    }
 }
 
 /// All groups of two to four values that instructions of one block write side by side, seeds first.
 pub(crate) fn vectors(input: VectorInput<'_>) -> Vec<Elements> {
-    let mut places = vec![0; input.func.insts.len()];
-    for block in input.func.block_order() {
-        input.func.block_insts(block).zip(0..).for_each(|(inst, place)| places[inst.index()] = place);
-    }
     let mut groups = Vec::new();
     let mut seen: BTreeSet<Elements> = BTreeSet::new();
     let mut open: VecDeque<Elements> = seeds(input).into();
@@ -80,16 +116,18 @@ pub(crate) fn vectors(input: VectorInput<'_>) -> Vec<Elements> {
     // The order of the elements tells nothing: they are zero together or not.
     let mut unordered = BTreeSet::new();
     groups.retain_mut(|group| {
-        group.sort_unstable_by_key(|&value| place(input, &places, value));
+        group.sort_unstable_by_key(|&value| place(input, value));
         unordered.insert(group.clone())
     });
     groups
 }
 
 /// Where a value is written: the place in its block, then which destination.
-fn place(input: VectorInput<'_>, places: &[u32], value: Value) -> (u32, u32) {
+fn place(input: VectorInput<'_>, value: Value) -> (u32, u32) {
     match input.values.definition(value) {
-        Definition::Inst { inst, index } | Definition::Guarded { inst, index, .. } => (places[inst.index()], index),
+        Definition::Inst { inst, index } | Definition::Guarded { inst, index, .. } => {
+            (input.seedbeds.places[inst.index()], index)
+        }
         Definition::Entry | Definition::Join { .. } => (0, 0),
     }
 }
@@ -97,7 +135,8 @@ fn place(input: VectorInput<'_>, places: &[u32], value: Value) -> (u32, u32) {
 fn seeds(input: VectorInput<'_>) -> Vec<Elements> {
     let (func, values) = (input.func, input.values);
     let mut seeds = Vec::new();
-    for block in func.block_order().filter(|&block| input.cfg.is_reachable(block)) {
+    let is_seedbed = |&block: &Block| input.seedbeds.blocks.contains(block.index()) && input.cfg.is_reachable(block);
+    for block in func.block_order().filter(is_seedbed) {
         // Loads of the block by all of their address but the constant part, which is the key's last component.
         let mut loads: BTreeMap<LoadKey, Vec<(i64, Value)>> = BTreeMap::new();
         for inst in func.block_insts(block) {

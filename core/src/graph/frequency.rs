@@ -44,19 +44,28 @@ impl Frequencies {
     /// The same where something is known of branches: the probability (0–1) of each edge of a block, or of none of them.
     pub fn compute_with(cfg: &Cfg, loops: &Loops, known: impl Fn(Edge) -> Option<f64>) -> Frequencies {
         let mut probabilities = vec![0.0; cfg.edge_count()];
+        let mut weights: Vec<f64> = Vec::new();
         for &block in cfg.reverse_postorder() {
+            let around = loops.innermost(block);
             let weight = |edge: Edge| {
                 let mut weight: f64 = 1.0;
-                let mut inner = loops.innermost(block);
+                let mut inner = around;
                 while let Some(left) = inner.filter(|&left| !loops.contains(left, cfg.target(edge))) {
                     weight /= Frequencies::ITERATIONS - 1.0;
                     inner = loops[left].parent;
                 }
                 weight.max(Frequencies::MIN)
             };
-            let total: f64 = cfg.out_edges(block).map(weight).sum();
-            cfg.out_edges(block)
-                .for_each(|edge| probabilities[edge.index()] = known(edge).unwrap_or_else(|| weight(edge) / total));
+            weights.clear();
+            // What is alone has all, whatever its weight.
+            match cfg.out_edges(block).len() {
+                1 => weights.push(1.0),
+                _ => weights.extend(cfg.out_edges(block).map(weight)),
+            }
+            let total: f64 = weights.iter().sum();
+            for (edge, weight) in cfg.out_edges(block).zip(&weights) {
+                probabilities[edge.index()] = known(edge).unwrap_or(weight / total);
+            }
         }
         let mut blocks = vec![0.0; cfg.block_count()];
         let share = 1.0 / cfg.entries().len().max(1) as f64;

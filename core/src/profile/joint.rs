@@ -21,7 +21,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use super::FunctionProfile;
-use crate::flow::{Dependences, Elements, ValueUses, Values, VectorInput, vectors};
+use crate::flow::{Dependences, Elements, Seedbeds, ValueUses, Values, VectorInput, vectors};
 use crate::graph::{Cfg, Dominators};
 use crate::ir::{Function, Inst, Reg, Type, Write, ZeroEntry};
 
@@ -38,7 +38,10 @@ impl<'a> JointWrites<'a> {
     pub fn of(func: &'a Function, cfg: &Cfg) -> JointWrites<'a> {
         let values = Values::compute(func, cfg, &Dominators::compute(cfg));
         let (uses, dependences) = (ValueUses::compute(func, &values), Dependences::of(func));
-        let mut groups = vectors(VectorInput { func, cfg, values: &values, uses: &uses, dependences: &dependences });
+        let seedbeds = Seedbeds::of(func);
+        let input =
+            VectorInput { func, cfg, values: &values, uses: &uses, dependences: &dependences, seedbeds: &seedbeds };
+        let mut groups = vectors(input);
         for group in &mut groups {
             group.retain(|value| func.regs[values.reg(*value)].ty != Type::Pred);
         }

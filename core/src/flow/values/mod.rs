@@ -15,7 +15,8 @@
 //! "the register still holds this value" is a comparison of names ([`Values::before`]).
 //!
 //! The function is not changed and nothing needs to be rebuilt. Joins stand where [`super::joins`] places them; then one
-//! walk over the dominator tree names everything.
+//! walk over the dominator tree names everything. What a register holds at some point is found when it is asked for
+//! ([`points`]).
 //!
 //! Time and space: linear in instructions and blocks, plus the joins with their arguments, plus what their frontiers
 //! cost. Instructions are read once, into one flat array that holds first registers and then their values.
@@ -24,6 +25,7 @@
 //! TOPLAS 1991.
 
 mod naming;
+mod points;
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
@@ -33,6 +35,7 @@ use cranelift_entity::{EntityRef, PrimaryMap, entity_impl};
 use crate::graph::{Cfg, Dominators, Edge};
 use crate::ir::{Block, Function, Inst, Operand, Reg};
 use naming::Naming;
+use points::Points;
 
 /// A value name of one [`Values`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -130,17 +133,6 @@ struct Record {
     is_guarded: bool,
 }
 
-/// From `point` on and before `scope_end`, which is where the defining block's dominance ends or the block itself, the
-/// register holds the value, unless a later event says otherwise.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Event {
-    point: u32,
-    scope_end: u32,
-    value: Value,
-    /// The nearest earlier event of the register whose scope reaches here.
-    outer: u32,
-}
-
 /// The value names of a function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Values {
@@ -161,9 +153,8 @@ pub struct Values {
     block_joins: Vec<(u32, u32)>,
     /// What registers hold when control comes in, if anything reads that.
     entry_values: Vec<PackedOption<Value>>,
-    /// Events of register `r` are `events[first_event[r]..first_event[r + 1]]`, in order of their points.
-    first_event: Vec<u32>,
-    events: Vec<Event>,
+    /// Where registers hold them.
+    points: Points,
 }
 
 const NONE: u32 = u32::MAX;
@@ -298,19 +289,7 @@ impl Values {
         if self.block_slots[block.index()].0 == NONE {
             return None;
         }
-        let (start, end) = (self.first_event[reg.index()], self.first_event[reg.index() + 1]);
-        if start == end {
-            return self.entry_values[reg.index()].expand();
-        }
-        let events = &self.events[start as usize..end as usize];
-        let mut index = events.partition_point(|event| event.point <= point).checked_sub(1)? as u32;
-        while events[index as usize].scope_end <= point {
-            index = events[index as usize].outer;
-            if index == NONE {
-                return None;
-            }
-        }
-        Some(events[index as usize].value)
+        self.points.value_at(self, point, reg)
     }
 
     fn record(&self, inst: Inst) -> Option<&Record> {

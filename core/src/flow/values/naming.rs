@@ -4,7 +4,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::{EntityRef, PrimaryMap};
 
-use super::{Definition, Event, JoinArg, NONE, Record, Value, ValueData, Values};
+use super::points::Points;
+use super::{Definition, JoinArg, NONE, Record, Value, ValueData, Values};
 use crate::flow::joins::{JoinFinder, Joins};
 use crate::graph::{Cfg, Dominators};
 use crate::ir::{Block, Function, Inst, Reg};
@@ -22,8 +23,6 @@ pub(super) struct Naming<'a> {
     joins: Joins,
     /// What each register holds at the point of the walk; `NONE` for the entry value.
     current: Vec<u32>,
-    /// By register: where its next event goes.
-    next_event: Vec<u32>,
     result: Values,
 }
 
@@ -41,20 +40,26 @@ impl<'a> Naming<'a> {
             place_records: reader.place_records,
             joins: reader.joins.finish(cfg),
             current: vec![NONE; func.regs.len()],
-            next_event: Vec::new(),
             result: reader.result,
         }
     }
 
     pub(super) fn run(mut self) -> Values {
         self.place_joins();
-        self.reserve_events();
+        for reg in self.func.regs.keys() {
+            if self.joins.is_known_everywhere(reg) {
+                self.entry_value(reg);
+            }
+        }
         for reg in self.func.params.iter().filter_map(|param| param.reg) {
             self.entry_value(reg);
         }
-        self.name_reachable();
+        let subtree_ends = self.name_reachable();
         self.name_unreachable();
-        self.result
+        let Naming { mut order, place_slots, place_records, joins, mut result, .. } = self;
+        order.truncate(subtree_ends.len());
+        result.points = Points::new(order, subtree_ends, place_slots, place_records, joins);
+        result
     }
 
     // --- joins -------------------------------------------------------------------------------------------------
@@ -83,13 +88,15 @@ impl<'a> Naming<'a> {
 
     // --- naming ------------------------------------------------------------------------------------------------
 
-    fn name_reachable(&mut self) {
+    /// Gives by place where what its block dominates ends.
+    fn name_reachable(&mut self) -> Vec<u32> {
         let (cfg, dominators) = (self.cfg, self.dominators);
         let ordinals = self.edge_ordinals();
         // What to put back when the walk leaves a subtree; only for registers that have joins, since nothing reads the
         // others where their definitions do not dominate.
         let mut undo: Vec<(Reg, u32)> = Vec::new();
         let mut open: Vec<(usize, usize)> = Vec::new();
+        let mut subtree_ends = Vec::with_capacity(dominators.preorder().len());
         for place in 0..dominators.preorder().len() {
             while let Some(&(end, depth)) = open.last()
                 && end <= place
@@ -102,12 +109,11 @@ impl<'a> Naming<'a> {
             let block = self.order[place];
             let subtree_end = place + dominators.subtree(block).len();
             open.push((subtree_end, undo.len()));
-            let scope_end = self.place_slots[subtree_end];
+            subtree_ends.push(subtree_end as u32);
 
             for join in self.result.joins(block) {
                 let reg = self.result.values[join].reg;
                 self.set(reg, join, &mut undo);
-                self.add_event(reg, self.place_slots[place], scope_end, join);
                 if cfg.is_entry(block) {
                     let value = self.entry_value(reg);
                     let last = self.result.first_arg[join.index() + 1] as usize - 1;
@@ -115,12 +121,7 @@ impl<'a> Naming<'a> {
                 }
             }
             for record in self.record_range(place) {
-                self.name_record(record, |naming, reg, value, slot| {
-                    naming.set(reg, value, &mut undo);
-                    let is_known = naming.joins.is_known_below(dominators, reg, place as u32);
-                    let scope_end = if is_known { scope_end } else { naming.place_slots[place + 1] };
-                    naming.add_event(reg, slot + 1, scope_end, value);
-                });
+                self.name_record(record, |naming, reg, value| naming.set(reg, value, &mut undo));
             }
             for edge in cfg.out_edges(block) {
                 for join in self.result.joins(cfg.target(edge)) {
@@ -130,6 +131,7 @@ impl<'a> Naming<'a> {
                 }
             }
         }
+        subtree_ends
     }
 
     /// In unreachable blocks a read sees the block's own definitions and otherwise the entry value. Nothing runs there;
@@ -143,7 +145,7 @@ impl<'a> Naming<'a> {
         let mut written = Vec::new();
         for place in reachable..self.order.len() {
             for record in self.record_range(place) {
-                self.name_record(record, |naming, reg, value, _| {
+                self.name_record(record, |naming, reg, value| {
                     naming.current[reg.index()] = value.as_u32();
                     written.push(reg);
                 });
@@ -155,7 +157,7 @@ impl<'a> Naming<'a> {
     }
 
     /// Replaces registers by values in an instruction's slots. All uses are read before anything is written.
-    fn name_record(&mut self, record: usize, mut write: impl FnMut(&mut Self, Reg, Value, u32)) {
+    fn name_record(&mut self, record: usize, mut write: impl FnMut(&mut Self, Reg, Value)) {
         let Record { inst, start, middle, end, is_guarded } = self.result.records[record];
         for slot in start..middle {
             let reg = Reg::from_u32(self.result.slots[slot as usize].as_u32());
@@ -171,7 +173,7 @@ impl<'a> Naming<'a> {
             };
             let value = self.result.values.push(ValueData { reg, definition });
             self.result.slots[slot as usize] = value;
-            write(self, reg, value, slot);
+            write(self, reg, value);
         }
     }
 
@@ -214,48 +216,6 @@ impl<'a> Naming<'a> {
     fn record_range(&self, place: usize) -> core::ops::Range<usize> {
         self.place_records[place] as usize..self.place_records[place + 1] as usize
     }
-
-    // --- events ------------------------------------------------------------------------------------------------
-
-    /// Shares the table of events out to the registers: one for each definition and join, and one for the entry value
-    /// of a register that is known everywhere, which holds wherever nothing else does.
-    fn reserve_events(&mut self) {
-        let regs = self.func.regs.keys();
-        let events = |reg| self.joins.definition_count(reg) + u32::from(self.joins.is_known_everywhere(reg));
-        let mut first: Vec<u32> = regs.map(events).collect();
-        first.push(0);
-        for data in self.result.values.values() {
-            first[data.reg.index()] += 1;
-        }
-        let mut end = 0;
-        for count in &mut first {
-            let start = end;
-            end += *count;
-            *count = start;
-        }
-        self.next_event = first.clone();
-        self.result.first_event = first;
-        let unset = Event { point: 0, scope_end: u32::MAX, value: Value::new(0), outer: NONE };
-        self.result.events = vec![unset; end as usize];
-        for reg in self.func.regs.keys() {
-            if self.joins.is_known_everywhere(reg) {
-                let value = self.entry_value(reg);
-                self.add_event(reg, 0, u32::MAX, value);
-            }
-        }
-    }
-
-    /// Adds an event after the register's others and links it to the one it stands inside.
-    fn add_event(&mut self, reg: Reg, point: u32, scope_end: u32, value: Value) {
-        let place = self.next_event[reg.index()];
-        self.next_event[reg.index()] += 1;
-        let start = self.result.first_event[reg.index()] as usize;
-        let mut outer = (place as usize - start).checked_sub(1).map_or(NONE, |before| before as u32);
-        while outer != NONE && self.result.events[start + outer as usize].scope_end <= point {
-            outer = self.result.events[start + outer as usize].outer;
-        }
-        self.result.events[place as usize] = Event { point, scope_end, value, outer };
-    }
 }
 
 /// The first step: records, and slots that hold the numbers of registers for now.
@@ -280,8 +240,7 @@ impl<'a> Reader<'a> {
             args: Vec::new(),
             block_joins: vec![(0, 0); cfg.block_count()],
             entry_values: vec![None.into(); func.regs.len()],
-            first_event: Vec::new(),
-            events: Vec::new(),
+            points: Points::default(),
         };
         let mut reader = Reader {
             place_slots: Vec::with_capacity(order.len() + 1),

@@ -14,22 +14,26 @@
 //! tells that of just these. A result that is zero because an operand is (a product, a shift, a negation) is not looked at
 //! where that operand is a candidate at least as likely: specialising for the operand specialises for the result.
 //!
-//! Linear in the instructions and operands.
+//! Linear in the instructions and operands. What a write is stays known from one round to the next where nothing has changed
+//! that it depends on ([`Standings`]): then a round only counts it.
 //!
 //! Source: AZP, sections 3.1 and 3.3.1.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
+use cranelift_entity::EntityRef;
 use smallvec::SmallVec;
 
+use super::Versioned;
 use super::hoisting::Hoist;
+use super::kept::Changed;
 use super::opportunity::reg_of;
 use super::scene::Scene;
 use super::special::{has_zero_comparison, has_zero_test};
 use crate::flow::{Elements, Value};
-use crate::ir::{Function, Inst, Op, Reg};
+use crate::ir::{Function, Inst, InstData, Op, Reg};
 
-/// A candidate that is worth a look.
+/// A candidate that is estimated.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Candidate {
     /// Its number, from 1.
@@ -43,6 +47,15 @@ pub(super) struct Candidate {
     pub joint: Option<f64>,
     /// Where its check stands, if that is above its block.
     pub hoist: Option<Hoist>,
+}
+
+/// The values that are written.
+pub(super) fn values_of(scene: &Scene<'_>, name: &[(Inst, Reg)]) -> Elements {
+    let value = |&(inst, reg): &(Inst, Reg)| {
+        let place = scene.func.insts[inst].dsts.iter().position(|&dst| dst == reg)?;
+        scene.known.values.defined(inst).get(place).copied()
+    };
+    name.iter().filter_map(value).collect()
 }
 
 /// A scalar that is not looked at.
@@ -100,52 +113,137 @@ impl Numbered {
     }
 }
 
-/// What is worth a look, and what of the rest the profile speaks of is not, and why.
-pub(super) fn candidates(scene: &Scene<'_>, p_thresh: f64) -> (Vec<Candidate>, Vec<Filtered>) {
-    let (func, values) = (scene.func, &scene.known.values);
-    let (mut found, mut filtered) = (Vec::new(), Vec::new());
-    let Numbered { scalars, vectors } = Numbered::of(scene);
-    for (number, inst, value) in scalars {
-        let reg = reg_of(scene, value);
-        let Some(probability) = scene.zeros.probability(inst, reg) else { continue };
-        match filter(scene, inst, value, probability, p_thresh) {
-            None => {
-                let values = core::iter::once(value).collect();
-                found.push(Candidate { number, values, probability, joint: None, hoist: None });
+/// What is known of an instruction's writes as candidates.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum Standing {
+    /// Nothing.
+    #[default]
+    Unknown,
+    /// They are none.
+    None,
+    /// It is one that no profile speaks of.
+    Untold,
+    /// It is one that is not looked at.
+    Filtered,
+    /// It is one that is worth a look.
+    Listed,
+    /// They are several.
+    Several,
+}
+
+/// What is known of writes as candidates from one round to the next. That depends on the instruction, on where what it reads
+/// comes from, and on what the profile says of both.
+#[derive(Default)]
+pub(super) struct Standings(Vec<Standing>);
+
+impl Standings {
+    /// Forgets what a transformation may have changed; all of it where that cannot be told.
+    pub fn forget(&mut self, changed: Option<&Changed>) {
+        match changed {
+            Some(changed) => {
+                for inst in changed.insts() {
+                    if let Some(standing) = self.0.get_mut(inst.index()) {
+                        *standing = Standing::Unknown;
+                    }
+                }
             }
-            Some(why) => filtered.push(Filtered { number, inst, reg, probability, why }),
+            None => self.0.clear(),
+        }
+    }
+}
+
+/// Calls `list` with the number of what is worth a look, its writes, how probably all are of zero, and what was counted of
+/// several. Gives what of the rest the profile speaks of is not, and why. `names_all`: also of what is known already to be not.
+pub(super) fn candidates(
+    scene: &Scene<'_>,
+    p_thresh: f64,
+    standings: &mut Standings,
+    names_all: bool,
+    mut list: impl FnMut(u32, &[(Inst, Reg)], f64, Option<f64>),
+) -> Vec<Filtered> {
+    let (func, values) = (scene.func, &scene.known.values);
+    let mut filtered = Vec::new();
+    let mut last_number = 0;
+    standings.0.resize(func.insts.len(), Standing::Unknown);
+    for inst in func.block_order().flat_map(|block| func.block_insts(block)) {
+        let (mut standing, mut why) = (standings.0[inst.index()], None);
+        if standing == Standing::Unknown {
+            (standing, why) = standing_of(scene, inst, p_thresh);
+            standings.0[inst.index()] = standing;
+        }
+        debug_assert_eq!(standing, standing_of(scene, inst, p_thresh).0, "another one than when it was seen");
+        match standing {
+            Standing::Unknown | Standing::None => continue,
+            Standing::Untold => last_number += 1,
+            Standing::Filtered if !names_all => last_number += 1,
+            Standing::Filtered | Standing::Listed | Standing::Several => {
+                for (&reg, place) in func.insts[inst].dsts.iter().zip(0..) {
+                    last_number += 1;
+                    let number = last_number;
+                    let Some(probability) = scene.zeros.probability(inst, reg) else { continue };
+                    if why.is_none() && standing != Standing::Listed {
+                        why = filter(scene, inst, values.defined(inst)[place], probability, p_thresh);
+                    }
+                    match why.take() {
+                        None => list(number, &[(inst, reg)], probability, None),
+                        Some(why) => filtered.push(Filtered { number, inst, reg, probability, why }),
+                    }
+                }
+            }
         }
     }
     let mut seen: BTreeSet<Elements> = BTreeSet::new();
-    for (number, group) in vectors {
-        let mut likely = Elements::new();
+    for (number, group) in (last_number + 1..).zip(scene.vectors()) {
+        let (mut likely, mut name) = (Elements::new(), Versioned::new());
         let mut probability = 1.0;
         for &value in &group {
             let Some(inst) = values.definition(value).inst() else { continue };
-            let Some(own) = scene.zeros.probability(inst, reg_of(scene, value)) else { continue };
-            let is_usable = own >= p_thresh
-                && has_zero_comparison(func, reg_of(scene, value))
-                && (scene.fast_math || !func.regs[reg_of(scene, value)].ty.is_float());
+            let reg = reg_of(scene, value);
+            let Some(own) = scene.zeros.probability(inst, reg) else { continue };
+            let is_usable =
+                own >= p_thresh && has_zero_comparison(func, reg) && (scene.fast_math || !func.regs[reg].ty.is_float());
             if is_usable {
                 likely.push(value);
+                name.push((inst, reg));
                 probability *= own;
             }
         }
         if likely.len() >= 2 && seen.insert(likely.clone()) {
             let joint = scene.zeros.of_values(values, &likely);
-            found.push(Candidate { number, values: likely, probability, joint, hoist: None });
+            list(number, &name, probability, joint);
         }
     }
-    (found, filtered)
+    filtered
+}
+
+/// What an instruction's writes are as candidates; of one that is not looked at also why not.
+fn standing_of(scene: &Scene<'_>, inst: Inst, p_thresh: f64) -> (Standing, Option<WhyNot>) {
+    let data = &scene.func.insts[inst];
+    match *data.dsts {
+        _ if !is_scalar_writer(data) => (Standing::None, None),
+        [] => (Standing::None, None),
+        [reg] => match scene.zeros.probability(inst, reg) {
+            None => (Standing::Untold, None),
+            Some(probability) => {
+                let value = scene.known.values.defined(inst)[0];
+                match filter(scene, inst, value, probability, p_thresh) {
+                    None => (Standing::Listed, None),
+                    why => (Standing::Filtered, why),
+                }
+            }
+        },
+        _ => (Standing::Several, None),
+    }
 }
 
 /// Instructions whose writes are candidates, in text order. Behind a terminator there is no place for a check.
 fn scalar_writers(func: &Function) -> impl Iterator<Item = Inst> + '_ {
     let insts = func.block_order().flat_map(|block| func.block_insts(block));
-    insts.filter(|&inst| {
-        let data = &func.insts[inst];
-        !data.is_terminator() && (data.opcode.op != Op::Mov || data.dsts.len() > 1)
-    })
+    insts.filter(|&inst| is_scalar_writer(&func.insts[inst]))
+}
+
+fn is_scalar_writer(data: &InstData) -> bool {
+    !data.is_terminator() && (data.opcode.op != Op::Mov || data.dsts.len() > 1)
 }
 
 fn filter(scene: &Scene<'_>, inst: Inst, value: Value, probability: f64, p_thresh: f64) -> Option<WhyNot> {

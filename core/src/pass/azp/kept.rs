@@ -7,8 +7,10 @@
 //! n4: z = mul.f32 s, y   r's estimate is kept, unless it asked who reads y
 //! ```
 //!
-//! An estimate is made of facts: of a block its instructions, neighbours, loops and frequency, which joins it has, and
+//! An estimate is made of facts: of a block its instructions, neighbours and loops, its frequency, which joins it has, and
 //! what they join; of an instruction what it reads and who reads its results; of a register who reads its value on entry.
+//! Of a value that loses readers it is enough that others are left: where these are too many to be gone through, it does not
+//! matter that there are more.
 //! While an estimate is made, what it looks at is written down ([`Seen`]). After a transformation, what that has changed is
 //! compared with it, and an estimate that has seen nothing of it is what it would be if it was made again.
 //!
@@ -23,6 +25,7 @@
 //! Linear in blocks, joins, what was copied and what estimates have seen, with a logarithm of a block's joins; the first
 //! is the smallest part of a round.
 
+use alloc::boxed::Box;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -30,15 +33,14 @@ use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, entity_impl};
 use fixedbitset::FixedBitSet;
 
-use super::Versioned;
-use super::opportunity::Opportunity;
 use super::scene::{Analyses, Scene};
+use super::{Judged, Unestimated, Versioned};
 use crate::flow::{Definition, Value, ValueUse, ValueUses, Values};
 use crate::graph::{Cfg, Loop, Loops};
 use crate::ir::{Block, Function, Inst, Reg};
 
-/// What an estimate looks at: a block, a join of it, or which joins it has; an instruction; a register's value on entry.
-/// Instructions have even numbers, all else odd ones, so that a number stays what it is when the function grows.
+/// What an estimate looks at: a block, a join of it, or which joins it has; an instruction; a register's value on entry. The
+/// kinds have numbers of their own, so that a number stays what it is when the function grows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seen(u32);
 
@@ -53,37 +55,44 @@ impl EntityRef for Seen {
 }
 
 impl Seen {
+    const KINDS: u32 = 8;
+
     /// How many numbers these have in a function.
     pub fn count(func: &Function) -> usize {
-        2 * func.insts.len().max(4 * func.blocks.len().max(func.regs.len()))
+        Seen::KINDS as usize * func.insts.len().max(func.blocks.len()).max(func.regs.len())
     }
 
-    /// A block: its instructions, neighbours, loops and frequency.
+    /// A block: its instructions, neighbours and loops.
     pub fn block(block: Block) -> Seen {
-        Seen::other(block.as_u32(), 0)
+        Seen::of_kind(block.as_u32(), 0)
+    }
+
+    /// How often a block runs.
+    pub fn frequency(block: Block) -> Seen {
+        Seen::of_kind(block.as_u32(), 1)
     }
 
     /// Which joins a block has.
     pub fn joins(block: Block) -> Seen {
-        Seen::other(block.as_u32(), 1)
-    }
-
-    /// An instruction.
-    pub fn inst(inst: Inst) -> Seen {
-        Seen(2 * inst.as_u32())
+        Seen::of_kind(block.as_u32(), 2)
     }
 
     /// What a join of a block joins, and who reads it.
     fn join(block: Block) -> Seen {
-        Seen::other(block.as_u32(), 2)
+        Seen::of_kind(block.as_u32(), 3)
+    }
+
+    /// An instruction.
+    pub fn inst(inst: Inst) -> Seen {
+        Seen::of_kind(inst.as_u32(), 4)
     }
 
     fn entry(reg: Reg) -> Seen {
-        Seen::other(reg.as_u32(), 3)
+        Seen::of_kind(reg.as_u32(), 5)
     }
 
-    fn other(number: u32, kind: u32) -> Seen {
-        Seen(2 * (4 * number + kind) + 1)
+    fn of_kind(number: u32, kind: u32) -> Seen {
+        Seen(Seen::KINDS * number + kind)
     }
 
     /// Where a value comes from, which also stands for who reads it.
@@ -94,14 +103,31 @@ impl Seen {
             Definition::Join { block } => Seen::join(block),
         }
     }
+
+    /// That a value which no join makes has too many readers for them to be gone through, and that some are left. That stays
+    /// so when it has more.
+    pub fn crowd(values: &Values, value: Value) -> Option<Seen> {
+        match values.definition(value) {
+            Definition::Entry => Some(Seen::of_kind(values.reg(value).as_u32(), 6)),
+            Definition::Inst { inst, .. } | Definition::Guarded { inst, .. } => Some(Seen::of_kind(inst.as_u32(), 7)),
+            Definition::Join { .. } => None,
+        }
+    }
+
+    /// The instruction, if it is one.
+    fn as_inst(index: usize) -> Option<Inst> {
+        let kinds = Seen::KINDS as usize;
+        (index % kinds == Seen::inst(Inst::new(0)).index()).then(|| Inst::new(index / kinds))
+    }
 }
 
 /// The estimates of the last round, by what they are for, and what each has seen.
 #[derive(Default)]
 pub(super) struct Kept {
-    estimates: Vec<Estimate>,
+    estimates: Vec<Entry>,
     /// By the instruction that writes the first register: the place of its last estimate in `estimates`.
     last_of: Vec<PackedOption<Place>>,
+    /// What estimates have seen, also those that are not kept any more.
     seen: Vec<Seen>,
 }
 
@@ -110,13 +136,49 @@ pub(super) struct Kept {
 struct Place(u32);
 entity_impl!(Place);
 
-struct Estimate {
-    name: Versioned,
-    /// None where none could be made.
-    opportunity: Option<Opportunity>,
+struct Entry {
+    /// None where it was taken.
+    estimate: Option<Estimated>,
+    /// The register, if it is for only one.
+    single: PackedOption<Reg>,
     seen: Range<u32>,
     /// The one before it with the same first instruction.
     before: PackedOption<Place>,
+}
+
+impl Entry {
+    /// Is it the one for writes of which the first are by the same instruction?
+    fn is_for(&self, name: &[(Inst, Reg)]) -> bool {
+        match (name, self.single.expand()) {
+            (&[(_, reg)], single) => single == Some(reg),
+            (_, Some(_)) => false,
+            _ => self.estimate.as_ref().is_some_and(|estimate| estimate.name()[..] == *name),
+        }
+    }
+}
+
+/// What came of a candidate.
+pub(super) enum Estimated {
+    /// An estimate.
+    Judged(Box<Judged>),
+    /// None could be made.
+    TooLarge(Box<Unestimated>),
+}
+
+impl Estimated {
+    fn name(&self) -> &Versioned {
+        match self {
+            Estimated::Judged(judged) => &judged.name,
+            Estimated::TooLarge(large) => &large.name,
+        }
+    }
+
+    fn seen(&self) -> &Range<u32> {
+        match self {
+            Estimated::Judged(judged) => &judged.seen,
+            Estimated::TooLarge(large) => &large.seen,
+        }
+    }
 }
 
 impl Kept {
@@ -127,27 +189,33 @@ impl Kept {
         start..self.seen.len() as u32
     }
 
-    /// Keeps an estimate, or that none could be made.
-    pub fn keep(&mut self, name: Versioned, opportunity: Option<Opportunity>, seen: Range<u32>) {
-        let Some(&(first, _)) = name.first() else { return };
-        if first.index() >= self.last_of.len() {
-            self.last_of.resize(first.index() + 1, None.into());
+    /// Keeps what came of a round's candidates, and nothing of the rounds before.
+    pub fn keep(&mut self, estimates: impl Iterator<Item = Estimated>) {
+        self.estimates.clear();
+        self.last_of.fill(None.into());
+        for estimate in estimates {
+            let Some(&(first, reg)) = estimate.name().first() else { continue };
+            if first.index() >= self.last_of.len() {
+                self.last_of.resize(first.index() + 1, None.into());
+            }
+            let place = Place::new(self.estimates.len());
+            let before = core::mem::replace(&mut self.last_of[first.index()], place.into());
+            let single = Some(reg).filter(|_| estimate.name().len() == 1).into();
+            let seen = estimate.seen().clone();
+            self.estimates.push(Entry { estimate: Some(estimate), single, seen, before });
         }
-        let place = Place::new(self.estimates.len());
-        let before = core::mem::replace(&mut self.last_of[first.index()], place.into());
-        self.estimates.push(Estimate { name, opportunity, seen, before });
     }
 
-    /// The estimate that was made for this, if all that it has seen is as it was; and what that was.
-    pub fn take(&mut self, name: &Versioned, changed: &Changed) -> Option<(Option<Opportunity>, &[Seen])> {
-        let mut place = self.last_of.get(name.first()?.0.index())?.expand();
-        while let Some(other) = place.filter(|&other| self.estimates[other.index()].name != *name) {
-            place = self.estimates[other.index()].before.expand();
+    /// What came of this candidate, if all that its estimate has seen is as it was.
+    pub fn take(&mut self, name: &[(Inst, Reg)], changed: &Changed) -> Option<Estimated> {
+        let mut place = self.last_of.get(name.first()?.0.index())?.expand()?;
+        while !self.estimates[place.index()].is_for(name) {
+            place = self.estimates[place.index()].before.expand()?;
         }
-        let estimate = &mut self.estimates[place?.index()];
-        let seen = &self.seen[estimate.seen.start as usize..estimate.seen.end as usize];
-        let is_true = seen.iter().all(|seen| !changed.0.contains(seen.index()));
-        is_true.then(|| (estimate.opportunity.take(), seen))
+        let entry = &mut self.estimates[place.index()];
+        let mut seen = self.seen[entry.seen.start as usize..entry.seen.end as usize].iter();
+        let is_true = seen.all(|seen| !changed.0.contains(seen.index()));
+        entry.estimate.take_if(|_| is_true)
     }
 }
 
@@ -224,14 +292,28 @@ impl Changed {
             values.join_args(join).iter().for_each(|arg| changed.add_unless_new(past, values, arg.value));
         }
         for inst in (change.insts..now.func.insts.len()).map(Inst::new) {
+            // These have more readers, and as many old ones as the rest says.
             values.used(inst).iter().for_each(|&value| changed.add(Seen::value(values, value)));
             changed.add_old(values, inst);
         }
         Some(changed)
     }
 
+    /// The instructions of these.
+    pub fn insts(&self) -> impl Iterator<Item = Inst> + '_ {
+        self.0.ones().filter_map(Seen::as_inst)
+    }
+
     fn add(&mut self, seen: Seen) {
         self.0.insert(seen.index());
+    }
+
+    /// Where a value comes from, and who reads it.
+    fn add_value(&mut self, values: &Values, value: Value) {
+        self.add(Seen::value(values, value));
+        if let Some(crowd) = Seen::crowd(values, value) {
+            self.add(crowd);
+        }
     }
 
     /// What guarded results keep has them for readers.
@@ -263,12 +345,7 @@ impl Changed {
             let after = now.frequency(block);
             let has_same_edges = past.cfg.successors(block) == known.cfg.successors(block)
                 && past.cfg.predecessors(block) == known.cfg.predecessors(block)
-                && past
-                    .cfg
-                    .in_edges(block)
-                    .iter()
-                    .zip(known.cfg.in_edges(block))
-                    .all(|(&before, &after)| past.cfg.is_retreating(before) == known.cfg.is_retreating(after));
+                && retreats_as_before(&past.cfg, &known.cfg, block);
             let has_same_loops = match (past.loops.innermost(block), known.loops.innermost(block)) {
                 (None, None) => true,
                 (Some(before), Some(after)) => as_before[after.index()] == Some(before),
@@ -278,15 +355,16 @@ impl Changed {
             if !(has_same_edges && has_same_loops) {
                 self.add_block(block);
             } else if !has_same_frequency {
-                self.add(Seen::block(block));
+                self.add(Seen::frequency(block));
             }
             self.add_joins(block, past, known);
         }
     }
 
-    /// A block with all that its joins are.
+    /// A block with how often it runs and all that its joins are.
     fn add_block(&mut self, block: Block) {
         self.add(Seen::block(block));
+        self.add(Seen::frequency(block));
         self.add(Seen::join(block));
         self.add(Seen::joins(block));
     }
@@ -296,10 +374,15 @@ impl Changed {
     fn add_joins(&mut self, block: Block, past: &Past, known: &Analyses) {
         let joins_all_anew = self.0.contains(Seen::joins(block).index());
         let (before, after) = (&past.values, &known.values);
+        let are_the_same = before.joins(block).len() == after.joins(block).len()
+            && before.joins(block).zip(after.joins(block)).all(|(old, new)| before.reg(old) == after.reg(new));
+        if are_the_same && !joins_all_anew {
+            return;
+        }
         for join in before.joins(block) {
             let stays = after.join_of(block, before.reg(join)).is_some();
             if !stays || joins_all_anew {
-                before.join_args(join).iter().for_each(|arg| self.add(Seen::value(before, arg.value)));
+                before.join_args(join).iter().for_each(|arg| self.add_value(before, arg.value));
             }
             if !stays {
                 self.add(Seen::joins(block));
@@ -329,7 +412,7 @@ impl Changed {
     /// Where a value comes from, and who reads it; nobody has seen a join that there was not.
     fn add_unless_new(&mut self, past: &Past, values: &Values, value: Value) {
         if !is_new(past, values, value) {
-            self.add(Seen::value(values, value));
+            self.add_value(values, value);
         }
     }
 
@@ -343,12 +426,24 @@ impl Changed {
         let insts = of_blocks.flat_map(|block| now.func.block_insts(block)).filter(|inst| inst.index() < change.insts);
         for inst in insts.chain(change.hoisted.iter().copied()) {
             self.add(Seen::inst(inst));
-            values.defined(inst).iter().for_each(|&value| self.add_readers(values, uses, value));
+            for &value in values.defined(inst) {
+                self.add_value(values, value);
+                self.add_readers(values, uses, value);
+            }
         }
         for join in copied.flat_map(|block| values.joins(block)) {
             self.add_readers(values, uses, join);
         }
     }
+}
+
+/// Do the same edges retreat of those that enter a block, which come from where they came from? The only way into a block never
+/// does.
+fn retreats_as_before(past: &Cfg, now: &Cfg, block: Block) -> bool {
+    let (before, after) = (past.in_edges(block), now.in_edges(block));
+    let is_only_way = before.len() == 1 && !past.is_entry(block) && !now.is_entry(block);
+    is_only_way
+        || before.iter().zip(after).all(|(&before, &after)| past.is_retreating(before) == now.is_retreating(after))
 }
 
 /// Is a value a join that there was not?

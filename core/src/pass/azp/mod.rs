@@ -27,7 +27,8 @@
 //!
 //! Bounds: a candidate costs as much as its slices ([`specialisation`] says why), so that all of them together are about
 //! linear, for each round. What the profile says, what instructions cost and what constants give is known from one round
-//! to the next, and so are the estimates that have looked at nothing that the transformation has touched ([`kept`]). It
+//! to the next, and so are what writes are as candidates and the estimates, where they have looked at nothing that the
+//! transformation has touched ([`kept`]). What is left of a later round is mostly to name the values anew. A transformation
 //! may change 4096 instructions, in 256 blocks; the remark `too-large` says where it would be more. A check that needs
 //! more than 512 instructions of its block stays where it is. Running the pass again finds nothing more, unless
 //! `xform_limit` was reached, which the remark `limit` says.
@@ -52,25 +53,29 @@ mod transformation;
 mod unassigned;
 mod zeros;
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::ops::Range;
+use cranelift_entity::EntityRef;
+use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
 use super::if_convert::{LANES, resident_warps};
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::edit::Remark;
-use crate::flow::{Elements, Value};
+use crate::flow::Elements;
 use crate::ir::{Inst, Reg};
 use crate::machine::Machine;
 use crate::view::{Listener, View};
-use candidates::{Candidate, Filtered, WhyNot, candidates};
+use candidates::{Candidate, Filtered, WhyNot, candidates, values_of};
 use hoisting::Hoisting;
 use instrumentation::{counted, instrument};
-use kept::{Changed, Kept, Past};
-use opportunity::{Estimator, Opportunity, Refusal, ThresholdRule};
+use kept::{Changed, Estimated, Kept, Past};
+use opportunity::{Estimator, Opportunity, Refusal, ThresholdRule, reg_of};
+use profiles::{versioned_but_for_zeros, with_zeros};
 use remarks::{applied, miss_profile, on_simulated, tell_answer, tell_refusals};
 use scene::{Analyses, Memory, Prices, Scene};
 use transformation::Plan;
@@ -212,6 +217,7 @@ type Versioned = SmallVec<[(Inst, Reg); 1]>;
 
 /// A candidate with its estimate and what follows from it.
 struct Judged {
+    /// Its values have the names that they had when it was estimated, and where nobody listens it has the number of then.
     candidate: Candidate,
     name: Versioned,
     regs: SmallVec<[Reg; 4]>,
@@ -231,6 +237,14 @@ struct Unestimated {
     name: Versioned,
     /// What the estimate has looked at before it was given up.
     seen: Range<u32>,
+}
+
+impl Unestimated {
+    fn new(number: u32, name: &[(Inst, Reg)], probability: f64, seen: Range<u32>) -> Option<Unestimated> {
+        let &(inst, _) = name.last()?;
+        let regs = name.iter().map(|&(_, reg)| reg).collect();
+        Some(Unestimated { number, regs, probability, inst, name: name.into(), seen })
+    }
 }
 
 /// For which candidate a round transforms.
@@ -256,7 +270,8 @@ struct Round {
     too_large: Vec<Unestimated>,
     /// Candidates that a check of the program asks about.
     checked: Vec<Unestimated>,
-    judged: Vec<Judged>,
+    #[expect(clippy::vec_box, reason = "most move on to the next round, and they are large")]
+    judged: Vec<Box<Judged>>,
     /// The place of the candidate that is chosen.
     chosen: Option<usize>,
     /// What is done for it, if there may be one more transformation.
@@ -287,6 +302,7 @@ fn transform_best<S: Listener>(view: &mut View<'_, S>, rules: &Rules) -> Result<
             break;
         }
     }
+    declare_zeros(view, &mut memory);
     Ok(())
 }
 
@@ -298,6 +314,7 @@ fn transform_for<S: Listener>(view: &mut View<'_, S>, rules: &Rules, number: u32
         return Err(PassError { message: format!("there is no candidate {number} that is zero often enough") });
     }
     carry_out(view, &mut memory, round, |remark| remark);
+    declare_zeros(view, &mut memory);
     Ok(())
 }
 
@@ -320,6 +337,7 @@ fn transform_as_answered<S: Listener>(view: &mut View<'_, S>, rules: &Rules) -> 
         };
         carry_out(view, &mut memory, round, |remark| on_simulated(remark, simulated));
     }
+    declare_zeros(view, &mut memory);
     Ok(())
 }
 
@@ -332,7 +350,20 @@ fn transform<S: Listener>(
     choice: &Choice<'_>,
 ) -> Option<Versioned> {
     let round = look(view, rules, memory, number, choice)?;
-    carry_out(view, memory, round, |remark| remark)
+    let done = carry_out(view, memory, round, |remark| remark);
+    declare_zeros(view, memory);
+    done
+}
+
+/// Declares what is known of zeros, where that was left until nothing more changes.
+fn declare_zeros<S: Listener>(view: &mut View<'_, S>, memory: &mut Memory) {
+    if core::mem::take(&mut memory.has_undeclared_zeros) {
+        view.redeclare(|func, declared| with_zeros(func, declared, &memory.zeros));
+        debug_assert!(
+            memory.zeros.says_what_is_declared(view.func()),
+            "the profile did not follow the transformations"
+        );
+    }
 }
 
 /// Looks at all candidates and says why they are refused. None where no profile speaks of any.
@@ -369,12 +400,14 @@ fn carry_out<S: Listener>(
     let (chosen, plan) = (round.chosen?, round.plan?);
     let judged = round.judged.swap_remove(chosen);
     let mut rewrite = view.rewrite(|func| with_more(applied(func, &judged, round.number)));
-    let change = plan.carry_out(&mut rewrite, &mut memory.zeros);
+    let (change, versions) = plan.carry_out(&mut rewrite, &mut memory.zeros);
     rewrite.finish();
-    for other in round.judged {
-        round.kept.keep(other.name, Some(other.opportunity), other.seen);
+    if !S::LISTENS {
+        view.redeclare(|func, declared| versioned_but_for_zeros(func, declared, &versions));
+        memory.has_undeclared_zeros = true;
     }
-    round.too_large.into_iter().for_each(|large| round.kept.keep(large.name, None, large.seen));
+    let estimates = round.judged.into_iter().map(Estimated::Judged);
+    round.kept.keep(estimates.chain(round.too_large.into_iter().map(Box::new).map(Estimated::TooLarge)));
     memory.kept = round.kept;
     memory.change = round.past.map(|past| (past, change));
     memory.learn(view.func());
@@ -392,59 +425,69 @@ fn look<S: Listener>(
     if memory.zeros.is_empty() {
         return None;
     }
-    let (mut old, change, inside) = (core::mem::take(&mut memory.kept), memory.change.take(), memory.inside.take());
+    let (mut kept, change, inside) = (core::mem::take(&mut memory.kept), memory.change.take(), memory.inside.take());
+    let mut standings = core::mem::take(&mut memory.standings);
     let known = Analyses::of(view);
     let func = view.func();
     let changed_blocks = change.as_ref().and_then(|(past, change)| change.blocks(past, func));
+    let is_first = change.is_none();
     let inside = inside.zip(changed_blocks.as_deref());
     let scene = Scene::new(func, known, memory, rules.fast_math, inside);
     let changed = change.and_then(|(past, change)| Changed::between(&past, &change, &scene));
-    let (found, filtered) = candidates(&scene, rules.p_thresh);
-    let checked: BTreeSet<Elements> = scene.checks.values().cloned().map(sorted).collect();
+    standings.forget(changed.as_ref());
+    let checked: BTreeSet<Versioned> = scene.checks.values().filter_map(|checked| written(&scene, checked)).collect();
+    let mut checked_insts = FixedBitSet::with_capacity(func.insts.len());
+    checked.iter().flatten().for_each(|&(inst, _)| checked_insts.insert(inst.index()));
     let mut estimator = Estimator::new(&scene, rules.is_divergent);
     let hoisting = rules.hoists.then(|| Hoisting::new(&scene));
-    let mut kept = Kept::default();
     let (mut judged, mut too_large, mut known) = (Vec::new(), Vec::new(), Vec::new());
-    for candidate in found {
-        let regs = candidate.regs(&scene);
-        let writer = |&value: &Value| scene.known.values.definition(value).inst();
-        let name: Versioned = candidate.values.iter().filter_map(writer).zip(regs.iter().copied()).collect();
-        let unestimated = |name: Versioned, regs, seen| {
-            let &(inst, _) = name.last()?;
-            let Candidate { number, probability, .. } = candidate;
-            Some(Unestimated { number, regs, probability, inst, name, seen })
-        };
-        if !checked.is_empty() && checked.contains(&sorted(candidate.values.clone())) {
-            known.extend(unestimated(name, regs, 0..0));
-            continue;
+    let list = |number: u32, name: &[(Inst, Reg)], probability: f64, joint: Option<f64>| {
+        let unestimated = |seen| Unestimated::new(number, name, probability, seen);
+        let candidate = || Candidate { number, values: values_of(&scene, name), probability, joint, hoist: None };
+        let may_be_checked = name.first().is_some_and(|(inst, _)| checked_insts.contains(inst.index()));
+        if may_be_checked && checked.contains(&sorted(name.into())) {
+            known.extend(unestimated(0..0));
+            return;
         }
         // Where a check may stand above its block, nobody writes down what decides that.
-        let old = changed.as_ref().filter(|_| hoisting.is_none()).and_then(|changed| old.take(&name, changed));
-        let (found, seen) = match old {
-            Some((opportunity, seen)) => {
-                debug_assert!(
-                    is_same(opportunity.as_ref(), estimator.estimate(&candidate).as_ref()),
-                    "the estimate for {regs:?} was kept, and is not true any more: {opportunity:?}"
-                );
-                let found = opportunity.map(|opportunity| (opportunity.in_order(&scene), candidate.clone()));
-                (found, kept.write_down(seen))
+        let old = changed.as_ref().filter(|_| hoisting.is_none()).and_then(|changed| kept.take(name, changed));
+        if let Some(old) = &old {
+            debug_assert!(
+                is_same(old, estimator.estimate(&candidate()).as_ref()),
+                "the estimate for {name:?} was kept, and is not true any more"
+            );
+        }
+        match old {
+            Some(Estimated::Judged(mut old)) => {
+                if S::LISTENS {
+                    old.candidate.number = number;
+                    old.opportunity.bring_in_order(&scene);
+                }
+                judged.push(old);
+            }
+            Some(Estimated::TooLarge(mut old)) => {
+                old.number = number;
+                too_large.push(*old);
             }
             None => {
-                let found = estimate(&mut estimator, hoisting.as_ref(), rules, &candidate);
-                (found, kept.write_down(estimator.specialisation.seen()))
+                let found = estimate(&mut estimator, hoisting.as_ref(), rules, &candidate());
+                let seen = kept.write_down(estimator.specialisation.seen());
+                match found {
+                    Some((opportunity, candidate)) => {
+                        let verdict = opportunity.verdict(rules.rule, rules.min_cycles);
+                        let (name, regs) = (name.into(), name.iter().map(|&(_, reg)| reg).collect());
+                        judged.push(Box::new(Judged { candidate, name, regs, opportunity, verdict, seen }));
+                    }
+                    None => too_large.extend(unestimated(seen)),
+                }
             }
-        };
-        match found {
-            Some((opportunity, candidate)) => {
-                let verdict = opportunity.verdict(rules.rule, rules.min_cycles);
-                judged.push(Judged { candidate, name, regs, opportunity, verdict, seen });
-            }
-            None => too_large.extend(unestimated(name, regs, seen)),
         }
-    }
+    };
+    let filtered = candidates(&scene, rules.p_thresh, &mut standings, S::LISTENS || is_first, list);
     let chosen = chosen(&judged, rules, choice);
     let plan = chosen.filter(|_| number <= rules.limit).and_then(|chosen| {
-        let Judged { candidate, regs, opportunity: estimated, .. } = &mut judged[chosen];
+        let Judged { candidate, name, regs, opportunity: estimated, .. } = &mut *judged[chosen];
+        candidate.values = values_of(&scene, name);
         // The tables hold the last candidate; what was estimated is estimated again.
         let opportunity = estimator.estimate(candidate)?;
         let plan = Plan::new(&estimator, &opportunity, regs.to_vec(), rules.is_divergent);
@@ -454,6 +497,7 @@ fn look<S: Listener>(
     let past = plan.is_some().then(|| Past::of(&scene));
     let inside = scene.into_insides();
     memory.inside = past.is_some().then_some(inside);
+    memory.standings = standings;
     Some(Round { number, filtered, too_large, checked: known, judged, chosen, plan, kept, past })
 }
 
@@ -475,16 +519,18 @@ fn estimate(
     }
 }
 
-/// Are two estimates the same, but for what rounding makes?
-fn is_same(kept: Option<&Opportunity>, again: Option<&Opportunity>) -> bool {
-    let (Some(kept), Some(again)) = (kept, again) else { return kept.is_none() && again.is_none() };
-    kept.is_about(again)
+/// Is an estimate that was kept the same as one that is made again, but for what rounding makes?
+fn is_same(kept: &Estimated, again: Option<&Opportunity>) -> bool {
+    match (kept, again) {
+        (Estimated::Judged(kept), Some(again)) => kept.opportunity.is_about(again),
+        (kept, again) => matches!(kept, Estimated::TooLarge(_)) && again.is_none(),
+    }
 }
 
 /// The candidate that is chosen, by its place. The best is the passing one that gains most; of equals the one with the
 /// smaller number.
-fn chosen(judged: &[Judged], rules: &Rules, choice: &Choice<'_>) -> Option<usize> {
-    let place = |is_meant: &dyn Fn(&Judged) -> bool| judged.iter().position(is_meant);
+fn chosen(judged: &[Box<Judged>], rules: &Rules, choice: &Choice<'_>) -> Option<usize> {
+    let place = |is_meant: &dyn Fn(&Judged) -> bool| judged.iter().position(|judged| is_meant(judged));
     let is_free = |judged: &Judged| match choice {
         Choice::BestBut(refused) => !refused.contains(&judged.name),
         _ => true,
@@ -506,7 +552,14 @@ fn chosen(judged: &[Judged], rules: &Rules, choice: &Choice<'_>) -> Option<usize
     }
 }
 
-fn sorted(mut values: Elements) -> Elements {
-    values.sort_unstable();
-    values
+/// What writes values, if instructions do.
+fn written(scene: &Scene<'_>, values: &Elements) -> Option<Versioned> {
+    let values = values.iter();
+    let name = values.map(|&value| Some((scene.known.values.definition(value).inst()?, reg_of(scene, value))));
+    name.collect::<Option<Versioned>>().map(sorted)
+}
+
+fn sorted(mut name: Versioned) -> Versioned {
+    name.sort_unstable();
+    name
 }

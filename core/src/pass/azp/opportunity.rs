@@ -121,10 +121,9 @@ impl Opportunity {
         self.t_region - self.t_azp()
     }
 
-    /// The same, made of a scene whose blocks may follow each other in another order.
-    pub fn in_order(mut self, scene: &Scene<'_>) -> Opportunity {
+    /// Lists blocks as it would if it was made of a scene where they may follow each other in another order.
+    pub fn bring_in_order(&mut self, scene: &Scene<'_>) {
         self.copied.sort_unstable_by_key(|&block| scene.known.cfg.position(block));
-        self
     }
 
     /// Is it another one, but for the order of what it lists and what rounding makes?
@@ -179,6 +178,7 @@ impl Opportunity {
 pub(super) struct Estimator<'s, 'a> {
     pub specialisation: Specialisation<'s, 'a>,
     is_divergent: bool,
+    has_irreducible_loops: bool,
     /// Blocks that are copied.
     inside: Stamped<Block, ()>,
     /// By block: the last instruction that gains.
@@ -196,6 +196,7 @@ impl<'s, 'a> Estimator<'s, 'a> {
         Estimator {
             specialisation: Specialisation::new(scene),
             is_divergent,
+            has_irreducible_loops: scene.known.loops.iter().any(|(_, data)| data.is_irreducible()),
             inside: Stamped::new(blocks),
             last_gain: Stamped::new(blocks),
             frequencies: Stamped::new(blocks),
@@ -212,11 +213,19 @@ impl<'s, 'a> Estimator<'s, 'a> {
         // What gains by constants alone still does without dead code. Where that is in too many blocks already, there is no
         // need to look for more.
         let most_blocks = scene.known.dominators.subtree(head).len();
-        if most_blocks > MOST_BLOCKS && self.specialisation.outcomes.keys().len() >= WORTH_A_LOOK {
-            let gaining = self.gaining();
-            self.refine(&gaining)?;
+        if most_blocks > MOST_BLOCKS {
+            if self.reaches_too_far() {
+                return None;
+            }
+            if self.specialisation.outcomes.keys().len() >= WORTH_A_LOOK {
+                let gaining = self.gaining();
+                self.refine(&gaining)?;
+            }
         }
         self.specialisation.find_dead();
+        if most_blocks > MOST_BLOCKS && self.reaches_too_far() {
+            return None;
+        }
         let gaining = self.gaining();
         // Blocks of what becomes simpler; how often they run, and what stands there, is asked below.
         for place in 0..self.specialisation.outcomes.keys().len() {
@@ -296,8 +305,14 @@ impl<'s, 'a> Estimator<'s, 'a> {
         let cfg = &scene.known.cfg;
         self.frequencies.clear();
         self.frequencies.set(head, scene.frequency(head));
+        self.specialisation.sees_frequency(head);
         for &block in copied {
             let before = scene.known.dominators.immediate_dominator(block);
+            self.specialisation.sees_frequency(block);
+            if let Some(before) = before {
+                self.specialisation.sees_block(before);
+                self.specialisation.sees_frequency(before);
+            }
             let known = before.and_then(|before| Some((before, self.frequencies.get(before)?)));
             let frequency = match known {
                 Some((before, here)) => {
@@ -385,6 +400,30 @@ impl<'s, 'a> Estimator<'s, 'a> {
             None => layout.first_inst(self.specialisation.head),
         };
         here.chain(earliest).min_by_key(|&inst| scene.place(inst))
+    }
+
+    /// Does something gain that the check dominates through so many blocks that these alone are too many? Control gets there
+    /// through all of them, and along a way without dead blocks: where a block is dead if all ways forward into it are, one
+    /// that is not has such a way, unless loops without a single entry keep each other alive.
+    fn reaches_too_far(&mut self) -> bool {
+        let scene = self.specialisation.scene;
+        if self.has_irreducible_loops && !self.specialisation.dead_blocks.keys().is_empty() {
+            return false;
+        }
+        let dominators = &scene.known.dominators;
+        let farthest = dominators.depth(self.specialisation.head) as usize + MOST_BLOCKS;
+        let too_far = self.specialisation.outcomes.keys().iter().find_map(|&inst| {
+            let block = scene.func.inst_block(inst)?;
+            let is_too_far = dominators.depth(block) as usize > farthest
+                && !self.specialisation.dead_blocks.contains(block)
+                && self.gains(inst);
+            is_too_far.then_some(block)
+        });
+        // As long as these are as they are, they dominate what they dominate.
+        let next = |&block: &Block| dominators.immediate_dominator(block);
+        let chain = core::iter::successors(too_far, next).take(MOST_BLOCKS + 1);
+        chain.for_each(|block| self.specialisation.sees_block(block));
+        too_far.is_some()
     }
 
     /// Finds the blocks from which control gets to one that gains, and in each the last instruction that does. None

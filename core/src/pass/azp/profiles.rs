@@ -47,20 +47,43 @@ pub(super) fn versioned(
     let mut has_zeros = false;
     for profile in &func.profiles {
         match profile {
-            Profile::Path(paths) => profiles.push(Profile::Path(versions.paths(func, paths))),
-            Profile::Edge(edges) => profiles.push(Profile::Edge(versions.edges(func, edges))),
-            Profile::Warp(entries) => profiles.push(Profile::Warp(versions.warps(func, entries))),
             Profile::Zero(_) if has_zeros => {}
             Profile::Zero(_) => {
                 has_zeros = true;
                 profiles.push(Profile::Zero(zeros.entries_after(func, &is_changed)));
             }
+            other => profiles.extend(versions.executions(func, other)),
         }
     }
     profiles
 }
 
+/// The same where nobody listens, without zeros: these are declared when the last transformation is done ([`with_zeros`]).
+pub(super) fn versioned_but_for_zeros(func: &Function, declared: Vec<Profile>, versions: &Versions) -> Vec<Profile> {
+    declared.into_iter().map(|profile| versions.executions(func, &profile).unwrap_or(profile)).collect()
+}
+
+/// Profiles with what is known of zeros, in the place of the first that told of them.
+pub(super) fn with_zeros(func: &Function, mut declared: Vec<Profile>, zeros: &ZeroProfile) -> Vec<Profile> {
+    let is_of_zeros = |profile: &Profile| matches!(profile, Profile::Zero(_));
+    let Some(first) = declared.iter().position(is_of_zeros) else { return declared };
+    declared[first] = Profile::Zero(zeros.entries(func));
+    let mut place = 0..;
+    declared.retain(|profile| place.next() == Some(first) || !is_of_zeros(profile));
+    declared
+}
+
 impl Versions {
+    /// A profile of what is executed how often. None of one that tells of zeros.
+    fn executions(&self, func: &Function, profile: &Profile) -> Option<Profile> {
+        match profile {
+            Profile::Path(paths) => Some(Profile::Path(self.paths(func, paths))),
+            Profile::Edge(edges) => Some(Profile::Edge(self.edges(func, edges))),
+            Profile::Warp(entries) => Some(Profile::Warp(self.warps(func, entries))),
+            Profile::Zero(_) => None,
+        }
+    }
+
     /// Executions of the fast and of the slow version, both rounded up.
     fn split(&self, count: u64) -> (u64, u64) {
         let share = |probability: f64| (libm::ceil(count as f64 * probability) as u64).min(count);

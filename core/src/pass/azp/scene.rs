@@ -13,16 +13,18 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
+use fixedbitset::FixedBitSet;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
+use super::candidates::Standings;
 use super::kept::{Change, Kept, Past};
 use super::special::propagates_zero;
 use super::zeros::{ZeroProfile, checked_values};
-use crate::flow::{Dependences, Elements, Value, ValueUse, ValueUses, Values, VectorInput, vectors};
+use crate::flow::{Dependences, Elements, Seedbeds, Value, ValueUse, ValueUses, Values, VectorInput, vectors};
 use crate::graph::{Cfg, Dominators, Frequencies, Loops};
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Profile, WarpCounts};
 use crate::machine::{Machine, OpClass};
@@ -141,15 +143,30 @@ pub(super) struct Insides {
     /// By block: the cycles of one execution.
     cycles: Vec<f64>,
     dependences: Dependences,
+    seedbeds: Seedbeds,
+    /// By block: the branch that ends it, if that goes by a register.
+    branches: Vec<Option<Branch>>,
+    /// Instructions that may be what a check goes by.
+    tests: FixedBitSet,
+}
+
+/// A branch that goes by a register.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Branch {
+    inst: Inst,
+    /// Does it go to its first target where the register is false?
+    is_negated: bool,
 }
 
 impl Insides {
     /// Looks at blocks that it has not seen as they are.
     fn learn(&mut self, func: &Function, memory: &Memory, blocks: &[Block]) {
-        let Insides { places, overwriters, cycles, dependences } = self;
+        let Insides { places, overwriters, cycles, dependences, seedbeds, branches, tests } = self;
         places.resize(func.insts.len(), (0, 0.0));
         overwriters.resize(func.insts.len(), PackedOption::default());
         cycles.resize(func.blocks.len(), 0.0);
+        branches.resize(func.blocks.len(), None);
+        tests.grow(func.insts.len());
         let mut writers: Vec<(Option<Block>, Option<Inst>)> = vec![(None, None); func.regs.len()];
         for &block in blocks {
             let sum = &mut cycles[block.index()];
@@ -158,7 +175,9 @@ impl Insides {
                 places[inst.index()] = (place as u32, *sum);
                 *sum += memory.cycles[inst.index()];
                 overwriters[inst.index()] = PackedOption::default();
+                tests.set(inst.index(), matches!(func.insts[inst].opcode.op, Op::Setp | Op::VoteAll));
             }
+            branches[block.index()] = Branch::of(func, block);
             for inst in func.block_insts(block).rev() {
                 for dst in &func.insts[inst].dsts {
                     let (of, next) = core::mem::replace(&mut writers[dst.index()], (Some(block), Some(inst)));
@@ -173,6 +192,40 @@ impl Insides {
             }
         }
         dependences.learn(func, blocks.iter().copied());
+        seedbeds.learn(func, blocks.iter().copied());
+    }
+
+    /// The value by which the branch at the end of a block goes, and whether it is negated there.
+    fn condition(&self, values: &Values, block: Block) -> Option<(Value, bool)> {
+        let branch = self.branches[block.index()]?;
+        Some((*values.operands(branch.inst).first()?, branch.is_negated))
+    }
+
+    /// The checks for zero, and what is zero behind them.
+    fn checks(&self, func: &Function, values: &Values) -> BTreeMap<Block, Elements> {
+        let may_check = |&block: &Block| {
+            self.condition(values, block).is_some_and(|(value, is_negated)| {
+                let writer = values.definition(value).inst();
+                is_negated || writer.is_some_and(|inst| self.tests.contains(inst.index()))
+            })
+        };
+        let blocks = func.block_order().filter(|block| self.branches[block.index()].is_some()).filter(may_check);
+        let checked = blocks.map(|block| (block, checked_values(func, values, block)));
+        checked.filter(|(_, checked)| !checked.is_empty()).collect()
+    }
+}
+
+impl Branch {
+    /// The branch that ends a block.
+    fn of(func: &Function, block: Block) -> Option<Branch> {
+        let inst = func.terminator(block)?;
+        let data = &func.insts[inst];
+        let is_negated = match data.args.first().filter(|_| data.opcode.op == Op::BrIf)? {
+            Operand::Reg(_) => false,
+            Operand::NotReg(_) => true,
+            _ => return None,
+        };
+        Some(Branch { inst, is_negated })
     }
 }
 
@@ -180,6 +233,8 @@ impl Insides {
 pub(super) struct Memory {
     /// What the profile says of zeros.
     pub zeros: ZeroProfile,
+    /// Does the function declare what it said before the last transformations?
+    pub has_undeclared_zeros: bool,
     prices: Prices,
     /// By instruction: cycles of one execution.
     cycles: Vec<f64>,
@@ -188,6 +243,8 @@ pub(super) struct Memory {
     /// By instruction: of which of its uses, as bits, it is known whether a zero there makes its result zero; and of which
     /// it does.
     propagating: RefCell<Vec<(u16, u16)>>,
+    /// What is known of writes as candidates.
+    pub standings: Standings,
     /// The estimates of the last round.
     pub kept: Kept,
     /// The function as it was in the last round, and what has been changed since.
@@ -202,10 +259,12 @@ impl Memory {
         let zeros = ZeroProfile::of(func);
         let mut memory = Memory {
             zeros,
+            has_undeclared_zeros: false,
             prices,
             cycles: Vec::new(),
             computed: RefCell::default(),
             propagating: RefCell::default(),
+            standings: Standings::default(),
             kept: Kept::default(),
             change: None,
             inside: None,
@@ -222,7 +281,10 @@ impl Memory {
             self.cycles.iter().zip(func.insts.values()).all(|(&cycles, data)| cycles == self.prices.of(data)),
             "an instruction costs something else than when it was seen"
         );
-        debug_assert!(self.zeros.says_what_is_declared(func), "the profile did not follow a transformation");
+        debug_assert!(
+            self.has_undeclared_zeros || self.zeros.says_what_is_declared(func),
+            "the profile did not follow a transformation"
+        );
     }
 }
 
@@ -246,17 +308,21 @@ impl<'a> Scene<'a> {
                 inside
             }
         };
+        debug_assert!(
+            func.block_order().all(|block| inside.branches[block.index()] == Branch::of(func, block)),
+            "a block that was taken to be as it was has another end"
+        );
         let zeros = &memory.zeros;
-        let checked = func.block_order().map(|block| (block, checked_values(func, &known.values, block)));
-        let checks: BTreeMap<Block, Elements> = checked.filter(|(_, checked)| !checked.is_empty()).collect();
-        let frequencies = frequencies(func, &known, zeros, &checks);
+        let checks = inside.checks(func, &known.values);
+        let frequencies = frequencies(func, &known, zeros, &checks, &inside);
         Scene { func, known, zeros, prices: memory.prices, fast_math, memory, inside, frequencies, checks }
     }
 
     /// Groups of values that the program computes side by side.
     pub fn vectors(&self) -> Vec<Elements> {
         let Analyses { cfg, values, uses, .. } = &self.known;
-        vectors(VectorInput { func: self.func, cfg, values, uses, dependences: &self.inside.dependences })
+        let Insides { dependences, seedbeds, .. } = &self.inside;
+        vectors(VectorInput { func: self.func, cfg, values, uses, dependences, seedbeds })
     }
 
     /// What the simulator computes from constants.
@@ -326,7 +392,13 @@ impl<'a> Scene<'a> {
     }
 }
 
-fn frequencies(func: &Function, known: &Analyses, zeros: &ZeroProfile, checks: &BTreeMap<Block, Elements>) -> Vec<f64> {
+fn frequencies(
+    func: &Function,
+    known: &Analyses,
+    zeros: &ZeroProfile,
+    checks: &BTreeMap<Block, Elements>,
+    inside: &Insides,
+) -> Vec<f64> {
     let counts = counts(func);
     let entries = func.entry_blocks();
     let runs: u64 =
@@ -338,19 +410,28 @@ fn frequencies(func: &Function, known: &Analyses, zeros: &ZeroProfile, checks: &
     }
     let of_value = |value| zeros.of_value(func, &known.values, value);
     let first_share = |block: Block| {
-        let branch = func.terminator(block).filter(|&inst| func.insts[inst].opcode.op == Op::BrIf);
-        let own = branch.and_then(|inst| {
-            let share = of_value(*known.values.operands(inst).first()?)?;
-            Some(if matches!(func.insts[inst].args.first(), Some(Operand::NotReg(_))) { share } else { 1.0 - share })
+        let own = inside.condition(&known.values, block).and_then(|(value, is_negated)| {
+            let share = of_value(value)?;
+            Some(if is_negated { share } else { 1.0 - share })
         });
         own.or_else(|| {
             let checked = checks.get(&block)?.iter();
             Some(checked.map(|&value| of_value(value).unwrap_or(0.5)).product())
         })
     };
+    // The edges of a block are asked for one after the other.
+    let last: Cell<Option<(Block, Option<f64>)>> = Cell::default();
     let guessed = Frequencies::compute_with(&known.cfg, &known.loops, |edge| {
-        let share: f64 = first_share(known.cfg.source(edge))?;
-        Some(if known.cfg.slot(edge) == 0 { share } else { 1.0 - share })
+        let source = known.cfg.source(edge);
+        if known.cfg.out_edges(source).len() == 1 {
+            return None;
+        }
+        let share = match last.get() {
+            Some((block, share)) if block == source => share,
+            _ => first_share(source),
+        };
+        last.set(Some((source, share)));
+        Some(if known.cfg.slot(edge) == 0 { share? } else { 1.0 - share? })
     });
     func.block_order().for_each(|block| found[block.index()] = without_noise(guessed.block(block)));
     found

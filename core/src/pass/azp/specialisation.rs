@@ -252,6 +252,21 @@ impl<'s, 'a> Specialisation<'s, 'a> {
         }
     }
 
+    /// It asks how often a block runs.
+    pub fn sees_frequency(&mut self, block: Block) {
+        self.seen.set(Seen::frequency(block), ());
+    }
+
+    /// It asks whether readers of a value are left, and which, if these are few enough to be gone through.
+    fn sees_readers(&mut self, value: Value) {
+        let known = &self.scene.known;
+        let is_crowd = known.uses.of(value).len() > MOST_READERS && self.readers_left(value) > 0;
+        match Seen::crowd(&known.values, value).filter(|_| is_crowd) {
+            Some(crowd) => drop(self.seen.set(crowd, ())),
+            None => self.sees_value(value),
+        }
+    }
+
     /// It asks where a value comes from, or who reads it.
     fn sees_value(&mut self, value: Value) {
         self.seen.set(Seen::value(&self.scene.known.values, value), ());
@@ -502,6 +517,9 @@ impl<'s, 'a> Specialisation<'s, 'a> {
             let Some(suspect) = self.suspects.pop() else { break };
             self.remove_ring(suspect);
         }
+        for place in 0..self.readers.keys().len() {
+            self.sees_readers(self.readers.keys()[place]);
+        }
     }
 
     /// How many readers a value has left.
@@ -510,7 +528,6 @@ impl<'s, 'a> Specialisation<'s, 'a> {
     }
 
     fn lose_reader(&mut self, value: Value) {
-        self.sees_value(value);
         let left = self.readers_left(value);
         if left > 0 {
             self.readers.set(value, left - 1);
@@ -613,7 +630,7 @@ impl<'s, 'a> Specialisation<'s, 'a> {
         let mut ring = alloc::vec![suspect];
         let mut next = 0;
         while next < ring.len() {
-            self.sees_value(ring[next]);
+            self.sees_readers(ring[next]);
             if ring.len() > LARGEST_RING || !self.readers_into(ring[next], &mut ring) {
                 return;
             }

@@ -102,8 +102,13 @@ impl Plan {
         }
     }
 
-    /// Does it. What is known of zeros follows. Gives what has changed.
-    pub fn carry_out<S: Listener>(self, rewrite: &mut Rewrite<'_, '_, S>, zeros: &mut ZeroProfile) -> Change {
+    /// Does it. What is known of zeros follows, and what is declared where somebody listens. Gives what has changed, and what
+    /// the declared profiles have to follow.
+    pub fn carry_out<S: Listener>(
+        self,
+        rewrite: &mut Rewrite<'_, '_, S>,
+        zeros: &mut ZeroProfile,
+    ) -> (Change, Versions) {
         let head = self.head;
         let func = rewrite.func();
         let sources = self.hoisted.iter().filter_map(|&inst| func.inst_block(inst));
@@ -200,13 +205,16 @@ impl Plan {
             "a transformation has taken the only assignment away"
         );
         zeros.follow(rewrite.func(), &copied_as);
+        if !S::LISTENS {
+            return (change, versions);
+        }
         let mut touched = FixedBitSet::with_capacity(blocks_before);
         change.touched.iter().for_each(|block| touched.insert(block.index()));
         let is_changed =
             |block: Block| change.is_anywhere || block.index() >= blocks_before || touched.contains(block.index());
         let profiles = versioned(rewrite.func(), &versions, zeros, is_changed);
         rewrite.set_profiles(profiles);
-        change
+        (change, versions)
     }
 }
 

@@ -15,8 +15,8 @@
 //! at with [`unassigned_reads`](crate::verify::unassigned_reads).
 //!
 //! Linear in the copy, times the registers asked about over 64, and in the blocks that are gone back through from the
-//! check until every register that was not answered in the copy has been met. These are registers that are assigned again
-//! and again, so that it is mostly a few.
+//! check until every register that was not answered in the copy has been met. The names of values answer for most of these
+//! without going back.
 
 use alloc::collections::BTreeSet;
 use alloc::vec;
@@ -27,6 +27,7 @@ use fixedbitset::FixedBitSet;
 use super::scene::Scene;
 use super::stamped::Stamped;
 use super::transformation::CopyOf;
+use crate::flow::{Definition, Value};
 use crate::ir::{Block, Inst, Reg};
 
 /// See the file's head. The head's part is the first copy, the others follow in reverse postorder; `behind` are the head's
@@ -46,6 +47,7 @@ pub(super) fn may_read_unassigned(
     let mut behind = behind.iter().peekable();
     let stays = scene.func.block_insts(head).filter(|inst| behind.next_if_eq(&inst).is_none());
     answer(scene, stays.chain(hoisted.iter().copied()), &mut open);
+    answer_by_names(scene, head, copies, &mut open);
     let cfg = &scene.known.cfg;
     let mut seen = FixedBitSet::with_capacity(scene.func.blocks.len());
     let mut work: Vec<Block> = cfg.predecessors(head).to_vec();
@@ -56,6 +58,27 @@ pub(super) fn may_read_unassigned(
         }
     }
     !open.is_empty()
+}
+
+/// Leaves out what is read, before anything is copied, as the value of an instruction above the check, or as a join there,
+/// which some instruction leads to.
+fn answer_by_names(scene: &Scene<'_>, head: Block, copies: &[CopyOf], open: &mut BTreeSet<Reg>) {
+    let (values, dominators) = (&scene.known.values, &scene.known.dominators);
+    let is_assigned_above = |&&value: &&Value| match values.definition(value) {
+        Definition::Entry => false,
+        Definition::Inst { inst, .. } | Definition::Guarded { inst, .. } => {
+            scene.func.inst_block(inst).is_some_and(|block| dominators.strictly_dominates(block, head))
+        }
+        Definition::Join { block } => dominators.dominates(block, head),
+    };
+    for &(original, _) in copies.iter().flat_map(|copy| &copy.insts) {
+        if open.is_empty() {
+            break;
+        }
+        for value in values.used(original).iter().filter(is_assigned_above) {
+            open.remove(&values.reg(*value));
+        }
+    }
 }
 
 /// By copy: the registers that it reads before it assigns them, each once.

@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 
 use super::expressions::Number;
-use crate::flow::Joins;
+use crate::flow::{Joins, subtree_end};
 use crate::graph::{Cfg, Dominators};
 use crate::ir::{Block, Function, Reg};
 
@@ -100,7 +100,7 @@ impl<'a> Registers<'a> {
         if self.joins.may_be_at(reg) {
             self.undo.push((reg, old));
         }
-        if !self.joins.is_known_below(self.dominators, reg, place) {
+        if !self.joins.is_known_below(reg, place, || subtree_end(self.dominators, place)) {
             self.local.push(reg);
         }
     }
