@@ -19,11 +19,13 @@
 //! Sound: on every way to an evaluation that goes, the value has been evaluated since an operand was last written, by one
 //! that stays or by one that is inserted. Without speculation nothing is inserted where it would not be evaluated anyway.
 //!
-//! Linear in the region, which has [`MOST_NODES`] nodes at most.
+//! Linear in the region, for which [`MOST_NODES`] nodes are looked at at most. In a large function most searches that come to
+//! that limit are seen to before they begin ([`Spans`]).
 //!
 //! Source: J. Knoop, O. Rüthing and B. Steffen, Lazy code motion, 1992; R. Gupta, D. Berson and J. Z. Fang, Path profile
 //! guided partial dead code elimination using predication, 1997, section 3: enabling speculation at a conditional node.
 
+use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 use smallvec::SmallVec;
@@ -35,6 +37,9 @@ use crate::pass::path_guided::nodes::{Node, Nodes};
 
 /// Nodes that are looked at for one expression.
 const MOST_NODES: usize = 4096;
+
+/// Nodes near to where a search begins that are asked how far it goes from there.
+const MOST_NEAR: usize = 16;
 
 /// A node of a region.
 #[derive(Debug)]
@@ -95,6 +100,27 @@ pub(super) struct Shape {
     has_room_before: Vec<bool>,
     /// By node: does a way lead to an end of the function?
     ends: Vec<bool>,
+    /// Where searches may come to the limit.
+    spans: Option<Spans>,
+}
+
+/// Where a search goes far, as long as nothing writes an operand nearby.
+///
+/// ```text
+/// 3 ─▶ 4 ─▶ 5 ─▶ 6 ─▶ 7      ahead of 3, 4 to 7 are reached, as each has a way from another one of 3 to 6: all of them are
+///      ╰─────────▶╯          found for an expression whose operands none of them writes
+/// ```
+///
+/// A search goes forward and backward in turn, each as far as it can while the other has not come to its end. Where both go
+/// further than [`MOST_NODES`] nodes, that many are found before either comes to its end, so that the search is refused: then it
+/// need not be made.
+struct Spans {
+    /// By node: a search goes far ahead if none of the nodes behind it up to that one writes an operand; [`NONE`] where
+    /// that is not known.
+    ahead: Vec<u32>,
+    /// By node: a search goes far back if none of the nodes before it from that one on writes an operand; [`NONE`] where
+    /// that is not known.
+    back: Vec<u32>,
 }
 
 /// What a search keeps for the next.
@@ -171,8 +197,89 @@ impl Shape {
                 work.extend(nodes.predecessors(node));
             }
         }
-        Shape { part: parts(nodes), has_room_before: (0..count).map(has_room_before).collect(), ends }
+        let mut shape =
+            Shape { part: parts(nodes), has_room_before: (0..count).map(has_room_before).collect(), ends, spans: None };
+        // What a smaller function has in all is not too much.
+        shape.spans = (count > MOST_NODES).then(|| Spans::of(nodes, &shape));
+        shape
     }
+
+    /// Does a search that comes to a node beside another one come to this one too, as far as the expression does not matter?
+    fn goes_on(&self, node: Node, beside: Node) -> bool {
+        self.has_room_before[node] && self.ends[node] && self.part[node] == self.part[beside]
+    }
+}
+
+impl Spans {
+    fn of(nodes: &Nodes, shape: &Shape) -> Spans {
+        let count = nodes.len();
+        let most_at_once = |node: Node| nodes.successors(node).len().max(nodes.predecessors(node).len());
+        // One step finds several, and the last of them may come to the end.
+        let far = MOST_NODES + (0..count).map(most_at_once).max().unwrap_or(0) + 1;
+        Spans { ahead: far_ahead(nodes, shape, far), back: far_back(nodes, shape, far) }
+    }
+}
+
+/// By node: so many nodes on, if each of those between has a way from another one or from it.
+fn far_ahead(nodes: &Nodes, shape: &Shape, far: usize) -> Vec<u32> {
+    let count = nodes.len();
+    let mut ahead = vec![NONE; count];
+    // From which all are reached so far.
+    let mut open: Vec<Node> = Vec::new();
+    for node in 0..=count {
+        let goes_on = node > 0 && node < count && shape.goes_on(node, node - 1);
+        let before = if goes_on { nodes.predecessors(node) } else { &[] };
+        let nearest = before.iter().copied().filter(|&before| before < node).max();
+        while let Some(from) = open.pop_if(|from| nearest.is_none_or(|nearest| *from > nearest)) {
+            if from + far < node {
+                ahead[from] = (from + far) as u32;
+            }
+        }
+        open.push(node);
+    }
+    ahead
+}
+
+/// By node: so many nodes before, if each of those between leads to another one or to it. What leads back only counts where it
+/// leads to one of those that lead on, so that the nodes between begin there at the latest.
+fn far_back(nodes: &Nodes, shape: &Shape, far: usize) -> Vec<u32> {
+    let count = nodes.len();
+    let leads_on = |node: Node| nodes.successors(node).iter().any(|&next| next > node);
+    let turns_to = |node: Node| {
+        let back = nodes.successors(node).iter().copied().filter(|&next| next < node && leads_on(next));
+        back.max().filter(|_| !leads_on(node))
+    };
+    let mut first = vec![0; count];
+    // To which all lead so far.
+    let mut open: Vec<Node> = Vec::new();
+    for node in (0..count).rev() {
+        let goes_on = node + 1 < count && shape.goes_on(node, node + 1);
+        if !goes_on || turns_to(node).is_none() {
+            let next = if goes_on { nodes.successors(node) } else { &[] };
+            let nearest = next.iter().copied().filter(|&next| next > node && leads_on(next)).min();
+            while let Some(to) = open.pop_if(|to| nearest.is_none_or(|nearest| *to < nearest)) {
+                first[to] = node + 1;
+            }
+        }
+        open.push(node);
+    }
+    let mut back = vec![NONE; count];
+    // Among the last so many nodes those that lead back only, and to where, without those behind which one leads further.
+    let mut turning: VecDeque<(Node, Node)> = VecDeque::new();
+    for node in 0..count {
+        while turning.pop_front_if(|(from, _)| *from + far < node).is_some() {}
+        if node >= far {
+            let lowest = turning.front().map_or(node - far, |&(_, to)| to.min(node - far));
+            if first[node] <= lowest {
+                back[node] = lowest as u32;
+            }
+        }
+        if let Some(to) = turns_to(node) {
+            while turning.pop_back_if(|(_, other)| *other >= to).is_some() {}
+            turning.push_back((node, to));
+        }
+    }
+    back
 }
 
 impl Places {
@@ -226,6 +333,11 @@ impl Around {
         let (Some(first_part), Some(last_part)) = (first_part, last_part) else { return Around::Nothing };
         let is_between =
             |node: Node| (first_part..=last_part).contains(&shape.part[node]) && shape.has_room_before[node];
+        if let Some(spans) = &shape.spans
+            && spans.are_too_long(nodes, expressions, expression, |node| is_between(node) && shape.ends[node])
+        {
+            return Around::TooMuch;
+        }
         let look = |node: Node| {
             let site = expression.site(node);
             let (first, last) = site.map_or((None, None), |site| (site.first, site.last));
@@ -324,6 +436,61 @@ impl Around {
         let regions = regions.iter().map(of).collect();
         Around::Regions(regions)
     }
+}
+
+impl Spans {
+    /// Does a search for an expression go too far in both directions? Says no where that is not seen near to where it begins.
+    /// `is_between` tells which nodes it comes to.
+    fn are_too_long(
+        &self,
+        nodes: &Nodes,
+        expressions: &Expressions,
+        expression: &Expression,
+        is_between: impl Fn(Node) -> bool,
+    ) -> bool {
+        // What changes memory does not tell where it is next.
+        if expression.reads.is_some() {
+            return false;
+        }
+        let is_far_back = |node: Node| {
+            let first = self.back[node];
+            let is_before = |writer: Node| writer < first as Node;
+            first != NONE && expressions.last_writer(expression, node).is_none_or(is_before)
+        };
+        let is_far_ahead = |node: Node| {
+            let last = self.ahead[node];
+            let is_behind = |writer: Node| writer > last as Node;
+            last != NONE && is_between(node + 1) && expressions.next_writer(expression, node).is_none_or(is_behind)
+        };
+        let goes_on = |node: Node| is_between(node) && !expressions.is_written(expression, node);
+        let wanted = expression.sites.iter().filter(|site| site.first.is_some() && is_between(site.node));
+        let made = expression.sites.iter().filter(|site| site.last.is_some());
+        is_one_near(wanted.map(|site| site.node), is_far_back, |node| nodes.predecessors(node), goes_on)
+            && is_one_near(made.map(|site| site.node), is_far_ahead, |node| nodes.successors(node), goes_on)
+    }
+}
+
+/// Is one of the first few nodes of a search what is looked for?
+fn is_one_near<'a>(
+    begin: impl Iterator<Item = Node>,
+    is_it: impl Fn(Node) -> bool,
+    onward: impl Fn(Node) -> &'a [Node],
+    goes_on: impl Fn(Node) -> bool,
+) -> bool {
+    let mut found: SmallVec<[Node; MOST_NEAR]> = begin.take(MOST_NEAR / 2).collect();
+    let mut next = 0;
+    while let Some(&node) = found.get(next) {
+        if is_it(node) {
+            return true;
+        }
+        next += 1;
+        for &other in onward(node) {
+            if found.len() < MOST_NEAR && !found.contains(&other) && goes_on(other) {
+                found.push(other);
+            }
+        }
+    }
+    false
 }
 
 impl Region {
