@@ -30,7 +30,7 @@ use cranelift_entity::SecondaryMap;
 
 use smallvec::SmallVec;
 
-use super::anticipation::Anticipation;
+use super::anticipation::{Anticipated, Anticipation};
 use super::forms::{Form, FormSet};
 use super::propagation::{Arrival, Finding, Keeps, Local, Meeting, Problem, Propagation, RecordId, Teller, Time};
 use super::region::{BranchSet, Region};
@@ -197,7 +197,7 @@ pub struct Availability<'q, 'm> {
     /// What was found.
     pub notes: &'q mut Notes,
     /// What is known of anticipatability.
-    pub anticipated: &'q mut Propagation<FormSet, bool>,
+    pub anticipated: &'q mut Anticipated,
     /// Where insertions are allowed.
     pub region: &'q mut Region,
     /// Are they?
@@ -490,12 +490,15 @@ impl<'m> Availability<'_, 'm> {
 /// Is one of these forms anticipated at the blocks asked?
 pub fn anticipated<S: Listener>(
     snapshot: &mut Snapshot<'_>,
-    known: &mut Propagation<FormSet, bool>,
+    known: &mut Anticipated,
     teller: &mut Teller<'_, S>,
     (root, asked): (Block, &[Block]),
     set: FormSet,
     parent: Option<QuestionId>,
 ) -> bool {
+    if let Some(unheard) = &mut known.unheard {
+        return unheard.inquire(snapshot, teller.func, asked, set);
+    }
     let id = teller.number();
     let mut problem = Anticipation { snapshot };
     teller.tell(|func| QuestionEvent::Began {
@@ -506,7 +509,7 @@ pub fn anticipated<S: Listener>(
         root,
         inst: None,
     });
-    let answer = known.inquire(&mut problem, teller, (root, asked), set, id).answer;
+    let answer = known.asked.inquire(&mut problem, teller, (root, asked), set, id).answer;
     teller.tell(|_| QuestionEvent::Ended { id, answer: Answer::Anticipated(answer) });
     answer
 }
