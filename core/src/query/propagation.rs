@@ -160,7 +160,8 @@ struct Record<A> {
     /// Of the earliest question under way that it leans on; while it is under way itself, of those who lean on it, if
     /// anybody does.
     cohort: PackedOption<CohortId>,
-    time: Time,
+    /// An index into the times.
+    time: u32,
 }
 
 enum State<A> {
@@ -183,7 +184,8 @@ struct Verdict<A> {
     answer: A,
     /// An index into the rules.
     rule: u8,
-    time: Time,
+    /// An index into the times.
+    time: u32,
 }
 
 /// What is known of whom an answered question asked.
@@ -206,6 +208,8 @@ pub struct Propagation<Q, A> {
     /// Whom records asked.
     asked: Vec<RecordId>,
     rules: Vec<&'static str>,
+    /// When something was answered, in order.
+    times: Vec<Time>,
     /// The rule that was given last.
     latest_rule: u8,
     verdicts: Vec<Verdict<A>>,
@@ -329,6 +333,7 @@ impl<Q, A> Default for Propagation<Q, A> {
             known: Known::default(),
             asked: Vec::new(),
             rules: Vec::new(),
+            times: Vec::new(),
             latest_rule: 0,
             verdicts: Vec::new(),
             provisional: Vec::new(),
@@ -481,7 +486,7 @@ impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
                 continue;
             }
             let record = self.records.len() as RecordId;
-            let time = problem.time(question);
+            let time = self.time(problem.time(question));
             let state = State::UnderWay { depth };
             self.records.push(Record { block: next, question: number, state, cohort: None.into(), time });
             match problem.arrive(teller, Arrival { block: next, question, record, id }) {
@@ -521,7 +526,7 @@ impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
     ) -> Option<(A, &'static str, PackedOption<CohortId>)> {
         if let Some(verdict) = known.checked_sub(VERDICTS) {
             let Verdict { answer, rule, time } = &self.verdicts[verdict as usize];
-            let holds = problem.holds(question, answer, *time);
+            let holds = problem.holds(question, answer, self.times[*time as usize]);
             return holds.then(|| (answer.clone(), self.rules[usize::from(*rule)], None.into()));
         }
         let record = &mut self.records[known as usize];
@@ -533,7 +538,9 @@ impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
                 };
                 Some((P::assumed(), P::UNDER_WAY, cohort.into()))
             }
-            State::Answered { answer, rule, .. } if problem.holds(question, answer, record.time) => {
+            State::Answered { answer, rule, .. }
+                if problem.holds(question, answer, self.times[record.time as usize]) =>
+            {
                 Some((answer.clone(), self.rules[usize::from(*rule)], record.cohort))
             }
             State::Answered { .. } => None,
@@ -585,6 +592,14 @@ impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
         self.records.pop();
         *self.known.slot(block, number) = VERDICTS + verdict as RecordId;
         NONE
+    }
+
+    /// The number of a time. All of one inquiry about one thing have the same.
+    fn time(&mut self, time: Time) -> u32 {
+        if self.times.last() != Some(&time) {
+            self.times.push(time);
+        }
+        self.times.len() as u32 - 1
     }
 
     /// The number of a rule.
@@ -724,7 +739,7 @@ impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
                 let state = State::Answered { answer, rule: 0, link: Link::Nothing, to: 0 };
                 let question = self.records[id as usize].question;
                 self.answered_by[index] = self.records.len() as RecordId;
-                self.records.push(Record { block, question, state, cohort: None.into(), time: Time::default() });
+                self.records.push(Record { block, question, state, cohort: None.into(), time: 0 });
             }
         }
         self.asked.push((self.answered_by.len() - first) as RecordId);
