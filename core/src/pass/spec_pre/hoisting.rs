@@ -28,6 +28,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
+use cranelift_entity::packed_option::PackedOption;
 use smallvec::SmallVec;
 
 use super::expressions::{Expression, Expressions, Site};
@@ -96,8 +97,8 @@ pub(super) enum Around {
 pub(super) struct Shape {
     /// By node: from it on control comes only to nodes whose part is as late or later; equal within a cycle.
     part: Vec<u32>,
-    /// By node: may something be put at the ends of what comes before it?
-    has_room_before: Vec<bool>,
+    /// By node: its part, if something may be put at the ends of what comes before it; else [`NONE`].
+    open_part: Vec<u32>,
     /// By node: does a way lead to an end of the function?
     ends: Vec<bool>,
     /// Where searches may come to the limit.
@@ -130,11 +131,11 @@ pub(super) struct Places {
     found: Vec<Found>,
 }
 
-/// A node that has been found.
+/// A node that has been found. There are many, so they are small.
 struct Found {
-    node: Node,
-    first: Option<Inst>,
-    last: Option<Inst>,
+    node: u32,
+    first: PackedOption<Inst>,
+    last: PackedOption<Inst>,
     is_transparent: bool,
     is_reached: bool,
     /// Does a way lead from its entry to an evaluation?
@@ -147,6 +148,10 @@ impl Found {
     /// Does the value come to its entry on some way, and is it wanted there?
     fn is_inside(&self) -> bool {
         self.is_reached && self.is_wanted
+    }
+
+    fn node(&self) -> Node {
+        self.node as Node
     }
 }
 
@@ -197,8 +202,9 @@ impl Shape {
                 work.extend(nodes.predecessors(node));
             }
         }
-        let mut shape =
-            Shape { part: parts(nodes), has_room_before: (0..count).map(has_room_before).collect(), ends, spans: None };
+        let part = parts(nodes);
+        let open_part = part.iter().enumerate().map(|(node, &part)| if has_room_before(node) { part } else { NONE });
+        let mut shape = Shape { open_part: open_part.collect(), part, ends, spans: None };
         // What a smaller function has in all is not too much.
         shape.spans = (count > MOST_NODES).then(|| Spans::of(nodes, &shape));
         shape
@@ -206,7 +212,7 @@ impl Shape {
 
     /// Does a search that comes to a node beside another one come to this one too, as far as the expression does not matter?
     fn goes_on(&self, node: Node, beside: Node) -> bool {
-        self.has_room_before[node] && self.ends[node] && self.part[node] == self.part[beside]
+        self.open_part[node] == self.part[beside] && self.ends[node]
     }
 }
 
@@ -312,7 +318,7 @@ impl Places {
 
     fn clear(&mut self) {
         for found in self.found.drain(..) {
-            self.of[found.node] = NONE;
+            self.of[found.node()] = NONE;
         }
     }
 }
@@ -331,8 +337,7 @@ impl Around {
         let last_part = expression.sites.iter().filter(|site| site.first.is_some()).map(part).max();
         let first_part = expression.sites.iter().filter(|site| site.last.is_some()).map(part).min();
         let (Some(first_part), Some(last_part)) = (first_part, last_part) else { return Around::Nothing };
-        let is_between =
-            |node: Node| (first_part..=last_part).contains(&shape.part[node]) && shape.has_room_before[node];
+        let is_between = |node: Node| (first_part..=last_part).contains(&shape.open_part[node]);
         if let Some(spans) = &shape.spans
             && spans.are_too_long(nodes, expressions, expression, |node| is_between(node) && shape.ends[node])
         {
@@ -340,9 +345,9 @@ impl Around {
         }
         let look = |node: Node| {
             let site = expression.site(node);
-            let (first, last) = site.map_or((None, None), |site| (site.first, site.last));
+            let (first, last) = site.map_or_else(Default::default, |site| (site.first.into(), site.last.into()));
             let is_transparent = shape.ends[node] && expressions.is_transparent(memory, expression, node);
-            Found { node, first, last, is_transparent, is_reached: false, is_wanted: false, root: 0 }
+            Found { node: node as u32, first, last, is_transparent, is_reached: false, is_wanted: false, root: 0 }
         };
         for site in &expression.sites {
             let place = places.enter(site.node, look);
@@ -358,7 +363,7 @@ impl Around {
         loop {
             only_wanted |= back.is_empty();
             if let Some(place) = ahead.pop() {
-                for &next in nodes.successors(places.found[place].node).iter().filter(|&&next| is_between(next)) {
+                for &next in nodes.successors(places.found[place].node()).iter().filter(|&&next| is_between(next)) {
                     let place = places.enter(next, look);
                     let found = &mut places.found[place];
                     let is_new = !found.is_reached && (found.is_wanted || !only_wanted);
@@ -373,7 +378,8 @@ impl Around {
                 if only_reached && !places.found[place].is_reached {
                     continue;
                 }
-                for &before in nodes.predecessors(places.found[place].node).iter().filter(|&&before| is_between(before))
+                for &before in
+                    nodes.predecessors(places.found[place].node()).iter().filter(|&&before| is_between(before))
                 {
                     let place = places.enter(before, look);
                     let found = &mut places.found[place];
@@ -393,7 +399,7 @@ impl Around {
             (0..places.found.len()).filter(|&place| places.found[place].is_inside()).collect();
         for index in 0..members.len() {
             let place = members[index];
-            for &before in nodes.predecessors(places.found[place].node) {
+            for &before in nodes.predecessors(places.found[place].node()) {
                 let Some(other) = places.get(before) else { continue };
                 let found = &places.found[other];
                 if found.last.is_none() && !(found.is_inside() && found.is_transparent) {
@@ -500,7 +506,8 @@ impl Region {
         member_of: impl Fn(Node) -> Option<usize>,
     ) -> Region {
         let member = |found: &Found| {
-            let &Found { node, first, last, is_transparent, .. } = found;
+            let (node, is_transparent) = (found.node(), found.is_transparent);
+            let (first, last) = (found.first.expand(), found.last.expand());
             let is_reached = found.is_inside();
             let successors = nodes.successors(node);
             let goes_back = successors.iter().any(|&next| Nodes::goes_back(node, next));
