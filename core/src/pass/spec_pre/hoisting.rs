@@ -126,9 +126,12 @@ struct Spans {
 
 /// What a search keeps for the next.
 pub(super) struct Places {
-    /// By node: its place among those found.
+    /// By node: its place among those found, counted from `base`; below that it is one of an earlier search.
     of: Vec<u32>,
+    base: u32,
     found: Vec<Found>,
+    /// Room for a bit for each node, none of which is set.
+    bits: Vec<u64>,
 }
 
 /// A node that has been found. There are many, so they are small.
@@ -291,17 +294,18 @@ fn far_back(nodes: &Nodes, shape: &Shape, far: usize) -> Vec<u32> {
 impl Places {
     /// For that many nodes.
     pub fn new(nodes: &Nodes) -> Places {
-        Places { of: vec![NONE; nodes.len()], found: Vec::new() }
+        let bits = vec![0; nodes.len().div_ceil(u64::BITS as usize)];
+        Places { of: vec![0; nodes.len()], base: 1, found: Vec::new(), bits }
     }
 
     fn get(&self, node: Node) -> Option<usize> {
-        Some(self.of[node]).filter(|&place| place != NONE).map(|place| place as usize)
+        self.of[node].checked_sub(self.base).map(|place| place as usize)
     }
 
     fn enter(&mut self, node: Node, look: impl FnOnce(Node) -> Found) -> usize {
         self.get(node).unwrap_or_else(|| {
             let place = self.found.len();
-            self.of[node] = place as u32;
+            self.of[node] = self.base + place as u32;
             self.found.push(Found { root: place as u32, ..look(node) });
             place
         })
@@ -316,10 +320,41 @@ impl Places {
         place
     }
 
-    fn clear(&mut self) {
-        for found in self.found.drain(..) {
-            self.of[found.node()] = NONE;
+    /// Places in the order of their nodes, each once.
+    fn in_order(&mut self, mut places: Vec<usize>) -> Vec<usize> {
+        let word_of = |node: Node| node / u64::BITS as usize;
+        let words = places.iter().map(|&place| word_of(self.found[place].node()));
+        let (Some(first), Some(last)) = (words.clone().min(), words.max()) else { return places };
+        if last - first > places.len() {
+            // They lie far from each other.
+            places.sort_unstable_by_key(|&place| self.found[place].node);
+            places.dedup();
+            return places;
         }
+        for place in places.drain(..) {
+            let node = self.found[place].node();
+            self.bits[word_of(node)] |= 1 << (node % u64::BITS as usize);
+        }
+        for word in first..=last {
+            let mut bits = core::mem::take(&mut self.bits[word]);
+            while bits != 0 {
+                let node = word * u64::BITS as usize + bits.trailing_zeros() as usize;
+                places.extend(self.get(node));
+                bits &= bits - 1;
+            }
+        }
+        places
+    }
+
+    fn clear(&mut self) {
+        // What one search finds is no more than all nodes.
+        let most = self.of.len() as u32;
+        self.base += self.found.len() as u32;
+        if self.base > u32::MAX - most {
+            self.of.fill(0);
+            self.base = 1;
+        }
+        self.found.clear();
     }
 }
 
@@ -415,8 +450,7 @@ impl Around {
         if !members.iter().any(|&place| places.found[place].is_inside() && places.found[place].first.is_some()) {
             return Around::Nothing;
         }
-        members.sort_unstable_by_key(|&place| places.found[place].node);
-        members.dedup();
+        let members = places.in_order(members);
         // By node, so that the regions are in the order of their first ones.
         let mut regions: Vec<Vec<usize>> = Vec::new();
         let (mut region_of, mut number_of) = (vec![NONE; places.found.len()], vec![NONE; places.found.len()]);
