@@ -20,8 +20,8 @@
 //! Bounds: each question is worked out once a block, unless it is forgotten or grows stale; a problem counts its own steps.
 //! In a large function a question may come to thousands of blocks: what waits lies on stacks that all share, questions have
 //! numbers, and records are small and stand in the order of the walk. Most walks end badly, and of a bad answer nothing is
-//! wanted later but the answer: where nothing good was found behind it, its record goes again, and only a [`Verdict`] stays,
-//! which all that were answered like that in one inquiry share.
+//! wanted later but the answer: where a walk has come far and nothing good was found behind it, its record goes again, and
+//! only a [`Verdict`] stays, which all that were answered like that in one inquiry share.
 //!
 //! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021, section 4 and
 //! appendix A; as a greatest fixed point on demand, E. Duesterwald and others, Demand-driven computation of interprocedural
@@ -264,6 +264,9 @@ const NONE: RecordId = RecordId::MAX;
 
 /// From here on, what is known of a question at a block is a verdict, not a record.
 const VERDICTS: RecordId = 1 << 31;
+
+/// So many questions wait for one another in a long walk. Of a short one records are kept, as they are few.
+const LONG: usize = 32;
 
 /// So many verdicts are compared with a new one: those of one inquiry are few.
 const LATEST: usize = 4;
@@ -571,7 +574,8 @@ impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
     /// Leaves no more than a verdict of the last record, if its answer is bad and it found nothing. Gives the record, if it
     /// stays.
     fn give_up<P: Problem<Question = Q, Answer = A>>(&mut self, id: RecordId, block: Block, keeps: Keeps) -> RecordId {
-        if id as usize + 1 != self.records.len() || keeps == Keeps::Asked {
+        let is_long = self.frames.len() >= LONG;
+        if !is_long || id as usize + 1 != self.records.len() || keeps == Keeps::Asked {
             return id;
         }
         let Some(Record { question, state: State::Answered { answer, rule, .. }, time, .. }) = self.records.last()

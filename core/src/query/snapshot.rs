@@ -687,7 +687,8 @@ impl<'m> Snapshot<'m> {
         if !footprints[block].meets(self.forms.footprint(form)) {
             return Climb { steps: SmallVec::new(), form, end: ClimbEnd::Top, place: 0, is_straight: true };
         }
-        if self.is_quiet(self.quiet_up, block, form, |snapshot| &mut snapshot.quiet_up) {
+        let is_pure = self.forms.likeness(form) == Forms::UNLIKE;
+        if is_pure && self.is_quiet(self.quiet_up, block, form, |snapshot| &mut snapshot.quiet_up) {
             return Climb { steps: SmallVec::new(), form, end: ClimbEnd::Top, place: 0, is_straight: true };
         }
         let rank = self.ways.rank(block);
@@ -807,9 +808,6 @@ impl<'m> Snapshot<'m> {
         let rank = self.ways.rank(block);
         if known.form.expand() == Some(form) && (known.begin..known.end).contains(&rank) {
             return true;
-        }
-        if self.forms.expression(form).is_load() {
-            return false;
         }
         let family = &self.families[self.forms.family(form)];
         let first = &family[..family.partition_point(|&occurrence| occurrence < self.first_inserted)];
@@ -1021,6 +1019,7 @@ impl<'m> Snapshot<'m> {
             return DescentEnd::Bottom(set);
         }
         if let &[form] = self.forms.members(set)
+            && self.forms.likeness(form) == Forms::UNLIKE
             && self.is_quiet(self.quiet_down, block, form, |snapshot| &mut snapshot.quiet_down)
         {
             return DescentEnd::Bottom(set);
