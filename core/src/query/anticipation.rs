@@ -17,11 +17,21 @@
 use alloc::string::String;
 
 use super::forms::FormSet;
-use super::propagation::{Arrival, Local, Meeting, Problem, Teller, Time};
+use super::propagation::{Arrival, Local, Meeting, Problem, Propagation, Teller, Time};
 use super::snapshot::{DescentEnd, Snapshot};
+use super::unheard::Unheard;
 use crate::ir::{Block, Function};
 use crate::questions::Answer;
 use crate::view::Listener;
+
+/// What is known of anticipatability.
+#[derive(Default)]
+pub struct Anticipated {
+    /// By questions of which somebody may hear.
+    pub asked: Propagation<FormSet, bool>,
+    /// By the others, where nobody hears of any and all are about one pure form each.
+    pub unheard: Option<Unheard>,
+}
 
 /// See the file's head.
 pub struct Anticipation<'q, 'm> {

@@ -30,7 +30,7 @@ use cranelift_entity::SecondaryMap;
 
 use smallvec::SmallVec;
 
-use super::anticipation::Anticipation;
+use super::anticipation::{Anticipated, Anticipation};
 use super::forms::{Form, FormSet};
 use super::propagation::{Arrival, Finding, Keeps, Local, Meeting, Problem, Propagation, RecordId, Teller, Time};
 use super::region::{BranchSet, Region};
@@ -135,7 +135,7 @@ pub enum Insertion {
 #[derive(Default)]
 pub struct Notes {
     /// By record.
-    found: Vec<Found>,
+    found: Vec<PackedFound>,
     details: Vec<Detail>,
     /// By record: the last inquiry whose success was found to lean on it.
     supported: Vec<u32>,
@@ -159,24 +159,52 @@ enum Found {
     More(u32),
 }
 
+/// The same in one word: there is one for each record.
+#[derive(Clone, Copy, Default)]
+struct PackedFound(u32);
+
+impl From<Found> for PackedFound {
+    fn from(found: Found) -> PackedFound {
+        PackedFound(match found {
+            Found::Nothing => 0,
+            Found::Same(occurrence) => occurrence.as_u32() << 1 | 1,
+            Found::More(detail) => (detail + 1) << 1,
+        })
+    }
+}
+
+impl PackedFound {
+    fn unpacked(self) -> Found {
+        match (self.0 >> 1, self.0 & 1) {
+            (0, 0) => Found::Nothing,
+            (occurrence, 1) => Found::Same(Occurrence::from_u32(occurrence)),
+            (detail, _) => Found::More(detail - 1),
+        }
+    }
+}
+
 impl Notes {
     /// What a record has found.
-    fn found(&mut self, record: RecordId) -> &mut Found {
+    fn found(&self, record: RecordId) -> Found {
+        self.found.get(record as usize).map_or(Found::Nothing, |found| found.unpacked())
+    }
+
+    /// Notes what a record has found.
+    fn find(&mut self, record: RecordId, found: Found) {
         if self.found.len() <= record as usize {
-            self.found.resize(record as usize + 1, Found::Nothing);
+            self.found.resize(record as usize + 1, PackedFound::default());
         }
-        &mut self.found[record as usize]
+        self.found[record as usize] = found.into();
     }
 
     /// What a record or the inquiry has found, to be added to.
     fn of(&mut self, record: Option<RecordId>) -> &mut Detail {
         let Some(record) = record else { return &mut self.root.1 };
         let next = self.details.len() as u32;
-        let found = self.found(record);
-        if let &mut Found::More(detail) = found {
+        if let Found::More(detail) = self.found(record) {
             return &mut self.details[detail as usize];
         }
-        *found = Found::More(next);
+        self.find(record, Found::More(next));
         self.details.push(Detail::default());
         &mut self.details[next as usize]
     }
@@ -197,7 +225,7 @@ pub struct Availability<'q, 'm> {
     /// What was found.
     pub notes: &'q mut Notes,
     /// What is known of anticipatability.
-    pub anticipated: &'q mut Propagation<FormSet, bool>,
+    pub anticipated: &'q mut Anticipated,
     /// Where insertions are allowed.
     pub region: &'q mut Region,
     /// Are they?
@@ -267,7 +295,7 @@ impl Problem for Availability<'_, '_> {
                 if is_converted {
                     self.notes.of(Some(record)).same = Some(occurrence);
                 } else {
-                    *self.notes.found(record) = Found::Same(occurrence);
+                    self.notes.find(record, Found::Same(occurrence));
                 }
                 Local::Answered("5", Available::YES, self.snapshot.occurrence(occurrence).inst)
             }
@@ -332,9 +360,9 @@ impl Problem for Availability<'_, '_> {
     }
 
     fn keeps(&self, record: RecordId) -> Keeps {
-        match self.notes.found.get(record as usize) {
-            None | Some(Found::Nothing) => Keeps::Ends,
-            Some(_) => Keeps::Asked,
+        match self.notes.found(record) {
+            Found::Nothing => Keeps::Ends,
+            Found::Same(_) | Found::More(_) => Keeps::Asked,
         }
     }
 }
@@ -474,10 +502,10 @@ impl<'m> Availability<'_, 'm> {
             if core::mem::replace(&mut supported[record as usize], *inquiry) == *inquiry {
                 continue;
             }
-            match found.get(record as usize) {
-                None | Some(Found::Nothing) => pending.extend(known.asked(record).map(|(_, record)| record)),
-                Some(&Found::Same(occurrence)) => support.sources.push((occurrence, known.question(record).form)),
-                Some(&Found::More(detail)) => {
+            match found.get(record as usize).map_or(Found::Nothing, |found| found.unpacked()) {
+                Found::Nothing => pending.extend(known.asked(record).map(|(_, record)| record)),
+                Found::Same(occurrence) => support.sources.push((occurrence, known.question(record).form)),
+                Found::More(detail) => {
                     let form = known.question(record).form;
                     details[detail as usize].add_to(form, known.asked(record), &mut support, &mut pending);
                 }
@@ -490,12 +518,15 @@ impl<'m> Availability<'_, 'm> {
 /// Is one of these forms anticipated at the blocks asked?
 pub fn anticipated<S: Listener>(
     snapshot: &mut Snapshot<'_>,
-    known: &mut Propagation<FormSet, bool>,
+    known: &mut Anticipated,
     teller: &mut Teller<'_, S>,
     (root, asked): (Block, &[Block]),
     set: FormSet,
     parent: Option<QuestionId>,
 ) -> bool {
+    if let Some(unheard) = &mut known.unheard {
+        return unheard.inquire(snapshot, teller.func, asked, set);
+    }
     let id = teller.number();
     let mut problem = Anticipation { snapshot };
     teller.tell(|func| QuestionEvent::Began {
@@ -506,7 +537,7 @@ pub fn anticipated<S: Listener>(
         root,
         inst: None,
     });
-    let answer = known.inquire(&mut problem, teller, (root, asked), set, id).answer;
+    let answer = known.asked.inquire(&mut problem, teller, (root, asked), set, id).answer;
     teller.tell(|_| QuestionEvent::Ended { id, answer: Answer::Anticipated(answer) });
     answer
 }

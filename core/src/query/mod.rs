@@ -7,10 +7,11 @@
 //!     speculated?     failing that, can the load move in front of a branch that diverges?
 //! ```
 //!
-//! One engine ([`propagation`]) carries questions over the graph, remembers answers and tells those who listen. Three
-//! kinds of questions ([`availability`], [`anticipation`], [`speculation`]) say what a block answers by itself. They look at
-//! one [`Snapshot`] of the function. [`Inquiries`] puts them together: a pass asks about one instruction after the other, and
-//! says what it inserted and took away.
+//! One engine ([`propagation`]) carries questions over the graph, remembers answers and tells those who listen; where nobody
+//! does, the simplest questions have a walk of their own ([`unheard`]). Three kinds of questions ([`availability`],
+//! [`anticipation`], [`speculation`]) say what a block answers by itself. They look at one [`Snapshot`] of the function.
+//! [`Inquiries`] puts them together: a pass asks about one instruction after the other, and says what it inserted and took
+//! away.
 //!
 //! Bounds: all inquiries of a pass together look at no more than [`STEPS_EACH`] accesses and blocks for each instruction of
 //! the function, and [`STEPS_FREE`] besides; what is asked after that is answered "no", and the pass says so.
@@ -22,6 +23,7 @@ mod propagation;
 mod region;
 mod snapshot;
 mod speculation;
+mod unheard;
 mod ways;
 
 use alloc::vec::Vec;
@@ -32,9 +34,11 @@ use crate::edit::Silent;
 use crate::ir::{Block, Function};
 use crate::questions::{Answer, Query, QuestionEvent, QuestionId};
 use crate::view::Listener;
+use anticipation::Anticipated;
 use availability::{Availability, AvailabilityQuestion, Available, Notes, anticipated};
 use propagation::{Problem, Propagation, Teller};
 use speculation::{Hoistable, Speculation, SpeculationQuestion};
+use unheard::Unheard;
 
 pub use availability::{Insertion, Refusal, Support};
 pub use forms::{Expression, Form, FormSet, Forms, LoadKind, Subject};
@@ -114,7 +118,7 @@ pub struct Inquiries<'m> {
     anywhere: Asked,
     /// With what is tried out: with insertions as ruled, and wherever it is down-safe.
     trial: [Asked; 2],
-    anticipation: Propagation<FormSet, bool>,
+    anticipation: Anticipated,
     speculation: Propagation<SpeculationQuestion, Hoistable>,
     sent: Vec<&'static str>,
     /// The same across every branch.
@@ -156,7 +160,7 @@ impl<'m> Inquiries<'m> {
             coverage: Default::default(),
             anywhere: Default::default(),
             trial: Default::default(),
-            anticipation: Propagation::default(),
+            anticipation: Anticipated::default(),
             speculation: Propagation::default(),
             sent: Vec::new(),
             boldly: Default::default(),
@@ -164,6 +168,12 @@ impl<'m> Inquiries<'m> {
             above: None,
             budget: STEPS_FREE + STEPS_EACH * instructions as u64,
         }
+    }
+
+    /// The same, where all occurrences are pure and nobody hears of any question.
+    pub fn unheard(mut self) -> Inquiries<'m> {
+        self.anticipation.unheard = Some(Unheard::default());
+        self
     }
 
     /// Has so much been looked at that nothing more is?

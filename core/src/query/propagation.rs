@@ -19,7 +19,9 @@
 //!
 //! Bounds: each question is worked out once a block, unless it is forgotten or grows stale; a problem counts its own steps.
 //! In a large function a question may come to thousands of blocks: what waits lies on stacks that all share, questions have
-//! numbers, and records are small and stand in the order of the walk.
+//! numbers, and records are small and stand in the order of the walk. Most walks end badly, and of a bad answer nothing is
+//! wanted later but the answer: where a walk has come far and nothing good was found behind it, its record goes again, and
+//! only a [`Verdict`] stays, which all that were answered like that in one inquiry share.
 //!
 //! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021, section 4 and
 //! appendix A; as a greatest fixed point on demand, E. Duesterwald and others, Demand-driven computation of interprocedural
@@ -29,8 +31,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::hash::Hash;
 
+use cranelift_entity::entity_impl;
 use cranelift_entity::packed_option::PackedOption;
-use cranelift_entity::{PrimaryMap, entity_impl};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
@@ -51,7 +53,7 @@ pub trait Problem: Sized {
     /// The question, apart from where it is asked.
     type Question: Copy + Eq + Hash;
     /// The answer.
-    type Answer: Clone;
+    type Answer: Clone + PartialEq;
 
     /// Where a question goes from a block.
     fn onward(&self, block: Block) -> &[Block];
@@ -158,7 +160,8 @@ struct Record<A> {
     /// Of the earliest question under way that it leans on; while it is under way itself, of those who lean on it, if
     /// anybody does.
     cohort: PackedOption<CohortId>,
-    time: Time,
+    /// An index into the times.
+    time: u32,
 }
 
 enum State<A> {
@@ -174,6 +177,15 @@ enum State<A> {
         /// What the link leads to.
         to: u32,
     },
+}
+
+/// A bad answer, and when it was given.
+struct Verdict<A> {
+    answer: A,
+    /// An index into the rules.
+    rule: u8,
+    /// An index into the times.
+    time: u32,
 }
 
 /// What is known of whom an answered question asked.
@@ -196,12 +208,22 @@ pub struct Propagation<Q, A> {
     /// Whom records asked.
     asked: Vec<RecordId>,
     rules: Vec<&'static str>,
+    /// When something was answered, in order.
+    times: Vec<Time>,
+    /// The rule that was given last.
+    latest_rule: u8,
+    verdicts: Vec<Verdict<A>>,
     /// Answered records that lean on what is under way, or did, in the order of their answers.
     provisional: Vec<RecordId>,
-    cohorts: PrimaryMap<CohortId, Cohort>,
+    /// Of this inquiry, and room for more.
+    cohorts: Vec<Cohort>,
+    /// The first one of this inquiry, and the first one that is not used yet. On what is older nobody leans any more.
+    first_cohort: CohortId,
+    next_cohort: CohortId,
     /// The walk: questions that wait, and what each has been answered so far, by whom.
     frames: Vec<Frame>,
     answers: Vec<(Block, A)>,
+    /// [`NONE`] where a verdict is all that is left.
     answered_by: Vec<RecordId>,
 }
 
@@ -212,7 +234,8 @@ struct Frame {
     record: Option<RecordId>,
     block: Block,
     forwarded: Number,
-    rule: &'static str,
+    /// An index into the rules; nothing for the inquiry.
+    rule: u8,
     /// The answers were so many when it began; its own lie above.
     first_answer: u32,
     /// `provisional` was so long when it began.
@@ -238,6 +261,15 @@ const PAGE: u32 = 16;
 
 /// No record.
 const NONE: RecordId = RecordId::MAX;
+
+/// From here on, what is known of a question at a block is a verdict, not a record.
+const VERDICTS: RecordId = 1 << 31;
+
+/// So many questions wait for one another in a long walk. Of a short one records are kept, as they are few.
+const LONG: usize = 32;
+
+/// So many verdicts are compared with a new one: those of one inquiry are few.
+const LATEST: usize = 4;
 
 impl Known {
     /// Where the record of a question at a block stands.
@@ -291,7 +323,7 @@ impl<'s, S: Listener> Teller<'s, S> {
 pub struct Finding<A> {
     /// What it amounts to.
     pub answer: A,
-    /// Whom the block of the inquiry asked.
+    /// Whom the block of the inquiry asked. What was answered badly may have no record, and is not to be asked for.
     pub asked: SmallVec<[(Block, RecordId); 2]>,
 }
 
@@ -304,8 +336,13 @@ impl<Q, A> Default for Propagation<Q, A> {
             known: Known::default(),
             asked: Vec::new(),
             rules: Vec::new(),
+            times: Vec::new(),
+            latest_rule: 0,
+            verdicts: Vec::new(),
             provisional: Vec::new(),
-            cohorts: PrimaryMap::new(),
+            cohorts: Vec::new(),
+            first_cohort: CohortId::from_u32(0),
+            next_cohort: CohortId::from_u32(0),
             frames: Vec::new(),
             answers: Vec::new(),
             answered_by: Vec::new(),
@@ -313,7 +350,7 @@ impl<Q, A> Default for Propagation<Q, A> {
     }
 }
 
-impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
+impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
     /// The answer of a record.
     pub fn answer(&self, record: RecordId) -> Option<&A> {
         match &self.records[record as usize].state {
@@ -377,7 +414,7 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
             record: None,
             block,
             forwarded,
-            rule: "",
+            rule: 0,
             first_answer: 0,
             first_provisional: 0,
             cohort: None.into(),
@@ -409,17 +446,17 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
                 let forwarded = self.questions[frame.forwarded as usize];
                 let place = Meeting { block: frame.block, forwarded, record: frame.record, id: frame.id };
                 let (rule, answer) = problem.meet(teller, place, &self.answers[first_answer..]);
-                self.answers.truncate(first_answer);
                 let Some(frame) = self.frames.pop() else { unreachable!("it was looked at just now") };
                 let Some(record) = frame.record else {
                     // Nothing is under way any more.
                     self.provisional.clear();
-                    let asked = self.answered_by.drain(..);
-                    let asked = asked.map(|record| (self.records[record as usize].block, record)).collect();
-                    return Finding { answer, asked };
+                    self.first_cohort = self.next_cohort;
+                    let blocks = self.answers.drain(..).map(|(block, _)| block);
+                    return Finding { answer, asked: blocks.zip(self.answered_by.drain(..)).collect() };
                 };
                 let keeps = problem.keeps(record);
                 self.settle::<P>(record, (rule, answer.clone()), keeps, frame, depth);
+                self.answers.truncate(first_answer);
                 self.answered_by.truncate(first_answer);
                 teller.tell(|_| QuestionEvent::Answered {
                     id: frame.id,
@@ -428,6 +465,7 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
                     because: None,
                 });
                 let cohort = self.records[record as usize].cohort;
+                let record = self.give_up::<P>(record, frame.block, keeps);
                 self.take(frame.block, record, answer, cohort);
                 continue;
             };
@@ -436,7 +474,7 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
             teller.tell(|func| {
                 let (expression, mover) = problem.describe(func, question);
                 let &Frame { id: parent, block: from, rule, .. } = frame;
-                let rule = (!rule.is_empty()).then_some(rule);
+                let rule = frame.record.map(|_| self.rules[usize::from(rule)]);
                 QuestionEvent::Asked { id, parent, expression, from, mover, at: next, rule }
             });
             let slot = self.known.slot(next, number);
@@ -446,11 +484,12 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
             {
                 *self.known.slot(next, number) = known;
                 teller.tell(|_| QuestionEvent::Answered { id, rule, answer: problem.answer(&answer), because: None });
+                let known = if known < VERDICTS { known } else { NONE };
                 self.take(next, known, answer, cohort);
                 continue;
             }
             let record = self.records.len() as RecordId;
-            let time = problem.time(question);
+            let time = self.time(problem.time(question));
             let state = State::UnderWay { depth };
             self.records.push(Record { block: next, question: number, state, cohort: None.into(), time });
             match problem.arrive(teller, Arrival { block: next, question, record, id }) {
@@ -459,10 +498,13 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
                         State::Answered { answer: answer.clone(), rule: self.rule(rule), link: Link::Nothing, to: 0 };
                     self.records[record as usize].state = state;
                     teller.tell(|_| QuestionEvent::Answered { id, rule, answer: problem.answer(&answer), because });
+                    let keeps = problem.keeps(record);
+                    let record = self.give_up::<P>(record, next, keeps);
                     self.take(next, record, answer, None.into());
                 }
                 Local::Forwarded(rule, forwarded) => {
                     let forwarded = if forwarded == question { number } else { self.number(forwarded) };
+                    let rule = self.rule(rule);
                     self.frames.push(Frame {
                         record: Some(record),
                         block: next,
@@ -485,29 +527,98 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
         known: RecordId,
         question: Q,
     ) -> Option<(A, &'static str, PackedOption<CohortId>)> {
+        if let Some(verdict) = known.checked_sub(VERDICTS) {
+            let Verdict { answer, rule, time } = &self.verdicts[verdict as usize];
+            let holds = problem.holds(question, answer, self.times[*time as usize]);
+            return holds.then(|| (answer.clone(), self.rules[usize::from(*rule)], None.into()));
+        }
         let record = &mut self.records[known as usize];
         match &record.state {
             &State::UnderWay { depth } => {
-                if record.cohort.is_none() {
-                    let cohort = Cohort { depth: Some(depth), gone_to: None.into(), members: Vec::new() };
-                    record.cohort = self.cohorts.push(cohort).into();
-                }
-                Some((P::assumed(), P::UNDER_WAY, record.cohort))
+                let cohort = match record.cohort.expand() {
+                    Some(cohort) => cohort,
+                    None => self.new_cohort(known, depth),
+                };
+                Some((P::assumed(), P::UNDER_WAY, cohort.into()))
             }
-            State::Answered { answer, rule, .. } if problem.holds(question, answer, record.time) => {
+            State::Answered { answer, rule, .. }
+                if problem.holds(question, answer, self.times[record.time as usize]) =>
+            {
                 Some((answer.clone(), self.rules[usize::from(*rule)], record.cohort))
             }
             State::Answered { .. } => None,
         }
     }
 
+    /// A cohort of those who lean on a record that is under way.
+    fn new_cohort(&mut self, record: RecordId, depth: u32) -> CohortId {
+        let cohort = self.next_cohort;
+        self.next_cohort = CohortId::from_u32(cohort.as_u32() + 1);
+        let place = (cohort.as_u32() - self.first_cohort.as_u32()) as usize;
+        match self.cohorts.get_mut(place) {
+            Some(known) => {
+                known.members.clear();
+                (known.depth, known.gone_to) = (Some(depth), None.into());
+            }
+            None => self.cohorts.push(Cohort { depth: Some(depth), gone_to: None.into(), members: Vec::new() }),
+        }
+        self.records[record as usize].cohort = cohort.into();
+        cohort
+    }
+
+    /// One of this inquiry.
+    fn cohort(&mut self, cohort: CohortId) -> &mut Cohort {
+        &mut self.cohorts[(cohort.as_u32() - self.first_cohort.as_u32()) as usize]
+    }
+
+    /// Leaves no more than a verdict of the last record, if its answer is bad and it found nothing. Gives the record, if it
+    /// stays.
+    fn give_up<P: Problem<Question = Q, Answer = A>>(&mut self, id: RecordId, block: Block, keeps: Keeps) -> RecordId {
+        let is_long = self.frames.len() >= LONG;
+        if !is_long || id as usize + 1 != self.records.len() || keeps == Keeps::Asked {
+            return id;
+        }
+        let Some(Record { question, state: State::Answered { answer, rule, .. }, time, .. }) = self.records.last()
+        else {
+            return id;
+        };
+        if P::is_good(answer) {
+            return id;
+        }
+        let (number, rule, time) = (*question, *rule, *time);
+        let first = self.verdicts.len().saturating_sub(LATEST);
+        let is_like = |verdict: &Verdict<A>| verdict.rule == rule && verdict.time == time && verdict.answer == *answer;
+        let known = self.verdicts[first..].iter().position(is_like).map(|place| first + place);
+        let verdict = known.unwrap_or_else(|| {
+            self.verdicts.push(Verdict { answer: answer.clone(), rule, time });
+            self.verdicts.len() - 1
+        });
+        self.records.pop();
+        *self.known.slot(block, number) = VERDICTS + verdict as RecordId;
+        NONE
+    }
+
+    /// The number of a time. All of one inquiry about one thing have the same.
+    fn time(&mut self, time: Time) -> u32 {
+        if self.times.last() != Some(&time) {
+            self.times.push(time);
+        }
+        self.times.len() as u32 - 1
+    }
+
     /// The number of a rule.
     fn rule(&mut self, rule: &'static str) -> u8 {
+        if let Some(&latest) = self.rules.get(usize::from(self.latest_rule))
+            && core::ptr::eq(latest, rule)
+        {
+            return self.latest_rule;
+        }
         let known = self.rules.iter().position(|&known| core::ptr::eq(known, rule));
-        known.unwrap_or_else(|| {
+        self.latest_rule = known.unwrap_or_else(|| {
             self.rules.push(rule);
             self.rules.len() - 1
-        }) as u8
+        }) as u8;
+        self.latest_rule
     }
 
     /// The question that waits takes a neighbour's answer.
@@ -523,8 +634,8 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
     /// The one of two cohorts whose question began earlier. Those whose questions have been answered do not count.
     fn earlier(&mut self, a: PackedOption<CohortId>, b: PackedOption<CohortId>) -> PackedOption<CohortId> {
         let [a, b] = [a, b].map(|cohort| {
-            let cohort = self.find(cohort.expand()?);
-            Some((self.cohorts[cohort].depth?, cohort))
+            let cohort = self.find(cohort.expand().filter(|&cohort| cohort >= self.first_cohort)?);
+            Some((self.cohort(cohort).depth?, cohort))
         });
         match (a, b) {
             (Some(a), Some(b)) => Some(a.min(b).1),
@@ -535,10 +646,10 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
 
     /// Where a cohort has gone to. Ways that have been walked are made short.
     fn find(&mut self, mut cohort: CohortId) -> CohortId {
-        while let Some(next) = self.cohorts[cohort].gone_to.expand() {
-            let further = self.cohorts[next].gone_to;
+        while let Some(next) = self.cohort(cohort).gone_to.expand() {
+            let further = self.cohort(next).gone_to;
             if further.is_some() {
-                self.cohorts[cohort].gone_to = further;
+                self.cohort(cohort).gone_to = further;
             }
             cohort = next;
         }
@@ -560,25 +671,28 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
         if P::is_good(&answer) {
             // Who leans on nothing earlier than itself is firm now, and so are those who leaned on it.
             if let Some(cohort) = self.earlier(frame.cohort, None.into()).expand()
-                && self.cohorts[cohort].depth != Some(depth - 1)
+                && self.cohort(cohort).depth != Some(depth - 1)
             {
                 leans_on = cohort.into();
             }
             match (own, leans_on.expand()) {
                 (Some(own), Some(earlier)) => self.go_over(own, earlier),
                 (Some(own), None) => {
-                    self.cohorts[own].depth = None;
-                    for member in core::mem::take(&mut self.cohorts[own].members) {
+                    self.cohort(own).depth = None;
+                    let mut members = core::mem::take(&mut self.cohort(own).members);
+                    for member in members.drain(..) {
                         if let State::Answered { answer: given, .. } = &mut self.records[member as usize].state {
                             P::improve(given, &answer);
                         }
                     }
+                    // Its room is for others.
+                    self.cohort(own).members = members;
                 }
                 (None, _) => {}
             }
             link = self.link(id, keeps, frame.first_answer as usize);
         } else if let Some(own) = own {
-            self.cohorts[own].depth = None;
+            self.cohort(own).depth = None;
             for index in frame.first_provisional as usize..self.provisional.len() {
                 let other = self.provisional[index];
                 let &Record { block, question, cohort, .. } = &self.records[other as usize];
@@ -594,7 +708,7 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
             self.provisional.truncate(frame.first_provisional as usize);
         }
         if let Some(cohort) = leans_on.expand() {
-            self.cohorts[cohort].members.push(id);
+            self.cohort(cohort).members.push(id);
             self.provisional.push(id);
         }
         let rule = self.rule(rule);
@@ -622,6 +736,16 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
             }
             Keeps::Asked => {}
         }
+        for index in first..self.answered_by.len() {
+            // Where answers were made the same, some are bad. Nobody asks them for more than their blocks.
+            if self.answered_by[index] == NONE {
+                let (block, answer) = self.answers[index].clone();
+                let state = State::Answered { answer, rule: 0, link: Link::Nothing, to: 0 };
+                let question = self.records[id as usize].question;
+                self.answered_by[index] = self.records.len() as RecordId;
+                self.records.push(Record { block, question, state, cohort: None.into(), time: 0 });
+            }
+        }
         self.asked.push((self.answered_by.len() - first) as RecordId);
         self.asked.extend_from_slice(&self.answered_by[first..]);
         (Link::Several, begin)
@@ -629,12 +753,12 @@ impl<Q: Copy + Eq + Hash, A: Clone> Propagation<Q, A> {
 
     /// All who lean on one question lean on an earlier one from here on.
     fn go_over(&mut self, from: CohortId, to: CohortId) {
-        let mut members = core::mem::take(&mut self.cohorts[from].members);
-        let others = &mut self.cohorts[to].members;
+        let mut members = core::mem::take(&mut self.cohort(from).members);
+        let others = &mut self.cohort(to).members;
         if members.len() > others.len() {
             core::mem::swap(&mut members, others);
         }
         others.append(&mut members);
-        self.cohorts[from].gone_to = to.into();
+        self.cohort(from).gone_to = to.into();
     }
 }

@@ -14,7 +14,8 @@
 //! Two ways lead through a block: [`Snapshot::climb`] from a place up to its beginning, for availability, and
 //! [`Snapshot::descend`] from the beginning down, for anticipatability. Both stop at each definition of a register of the
 //! question, at accesses to its class of memory, and nowhere else. Most blocks that a question comes to have neither, which
-//! one comparison of footprints says, so that a long walk looks at little.
+//! one comparison of footprints says, so that a long walk looks at little. Footprints meet by chance as well; then a pure
+//! form asks how far around the block there is nothing ([`Quiet`]), and blocks beside it need not ask again.
 //!
 //! Bounds: every access that is looked at is counted as a step ([`Snapshot::steps`]), and whoever asks bounds those.
 
@@ -338,6 +339,20 @@ pub struct Snapshot<'m> {
     counts: SecondaryMap<Family, u32>,
     /// All that were ever of a family, in the order in which they came up.
     families: SecondaryMap<Family, Vec<Occurrence>>,
+    /// Those before this one were there at first, in the order of the text.
+    first_inserted: Occurrence,
+    /// What is known of where the last form that went up, and the last that went down, had nothing in its way.
+    quiet_up: Quiet,
+    quiet_down: Quiet,
+}
+
+/// Where nothing happens to a pure form: blocks side by side in the text, by rank, up to before the last one. None of them had an
+/// occurrence of it at first, nor defines a register that it reads.
+#[derive(Clone, Copy, Default)]
+struct Quiet {
+    form: PackedOption<Form>,
+    begin: u32,
+    end: u32,
 }
 
 /// What a form's registers, in order, hold.
@@ -420,12 +435,16 @@ impl<'m> Snapshot<'m> {
             found: None,
             counts: SecondaryMap::new(),
             families: SecondaryMap::new(),
+            first_inserted: Occurrence::from_u32(0),
+            quiet_up: Quiet::default(),
+            quiet_down: Quiet::default(),
         };
         match interest {
             Interest::Loads => snapshot.find_loads(func, &wanted),
             Interest::Scalars => snapshot.find_scalars(func, &wanted),
         }
         snapshot.items.line_up();
+        snapshot.first_inserted = snapshot.occurrences.next_key();
         snapshot
     }
 
@@ -668,6 +687,10 @@ impl<'m> Snapshot<'m> {
         if !footprints[block].meets(self.forms.footprint(form)) {
             return Climb { steps: SmallVec::new(), form, end: ClimbEnd::Top, place: 0, is_straight: true };
         }
+        let is_pure = self.forms.likeness(form) == Forms::UNLIKE;
+        if is_pure && self.is_quiet(self.quiet_up, block, form, |snapshot| &mut snapshot.quiet_up) {
+            return Climb { steps: SmallVec::new(), form, end: ClimbEnd::Top, place: 0, is_straight: true };
+        }
         let rank = self.ways.rank(block);
         let is_on_edge = self.ways.is_on_edge(block);
         let mut place = match from {
@@ -768,6 +791,41 @@ impl<'m> Snapshot<'m> {
             }
         }
         barrier.map(|barrier| (ClimbEnd::Changed, barrier))
+    }
+
+    /// Does nothing in a block happen to a pure form? `known` is where that is known, and changed to what has to be looked up.
+    fn is_quiet(
+        &mut self,
+        known: Quiet,
+        block: Block,
+        form: Form,
+        change: impl FnOnce(&mut Self) -> &mut Quiet,
+    ) -> bool {
+        // What is on an edge has no rank of its own, and what has been inserted may be in the way.
+        if self.items.has_inserted[block] || self.ways.is_on_edge(block) {
+            return false;
+        }
+        let rank = self.ways.rank(block);
+        if known.form.expand() == Some(form) && (known.begin..known.end).contains(&rank) {
+            return true;
+        }
+        let family = &self.families[self.forms.family(form)];
+        let first = &family[..family.partition_point(|&occurrence| occurrence < self.first_inserted)];
+        let rank_of = |occurrence: Occurrence| self.ways.rank(self.occurrences[occurrence].block);
+        let next = first.partition_point(|&occurrence| rank_of(occurrence) < rank);
+        let mut begin = next.checked_sub(1).map_or(0, |before| rank_of(first[before]) + 1);
+        let mut end = first.get(next).map_or(u32::MAX, |&next| rank_of(next));
+        for &reg in self.forms.regs(form) {
+            let places = self.definitions.of(reg);
+            let next = places.partition_point(|&(other, ..)| other < rank);
+            begin = begin.max(next.checked_sub(1).map_or(0, |before| places[before].0 + 1));
+            end = end.min(places.get(next).map_or(u32::MAX, |&(next, ..)| next));
+        }
+        if end <= rank {
+            return false;
+        }
+        *change(self) = Quiet { form: form.into(), begin, end };
+        true
     }
 
     /// Is an occurrence of what is looked for, but for its guard?
@@ -958,6 +1016,12 @@ impl<'m> Snapshot<'m> {
             return if is_there { DescentEnd::Same } else { DescentEnd::Bottom(set) };
         }
         if !self.footprints[block].meets(self.forms.set_footprint(set)) && !self.forms.members(set).is_empty() {
+            return DescentEnd::Bottom(set);
+        }
+        if let &[form] = self.forms.members(set)
+            && self.forms.likeness(form) == Forms::UNLIKE
+            && self.is_quiet(self.quiet_down, block, form, |snapshot| &mut snapshot.quiet_down)
+        {
             return DescentEnd::Bottom(set);
         }
         let rank = self.ways.rank(block);

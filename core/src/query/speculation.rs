@@ -22,9 +22,10 @@ use alloc::vec::Vec;
 
 use smallvec::SmallVec;
 
+use super::anticipation::Anticipated;
 use super::availability::anticipated;
-use super::forms::{Form, FormSet};
-use super::propagation::{Arrival, Local, Meeting, Problem, Propagation, RecordId, Teller, Time};
+use super::forms::Form;
+use super::propagation::{Arrival, Local, Meeting, Problem, RecordId, Teller, Time};
 use super::region::{Region, Shape};
 use super::snapshot::Snapshot;
 use super::ways::Spot;
@@ -67,7 +68,7 @@ pub struct Speculation<'q, 'm> {
     /// By which rule each record's question was sent on.
     pub sent: &'q mut Vec<&'static str>,
     /// What is known of anticipatability.
-    pub anticipated: &'q mut Propagation<FormSet, bool>,
+    pub anticipated: &'q mut Anticipated,
     /// The graph's shape.
     pub shape: &'q Shape,
     /// The branches across which expressions move.

@@ -239,8 +239,9 @@ fn run<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Varian
     });
     let loops = view.loops();
     let instructions = view.func().insts.len();
+    let inquiries = Inquiries::new(snapshot, rules, reach, divergent, shape, instructions);
     let mut pass = Walk {
-        inquiries: Inquiries::new(snapshot, rules, reach, divergent, shape, instructions),
+        inquiries: if S::LISTENS || variant.interest == Interest::Loads { inquiries } else { inquiries.unheard() },
         rewriting: Rewriting::default(),
         rules,
         costs,

@@ -156,11 +156,33 @@ impl Expressions {
 
     /// Does nothing in a node change the value of an expression?
     pub fn is_transparent(&self, memory: &Memory, expression: &Expression, node: Node) -> bool {
-        let writes = |reg: &Reg| {
-            let writers = self.writers.get(reg.as_u32() as usize);
-            writers.is_some_and(|writers| writers.binary_search(&(node as u32)).is_ok())
+        !self.is_written(expression, node) && !expression.reads.is_some_and(|reads| memory.may_change(reads, node))
+    }
+
+    /// Does a node write an operand?
+    pub fn is_written(&self, expression: &Expression, node: Node) -> bool {
+        self.writers(expression).any(|writers| writers.binary_search(&(node as u32)).is_ok())
+    }
+
+    /// The first node behind a node that writes an operand.
+    pub fn next_writer(&self, expression: &Expression, node: Node) -> Option<Node> {
+        let next = |writers: &[u32]| writers.get(writers.partition_point(|&writer| writer <= node as u32)).copied();
+        self.writers(expression).filter_map(next).min().map(|writer| writer as Node)
+    }
+
+    /// The last node before a node that writes an operand.
+    pub fn last_writer(&self, expression: &Expression, node: Node) -> Option<Node> {
+        let last = |writers: &[u32]| {
+            let before = writers.partition_point(|&writer| writer < node as u32);
+            Some(writers[before.checked_sub(1)?])
         };
-        !expression.operands.iter().any(writes) && !expression.reads.is_some_and(|reads| memory.may_change(reads, node))
+        self.writers(expression).filter_map(last).max().map(|writer| writer as Node)
+    }
+
+    /// The nodes that write each operand.
+    fn writers(&self, expression: &Expression) -> impl Iterator<Item = &[u32]> {
+        let of = |reg: &Reg| self.writers.get(reg.as_u32() as usize).map(|writers| writers.as_slice());
+        expression.operands.iter().filter_map(of)
     }
 }
 

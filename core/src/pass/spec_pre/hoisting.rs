@@ -19,13 +19,16 @@
 //! Sound: on every way to an evaluation that goes, the value has been evaluated since an operand was last written, by one
 //! that stays or by one that is inserted. Without speculation nothing is inserted where it would not be evaluated anyway.
 //!
-//! Linear in the region, which has [`MOST_NODES`] nodes at most.
+//! Linear in the region, for which [`MOST_NODES`] nodes are looked at at most. In a large function most searches that come to
+//! that limit are seen to before they begin ([`Spans`]).
 //!
 //! Source: J. Knoop, O. Rüthing and B. Steffen, Lazy code motion, 1992; R. Gupta, D. Berson and J. Z. Fang, Path profile
 //! guided partial dead code elimination using predication, 1997, section 3: enabling speculation at a conditional node.
 
+use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
+use cranelift_entity::packed_option::PackedOption;
 use smallvec::SmallVec;
 
 use super::expressions::{Expression, Expressions, Site};
@@ -35,6 +38,9 @@ use crate::pass::path_guided::nodes::{Node, Nodes};
 
 /// Nodes that are looked at for one expression.
 const MOST_NODES: usize = 4096;
+
+/// Nodes near to where a search begins that are asked how far it goes from there.
+const MOST_NEAR: usize = 16;
 
 /// A node of a region.
 #[derive(Debug)]
@@ -91,24 +97,48 @@ pub(super) enum Around {
 pub(super) struct Shape {
     /// By node: from it on control comes only to nodes whose part is as late or later; equal within a cycle.
     part: Vec<u32>,
-    /// By node: may something be put at the ends of what comes before it?
-    has_room_before: Vec<bool>,
+    /// By node: its part, if something may be put at the ends of what comes before it; else [`NONE`].
+    open_part: Vec<u32>,
     /// By node: does a way lead to an end of the function?
     ends: Vec<bool>,
+    /// Where searches may come to the limit.
+    spans: Option<Spans>,
+}
+
+/// Where a search goes far, as long as nothing writes an operand nearby.
+///
+/// ```text
+/// 3 ─▶ 4 ─▶ 5 ─▶ 6 ─▶ 7      ahead of 3, 4 to 7 are reached, as each has a way from another one of 3 to 6: all of them are
+///      ╰─────────▶╯          found for an expression whose operands none of them writes
+/// ```
+///
+/// A search goes forward and backward in turn, each as far as it can while the other has not come to its end. Where both go
+/// further than [`MOST_NODES`] nodes, that many are found before either comes to its end, so that the search is refused: then it
+/// need not be made.
+struct Spans {
+    /// By node: a search goes far ahead if none of the nodes behind it up to that one writes an operand; [`NONE`] where
+    /// that is not known.
+    ahead: Vec<u32>,
+    /// By node: a search goes far back if none of the nodes before it from that one on writes an operand; [`NONE`] where
+    /// that is not known.
+    back: Vec<u32>,
 }
 
 /// What a search keeps for the next.
 pub(super) struct Places {
-    /// By node: its place among those found.
+    /// By node: its place among those found, counted from `base`; below that it is one of an earlier search.
     of: Vec<u32>,
+    base: u32,
     found: Vec<Found>,
+    /// Room for a bit for each node, none of which is set.
+    bits: Vec<u64>,
 }
 
-/// A node that has been found.
+/// A node that has been found. There are many, so they are small.
 struct Found {
-    node: Node,
-    first: Option<Inst>,
-    last: Option<Inst>,
+    node: u32,
+    first: PackedOption<Inst>,
+    last: PackedOption<Inst>,
     is_transparent: bool,
     is_reached: bool,
     /// Does a way lead from its entry to an evaluation?
@@ -121,6 +151,10 @@ impl Found {
     /// Does the value come to its entry on some way, and is it wanted there?
     fn is_inside(&self) -> bool {
         self.is_reached && self.is_wanted
+    }
+
+    fn node(&self) -> Node {
+        self.node as Node
     }
 }
 
@@ -171,24 +205,107 @@ impl Shape {
                 work.extend(nodes.predecessors(node));
             }
         }
-        Shape { part: parts(nodes), has_room_before: (0..count).map(has_room_before).collect(), ends }
+        let part = parts(nodes);
+        let open_part = part.iter().enumerate().map(|(node, &part)| if has_room_before(node) { part } else { NONE });
+        let mut shape = Shape { open_part: open_part.collect(), part, ends, spans: None };
+        // What a smaller function has in all is not too much.
+        shape.spans = (count > MOST_NODES).then(|| Spans::of(nodes, &shape));
+        shape
     }
+
+    /// Does a search that comes to a node beside another one come to this one too, as far as the expression does not matter?
+    fn goes_on(&self, node: Node, beside: Node) -> bool {
+        self.open_part[node] == self.part[beside] && self.ends[node]
+    }
+}
+
+impl Spans {
+    fn of(nodes: &Nodes, shape: &Shape) -> Spans {
+        let count = nodes.len();
+        let most_at_once = |node: Node| nodes.successors(node).len().max(nodes.predecessors(node).len());
+        // One step finds several, and the last of them may come to the end.
+        let far = MOST_NODES + (0..count).map(most_at_once).max().unwrap_or(0) + 1;
+        Spans { ahead: far_ahead(nodes, shape, far), back: far_back(nodes, shape, far) }
+    }
+}
+
+/// By node: so many nodes on, if each of those between has a way from another one or from it.
+fn far_ahead(nodes: &Nodes, shape: &Shape, far: usize) -> Vec<u32> {
+    let count = nodes.len();
+    let mut ahead = vec![NONE; count];
+    // From which all are reached so far.
+    let mut open: Vec<Node> = Vec::new();
+    for node in 0..=count {
+        let goes_on = node > 0 && node < count && shape.goes_on(node, node - 1);
+        let before = if goes_on { nodes.predecessors(node) } else { &[] };
+        let nearest = before.iter().copied().filter(|&before| before < node).max();
+        while let Some(from) = open.pop_if(|from| nearest.is_none_or(|nearest| *from > nearest)) {
+            if from + far < node {
+                ahead[from] = (from + far) as u32;
+            }
+        }
+        open.push(node);
+    }
+    ahead
+}
+
+/// By node: so many nodes before, if each of those between leads to another one or to it. What leads back only counts where it
+/// leads to one of those that lead on, so that the nodes between begin there at the latest.
+fn far_back(nodes: &Nodes, shape: &Shape, far: usize) -> Vec<u32> {
+    let count = nodes.len();
+    let leads_on = |node: Node| nodes.successors(node).iter().any(|&next| next > node);
+    let turns_to = |node: Node| {
+        let back = nodes.successors(node).iter().copied().filter(|&next| next < node && leads_on(next));
+        back.max().filter(|_| !leads_on(node))
+    };
+    let mut first = vec![0; count];
+    // To which all lead so far.
+    let mut open: Vec<Node> = Vec::new();
+    for node in (0..count).rev() {
+        let goes_on = node + 1 < count && shape.goes_on(node, node + 1);
+        if !goes_on || turns_to(node).is_none() {
+            let next = if goes_on { nodes.successors(node) } else { &[] };
+            let nearest = next.iter().copied().filter(|&next| next > node && leads_on(next)).min();
+            while let Some(to) = open.pop_if(|to| nearest.is_none_or(|nearest| *to < nearest)) {
+                first[to] = node + 1;
+            }
+        }
+        open.push(node);
+    }
+    let mut back = vec![NONE; count];
+    // Among the last so many nodes those that lead back only, and to where, without those behind which one leads further.
+    let mut turning: VecDeque<(Node, Node)> = VecDeque::new();
+    for node in 0..count {
+        while turning.pop_front_if(|(from, _)| *from + far < node).is_some() {}
+        if node >= far {
+            let lowest = turning.front().map_or(node - far, |&(_, to)| to.min(node - far));
+            if first[node] <= lowest {
+                back[node] = lowest as u32;
+            }
+        }
+        if let Some(to) = turns_to(node) {
+            while turning.pop_back_if(|(_, other)| *other >= to).is_some() {}
+            turning.push_back((node, to));
+        }
+    }
+    back
 }
 
 impl Places {
     /// For that many nodes.
     pub fn new(nodes: &Nodes) -> Places {
-        Places { of: vec![NONE; nodes.len()], found: Vec::new() }
+        let bits = vec![0; nodes.len().div_ceil(u64::BITS as usize)];
+        Places { of: vec![0; nodes.len()], base: 1, found: Vec::new(), bits }
     }
 
     fn get(&self, node: Node) -> Option<usize> {
-        Some(self.of[node]).filter(|&place| place != NONE).map(|place| place as usize)
+        self.of[node].checked_sub(self.base).map(|place| place as usize)
     }
 
     fn enter(&mut self, node: Node, look: impl FnOnce(Node) -> Found) -> usize {
         self.get(node).unwrap_or_else(|| {
             let place = self.found.len();
-            self.of[node] = place as u32;
+            self.of[node] = self.base + place as u32;
             self.found.push(Found { root: place as u32, ..look(node) });
             place
         })
@@ -203,10 +320,41 @@ impl Places {
         place
     }
 
-    fn clear(&mut self) {
-        for found in self.found.drain(..) {
-            self.of[found.node] = NONE;
+    /// Places in the order of their nodes, each once.
+    fn in_order(&mut self, mut places: Vec<usize>) -> Vec<usize> {
+        let word_of = |node: Node| node / u64::BITS as usize;
+        let words = places.iter().map(|&place| word_of(self.found[place].node()));
+        let (Some(first), Some(last)) = (words.clone().min(), words.max()) else { return places };
+        if last - first > places.len() {
+            // They lie far from each other.
+            places.sort_unstable_by_key(|&place| self.found[place].node);
+            places.dedup();
+            return places;
         }
+        for place in places.drain(..) {
+            let node = self.found[place].node();
+            self.bits[word_of(node)] |= 1 << (node % u64::BITS as usize);
+        }
+        for word in first..=last {
+            let mut bits = core::mem::take(&mut self.bits[word]);
+            while bits != 0 {
+                let node = word * u64::BITS as usize + bits.trailing_zeros() as usize;
+                places.extend(self.get(node));
+                bits &= bits - 1;
+            }
+        }
+        places
+    }
+
+    fn clear(&mut self) {
+        // What one search finds is no more than all nodes.
+        let most = self.of.len() as u32;
+        self.base += self.found.len() as u32;
+        if self.base > u32::MAX - most {
+            self.of.fill(0);
+            self.base = 1;
+        }
+        self.found.clear();
     }
 }
 
@@ -224,13 +372,17 @@ impl Around {
         let last_part = expression.sites.iter().filter(|site| site.first.is_some()).map(part).max();
         let first_part = expression.sites.iter().filter(|site| site.last.is_some()).map(part).min();
         let (Some(first_part), Some(last_part)) = (first_part, last_part) else { return Around::Nothing };
-        let is_between =
-            |node: Node| (first_part..=last_part).contains(&shape.part[node]) && shape.has_room_before[node];
+        let is_between = |node: Node| (first_part..=last_part).contains(&shape.open_part[node]);
+        if let Some(spans) = &shape.spans
+            && spans.are_too_long(nodes, expressions, expression, |node| is_between(node) && shape.ends[node])
+        {
+            return Around::TooMuch;
+        }
         let look = |node: Node| {
             let site = expression.site(node);
-            let (first, last) = site.map_or((None, None), |site| (site.first, site.last));
+            let (first, last) = site.map_or_else(Default::default, |site| (site.first.into(), site.last.into()));
             let is_transparent = shape.ends[node] && expressions.is_transparent(memory, expression, node);
-            Found { node, first, last, is_transparent, is_reached: false, is_wanted: false, root: 0 }
+            Found { node: node as u32, first, last, is_transparent, is_reached: false, is_wanted: false, root: 0 }
         };
         for site in &expression.sites {
             let place = places.enter(site.node, look);
@@ -246,7 +398,7 @@ impl Around {
         loop {
             only_wanted |= back.is_empty();
             if let Some(place) = ahead.pop() {
-                for &next in nodes.successors(places.found[place].node).iter().filter(|&&next| is_between(next)) {
+                for &next in nodes.successors(places.found[place].node()).iter().filter(|&&next| is_between(next)) {
                     let place = places.enter(next, look);
                     let found = &mut places.found[place];
                     let is_new = !found.is_reached && (found.is_wanted || !only_wanted);
@@ -261,7 +413,8 @@ impl Around {
                 if only_reached && !places.found[place].is_reached {
                     continue;
                 }
-                for &before in nodes.predecessors(places.found[place].node).iter().filter(|&&before| is_between(before))
+                for &before in
+                    nodes.predecessors(places.found[place].node()).iter().filter(|&&before| is_between(before))
                 {
                     let place = places.enter(before, look);
                     let found = &mut places.found[place];
@@ -281,7 +434,7 @@ impl Around {
             (0..places.found.len()).filter(|&place| places.found[place].is_inside()).collect();
         for index in 0..members.len() {
             let place = members[index];
-            for &before in nodes.predecessors(places.found[place].node) {
+            for &before in nodes.predecessors(places.found[place].node()) {
                 let Some(other) = places.get(before) else { continue };
                 let found = &places.found[other];
                 if found.last.is_none() && !(found.is_inside() && found.is_transparent) {
@@ -297,8 +450,7 @@ impl Around {
         if !members.iter().any(|&place| places.found[place].is_inside() && places.found[place].first.is_some()) {
             return Around::Nothing;
         }
-        members.sort_unstable_by_key(|&place| places.found[place].node);
-        members.dedup();
+        let members = places.in_order(members);
         // By node, so that the regions are in the order of their first ones.
         let mut regions: Vec<Vec<usize>> = Vec::new();
         let (mut region_of, mut number_of) = (vec![NONE; places.found.len()], vec![NONE; places.found.len()]);
@@ -326,6 +478,61 @@ impl Around {
     }
 }
 
+impl Spans {
+    /// Does a search for an expression go too far in both directions? Says no where that is not seen near to where it begins.
+    /// `is_between` tells which nodes it comes to.
+    fn are_too_long(
+        &self,
+        nodes: &Nodes,
+        expressions: &Expressions,
+        expression: &Expression,
+        is_between: impl Fn(Node) -> bool,
+    ) -> bool {
+        // What changes memory does not tell where it is next.
+        if expression.reads.is_some() {
+            return false;
+        }
+        let is_far_back = |node: Node| {
+            let first = self.back[node];
+            let is_before = |writer: Node| writer < first as Node;
+            first != NONE && expressions.last_writer(expression, node).is_none_or(is_before)
+        };
+        let is_far_ahead = |node: Node| {
+            let last = self.ahead[node];
+            let is_behind = |writer: Node| writer > last as Node;
+            last != NONE && is_between(node + 1) && expressions.next_writer(expression, node).is_none_or(is_behind)
+        };
+        let goes_on = |node: Node| is_between(node) && !expressions.is_written(expression, node);
+        let wanted = expression.sites.iter().filter(|site| site.first.is_some() && is_between(site.node));
+        let made = expression.sites.iter().filter(|site| site.last.is_some());
+        is_one_near(wanted.map(|site| site.node), is_far_back, |node| nodes.predecessors(node), goes_on)
+            && is_one_near(made.map(|site| site.node), is_far_ahead, |node| nodes.successors(node), goes_on)
+    }
+}
+
+/// Is one of the first few nodes of a search what is looked for?
+fn is_one_near<'a>(
+    begin: impl Iterator<Item = Node>,
+    is_it: impl Fn(Node) -> bool,
+    onward: impl Fn(Node) -> &'a [Node],
+    goes_on: impl Fn(Node) -> bool,
+) -> bool {
+    let mut found: SmallVec<[Node; MOST_NEAR]> = begin.take(MOST_NEAR / 2).collect();
+    let mut next = 0;
+    while let Some(&node) = found.get(next) {
+        if is_it(node) {
+            return true;
+        }
+        next += 1;
+        for &other in onward(node) {
+            if found.len() < MOST_NEAR && !found.contains(&other) && goes_on(other) {
+                found.push(other);
+            }
+        }
+    }
+    false
+}
+
 impl Region {
     fn of<'a>(
         nodes: &Nodes,
@@ -333,7 +540,8 @@ impl Region {
         member_of: impl Fn(Node) -> Option<usize>,
     ) -> Region {
         let member = |found: &Found| {
-            let &Found { node, first, last, is_transparent, .. } = found;
+            let (node, is_transparent) = (found.node(), found.is_transparent);
+            let (first, last) = (found.first.expand(), found.last.expand());
             let is_reached = found.is_inside();
             let successors = nodes.successors(node);
             let goes_back = successors.iter().any(|&next| Nodes::goes_back(node, next));

@@ -147,7 +147,8 @@ impl Planner<'_> {
         let cycles = f64::from(self.machine.issue_cycles(&expression.data));
         let always = region.hoisted(&vec![false; region.members.len()]);
         let counts_jumps = &mut told.counts_jumps;
-        let mut least = self.warp_cycles(region, &region.placement(&always), cycles, counts_jumps);
+        let standing = self.warps.map(|_| region.placement(&always));
+        let mut least = standing.and_then(|standing| self.warp_cycles(region, &standing, cycles, counts_jumps));
         let (enabled, decisions) = match self.paths {
             Some(paths) => {
                 let mut is_worth_it = |decision: &Decision, placement: &Placement| match &mut least {
@@ -167,7 +168,7 @@ impl Planner<'_> {
             None => (vec![false; region.members.len()], Vec::new()),
         };
         look(Seen::Decided { region, enabled: &enabled, always: &always });
-        let hoisted = region.hoisted(&enabled);
+        let hoisted = if enabled.contains(&true) { region.hoisted(&enabled) } else { always.clone() };
         let placement = region.placement(&hoisted);
         let is_taken = |decision: &&Decision| enabled[decision.split];
         for decision in decisions.iter().filter(|decision| !is_taken(decision) && decision.benefit_paths > 0.0) {
