@@ -118,8 +118,10 @@ pub struct Guards {
     set_aside: FixedBitSet,
     /// Copies in whose way a refused one found them.
     in_the_way: FixedBitSet,
-    /// Was a copy refused for a reason that may have gone away with others?
-    has_doubtful_refusal: bool,
+    /// The registers of copies that were refused for a reason that may go away with others.
+    doubtful: Vec<[Reg; 2]>,
+    /// Registers of which a read or a write is gone, or stands elsewhere.
+    moved: FixedBitSet,
     has_found_way: bool,
 }
 
@@ -139,7 +141,8 @@ impl Guards {
             gone: BTreeMap::new(),
             set_aside: FixedBitSet::with_capacity(func.regs.len()),
             in_the_way: FixedBitSet::with_capacity(func.insts.len()),
-            has_doubtful_refusal: false,
+            doubtful: Vec::new(),
+            moved: FixedBitSet::with_capacity(func.regs.len()),
             has_found_way: false,
         };
         if has_copies {
@@ -148,9 +151,11 @@ impl Guards {
         guards
     }
 
-    /// Might another walk find what this one did not?
+    /// Might another walk find what this one did not? Why a copy was refused is a matter of where its two registers are read
+    /// and written, so it stays where neither is one of a copy that is gone.
     pub fn may_find_more(&self) -> bool {
-        self.has_found_way || self.has_doubtful_refusal && !self.gone.is_empty()
+        let may_change = |regs: &[Reg; 2]| regs.iter().any(|reg| self.moved.contains(reg.index()));
+        self.has_found_way || self.doubtful.iter().any(may_change)
     }
 
     /// The definition that may write `to` itself, if all guards hold.
@@ -172,16 +177,18 @@ impl Guards {
             Err(Refusal::UnderWay(Some(inst))) if copied(&func.insts[inst]).is_some() => {
                 self.in_the_way.insert(inst.index());
             }
-            Err(
-                Refusal::UnderWay(None) | Refusal::Live | Refusal::TooFar | Refusal::SetAside | Refusal::WrittenTwice,
-            ) => self.has_doubtful_refusal = true,
+            Err(Refusal::UnderWay(_) | Refusal::Live | Refusal::TooFar | Refusal::SetAside | Refusal::WrittenTwice) => {
+                self.doubtful.push([from, to])
+            }
             _ => {}
         }
         found
     }
 
-    /// The copy is gone, and `renamed` writes `to`.
-    pub fn note_renamed(&mut self, func: &Function, copy: Inst, to: Reg, renamed: Renamed) {
+    /// The copy of `from` is gone, and `renamed` writes `to`.
+    pub fn note_renamed(&mut self, func: &Function, copy: Inst, (from, to): (Reg, Reg), renamed: Renamed) {
+        self.moved.insert(from.index());
+        self.moved.insert(to.index());
         self.has_found_way |= self.in_the_way.contains(copy.index());
         self.gone.insert(copy, renamed);
         if renamed.is_elsewhere {

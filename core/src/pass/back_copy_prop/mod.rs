@@ -148,7 +148,7 @@ impl Walk {
         });
         rewrite.remove(copy);
         rewrite.finish();
-        self.guards.note_renamed(view.func(), copy, to, definition);
+        self.guards.note_renamed(view.func(), copy, (from, to), definition);
         if S::LISTENS {
             self.chains.insert(definition.inst, chain);
         }
