@@ -13,6 +13,11 @@
 //! backward walk asks for later. Across blocks it makes `to` live on the way, so such a register is set aside until the
 //! next walk.
 //!
+//! The next walk needs no new names for values: a copy that is gone was the only reader of one value, and whoever reads what
+//! the copy made reads that value now. Only the rows of its registers are others. What may be left over is a reader of such
+//! a register's other values, a join or a guarded write: where a copy is refused for several readers of one, the values are
+//! named anew at the end.
+//!
 //! Source: ptxas page, phase 83.
 
 use alloc::collections::BTreeMap;
@@ -120,9 +125,23 @@ pub struct Guards {
     in_the_way: FixedBitSet,
     /// The registers of copies that were refused for a reason that may go away with others.
     doubtful: Vec<[Reg; 2]>,
-    /// Registers of which a read or a write is gone, or stands elsewhere.
+    /// Registers of which a read or a write is gone, or stands elsewhere: by this walk, and by those before it.
     moved: FixedBitSet,
+    moved_before: FixedBitSet,
+    /// What went away in this walk, in order.
+    renamings: Vec<Renaming>,
+    /// Was a copy refused for readers that may have gone with an earlier walk's copies?
+    has_doubtful_readers: bool,
     has_found_way: bool,
+}
+
+/// A copy that is gone, and what writes its register instead.
+struct Renaming {
+    copy: Inst,
+    guard: Option<Reg>,
+    from: Reg,
+    to: Reg,
+    definition: Inst,
 }
 
 impl Guards {
@@ -130,9 +149,7 @@ impl Guards {
     pub fn new<S: Listener>(view: &mut View<'_, S>, moves: &[(Block, Inst)]) -> Guards {
         let cfg = view.cfg();
         let func = view.func();
-        let mut targets = FixedBitSet::with_capacity(func.regs.len());
-        let copies = moves.iter().filter_map(|&(_, inst)| copied(&func.insts[inst]));
-        copies.for_each(|(_, to)| targets.insert(to.index()));
+        let targets = targets(func, moves);
         let has_copies = !targets.is_clear();
         let mut guards = Guards {
             values: None,
@@ -143,6 +160,9 @@ impl Guards {
             in_the_way: FixedBitSet::with_capacity(func.insts.len()),
             doubtful: Vec::new(),
             moved: FixedBitSet::with_capacity(func.regs.len()),
+            moved_before: FixedBitSet::with_capacity(func.regs.len()),
+            renamings: Vec::new(),
+            has_doubtful_readers: false,
             has_found_way: false,
         };
         if has_copies {
@@ -156,6 +176,41 @@ impl Guards {
     pub fn may_find_more(&self) -> bool {
         let may_change = |regs: &[Reg; 2]| regs.iter().any(|reg| self.moved.contains(reg.index()));
         self.has_found_way || self.doubtful.iter().any(may_change)
+    }
+
+    /// Might new names for the values find what no walk did?
+    pub fn may_find_more_anew(&self) -> bool {
+        self.has_doubtful_readers
+    }
+
+    /// Turns to the function as it is now, for another walk.
+    pub fn renew(&mut self, func: &Function, moves: &[(Block, Inst)]) {
+        let lengths = self.renamings.iter().map(|gone| self.touches.count(gone.from) + self.touches.count(gone.to));
+        if lengths.sum::<usize>() > func.insts.len() {
+            self.touches = Touches::compute(func, &self.cfg, &targets(func, moves));
+            self.renamings.clear();
+        }
+        for Renaming { copy, guard, from, to, definition } in core::mem::take(&mut self.renamings) {
+            self.touches.remove(to, copy);
+            self.touches.remove(from, copy);
+            if let Some(guard) = guard {
+                self.touches.remove(guard, copy);
+            }
+            self.touches.remove_write(from, definition);
+            self.touches.add_write(to, definition);
+        }
+        debug_assert!(
+            self.touches
+                .says_the_same(&Touches::compute(func, &self.cfg, &targets(func, moves)), &targets(func, moves)),
+            "the rows did not follow the renamings"
+        );
+        self.moved_before.union_with(&self.moved);
+        self.moved.clear();
+        self.set_aside.clear();
+        self.in_the_way.clear();
+        self.doubtful.clear();
+        self.has_doubtful_readers = false;
+        self.has_found_way = false;
     }
 
     /// The definition that may write `to` itself, if all guards hold.
@@ -187,8 +242,9 @@ impl Guards {
 
     /// The copy of `from` is gone, and `renamed` writes `to`.
     pub fn note_renamed(&mut self, func: &Function, copy: Inst, (from, to): (Reg, Reg), renamed: Renamed) {
-        self.moved.insert(from.index());
-        self.moved.insert(to.index());
+        let guard = func.insts[copy].guard.map(|guard| guard.reg);
+        [Some(from), Some(to), guard].into_iter().flatten().for_each(|reg| self.moved.insert(reg.index()));
+        self.renamings.push(Renaming { copy, guard, from, to, definition: renamed.inst });
         self.has_found_way |= self.in_the_way.contains(copy.index());
         self.gone.insert(copy, renamed);
         if renamed.is_elsewhere {
@@ -312,6 +368,14 @@ impl Guards {
         }
         Ok(())
     }
+}
+
+/// The registers that copies write.
+fn targets(func: &Function, moves: &[(Block, Inst)]) -> FixedBitSet {
+    let mut targets = FixedBitSet::with_capacity(func.regs.len());
+    let copies = moves.iter().filter_map(|&(_, inst)| copied(&func.insts[inst]));
+    copies.for_each(|(_, to)| targets.insert(to.index()));
+    targets
 }
 
 /// Guard 2: can the definition write `to` instead of `from`?

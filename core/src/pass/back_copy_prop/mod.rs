@@ -16,8 +16,8 @@
 //! that nobody asked for, and afterwards what the copy would have put there. The other register loses a value that only
 //! the copy read.
 //!
-//! Cost: the names of all values; then a binary search a copy, and a few dozens where it stands in another block than
-//! what it copies. What one copy's removal opens for others is found by another walk, at most [`MAX_ROUNDS`] of them. If
+//! Cost: the names of all values, which serve all walks but for rare cases; then a binary search a copy, and a few dozens
+//! where it stands in another block than what it copies. What one copy's removal opens for others is found by another walk, at most [`MAX_ROUNDS`] of them. If
 //! that many found work, running the pass again may find more, and a remark says so.
 //!
 //! Off unless it is asked for, as in ptxas: it changes definitions, where forward propagation only changes reads, and
@@ -62,15 +62,21 @@ impl Pass for BackCopyProp {
     fn run<S: Listener>(view: &mut View<'_, S>, settings: &Settings) -> Result<(), PassError> {
         let mut budget = settings.knobs.integer("BackCopyPropBudget");
         let mut moves = moves_in_order(view);
+        let mut guards = Guards::new(view, &moves);
         for _ in 0..MAX_ROUNDS {
-            moves.retain(|&(block, inst)| view.func().inst_block(inst) == Some(block));
-            let guards = Guards::new(view, &moves);
             let mut walk = Walk { guards, budget, refused: Vec::new(), chains: BTreeMap::new() };
             walk.run(view, &moves);
             budget = walk.budget;
-            if budget == 0 || !walk.guards.may_find_more() {
+            let (more, more_anew) = (walk.guards.may_find_more(), walk.guards.may_find_more_anew());
+            if budget == 0 || !more && !more_anew {
                 walk.tell_refusals(view);
                 return Ok(());
+            }
+            moves.retain(|&(block, inst)| view.func().inst_block(inst) == Some(block));
+            guards = walk.guards;
+            match more {
+                true => guards.renew(view.func(), &moves),
+                false => guards = Guards::new(view, &moves),
             }
         }
         if let Some(entry) = view.func().entry_block() {

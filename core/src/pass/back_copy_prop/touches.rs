@@ -1,7 +1,8 @@
 //! Where the registers that copies write are read and written: a sorted row for each of them.
 //!
-//! Linear in the instructions; a question is a binary search.
+//! Linear in the instructions; a question is a binary search, and a change costs as much as a row is long.
 
+use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -30,6 +31,8 @@ pub struct Touches {
     /// Those of register `r` are `touches[first[r]..first[r + 1]]`.
     first: Vec<u32>,
     touches: Vec<Touch>,
+    /// The rows that are others by now.
+    changed: BTreeMap<Reg, Vec<Touch>>,
 }
 
 impl Touches {
@@ -66,7 +69,45 @@ impl Touches {
             touches[*free as usize] = touch;
             *free += 1;
         }
-        Touches { places, ends, first, touches }
+        Touches { places, ends, first, touches, changed: BTreeMap::new() }
+    }
+
+    /// How many reads and writes of a register there are.
+    pub fn count(&self, reg: Reg) -> usize {
+        self.row(reg).len()
+    }
+
+    /// An instruction touches the register no more.
+    pub fn remove(&mut self, reg: Reg, inst: Inst) {
+        self.change(reg, |row| row.retain(|touch| touch.inst != inst));
+    }
+
+    /// An instruction writes the register no more.
+    pub fn remove_write(&mut self, reg: Reg, inst: Inst) {
+        self.change(reg, |row| row.retain(|touch| touch.inst != inst || !touch.is_write));
+    }
+
+    /// An instruction writes the register, too.
+    pub fn add_write(&mut self, reg: Reg, inst: Inst) {
+        let place = self.places[inst.index()];
+        self.change(reg, |row| {
+            let at = row.partition_point(|touch| touch.place <= place);
+            row.insert(at, Touch { inst, is_write: true, place });
+        });
+    }
+
+    /// Has it the same rows for the registers of a set as another one?
+    pub fn says_the_same(&self, other: &Touches, regs: &FixedBitSet) -> bool {
+        let row_of = |touches: &Touches, reg| -> Vec<(Inst, bool)> {
+            touches.row(reg).iter().map(|touch| (touch.inst, touch.is_write)).collect()
+        };
+        regs.ones().map(Reg::new).all(|reg| row_of(self, reg) == row_of(other, reg))
+    }
+
+    fn change(&mut self, reg: Reg, change: impl FnOnce(&mut Vec<Touch>)) {
+        let Touches { first, touches, changed, .. } = self;
+        let row = || touches[first[reg.index()] as usize..first[reg.index() + 1] as usize].to_vec();
+        change(changed.entry(reg).or_insert_with(row));
     }
 
     /// Does `a` stand before `b` in their block?
@@ -84,7 +125,10 @@ impl Touches {
     }
 
     fn row(&self, reg: Reg) -> &[Touch] {
-        &self.touches[self.first[reg.index()] as usize..self.first[reg.index() + 1] as usize]
+        match self.changed.get(&reg) {
+            Some(row) => row,
+            None => &self.touches[self.first[reg.index()] as usize..self.first[reg.index() + 1] as usize],
+        }
     }
 
     /// The last one between two instructions of a block, both excluded.
