@@ -15,10 +15,11 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use hashbrown::{HashMap, HashSet};
+use core::hash::{BuildHasher, Hash, Hasher};
+use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
 use smallvec::SmallVec;
 
-use crate::ir::{Few, Flags, Function, Inst, InstData, Op, Reg, Type};
+use crate::ir::{Few, Flags, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type};
 use crate::pass::path_guided::memory::{Changes, Memory, Reads, may_be_repeated};
 use crate::pass::path_guided::nodes::{Node, Nodes};
 
@@ -34,7 +35,7 @@ pub(super) struct Expression {
     /// What a load reads that may change.
     pub reads: Option<Reads>,
     /// By node.
-    pub sites: Vec<Site>,
+    pub sites: SmallVec<[Site; 1]>,
     /// Where its value is kept, once it is.
     pub temporaries: Few<Reg>,
 }
@@ -70,11 +71,28 @@ pub(super) struct Expressions {
     doubtful: Option<HashSet<Reg>>,
 }
 
-/// An instruction without what does not matter to its value, and what its results are.
-#[derive(PartialEq, Eq, Hash)]
-struct Key {
-    data: InstData,
-    types: SmallVec<[Type; 1]>,
+/// The expressions of a walk by what they are: their numbers, each with the hash of its instructions.
+#[derive(Default)]
+struct Known {
+    numbers: HashTable<(u64, u32)>,
+    hasher: DefaultHashBuilder,
+}
+
+impl Known {
+    /// The number of what an instruction evaluates, the next one if it is new.
+    fn number(&mut self, func: &Function, data: &InstData, all: &[Expression]) -> usize {
+        let (hash, next) = (self.hash(data), all.len() as u32);
+        let is_same = |&(other, number): &(u64, u32)| other == hash && all[number as usize].is_evaluated_by(func, data);
+        self.numbers.entry(hash, is_same, |&(hash, _)| hash).or_insert((hash, next)).get().1 as usize
+    }
+
+    /// A hash that is the same for instructions that evaluate the same.
+    fn hash(&self, data: &InstData) -> u64 {
+        let mut state = self.hasher.build_hasher();
+        (data.opcode.op, data.opcode.ty).hash(&mut state);
+        arguments(data).for_each(|operand| operand.hash(&mut state));
+        state.finish()
+    }
 }
 
 /// What is open in the block that is being walked over.
@@ -94,7 +112,7 @@ impl Expressions {
             repetitions: Vec::new(),
             writers: vec![SmallVec::new(); func.regs.len()],
         };
-        let mut known: HashMap<Key, usize> = HashMap::new();
+        let mut known = Known::default();
         let mut open: Vec<Open> = Vec::new();
         // By register: one more than the last place that has written it in the block.
         let mut written = vec![(0, 0); func.regs.len()];
@@ -114,13 +132,13 @@ impl Expressions {
             changes.clear();
             for (place, inst) in func.block_insts(block).enumerate() {
                 let (place, data) = (place as u32 + 1, &func.insts[inst]);
-                if let Some(key) = key(func, data) {
-                    let number = *known.entry(key).or_insert_with_key(|key| {
-                        found.all.push(Expression::new(data, key, memory.reads(inst)));
+                if is_evaluated(data) {
+                    let number = known.number(func, data, &found.all);
+                    if number == found.all.len() {
+                        found.all.push(Expression::new(func, data, memory.reads(inst)));
                         found.repetitions.push(Vec::new());
                         open.push(Open { node: Node::MAX, inst, place: 0 });
-                        found.all.len() - 1
-                    });
+                    }
                     let expression = &mut found.all[number];
                     let kill = last_kill(expression, &written, &changes);
                     let open = &mut open[number];
@@ -209,19 +227,27 @@ impl Expressions {
 }
 
 impl Expression {
-    fn new(first: &InstData, key: &Key, reads: Option<Reads>) -> Expression {
+    fn new(func: &Function, first: &InstData, reads: Option<Reads>) -> Expression {
         let mut operands: SmallVec<[Reg; 4]> = first.uses();
         operands.sort_unstable();
         operands.dedup();
         Expression {
             // With operands as they are written.
             data: without_results(first),
-            types: key.types.clone(),
+            types: types(func, first).collect(),
             operands,
             reads,
-            sites: Vec::new(),
+            sites: SmallVec::new(),
             temporaries: Few::new(),
         }
+    }
+
+    /// Is it what an instruction evaluates?
+    fn is_evaluated_by(&self, func: &Function, data: &InstData) -> bool {
+        without_speculation(data.opcode) == self.data.opcode
+            && data.control == self.data.control
+            && arguments(data).eq(arguments(&self.data))
+            && types(func, data).eq(self.types.iter().copied())
     }
 
     /// Where a node evaluates it.
@@ -239,25 +265,33 @@ impl Expression {
     }
 }
 
-/// What an instruction is known by, if it is evaluated here and may be elsewhere.
-fn key(func: &Function, data: &InstData) -> Option<Key> {
+/// Is what an instruction computes an evaluation that may be made elsewhere?
+fn is_evaluated(data: &InstData) -> bool {
     let opcode = data.opcode;
     let is_load = opcode.op == Op::Ld && may_be_repeated(opcode) || opcode.op == Op::Tex2d;
     // A move evaluates nothing.
     let is_evaluated = opcode.is_pure() && opcode.op != Op::Mov || is_load;
-    if !is_evaluated || data.guard.is_some() || data.dsts.is_empty() || data.is_terminator() {
-        return None;
-    }
-    let types = data.dsts.iter().map(|&reg| func.regs[reg].ty).collect();
-    let mut data = without_results(data);
-    if opcode.op.is_commutative() && data.args.len() >= 2 && data.args[1] < data.args[0] {
-        data.args.swap(0, 1);
-    }
-    Some(Key { data, types })
+    is_evaluated && data.guard.is_none() && !data.dsts.is_empty() && !data.is_terminator()
+}
+
+/// The operands of an instruction, with the first two of a commutative one in order.
+fn arguments(data: &InstData) -> impl Iterator<Item = &Operand> {
+    let (first, others) = data.args.split_at(data.args.len().min(2));
+    let is_swapped = matches!(first, [a, b] if data.opcode.op.is_commutative() && b < a);
+    let first = (0..first.len()).map(move |place| if is_swapped { &first[1 - place] } else { &first[place] });
+    first.chain(others)
+}
+
+/// What its results are.
+fn types(func: &Function, data: &InstData) -> impl Iterator<Item = Type> {
+    data.dsts.iter().map(|&reg| func.regs[reg].ty)
 }
 
 fn without_results(data: &InstData) -> InstData {
-    let mut data = InstData { dsts: Few::new(), ..data.clone() };
-    data.opcode.flags -= Flags::SPEC;
-    data
+    let (opcode, args, control) = (without_speculation(data.opcode), data.args.clone(), data.control.clone());
+    InstData { opcode, control, guard: data.guard, dsts: Few::new(), args }
+}
+
+fn without_speculation(opcode: Opcode) -> Opcode {
+    Opcode { flags: opcode.flags - Flags::SPEC, ..opcode }
 }
