@@ -250,12 +250,7 @@ impl Expression {
             && types(func, data).eq(self.types.iter().copied())
     }
 
-    /// Where a node evaluates it.
-    pub fn site(&self, node: Node) -> Option<&Site> {
-        self.sites.binary_search_by_key(&node, |site| site.node).ok().map(|place| &self.sites[place])
-    }
-
-    /// The same, to be changed; made where there is none.
+    /// Where a node evaluates it, to be changed; made where there is none.
     pub fn site_mut(&mut self, node: Node) -> &mut Site {
         let place = self.sites.binary_search_by_key(&node, |site| site.node).unwrap_or_else(|place| {
             self.sites.insert(place, Site { node, first: None, last: None });

@@ -379,14 +379,16 @@ impl Around {
             return Around::TooMuch;
         }
         let look = |node: Node| {
-            let site = expression.site(node);
-            let (first, last) = site.map_or_else(Default::default, |site| (site.first.into(), site.last.into()));
             let is_transparent = shape.ends[node] && expressions.is_transparent(memory, expression, node);
+            let (first, last) = Default::default();
             Found { node: node as u32, first, last, is_transparent, is_reached: false, is_wanted: false, root: 0 }
         };
+        // These come first, so that whatever else is found evaluates nothing.
         for site in &expression.sites {
             let place = places.enter(site.node, look);
-            places.found[place].is_wanted = site.first.is_some() && is_between(site.node);
+            let found = &mut places.found[place];
+            (found.first, found.last) = (site.first.into(), site.last.into());
+            found.is_wanted = site.first.is_some() && is_between(site.node);
         }
         // Forward with the value, and backward from where it is wanted, in turn: whichever comes to its end first, the other only
         // has to look where that has been.
