@@ -14,7 +14,8 @@ use alloc::vec::Vec;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{PrimaryMap, entity_impl};
 
-use hashbrown::HashMap;
+use core::hash::{BuildHasher, Hash, Hasher};
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use smallvec::SmallVec;
 
 use crate::alias::AliasClass;
@@ -86,7 +87,7 @@ impl Footprint {
 }
 
 /// What is computed.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Subject {
     /// A load of that kind, from there.
     Load(LoadKind, RegisterSum),
@@ -111,7 +112,7 @@ impl LoadKind {
 }
 
 /// An expression.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Expression {
     /// What is computed.
     pub subject: Subject,
@@ -132,6 +133,17 @@ impl Expression {
         regs.sort_unstable();
         regs.dedup();
         regs
+    }
+
+    /// A hash of what mostly tells one from another.
+    fn hash_with(&self, hasher: &DefaultHashBuilder) -> u64 {
+        let mut state = hasher.build_hasher();
+        match &self.subject {
+            Subject::Load(kind, sum) => (kind.opcode.ty, sum).hash(&mut state),
+            Subject::Pure(opcode, args) => (opcode.op, opcode.ty, args).hash(&mut state),
+        }
+        self.guard.hash(&mut state);
+        state.finish()
     }
 
     /// Is it a load?
@@ -162,7 +174,9 @@ struct FormData {
 pub struct Forms {
     facts: PrimaryMap<Form, FormFacts>,
     forms: PrimaryMap<Form, FormData>,
-    numbers: HashMap<Expression, Form>,
+    /// With the hash of each expression.
+    numbers: HashTable<(u64, Form)>,
+    hasher: DefaultHashBuilder,
     families: PrimaryMap<Family, Kin>,
     family_numbers: HashMap<Kin, Family>,
     likenesses: HashMap<(LoadKind, SmallVec<[Type; 1]>), Likeness>,
@@ -176,7 +190,9 @@ impl Forms {
 
     /// The number of an expression.
     pub fn number(&mut self, expression: Expression) -> Form {
-        if let Some(&known) = self.numbers.get(&expression) {
+        let hash = expression.hash_with(&self.hasher);
+        let is_same = |&(other, form): &(u64, Form)| other == hash && self.forms[form].expression == expression;
+        if let Some(&(_, known)) = self.numbers.find(hash, is_same) {
             return known;
         }
         let form = self.forms.next_key();
@@ -193,8 +209,8 @@ impl Forms {
         let own = Footprint::of_family(family).with(everything);
         let footprint = regs.iter().fold(own, |all, &reg| all.with(Footprint::of_reg(reg)));
         self.facts.push(FormFacts { footprint, regs, family, likeness, only: None.into() });
-        self.forms.push(FormData { expression: expression.clone(), written: None });
-        self.numbers.insert(expression, form);
+        self.forms.push(FormData { expression, written: None });
+        self.numbers.insert_unique(hash, (hash, form), |&(hash, _)| hash);
         form
     }
 
