@@ -213,7 +213,7 @@ impl Sets {
         for (place, member) in members.iter().enumerate().rev() {
             if hoisted.exit[place] {
                 let set = exit_anticipated.at_mut(place);
-                for &next in member.next.iter().flatten() {
+                for next in region.next(place).flatten() {
                     if hoisted.entry[next] && !Nodes::goes_back(member.node, members[next].node) {
                         add(set, entry_anticipated.at(next));
                     }

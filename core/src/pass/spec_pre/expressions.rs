@@ -177,6 +177,22 @@ impl Expressions {
         !self.is_written(expression, node) && !expression.reads.is_some_and(|reads| memory.may_change(reads, node))
     }
 
+    /// The same as [`Self::is_transparent`], for many nodes.
+    pub fn transparency<'a>(
+        &'a self,
+        memory: &'a Memory,
+        expression: &'a Expression,
+    ) -> impl Fn(Node) -> bool + use<'a> {
+        let writers: SmallVec<[&[u32]; 4]> = self.writers(expression).filter(|writers| !writers.is_empty()).collect();
+        // Most nodes lie before or behind all that write one.
+        let first = writers.iter().map(|writers| writers[0]).min().unwrap_or(u32::MAX);
+        let last = writers.iter().map(|writers| writers[writers.len() - 1]).max().unwrap_or(0);
+        let is_written = move |node: u32| {
+            (first..=last).contains(&node) && writers.iter().any(|writers| writers.binary_search(&node).is_ok())
+        };
+        move |node| !is_written(node as u32) && !expression.reads.is_some_and(|reads| memory.may_change(reads, node))
+    }
+
     /// Does a node write an operand?
     pub fn is_written(&self, expression: &Expression, node: Node) -> bool {
         self.writers(expression).any(|writers| writers.binary_search(&(node as u32)).is_ok())

@@ -25,13 +25,14 @@
 //! Source: J. Knoop, O. Rüthing and B. Steffen, Lazy code motion, 1992; R. Gupta, D. Berson and J. Z. Fang, Path profile
 //! guided partial dead code elimination using predication, 1997, section 3: enabling speculation at a conditional node.
 
-use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::{Range, RangeInclusive};
 use cranelift_entity::packed_option::PackedOption;
-use smallvec::SmallVec;
+use cranelift_entity::{EntityRef, entity_impl};
 
 use super::expressions::{Expression, Expressions, Site};
+use super::spans::Spans;
 use crate::ir::Inst;
 use crate::pass::path_guided::memory::Memory;
 use crate::pass::path_guided::nodes::{Node, Nodes};
@@ -39,10 +40,17 @@ use crate::pass::path_guided::nodes::{Node, Nodes};
 /// Nodes that are looked at for one expression.
 const MOST_NODES: usize = 4096;
 
-/// Nodes near to where a search begins that are asked how far it goes from there.
-const MOST_NEAR: usize = 16;
+/// Nodes in whose place as few as these are looked at to see that what is told of a search ahead is what it comes to.
+#[cfg(debug_assertions)]
+const MOST_NODES_OF_TRIALS: usize = 12;
 
-/// A node of a region.
+/// The place of a member among those of its region.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct MemberId(u32);
+
+entity_impl!(MemberId);
+
+/// A node of a region. There are many, so they are small.
 #[derive(Debug)]
 pub(super) struct Member {
     /// The node.
@@ -57,10 +65,9 @@ pub(super) struct Member {
     pub is_reached: bool,
     /// Does the value come to its entry on all ways?
     pub is_available: bool,
-    /// The nodes that come before, with the members that they are.
-    pub before: SmallVec<[(Node, Option<usize>); 2]>,
-    /// Members that come next; none for a node outside, where it is not needed.
-    pub next: SmallVec<[Option<usize>; 2]>,
+    /// Where those that come before and next are listed.
+    before: Range<u32>,
+    next: Range<u32>,
     /// May speculation be enabled: at a branch forward, with nothing in the way?
     pub is_split: bool,
 }
@@ -81,6 +88,10 @@ impl Member {
 #[derive(Debug)]
 pub(super) struct Region {
     pub members: Vec<Member>,
+    /// The nodes that come before each, with the members that they are.
+    before: Vec<(u32, PackedOption<MemberId>)>,
+    /// What comes next.
+    next: Vec<PackedOption<MemberId>>,
 }
 
 /// Where an expression may be redundant.
@@ -101,60 +112,64 @@ pub(super) struct Shape {
     open_part: Vec<u32>,
     /// By node: does a way lead to an end of the function?
     ends: Vec<bool>,
-    /// Where searches may come to the limit.
+    /// By node: is it a branch forward?
+    is_split: Vec<bool>,
+    /// Where searches come to the limit.
     spans: Option<Spans>,
+    /// Where they would come to a much lower one.
+    #[cfg(debug_assertions)]
+    trial: Spans,
 }
 
-/// Where a search goes far, as long as nothing writes an operand nearby.
-///
-/// ```text
-/// 3 ─▶ 4 ─▶ 5 ─▶ 6 ─▶ 7      ahead of 3, 4 to 7 are reached, as each has a way from another one of 3 to 6: all of them are
-///      ╰─────────▶╯          found for an expression whose operands none of them writes
-/// ```
-///
-/// A search goes forward and backward in turn, each as far as it can while the other has not come to its end. Where both go
-/// further than [`MOST_NODES`] nodes, that many are found before either comes to its end, so that the search is refused: then it
-/// need not be made.
-struct Spans {
-    /// By node: a search goes far ahead if none of the nodes behind it up to that one writes an operand; [`NONE`] where
-    /// that is not known.
-    ahead: Vec<u32>,
-    /// By node: a search goes far back if none of the nodes before it from that one on writes an operand; [`NONE`] where
-    /// that is not known.
-    back: Vec<u32>,
-}
-
-/// What a search keeps for the next.
+/// What a search finds, and what it keeps for the next.
 pub(super) struct Places {
-    /// By node: its place among those found, counted from `base`; below that it is one of an earlier search.
-    of: Vec<u32>,
+    /// By node.
+    marks: Vec<Mark>,
+    /// Marks from this number on are of this search.
     base: u32,
-    found: Vec<Found>,
+    /// The nodes that have been found.
+    found: Vec<u32>,
     /// Room for a bit for each node, none of which is set.
     bits: Vec<u64>,
 }
 
-/// A node that has been found. There are many, so they are small.
-struct Found {
-    node: u32,
-    first: PackedOption<Inst>,
-    last: PackedOption<Inst>,
+/// What a search knows of a node. All that it asks of one lies together, as it asks so many.
+#[derive(Clone, Copy, Default)]
+struct Mark {
+    /// Its place among those found, counted from the search's number.
+    number: u32,
     is_transparent: bool,
     is_reached: bool,
     /// Does a way lead from its entry to an evaluation?
     is_wanted: bool,
-    /// For the regions: another one of the same, or itself.
-    root: u32,
+    /// Does it evaluate the value so that its exit has it?
+    has_last: bool,
 }
 
-impl Found {
+impl Mark {
     /// Does the value come to its entry on some way, and is it wanted there?
     fn is_inside(&self) -> bool {
         self.is_reached && self.is_wanted
     }
+}
 
-    fn node(&self) -> Node {
-        self.node as Node
+/// For each of those found another one of the same region, or itself.
+struct Roots(Vec<u32>);
+
+impl Roots {
+    fn root(&mut self, mut place: usize) -> usize {
+        while self.0[place] as usize != place {
+            let above = self.0[place] as usize;
+            self.0[place] = self.0[above];
+            place = above;
+        }
+        place
+    }
+
+    /// The first of two regions stands for both.
+    fn unite(&mut self, one: usize, other: usize) {
+        let (one, other) = (self.root(one), self.root(other));
+        self.0[one.max(other)] = one.min(other) as u32;
     }
 }
 
@@ -207,132 +222,140 @@ impl Shape {
         }
         let part = parts(nodes);
         let open_part = part.iter().enumerate().map(|(node, &part)| if has_room_before(node) { part } else { NONE });
-        let mut shape = Shape { open_part: open_part.collect(), part, ends, spans: None };
-        // What a smaller function has in all is not too much.
-        shape.spans = (count > MOST_NODES).then(|| Spans::of(nodes, &shape));
-        shape
-    }
-
-    /// Does a search that comes to a node beside another one come to this one too, as far as the expression does not matter?
-    fn goes_on(&self, node: Node, beside: Node) -> bool {
-        self.open_part[node] == self.part[beside] && self.ends[node]
+        let open_part: Vec<u32> = open_part.collect();
+        let goes_on = |node: Node, beside: Node| open_part[node] == part[beside] && ends[node];
+        let is_split = |node: Node| {
+            let successors = nodes.successors(node);
+            successors.len() > 1 && !successors.iter().any(|&next| Nodes::goes_back(node, next))
+        };
+        Shape {
+            is_split: (0..count).map(is_split).collect(),
+            // What a smaller function has in all is not too much.
+            spans: (count > MOST_NODES).then(|| Spans::of(nodes, goes_on, MOST_NODES)),
+            #[cfg(debug_assertions)]
+            trial: Spans::of(nodes, goes_on, MOST_NODES_OF_TRIALS),
+            open_part,
+            part,
+            ends,
+        }
     }
 }
 
-impl Spans {
-    fn of(nodes: &Nodes, shape: &Shape) -> Spans {
-        let count = nodes.len();
-        let most_at_once = |node: Node| nodes.successors(node).len().max(nodes.predecessors(node).len());
-        // One step finds several, and the last of them may come to the end.
-        let far = MOST_NODES + (0..count).map(most_at_once).max().unwrap_or(0) + 1;
-        Spans { ahead: far_ahead(nodes, shape, far), back: far_back(nodes, shape, far) }
+impl Shape {
+    /// The parts from where something is evaluated first to where it is last; none if that is nowhere redundant.
+    fn parts_between(&self, sites: &[Site]) -> Option<RangeInclusive<u32>> {
+        let part = |site: &Site| self.part[site.node];
+        let last = sites.iter().filter(|site| site.first.is_some()).map(part).max();
+        let first = sites.iter().filter(|site| site.last.is_some()).map(part).min();
+        Some(first?..=last?).filter(|parts| !parts.is_empty())
     }
-}
-
-/// By node: so many nodes on, if each of those between has a way from another one or from it.
-fn far_ahead(nodes: &Nodes, shape: &Shape, far: usize) -> Vec<u32> {
-    let count = nodes.len();
-    let mut ahead = vec![NONE; count];
-    // From which all are reached so far.
-    let mut open: Vec<Node> = Vec::new();
-    for node in 0..=count {
-        let goes_on = node > 0 && node < count && shape.goes_on(node, node - 1);
-        let before = if goes_on { nodes.predecessors(node) } else { &[] };
-        let nearest = before.iter().copied().filter(|&before| before < node).max();
-        while let Some(from) = open.pop_if(|from| nearest.is_none_or(|nearest| *from > nearest)) {
-            if from + far < node {
-                ahead[from] = (from + far) as u32;
-            }
-        }
-        open.push(node);
-    }
-    ahead
-}
-
-/// By node: so many nodes before, if each of those between leads to another one or to it. What leads back only counts where it
-/// leads to one of those that lead on, so that the nodes between begin there at the latest.
-fn far_back(nodes: &Nodes, shape: &Shape, far: usize) -> Vec<u32> {
-    let count = nodes.len();
-    let leads_on = |node: Node| nodes.successors(node).iter().any(|&next| next > node);
-    let turns_to = |node: Node| {
-        let back = nodes.successors(node).iter().copied().filter(|&next| next < node && leads_on(next));
-        back.max().filter(|_| !leads_on(node))
-    };
-    let mut first = vec![0; count];
-    // To which all lead so far.
-    let mut open: Vec<Node> = Vec::new();
-    for node in (0..count).rev() {
-        let goes_on = node + 1 < count && shape.goes_on(node, node + 1);
-        if !goes_on || turns_to(node).is_none() {
-            let next = if goes_on { nodes.successors(node) } else { &[] };
-            let nearest = next.iter().copied().filter(|&next| next > node && leads_on(next)).min();
-            while let Some(to) = open.pop_if(|to| nearest.is_none_or(|nearest| *to < nearest)) {
-                first[to] = node + 1;
-            }
-        }
-        open.push(node);
-    }
-    let mut back = vec![NONE; count];
-    // Among the last so many nodes those that lead back only, and to where, without those behind which one leads further.
-    let mut turning: VecDeque<(Node, Node)> = VecDeque::new();
-    for node in 0..count {
-        while turning.pop_front_if(|(from, _)| *from + far < node).is_some() {}
-        if node >= far {
-            let lowest = turning.front().map_or(node - far, |&(_, to)| to.min(node - far));
-            if first[node] <= lowest {
-                back[node] = lowest as u32;
-            }
-        }
-        if let Some(to) = turns_to(node) {
-            while turning.pop_back_if(|(_, other)| *other >= to).is_some() {}
-            turning.push_back((node, to));
-        }
-    }
-    back
 }
 
 impl Places {
     /// For that many nodes.
     pub fn new(nodes: &Nodes) -> Places {
         let bits = vec![0; nodes.len().div_ceil(u64::BITS as usize)];
-        Places { of: vec![0; nodes.len()], base: 1, found: Vec::new(), bits }
+        Places { marks: vec![Mark::default(); nodes.len()], base: 1, found: Vec::new(), bits }
     }
 
+    /// The place of a node among those found.
     fn get(&self, node: Node) -> Option<usize> {
-        self.of[node].checked_sub(self.base).map(|place| place as usize)
+        self.marks[node].number.checked_sub(self.base).map(|place| place as usize)
     }
 
-    fn enter(&mut self, node: Node, look: impl FnOnce(Node) -> Found) -> usize {
-        self.get(node).unwrap_or_else(|| {
-            let place = self.found.len();
-            self.of[node] = self.base + place as u32;
-            self.found.push(Found { root: place as u32, ..look(node) });
-            place
-        })
-    }
-
-    fn root(&mut self, mut place: usize) -> usize {
-        while self.found[place].root as usize != place {
-            let above = self.found[place].root as usize;
-            self.found[place].root = self.found[above].root;
-            place = above;
+    /// What is known of a node, which is found by this; `is_transparent` is asked where it has not been before.
+    fn enter(&mut self, node: Node, is_transparent: impl Fn(Node) -> bool) -> &mut Mark {
+        let mark = &mut self.marks[node];
+        if mark.number < self.base {
+            let number = self.base + self.found.len() as u32;
+            self.found.push(node as u32);
+            *mark = Mark { number, is_transparent: is_transparent(node), ..Mark::default() };
         }
-        place
+        mark
+    }
+
+    fn node(&self, place: usize) -> Node {
+        self.found[place] as Node
+    }
+
+    fn mark(&self, place: usize) -> &Mark {
+        &self.marks[self.node(place)]
+    }
+
+    /// Finds where the value of an expression comes to and where it is wanted. Gives up when there are more than so many nodes;
+    /// tells whether it did not.
+    fn search(
+        &mut self,
+        nodes: &Nodes,
+        shape: &Shape,
+        (expressions, memory): (&Expressions, &Memory),
+        expression: &Expression,
+        is_between: impl Fn(Node) -> bool,
+        most: usize,
+    ) -> bool {
+        self.clear();
+        let is_transparent = {
+            let is_transparent = expressions.transparency(memory, expression);
+            move |node: Node| shape.ends[node] && is_transparent(node)
+        };
+        // Forward with the value, and backward from where it is wanted, in turn: whichever comes to its end first, the other only
+        // has to look where that has been.
+        let (mut ahead, mut back): (Vec<Node>, Vec<Node>) = Default::default();
+        for &Site { node, first, last } in &expression.sites {
+            let mark = self.enter(node, &is_transparent);
+            mark.has_last = last.is_some();
+            mark.is_wanted = first.is_some() && is_between(node);
+            ahead.extend(mark.has_last.then_some(node));
+            back.extend(mark.is_wanted.then_some(node));
+        }
+        let mut only_wanted = false;
+        let mut only_reached = false;
+        loop {
+            only_wanted |= back.is_empty();
+            if let Some(node) = ahead.pop() {
+                for &next in nodes.successors(node).iter().filter(|&&next| is_between(next)) {
+                    let mark = self.enter(next, &is_transparent);
+                    let is_new = !mark.is_reached && (mark.is_wanted || !only_wanted);
+                    mark.is_reached |= is_new;
+                    if is_new && mark.is_transparent && !mark.has_last {
+                        ahead.push(next);
+                    }
+                }
+            }
+            only_reached |= ahead.is_empty();
+            if let Some(node) = back.pop() {
+                if only_reached && !self.marks[node].is_reached {
+                    continue;
+                }
+                for &before in nodes.predecessors(node).iter().filter(|&&before| is_between(before)) {
+                    let mark = self.enter(before, &is_transparent);
+                    if mark.is_transparent && !core::mem::replace(&mut mark.is_wanted, true) {
+                        back.push(before);
+                    }
+                }
+            }
+            if ahead.is_empty() && back.is_empty() {
+                return true;
+            }
+            if self.found.len() > most {
+                return false;
+            }
+        }
     }
 
     /// Places in the order of their nodes, each once.
     fn in_order(&mut self, mut places: Vec<usize>) -> Vec<usize> {
         let word_of = |node: Node| node / u64::BITS as usize;
-        let words = places.iter().map(|&place| word_of(self.found[place].node()));
+        let words = places.iter().map(|&place| word_of(self.node(place)));
         let (Some(first), Some(last)) = (words.clone().min(), words.max()) else { return places };
         if last - first > places.len() {
             // They lie far from each other.
-            places.sort_unstable_by_key(|&place| self.found[place].node);
+            places.sort_unstable_by_key(|&place| self.found[place]);
             places.dedup();
             return places;
         }
         for place in places.drain(..) {
-            let node = self.found[place].node();
+            let node = self.node(place);
             self.bits[word_of(node)] |= 1 << (node % u64::BITS as usize);
         }
         for word in first..=last {
@@ -348,10 +371,10 @@ impl Places {
 
     fn clear(&mut self) {
         // What one search finds is no more than all nodes.
-        let most = self.of.len() as u32;
+        let most = self.marks.len() as u32;
         self.base += self.found.len() as u32;
         if self.base > u32::MAX - most {
-            self.of.fill(0);
+            self.marks.fill(Mark::default());
             self.base = 1;
         }
         self.found.clear();
@@ -367,89 +390,41 @@ impl Around {
         expression: &Expression,
         places: &mut Places,
     ) -> Around {
-        places.clear();
-        let part = |site: &Site| shape.part[site.node];
-        let last_part = expression.sites.iter().filter(|site| site.first.is_some()).map(part).max();
-        let first_part = expression.sites.iter().filter(|site| site.last.is_some()).map(part).min();
-        let (Some(first_part), Some(last_part)) = (first_part, last_part) else { return Around::Nothing };
-        let is_between = |node: Node| (first_part..=last_part).contains(&shape.open_part[node]);
-        if let Some(spans) = &shape.spans
-            && spans.are_too_long(nodes, expressions, expression, |node| is_between(node) && shape.ends[node])
-        {
+        let Some(parts) = shape.parts_between(&expression.sites) else { return Around::Nothing };
+        let (first_part, later) = (*parts.start(), parts.end() - parts.start());
+        let is_between = |node: Node| shape.open_part[node].wrapping_sub(first_part) <= later;
+        let is_open = |node: Node| is_between(node) && shape.ends[node];
+        let is_too_long = |spans: &Spans| spans.are_too_long(nodes, expressions, expression, is_open);
+        let mut search = |most: usize| places.search(nodes, shape, (expressions, memory), expression, is_between, most);
+        #[cfg(debug_assertions)]
+        assert!(!is_too_long(&shape.trial) || !search(MOST_NODES_OF_TRIALS), "this search does come to its end");
+        if shape.spans.as_ref().is_some_and(is_too_long) || !search(MOST_NODES) {
             return Around::TooMuch;
         }
-        let look = |node: Node| {
-            let is_transparent = shape.ends[node] && expressions.is_transparent(memory, expression, node);
-            let (first, last) = Default::default();
-            Found { node: node as u32, first, last, is_transparent, is_reached: false, is_wanted: false, root: 0 }
-        };
-        // These come first, so that whatever else is found evaluates nothing.
-        for site in &expression.sites {
-            let place = places.enter(site.node, look);
-            let found = &mut places.found[place];
-            (found.first, found.last) = (site.first.into(), site.last.into());
-            found.is_wanted = site.first.is_some() && is_between(site.node);
-        }
-        // Forward with the value, and backward from where it is wanted, in turn: whichever comes to its end first, the other only
-        // has to look where that has been.
-        let sites = 0..places.found.len();
-        let mut ahead: Vec<usize> = sites.clone().filter(|&place| places.found[place].last.is_some()).collect();
-        let mut back: Vec<usize> = sites.filter(|&place| places.found[place].is_wanted).collect();
-        let mut only_wanted = false;
-        let mut only_reached = false;
-        loop {
-            only_wanted |= back.is_empty();
-            if let Some(place) = ahead.pop() {
-                for &next in nodes.successors(places.found[place].node()).iter().filter(|&&next| is_between(next)) {
-                    let place = places.enter(next, look);
-                    let found = &mut places.found[place];
-                    let is_new = !found.is_reached && (found.is_wanted || !only_wanted);
-                    found.is_reached |= is_new;
-                    if is_new && found.is_transparent && found.last.is_none() {
-                        ahead.push(place);
-                    }
-                }
-            }
-            only_reached |= ahead.is_empty();
-            if let Some(place) = back.pop() {
-                if only_reached && !places.found[place].is_reached {
-                    continue;
-                }
-                for &before in
-                    nodes.predecessors(places.found[place].node()).iter().filter(|&&before| is_between(before))
-                {
-                    let place = places.enter(before, look);
-                    let found = &mut places.found[place];
-                    if found.is_transparent && !core::mem::replace(&mut found.is_wanted, true) {
-                        back.push(place);
-                    }
-                }
-            }
-            if ahead.is_empty() && back.is_empty() {
-                break;
-            }
-            if places.found.len() > MOST_NODES {
-                return Around::TooMuch;
+        let mut members: Vec<usize> = Vec::new();
+        // A loop of its own: what the compiler makes of a filter looks at many again for each that passes.
+        for (place, &node) in places.found.iter().enumerate() {
+            if places.marks[node as Node].is_inside() {
+                members.push(place);
             }
         }
-        let mut members: Vec<usize> =
-            (0..places.found.len()).filter(|&place| places.found[place].is_inside()).collect();
+        let mut roots = Roots((0..places.found.len() as u32).collect());
         for index in 0..members.len() {
             let place = members[index];
-            for &before in nodes.predecessors(places.found[place].node()) {
+            for &before in nodes.predecessors(places.node(place)) {
                 let Some(other) = places.get(before) else { continue };
-                let found = &places.found[other];
-                if found.last.is_none() && !(found.is_inside() && found.is_transparent) {
+                let mark = &places.marks[before];
+                if !(mark.has_last || mark.is_inside() && mark.is_transparent) {
                     continue;
                 }
-                if !found.is_inside() {
+                if !mark.is_inside() {
                     members.push(other);
                 }
-                let (one, other) = (places.root(place), places.root(other));
-                places.found[one.max(other)].root = one.min(other) as u32;
+                roots.unite(place, other);
             }
         }
-        if !members.iter().any(|&place| places.found[place].is_inside() && places.found[place].first.is_some()) {
+        let may_be_redundant = |site: &Site| site.first.is_some() && places.marks[site.node].is_inside();
+        if !expression.sites.iter().any(may_be_redundant) {
             return Around::Nothing;
         }
         let members = places.in_order(members);
@@ -457,7 +432,7 @@ impl Around {
         let mut regions: Vec<Vec<usize>> = Vec::new();
         let (mut region_of, mut number_of) = (vec![NONE; places.found.len()], vec![NONE; places.found.len()]);
         for place in members {
-            let region = &mut region_of[places.root(place)];
+            let region = &mut region_of[roots.root(place)];
             if *region == NONE {
                 *region = regions.len() as u32;
                 regions.push(Vec::new());
@@ -473,104 +448,79 @@ impl Around {
                 let number = Some(number_of[place]).filter(|&number| number != NONE)? as usize;
                 (list.get(number) == Some(&place)).then_some(number)
             };
-            Region::of(nodes, list.iter().map(|&place| &places.found[place]), member_of)
+            let found = list.iter().map(|&place| (places.node(place), places.mark(place)));
+            Region::of((nodes, shape), expression, found, member_of)
         };
         let regions = regions.iter().map(of).collect();
         Around::Regions(regions)
     }
 }
 
-impl Spans {
-    /// Does a search for an expression go too far in both directions? Says no where that is not seen near to where it begins.
-    /// `is_between` tells which nodes it comes to.
-    fn are_too_long(
-        &self,
-        nodes: &Nodes,
-        expressions: &Expressions,
-        expression: &Expression,
-        is_between: impl Fn(Node) -> bool,
-    ) -> bool {
-        // What changes memory does not tell where it is next.
-        if expression.reads.is_some() {
-            return false;
-        }
-        let is_far_back = |node: Node| {
-            let first = self.back[node];
-            let is_before = |writer: Node| writer < first as Node;
-            first != NONE && expressions.last_writer(expression, node).is_none_or(is_before)
-        };
-        let is_far_ahead = |node: Node| {
-            let last = self.ahead[node];
-            let is_behind = |writer: Node| writer > last as Node;
-            last != NONE && is_between(node + 1) && expressions.next_writer(expression, node).is_none_or(is_behind)
-        };
-        let goes_on = |node: Node| is_between(node) && !expressions.is_written(expression, node);
-        let wanted = expression.sites.iter().filter(|site| site.first.is_some() && is_between(site.node));
-        let made = expression.sites.iter().filter(|site| site.last.is_some());
-        is_one_near(wanted.map(|site| site.node), is_far_back, |node| nodes.predecessors(node), goes_on)
-            && is_one_near(made.map(|site| site.node), is_far_ahead, |node| nodes.successors(node), goes_on)
-    }
-}
-
-/// Is one of the first few nodes of a search what is looked for?
-fn is_one_near<'a>(
-    begin: impl Iterator<Item = Node>,
-    is_it: impl Fn(Node) -> bool,
-    onward: impl Fn(Node) -> &'a [Node],
-    goes_on: impl Fn(Node) -> bool,
-) -> bool {
-    let mut found: SmallVec<[Node; MOST_NEAR]> = begin.take(MOST_NEAR / 2).collect();
-    let mut next = 0;
-    while let Some(&node) = found.get(next) {
-        if is_it(node) {
-            return true;
-        }
-        next += 1;
-        for &other in onward(node) {
-            if found.len() < MOST_NEAR && !found.contains(&other) && goes_on(other) {
-                found.push(other);
-            }
-        }
-    }
-    false
-}
-
 impl Region {
     fn of<'a>(
-        nodes: &Nodes,
-        found: impl Iterator<Item = &'a Found>,
+        (nodes, shape): (&Nodes, &Shape),
+        expression: &Expression,
+        found: impl ExactSizeIterator<Item = (Node, &'a Mark)>,
         member_of: impl Fn(Node) -> Option<usize>,
     ) -> Region {
-        let member = |found: &Found| {
-            let (node, is_transparent) = (found.node(), found.is_transparent);
-            let (first, last) = (found.first.expand(), found.last.expand());
-            let is_reached = found.is_inside();
-            let successors = nodes.successors(node);
-            let goes_back = successors.iter().any(|&next| Nodes::goes_back(node, next));
-            let is_free = is_reached && is_transparent && last.is_none();
-            Member {
+        let id_of = |node: Node| member_of(node).map(MemberId::new).into();
+        let count = found.len();
+        let mut region = Region {
+            members: Vec::with_capacity(count),
+            // Most have one or two.
+            before: Vec::with_capacity(2 * count),
+            next: Vec::with_capacity(2 * count),
+        };
+        for (node, mark) in found {
+            let (is_reached, is_transparent) = (mark.is_inside(), mark.is_transparent);
+            let is_free = is_reached && is_transparent && !mark.has_last;
+            let before = nodes.predecessors(node).iter().map(|&before| (before as u32, id_of(before)));
+            let next = nodes.successors(node).iter().map(|&next| id_of(next));
+            region.members.push(Member {
                 node,
-                first,
-                last,
+                first: None,
+                last: None,
                 is_transparent,
                 is_reached,
                 is_available: is_reached,
-                before: nodes.predecessors(node).iter().map(|&before| (before, member_of(before))).collect(),
-                next: successors.iter().map(|&next| member_of(next)).collect(),
-                is_split: is_free && successors.len() > 1 && !goes_back,
+                before: append(&mut region.before, before),
+                next: append(&mut region.next, next),
+                is_split: is_free && shape.is_split[node],
+            });
+        }
+        for &Site { node, first, last } in &expression.sites {
+            if let Some(place) = member_of(node) {
+                (region.members[place].first, region.members[place].last) = (first, last);
             }
-        };
-        let mut region = Region { members: found.map(member).collect() };
+        }
         region.find_available();
         region
     }
 
+    /// The nodes that come before a member, with the members that they are.
+    fn before(&self, place: usize) -> impl Iterator<Item = (Node, Option<usize>)> + '_ {
+        let Range { start, end } = self.members[place].before;
+        let of = |&(node, member): &(u32, PackedOption<MemberId>)| (node as Node, place_of(member));
+        self.before[start as usize..end as usize].iter().map(of)
+    }
+
+    /// The members that come next; none for a node outside, where it is not needed.
+    pub fn next(&self, place: usize) -> impl Iterator<Item = Option<usize>> + '_ {
+        let Range { start, end } = self.members[place].next;
+        self.next[start as usize..end as usize].iter().map(|&member| place_of(member))
+    }
+
+    /// Does a node come before a member?
+    fn comes_before(&self, node: Node, place: usize) -> bool {
+        self.before(place).any(|(before, _)| before == node)
+    }
+
     /// Has hoisting end behind a node, at whose end nothing can be inserted.
     pub fn close_behind(&mut self, node: Node) {
-        for member in &mut self.members {
-            if member.before.iter().any(|&(before, _)| before == node) {
-                member.is_reached = false;
-                member.is_split = false;
+        for place in 0..self.members.len() {
+            if self.comes_before(node, place) {
+                self.members[place].is_reached = false;
+                self.members[place].is_split = false;
             }
         }
         self.members.iter_mut().for_each(|member| member.is_available = member.is_reached);
@@ -583,14 +533,14 @@ impl Region {
         while let Some(place) = work.pop() {
             let member = &self.members[place];
             let comes =
-                |(_, before): &(Node, Option<usize>)| before.is_some_and(|it| self.members[it].leaves_available());
-            if !member.is_available || member.before.iter().all(comes) {
+                |(_, before): (Node, Option<usize>)| before.is_some_and(|it| self.members[it].leaves_available());
+            if !member.is_available || self.before(place).all(comes) {
                 continue;
             }
             let member = &mut self.members[place];
             member.is_available = false;
             if member.is_free() {
-                work.extend(member.next.iter().flatten());
+                work.extend(self.next(place).flatten());
             }
         }
     }
@@ -605,14 +555,14 @@ impl Region {
         while let Some(place) = work.pop() {
             is_waiting[place] = false;
             let member = &self.members[place];
-            let needs = |next: &Option<usize>| next.is_some_and(|next| hoisted.entry[next]);
+            let needs = |next: Option<usize>| next.is_some_and(|next| hoisted.entry[next]);
             let exit = !member.next.is_empty()
-                && (member.next.iter().all(needs) || enabled[place] && member.next.iter().any(needs));
+                && (self.next(place).all(needs) || enabled[place] && self.next(place).any(needs));
             let passes = exit && member.is_free() && !member.is_available;
             let entry = member.is_reached && (member.first.is_some() || passes);
             hoisted.exit[place] = exit;
             if core::mem::replace(&mut hoisted.entry[place], entry) != entry {
-                for &(_, before) in &member.before {
+                for (_, before) in self.before(place) {
                     if let Some(before) = before.filter(|&before| !is_waiting[before]) {
                         is_waiting[before] = true;
                         work.push(before);
@@ -625,7 +575,7 @@ impl Region {
 
     /// What the edges into a member bring.
     pub fn ways<'a>(&'a self, hoisted: &'a Hoisted, place: usize) -> impl Iterator<Item = (Node, Way)> + 'a {
-        self.members[place].before.iter().map(|&(node, before)| {
+        self.before(place).map(|(node, before)| {
             let way = match before {
                 Some(before) if self.members[before].leaves_available() => Way::Available(before),
                 Some(before) if self.members[before].is_free() && hoisted.exit[before] => Way::Hoisted(before),
@@ -652,7 +602,7 @@ impl Region {
             }
             delayed[place] = false;
             if self.members[place].first.is_none() {
-                work.extend(self.members[place].next.iter().flatten().filter(|&&next| delayed[next]));
+                work.extend(self.next(place).flatten().filter(|&next| delayed[next]));
             }
         }
         let mut placement =
@@ -680,7 +630,7 @@ impl Region {
         }
         while let Some(place) = work.pop() {
             if !core::mem::replace(&mut is_source[place], true) && self.members[place].last.is_none() {
-                work.extend(self.members[place].before.iter().filter_map(|&(_, before)| before));
+                work.extend(self.before(place).filter_map(|(_, before)| before));
             }
         }
         placement.inserted.sort_unstable();
@@ -708,15 +658,21 @@ impl Region {
     /// Is an evaluation hoisted to all ways that lead on from a node?
     pub fn needs_behind(&self, hoisted: &Hoisted, node: Node) -> bool {
         // What is inserted at a node has one way on, whether the node is a member or not.
-        let comes_from = |member: &Member| member.before.iter().any(|&(before, _)| before == node);
-        (0..self.members.len()).any(|place| comes_from(&self.members[place]) && hoisted.entry[place])
+        (0..self.members.len()).any(|place| self.comes_before(node, place) && hoisted.entry[place])
     }
 
     /// Is there a branch ahead of which speculation would make something redundant?
     pub fn could_speculate(&self) -> bool {
+        if !self.members.iter().any(|member| member.is_split) {
+            return false;
+        }
         let always = self.hoisted(&vec![false; self.members.len()]);
-        let leads = self.leading_to_available();
-        (0..leads.len()).any(|place| self.members[place].is_split && leads[place] && !always.exit[place])
+        let is_open = |&place: &usize| self.members[place].is_split && !always.exit[place];
+        let open: Vec<usize> = (0..self.members.len()).filter(is_open).collect();
+        !open.is_empty() && {
+            let leads = self.leading_to_available();
+            open.iter().any(|&place| leads[place])
+        }
     }
 
     /// To which members could a hoisted evaluation come on its way to where the value is available, if it may pass all splits?
@@ -730,11 +686,22 @@ impl Region {
         let mut work: Vec<usize> = (0..leads.len()).filter(is_available).collect();
         while let Some(place) = work.pop() {
             if hoisted.entry[place] && !core::mem::replace(&mut leads[place], true) && self.members[place].is_free() {
-                work.extend(self.members[place].next.iter().flatten());
+                work.extend(self.next(place).flatten());
             }
         }
         leads
     }
+}
+
+fn place_of(member: PackedOption<MemberId>) -> Option<usize> {
+    member.expand().map(EntityRef::index)
+}
+
+/// Where they are then in the list.
+fn append<T>(list: &mut Vec<T>, more: impl Iterator<Item = T>) -> Range<u32> {
+    let start = list.len() as u32;
+    list.extend(more);
+    start..list.len() as u32
 }
 
 /// By node: numbers that only rise along edges, equal within a cycle. (R. Tarjan, Depth-first search and linear graph

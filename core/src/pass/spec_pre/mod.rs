@@ -42,6 +42,7 @@ mod benefit;
 mod expressions;
 mod hoisting;
 mod plan;
+mod spans;
 pub mod survey;
 
 use alloc::format;
