@@ -18,11 +18,12 @@
 //!
 //! The page's phase is on, and asks `ForceLateCommoning` before anything else: what turns that off turns the pass off.
 //!
-//! What gives a register the value that it has goes away, and no longer stands between an earlier leader and what it was
-//! refused to for that reason; the walk is made again where that has happened.
+//! What gives a register the value that it has goes away, and no longer stands between an earlier leader and what comes
+//! later. Where something earlier in the walk was refused for that reason, on a way back, the walk is made again.
 //!
 //! A walk is linear in instructions, apart from a logarithm for finding which value a register holds; each one more has an
-//! instruction less. Running it again finds nothing more.
+//! instruction less. Where what a register holds has no name, as nobody reads it from there, it is looked for among what may
+//! come there, in [`STEPS_A_VALUE`] steps for each value of the function. Running it again finds nothing more, but for that.
 //!
 //! Source: ptxas page, phase 64 (LateOriCommoning).
 
@@ -30,11 +31,14 @@ mod classes;
 mod conditions;
 
 use alloc::format;
+use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
+use hashbrown::{HashMap, HashSet};
+use smallvec::{SmallVec, smallvec};
 
 use super::copies::{copies, overwritten_early, replace_by_copies};
 use super::gvn_cse::eligibility::Class;
@@ -42,12 +46,16 @@ use super::gvn_cse::lanes::Regions;
 use super::gvn_cse::numbering::{Numbering, Options, Outline};
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Place, Remark, Rewrite};
-use crate::flow::Values;
+use crate::flow::{Definition, Value, Values};
+use crate::graph::Cfg;
 use crate::ir::{Block, Function, Inst, InstData, Reg, Type};
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
 use classes::Mask;
 use conditions::{Broken, Conditions};
+
+/// Steps of a walk for each value, in which it is seen what registers hold where that has no name.
+const STEPS_A_VALUE: usize = 2;
 
 /// See the file's head.
 pub struct LateCommoning;
@@ -104,7 +112,7 @@ impl LateCommoning {
         let mut undo: Vec<(u32, PackedOption<Inst>)> = Vec::new();
         let mut open: Vec<(usize, usize)> = Vec::new();
         let mut seen: SecondaryMap<Block, Mask> = SecondaryMap::with_capacity(view.func().blocks.len());
-        let mut writes = Writes::default();
+        let mut registers = Registers::of(&cfg, &values);
         for (place, &block) in dominators.preorder().iter().enumerate() {
             while let Some((_, first)) = open.pop_if(|(end, _)| *end <= place) {
                 undo.drain(first..).rev().for_each(|(number, before)| leaders[number as usize] = before);
@@ -139,8 +147,8 @@ impl LateCommoning {
                     let outcome = conditions.hold(pair.leader, pair.inst);
                     let are_complementary = complementary && conditions.are_complementary(pair.leader, pair.inst);
                     match outcome {
-                        Ok(()) if pair.is_copied(view, &values, &mut writes, false) => continue,
-                        Err(Broken::C4) if are_complementary && pair.is_copied(view, &values, &mut writes, true) => {
+                        Ok(()) if pair.is_copied(view, &mut registers, false) => continue,
+                        Err(Broken::C4) if are_complementary && pair.is_copied(view, &mut registers, true) => {
                             continue;
                         }
                         Err(broken) if !(broken == Broken::C4 && are_complementary) => pair.tell_refusal(view, broken),
@@ -154,23 +162,95 @@ impl LateCommoning {
             }
             seen[block] = mask;
         }
-        writes.stood_in_the_way_and_are_gone()
+        registers.allow_more()
     }
 }
 
-/// Which registers had writes that matter to another walk.
-#[derive(Default)]
-struct Writes {
-    /// Copies of these were refused because of a write.
-    refused: SecondaryMap<Reg, bool>,
-    /// Of these a write has gone away.
-    gone: Vec<Reg>,
+/// What registers hold during a walk.
+struct Registers {
+    cfg: Rc<Cfg>,
+    values: Rc<Values>,
+    /// What writes gave that have gone away, each with what the register holds there now.
+    gone: HashMap<Value, Value>,
+    refused: Vec<Overwritten>,
+    /// Steps that are left.
+    steps: usize,
 }
 
-impl Writes {
-    /// Has a write gone away that may have been the reason of a refusal?
-    fn stood_in_the_way_and_are_gone(&self) -> bool {
-        self.gone.iter().any(|&reg| self.refused[reg])
+/// A register that does not hold what is to be copied.
+struct Overwritten {
+    reg: Reg,
+    /// What is to be copied.
+    wanted: Value,
+    /// What it holds instead.
+    held: Held,
+}
+
+/// What a register holds somewhere.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Held {
+    Value(Value),
+    /// One of several values that come to this block and have no name together.
+    Several(Block),
+}
+
+impl Registers {
+    fn of(cfg: &Rc<Cfg>, values: &Rc<Values>) -> Registers {
+        let (cfg, values) = (cfg.clone(), values.clone());
+        let steps = STEPS_A_VALUE * values.len();
+        Registers { cfg, values, gone: HashMap::new(), refused: Vec::new(), steps }
+    }
+
+    /// A register that one instruction has written and that does not hold that any more before another one, which stands in
+    /// the given block.
+    fn overwritten(&mut self, func: &Function, leader: Inst, (block, inst): (Block, Inst)) -> Option<Overwritten> {
+        let values = self.values.clone();
+        func.insts[leader].dsts.iter().zip(values.defined(leader)).find_map(|(&reg, &wanted)| {
+            let held = values.before(func, inst, reg).map_or(Held::Several(block), Held::Value);
+            let overwritten = Overwritten { reg, wanted, held };
+            (!self.holds(&overwritten)).then_some(overwritten)
+        })
+    }
+
+    /// Does it hold what is to be copied after all, wherever control comes from, now that writes have gone away? Says no where
+    /// that takes too long to see.
+    fn holds(&mut self, &Overwritten { reg, wanted, held }: &Overwritten) -> bool {
+        let mut work: SmallVec<[Held; 8]> = smallvec![held];
+        let mut seen: HashSet<Held> = HashSet::new();
+        while let Some(held) = work.pop() {
+            if held == Held::Value(wanted) || !seen.insert(held) {
+                continue;
+            }
+            let Some(left) = self.steps.checked_sub(1) else { return false };
+            self.steps = left;
+            match held {
+                Held::Value(value) => match (self.gone.get(&value), self.values.definition(value)) {
+                    (Some(&before), _) => work.push(Held::Value(before)),
+                    (None, Definition::Join { .. }) => {
+                        work.extend(self.values.join_args(value).iter().map(|arg| Held::Value(arg.value)));
+                    }
+                    // Something else has been written.
+                    _ => return false,
+                },
+                // What comes from outside is something else.
+                Held::Several(block) if self.cfg.is_entry(block) => return false,
+                Held::Several(block) => {
+                    let at_end = |before: Block| self.values.at_end(before, reg);
+                    let from = |&before: &Block| at_end(before).map_or(Held::Several(before), Held::Value);
+                    work.extend(self.cfg.predecessors(block).iter().map(from));
+                }
+            }
+        }
+        true
+    }
+
+    /// Does a register hold what was to be copied now that writes have gone away?
+    fn allow_more(&mut self) -> bool {
+        let mut regs: Vec<Reg> = self.gone.keys().map(|&value| self.values.reg(value)).collect();
+        regs.sort_unstable();
+        regs.dedup();
+        let refused = core::mem::take(&mut self.refused);
+        refused.iter().any(|refused| regs.binary_search(&refused.reg).is_ok() && self.holds(refused))
     }
 }
 
@@ -190,19 +270,17 @@ struct Pair {
 impl Pair {
     /// Copies what the leader wrote, if that is still there. If they stand under opposite guards, the leader does the work
     /// in all lanes from now on. Gives whether it can be.
-    fn is_copied<S: Listener>(
-        &self,
-        view: &mut View<'_, S>,
-        values: &Values,
-        writes: &mut Writes,
-        are_opposite: bool,
-    ) -> bool {
+    fn is_copied<S: Listener>(&self, view: &mut View<'_, S>, registers: &mut Registers, are_opposite: bool) -> bool {
         let ((from, leader), (block, inst)) = (self.leader, self.inst);
         let (module, func) = (view.module(), view.func());
         let written = func.insts[leader].dsts.to_vec();
         let frees_leader = are_opposite && !self.has_lost_guard;
-        if let Some((reg, why)) = self.obstacle(func, values, frees_leader) {
-            writes.refused[reg] = true;
+        let reads_registers = !frees_leader && !self.has_lost_guard;
+        let overwritten = if reads_registers { registers.overwritten(func, leader, self.inst) } else { None };
+        let obstacle = self.obstacle(func, frees_leader);
+        let since = overwritten.as_ref().map(|overwritten| (overwritten.reg, "has been written since"));
+        if let Some((reg, why)) = since.or(obstacle) {
+            registers.refused.extend(overwritten.filter(|_| obstacle.is_none()));
             view.miss(|func| {
                 let (text, name) = (instruction_text(module, func, inst), &func.regs[reg].name);
                 let message = format!("`{text}` is what `{name}` was given, and stays: `{name}` {why}");
@@ -225,23 +303,22 @@ impl Pair {
         });
         let sources = if frees_leader { compute_in_all_lanes(&mut rewrite, leader) } else { written };
         let dsts = &rewrite.func().insts[inst].dsts;
-        writes.gone.extend(dsts.iter().zip(&sources).filter(|(dst, source)| dst == source).map(|(&dst, _)| dst));
+        // Where a register is copied to itself, it has held that value before.
+        let is_gone = dsts.iter().zip(&sources).map(|(dst, source)| dst == source);
+        let written = [inst, leader].map(|inst| registers.values.defined(inst).iter().copied());
+        let [written, before] = written;
+        let written = written.zip(before);
+        registers.gone.extend(is_gone.zip(written).filter_map(|(is_gone, written)| is_gone.then_some(written)));
         replace_by_copies(&mut rewrite, inst, &sources);
         true
     }
 
-    /// A register that stands in the way, and why.
-    fn obstacle(&self, func: &Function, values: &Values, frees_leader: bool) -> Option<(Reg, &'static str)> {
-        let (leader, inst) = (self.leader.1, self.inst.1);
-        let (first, second) = (&func.insts[leader], &func.insts[inst]);
-        for ((&reg, &dst), &value) in first.dsts.iter().zip(&second.dsts).zip(values.defined(leader)) {
-            let is_kept = frees_leader || self.has_lost_guard || values.before(func, inst, reg) == Some(value);
-            if !is_kept {
-                return Some((reg, "has been written since"));
-            }
-            if !func.regs[reg].ty.agrees_with(func.regs[dst].ty) {
-                return Some((reg, "has another type"));
-            }
+    /// A register that stands in the way whatever is written in between, and why.
+    fn obstacle(&self, func: &Function, frees_leader: bool) -> Option<(Reg, &'static str)> {
+        let (first, second) = (&func.insts[self.leader.1], &func.insts[self.inst.1]);
+        let is_other = |&(&reg, &dst): &(&Reg, &Reg)| !func.regs[reg].ty.agrees_with(func.regs[dst].ty);
+        if let Some((&reg, _)) = first.dsts.iter().zip(&second.dsts).find(is_other) {
+            return Some((reg, "has another type"));
         }
         let temporaries = vec![None; first.dsts.len()];
         let sources: Vec<_> = first.dsts.iter().copied().map(Some).collect();
