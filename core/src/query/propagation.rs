@@ -477,18 +477,19 @@ impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
                 let rule = frame.record.map(|_| self.rules[usize::from(rule)]);
                 QuestionEvent::Asked { id, parent, expression, from, mover, at: next, rule }
             });
+            let record = self.records.len() as RecordId;
             let slot = self.known.slot(next, number);
-            let known = core::mem::replace(slot, self.records.len() as RecordId);
-            if known != NONE
-                && let Some((answer, rule, cohort)) = self.known_answer(problem, known, question)
-            {
-                *self.known.slot(next, number) = known;
+            let known = *slot;
+            if known == NONE {
+                *slot = record;
+            } else if let Some((answer, rule, cohort)) = self.known_answer(problem, known, question) {
                 teller.tell(|_| QuestionEvent::Answered { id, rule, answer: problem.answer(&answer), because: None });
                 let known = if known < VERDICTS { known } else { NONE };
                 self.take(next, known, answer, cohort);
                 continue;
+            } else {
+                *self.known.slot(next, number) = record;
             }
-            let record = self.records.len() as RecordId;
             let time = self.time(problem.time(question));
             let state = State::UnderWay { depth };
             self.records.push(Record { block: next, question: number, state, cohort: None.into(), time });
@@ -625,9 +626,16 @@ impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
     fn take(&mut self, block: Block, record: RecordId, answer: A, cohort: PackedOption<CohortId>) {
         self.answers.push((block, answer));
         self.answered_by.push(record);
-        if cohort.is_some() {
-            let depth = self.frames.len() - 1;
-            self.frames[depth].cohort = self.earlier(self.frames[depth].cohort, cohort);
+        let Some(frame) = self.frames.last_mut().filter(|_| cohort.is_some()) else { return };
+        // Mostly all answers lean on the same. Whether that has been answered since is asked in the end.
+        if frame.cohort.is_none() {
+            frame.cohort = cohort;
+        } else if frame.cohort != cohort {
+            let known = frame.cohort;
+            let earlier = self.earlier(known, cohort);
+            if let Some(frame) = self.frames.last_mut() {
+                frame.cohort = earlier;
+            }
         }
     }
 
