@@ -30,6 +30,7 @@
 mod classes;
 mod conditions;
 
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::rc::Rc;
 use alloc::vec;
@@ -37,7 +38,7 @@ use alloc::vec::Vec;
 
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashSet;
 use smallvec::{SmallVec, smallvec};
 
 use super::copies::{copies, overwritten_early, replace_by_copies};
@@ -171,7 +172,7 @@ struct Registers {
     cfg: Rc<Cfg>,
     values: Rc<Values>,
     /// What writes gave that have gone away, each with what the register holds there now.
-    gone: HashMap<Value, Value>,
+    gone: BTreeMap<Value, Value>,
     refused: Vec<Overwritten>,
     /// Steps that are left.
     steps: usize,
@@ -198,7 +199,7 @@ impl Registers {
     fn of(cfg: &Rc<Cfg>, values: &Rc<Values>) -> Registers {
         let (cfg, values) = (cfg.clone(), values.clone());
         let steps = STEPS_A_VALUE * values.len();
-        Registers { cfg, values, gone: HashMap::new(), refused: Vec::new(), steps }
+        Registers { cfg, values, gone: BTreeMap::new(), refused: Vec::new(), steps }
     }
 
     /// A register that one instruction has written and that does not hold that any more before another one, which stands in

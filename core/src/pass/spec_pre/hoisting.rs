@@ -239,9 +239,7 @@ impl Shape {
             ends,
         }
     }
-}
 
-impl Shape {
     /// The parts from where something is evaluated first to where it is last; none if that is nowhere redundant.
     fn parts_between(&self, sites: &[Site]) -> Option<RangeInclusive<u32>> {
         let part = |site: &Site| self.part[site.node];
@@ -401,13 +399,8 @@ impl Around {
         if shape.spans.as_ref().is_some_and(is_too_long) || !search(MOST_NODES) {
             return Around::TooMuch;
         }
-        let mut members: Vec<usize> = Vec::new();
-        // A loop of its own: what the compiler makes of a filter looks at many again for each that passes.
-        for (place, &node) in places.found.iter().enumerate() {
-            if places.marks[node as Node].is_inside() {
-                members.push(place);
-            }
-        }
+        let is_inside = |&place: &usize| places.mark(place).is_inside();
+        let mut members: Vec<usize> = (0..places.found.len()).filter(is_inside).collect();
         let mut roots = Roots((0..places.found.len() as u32).collect());
         for index in 0..members.len() {
             let place = members[index];
