@@ -13,7 +13,7 @@
 //! questions that it asks ([`Journal::inquiries`]).
 //!
 //! Bounds: refusals stop being kept at [`MAX_MISSED`] events, and the journal says how many were dropped; of tables and of
-//! questions as much as [`MAX_TOLD`] each is kept. Rewrites are always kept, since replay needs them; every pass bounds its own.
+//! questions as much as [`MAX_TOLD`] each is kept, and passes do not tell it more. Rewrites are always kept, since replay needs them; every pass bounds its own.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -196,18 +196,26 @@ impl Journal {
 }
 
 impl TableSink for Journal {
+    fn hears_of_tables(&self) -> bool {
+        self.told.len() < MAX_TOLD
+    }
+
     fn told(&mut self, event: TableEvent) {
         let (Some(func), Some(pass)) = (self.func, self.passes.len().checked_sub(1)) else { return };
-        if self.told.len() < MAX_TOLD {
+        if self.hears_of_tables() {
             self.told.push(Told { pass, after: self.events.len(), func, event });
         }
     }
 }
 
 impl QuestionSink for Journal {
+    fn hears_of_questions(&self) -> bool {
+        self.asked.len() < MAX_TOLD
+    }
+
     fn told_of(&mut self, event: QuestionEvent) {
         let (Some(func), Some(pass)) = (self.func, self.passes.len().checked_sub(1)) else { return };
-        if self.asked.len() < MAX_TOLD {
+        if self.hears_of_questions() {
             self.asked.push(Told { pass, after: self.events.len(), func, event });
         }
     }

@@ -144,10 +144,17 @@ pub enum QuestionEvent {
 
 /// Who is told of questions.
 pub trait QuestionSink {
+    /// False where whatever is told from here on is not kept, so that it need not be told.
+    fn hears_of_questions(&self) -> bool;
+
     /// Something happened.
     fn told_of(&mut self, event: QuestionEvent);
 }
 
 impl QuestionSink for Silent {
+    fn hears_of_questions(&self) -> bool {
+        false
+    }
+
     fn told_of(&mut self, _: QuestionEvent) {}
 }

@@ -65,11 +65,18 @@ pub struct Holder {
 
 /// Who is told of a table.
 pub trait TableSink {
+    /// False where whatever is told from here on is not kept, so that it need not be told.
+    fn hears_of_tables(&self) -> bool;
+
     /// Something happened to it.
     fn told(&mut self, event: TableEvent);
 }
 
 impl TableSink for Silent {
+    fn hears_of_tables(&self) -> bool {
+        false
+    }
+
     fn told(&mut self, _: TableEvent) {}
 }
 

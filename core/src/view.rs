@@ -153,7 +153,9 @@ impl<'a, S: Listener> View<'a, S> {
     pub fn tell_table(&mut self, event: impl FnOnce(&Function) -> TableEvent) {
         if S::LISTENS {
             let (func, sink) = self.editor.func_and_sink();
-            sink.told(event(func));
+            if sink.hears_of_tables() {
+                sink.told(event(func));
+            }
         }
     }
 

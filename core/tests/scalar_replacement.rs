@@ -5,9 +5,11 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use warpscope_core::ir::{Module, Op};
+use warpscope_core::journal::{Inquiry, Journal, MAX_TOLD};
 use warpscope_core::machine::Machine;
-use warpscope_core::pass::parse_pipeline;
+use warpscope_core::pass::{parse_pipeline, run_pipeline};
 use warpscope_core::profile::{Collector, declare};
+use warpscope_core::questions::{Answer, QuestionEvent, QuestionSink};
 use warpscope_core::sim::{Progress, RunResult, Settings, Simulation};
 use warpscope_core::text::print;
 use warpscope_testkit::bounded::{self, bounded};
@@ -266,6 +268,38 @@ launch k {
     let block = func.block_order().find(|&block| func.blocks[block].name == "first").expect("it is still there");
     let is_load = |inst| func.insts[inst].opcode.op == Op::Ld;
     assert!(!func.block_insts(block).any(is_load), "the load of `first` goes away");
+}
+
+/// What a pass does when run with this journal: the program, and what it says of it besides its questions.
+fn recorded(module: &Module, pass: &str, journal: &mut Journal) -> (String, Vec<String>) {
+    let mut module = module.clone();
+    let before = journal.events().len();
+    run_pipeline(&mut module, &parse_pipeline(pass).expect("a pass"), false, |_| true, journal, &mut || 0);
+    let remarks = journal.events()[before..].iter().map(|event| format!("{:?}", event.remark));
+    (print(&module), remarks.collect())
+}
+
+/// How much a journal keeps of questions.
+fn questions(journal: &Journal) -> usize {
+    let asked = (0..journal.passes().len()).flat_map(|pass| journal.inquiries(pass));
+    asked.filter(|moment| matches!(moment, Inquiry::Question(..))).count()
+}
+
+#[test]
+fn a_journal_that_is_full_of_questions_hears_of_rewrites_and_refusals_all_the_same() {
+    for (pass, figure) in [("preqp", figure("figure-2")), ("srqp", figure("figure-4")), ("ssrqp", figure("figure-5"))] {
+        let mut empty = Journal::new();
+        let expected = recorded(&figure, pass, &mut empty);
+        assert!(questions(&empty) > 0, "{pass} asks");
+        let mut full = Journal::new();
+        full.begin_pass("one that asks much");
+        full.enter(figure.kernels().next().expect("a kernel"));
+        for id in 0..MAX_TOLD as u32 {
+            full.told_of(QuestionEvent::Ended { id, answer: Answer::Anticipated(false) });
+        }
+        assert_eq!(recorded(&figure, pass, &mut full), expected, "{pass}");
+        assert_eq!(questions(&full), MAX_TOLD);
+    }
 }
 
 #[test]

@@ -134,6 +134,7 @@ fn settings(pass: &PassEntry) -> Settings {
 /// A journal that is about to hear of a function's changes.
 fn journal(func: Func) -> Journal {
     let mut journal = Journal::new();
+    journal.begin_pass("the one measured");
     journal.enter(func);
     journal
 }

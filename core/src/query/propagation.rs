@@ -311,9 +311,9 @@ impl<'s, S: Listener> Teller<'s, S> {
         *self.next
     }
 
-    /// Tells what happened. Not even built with nobody listening.
+    /// Tells what happened. Not even built where nobody listens, or has heard of so much that no more is kept.
     pub fn tell(&mut self, event: impl FnOnce(&Function) -> QuestionEvent) {
-        if S::LISTENS {
+        if S::LISTENS && self.sink.hears_of_questions() {
             self.sink.told_of(event(self.func));
         }
     }
