@@ -45,14 +45,20 @@ impl Frequencies {
     pub fn compute_with(cfg: &Cfg, loops: &Loops, known: impl Fn(Edge) -> Option<f64>) -> Frequencies {
         let mut probabilities = vec![0.0; cfg.edge_count()];
         let mut weights: Vec<f64> = Vec::new();
+        let mut blocks = vec![0.0; cfg.block_count()];
+        let share = 1.0 / cfg.entries().len().max(1) as f64;
+        cfg.entries().iter().for_each(|entry| blocks[entry.index()] += share);
         for &block in cfg.reverse_postorder() {
             let around = loops.innermost(block);
             let weight = |edge: Edge| {
+                let target = cfg.target(edge);
                 let mut weight: f64 = 1.0;
                 let mut inner = around;
-                while let Some(left) = inner.filter(|&left| !loops.contains(left, cfg.target(edge))) {
-                    weight /= Frequencies::ITERATIONS - 1.0;
-                    inner = loops[left].parent;
+                if loops.innermost(target) != around {
+                    while let Some(left) = inner.filter(|&left| !loops.contains(left, target)) {
+                        weight /= Frequencies::ITERATIONS - 1.0;
+                        inner = loops[left].parent;
+                    }
                 }
                 weight.max(Frequencies::MIN)
             };
@@ -63,21 +69,18 @@ impl Frequencies {
                 _ => weights.extend(cfg.out_edges(block).map(weight)),
             }
             let total: f64 = weights.iter().sum();
-            for (edge, weight) in cfg.out_edges(block).zip(&weights) {
-                probabilities[edge.index()] = known(edge).unwrap_or(weight / total);
-            }
-        }
-        let mut blocks = vec![0.0; cfg.block_count()];
-        let share = 1.0 / cfg.entries().len().max(1) as f64;
-        cfg.entries().iter().for_each(|entry| blocks[entry.index()] += share);
-        for &block in cfg.reverse_postorder() {
+            let mut leaving: f64 = blocks[block.index()];
             if loops.headed_by(block).is_some() {
-                blocks[block.index()] = (blocks[block.index()] * Frequencies::ITERATIONS).min(Frequencies::MAX);
+                leaving = (leaving * Frequencies::ITERATIONS).min(Frequencies::MAX);
             }
-            blocks[block.index()] = blocks[block.index()].max(Frequencies::MIN);
-            let leaving = blocks[block.index()];
-            for edge in cfg.out_edges(block).filter(|&edge| !cfg.is_retreating(edge)) {
-                blocks[cfg.target(edge).index()] += leaving * probabilities[edge.index()];
+            leaving = leaving.max(Frequencies::MIN);
+            blocks[block.index()] = leaving;
+            for (edge, weight) in cfg.out_edges(block).zip(&weights) {
+                let probability = known(edge).unwrap_or(weight / total);
+                probabilities[edge.index()] = probability;
+                if !cfg.is_retreating(edge) {
+                    blocks[cfg.target(edge).index()] += leaving * probability;
+                }
             }
         }
         Frequencies { blocks, probabilities }

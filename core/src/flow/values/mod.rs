@@ -217,7 +217,9 @@ impl Values {
 
     /// The values of an instruction's operands without its guard.
     pub fn operands(&self, inst: Inst) -> &[Value] {
-        &self.used(inst)[usize::from(self.guard(inst).is_some())..]
+        self.record(inst).map_or(&[], |record| {
+            &self.slots[record.start as usize + usize::from(record.is_guarded)..record.middle as usize]
+        })
     }
 
     /// What a join gets: one argument for each edge from a reachable block, parallel to those of [`Cfg::in_edges`],

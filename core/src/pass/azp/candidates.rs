@@ -22,6 +22,7 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
+use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
 use super::Versioned;
@@ -31,7 +32,7 @@ use super::opportunity::reg_of;
 use super::scene::Scene;
 use super::special::{has_zero_comparison, has_zero_test};
 use crate::flow::{Elements, Value};
-use crate::ir::{Function, Inst, InstData, Op, Reg};
+use crate::ir::{Block, Function, Inst, InstData, Op, Reg};
 
 /// A candidate that is estimated.
 #[derive(Clone, PartialEq, Debug)]
@@ -125,35 +126,52 @@ enum Standing {
     Untold,
     /// It is one that is not looked at.
     Filtered,
-    /// It is one that is worth a look.
-    Listed,
+    /// It is one, of this register, that is worth a look.
+    Listed(Reg),
     /// They are several.
     Several,
+}
+
+impl Standing {
+    /// Is nothing to be listed, as far as is known?
+    fn is_quiet(self) -> bool {
+        matches!(self, Standing::None | Standing::Untold | Standing::Filtered)
+    }
 }
 
 /// What is known of writes as candidates from one round to the next. That depends on the instruction, on where what it reads
 /// comes from, and on what the profile says of both.
 #[derive(Default)]
-pub(super) struct Standings(Vec<Standing>);
+pub(super) struct Standings {
+    of_insts: Vec<Standing>,
+    /// Blocks in which nothing is worth a look, as far as is known.
+    quiet: FixedBitSet,
+}
 
 impl Standings {
-    /// Forgets what a transformation may have changed; all of it where that cannot be told.
-    pub fn forget(&mut self, changed: Option<&Changed>) {
-        match changed {
-            Some(changed) => {
-                for inst in changed.insts() {
-                    if let Some(standing) = self.0.get_mut(inst.index()) {
-                        *standing = Standing::Unknown;
-                    }
-                }
+    /// Forgets what a transformation may have changed, with the blocks whose instructions are others than before; all of it
+    /// where that cannot be told.
+    pub fn forget(&mut self, func: &Function, changed: Option<(&Changed, &[Block])>) {
+        let Some((changed, blocks)) = changed else {
+            *self = Standings::default();
+            return;
+        };
+        self.quiet.grow(func.blocks.len());
+        for inst in changed.insts() {
+            if let Some(standing) = self.of_insts.get_mut(inst.index()) {
+                *standing = Standing::Unknown;
             }
-            None => self.0.clear(),
+            if let Some(block) = func.inst_block(inst) {
+                self.quiet.set(block.index(), false);
+            }
         }
+        blocks.iter().for_each(|block| self.quiet.set(block.index(), false));
     }
 }
 
 /// Calls `list` with the number of what is worth a look, its writes, how probably all are of zero, and what was counted of
-/// several. Gives what of the rest the profile speaks of is not, and why. `names_all`: also of what is known already to be not.
+/// several. Gives what of the rest the profile speaks of is not, and why. Without `names_all` it does not give what is known
+/// already, and numbers only rise as they should.
 pub(super) fn candidates(
     scene: &Scene<'_>,
     p_thresh: f64,
@@ -164,33 +182,53 @@ pub(super) fn candidates(
     let (func, values) = (scene.func, &scene.known.values);
     let mut filtered = Vec::new();
     let mut last_number = 0;
-    standings.0.resize(func.insts.len(), Standing::Unknown);
-    for inst in func.block_order().flat_map(|block| func.block_insts(block)) {
-        let (mut standing, mut why) = (standings.0[inst.index()], None);
-        if standing == Standing::Unknown {
-            (standing, why) = standing_of(scene, inst, p_thresh);
-            standings.0[inst.index()] = standing;
+    let Standings { of_insts, quiet } = standings;
+    of_insts.resize(func.insts.len(), Standing::Unknown);
+    quiet.grow(func.blocks.len());
+    for block in func.block_order() {
+        if quiet.contains(block.index()) && !names_all {
+            debug_assert!(
+                func.block_insts(block).all(|inst| standing_of(scene, inst, p_thresh).0.is_quiet()),
+                "something is worth a look in {block}"
+            );
+            continue;
         }
-        debug_assert_eq!(standing, standing_of(scene, inst, p_thresh).0, "another one than when it was seen");
-        match standing {
-            Standing::Unknown | Standing::None => continue,
-            Standing::Untold => last_number += 1,
-            Standing::Filtered if !names_all => last_number += 1,
-            Standing::Filtered | Standing::Listed | Standing::Several => {
-                for (&reg, place) in func.insts[inst].dsts.iter().zip(0..) {
+        let mut is_quiet = true;
+        for inst in func.block_insts(block) {
+            let (mut standing, mut why) = (of_insts[inst.index()], None);
+            if standing == Standing::Unknown {
+                (standing, why) = standing_of(scene, inst, p_thresh);
+                of_insts[inst.index()] = standing;
+            }
+            debug_assert_eq!(standing, standing_of(scene, inst, p_thresh).0, "another one than when it was seen");
+            is_quiet &= standing.is_quiet();
+            match standing {
+                Standing::Unknown | Standing::None => continue,
+                Standing::Untold => last_number += 1,
+                Standing::Filtered if !names_all => last_number += 1,
+                Standing::Listed(reg) => {
                     last_number += 1;
-                    let number = last_number;
-                    let Some(probability) = scene.zeros.probability(inst, reg) else { continue };
-                    if why.is_none() && standing != Standing::Listed {
-                        why = filter(scene, inst, values.defined(inst)[place], probability, p_thresh);
+                    if let Some(probability) = scene.zeros.probability(inst, reg) {
+                        list(last_number, &[(inst, reg)], probability, None);
                     }
-                    match why.take() {
-                        None => list(number, &[(inst, reg)], probability, None),
-                        Some(why) => filtered.push(Filtered { number, inst, reg, probability, why }),
+                }
+                Standing::Filtered | Standing::Several => {
+                    for (&reg, place) in func.insts[inst].dsts.iter().zip(0..) {
+                        last_number += 1;
+                        let number = last_number;
+                        let Some(probability) = scene.zeros.probability(inst, reg) else { continue };
+                        if why.is_none() {
+                            why = filter(scene, inst, values.defined(inst)[place], probability, p_thresh);
+                        }
+                        match why.take() {
+                            None => list(number, &[(inst, reg)], probability, None),
+                            Some(why) => filtered.push(Filtered { number, inst, reg, probability, why }),
+                        }
                     }
                 }
             }
         }
+        quiet.set(block.index(), is_quiet);
     }
     let mut seen: BTreeSet<Elements> = BTreeSet::new();
     for (number, group) in (last_number + 1..).zip(scene.vectors()) {
@@ -227,7 +265,7 @@ fn standing_of(scene: &Scene<'_>, inst: Inst, p_thresh: f64) -> (Standing, Optio
             Some(probability) => {
                 let value = scene.known.values.defined(inst)[0];
                 match filter(scene, inst, value, probability, p_thresh) {
-                    None => (Standing::Listed, None),
+                    None => (Standing::Listed(reg), None),
                     why => (Standing::Filtered, why),
                 }
             }

@@ -269,7 +269,7 @@ impl Past {
     }
 
     /// The blocks that there are now and were not then.
-    fn new_blocks(&self, func: &Function) -> impl Iterator<Item = Block> + use<> {
+    fn new_blocks(&self, func: &Function) -> impl Iterator<Item = Block> + Clone + use<> {
         (self.frequencies.len()..func.blocks.len()).map(Block::new)
     }
 }
@@ -340,11 +340,21 @@ impl Changed {
         let known = &now.known;
         let as_before = loops_as_before(past, &known.loops);
         change.touched.iter().for_each(|&block| self.add_block(block));
+        // Edges come and go with blocks whose ends are others than before.
+        let mut may_have_other_edges = FixedBitSet::with_capacity(now.func.blocks.len());
+        let ends_before = change.touched.iter().flat_map(|&block| past.cfg.successors(block));
+        let others = change.touched.iter().copied().chain(past.new_blocks(now.func));
+        let ends_after = others.clone().flat_map(|block| known.cfg.successors(block));
+        may_have_other_edges.extend(ends_before.chain(ends_after).copied().chain(others).map(Block::index));
+        let has_same_edges = |block: Block| {
+            past.cfg.successors(block) == known.cfg.successors(block)
+                && past.cfg.predecessors(block) == known.cfg.predecessors(block)
+        };
         for (block, &before) in past.frequencies.iter().enumerate() {
             let block = Block::new(block);
             let after = now.frequency(block);
-            let has_same_edges = past.cfg.successors(block) == known.cfg.successors(block)
-                && past.cfg.predecessors(block) == known.cfg.predecessors(block)
+            debug_assert!(may_have_other_edges.contains(block.index()) || has_same_edges(block));
+            let has_same_edges = (!may_have_other_edges.contains(block.index()) || has_same_edges(block))
                 && retreats_as_before(&past.cfg, &known.cfg, block);
             let has_same_loops = match (past.loops.innermost(block), known.loops.innermost(block)) {
                 (None, None) => true,

@@ -434,7 +434,7 @@ fn look<S: Listener>(
     let inside = inside.zip(changed_blocks.as_deref());
     let scene = Scene::new(func, known, memory, rules.fast_math, inside);
     let changed = change.and_then(|(past, change)| Changed::between(&past, &change, &scene));
-    standings.forget(changed.as_ref());
+    standings.forget(func, changed.as_ref().zip(changed_blocks.as_deref()));
     let checked: BTreeSet<Versioned> = scene.checks.values().filter_map(|checked| written(&scene, checked)).collect();
     let mut checked_insts = FixedBitSet::with_capacity(func.insts.len());
     checked.iter().flatten().for_each(|&(inst, _)| checked_insts.insert(inst.index()));

@@ -23,7 +23,7 @@ use smallvec::SmallVec;
 use super::candidates::Standings;
 use super::kept::{Change, Kept, Past};
 use super::special::propagates_zero;
-use super::zeros::{ZeroProfile, checked_values};
+use super::zeros::{ZeroProfile, checked_values, may_be_checked};
 use crate::flow::{Dependences, Elements, Seedbeds, Value, ValueUse, ValueUses, Values, VectorInput, vectors};
 use crate::graph::{Cfg, Dominators, Frequencies, Loops};
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Profile, WarpCounts};
@@ -146,9 +146,14 @@ pub(super) struct Insides {
     seedbeds: Seedbeds,
     /// By block: the branch that ends it, if that goes by a register.
     branches: Vec<Option<Branch>>,
-    /// Instructions that may be what a check goes by.
+    /// Blocks that end in one which is negated.
+    negated: FixedBitSet,
+    /// Comparisons with zero and votes, which are what checks go by.
     tests: FixedBitSet,
 }
+
+/// The value by which a branch goes, and whether it is negated there.
+type Condition = (Value, bool);
 
 /// A branch that goes by a register.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -161,11 +166,12 @@ struct Branch {
 impl Insides {
     /// Looks at blocks that it has not seen as they are.
     fn learn(&mut self, func: &Function, memory: &Memory, blocks: &[Block]) {
-        let Insides { places, overwriters, cycles, dependences, seedbeds, branches, tests } = self;
+        let Insides { places, overwriters, cycles, dependences, seedbeds, branches, negated, tests } = self;
         places.resize(func.insts.len(), (0, 0.0));
         overwriters.resize(func.insts.len(), PackedOption::default());
         cycles.resize(func.blocks.len(), 0.0);
         branches.resize(func.blocks.len(), None);
+        negated.grow(func.blocks.len());
         tests.grow(func.insts.len());
         let mut writers: Vec<(Option<Block>, Option<Inst>)> = vec![(None, None); func.regs.len()];
         for &block in blocks {
@@ -175,9 +181,10 @@ impl Insides {
                 places[inst.index()] = (place as u32, *sum);
                 *sum += memory.cycles[inst.index()];
                 overwriters[inst.index()] = PackedOption::default();
-                tests.set(inst.index(), matches!(func.insts[inst].opcode.op, Op::Setp | Op::VoteAll));
+                tests.set(inst.index(), may_be_checked(&func.insts[inst]));
             }
             branches[block.index()] = Branch::of(func, block);
+            negated.set(block.index(), branches[block.index()].is_some_and(|branch| branch.is_negated));
             for inst in func.block_insts(block).rev() {
                 for dst in &func.insts[inst].dsts {
                     let (of, next) = core::mem::replace(&mut writers[dst.index()], (Some(block), Some(inst)));
@@ -195,22 +202,24 @@ impl Insides {
         seedbeds.learn(func, blocks.iter().copied());
     }
 
-    /// The value by which the branch at the end of a block goes, and whether it is negated there.
-    fn condition(&self, values: &Values, block: Block) -> Option<(Value, bool)> {
-        let branch = self.branches[block.index()]?;
-        Some((*values.operands(branch.inst).first()?, branch.is_negated))
+    /// By block: the value by which the branch at its end goes, and whether it is negated there.
+    fn conditions(&self, values: &Values) -> Vec<Option<Condition>> {
+        let condition = |branch: Branch| Some((*values.operands(branch.inst).first()?, branch.is_negated));
+        self.branches.iter().map(|branch| branch.and_then(condition)).collect()
     }
 
-    /// The checks for zero, and what is zero behind them.
-    fn checks(&self, func: &Function, values: &Values) -> BTreeMap<Block, Elements> {
-        let may_check = |&block: &Block| {
-            self.condition(values, block).is_some_and(|(value, is_negated)| {
-                let writer = values.definition(value).inst();
-                is_negated || writer.is_some_and(|inst| self.tests.contains(inst.index()))
-            })
-        };
-        let blocks = func.block_order().filter(|block| self.branches[block.index()].is_some()).filter(may_check);
-        let checked = blocks.map(|block| (block, checked_values(func, values, block)));
+    /// The checks for zero, and what is zero behind them. They are few, and so are tests and negated branches.
+    fn checks(&self, func: &Function, known: &Analyses) -> BTreeMap<Block, Elements> {
+        let Analyses { values, uses, .. } = known;
+        let results = self.tests.ones().flat_map(|test| values.defined(Inst::new(test)));
+        let readers = results.flat_map(|&result| uses.of(result)).filter_map(|reader| match reader {
+            ValueUse::Operand { inst, .. } => func.inst_block(*inst),
+            ValueUse::Old(_) | ValueUse::Argument(_) => None,
+        });
+        let negated = self.negated.ones().map(Block::new);
+        let may_check = |block: &Block| self.branches[block.index()].is_some() && func.layout.has_block(*block);
+        let blocks: BTreeSet<Block> = readers.chain(negated).filter(may_check).collect();
+        let checked = blocks.into_iter().map(|block| (block, checked_values(func, values, block)));
         checked.filter(|(_, checked)| !checked.is_empty()).collect()
     }
 }
@@ -313,8 +322,9 @@ impl<'a> Scene<'a> {
             "a block that was taken to be as it was has another end"
         );
         let zeros = &memory.zeros;
-        let checks = inside.checks(func, &known.values);
-        let frequencies = frequencies(func, &known, zeros, &checks, &inside);
+        let conditions = inside.conditions(&known.values);
+        let checks = inside.checks(func, &known);
+        let frequencies = frequencies(func, &known, zeros, &checks, &conditions);
         Scene { func, known, zeros, prices: memory.prices, fast_math, memory, inside, frequencies, checks }
     }
 
@@ -397,7 +407,7 @@ fn frequencies(
     known: &Analyses,
     zeros: &ZeroProfile,
     checks: &BTreeMap<Block, Elements>,
-    inside: &Insides,
+    conditions: &[Option<Condition>],
 ) -> Vec<f64> {
     let counts = counts(func);
     let entries = func.entry_blocks();
@@ -410,7 +420,7 @@ fn frequencies(
     }
     let of_value = |value| zeros.of_value(func, &known.values, value);
     let first_share = |block: Block| {
-        let own = inside.condition(&known.values, block).and_then(|(value, is_negated)| {
+        let own = conditions[block.index()].and_then(|(value, is_negated)| {
             let share = of_value(value)?;
             Some(if is_negated { share } else { 1.0 - share })
         });

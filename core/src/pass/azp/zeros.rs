@@ -15,7 +15,7 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use crate::flow::{Definition, Elements, Value, Values};
-use crate::ir::{Block, Cmp, Combine, Function, Inst, Op, Operand, Profile, Reg, Write, ZeroEntry};
+use crate::ir::{Block, Cmp, Combine, Function, Inst, InstData, Op, Operand, Profile, Reg, Write, ZeroEntry};
 
 /// Several writes, in ascending order.
 type WriteSet = SmallVec<[(Inst, Reg); 4]>;
@@ -257,11 +257,7 @@ pub(super) fn checked_values(func: &Function, values: &Values, block: Block) -> 
     loop {
         let data = &func.insts[test];
         let operands = values.operands(test);
-        let is_test = data.opcode.op == Op::Setp
-            && data.opcode.cmp == Some(Cmp::Eq)
-            && matches!(data.args.as_slice(), [Operand::Reg(_), Operand::Const(0), ..])
-            && matches!(data.opcode.combine, None | Some(Combine::And));
-        let Some(&value) = operands.first().filter(|_| is_test) else { return Elements::new() };
+        let Some(&value) = operands.first().filter(|_| is_zero_test(data)) else { return Elements::new() };
         checked.push(value);
         match (data.opcode.combine, operands.get(1), data.args.get(2)) {
             (None, ..) => return checked,
@@ -272,4 +268,17 @@ pub(super) fn checked_values(func: &Function, values: &Values, block: Block) -> 
             _ => return Elements::new(),
         }
     }
+}
+
+/// May a check go by what the instruction says, a comparison with zero or a vote?
+pub(super) fn may_be_checked(data: &InstData) -> bool {
+    data.opcode.op == Op::VoteAll || is_zero_test(data)
+}
+
+/// Is it a comparison of a register with zero, by itself or and another predicate?
+fn is_zero_test(data: &InstData) -> bool {
+    data.opcode.op == Op::Setp
+        && data.opcode.cmp == Some(Cmp::Eq)
+        && matches!(data.args.as_slice(), [Operand::Reg(_), Operand::Const(0), ..])
+        && matches!(data.opcode.combine, None | Some(Combine::And))
 }
