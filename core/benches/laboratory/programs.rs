@@ -87,6 +87,12 @@ pub fn measure() {
                 settings.knobs.set("xform_limit", KnobValue::Integer(1));
                 run_set(pass, name, inputs.size, &for_pass(pass, inputs), None, &settings, |_| Silent);
             });
+            // Where whatever gains at all is transformed for, large programs take as many rounds as there may be.
+            for_each_input("azp for any gain", |name, _, inputs| {
+                let mut settings = settings(pass);
+                settings.knobs.set("min_cycles", KnobValue::Number(0.0));
+                run_set(pass, name, inputs.size, &for_pass(pass, inputs), None, &settings, |_| Silent);
+            });
             for_each_input("azp by the round", |name, _, inputs| run_by_the_round(pass, name, &for_pass(pass, inputs)));
         }
     }

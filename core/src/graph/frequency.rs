@@ -1,23 +1,31 @@
-//! How often blocks run, guessed from the shape alone: a block of a loop runs more often than one outside, and a branch
-//! goes each way equally often.
+//! How often blocks run, guessed from the shape: a block of a loop runs more often than one outside, and a branch goes each
+//! way equally often, unless somebody knows better.
 //!
 //! ```text
 //! a -> h, h -> b | c, b -> h        a 1    h 8    b 7    c 1
 //! ```
 //!
-//! Control that comes in is 1, shared out among the entries. It flows along the edges that do not retreat. What enters a
-//! loop's header is multiplied by [`Frequencies::ITERATIONS`], as if the loop ran that often; an edge that leaves loops
-//! is taken that much less often than one that stays, once for each loop left. Frequencies are guesses: they compare
-//! places, they count nothing. Linear in edges times the depth of loops that an edge leaves.
+//! Control that comes in is 1, shared out among the entries. A branch that leaves loops is taken less often than one that
+//! stays, by [`Frequencies::ITERATIONS`] - 1 for each loop left. A loop is gone through once for control that comes to its
+//! header: part of it leaves, and the rest comes back. So a header runs 1 / (the part that leaves) times for each time that
+//! the loop is entered, and with one such branch that is [`Frequencies::ITERATIONS`] times. What enters a loop also leaves
+//! it, however many ways out it has and whatever is known of them: behind loops, code runs as often as before them.
 //!
-//! Source: the loop heuristic of T. Ball and J. Larus, Branch prediction for free, PLDI 1993.
+//! Loops are gone through from the innermost on, and stepped over as a whole in the loop around them. In an irreducible
+//! loop, what enters elsewhere is taken to enter at the header; what does so from places behind the header only counts inside
+//! the loop. Frequencies are guesses: they compare places, they count nothing. Linear in edges times the depth of loops that
+//! an edge leaves.
+//!
+//! Source: Y. Wu and J. Larus, Static branch frequency and program profile analysis, MICRO 1994; the loop heuristic of
+//! T. Ball and J. Larus, Branch prediction for free, PLDI 1993.
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 use cranelift_entity::EntityRef;
 
 use super::cfg::{Cfg, Edge};
-use super::loops::Loops;
+use super::loops::{Loop, Loops};
 use crate::ir::Block;
 
 /// Expected executions of each block and edge, for one execution of the function.
@@ -29,11 +37,13 @@ pub struct Frequencies {
 }
 
 impl Frequencies {
-    /// How often a loop is taken to run each time it is entered.
+    /// How often a loop with one branch that leaves it is taken to run each time it is entered.
     pub const ITERATIONS: f64 = 8.0;
+    /// How often a loop runs at most each time it is entered, however seldom it is known to be left.
+    pub const MOST_ITERATIONS: f64 = 1000.0;
     /// Frequencies stop growing here, so that no nest of loops is infinitely frequent: more than 300 loops deep.
     pub const MAX: f64 = 1e300;
-    /// What control can reach is never less frequent: behind a nest that was too deep, nothing would seem to run.
+    /// What control can reach is never less frequent.
     pub const MIN: f64 = 1e-300;
 
     /// The frequencies of a graph.
@@ -43,45 +53,48 @@ impl Frequencies {
 
     /// The same where something is known of branches: the probability (0–1) of each edge of a block, or of none of them.
     pub fn compute_with(cfg: &Cfg, loops: &Loops, known: impl Fn(Edge) -> Option<f64>) -> Frequencies {
-        let mut probabilities = vec![0.0; cfg.edge_count()];
-        let mut weights: Vec<f64> = Vec::new();
-        let mut blocks = vec![0.0; cfg.block_count()];
+        let probabilities = probabilities(cfg, loops, known);
+        let mut flow = Flow {
+            cfg,
+            loops,
+            probabilities: &probabilities,
+            blocks: vec![0.0; cfg.block_count()],
+            entered: vec![0.0; loops.len()],
+            exits: Vec::new(),
+        };
+        let nodes = Nodes::of(cfg, loops);
+        let mut ways_out: Vec<Range<usize>> = Vec::with_capacity(loops.len());
+        let mut iterations: Vec<f64> = Vec::with_capacity(loops.len());
+        for (inner, data) in loops.iter() {
+            flow.blocks[data.header.index()] = 1.0;
+            let begin = flow.exits.len();
+            flow.pass(Some(inner), nodes.of_loop(inner), &ways_out);
+            let exits = &mut flow.exits[begin..];
+            let leaving: f64 = exits.iter().map(|exit| exit.1).sum();
+            exits.iter_mut().filter(|_| leaving > 0.0).for_each(|exit| exit.1 /= leaving);
+            iterations.push(if leaving > 0.0 {
+                (1.0 / leaving).min(Frequencies::MOST_ITERATIONS)
+            } else {
+                Frequencies::ITERATIONS
+            });
+            ways_out.push(begin..flow.exits.len());
+        }
         let share = 1.0 / cfg.entries().len().max(1) as f64;
-        cfg.entries().iter().for_each(|entry| blocks[entry.index()] += share);
+        cfg.entries().iter().for_each(|&entry| flow.go_to(None, entry, share));
+        flow.pass(None, nodes.outside(), &ways_out);
+
+        // So far each loop's are for one run of its header.
+        let Flow { mut blocks, entered, .. } = flow;
+        let mut of_header: Vec<f64> = vec![0.0; loops.len()];
+        for (inner, data) in loops.iter().rev() {
+            let around = data.parent.map_or(1.0, |parent| of_header[parent.index()]);
+            of_header[inner.index()] =
+                (entered[inner.index()] * around * iterations[inner.index()]).clamp(Frequencies::MIN, Frequencies::MAX);
+        }
         for &block in cfg.reverse_postorder() {
-            let around = loops.innermost(block);
-            let weight = |edge: Edge| {
-                let target = cfg.target(edge);
-                let mut weight: f64 = 1.0;
-                let mut inner = around;
-                if loops.innermost(target) != around {
-                    while let Some(left) = inner.filter(|&left| !loops.contains(left, target)) {
-                        weight /= Frequencies::ITERATIONS - 1.0;
-                        inner = loops[left].parent;
-                    }
-                }
-                weight.max(Frequencies::MIN)
-            };
-            weights.clear();
-            // What is alone has all, whatever its weight.
-            match cfg.out_edges(block).len() {
-                1 => weights.push(1.0),
-                _ => weights.extend(cfg.out_edges(block).map(weight)),
-            }
-            let total: f64 = weights.iter().sum();
-            let mut leaving: f64 = blocks[block.index()];
-            if loops.headed_by(block).is_some() {
-                leaving = (leaving * Frequencies::ITERATIONS).min(Frequencies::MAX);
-            }
-            leaving = leaving.max(Frequencies::MIN);
-            blocks[block.index()] = leaving;
-            for (edge, weight) in cfg.out_edges(block).zip(&weights) {
-                let probability = known(edge).unwrap_or(weight / total);
-                probabilities[edge.index()] = probability;
-                if !cfg.is_retreating(edge) {
-                    blocks[cfg.target(edge).index()] += leaving * probability;
-                }
-            }
+            let around = loops.innermost(block).map_or(1.0, |inner| of_header[inner.index()]);
+            let frequency = &mut blocks[block.index()];
+            *frequency = (*frequency * around).clamp(Frequencies::MIN, Frequencies::MAX);
         }
         Frequencies { blocks, probabilities }
     }
@@ -99,5 +112,144 @@ impl Frequencies {
     /// How often an edge is taken for each time that its function is entered.
     pub fn edge(&self, cfg: &Cfg, edge: Edge) -> f64 {
         self.block(cfg.source(edge)) * self.probability(edge)
+    }
+}
+
+fn probabilities(cfg: &Cfg, loops: &Loops, known: impl Fn(Edge) -> Option<f64>) -> Vec<f64> {
+    let mut probabilities = vec![0.0; cfg.edge_count()];
+    let mut weights: Vec<f64> = Vec::new();
+    for &block in cfg.reverse_postorder() {
+        let around = loops.innermost(block);
+        let weight = |edge: Edge| {
+            let target = cfg.target(edge);
+            let mut weight: f64 = 1.0;
+            let mut inner = around;
+            if loops.innermost(target) != around {
+                while let Some(left) = inner.filter(|&left| !loops.contains(left, target)) {
+                    weight /= Frequencies::ITERATIONS - 1.0;
+                    inner = loops[left].parent;
+                }
+            }
+            weight.max(Frequencies::MIN)
+        };
+        weights.clear();
+        // What is alone has all, whatever its weight.
+        match cfg.out_edges(block).len() {
+            1 => weights.push(1.0),
+            _ => weights.extend(cfg.out_edges(block).map(weight)),
+        }
+        let total: f64 = weights.iter().sum();
+        for (edge, weight) in cfg.out_edges(block).zip(&weights) {
+            probabilities[edge.index()] = known(edge).unwrap_or(weight / total);
+        }
+    }
+    probabilities
+}
+
+/// What flows through a loop for one run of its header, or through the function for one of its own.
+struct Flow<'a> {
+    cfg: &'a Cfg,
+    loops: &'a Loops,
+    probabilities: &'a [f64],
+    /// By block.
+    blocks: Vec<f64>,
+    /// By loop: what enters it, in the loop around it.
+    entered: Vec<f64>,
+    /// Where control goes that leaves loops, and which part of it, those of one loop together.
+    exits: Vec<(Block, f64)>,
+}
+
+impl Flow<'_> {
+    /// Lets control flow through the blocks of a loop and over the loops in it.
+    fn pass(&mut self, of: Option<Loop>, nodes: &[Node], ways_out: &[Range<usize>]) {
+        for &node in nodes {
+            match node {
+                Node::Block(block) => {
+                    let leaving = self.blocks[block.index()];
+                    for edge in self.cfg.out_edges(block) {
+                        self.go_to(of, self.cfg.target(edge), leaving * self.probabilities[edge.index()]);
+                    }
+                }
+                Node::Loop(inner) => {
+                    let entered = self.entered[inner.index()];
+                    for exit in ways_out[inner.index()].clone() {
+                        let (target, part) = self.exits[exit];
+                        self.go_to(of, target, entered * part);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Something goes to a block, within a loop or out of it. What comes back to the header is not followed further.
+    fn go_to(&mut self, of: Option<Loop>, target: Block, amount: f64) {
+        let inner = self.loops.innermost(target);
+        if inner == of {
+            if of.is_none_or(|of| self.loops[of].header != target) {
+                self.blocks[target.index()] += amount;
+            }
+            return;
+        }
+        let Some(mut child) = inner.filter(|&inner| of.is_none_or(|of| self.loops.encloses(of, inner))) else {
+            self.exits.push((target, amount));
+            return;
+        };
+        while let Some(parent) = self.loops[child].parent.filter(|&parent| Some(parent) != of) {
+            child = parent;
+        }
+        self.entered[child.index()] += amount;
+    }
+}
+
+/// A part of a loop, or of what is in none.
+#[derive(Clone, Copy)]
+enum Node {
+    /// A block that is in no loop inside.
+    Block(Block),
+    /// A loop inside, with all that is in it.
+    Loop(Loop),
+}
+
+/// The parts of every loop, in an order in which control comes to them. A loop stands where its header does.
+struct Nodes {
+    /// Those of loop `l` are `nodes[first[l]..first[l + 1]]`; behind them stands what is in none.
+    first: Vec<usize>,
+    nodes: Vec<Node>,
+}
+
+impl Nodes {
+    fn of(cfg: &Cfg, loops: &Loops) -> Nodes {
+        let row = |of: Option<Loop>| of.map_or(loops.len(), Loop::index);
+        let mut first = vec![0; loops.len() + 2];
+        let blocks = cfg.reverse_postorder();
+        blocks.iter().for_each(|&block| first[row(loops.innermost(block))] += 1);
+        loops.iter().for_each(|(_, data)| first[row(data.parent)] += 1);
+        let mut end = 0;
+        for count in &mut first {
+            let start = end;
+            end += *count;
+            *count = start;
+        }
+        let mut free = first.clone();
+        let mut nodes = vec![Node::Block(Block::new(0)); end];
+        let mut add = |of: Option<Loop>, node| {
+            nodes[free[row(of)]] = node;
+            free[row(of)] += 1;
+        };
+        for &block in blocks {
+            if let Some(headed) = loops.headed_by(block) {
+                add(loops[headed].parent, Node::Loop(headed));
+            }
+            add(loops.innermost(block), Node::Block(block));
+        }
+        Nodes { first, nodes }
+    }
+
+    fn of_loop(&self, of: Loop) -> &[Node] {
+        &self.nodes[self.first[of.index()]..self.first[of.index() + 1]]
+    }
+
+    fn outside(&self) -> &[Node] {
+        &self.nodes[self.first[self.first.len() - 2]..]
     }
 }
