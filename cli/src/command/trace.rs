@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 use warpscope_core::edit::RemarkKind;
 use warpscope_core::ir::{Block, Function};
-use warpscope_core::journal::{Event, Inquiry};
-use warpscope_core::questions::{Answer, Query, QuestionEvent, QuestionId};
+use warpscope_core::journal::{Event, Inquiry, MAX_TOLD};
+use warpscope_core::questions::{Answer, Query, QuestionEvent, QuestionId, QuestionSink};
 use warpscope_core::session::Session;
 
 use super::opt::Work;
@@ -30,6 +30,11 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         lines.push('\n');
     }
     output::text(&lines)?;
+    if !bench.session.journal().hears_of_questions() {
+        output::notice(&format!(
+            "note: of the questions, the first {MAX_TOLD} events are kept; what follows of them is left out\n"
+        ));
+    }
     bench.verdict()
 }
 

@@ -237,6 +237,29 @@ fn trace_is_one_json_object_a_line_with_every_field() {
 }
 
 #[test]
+fn trace_says_when_more_is_asked_than_is_kept() {
+    // Each inquiry goes up through all diamonds above its own.
+    let diamonds: String = (0..200)
+        .map(|at| {
+            let next = at + 1;
+            format!(
+                "first{at}:\n    br p, left{at}, join{at}\nleft{at}:\n    x{at} = add.u32 n, {next}\n    br join{at}\n\
+                 join{at}:\n    y{at} = add.u32 n, {next}\n    br first{next}\n"
+            )
+        })
+        .collect();
+    let source = format!(
+        "kernel k(n: u32) {{\nentry:\n    p = setp.lt.u32 n, 9\n    br first0\n{diamonds}first200:\n    ret\n}}\n"
+    );
+    let output = warpscope(&["trace", "-", "--passes", "preqp"], &source);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stdout(&output).lines().count() > 100_000);
+    assert!(stderr(&output).contains("the first 100000 events are kept"), "{}", stderr(&output));
+    let output = warpscope(&["trace", "-", "--passes", "preqp"], GOOD);
+    assert_eq!(stderr(&output), "");
+}
+
+#[test]
 fn a_link_holds_a_program_and_its_options() {
     let link = good(
         &[

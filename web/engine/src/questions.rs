@@ -5,8 +5,8 @@ mod narration;
 use std::ops::Range;
 
 use warpscope_core::ir::Func;
-use warpscope_core::journal::Inquiry;
-use warpscope_core::questions::QuestionEvent;
+use warpscope_core::journal::{Inquiry, MAX_TOLD};
+use warpscope_core::questions::{QuestionEvent, QuestionSink};
 use warpscope_core::session::Session;
 
 use crate::message::{Course, Questions};
@@ -38,12 +38,11 @@ impl<'a> Moments<'a> {
             });
             moments
         };
-        let asks = |moments: &Vec<Inquiry<'_>>| moments.iter().any(|moment| matches!(moment, Inquiry::Question(..)));
         let (pass, func, moments) = match rewrite {
             Some(event) => {
                 let pass = passes.clone().find(|&pass| session.events_of(pass).contains(&event))?;
                 let func = events[event].func;
-                (pass, func, Some(of(pass, func)).filter(asks)?)
+                (pass, func, Some(of(pass, func)).filter(|moments| asks(moments))?)
             }
             None => {
                 let (pass, moments) =
@@ -58,6 +57,11 @@ impl<'a> Moments<'a> {
         let course = course(session, passes, happened);
         Some(Moments { pass, func, moments, course })
     }
+}
+
+/// Are questions among these?
+fn asks(moments: &[Inquiry<'_>]) -> bool {
+    moments.iter().any(|moment| matches!(moment, Inquiry::Question(..)))
 }
 
 /// The moments of the pass that led to a position, if it asks questions.
@@ -95,7 +99,11 @@ pub fn questions(
         Inquiry::Question(_, event) => narrator.tell(event),
         Inquiry::Event(event) => narrator.change(journal, *event),
     });
-    Some(Questions { course, first: shown.start, happened: happened.collect() })
+    let happened = happened.collect();
+    // What is asked behind that is not kept, of this pass and of those behind it.
+    let is_last = (pass + 1..journal.passes().len()).all(|later| !asks(&journal.inquiries(later)));
+    let cut_after = (is_last && !journal.hears_of_questions()).then_some(MAX_TOLD);
+    Some(Questions { course, first: shown.start, happened, cut_after })
 }
 
 /// The part that is shown of more than `most` moments: from the beginning of an inquiry, and with the one that is asked
@@ -216,6 +224,24 @@ mod tests {
         assert!(listen(&bench(FIGURE_2, &[]), Position::END, 0).is_none());
         assert!(listen(&bench("no program", &["ssrqp"]), Position::END, 0).is_none());
         assert!(look(&bench(FIGURE_2, &["dce"]), 1, None).questions.is_none());
+    }
+
+    #[test]
+    fn of_more_questions_than_are_kept_the_page_is_told() {
+        // Each inquiry goes up through all diamonds above its own.
+        let mut source = "kernel k(a: u32, c: u32) {\nstart:\n    p = setp.lt.u32 a, c\n    br first0\n".to_owned();
+        for at in 0..200 {
+            let next = at + 1;
+            source += &format!(
+                "first{at}:\n    br p, left{at}, right{at}\nleft{at}:\n    x{at} = add.u32 a, {next}\n    br join{at}\n\
+                 right{at}:\n    br join{at}\njoin{at}:\n    y{at} = add.u32 a, {next}\n    br first{next}\n"
+            );
+        }
+        source += "first200:\n    ret\n}\n";
+        let told = listen(&bench(&source, &["preqp"]), Position::END, 0).expect("it asks");
+        assert_eq!(told.cut_after, Some(MAX_TOLD));
+        let told = listen(&bench(FIGURE_2, &["preqp"]), Position::END, 0).expect("it asks");
+        assert_eq!(told.cut_after, None);
     }
 
     #[test]

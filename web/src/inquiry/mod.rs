@@ -23,7 +23,7 @@ mod tests {
 
     pub fn questions(happened: Vec<Event>) -> Questions {
         let course = Course { last: happened.len(), ..Course::default() };
-        Questions { course, first: 0, happened }
+        Questions { course, happened, ..Questions::default() }
     }
 
     fn event(what: What, block: u32) -> Event {

@@ -213,16 +213,23 @@ fn query_mark(query: Query) -> &'static str {
     }
 }
 
-/// That there are more questions than are listed.
+/// That there are more questions than are listed, or than are kept.
 fn left_out(told: &Rc<Told>) -> Html {
     let (shown, all) = (told.happened.len(), told.course.last);
-    if shown == all {
-        return Html::default();
-    }
     html! {
-        <p class="note left-out">
-            { format!("Moments {} to {} of {}: the others are listed when the slider comes to them.",
-                thousands(told.first as u64 + 1), thousands((told.first + shown) as u64), thousands(all as u64)) }
-        </p>
+        <>
+            if shown < all {
+                <p class="note left-out">
+                    { format!("Moments {} to {} of {}: the others are listed when the slider comes to them.",
+                        thousands(told.first as u64 + 1), thousands((told.first + shown) as u64), thousands(all as u64)) }
+                </p>
+            }
+            if let Some(kept) = told.cut_after {
+                <p class="note left-out" data-testid="questions-cut">
+                    { format!("Of the questions, the first {} moments are kept. Those behind are not shown; what they led to is.",
+                        thousands(kept as u64)) }
+                </p>
+            }
+        </>
     }
 }

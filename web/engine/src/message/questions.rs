@@ -25,6 +25,8 @@ pub struct Questions {
     pub first: usize,
     /// What happened, in order: `happened[k]` is done at moment `first + k + 1`.
     pub happened: Vec<Event>,
+    /// Of a pass that asks very many questions only the first are kept: how many moments that was, where more were asked.
+    pub cut_after: Option<usize>,
 }
 
 /// What is asked.
