@@ -293,8 +293,8 @@ pub trait EditSink {
     /// A rewrite is complete: `func` is its result.
     fn rewritten(&mut self, func: &Function, remark: Remark, edits: Vec<Edit>);
 
-    /// An opportunity was refused.
-    fn missed(&mut self, func: &Function, remark: Remark);
+    /// An opportunity was refused. The remark is built only by who keeps it.
+    fn missed(&mut self, func: &Function, remark: impl FnOnce(&Function) -> Remark);
 }
 
 /// The sink of nobody. A zero-sized type, so that the doors cost nothing.
@@ -304,7 +304,7 @@ pub struct Silent;
 impl EditSink for Silent {
     const LISTENS: bool = false;
     fn rewritten(&mut self, _: &Function, _: Remark, _: Vec<Edit>) {}
-    fn missed(&mut self, _: &Function, _: Remark) {}
+    fn missed(&mut self, _: &Function, _: impl FnOnce(&Function) -> Remark) {}
 }
 
 /// Access to one function for changing it.
@@ -371,8 +371,7 @@ impl<'a, S: EditSink> Editor<'a, S> {
     /// Records a refused opportunity.
     pub fn miss(&mut self, reason: impl FnOnce(&Function) -> Remark) {
         if S::LISTENS {
-            let remark = reason(self.func);
-            self.sink.missed(self.func, remark);
+            self.sink.missed(self.func, reason);
         }
     }
 }

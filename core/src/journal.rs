@@ -13,7 +13,8 @@
 //! questions that it asks ([`Journal::inquiries`]).
 //!
 //! Bounds: refusals stop being kept at [`MAX_MISSED`] events, and the journal says how many were dropped; of tables and of
-//! questions as much as [`MAX_TOLD`] each is kept, and passes do not tell it more. Rewrites are always kept, since replay needs them; every pass bounds its own.
+//! questions as much as [`MAX_TOLD`] each is kept, and passes do not tell it more. Rewrites are always kept, since replay
+//! needs them; every pass bounds its own.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -228,10 +229,10 @@ impl EditSink for Journal {
         self.push(remark, edits);
     }
 
-    fn missed(&mut self, _: &Function, remark: Remark) {
+    fn missed(&mut self, func: &Function, remark: impl FnOnce(&Function) -> Remark) {
         if self.missed < MAX_MISSED {
             self.missed += 1;
-            self.push(remark, Vec::new());
+            self.push(remark(func), Vec::new());
         } else {
             self.dropped += 1;
         }

@@ -21,8 +21,8 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use core::ops::Range;
 use cranelift_entity::EntityRef;
+use smallvec::SmallVec;
 
 use super::cfg::{Cfg, Edge};
 use super::loops::{Loop, Loops};
@@ -61,27 +61,25 @@ impl Frequencies {
             blocks: vec![0.0; cfg.block_count()],
             entered: vec![0.0; loops.len()],
             exits: Vec::new(),
+            exits_of: Vec::with_capacity(loops.len()),
         };
         let nodes = Nodes::of(cfg, loops);
-        let mut ways_out: Vec<Range<usize>> = Vec::with_capacity(loops.len());
         let mut iterations: Vec<f64> = Vec::with_capacity(loops.len());
         for (inner, data) in loops.iter() {
             flow.blocks[data.header.index()] = 1.0;
-            let begin = flow.exits.len();
-            flow.pass(Some(inner), nodes.of_loop(inner), &ways_out);
-            let exits = &mut flow.exits[begin..];
-            let leaving: f64 = exits.iter().map(|exit| exit.1).sum();
-            exits.iter_mut().filter(|_| leaving > 0.0).for_each(|exit| exit.1 /= leaving);
+            flow.pass(Some(inner), nodes.of_loop(inner));
+            let leaving: f64 = flow.exits.iter().map(|exit| exit.1).sum();
+            let part = |(target, amount)| (target, if leaving > 0.0 { amount / leaving } else { 0.0 });
+            flow.exits_of.push(flow.exits.drain(..).map(part).collect());
             iterations.push(if leaving > 0.0 {
                 (1.0 / leaving).min(Frequencies::MOST_ITERATIONS)
             } else {
                 Frequencies::ITERATIONS
             });
-            ways_out.push(begin..flow.exits.len());
         }
         let share = 1.0 / cfg.entries().len().max(1) as f64;
         cfg.entries().iter().for_each(|&entry| flow.go_to(None, entry, share));
-        flow.pass(None, nodes.outside(), &ways_out);
+        flow.pass(None, nodes.outside());
 
         // So far each loop's are for one run of its header.
         let Flow { mut blocks, entered, .. } = flow;
@@ -155,13 +153,16 @@ struct Flow<'a> {
     blocks: Vec<f64>,
     /// By loop: what enters it, in the loop around it.
     entered: Vec<f64>,
-    /// Where control goes that leaves loops, and which part of it, those of one loop together.
+    /// Where control goes that leaves the loop, and how much.
     exits: Vec<(Block, f64)>,
+    /// By loop that has been gone through and not yet stepped over: where control goes that leaves it, and which part of it
+    /// (0–1). So an edge that leaves many loops stands in one list at a time.
+    exits_of: Vec<SmallVec<[(Block, f64); 2]>>,
 }
 
 impl Flow<'_> {
     /// Lets control flow through the blocks of a loop and over the loops in it.
-    fn pass(&mut self, of: Option<Loop>, nodes: &[Node], ways_out: &[Range<usize>]) {
+    fn pass(&mut self, of: Option<Loop>, nodes: &[Node]) {
         for &node in nodes {
             match node {
                 Node::Block(block) => {
@@ -172,8 +173,7 @@ impl Flow<'_> {
                 }
                 Node::Loop(inner) => {
                     let entered = self.entered[inner.index()];
-                    for exit in ways_out[inner.index()].clone() {
-                        let (target, part) = self.exits[exit];
+                    for (target, part) in core::mem::take(&mut self.exits_of[inner.index()]) {
                         self.go_to(of, target, entered * part);
                     }
                 }

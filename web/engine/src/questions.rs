@@ -101,8 +101,8 @@ pub fn questions(
     });
     let happened = happened.collect();
     // What is asked behind that is not kept, of this pass and of those behind it.
-    let is_last = (pass + 1..journal.passes().len()).all(|later| !asks(&journal.inquiries(later)));
-    let cut_after = (is_last && !journal.hears_of_questions()).then_some(MAX_TOLD);
+    let is_last = || (pass + 1..journal.passes().len()).all(|later| !asks(&journal.inquiries(later)));
+    let cut_after = (!journal.hears_of_questions() && is_last()).then_some(MAX_TOLD);
     Some(Questions { course, first: shown.start, happened, cut_after })
 }
 

@@ -399,6 +399,10 @@ impl Around {
         if shape.spans.as_ref().is_some_and(is_too_long) || !search(MOST_NODES) {
             return Around::TooMuch;
         }
+        let may_be_redundant = |site: &Site| site.first.is_some() && places.marks[site.node].is_inside();
+        if !expression.sites.iter().any(may_be_redundant) {
+            return Around::Nothing;
+        }
         let is_inside = |&place: &usize| places.mark(place).is_inside();
         let mut members: Vec<usize> = (0..places.found.len()).filter(is_inside).collect();
         let mut roots = Roots((0..places.found.len() as u32).collect());
@@ -415,10 +419,6 @@ impl Around {
                 }
                 roots.unite(place, other);
             }
-        }
-        let may_be_redundant = |site: &Site| site.first.is_some() && places.marks[site.node].is_inside();
-        if !expression.sites.iter().any(may_be_redundant) {
-            return Around::Nothing;
         }
         let members = places.in_order(members);
         // By node, so that the regions are in the order of their first ones.
