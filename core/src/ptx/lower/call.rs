@@ -345,6 +345,7 @@ impl<'a> Lowering<'a, '_> {
         if self.func.regs[reg].ty.bits() == whole.bits() && ty.bits() == whole.bits() {
             return Ok(value);
         }
+        let value = self.as_bits(value);
         let source = integer(ty);
         let result = source.with_bits(whole.bits()).unwrap_or(source);
         Ok(self.compute(Opcode::cvt(result, source), result, [value]))
@@ -357,9 +358,21 @@ impl<'a> Lowering<'a, '_> {
         if ty.bits() == whole.bits() && width == ty.bits() {
             return self.copy(dst, ty, value);
         }
+        let value = self.as_bits(value);
         let source = integer(ty);
         let result = source.with_bits(width).unwrap_or(source);
         self.emit(InstData::new(Opcode::cvt(result, source), [dst], [value]));
+    }
+
+    /// The bits of a value, of which a conversion between integers then takes some: it does not read a float.
+    fn as_bits(&mut self, value: Operand) -> Operand {
+        match value {
+            Operand::Reg(reg) if self.func.regs[reg].ty.is_float() => {
+                let bits = self.func.regs[reg].ty.as_bits();
+                self.compute(Opcode::mov(bits), bits, [value])
+            }
+            _ => value,
+        }
     }
 
     /// Keeps a stored result only: arguments may wait while other arguments are stored.
