@@ -181,8 +181,6 @@ fn exponent_asked(name: &str) -> Option<f64> {
         // What it gives is the sum of all lives, and in nests of loops that is more than the program.
         _ if name.starts_with("liveness") => None,
         _ if name.contains("LLVM") => None,
-        // Small programs have little to transform, so that they take fewer rounds.
-        _ if name.starts_with("azp for any gain") => None,
         Some("azp" | "pde") => Some(EXPONENT_ASKED_OF_SEARCHES),
         _ => Some(EXPONENT_ASKED),
     }
