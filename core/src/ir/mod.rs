@@ -31,6 +31,7 @@ pub use inst::{Address, AddressBase, Call, Callee, Control, Guard, InstArgs, Ins
 pub use launch::{Binding, Fill, FillKey, Launch, Number, ValueSource, Values};
 pub use layout::{Insts, Layout};
 pub use module::{GlobalData, Item, Module};
+pub(crate) use names::NameSpace;
 pub use opcode::{AtomicOp, Cmp, Combine, FLAG_NAMES, Flags, Op, Opcode, PrmtMode, Rounding};
 pub use signature::{ArgKind, DstKind, Signature};
 pub use special::{Axis, Special};

@@ -100,13 +100,18 @@ pub(super) struct Lowering<'a, 'c> {
     pub(super) problems: Vec<Diagnostic>,
 }
 
-/// Lowers the function that is number `index` of the context.
-pub(super) fn lower<'a>(context: &Context<'a>, index: usize, source: &Source<'a>) -> (Function, Vec<Diagnostic>) {
+/// Lowers the function that is number `index` of the context, under a name of the text IR.
+pub(super) fn lower<'a>(
+    context: &Context<'a>,
+    index: usize,
+    name: String,
+    source: &Source<'a>,
+) -> (Function, Vec<Diagnostic>) {
     let kind = if source.entry { FuncKind::Kernel } else { FuncKind::Func };
     let mut lowering = Lowering {
         context,
         index,
-        func: Function::new(clean(source.name.text), kind),
+        func: Function::new(name, kind),
         scopes: Vec::from([Scope::default()]),
         scope: 0,
         current: None,
@@ -405,20 +410,26 @@ impl<'a> Lowering<'a, '_> {
 
     /// A register for a value that the source does not name.
     pub(super) fn temporary(&mut self, ty: Type) -> Reg {
-        let mut name = self.func.fresh_temporary_name();
-        if self.context.reserved.contains(&name) {
-            name = self.fresh("tmp");
-        }
+        let name = self.beside_globals(Function::fresh_temporary_name);
         self.func.build_reg(name, ty)
     }
 
     /// The name in the text IR's characters, numbered where a register or a global has it already.
-    pub(super) fn fresh(&self, name: &str) -> String {
-        let mut stem = clean(name);
-        while self.context.reserved.contains(&stem) {
-            stem.push('_');
+    pub(super) fn fresh(&mut self, name: &str) -> String {
+        let stem = clean(name);
+        self.beside_globals(|func| func.fresh_reg_name(&stem))
+    }
+
+    /// The first free name that no global has. One that a global has is kept from this function for good, so that
+    /// many registers do not ask for it again and again.
+    fn beside_globals(&mut self, free: impl Fn(&Function) -> String) -> String {
+        loop {
+            let name = free(&self.func);
+            if !self.context.reserved.contains(&name) {
+                return name;
+            }
+            self.func.reserve_reg_name(&name);
         }
-        self.func.fresh_reg_name(&stem)
     }
 
     // Building

@@ -35,9 +35,10 @@ mod names;
 mod operand;
 mod types;
 
-use super::syntax::{File, Function as Source, Initial, Inst, Number, OperandKind, Statement, Variable};
+use super::syntax::{File, Function as Source, Initial, Inst, Name, Number, OperandKind, Statement, Variable};
 use crate::ir::{
-    Control, Func, FuncKind, Function, Global, GlobalData, Item, Module, Op, Operand, ParamType, Reg, Space, Span, Type,
+    Control, Func, FuncKind, Function, Global, GlobalData, Item, Module, NameSpace, Op, Operand, ParamType, Reg, Space,
+    Span, Type,
 };
 use crate::text::{Diagnostic, Diagnostics, MAX_ARRAY_BYTES, MAX_PARAMS, MAX_SHARED_BYTES};
 use alloc::boxed::Box;
@@ -61,13 +62,17 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
             let message = format!("a module has at most {SHARED_VARIABLES} shared variables");
             problems.push(Diagnostic::error("ptx-limit", variable.name.span, message));
         } else if variable.space == "shared" {
-            context.shared.insert(variable.name.text, variable);
+            if let Some(first) = context.shared.insert(variable.name.text, variable) {
+                problems.push(defined_twice(variable.name, first.name.span));
+            }
+        } else if let Some(&first) = context.globals.get(variable.name.text) {
+            problems.push(defined_twice(variable.name, module.globals[first].span));
         } else {
-            match global(variable) {
+            match global(variable, context.reserved.fresh(&names::clean(variable.name.text))) {
                 Ok(data) => {
+                    context.reserved.take(&data.name);
                     let global = module.globals.push(data);
                     context.globals.insert(variable.name.text, global);
-                    context.reserved.insert(names::clean(variable.name.text));
                     positions.push((variable.name.span.start, Item::Global(global)));
                 }
                 Err(problem) => problems.push(*problem),
@@ -77,9 +82,7 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
     let mut sources: Vec<&Source> = Vec::new();
     for source in file.functions.iter().filter(|function| function.body.is_some()) {
         if let Some(first) = context.funcs.get(source.name.text) {
-            let message = format!("`{}` is defined twice", source.name.text);
-            let diagnostic = Diagnostic::error("ptx-duplicate", source.name.span, message);
-            problems.push(diagnostic.with_label(sources[first.index()].name.span, "first defined here"));
+            problems.push(defined_twice(source.name, sources[first.index()].name.span));
             continue;
         }
         context.funcs.insert(source.name.text, Func::from_u32(context.funcs.len() as u32));
@@ -91,8 +94,11 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
         context.types.push(ty);
     }
     let mut lowered = Vec::new();
+    let mut func_names = NameSpace::default();
     for (index, source) in sources.iter().enumerate() {
-        let (function, errors) = body::lower(&context, index, source);
+        let name = func_names.fresh(&names::clean(source.name.text));
+        func_names.take(&name);
+        let (function, errors) = body::lower(&context, index, name, source);
         let sound = !source.broken && !errors.iter().any(Diagnostic::is_error);
         errors.into_iter().for_each(|error| problems.push(error));
         lowered.push((source, sound.then_some(function)));
@@ -128,7 +134,7 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
 struct Context<'a> {
     globals: BTreeMap<&'a str, Global>,
     /// Names of globals in the text IR, which no register may take.
-    reserved: BTreeSet<String>,
+    reserved: NameSpace,
     /// Functions with a body, numbered in the order of the text.
     funcs: BTreeMap<&'a str, Func>,
     types: Vec<FuncType>,
@@ -227,7 +233,13 @@ fn for_each_name(source: &Source<'_>, visit: &mut impl FnMut(&str)) {
     }
 }
 
-fn global(variable: &Variable<'_>) -> Result<GlobalData, Box<Diagnostic>> {
+fn defined_twice(name: Name<'_>, first: Span) -> Diagnostic {
+    let message = format!("`{}` is defined twice", name.text);
+    Diagnostic::error("ptx-duplicate", name.span, message).with_label(first, "first defined here")
+}
+
+/// The module's variable, under a name of the text IR.
+fn global(variable: &Variable<'_>, own_name: String) -> Result<GlobalData, Box<Diagnostic>> {
     let error = |message: &str| Err(Box::new(Diagnostic::error("ptx-unsupported", variable.name.span, message)));
     let name = variable.name.text;
     let space = match variable.space {
@@ -257,7 +269,7 @@ fn global(variable: &Variable<'_>) -> Result<GlobalData, Box<Diagnostic>> {
         }
     }
     Ok(GlobalData {
-        name: names::clean(name),
+        name: own_name,
         space,
         ty,
         len,
