@@ -40,7 +40,7 @@ use crate::ir::{Block, Inst, InstData, Op, Opcode, Reg, Type};
 use crate::machine::OpClass;
 
 /// Blocks that a region may have.
-const MOST_BLOCKS: usize = 256;
+pub(super) const MOST_BLOCKS: usize = 256;
 /// Instructions that constants change, from which on their blocks are counted before dead code is looked for.
 const WORTH_A_LOOK: usize = 32;
 /// Cycles below which a difference is one of rounding.

@@ -38,6 +38,7 @@ use cranelift_entity::EntityRef;
 
 use super::hoisting::Hoist;
 use super::kept::Seen;
+use super::opportunity::MOST_BLOCKS;
 use super::scene::Scene;
 use super::special::{Special, special};
 use super::stamped::Stamped;
@@ -55,6 +56,8 @@ const MOST_SUSPICIONS: u8 = 4;
 const MOST_READERS: usize = 32;
 /// Instructions that a candidate may change.
 const MOST_CHANGED: usize = 4096;
+/// Blocks in which it may change some. Not all of them need to gain, so that these are more than it may copy.
+const MOST_CHANGED_BLOCKS: usize = 2 * MOST_BLOCKS;
 /// Instructions that a check may need of its block for others to be put behind it.
 const MOST_NEEDED: usize = 512;
 
@@ -110,6 +113,8 @@ pub(super) struct Specialisation<'s, 'a> {
     suspects: Vec<Value>,
     /// By value: how often it was taken for a part of a ring.
     suspected: Stamped<Value, u8>,
+    /// Blocks in which constants change something.
+    changed_blocks: Stamped<Block, ()>,
     /// What all of this has looked at.
     seen: Stamped<Seen, ()>,
 }
@@ -143,6 +148,7 @@ impl<'s, 'a> Specialisation<'s, 'a> {
             unread: Vec::new(),
             suspects: Vec::new(),
             suspected: Stamped::new(values),
+            changed_blocks: Stamped::new(blocks),
             seen: Stamped::new(Seen::count(scene.func)),
         }
     }
@@ -177,7 +183,7 @@ impl<'s, 'a> Specialisation<'s, 'a> {
         let mut restarts = 0;
         loop {
             self.find_constants(zeros, restarts < MOST_RESTARTS);
-            if self.outcomes.keys().len() > MOST_CHANGED {
+            if self.changes_too_much() {
                 return None;
             }
             if self.assumptions_hold() {
@@ -319,6 +325,7 @@ impl<'s, 'a> Specialisation<'s, 'a> {
     fn find_constants(&mut self, zeros: &[Value], may_assume: bool) {
         self.constants.clear();
         self.outcomes.clear();
+        self.changed_blocks.clear();
         self.dead_blocks.clear();
         self.closed.clear();
         self.specials.clear();
@@ -326,7 +333,7 @@ impl<'s, 'a> Specialisation<'s, 'a> {
         zeros.iter().for_each(|&value| self.set_constant(value, 0));
         let uses = self.scene.known.uses.clone();
         loop {
-            if self.outcomes.keys().len() > MOST_CHANGED {
+            if self.changes_too_much() {
                 self.work.clear();
                 self.edges.clear();
                 break;
@@ -336,6 +343,9 @@ impl<'s, 'a> Specialisation<'s, 'a> {
             } else if let Some(value) = self.work.pop() {
                 self.sees_value(value);
                 for &reader in uses.of(value) {
+                    if self.changes_too_much() {
+                        break;
+                    }
                     match reader {
                         ValueUse::Operand { inst, .. } => self.visit(inst, may_assume),
                         ValueUse::Old(result) => {
@@ -350,6 +360,10 @@ impl<'s, 'a> Specialisation<'s, 'a> {
                 break;
             }
         }
+    }
+
+    fn changes_too_much(&self) -> bool {
+        self.outcomes.keys().len() > MOST_CHANGED || self.changed_blocks.keys().len() > MOST_CHANGED_BLOCKS
     }
 
     fn set_constant(&mut self, value: Value, bits: u64) {
@@ -369,6 +383,11 @@ impl<'s, 'a> Specialisation<'s, 'a> {
         let values = self.scene.known.values.clone();
         let used = values.used(inst);
         let left = special(self.scene, inst, |number| self.constant(*used.get(number)?));
+        if left != Special::Same
+            && let Some(block) = func.inst_block(inst)
+        {
+            self.changed_blocks.set(block, ());
+        }
         match left {
             Special::Same => {}
             Special::Constant(bits) => {
