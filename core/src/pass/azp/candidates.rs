@@ -132,20 +132,13 @@ enum Standing {
     Several,
 }
 
-impl Standing {
-    /// Is nothing to be listed, as far as is known?
-    fn is_quiet(self) -> bool {
-        matches!(self, Standing::None | Standing::Untold | Standing::Filtered)
-    }
-}
-
 /// What is known of writes as candidates from one round to the next. That depends on the instruction, on where what it reads
 /// comes from, and on what the profile says of both.
 #[derive(Default)]
 pub(super) struct Standings {
     of_insts: Vec<Standing>,
-    /// Blocks in which nothing is worth a look, as far as is known.
-    quiet: FixedBitSet,
+    /// Blocks in which there is nothing to look at, as far as is known: nothing is worth a look, or what came of it is kept.
+    settled: FixedBitSet,
 }
 
 impl Standings {
@@ -156,44 +149,45 @@ impl Standings {
             *self = Standings::default();
             return;
         };
-        self.quiet.grow(func.blocks.len());
+        self.settled.grow(func.blocks.len());
         for inst in changed.insts() {
             if let Some(standing) = self.of_insts.get_mut(inst.index()) {
                 *standing = Standing::Unknown;
             }
-            if let Some(block) = func.inst_block(inst) {
-                self.quiet.set(block.index(), false);
-            }
+            self.look_again(func, inst);
         }
-        blocks.iter().for_each(|block| self.quiet.set(block.index(), false));
+        blocks.iter().for_each(|block| self.settled.set(block.index(), false));
+    }
+
+    /// There is something to look at again where an instruction stands.
+    pub fn look_again(&mut self, func: &Function, inst: Inst) {
+        if let Some(block) = func.inst_block(inst) {
+            self.settled.set(block.index(), false);
+        }
     }
 }
 
 /// Calls `list` with the number of what is worth a look, its writes, how probably all are of zero, and what was counted of
-/// several. Gives what of the rest the profile speaks of is not, and why. Without `names_all` it does not give what is known
-/// already, and numbers only rise as they should.
+/// several; it says whether what comes of it is kept. Gives what of the rest the profile speaks of is not, and why. Without
+/// `names_all` it calls and gives nothing of single writes that is known already, and numbers only rise as they should.
 pub(super) fn candidates(
     scene: &Scene<'_>,
     p_thresh: f64,
     standings: &mut Standings,
     names_all: bool,
-    mut list: impl FnMut(u32, &[(Inst, Reg)], f64, Option<f64>),
+    mut list: impl FnMut(u32, &[(Inst, Reg)], f64, Option<f64>) -> bool,
 ) -> Vec<Filtered> {
     let (func, values) = (scene.func, &scene.known.values);
     let mut filtered = Vec::new();
     let mut last_number = 0;
-    let Standings { of_insts, quiet } = standings;
+    let Standings { of_insts, settled } = standings;
     of_insts.resize(func.insts.len(), Standing::Unknown);
-    quiet.grow(func.blocks.len());
+    settled.grow(func.blocks.len());
     for block in func.block_order() {
-        if quiet.contains(block.index()) && !names_all {
-            debug_assert!(
-                func.block_insts(block).all(|inst| standing_of(scene, inst, p_thresh).0.is_quiet()),
-                "something is worth a look in {block}"
-            );
+        if settled.contains(block.index()) && !names_all {
             continue;
         }
-        let mut is_quiet = true;
+        let mut is_settled = true;
         for inst in func.block_insts(block) {
             let (mut standing, mut why) = (of_insts[inst.index()], None);
             if standing == Standing::Unknown {
@@ -201,7 +195,6 @@ pub(super) fn candidates(
                 of_insts[inst.index()] = standing;
             }
             debug_assert_eq!(standing, standing_of(scene, inst, p_thresh).0, "another one than when it was seen");
-            is_quiet &= standing.is_quiet();
             match standing {
                 Standing::Unknown | Standing::None => continue,
                 Standing::Untold => last_number += 1,
@@ -209,7 +202,7 @@ pub(super) fn candidates(
                 Standing::Listed(reg) => {
                     last_number += 1;
                     if let Some(probability) = scene.zeros.probability(inst, reg) {
-                        list(last_number, &[(inst, reg)], probability, None);
+                        is_settled &= list(last_number, &[(inst, reg)], probability, None);
                     }
                 }
                 Standing::Filtered | Standing::Several => {
@@ -221,14 +214,14 @@ pub(super) fn candidates(
                             why = filter(scene, inst, values.defined(inst)[place], probability, p_thresh);
                         }
                         match why.take() {
-                            None => list(number, &[(inst, reg)], probability, None),
+                            None => is_settled &= list(number, &[(inst, reg)], probability, None),
                             Some(why) => filtered.push(Filtered { number, inst, reg, probability, why }),
                         }
                     }
                 }
             }
         }
-        quiet.set(block.index(), is_quiet);
+        settled.set(block.index(), is_settled);
     }
     let mut seen: BTreeSet<Elements> = BTreeSet::new();
     for (number, group) in (last_number + 1..).zip(scene.vectors()) {

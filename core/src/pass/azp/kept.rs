@@ -121,38 +121,45 @@ impl Seen {
     }
 }
 
-/// The estimates of the last round, by what they are for, and what each has seen.
+/// The estimates that are true, by what they are for, and what each has seen.
 #[derive(Default)]
 pub(super) struct Kept {
     estimates: Vec<Entry>,
     /// By the instruction that writes the first register: the place of its last estimate in `estimates`.
     last_of: Vec<PackedOption<Place>>,
-    /// What estimates have seen, also those that are not kept any more.
+    /// What estimates have seen, also those that are not true any more.
     seen: Vec<Seen>,
+    /// Counts the rounds.
+    round: u32,
 }
 
 /// The place of an estimate.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Place(u32);
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Place(u32);
 entity_impl!(Place);
 
 struct Entry {
-    /// None where it was taken.
+    /// None where it is not true any more.
     estimate: Option<Estimated>,
+    /// How much it gains, if it passes.
+    score: Option<f64>,
     /// The register, if it is for only one.
     single: PackedOption<Reg>,
     seen: Range<u32>,
     /// The one before it with the same first instruction.
     before: PackedOption<Place>,
+    /// The round in which its candidate was listed last.
+    listed_in: u32,
 }
 
 impl Entry {
     /// Is it the one for writes of which the first are by the same instruction?
     fn is_for(&self, name: &[(Inst, Reg)]) -> bool {
+        let Some(estimate) = &self.estimate else { return false };
         match (name, self.single.expand()) {
             (&[(_, reg)], single) => single == Some(reg),
             (_, Some(_)) => false,
-            _ => self.estimate.as_ref().is_some_and(|estimate| estimate.name()[..] == *name),
+            _ => estimate.name()[..] == *name,
         }
     }
 }
@@ -166,56 +173,104 @@ pub(super) enum Estimated {
 }
 
 impl Estimated {
-    fn name(&self) -> &Versioned {
+    /// What it is for.
+    pub fn name(&self) -> &Versioned {
         match self {
             Estimated::Judged(judged) => &judged.name,
             Estimated::TooLarge(large) => &large.name,
         }
     }
-
-    fn seen(&self) -> &Range<u32> {
-        match self {
-            Estimated::Judged(judged) => &judged.seen,
-            Estimated::TooLarge(large) => &large.seen,
-        }
-    }
 }
 
 impl Kept {
-    /// Writes down what an estimate has seen.
-    pub fn write_down(&mut self, seen: &[Seen]) -> Range<u32> {
-        let start = self.seen.len() as u32;
-        self.seen.extend_from_slice(seen);
-        start..self.seen.len() as u32
-    }
-
-    /// Keeps what came of a round's candidates, and nothing of the rounds before.
-    pub fn keep(&mut self, estimates: impl Iterator<Item = Estimated>) {
-        self.estimates.clear();
-        self.last_of.fill(None.into());
-        for estimate in estimates {
-            let Some(&(first, reg)) = estimate.name().first() else { continue };
-            if first.index() >= self.last_of.len() {
-                self.last_of.resize(first.index() + 1, None.into());
-            }
-            let place = Place::new(self.estimates.len());
-            let before = core::mem::replace(&mut self.last_of[first.index()], place.into());
-            let single = Some(reg).filter(|_| estimate.name().len() == 1).into();
-            let seen = estimate.seen().clone();
-            self.estimates.push(Entry { estimate: Some(estimate), single, seen, before });
+    /// Begins a round: forgets the estimates that have seen what has changed, all where that cannot be told. `forget` is told
+    /// where the first register of each was written.
+    pub fn begin(&mut self, changed: Option<&Changed>, mut forget: impl FnMut(Inst)) {
+        self.round += 1;
+        let Some(changed) = changed else {
+            *self = Kept { round: self.round, ..Kept::default() };
+            return;
+        };
+        for entry in &mut self.estimates {
+            let seen = &self.seen[entry.seen.start as usize..entry.seen.end as usize];
+            let Some(estimate) = entry.estimate.take_if(|_| seen.iter().any(|seen| changed.0.contains(seen.index())))
+            else {
+                continue;
+            };
+            estimate.name().first().iter().for_each(|(inst, _)| forget(*inst));
         }
     }
 
-    /// What came of this candidate, if all that its estimate has seen is as it was.
-    pub fn take(&mut self, name: &[(Inst, Reg)], changed: &Changed) -> Option<Estimated> {
+    /// The estimate of a candidate that is listed in this round.
+    pub fn listed(&mut self, name: &[(Inst, Reg)]) -> Option<Place> {
         let mut place = self.last_of.get(name.first()?.0.index())?.expand()?;
         while !self.estimates[place.index()].is_for(name) {
             place = self.estimates[place.index()].before.expand()?;
         }
-        let entry = &mut self.estimates[place.index()];
-        let mut seen = self.seen[entry.seen.start as usize..entry.seen.end as usize].iter();
-        let is_true = seen.all(|seen| !changed.0.contains(seen.index()));
-        entry.estimate.take_if(|_| is_true)
+        self.estimates[place.index()].listed_in = self.round;
+        Some(place)
+    }
+
+    /// Keeps what came of a candidate that is listed in this round, with what its estimate has seen and how much it gains if
+    /// it passes.
+    pub fn add(&mut self, estimate: Estimated, score: Option<f64>, seen: &[Seen]) -> Place {
+        let start = self.seen.len() as u32;
+        self.seen.extend_from_slice(seen);
+        let seen = start..self.seen.len() as u32;
+        let place = Place::new(self.estimates.len());
+        let (mut before, mut single) = (None.into(), None.into());
+        if let Some(&(first, reg)) = estimate.name().first() {
+            if first.index() >= self.last_of.len() {
+                self.last_of.resize(first.index() + 1, None.into());
+            }
+            before = core::mem::replace(&mut self.last_of[first.index()], place.into());
+            single = Some(reg).filter(|_| estimate.name().len() == 1).into();
+        }
+        let listed_in = self.round;
+        self.estimates.push(Entry { estimate: Some(estimate), score, single, seen, before, listed_in });
+        place
+    }
+
+    /// Ends a round. Of what was not listed those are still candidates that stand in blocks which nobody has looked at: these
+    /// are single registers, and there are none where all blocks were looked at.
+    pub fn end(&mut self, are_all_listed: bool) {
+        let round = self.round;
+        for entry in &mut self.estimates {
+            if entry.listed_in != round && (are_all_listed || entry.single.is_none()) {
+                entry.estimate = None;
+            }
+        }
+    }
+
+    /// All estimates, as they were made.
+    pub fn places(&self) -> impl Iterator<Item = Place> + '_ {
+        let places = self.estimates.iter().enumerate();
+        places.filter(|(_, entry)| entry.estimate.is_some()).map(|(place, _)| Place::new(place))
+    }
+
+    /// What came of a candidate.
+    pub fn get(&self, place: Place) -> Option<&Estimated> {
+        self.estimates[place.index()].estimate.as_ref()
+    }
+
+    /// The same, to be changed.
+    pub fn get_mut(&mut self, place: Place) -> Option<&mut Estimated> {
+        self.estimates[place.index()].estimate.as_mut()
+    }
+
+    /// An estimate, if one could be made.
+    pub fn judged(&self, place: Place) -> Option<&Judged> {
+        if let Some(Estimated::Judged(judged)) = self.get(place) { Some(judged) } else { None }
+    }
+
+    /// How much a candidate gains, if it passes.
+    pub fn score(&self, place: Place) -> Option<f64> {
+        self.estimates[place.index()].score
+    }
+
+    /// What a candidate was estimated to be, which then is none any more.
+    pub fn remove(&mut self, place: Place) -> Option<Estimated> {
+        self.estimates[place.index()].estimate.take()
     }
 }
 

@@ -36,6 +36,7 @@
 //! Source: M. Stephenson and R. Rangan, AZP: automatic specialization for zero values in gaming applications, 2020.
 
 mod candidates;
+mod choice;
 mod hoisting;
 mod instrumentation;
 mod kept;
@@ -54,11 +55,10 @@ mod unassigned;
 mod zeros;
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
-use core::ops::Range;
 use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
@@ -70,18 +70,16 @@ use crate::flow::Elements;
 use crate::ir::{Inst, Reg};
 use crate::machine::Machine;
 use crate::view::{Listener, View};
-use candidates::{Candidate, Filtered, WhyNot, candidates, values_of};
+use candidates::{Candidate, Filtered, Standings, WhyNot, candidates, values_of};
+use choice::Choice;
 use hoisting::Hoisting;
 use instrumentation::{counted, instrument};
-use kept::{Changed, Estimated, Kept, Past};
+use kept::{Changed, Estimated, Kept, Past, Place};
 use opportunity::{Estimator, Opportunity, Refusal, ThresholdRule, reg_of};
 use profiles::{versioned_but_for_zeros, with_zeros};
 use remarks::{applied, miss_profile, on_simulated, tell_answer, tell_refusals};
 use scene::{Analyses, Memory, Prices, Scene};
 use transformation::Plan;
-
-/// By how much, relatively, two gains may differ for reasons of rounding.
-const ROUNDING: f64 = 1e-9;
 
 /// See the file's head.
 pub struct Azp;
@@ -205,10 +203,10 @@ impl Rules {
 }
 
 impl Rules {
-    /// How good a transformation is: does it pass, and how much does it gain? As printed, the rule takes a loss for a gain.
-    fn score(&self, opportunity: &Opportunity) -> (bool, f64) {
+    /// How good a transformation is: how much does it gain? As printed, the rule takes a loss for a gain.
+    fn score(&self, opportunity: &Opportunity) -> f64 {
         let sign = if self.rule == ThresholdRule::Printed { -1.0 } else { 1.0 };
-        (opportunity.verdict(self.rule, self.min_cycles).is_ok(), sign * opportunity.gain())
+        sign * opportunity.gain()
     }
 }
 
@@ -223,8 +221,6 @@ struct Judged {
     regs: SmallVec<[Reg; 4]>,
     opportunity: Opportunity,
     verdict: Result<(), Refusal>,
-    /// What the estimate has looked at, as the round has written it down.
-    seen: Range<u32>,
 }
 
 /// A candidate of which no estimate is made.
@@ -235,30 +231,14 @@ struct Unestimated {
     /// What writes the last of its registers.
     inst: Inst,
     name: Versioned,
-    /// What the estimate has looked at before it was given up.
-    seen: Range<u32>,
 }
 
 impl Unestimated {
-    fn new(number: u32, name: &[(Inst, Reg)], probability: f64, seen: Range<u32>) -> Option<Unestimated> {
+    fn new(number: u32, name: &[(Inst, Reg)], probability: f64) -> Option<Unestimated> {
         let &(inst, _) = name.last()?;
         let regs = name.iter().map(|&(_, reg)| reg).collect();
-        Some(Unestimated { number, regs, probability, inst, name: name.into(), seen })
+        Some(Unestimated { number, regs, probability, inst, name: name.into() })
     }
-}
-
-/// For which candidate a round transforms.
-enum Choice<'a> {
-    /// The best that passes.
-    Best,
-    /// The best that passes, but for these.
-    BestBut(&'a BTreeSet<Versioned>),
-    /// This one.
-    Only(&'a Versioned),
-    /// The one of this number, if anything gains.
-    Number(u32),
-    /// None.
-    Nothing,
 }
 
 /// What a round has found out.
@@ -267,19 +247,37 @@ struct Round {
     number: i64,
     filtered: Vec<Filtered>,
     /// Candidates whose region is too large.
-    too_large: Vec<Unestimated>,
+    too_large: Vec<Place>,
     /// Candidates that a check of the program asks about.
     checked: Vec<Unestimated>,
-    #[expect(clippy::vec_box, reason = "most move on to the next round, and they are large")]
-    judged: Vec<Box<Judged>>,
-    /// The place of the candidate that is chosen.
-    chosen: Option<usize>,
+    /// Candidates with an estimate. Where somebody listens, and in the first round, in the order of their numbers.
+    judged: Vec<Place>,
+    /// The one that is chosen.
+    chosen: Option<Place>,
     /// What is done for it, if there may be one more transformation.
     plan: Option<Plan>,
-    /// What estimates have looked at.
+    /// What came of candidates.
     kept: Kept,
     /// The function, where there is a plan to change it.
     past: Option<Past>,
+}
+
+impl Round {
+    /// Candidates with an estimate.
+    fn judged(&self) -> impl Iterator<Item = &Judged> {
+        self.judged.iter().filter_map(|&place| self.kept.judged(place))
+    }
+
+    /// Candidates whose region is too large.
+    fn too_large(&self) -> impl Iterator<Item = &Unestimated> {
+        let all = self.too_large.iter().filter_map(|&place| self.kept.get(place));
+        all.filter_map(|it| if let Estimated::TooLarge(large) = it { Some(&**large) } else { None })
+    }
+
+    /// The candidate that is chosen.
+    fn chosen(&self) -> Option<&Judged> {
+        self.kept.judged(self.chosen?)
+    }
 }
 
 /// Lets the function count the zeros of its candidates.
@@ -310,7 +308,7 @@ fn transform_best<S: Listener>(view: &mut View<'_, S>, rules: &Rules) -> Result<
 fn transform_for<S: Listener>(view: &mut View<'_, S>, rules: &Rules, number: u32) -> Result<(), PassError> {
     let mut memory = Memory::of(view.func(), rules.prices);
     let Some(round) = look_and_tell(view, rules, &mut memory, 1, &Choice::Number(number))? else { return Ok(()) };
-    if round.judged.iter().all(|judged| judged.candidate.number != number) {
+    if round.judged().all(|judged| judged.candidate.number != number) {
         return Err(PassError { message: format!("there is no candidate {number} that is zero often enough") });
     }
     carry_out(view, &mut memory, round, |remark| remark);
@@ -398,7 +396,7 @@ fn carry_out<S: Listener>(
     with_more: impl FnOnce(Remark) -> Remark,
 ) -> Option<Versioned> {
     let (chosen, plan) = (round.chosen?, round.plan?);
-    let judged = round.judged.swap_remove(chosen);
+    let Some(Estimated::Judged(judged)) = round.kept.remove(chosen) else { return None };
     let mut rewrite = view.rewrite(|func| with_more(applied(func, &judged, round.number)));
     let (change, versions) = plan.carry_out(&mut rewrite, &mut memory.zeros);
     rewrite.finish();
@@ -406,8 +404,6 @@ fn carry_out<S: Listener>(
         view.redeclare(|func, declared| versioned_but_for_zeros(func, declared, &versions));
         memory.has_undeclared_zeros = true;
     }
-    let estimates = round.judged.into_iter().map(Estimated::Judged);
-    round.kept.keep(estimates.chain(round.too_large.into_iter().map(Box::new).map(Estimated::TooLarge)));
     memory.kept = round.kept;
     memory.change = round.past.map(|past| (past, change));
     memory.learn(view.func());
@@ -430,63 +426,64 @@ fn look<S: Listener>(
     let known = Analyses::of(view);
     let func = view.func();
     let changed_blocks = change.as_ref().and_then(|(past, change)| change.blocks(past, func));
-    let is_first = change.is_none();
+    // What is known already is not listed again, unless somebody is to be told.
+    let lists_all = S::LISTENS || change.is_none();
     let inside = inside.zip(changed_blocks.as_deref());
     let scene = Scene::new(func, known, memory, rules.fast_math, inside);
     let changed = change.and_then(|(past, change)| Changed::between(&past, &change, &scene));
     standings.forget(func, changed.as_ref().zip(changed_blocks.as_deref()));
+    let hoisting = rules.hoists.then(|| Hoisting::new(&scene));
+    // Where a check may stand above its block, nobody writes down what decides that.
+    kept.begin(changed.as_ref().filter(|_| hoisting.is_none()), |inst| standings.look_again(func, inst));
     let checked: BTreeSet<Versioned> = scene.checks.values().filter_map(|checked| written(&scene, checked)).collect();
     let mut checked_insts = FixedBitSet::with_capacity(func.insts.len());
     checked.iter().flatten().for_each(|&(inst, _)| checked_insts.insert(inst.index()));
     let mut estimator = Estimator::new(&scene, rules.is_divergent);
-    let hoisting = rules.hoists.then(|| Hoisting::new(&scene));
     let (mut judged, mut too_large, mut known) = (Vec::new(), Vec::new(), Vec::new());
     let list = |number: u32, name: &[(Inst, Reg)], probability: f64, joint: Option<f64>| {
-        let unestimated = |seen| Unestimated::new(number, name, probability, seen);
-        let candidate = || Candidate { number, values: values_of(&scene, name), probability, joint, hoist: None };
         let may_be_checked = name.first().is_some_and(|(inst, _)| checked_insts.contains(inst.index()));
         if may_be_checked && checked.contains(&sorted(name.into())) {
-            known.extend(unestimated(0..0));
-            return;
+            known.extend(Unestimated::new(number, name, probability));
+            return false;
         }
-        // Where a check may stand above its block, nobody writes down what decides that.
-        let old = changed.as_ref().filter(|_| hoisting.is_none()).and_then(|changed| kept.take(name, changed));
-        if let Some(old) = &old {
-            debug_assert!(
-                is_same(old, estimator.estimate(&candidate()).as_ref()),
-                "the estimate for {name:?} was kept, and is not true any more"
-            );
-        }
-        match old {
-            Some(Estimated::Judged(mut old)) => {
-                if S::LISTENS {
+        let place = kept.listed(name).unwrap_or_else(|| {
+            let candidate = Candidate { number, values: values_of(&scene, name), probability, joint, hoist: None };
+            let found = estimate(&mut estimator, hoisting.as_ref(), rules, candidate, name);
+            let score = match &found {
+                Estimated::Judged(judged) if judged.verdict.is_ok() => Some(rules.score(&judged.opportunity)),
+                _ => None,
+            };
+            kept.add(found, score, estimator.specialisation.seen())
+        });
+        if lists_all {
+            match kept.get_mut(place) {
+                Some(Estimated::Judged(old)) => {
                     old.candidate.number = number;
                     old.opportunity.bring_in_order(&scene);
+                    judged.push(place);
                 }
-                judged.push(old);
-            }
-            Some(Estimated::TooLarge(mut old)) => {
-                old.number = number;
-                too_large.push(*old);
-            }
-            None => {
-                let found = estimate(&mut estimator, hoisting.as_ref(), rules, &candidate());
-                let seen = kept.write_down(estimator.specialisation.seen());
-                match found {
-                    Some((opportunity, candidate)) => {
-                        let verdict = opportunity.verdict(rules.rule, rules.min_cycles);
-                        let (name, regs) = (name.into(), name.iter().map(|&(_, reg)| reg).collect());
-                        judged.push(Box::new(Judged { candidate, name, regs, opportunity, verdict, seen }));
-                    }
-                    None => too_large.extend(unestimated(seen)),
+                Some(Estimated::TooLarge(old)) => {
+                    old.number = number;
+                    too_large.push(place);
                 }
+                None => {}
             }
         }
+        hoisting.is_none()
     };
-    let filtered = candidates(&scene, rules.p_thresh, &mut standings, S::LISTENS || is_first, list);
-    let chosen = chosen(&judged, rules, choice);
+    let filtered = candidates(&scene, rules.p_thresh, &mut standings, lists_all, list);
+    kept.end(lists_all);
+    if !lists_all {
+        judged.extend(kept.places().filter(|&place| kept.judged(place).is_some()));
+    }
+    debug_assert!(
+        hoisting.is_some() || is_what_all_say(&scene, &mut estimator, rules, &kept, &checked),
+        "the estimates that were kept are not those of all candidates"
+    );
+    let chosen = choice.among(&scene, &kept, &judged);
     let plan = chosen.filter(|_| number <= rules.limit).and_then(|chosen| {
-        let Judged { candidate, name, regs, opportunity: estimated, .. } = &mut *judged[chosen];
+        let Some(Estimated::Judged(judged)) = kept.get_mut(chosen) else { return None };
+        let Judged { candidate, name, regs, opportunity: estimated, .. } = &mut **judged;
         candidate.values = values_of(&scene, name);
         // The tables hold the last candidate; what was estimated is estimated again.
         let opportunity = estimator.estimate(candidate)?;
@@ -501,22 +498,58 @@ fn look<S: Listener>(
     Some(Round { number, filtered, too_large, checked: known, judged, chosen, plan, kept, past })
 }
 
-/// The better estimate of a candidate, with its check in its block or above it. None where it is too large.
+/// What comes of a candidate that is called by its writes: the better of its estimates, with its check in its block or above
+/// it.
 fn estimate(
     estimator: &mut Estimator<'_, '_>,
     hoisting: Option<&Hoisting<'_, '_>>,
     rules: &Rules,
-    candidate: &Candidate,
-) -> Option<(Opportunity, Candidate)> {
-    let in_block = estimator.estimate(candidate);
+    candidate: Candidate,
+    name: &[(Inst, Reg)],
+) -> Estimated {
+    let in_block = estimator.estimate(&candidate);
     let hoist = hoisting.and_then(|hoisting| hoisting.hoist(&candidate.values));
     let above = hoist.map(|hoist| Candidate { hoist: Some(hoist), ..candidate.clone() });
     let above = above.and_then(|above| Some((estimator.estimate(&above)?, above)));
-    match (in_block, above) {
-        (Some(here), Some(above)) if rules.score(&here) >= rules.score(&above.0) => Some((here, candidate.clone())),
-        (_, Some(above)) => Some(above),
-        (here, None) => here.map(|here| (here, candidate.clone())),
-    }
+    let rank = |it: &Opportunity| (it.verdict(rules.rule, rules.min_cycles).is_ok(), rules.score(it));
+    let (opportunity, candidate) = match (in_block, above) {
+        (Some(here), Some(above)) if rank(&here) >= rank(&above.0) => (here, candidate),
+        (_, Some(above)) => above,
+        (Some(here), None) => (here, candidate),
+        (None, None) => {
+            let Candidate { number, probability, .. } = candidate;
+            let (regs, inst) = (regs_of(name), name.last().map_or(Inst::from_u32(0), |&(inst, _)| inst));
+            return Estimated::TooLarge(Box::new(Unestimated { number, regs, probability, inst, name: name.into() }));
+        }
+    };
+    let verdict = opportunity.verdict(rules.rule, rules.min_cycles);
+    Estimated::Judged(Box::new(Judged { candidate, name: name.into(), regs: regs_of(name), opportunity, verdict }))
+}
+
+fn regs_of(name: &[(Inst, Reg)]) -> SmallVec<[Reg; 4]> {
+    name.iter().map(|&(_, reg)| reg).collect()
+}
+
+/// Are what is kept the estimates of all candidates, as they would be made now?
+fn is_what_all_say(
+    scene: &Scene<'_>,
+    estimator: &mut Estimator<'_, '_>,
+    rules: &Rules,
+    kept: &Kept,
+    checked: &BTreeSet<Versioned>,
+) -> bool {
+    let mut by_name: BTreeMap<&[(Inst, Reg)], &Estimated> =
+        kept.places().filter_map(|place| kept.get(place)).map(|it| (it.name().as_slice(), it)).collect();
+    let mut are_the_same = true;
+    candidates(scene, rules.p_thresh, &mut Standings::default(), true, |number, name, probability, joint| {
+        if !checked.contains(&sorted(name.into())) {
+            let candidate = Candidate { number, values: values_of(scene, name), probability, joint, hoist: None };
+            let again = estimator.estimate(&candidate);
+            are_the_same &= by_name.remove(name).is_some_and(|kept| is_same(kept, again.as_ref()));
+        }
+        false
+    });
+    are_the_same && by_name.is_empty()
 }
 
 /// Is an estimate that was kept the same as one that is made again, but for what rounding makes?
@@ -524,31 +557,6 @@ fn is_same(kept: &Estimated, again: Option<&Opportunity>) -> bool {
     match (kept, again) {
         (Estimated::Judged(kept), Some(again)) => kept.opportunity.is_about(again),
         (kept, again) => matches!(kept, Estimated::TooLarge(_)) && again.is_none(),
-    }
-}
-
-/// The candidate that is chosen, by its place. The best is the passing one that gains most; of equals the one with the
-/// smaller number.
-fn chosen(judged: &[Box<Judged>], rules: &Rules, choice: &Choice<'_>) -> Option<usize> {
-    let place = |is_meant: &dyn Fn(&Judged) -> bool| judged.iter().position(|judged| is_meant(judged));
-    let is_free = |judged: &Judged| match choice {
-        Choice::BestBut(refused) => !refused.contains(&judged.name),
-        _ => true,
-    };
-    match choice {
-        Choice::Nothing => None,
-        Choice::Only(name) => place(&|judged| judged.name == **name),
-        Choice::Number(number) => place(&|judged| {
-            let is_possible = matches!(judged.verdict, Ok(()) | Err(Refusal::Gain | Refusal::Threshold));
-            judged.candidate.number == *number && is_possible
-        }),
-        Choice::Best | Choice::BestBut(_) => {
-            let passing = judged.iter().enumerate().filter(|(_, judged)| judged.verdict.is_ok() && is_free(judged));
-            let scores = passing.map(|(place, judged)| (place, rules.score(&judged.opportunity).1));
-            let best = scores.clone().map(|(_, score)| score).reduce(f64::max)?;
-            let mut equals = scores.filter(|&(_, score)| score >= best - best.abs() * ROUNDING);
-            equals.next().map(|(place, _)| place)
-        }
     }
 }
 

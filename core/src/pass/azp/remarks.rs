@@ -140,21 +140,24 @@ pub(super) fn miss_profile<S: Listener>(view: &mut View<'_, S>) {
 
 /// Says of all that is not transformed why not. What depends on the program alone is said in the first round.
 pub(super) fn tell_refusals<S: Listener>(view: &mut View<'_, S>, rules: &Rules, round: &Round) {
+    if !S::LISTENS {
+        return;
+    }
     if round.number == 1 {
         for filtered in &round.filtered {
             view.miss(|func| filtered_out(func, rules, filtered));
         }
-        for large in &round.too_large {
+        for large in round.too_large() {
             view.miss(|func| too_large(func, large));
         }
     }
-    for judged in &round.judged {
+    for judged in round.judged() {
         if let Err(why) = judged.verdict {
             view.miss(|func| refused(func, rules, judged, why, round.number));
         }
     }
-    if let (Some(chosen), None) = (round.chosen, &round.plan) {
-        view.miss(|func| limited(func, &round.judged[chosen], round.number));
+    if let (Some(chosen), None) = (round.chosen(), &round.plan) {
+        view.miss(|func| limited(func, chosen, round.number));
     }
 }
 
@@ -166,7 +169,7 @@ pub(super) fn on_simulated(remark: Remark, simulated: oracle::Simulated) -> Rema
 
 /// Says in the last round of what passes why the oracle has not kept it.
 pub(super) fn tell_answer<S: Listener>(view: &mut View<'_, S>, rules: &Rules, round: &Round, answer: &oracle::Answer) {
-    for judged in round.judged.iter().filter(|judged| judged.verdict.is_ok()) {
+    for judged in round.judged().filter(|judged| judged.verdict.is_ok()) {
         let Some(&simulated) = answer.refused.get(&judged.name) else {
             if answer.is_cut_off {
                 view.miss(|func| {

@@ -112,9 +112,9 @@ pub fn survey(module: &Module, func: Func, settings: &Settings, round: i64, want
     let rules = Rules::new(&view, settings);
     let mut memory = Memory::of(view.func(), rules.prices);
     let Some(found) = look(&mut view, &rules, &mut memory, round, &Choice::Best) else { return Survey::default() };
-    let best = found.chosen.map(|best| found.judged[best].candidate.number);
+    let best = found.chosen().map(|best| best.candidate.number);
     let wanted = wanted.or(best);
-    let judged = found.judged.iter().find(|judged| Some(judged.candidate.number) == wanted);
+    let judged = found.judged().find(|judged| Some(judged.candidate.number) == wanted);
     let effect = judged.map(|judged| effect(&mut view, &rules, &memory, judged));
     let mut candidates = listed(&view, &rules, &found, round);
     candidates.sort_by_key(|candidate| candidate.number);
@@ -123,15 +123,14 @@ pub fn survey(module: &Module, func: Func, settings: &Settings, round: i64, want
 
 fn listed(view: &View<'_, Silent>, rules: &Rules, found: &Round, round: i64) -> Vec<Surveyed> {
     let func = view.func();
+    let best = found.chosen().map(|best| best.candidate.number);
     let mut candidates: Vec<Surveyed> = found
-        .judged
-        .iter()
-        .enumerate()
-        .map(|(place, judged)| {
+        .judged()
+        .map(|judged| {
             let estimate = Estimate::of(judged);
             let it = &judged.opportunity;
             let remark = match judged.verdict {
-                Ok(()) if found.chosen == Some(place) && round > rules.limit => limited(func, judged, round),
+                Ok(()) if best == Some(judged.candidate.number) && round > rules.limit => limited(func, judged, round),
                 Ok(()) => applied(func, judged, round),
                 Err(why) => refused(func, rules, judged, why, round),
             };
@@ -146,7 +145,7 @@ fn listed(view: &View<'_, Silent>, rules: &Rules, found: &Round, round: i64) -> 
     }));
     let unestimated =
         |it: &Unestimated, remark| Surveyed::new(it.number, it.regs.to_vec(), it.inst, it.probability, remark);
-    candidates.extend(found.too_large.iter().map(|large| unestimated(large, too_large(func, large))));
+    candidates.extend(found.too_large().map(|large| unestimated(large, too_large(func, large))));
     candidates.extend(found.checked.iter().map(|known| {
         let message =
             format!("the program asks already whether {} {} zero", named(func, &known.regs), verb(&known.regs));
