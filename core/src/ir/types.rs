@@ -138,6 +138,19 @@ impl Type {
         (have == Float) == (want == Float)
     }
 
+    /// Are these the bits of a NaN other than the one that this float type has (language page, *Semantics*)? No, where the
+    /// type is no float.
+    pub fn is_other_nan(self, bits: u64) -> bool {
+        let infinity = match self {
+            Type::F16 => 0x7C00,
+            Type::F32 => 0x7F80_0000,
+            Type::F64 => 0x7FF0_0000_0000_0000,
+            _ => return false,
+        };
+        let nan = self.mask() >> 1;
+        bits & nan > infinity && bits & self.mask() != nan
+    }
+
     /// The spelling, without a dot.
     pub const fn name(self) -> &'static str {
         match self {

@@ -134,7 +134,8 @@ impl Substitution<'_> {
         let func = self.names.func;
         let data = &func.insts[inst];
         let (opcode, ty) = (data.opcode, data.opcode.ty);
-        if opcode.flags.intersects(Flags::SAT | Flags::CC | Flags::HI) || ty.is_float() || ty == Type::Pred {
+        let is_number = !ty.is_float() && ty != Type::Pred && !func.makes_float_of_bits(data);
+        if opcode.flags.intersects(Flags::SAT | Flags::CC | Flags::HI) || !is_number {
             return None;
         }
         let operand = |index: usize, ty: Type, extension| self.operand(inst, index, ty, extension, depth);

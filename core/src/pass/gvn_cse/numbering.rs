@@ -33,7 +33,7 @@ use super::memory::{Load, Memory, State, concerns_memory};
 use super::origins::Origins;
 use super::registers::{Registers, walk_order};
 use crate::alias::{AliasAnalysis, Start};
-use crate::flow::JoinFinder;
+use crate::flow::{Definition, JoinFinder, Value, ValueNames};
 use crate::graph::{Cfg, Dominators};
 use crate::ir::{
     Address, AddressBase, Block, Flags, Function, Inst, InstData, Module, Op, Opcode, Operand, Reg, Space,
@@ -398,6 +398,10 @@ impl<'a> Numbering<'a> {
         let count = data.dsts.len() as u32;
         let before = self.expressions.number_count();
         let value = match class {
+            _ if func.makes_float_of_bits(data) => {
+                self.note_operands(inst, data);
+                self.expressions.fresh(count)
+            }
             Class::Never | Class::Atomic => {
                 self.note_operands(inst, data);
                 self.expressions.fresh(count)
@@ -506,6 +510,9 @@ impl<'a> Numbering<'a> {
     /// The number of what a `mov` gives on.
     fn copied(&mut self, func: &Function, data: &InstData) -> Option<Number> {
         let ([from], &[dst]) = (data.args.as_slice(), data.dsts.as_slice()) else { return None };
+        if !func.keeps_bits(data.opcode.ty, dst, from) {
+            return None;
+        }
         match from {
             Operand::Reg(_) if !self.options.follows_copies => None,
             Operand::Reg(reg) => {
@@ -714,7 +721,11 @@ impl<'a> Numbering<'a> {
         let opcode = Opcode { op: Op::Ld, ..data.opcode };
         let is_plain = data.opcode.op == Op::St && data.opcode.flags.is_empty() && data.opcode.vector == 1;
         let Some(load) = self.memory.as_ref().filter(|_| is_plain).and_then(Memory::behind) else { return };
+        let ty = data.opcode.ty;
         let (number, value) = match value {
+            // Memory has only one NaN where a float was stored.
+            Operand::Reg(reg) if ty.is_float() && !func.regs[*reg].ty.is_float() => return,
+            Operand::Const(bits) if ty.is_other_nan(*bits) => return,
             Operand::Reg(reg) if func.regs[*reg].ty.bits() == opcode.ty.bits() => {
                 let number = self.read(*reg);
                 (number, Some((*reg, number)))
@@ -731,7 +742,13 @@ impl<'a> Numbering<'a> {
         self.expressions.add(Head::Load as u32);
         let next = self.loads.len() as u32;
         let index = self.expressions.noted(next);
-        let is_repeated = index != next && self.in_memory(func, index) == Some(number);
+        // What was loaded may have come from a NaN that is not the one that a store writes.
+        let may_be_loaded = || match self.origins.definition(Value::from_u32(number.0)) {
+            Definition::Inst { inst, .. } => !func.insts[inst].opcode.is_pure(),
+            _ => true,
+        };
+        let may_differ = ty.is_float() && value.is_some() && may_be_loaded();
+        let is_repeated = index != next && !may_differ && self.in_memory(func, index) == Some(number);
         if is_repeated {
             self.memory.iter_mut().for_each(Memory::forget_store);
         } else {

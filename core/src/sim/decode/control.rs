@@ -68,12 +68,14 @@ impl Decoder<'_, '_> {
         }
         let entry_block = body.entry_blocks().get(callee.entry as usize).copied().ok_or("there is no such entry")?;
         let entry = *self.builder.block_pcs[index].get(&entry_block).ok_or("the callee has no block")?;
-        let params = Frame::new(callee.func, body).params(false).ok_or("the callee takes an array by value")?;
+        let mut callee_frame = Frame::new(callee.func, body);
+        let params = callee_frame.params(false).ok_or("the callee takes an array by value")?;
         if params.len() != data.args.len() {
             return Err("the callee takes another number of operands");
         }
         let mut arguments = Vec::with_capacity(params.len());
-        for (operand, param) in data.args.iter().zip(params) {
+        for ((operand, param), declared) in data.args.iter().zip(params).zip(&body.params) {
+            let float = declared.reg.and_then(|reg| callee_frame.canonical_type(reg, body.regs[reg].ty));
             let param = param.ok_or("the callee takes an array by value")?;
             let ty = match param {
                 Value::Word(_) => Type::B32,
@@ -84,9 +86,12 @@ impl Decoder<'_, '_> {
             if core::mem::discriminant(&value) != core::mem::discriminant(&param) {
                 return Err("an operand has another width than the parameter");
             }
-            arguments.push((value, param));
+            arguments.push((value, param, float));
         }
-        let dst = data.dst().map(|reg| (self.frame.reg(reg), self.frame.clock(reg)));
+        let dst = data.dst().map(|reg| {
+            let float = self.frame.canonical_type(reg, body.returns.unwrap_or(Type::B32));
+            (self.frame.reg(reg), self.frame.clock(reg), float)
+        });
         let exits = (data.opcode.op == Op::CallTo).then_some((targets, self.join));
         decoded.kind = Kind::Call;
         decoded.side = self.builder.program.calls.len() as u32;

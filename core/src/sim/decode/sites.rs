@@ -156,10 +156,10 @@ pub struct CallSite {
     pub callee: usize,
     /// The entry's pc.
     pub entry: u32,
-    /// Pairs of the caller's value and the callee's parameter.
-    pub arguments: Vec<(Value, Value)>,
-    /// The result's place in the caller, with its clock.
-    pub dst: Option<(Value, u32)>,
+    /// The caller's value, the callee's parameter, and the type of it whose NaN is made canonical on the way.
+    pub arguments: Vec<(Value, Value, Option<Type>)>,
+    /// The result's place in the caller, with its clock, and the type of it whose NaN is made canonical on the way.
+    pub dst: Option<(Value, u32, Option<Type>)>,
     /// For `call … to`: where each exit goes on, and where lanes meet.
     pub exits: Option<(Vec<u32>, u32)>,
 }

@@ -7,6 +7,7 @@ use alloc::vec;
 use smallvec::SmallVec;
 
 use super::{AFTER_CALL, CAUSE_BITS, Issue, Simulation};
+use crate::sim::access::canonical;
 use crate::sim::decode::{CALL_DEPTH_LIMIT, CallSite};
 use crate::sim::error::{ErrorKind, SimError};
 use crate::sim::lanes::for_each_lane;
@@ -39,9 +40,9 @@ impl<R: Reconvergence> Simulation<R> {
         }
         self.push_frame(slot, callee, pc, local);
         let base = self.warp(slot).frames.last().expect("the new frame").base;
-        for &(from, to) in &site.arguments {
+        for &(from, to, float) in &site.arguments {
             for_each_lane(mask, |lane| {
-                let bits = frame.read(&self.file, from, lane);
+                let bits = canonical(float, frame.read(&self.file, from, lane));
                 FrameBase(base).write(&mut self.file, to, lane, bits);
             });
         }
@@ -71,9 +72,9 @@ impl<R: Reconvergence> Simulation<R> {
         }
         let caller = FrameBase(warp.frames[warp.frames.len() - 2].base);
         let call_site = &self.program.calls[self.program.insts[call as usize].side as usize];
-        if let (Some((dst, clock)), Some(value)) = (call_site.dst, site.value) {
+        if let (Some((dst, clock, float)), Some(value)) = (call_site.dst, site.value) {
             for_each_lane(mask, |lane| {
-                let bits = frame.read(&self.file, value, lane);
+                let bits = canonical(float, frame.read(&self.file, value, lane));
                 caller.write(&mut self.file, dst, lane, bits);
             });
             self.clocks[(caller.0 + clock) as usize] = (self.cycle + 1) << CAUSE_BITS;
