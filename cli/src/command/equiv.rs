@@ -25,7 +25,7 @@ pub struct Options {
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
     /// Launches tried for each kernel.
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     trials: u32,
     /// How far floats may be apart, relative to the greater one.
     #[arg(long, value_name = "T", default_value_t = 0.0)]

@@ -93,6 +93,8 @@ fn add_options(document: &mut Document, options: &EncodeOptions) -> Result<(), F
     if let Some(file) = &run.launch {
         document.launch = fs::read_to_string(file).map_err(|error| Failure::usage(format!("{file}: {error}")))?;
     }
+    // What a link cannot open with is better said now.
+    run.machine()?;
     let settings = &mut document.run;
     *settings = RunSettings {
         kernel: options.kernel.clone().or(settings.kernel.take()),

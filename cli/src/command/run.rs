@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use warpscope_core::ir::{Func, Launch, Module};
 use warpscope_core::machine::Machine;
+use warpscope_core::ptx::{complete_launch, derive_launch};
 use warpscope_core::sim::{self, Settings, SimError, parse_dim, parse_warp};
 use warpscope_core::text::{self, Diagnostic};
 use warpscope_core::verify;
@@ -93,9 +94,18 @@ impl RunOptions {
     }
 
     /// What is said over the launches of some kernels, for each of them: settings of parameters that others have are left
-    /// out.
+    /// out. That a launch cannot be so is a mistake of the command line.
     pub fn settings_of(&self, module: &Module, kernels: &[Func]) -> Result<Vec<Settings>, Failure> {
-        sim::settings_of(&self.settings()?, module, kernels).map_err(Failure::usage)
+        let settings = sim::settings_of(&self.settings()?, module, kernels).map_err(Failure::usage)?;
+        for (&kernel, settings) in kernels.iter().zip(&settings) {
+            let func = &module.funcs[kernel];
+            let launch = match module.launch_of(&func.name) {
+                Some(launch) => complete_launch(module, func, launch),
+                None => derive_launch(module, func),
+            };
+            sim::settled(module, func, &launch, settings).map_err(|error| Failure::usage(error.to_string()))?;
+        }
+        Ok(settings)
     }
 
     /// The program with its kernels' launches as the options say.

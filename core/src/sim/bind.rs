@@ -140,11 +140,11 @@ pub fn settled(module: &Module, kernel: &Function, launch: &Launch, settings: &S
         if let Some(index) = kernel.params.iter().position(|param| param.name == *name)
             && let Some(binding) = settled.binding_mut(index, name)
         {
-            turn(&mut binding.fill, *knob, name)?;
+            turn(&mut binding.fill, *knob, name, number_type(kernel.params[index].ty))?;
         }
         if let Some(input) = inputs(module).find(|input| input.name == *name) {
             let mut fill = Fill::Draws(draws(&settled, input));
-            turn(&mut fill, *knob, name)?;
+            turn(&mut fill, *knob, name, input.ty)?;
             let binding = Binding { key: FillKey::Name(name.clone()), fill, span: Span::default() };
             // In front, where it hides no parameter of that name.
             settled.bindings.retain(|binding| !binds_input(binding, name));
@@ -196,8 +196,22 @@ fn bind_inputs(module: &Module, launch: &Launch) -> Vec<(String, Values)> {
     bound
 }
 
-/// Applies one knob to what the parameter or input of that name gets.
-fn turn(fill: &mut Fill, knob: Knob, name: &str) -> Result<(), SimError> {
+/// The type of a number that a parameter takes.
+fn number_type(param: ParamType) -> Type {
+    match param {
+        ParamType::Scalar(ty) | ParamType::Array(ty, _) => ty,
+        ParamType::Pointer { .. } => Type::B64,
+        ParamType::Texture => Type::F32,
+    }
+}
+
+/// Applies one knob to what the parameter or input of that name gets, a number of type `ty` unless it is a buffer.
+fn turn(fill: &mut Fill, knob: Knob, name: &str, ty: Type) -> Result<(), SimError> {
+    if let Knob::Value(number) = knob {
+        let ty = if let Fill::Buffer { ty, .. } = fill { *ty } else { ty };
+        let why = |why| SimError::new(ErrorKind::Launch, format!("`{name}` cannot be that: {why}"));
+        number.bits(ty).map_err(why)?;
+    }
     let values = match fill {
         Fill::Buffer { values, .. } | Fill::Texture { values, .. } | Fill::Draws(values) => values,
         Fill::Number(_) | Fill::Numbers(_) => {

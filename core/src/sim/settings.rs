@@ -125,6 +125,10 @@ fn parse_knob(name: &str, value: &str) -> Result<(String, Knob), String> {
 
 fn parse_number(text: &str) -> Option<Number> {
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+    // One sign is enough.
+    if digits.trim_start_matches("0x").starts_with(['-', '+']) {
+        return None;
+    }
     let integer = match digits.strip_prefix("0x") {
         Some(hex) => i128::from_str_radix(hex, 16).ok(),
         None => digits.parse::<i128>().ok(),

@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use crate::graph::{Cfg, Edge, Loops, PathNumbering, PathStep};
-use crate::ir::{Block, FuncKind, Function, Inst, Op, Profile, Span, WarpCounts, WarpEntry};
+use crate::ir::{Block, FuncKind, Function, Inst, Op, ParamData, ParamType, Profile, Span, WarpCounts, WarpEntry};
 use crate::text::{Diagnostic, Part, quoted};
 
 use super::{Verifier, repeated};
@@ -17,12 +17,23 @@ impl Verifier<'_> {
             let diagnostic = Diagnostic::error("no-block", func.span, message);
             self.diagnostics.push(diagnostic.with_hint("the smallest body is `entry:` and `ret`"));
         }
+        self.params(func);
         self.local_names(func);
         for block in func.block_order() {
             self.block(func, block);
         }
         self.entries(func);
         self.profiles(func);
+    }
+
+    /// Arrays by value stand in the param space, which kernels alone have.
+    fn params(&mut self, func: &Function) {
+        let is_array = |param: &&ParamData| matches!(param.ty, ParamType::Array(..));
+        if let Some(array) = func.params.iter().find(is_array).filter(|_| func.kind == FuncKind::Func) {
+            let message = format!("{} is an array by value, which only a kernel can take", quoted(&array.name));
+            let diagnostic = Diagnostic::error("wrong-type", func.span, message);
+            self.diagnostics.push(diagnostic.with_hint("take a `ptr.local` to an array of the caller's"));
+        }
     }
 
     fn local_names(&mut self, func: &Function) {
