@@ -29,7 +29,8 @@
 //! linear, for each round. What the profile says, what instructions cost and what constants give is known from one round
 //! to the next, and so are what writes are as candidates and the estimates, where they have looked at nothing that the
 //! transformation has touched ([`kept`]). What is left of a later round is mostly to name the values anew. A transformation
-//! may change 4096 instructions, in 256 blocks; the remark `too-large` says where it would be more. A check that needs
+//! may change 4096 instructions, in 256 blocks, and constants may follow in 512 until it is known which of them gain; the
+//! remark `too-large` says where it would be more. A check that needs
 //! more than 512 instructions of its block stays where it is. Running the pass again finds nothing more, unless
 //! `xform_limit` was reached, which the remark `limit` says.
 //!
