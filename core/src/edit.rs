@@ -24,8 +24,7 @@ use alloc::vec::Vec;
 use cranelift_entity::{EntityRef, PrimaryMap};
 
 use crate::ir::{
-    Block, Func, Function, Global, GlobalData, Inst, InstData, Module, Profile, Reg, RegData, Type, WarpCounts,
-    WarpEntry, Write,
+    Block, Func, Function, Global, GlobalData, Inst, InstData, Module, Profile, Reg, Type, WarpCounts, WarpEntry, Write,
 };
 
 /// Where an instruction stands: in a block, before another one or last.
@@ -504,18 +503,18 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
     /// Changes what an instruction reads, in place: `change` may write to its guard and its operands, and says whether it
     /// did. Quicker than [`Rewrite::update`], since neither definitions nor edges come or go.
     #[inline]
-    pub fn update_reads(&mut self, inst: Inst, change: impl FnOnce(&mut InstData, &PrimaryMap<Reg, RegData>) -> bool) {
+    pub fn update_reads(&mut self, inst: Inst, change: impl FnOnce(&mut InstData, &PrimaryMap<Reg, Type>) -> bool) {
         if S::LISTENS {
             let mut data = self.func().insts[inst].clone();
-            if change(&mut data, &self.func().regs) {
+            if change(&mut data, &self.func().reg_types) {
                 self.replace(inst, data);
             }
             return;
         }
-        let Function { insts, regs, .. } = &mut *self.editor.func;
+        let Function { insts, reg_types, .. } = &mut *self.editor.func;
         #[cfg(debug_assertions)]
         let before = insts[inst].clone();
-        let changed = change(&mut insts[inst], regs);
+        let changed = change(&mut insts[inst], reg_types);
         #[cfg(debug_assertions)]
         assert!(
             insts[inst].opcode == before.opcode

@@ -136,8 +136,8 @@ fn textbook(module: &Module) -> (Module, usize) {
             let from = values.reg(leader);
             let dst = before.insts[inst].dsts[0];
             let holds = values.before(&before, inst, from) == Some(leader);
-            if holds && before.regs[from].ty.agrees_with(before.regs[dst].ty) && from != dst {
-                let copy = InstData::new(Opcode::mov(before.regs[dst].ty), [dst], [Operand::Reg(from)]);
+            if holds && before.reg_types[from].agrees_with(before.reg_types[dst]) && from != dst {
+                let copy = InstData::new(Opcode::mov(before.reg_types[dst]), [dst], [Operand::Reg(from)]);
                 editor.rewrite(|_| Remark::applied("copy", Block::from_u32(0), "")).replace(inst, copy);
             }
         }

@@ -162,7 +162,7 @@ impl<'a, D: Definitions> Bases<'a, D> {
     fn definition(&mut self, reg: Reg, depth: u32) -> Option<Origin> {
         let func = self.func;
         let data = &func.insts[self.definitions.only(reg)?];
-        let (opcode, bits) = (data.opcode, func.regs[reg].ty.bits());
+        let (opcode, bits) = (data.opcode, func.reg_types[reg].bits());
         let is_plain =
             opcode.flags.intersects(Flags::SAT | Flags::CC | Flags::HI) || opcode.ty.is_float() || data.dsts.len() != 1;
         if is_plain {
@@ -194,10 +194,10 @@ impl<'a, D: Definitions> Bases<'a, D> {
 /// than the base.
 fn counts_elements(func: &Function, address: &Address, (reg, scale): (Reg, i64)) -> bool {
     let base_bits = match address.base {
-        AddressBase::Reg(base) => func.regs[base].ty.bits(),
+        AddressBase::Reg(base) => func.reg_types[base].bits(),
         _ => 64,
     };
-    scale != 1 || func.regs[reg].ty.bits() < base_bits
+    scale != 1 || func.reg_types[reg].bits() < base_bits
 }
 
 fn object(symbol: Symbol) -> Origin {

@@ -1,5 +1,16 @@
 //! Who reads a value: the names of [`Values`] the other way round.
 //!
+//! ```text
+//! a: x = …        v1: read by the add of b, and by the join v3, which the add of d reads
+//! b: y = add x, 1
+//! c: x = …        v2: read by the join v3, but not by the join v4, which nothing reads
+//! d: y = add x, y
+//! e: x = …
+//! ```
+//!
+//! Joins stand wherever definitions meet, also where their register is written before it is read again. What no
+//! instruction reads, be it through other joins, reads nothing itself.
+//!
 //! Compressed rows: one array for all uses of all values. Linear in the function's operands and joins.
 
 use alloc::vec;
@@ -40,8 +51,7 @@ impl ValueUses {
         let insts = func.block_order().flat_map(|block| func.block_insts(block));
         let mut operands: Vec<(Inst, &[Value])> = Vec::with_capacity(func.insts.len());
         operands.extend(insts.map(|inst| (inst, values.used(inst))).filter(|(_, used)| !used.is_empty()));
-        let mut first = vec![0u32; values.len() + 1];
-        for_each_use(&operands, values, |value, _| first[value.index()] += 1);
+        let mut first = count_readers(&operands, values);
         let mut end = 0;
         for count in &mut first {
             let start = end;
@@ -50,32 +60,58 @@ impl ValueUses {
         }
         let mut free = first.clone();
         let mut uses = vec![ValueUse::Old(Value::new(0)); end as usize];
-        for_each_use(&operands, values, |value, reader| {
+        let mut add = |value: Value, reader| {
             uses[free[value.index()] as usize] = reader;
             free[value.index()] += 1;
-        });
+        };
+        for &(inst, used) in &operands {
+            used.iter().zip(0..).for_each(|(&value, index)| add(value, ValueUse::Operand { inst, index }));
+        }
+        for value in values.iter() {
+            match values.definition(value) {
+                Definition::Guarded { old, .. } => add(old, ValueUse::Old(value)),
+                Definition::Join { .. } if first[value.index()] < first[value.index() + 1] => {
+                    values.join_args(value).iter().for_each(|arg| add(arg.value, ValueUse::Argument(value)));
+                }
+                Definition::Join { .. } | Definition::Entry | Definition::Inst { .. } => {}
+            }
+        }
         ValueUses { first, uses }
     }
 
-    /// The readers of a value. A join that takes it along two edges is there twice.
+    /// The readers of a value. A join that takes it along two edges is there twice; one that nothing reads is not there.
     pub fn of(&self, value: Value) -> &[ValueUse] {
         &self.uses[self.first[value.index()] as usize..self.first[value.index() + 1] as usize]
     }
+
+    /// Does an instruction read the value, itself or through joins?
+    pub fn is_read(&self, value: Value) -> bool {
+        !self.of(value).is_empty()
+    }
 }
 
-fn for_each_use(operands: &[(Inst, &[Value])], values: &Values, mut visit: impl FnMut(Value, ValueUse)) {
-    for &(inst, used) in operands {
-        for (&value, index) in used.iter().zip(0..) {
-            visit(value, ValueUse::Operand { inst, index });
-        }
+/// By value, how many readers it has, and one 0 more.
+fn count_readers(operands: &[(Inst, &[Value])], values: &Values) -> Vec<u32> {
+    let mut counts = vec![0u32; values.len() + 1];
+    for &value in operands.iter().flat_map(|(_, used)| used.iter()) {
+        counts[value.index()] += 1;
     }
+    let mut read_joins: Vec<Value> = Vec::new();
     for value in values.iter() {
-        match values.definition(value) {
-            Definition::Guarded { old, .. } => visit(old, ValueUse::Old(value)),
-            Definition::Join { .. } => {
-                values.join_args(value).iter().for_each(|arg| visit(arg.value, ValueUse::Argument(value)));
-            }
-            Definition::Entry | Definition::Inst { .. } => {}
+        if let Definition::Guarded { old, .. } = values.definition(value) {
+            counts[old.index()] += 1;
         }
     }
+    let joins = values.iter().take_while(|&value| matches!(values.definition(value), Definition::Join { .. }));
+    read_joins.extend(joins.filter(|join| counts[join.index()] > 0));
+    while let Some(join) = read_joins.pop() {
+        for arg in values.join_args(join) {
+            let count = &mut counts[arg.value.index()];
+            *count += 1;
+            if *count == 1 && !values.join_args(arg.value).is_empty() {
+                read_joins.push(arg.value);
+            }
+        }
+    }
+    counts
 }

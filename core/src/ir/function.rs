@@ -82,13 +82,11 @@ pub struct ParamData {
     pub reg: Option<Reg>,
 }
 
-/// A register.
+/// A register; its type is in [`Function::reg_types`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RegData {
     /// Its name, unique among the function's registers, inputs and arrays for ever.
     pub name: String,
-    /// Its type. Pointers and textures are `b64`.
-    pub ty: Type,
     /// Did the text declare it with a `reg` line? The printer writes one whenever the type cannot be inferred.
     pub declared: bool,
 }
@@ -182,6 +180,9 @@ pub struct Function {
     pub returns: Option<Type>,
     /// Registers, parameters' included.
     pub regs: PrimaryMap<Reg, RegData>,
+    /// Their types; of pointers and textures `b64`. They stand by themselves, since passes ask for many of them, and in a
+    /// large function names would keep them far from each other in memory.
+    pub reg_types: PrimaryMap<Reg, Type>,
     /// All blocks that ever were; [`Function::layout`] says which stand in the text.
     pub blocks: PrimaryMap<Block, BlockData>,
     /// All instructions that ever were.
@@ -226,6 +227,7 @@ impl Clone for Function {
             params: self.params.clone(),
             returns: self.returns,
             regs: with_room(&self.regs),
+            reg_types: with_room(&self.reg_types),
             blocks: self.blocks.clone(),
             insts: with_room(&self.insts),
             layout: self.layout.clone(),
@@ -255,6 +257,7 @@ impl Function {
             params: Vec::new(),
             returns: None,
             regs: PrimaryMap::new(),
+            reg_types: PrimaryMap::new(),
             blocks: PrimaryMap::new(),
             insts: PrimaryMap::new(),
             layout: Layout::default(),
@@ -372,7 +375,8 @@ impl Function {
     pub fn build_reg(&mut self, name: impl Into<String>, ty: Type) -> Reg {
         let name = name.into();
         self.reg_names.take(&name);
-        self.regs.push(RegData { name, ty, declared: false })
+        self.reg_types.push(ty);
+        self.regs.push(RegData { name, declared: false })
     }
 
     /// Adds a block at the end of the text. The name must be new; see [`Function::fresh_block_name`].
@@ -461,9 +465,9 @@ impl Function {
     /// Does a register hold the very bits of what is moved into it as a value of type `ty`? There is one NaN only, so that a
     /// float which need not have been one before may have others.
     pub fn keeps_bits(&self, ty: Type, dst: Reg, source: &Operand) -> bool {
-        let Some(float) = [ty, self.regs[dst].ty].into_iter().find(|ty| ty.is_float()) else { return true };
+        let Some(float) = [ty, self.reg_types[dst]].into_iter().find(|ty| ty.is_float()) else { return true };
         match source {
-            Operand::Reg(reg) => self.regs[*reg].ty.is_float(),
+            Operand::Reg(reg) => self.reg_types[*reg].is_float(),
             Operand::Const(bits) => !float.is_other_nan(*bits),
             _ => false,
         }
@@ -471,7 +475,7 @@ impl Function {
 
     /// Is a float what an operation on bits writes? Then a NaN may have other bits there than elsewhere.
     pub fn makes_float_of_bits(&self, data: &InstData) -> bool {
-        !data.opcode.ty.is_float() && data.dsts.iter().any(|&dst| self.regs[dst].ty.is_float())
+        !data.opcode.ty.is_float() && data.dsts.iter().any(|&dst| self.reg_types[dst].is_float())
     }
 
     /// Adds a `shared` or `local` array. Its name is taken from the registers' name space.

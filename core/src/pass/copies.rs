@@ -31,7 +31,7 @@ pub(super) fn copies(func: &Function, data: &InstData, sources: &[Reg]) -> Small
     let pairs = data.dsts.iter().zip(sources).filter(|(dst, source)| dst != source);
     pairs
         .map(|(&dst, &source)| {
-            let copy = InstData::new(Opcode::mov(func.regs[dst].ty), [dst], [Operand::Reg(source)]);
+            let copy = InstData::new(Opcode::mov(func.reg_types[dst]), [dst], [Operand::Reg(source)]);
             InstData { guard: data.guard, ..copy }
         })
         .collect()

@@ -99,7 +99,7 @@ fn name_space<S: Listener>(view: &mut View<'_, S>, origins: &Origins, inst: Inst
             .with("space", Fact::Text(space.name().to_string()))
     });
     let converted = base.map(|base| {
-        let ty = if rewrite.func().regs[base].ty.bits() == 32 { Type::U32 } else { Type::U64 };
+        let ty = if rewrite.func().reg_types[base].bits() == 32 { Type::U32 } else { Type::U64 };
         let mut convert = Opcode::new(Op::Cvta, ty);
         (convert.space, convert.flags) = (Some(space), Flags::TO);
         let converted = rewrite.create_temporary(ty);
@@ -290,7 +290,7 @@ impl Origins {
 
     /// Takes account of an instruction that writes `dst`. Gives whether the origin of that rises.
     fn raise(&mut self, module: &Module, func: &Function, data: &InstData, dst: Reg) -> bool {
-        if func.regs[dst].ty.bits() < 32 {
+        if func.reg_types[dst].bits() < 32 {
             return false;
         }
         let (origin, cause) = self.of_result(module, func, data, dst);
@@ -313,7 +313,7 @@ impl Origins {
         };
         match (passing(data), data.opcode.op) {
             (Passing::Nothing, _) => (Origin::None, None),
-            (Passing::Unknown, _) if func.regs[dst].ty.bits() == 64 => (Origin::Unknown, None),
+            (Passing::Unknown, _) if func.reg_types[dst].bits() == 64 => (Origin::Unknown, None),
             (Passing::Unknown, _) => (Origin::None, None),
             (Passing::Operands, Op::Cvta) => match data.opcode.space {
                 Some(space) => (Origin::In(space), arg(0).1.or(Some(Cause::Conversion(space)))),

@@ -110,7 +110,7 @@ pub fn assign_zeros<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>) {
     let mut done = BTreeSet::new();
     for (reg, inst) in unassigned_reads(rewrite.func()) {
         if done.insert((reg, rewrite.func().inst_block(inst))) {
-            let ty = rewrite.func().regs[reg].ty;
+            let ty = rewrite.func().reg_types[reg];
             rewrite.insert_before(inst, InstData::new(Opcode::mov(ty), [reg], [Operand::Const(0)]));
         }
     }

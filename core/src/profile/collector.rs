@@ -110,7 +110,7 @@ impl Collector {
             let mut here = Vec::new();
             for &reg in &body.insts[location.inst].dsts {
                 let next = occurrences.entry((location.func, location.block, reg)).or_default();
-                let ty = body.regs[reg].ty;
+                let ty = body.reg_types[reg];
                 here.push((Write { block: location.block, reg, occurrence: *next }, ty));
                 *next += 1;
             }
@@ -127,7 +127,7 @@ impl Collector {
                 let place = |write: &Write| {
                     let known = site.regs.iter().position(|&(reg, _)| reg == write.reg);
                     known.unwrap_or_else(|| {
-                        site.regs.push((write.reg, body.regs[write.reg].ty));
+                        site.regs.push((write.reg, body.reg_types[write.reg]));
                         site.regs.len() - 1
                     }) as u8
                 };

@@ -43,7 +43,7 @@ impl<'a> JointWrites<'a> {
             VectorInput { func, cfg, values: &values, uses: &uses, dependences: &dependences, seedbeds: &seedbeds };
         let mut groups = vectors(input);
         for group in &mut groups {
-            group.retain(|value| func.regs[values.reg(*value)].ty != Type::Pred);
+            group.retain(|value| func.reg_types[values.reg(*value)] != Type::Pred);
         }
         let mut names = BTreeMap::new();
         if !groups.is_empty() {

@@ -324,7 +324,7 @@ impl Forms {
             }
             Subject::Pure(data.opcode, args)
         };
-        let types = data.dsts.iter().map(|&dst| func.regs[dst].ty).collect();
+        let types = data.dsts.iter().map(|&dst| func.reg_types[dst]).collect();
         let is_ordered = matches!(&subject, Subject::Pure(_, args) if *args != data.args);
         let known = self.forms.len();
         let form = self.number(Expression { subject, guard: data.guard, types });

@@ -40,12 +40,12 @@ impl AffineNames<'_> {
             AddressBase::Absolute => {}
             AddressBase::Symbol(symbol) => sum.add(&Affine::atom(Atom::Symbol(symbol)), 1)?,
             AddressBase::Reg(reg) => {
-                let extension = self.base_extension(self.func.regs[reg].ty.bits());
+                let extension = self.base_extension(self.func.reg_types[reg].bits());
                 sum.add(&self.read(operands.next()?, reg, extension), 1)?;
             }
         }
         for &(reg, scale) in &address.terms {
-            let extension = Extension::of(self.func.regs[reg].ty);
+            let extension = Extension::of(self.func.reg_types[reg]);
             sum.add(&self.read(operands.next()?, reg, extension), scale)?;
         }
         Some(self.split(sum))

@@ -199,7 +199,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn bits(&self, value: Value) -> u32 {
-        self.func.regs[self.values.reg(value)].ty.bits()
+        self.func.reg_types[self.values.reg(value)].bits()
     }
 
     fn at_site(&mut self, value: Value, site: Site) -> Numbers {

@@ -72,7 +72,7 @@ impl<'a> AffineNames<'a> {
 
     /// The sum that a value is when its register's type extends it to 64 bits.
     pub fn of(self, value: Value) -> Affine {
-        self.extended(value, Extension::of(self.func.regs[self.values.reg(value)].ty))
+        self.extended(value, Extension::of(self.func.reg_types[self.values.reg(value)]))
     }
 
     /// The sum that a value is under a given extension.
@@ -88,7 +88,7 @@ impl<'a> AffineNames<'a> {
 
     /// The sum that a value is when it is read from a register, under a given extension.
     pub(super) fn read(self, value: Value, reg: Reg, extension: Extension) -> Affine {
-        let bits = self.func.regs[reg].ty.bits();
+        let bits = self.func.reg_types[reg].bits();
         let key = (value, bits, extension);
         if let Some(sum) = self.known.and_then(|known| known.borrow().get(&key).cloned()) {
             return sum;
@@ -236,7 +236,7 @@ impl Substitution<'_> {
             Operand::Reg(reg) => {
                 let value = self.names.operand_value(inst, index)?;
                 // A register that is wider than the operation gives its low bits only.
-                let own = func.regs[*reg].ty.bits();
+                let own = func.reg_types[*reg].bits();
                 (own == ty.bits()).then(|| self.value(value, own, extension, depth)).or_else(|| {
                     let whole = self.value(value, own, extension, depth);
                     extension.range(ty.bits()).contains(self.range(&whole)).then_some(whole)

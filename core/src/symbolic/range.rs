@@ -79,7 +79,7 @@ pub(super) fn special_range(special: Special) -> Range {
 
 /// The numbers that a value may be under an extension, from its definition alone.
 pub(super) fn value_range(func: &Function, values: &dyn ValueNames, value: Value, extension: Extension) -> Range {
-    let bits = func.regs[values.reg(value)].ty.bits();
+    let bits = func.reg_types[values.reg(value)].bits();
     let full = extension.range(bits);
     let Definition::Inst { inst, index: 0 } = values.definition(value) else { return full };
     let data = &func.insts[inst];

@@ -42,7 +42,7 @@ impl AffineNames<'_> {
             AddressBase::Absolute => {}
             AddressBase::Symbol(symbol) => sum.add(&Affine::atom(Atom::Symbol(symbol)), 1)?,
             AddressBase::Reg(reg) => {
-                sum.add(&Affine::atom(Atom::Value(reg, self.base_extension(self.func.regs[reg].ty.bits()))), 1)?;
+                sum.add(&Affine::atom(Atom::Value(reg, self.base_extension(self.func.reg_types[reg].bits()))), 1)?;
             }
         }
         for &(reg, scale) in &address.terms {
@@ -71,7 +71,7 @@ impl AffineNames<'_> {
         for &(atom, coefficient) in sum.terms() {
             let part = match atom {
                 Atom::Value(reg, extension) if data.dsts.contains(&reg) => {
-                    let written = self.one_step(inst, self.func.regs[reg].ty.bits(), extension)?;
+                    let written = self.one_step(inst, self.func.reg_types[reg].bits(), extension)?;
                     self.of_operands(inst, &written)?
                 }
                 _ => Affine::atom(atom),
@@ -104,7 +104,7 @@ impl AffineNames<'_> {
 
     /// The extension that a register's type has, where it makes no difference; else the given one.
     fn natural(self, value: Value, reg: Reg, extension: Extension) -> Extension {
-        let bits = self.func.regs[reg].ty.bits();
+        let bits = self.func.reg_types[reg].bits();
         let is_indifferent = bits == 64
             || Extension::Sign.range(bits).contains(value_range(self.func, self.values, value, Extension::Zero));
         if is_indifferent { own_extension(self.func, reg) } else { extension }
@@ -134,7 +134,7 @@ impl RegisterSum {
         let rank = |&(atom, coefficient): &(Atom<Reg>, i64)| match atom {
             _ if coefficient != 1 => None,
             Atom::Symbol(_) => Some(0),
-            Atom::Value(reg, _) if func.regs[reg].ty.bits() == 64 => {
+            Atom::Value(reg, _) if func.reg_types[reg].bits() == 64 => {
                 Some(if func.param_of(reg).is_some() { 1 } else { 2 })
             }
             // A narrow base is extended with zeros; where it stands alone, either way.
@@ -165,6 +165,6 @@ impl RegisterSum {
 
 /// How an address extends a register that it indexes with. One of 64 bits needs no extension, which is written as zeros.
 pub fn own_extension(func: &Function, reg: Reg) -> Extension {
-    let ty = func.regs[reg].ty;
+    let ty = func.reg_types[reg];
     if ty.bits() == 64 { Extension::Zero } else { Extension::of(ty) }
 }

@@ -16,7 +16,7 @@ use crate::ir::{Func, Function, InstData, Op, Reg, Type};
 pub fn inferred_types(func: &Function, returns: impl Fn(Func) -> Option<Type>) -> SecondaryMap<Reg, Option<Type>> {
     let mut types = SecondaryMap::with_capacity(func.regs.len());
     for reg in func.params.iter().filter_map(|param| param.reg) {
-        types[reg] = Some(func.regs[reg].ty);
+        types[reg] = Some(func.reg_types[reg]);
     }
     for block in func.block_order() {
         for inst in func.block_insts(block) {

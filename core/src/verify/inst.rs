@@ -61,7 +61,7 @@ impl Verifier<'_> {
 
     /// The type of a register; none, and an error, where there is no such register.
     fn type_of(&mut self, func: &Function, inst: Inst, part: Part, reg: Reg) -> Option<Type> {
-        let ty = func.regs.get(reg).map(|data| data.ty);
+        let ty = func.reg_types.get(reg).copied();
         if ty.is_none() {
             self.report(func, inst, part, "unknown-name", format!("there is no register {reg}"));
         }

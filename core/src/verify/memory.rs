@@ -39,17 +39,16 @@ impl Verifier<'_> {
     fn address(&mut self, func: &Function, inst: Inst, part: Part, address: &Address, space: Option<Space>) {
         match address.base {
             AddressBase::Reg(reg) => {
-                let Some(data) = func.regs.get(reg) else {
+                let Some(&ty) = func.reg_types.get(reg) else {
                     return self.report(func, inst, part, "unknown-name", format!("there is no register {reg}"));
                 };
                 // The windows of these spaces begin at 0 and are small.
                 let small = matches!(space, Some(Space::Shared | Space::Local | Space::Const | Space::Param));
-                if !is_whole(data.ty) || !(data.ty.bits() == 64 || (small && data.ty.bits() == 32)) {
+                if !is_whole(ty) || !(ty.bits() == 64 || (small && ty.bits() == 32)) {
                     let widths = if small { "32 or 64" } else { "64" };
                     let message = format!(
-                        "an address is counted from an integer register of {widths} bits; {} has type {}",
-                        quoted(&data.name),
-                        data.ty
+                        "an address is counted from an integer register of {widths} bits; {} has type {ty}",
+                        quoted(&func.regs[reg].name)
                     );
                     self.report(func, inst, part, "type-mismatch", message);
                 }
@@ -69,10 +68,11 @@ impl Verifier<'_> {
             self.diagnostics.push(diagnostic.with_hint(format!("write `.{base}`")));
         }
         for &(reg, _) in &address.terms {
-            match func.regs.get(reg) {
-                Some(data) if is_whole(data.ty) => {}
-                Some(data) => {
-                    let message = format!("an index is an integer; {} has type {}", quoted(&data.name), data.ty);
+            match func.reg_types.get(reg) {
+                Some(&ty) if is_whole(ty) => {}
+                Some(ty) => {
+                    let name = quoted(&func.regs[reg].name);
+                    let message = format!("an index is an integer; {name} has type {ty}");
                     self.report(func, inst, part, "type-mismatch", message);
                 }
                 None => self.report(func, inst, part, "unknown-name", format!("there is no register {reg}")),

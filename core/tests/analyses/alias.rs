@@ -67,7 +67,7 @@ proptest! {
                 let AddressBase::Reg(base) = address.base else { unreachable!() };
                 let mut sum = regs[base.index()].wrapping_add(address.offset as u64);
                 for &(reg, scale) in &address.terms {
-                    let ty = func.regs[reg].ty;
+                    let ty = func.reg_types[reg];
                     let index = warpscope_core::symbolic::Extension::of(ty).extend(regs[reg.index()], ty.bits());
                     sum = sum.wrapping_add(index.wrapping_mul(scale) as u64);
                 }

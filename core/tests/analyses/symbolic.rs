@@ -158,13 +158,13 @@ proptest! {
             }
             let value = values.defined(inst)[0];
             numbers[value.index()] = regs[reg.index()];
-            let bits = func.regs[reg].ty.bits();
+            let bits = func.reg_types[reg].bits();
             for extension in [Extension::Zero, Extension::Sign] {
                 for overflow in [Overflow::Prove, Overflow::Assume] {
                     let sum = AffineNames::new(&func, &values, overflow).extended(value, extension);
                     let found = sum.evaluate(|atom| match atom {
                         Atom::Value(value, extension) => {
-                            extension.extend(numbers[value.index()], func.regs[values.reg(value)].ty.bits())
+                            extension.extend(numbers[value.index()], func.reg_types[values.reg(value)].bits())
                         }
                         Atom::Special(_) => TID.into(),
                         Atom::Symbol(_) | Atom::Rounds(..) => unreachable!(),

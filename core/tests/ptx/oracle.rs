@@ -266,7 +266,7 @@ impl Machine<'_> {
                 let target = &self.module.funcs[callee];
                 let mut registers = vec![0; target.regs.len()];
                 for (param, arg) in target.params.iter().zip(&inst.args) {
-                    let ty = param.reg.map_or(Type::B64, |reg| target.regs[reg].ty);
+                    let ty = param.reg.map_or(Type::B64, |reg| target.reg_types[reg]);
                     let value = self.operand(thread, func, arg, ty);
                     registers[param.reg.expect("a scalar").as_u32() as usize] = value;
                 }
@@ -279,7 +279,7 @@ impl Machine<'_> {
                 let results = self.results(thread, func, inst);
                 let frame = thread.frames.last_mut().expect("a frame");
                 for (&dst, value) in inst.dsts.iter().zip(results) {
-                    frame.registers[dst.as_u32() as usize] = value & func.regs[dst].ty.mask();
+                    frame.registers[dst.as_u32() as usize] = value & func.reg_types[dst].mask();
                 }
             }
         }
@@ -429,7 +429,7 @@ impl Machine<'_> {
             AddressBase::Absolute => 0,
         };
         for &(reg, scale) in &address.terms {
-            let index = extended(frame.registers[reg.as_u32() as usize], func.regs[reg].ty);
+            let index = extended(frame.registers[reg.as_u32() as usize], func.reg_types[reg]);
             sum = sum.wrapping_add(index.wrapping_mul(scale as u64));
         }
         sum.wrapping_add(address.offset as u64)

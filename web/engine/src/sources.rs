@@ -103,7 +103,7 @@ impl Reads {
 /// PTX need not say that it is a pointer. Narrower terms are offsets; any other wide one may be an address itself.
 fn passed_number(func: &Function, values: &ValueNames, address: &Affine) -> Option<usize> {
     let mut wide = address.terms().iter().filter_map(|(atom, coefficient)| match atom {
-        Atom::Value(value, _) => (func.regs[values.reg(*value)].ty.bits() == 64).then_some((*value, *coefficient)),
+        Atom::Value(value, _) => (func.reg_types[values.reg(*value)].bits() == 64).then_some((*value, *coefficient)),
         Atom::Symbol(_) | Atom::Special(_) | Atom::Rounds(..) => None,
     });
     match (wide.next(), wide.next()) {

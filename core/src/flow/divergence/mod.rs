@@ -134,7 +134,8 @@ impl Divergence {
         propagation::Propagation::new(input).run()
     }
 
-    /// May lanes that run together see different numbers in this value, while it is in its loop?
+    /// May lanes that run together see different numbers in this value, while it is in its loop? Joins that no instruction
+    /// reads are not asked about.
     pub fn is_divergent(&self, value: Value) -> bool {
         self.values[value].is_some()
     }

@@ -231,8 +231,9 @@ pub(super) fn candidates(
             let Some(inst) = values.definition(value).inst() else { continue };
             let reg = reg_of(scene, value);
             let Some(own) = scene.zeros.probability(inst, reg) else { continue };
-            let is_usable =
-                own >= p_thresh && has_zero_comparison(func, reg) && (scene.fast_math || !func.regs[reg].ty.is_float());
+            let is_usable = own >= p_thresh
+                && has_zero_comparison(func, reg)
+                && (scene.fast_math || !func.reg_types[reg].is_float());
             if is_usable {
                 likely.push(value);
                 name.push((inst, reg));
@@ -286,7 +287,7 @@ fn filter(scene: &Scene<'_>, inst: Inst, value: Value, probability: f64, p_thres
     if !has_zero_test(func, reg) {
         return Some(WhyNot::Untestable);
     }
-    if func.regs[reg].ty.is_float() && !scene.fast_math {
+    if func.reg_types[reg].is_float() && !scene.fast_math {
         return Some(WhyNot::NeedsLicence);
     }
     let values = &scene.known.values;

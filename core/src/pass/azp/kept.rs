@@ -9,8 +9,8 @@
 //!
 //! An estimate is made of facts: of a block its instructions, neighbours and loops, its frequency, which joins it has, and
 //! what they join; of an instruction what it reads and who reads its results; of a register who reads its value on entry.
-//! Of a value that loses readers it is enough that others are left: where these are too many to be gone through, it does not
-//! matter that there are more.
+//! Joins that nobody reads are as if they were not there. Of a value that loses readers it is enough that others are left:
+//! where these are too many to be gone through, it does not matter that there are more.
 //! While an estimate is made, what it looks at is written down ([`Seen`]). After a transformation, what that has changed is
 //! compared with it, and an estimate that has seen nothing of it is what it would be if it was made again.
 //!
@@ -18,7 +18,10 @@
 //! that there are only before or only after, with what they join and who reads them; instructions in the region and
 //! whatever reads their results, since these reads see joins with the copy's now; what the copy reads, since it has more
 //! readers now. A new write of a register may bring joins to a great part of the function, of which nothing else is
-//! another one: only who has asked which joins a block has, or looked at what they join, is concerned. That a block
+//! another one: only who has asked which joins a block has, or looked at what they join, is concerned. And where a few
+//! instructions write the register and a check dominates none of them, what it holds in that region comes from outside
+//! whatever its name is: nothing is known of it there, and it does not go away. So of changes that are only of the names of
+//! such a register an estimate is independent ([`Scene::comes_from_outside`]). That a block
 //! dominates another one has not changed where neither was copied, since the copy's ways are ways of the region.
 //! Frequencies are the same to the last bit or have changed, so that what is kept has the very numbers that it would have.
 //!
@@ -33,7 +36,7 @@ use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, entity_impl};
 use fixedbitset::FixedBitSet;
 
-use super::scene::{Analyses, Scene};
+use super::scene::Scene;
 use super::{Judged, Unestimated, Versioned};
 use crate::flow::{Definition, Value, ValueUse, ValueUses, Values};
 use crate::graph::{Cfg, Loop, Loops};
@@ -185,7 +188,7 @@ impl Estimated {
 impl Kept {
     /// Begins a round: forgets the estimates that have seen what has changed, all where that cannot be told. `forget` is told
     /// where the first register of each was written.
-    pub fn begin(&mut self, changed: Option<&Changed>, mut forget: impl FnMut(Inst)) {
+    pub fn begin(&mut self, scene: &Scene<'_>, changed: Option<&Changed>, mut forget: impl FnMut(Inst)) {
         self.round += 1;
         let Some(changed) = changed else {
             *self = Kept { round: self.round, ..Kept::default() };
@@ -193,8 +196,7 @@ impl Kept {
         };
         for entry in &mut self.estimates {
             let seen = &self.seen[entry.seen.start as usize..entry.seen.end as usize];
-            let Some(estimate) = entry.estimate.take_if(|_| seen.iter().any(|seen| changed.0.contains(seen.index())))
-            else {
+            let Some(estimate) = entry.estimate.take_if(|estimate| changed.concerns(scene, estimate, seen)) else {
                 continue;
             };
             estimate.name().first().iter().for_each(|(inst, _)| forget(*inst));
@@ -330,7 +332,15 @@ impl Past {
 }
 
 /// What estimates may have seen and is not as it was.
-pub(super) struct Changed(FixedBitSet);
+pub(super) struct Changed {
+    all: FixedBitSet,
+    /// What of it is more than other names for what registers with few writers hold.
+    more_than_names: FixedBitSet,
+    /// Those registers.
+    renamed: FixedBitSet,
+    /// Where they are written.
+    written_in: Vec<Block>,
+}
 
 impl Changed {
     /// By a transformation between then and now. None if that cannot be told.
@@ -338,36 +348,76 @@ impl Changed {
         if change.is_anywhere {
             return None;
         }
-        let mut changed = Changed(FixedBitSet::with_capacity(Seen::count(now.func)));
+        let none = FixedBitSet::with_capacity(Seen::count(now.func));
+        let mut changed = Changed {
+            all: none.clone(),
+            more_than_names: none,
+            renamed: FixedBitSet::with_capacity(now.func.regs.len()),
+            written_in: Vec::new(),
+        };
         changed.add_blocks(past, change, now);
         changed.add_region(past, change, now);
         // What was put in reads something more, and so do its joins.
         let values = &now.known.values;
-        for join in past.new_blocks(now.func).flat_map(|block| values.joins(block)) {
-            values.join_args(join).iter().for_each(|arg| changed.add_unless_new(past, values, arg.value));
+        let joins = past.new_blocks(now.func).flat_map(|block| values.joins(block));
+        for join in joins.filter(|&join| now.known.uses.is_read(join)) {
+            values.join_args(join).iter().for_each(|arg| changed.add_unless_new(past, now, arg.value));
         }
         for inst in (change.insts..now.func.insts.len()).map(Inst::new) {
             // These have more readers, and as many old ones as the rest says.
-            values.used(inst).iter().for_each(|&value| changed.add(Seen::value(values, value)));
+            values.used(inst).iter().for_each(|&value| {
+                changed.add_name(now, values.reg(value), Seen::value(values, value));
+            });
             changed.add_old(values, inst);
         }
+        changed.add_what_many_write_now(past, change, now);
+        let renamed = changed.renamed.ones().filter_map(|reg| now.written_in(Reg::new(reg)));
+        changed.written_in = renamed.flatten().collect();
+        changed.written_in.sort_unstable();
+        changed.written_in.dedup();
         Some(changed)
     }
 
     /// The instructions of these.
     pub fn insts(&self) -> impl Iterator<Item = Inst> + '_ {
-        self.0.ones().filter_map(Seen::as_inst)
+        self.all.ones().filter_map(Seen::as_inst)
+    }
+
+    /// May an estimate that has seen that be another one now?
+    fn concerns(&self, scene: &Scene<'_>, estimate: &Estimated, seen: &[Seen]) -> bool {
+        let mut sees_names = false;
+        for seen in seen.iter().filter(|seen| self.all.contains(seen.index())) {
+            if self.more_than_names.contains(seen.index()) {
+                return true;
+            }
+            sees_names = true;
+        }
+        let head = estimate.name().first().and_then(|&(inst, _)| scene.func.inst_block(inst));
+        let dominators = &scene.known.dominators;
+        sees_names && head.is_none_or(|head| self.written_in.iter().any(|&writer| dominators.dominates(head, writer)))
     }
 
     fn add(&mut self, seen: Seen) {
-        self.0.insert(seen.index());
+        self.all.insert(seen.index());
+        self.more_than_names.insert(seen.index());
+    }
+
+    /// That is another one as far as the names of a register go.
+    fn add_name(&mut self, now: &Scene<'_>, reg: Reg, seen: Seen) {
+        if self.renamed.contains(reg.index()) || now.written_in(reg).is_some() {
+            self.all.insert(seen.index());
+            self.renamed.insert(reg.index());
+        } else {
+            self.add(seen);
+        }
     }
 
     /// Where a value comes from, and who reads it.
-    fn add_value(&mut self, values: &Values, value: Value) {
-        self.add(Seen::value(values, value));
+    fn add_value(&mut self, now: &Scene<'_>, values: &Values, value: Value) {
+        let reg = values.reg(value);
+        self.add_name(now, reg, Seen::value(values, value));
         if let Some(crowd) = Seen::crowd(values, value) {
-            self.add(crowd);
+            self.add_name(now, reg, crowd);
         }
     }
 
@@ -380,13 +430,29 @@ impl Changed {
         }
     }
 
-    fn add_readers(&mut self, values: &Values, uses: &ValueUses, value: Value) {
+    fn add_readers(&mut self, now: &Scene<'_>, values: &Values, uses: &ValueUses, value: Value) {
         for &reader in uses.of(value) {
-            self.add(match reader {
+            let seen = match reader {
                 ValueUse::Operand { inst, .. } => Seen::inst(inst),
                 ValueUse::Old(result) => Seen::value(values, result),
                 ValueUse::Argument(join) => Seen::value(values, join),
-            });
+            };
+            self.add_name(now, values.reg(value), seen);
+        }
+    }
+
+    /// The values of registers that few instructions wrote and many do now: an estimate that went by these goes by the names
+    /// from now on.
+    fn add_what_many_write_now(&mut self, past: &Past, change: &Change, now: &Scene<'_>) {
+        let mut regs = FixedBitSet::with_capacity(now.func.regs.len());
+        let new = now.func.insts.iter().skip(change.insts);
+        let written = new.flat_map(|(_, data)| data.dsts.iter().copied());
+        regs.extend(written.filter(|&reg| now.has_many_writers_since(reg, change.insts)).map(Reg::index));
+        if regs.is_clear() {
+            return;
+        }
+        for value in past.values.iter().filter(|&value| regs.contains(past.values.reg(value).index())) {
+            self.add_value(now, &past.values, value);
         }
     }
 
@@ -422,7 +488,7 @@ impl Changed {
             } else if !has_same_frequency {
                 self.add(Seen::frequency(block));
             }
-            self.add_joins(block, past, known);
+            self.add_joins(block, past, now);
         }
     }
 
@@ -434,39 +500,40 @@ impl Changed {
         self.add(Seen::joins(block));
     }
 
-    /// The joins of a block that there are only before or only after: what they join has other readers now, and their
+    /// The joins of a block that are read only before or only after: what they join has other readers now, and their
     /// readers read something else. Where the block is not as it was, all its joins may join something else.
-    fn add_joins(&mut self, block: Block, past: &Past, known: &Analyses) {
-        let joins_all_anew = self.0.contains(Seen::joins(block).index());
-        let (before, after) = (&past.values, &known.values);
-        let are_the_same = before.joins(block).len() == after.joins(block).len()
-            && before.joins(block).zip(after.joins(block)).all(|(old, new)| before.reg(old) == after.reg(new));
-        if are_the_same && !joins_all_anew {
+    fn add_joins(&mut self, block: Block, past: &Past, now: &Scene<'_>) {
+        let joins_all_anew = self.more_than_names.contains(Seen::joins(block).index());
+        let (before, after) = (&past.values, &now.known.values);
+        let read_before = || before.joins(block).filter(|&join| past.uses.is_read(join));
+        let read_after = || after.joins(block).filter(|&join| now.known.uses.is_read(join));
+        if !joins_all_anew && read_before().map(|join| before.reg(join)).eq(read_after().map(|join| after.reg(join))) {
             return;
         }
-        for join in before.joins(block) {
-            let stays = after.join_of(block, before.reg(join)).is_some();
+        for join in read_before() {
+            let stays = read_join(after, &now.known.uses, block, before.reg(join)).is_some();
             if !stays || joins_all_anew {
-                before.join_args(join).iter().for_each(|arg| self.add_value(before, arg.value));
+                before.join_args(join).iter().for_each(|arg| self.add_value(now, before, arg.value));
             }
             if !stays {
-                self.add(Seen::joins(block));
-                self.add(Seen::join(block));
-                self.add_readers(before, &past.uses, join);
+                self.add_name(now, before.reg(join), Seen::joins(block));
+                self.add_name(now, before.reg(join), Seen::join(block));
+                self.add_readers(now, before, &past.uses, join);
             }
         }
-        for join in after.joins(block) {
+        for join in read_after() {
             let is_new = is_new(past, after, join);
             if is_new || joins_all_anew {
-                after.join_args(join).iter().for_each(|arg| self.add_unless_new(past, after, arg.value));
+                after.join_args(join).iter().for_each(|arg| self.add_unless_new(past, now, arg.value));
             }
             if is_new {
-                self.add(Seen::joins(block));
-                for &reader in known.uses.of(join) {
+                let reg = after.reg(join);
+                self.add_name(now, reg, Seen::joins(block));
+                for &reader in now.known.uses.of(join) {
                     match reader {
-                        ValueUse::Operand { inst, .. } => self.add(Seen::inst(inst)),
+                        ValueUse::Operand { inst, .. } => self.add_name(now, reg, Seen::inst(inst)),
                         ValueUse::Old(result) | ValueUse::Argument(result) => {
-                            self.add_unless_new(past, after, result);
+                            self.add_unless_new(past, now, result);
                         }
                     }
                 }
@@ -475,9 +542,9 @@ impl Changed {
     }
 
     /// Where a value comes from, and who reads it; nobody has seen a join that there was not.
-    fn add_unless_new(&mut self, past: &Past, values: &Values, value: Value) {
-        if !is_new(past, values, value) {
-            self.add_value(values, value);
+    fn add_unless_new(&mut self, past: &Past, now: &Scene<'_>, value: Value) {
+        if !is_new(past, &now.known.values, value) {
+            self.add_value(now, &now.known.values, value);
         }
     }
 
@@ -492,12 +559,12 @@ impl Changed {
         for inst in insts.chain(change.hoisted.iter().copied()) {
             self.add(Seen::inst(inst));
             for &value in values.defined(inst) {
-                self.add_value(values, value);
-                self.add_readers(values, uses, value);
+                self.add_value(now, values, value);
+                self.add_readers(now, values, uses, value);
             }
         }
         for join in copied.flat_map(|block| values.joins(block)) {
-            self.add_readers(values, uses, join);
+            self.add_readers(now, values, uses, join);
         }
     }
 }
@@ -511,10 +578,15 @@ fn retreats_as_before(past: &Cfg, now: &Cfg, block: Block) -> bool {
         || before.iter().zip(after).all(|(&before, &after)| past.is_retreating(before) == now.is_retreating(after))
 }
 
-/// Is a value a join that there was not?
+/// Is a value a join that nobody read, if there was one?
 fn is_new(past: &Past, values: &Values, value: Value) -> bool {
     let Definition::Join { block } = values.definition(value) else { return false };
-    block.index() >= past.frequencies.len() || past.values.join_of(block, values.reg(value)).is_none()
+    block.index() >= past.frequencies.len() || read_join(&past.values, &past.uses, block, values.reg(value)).is_none()
+}
+
+/// The join of a register at a block, if somebody reads it.
+fn read_join(values: &Values, uses: &ValueUses, block: Block, reg: Reg) -> Option<Value> {
+    values.join_of(block, reg).filter(|&join| uses.is_read(join))
 }
 
 /// By loop as it is now: the one that it was, if that and all around it have the headers that they had.

@@ -435,7 +435,7 @@ fn look<S: Listener>(
     standings.forget(func, changed.as_ref().zip(changed_blocks.as_deref()));
     let hoisting = rules.hoists.then(|| Hoisting::new(&scene));
     // Where a check may stand above its block, nobody writes down what decides that.
-    kept.begin(changed.as_ref().filter(|_| hoisting.is_none()), |inst| standings.look_again(func, inst));
+    kept.begin(&scene, changed.as_ref().filter(|_| hoisting.is_none()), |inst| standings.look_again(func, inst));
     let checked: BTreeSet<Versioned> = scene.checks.values().filter_map(|checked| written(&scene, checked)).collect();
     let mut checked_insts = FixedBitSet::with_capacity(func.insts.len());
     checked.iter().flatten().for_each(|&(inst, _)| checked_insts.insert(inst.index()));

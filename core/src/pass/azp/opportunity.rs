@@ -359,7 +359,7 @@ impl<'s, 'a> Estimator<'s, 'a> {
             None => scene.cycles(inst),
             Some(Outcome::Dead | Outcome::Never) => 0.0,
             Some(Outcome::Constant) => {
-                let ty = scene.func.insts[inst].dst().map_or(Type::B32, |dst| scene.func.regs[dst].ty);
+                let ty = scene.func.insts[inst].dst().map_or(Type::B32, |dst| scene.func.reg_types[dst]);
                 scene.prices.of(&InstData::new(Opcode::mov(ty), [], []))
             }
             Some(Outcome::Goes(_)) => scene.prices.of(&InstData::branch(self.specialisation.head)),

@@ -26,12 +26,14 @@ use super::special::propagates_zero;
 use super::zeros::{ZeroProfile, checked_values, may_be_checked};
 use crate::flow::{Dependences, Elements, Seedbeds, Value, ValueUse, ValueUses, Values, VectorInput, vectors};
 use crate::graph::{Cfg, Dominators, Frequencies, Loops};
-use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Profile, WarpCounts};
+use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Profile, Reg, WarpCounts};
 use crate::machine::{Machine, OpClass};
 use crate::pass::if_convert::LANES;
 use crate::sim::evaluate;
 use crate::view::{Listener, View};
 
+/// Instructions that a register has for writers and is still looked at by them.
+const FEW_WRITERS: usize = 4;
 /// Bytes of a sector of memory.
 const SECTOR_BYTES: u32 = 32;
 
@@ -252,6 +254,8 @@ pub(super) struct Memory {
     /// By instruction: of which of its uses, as bits, it is known whether a zero there makes its result zero; and of which
     /// it does.
     propagating: RefCell<Vec<(u16, u16)>>,
+    /// By register: the instructions that write it, up to one more than are few.
+    writers: Vec<SmallVec<[Inst; FEW_WRITERS]>>,
     /// What is known of writes as candidates.
     pub standings: Standings,
     /// The estimates of the last round.
@@ -273,6 +277,7 @@ impl Memory {
             cycles: Vec::new(),
             computed: RefCell::default(),
             propagating: RefCell::default(),
+            writers: Vec::new(),
             standings: Standings::default(),
             kept: Kept::default(),
             change: None,
@@ -284,8 +289,16 @@ impl Memory {
 
     /// Looks at the instructions that the function has got since; those that it had are as they were.
     pub fn learn(&mut self, func: &Function) {
-        let new = func.insts.values().skip(self.cycles.len());
-        self.cycles.extend(new.map(|data| self.prices.of(data)));
+        self.writers.resize(func.regs.len(), SmallVec::new());
+        for (inst, data) in func.insts.iter().skip(self.cycles.len()) {
+            self.cycles.push(self.prices.of(data));
+            for dst in &data.dsts {
+                let writers = &mut self.writers[dst.index()];
+                if writers.len() <= FEW_WRITERS {
+                    writers.push(inst);
+                }
+            }
+        }
         debug_assert!(
             self.cycles.iter().zip(func.insts.values()).all(|(&cycles, data)| cycles == self.prices.of(data)),
             "an instruction costs something else than when it was seen"
@@ -364,6 +377,25 @@ impl<'a> Scene<'a> {
         }
         table[inst.index()] = (known | bit, if propagates { does | bit } else { does });
         propagates
+    }
+
+    /// The blocks in which a register is written, if these are few.
+    pub fn written_in(&self, reg: Reg) -> Option<impl Iterator<Item = Block>> {
+        let writers = &self.memory.writers[reg.index()];
+        (writers.len() <= FEW_WRITERS).then(|| writers.iter().filter_map(|&inst| self.func.inst_block(inst)))
+    }
+
+    /// Is a register written by more than few instructions, now that there are those from that number on?
+    pub fn has_many_writers_since(&self, reg: Reg, first: usize) -> bool {
+        let last_counted = self.memory.writers[reg.index()].get(FEW_WRITERS);
+        last_counted.is_some_and(|inst| inst.index() >= first)
+    }
+
+    /// Is it clear that nothing which a block dominates writes a register, nor the block itself? Then nothing is known there of
+    /// what it holds, and whatever joins there joins what came in.
+    pub fn comes_from_outside(&self, head: Block, reg: Reg) -> bool {
+        let dominators = &self.known.dominators;
+        self.written_in(reg).is_some_and(|mut blocks| blocks.all(|block| !dominators.dominates(head, block)))
     }
 
     /// The place of an instruction in its block, from 0.

@@ -133,7 +133,7 @@ fn choose(func: &Function, data: &mut InstData, place: usize, value: bool) {
     match (data.opcode.op, data.opcode.combine) {
         (Op::Selp, _) => {
             let chosen = data.args[usize::from(!value)].clone();
-            let have = chosen.as_reg().map_or(data.opcode.ty, |reg| func.regs[reg].ty);
+            let have = chosen.as_reg().map_or(data.opcode.ty, |reg| func.reg_types[reg]);
             let ty = if have.agrees_with(data.opcode.ty) { data.opcode.ty } else { data.opcode.ty.as_bits() };
             *data = InstData::new(Opcode::mov(ty), data.dsts.iter().copied(), [chosen]).guarded(data.guard);
         }
@@ -159,7 +159,7 @@ fn choose(func: &Function, data: &mut InstData, place: usize, value: bool) {
 
 /// An index register's bits as the 64-bit number that an address adds.
 fn extended(func: &Function, reg: Reg, bits: u64) -> i64 {
-    let ty = func.regs[reg].ty;
+    let ty = func.reg_types[reg];
     let shift = 64 - ty.bits();
     if ty.is_signed() { ((bits << shift) as i64) >> shift } else { (bits & ty.mask()) as i64 }
 }
@@ -175,7 +175,7 @@ pub(super) fn propagates_zero(scene: &Scene<'_>, inst: Inst, use_index: usize) -
     is_copy
         || match special(scene, inst, |number| (number == use_index).then_some(0)) {
             Special::Constant(bits) => {
-                let sign = data.dst().map(|dst| func.regs[dst].ty).filter(|ty| ty.is_float());
+                let sign = data.dst().map(|dst| func.reg_types[dst]).filter(|ty| ty.is_float());
                 bits & !sign.map_or(0, |ty| 1 << (ty.bits() - 1)) == 0
             }
             _ => false,
@@ -189,12 +189,12 @@ pub(super) fn has_zero_test(func: &Function, reg: Reg) -> bool {
 
 /// Is the register a predicate, which votes and branches read as it is or negated?
 pub(super) fn is_predicate(func: &Function, reg: Reg) -> bool {
-    func.regs[reg].ty.class() == TypeClass::Pred
+    func.reg_types[reg].class() == TypeClass::Pred
 }
 
 /// Is there a comparison of a register with zero?
 pub(super) fn has_zero_comparison(func: &Function, reg: Reg) -> bool {
-    func.regs[reg].ty.bits() >= 16 && !is_predicate(func, reg)
+    func.reg_types[reg].bits() >= 16 && !is_predicate(func, reg)
 }
 
 /// A comparison of a register with zero, by itself or and another predicate. None where there is no such comparison.
@@ -202,7 +202,7 @@ pub(super) fn zero_test(func: &Function, result: Reg, reg: Reg, and: Option<Reg>
     if !has_zero_comparison(func, reg) {
         return None;
     }
-    let ty = func.regs[reg].ty;
+    let ty = func.reg_types[reg];
     let mut opcode = Opcode::setp(Cmp::Eq, ty);
     let mut args = alloc::vec![Operand::Reg(reg), Operand::Const(0)];
     if let Some(and) = and {

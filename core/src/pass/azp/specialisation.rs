@@ -480,7 +480,8 @@ impl<'s, 'a> Specialisation<'s, 'a> {
             self.dead_blocks.set(target, ());
             self.edges.extend(cfg.out_edges(target));
         } else {
-            let joins = self.scene.known.values.joins(target);
+            let known = &self.scene.known;
+            let joins = known.values.joins(target).filter(|&join| known.uses.is_read(join));
             joins.for_each(|join| self.visit_join(join, may_assume));
         }
     }
@@ -590,8 +591,8 @@ impl<'s, 'a> Specialisation<'s, 'a> {
     }
 
     fn lose_arguments_along(&mut self, edge: Edge) {
-        let values = self.scene.known.values.clone();
-        for join in values.joins(self.scene.known.cfg.target(edge)) {
+        let (values, uses) = (self.scene.known.values.clone(), self.scene.known.uses.clone());
+        for join in values.joins(self.scene.known.cfg.target(edge)).filter(|&join| uses.is_read(join)) {
             let args = values.join_args(join).iter().filter(|arg| arg.edge.expand() == Some(edge));
             args.for_each(|arg| self.lose_reader(arg.value));
         }
@@ -643,7 +644,10 @@ impl<'s, 'a> Specialisation<'s, 'a> {
 
     /// Values that only read each other, beginning with one that has lost a reader, go away together.
     fn remove_ring(&mut self, suspect: Value) {
-        if self.readers_left(suspect) == 0 {
+        // What comes in from outside does not go away. What reads only that and each other did so before.
+        if self.readers_left(suspect) == 0
+            || self.scene.comes_from_outside(self.head, self.scene.known.values.reg(suspect))
+        {
             return;
         }
         let mut ring = alloc::vec![suspect];

@@ -271,7 +271,7 @@ fn left_of(estimator: &Estimator<'_, '_>, inst: Inst) -> Option<InstData> {
         Special::Same => Some(data.clone()),
         Special::Constant(bits) => {
             let dst = data.dst()?;
-            Some(InstData::new(Opcode::mov(scene.func.regs[dst].ty), [dst], [Operand::Const(bits)]))
+            Some(InstData::new(Opcode::mov(scene.func.reg_types[dst]), [dst], [Operand::Const(bits)]))
         }
         Special::Never => None,
         Special::Goes(target) => Some(InstData::branch(data.targets()[target])),

@@ -32,7 +32,7 @@ use fixedbitset::FixedBitSet;
 
 use super::copied;
 use super::touches::Touches;
-use crate::flow::{Definition, Value, ValueUse, ValueUses, Values};
+use crate::flow::{Definition, Value, ValueUses, Values};
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, Inst, Op, Reg};
 use crate::view::{Listener, View};
@@ -268,13 +268,9 @@ impl Guards {
         Ok(found)
     }
 
-    /// Guard 1, second half: does only the copy read the value? A join that nothing reads is no reader.
+    /// Guard 1, second half: does only the copy read the value?
     fn is_only_reader(&self, uses: &ValueUses, value: Value) -> bool {
-        let is_read = |reader: &&ValueUse| match reader {
-            ValueUse::Operand { .. } | ValueUse::Old(_) => true,
-            ValueUse::Argument(join) => !uses.of(*join).is_empty(),
-        };
-        uses.of(value).iter().filter(is_read).nth(1).is_none()
+        uses.of(value).len() < 2
     }
 
     /// Guard 3: between the definition and the copy nothing reads or writes `to`.
@@ -388,7 +384,7 @@ fn can_rename(
 ) -> Result<(), Refusal> {
     let (definition, copy_data) = (&func.insts[found.inst], &func.insts[copy]);
     debug_assert_eq!(definition.dsts.get(found.index), Some(&from));
-    let (have, want) = (func.regs[from].ty, func.regs[to].ty);
+    let (have, want) = (func.reg_types[from], func.reg_types[to]);
     if definition.opcode.op == Op::In {
         return Err(Refusal::Drawn);
     }

@@ -137,7 +137,7 @@ impl<'a> Folding<'a> {
         if holds {
             rewrite.update(inst, |data| data.guard.take().is_some());
         } else if let (Some(_), &[dst]) = (sole, rewrite.func().insts[inst].dsts.as_slice()) {
-            let ty = rewrite.func().regs[dst].ty;
+            let ty = rewrite.func().reg_types[dst];
             rewrite.replace(inst, InstData::new(Opcode::mov(ty), [dst], [Operand::Const(0)]));
         } else if sole.is_none() {
             rewrite.remove(inst);
@@ -235,7 +235,7 @@ fn simplified(func: &Function, data: &InstData, simpler: Simpler) -> Option<Inst
     };
     let dst = *data.dsts.first()?;
     // A conversion may write a wider register than its type says; a `mov` may not.
-    if opcode.op == Op::Mov && func.regs[dst].ty.bits() != ty.bits() {
+    if opcode.op == Op::Mov && func.reg_types[dst].bits() != ty.bits() {
         return None;
     }
     Some(InstData::new(opcode, [dst], args).guarded(data.guard))
@@ -245,7 +245,7 @@ fn simplified(func: &Function, data: &InstData, simpler: Simpler) -> Option<Inst
 fn copy_type(func: &Function, ty: Type, operand: &Operand) -> Option<Type> {
     match operand {
         Operand::Reg(reg) => {
-            let have = func.regs[*reg].ty;
+            let have = func.reg_types[*reg];
             if have.agrees_with(ty) { Some(ty) } else { (have.bits() == ty.bits()).then(|| ty.as_bits()) }
         }
         Operand::NotReg(_) | Operand::Address(_) | Operand::List(_) | Operand::Input(_) => None,

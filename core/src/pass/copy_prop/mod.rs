@@ -30,9 +30,7 @@ use cranelift_entity::{PrimaryMap, SecondaryMap};
 use super::available_copies::{AvailableCopies, CopyReads, Source, walk_with_copies_by};
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
-use crate::ir::{
-    Address, AddressBase, ArgKind, Block, Function, Guard, Inst, InstData, Module, Operand, Reg, RegData, Type,
-};
+use crate::ir::{Address, AddressBase, ArgKind, Block, Function, Guard, Inst, InstData, Module, Operand, Reg, Type};
 use crate::text::{constant_text, instruction_text};
 use crate::view::{Listener, View};
 
@@ -202,16 +200,24 @@ fn propagate_into<S: Listener>(
     if S::LISTENS {
         // Tried on a copy first, because reasons are given before anything changes.
         let func = view.func();
-        Replacer { regs: &func.regs, copies, guard: None, rules, hearer: &mut found, changed: Changed::default() }
-            .replace(&mut func.insts[inst].clone(), reads);
+        Replacer {
+            reg_types: &func.reg_types,
+            copies,
+            guard: None,
+            rules,
+            hearer: &mut found,
+            changed: Changed::default(),
+        }
+        .replace(&mut func.insts[inst].clone(), reads);
         tell_refusals(view, block, inst, &found.refused);
         if found.replaced.is_empty() {
             return changed;
         }
     }
     let module = view.module();
-    view.rewrite(|func| explain(module, func, block, inst, &found.replaced)).update_reads(inst, |data, regs| {
-        let replacer = Replacer { regs, copies, guard: None, rules, hearer: &mut Nobody, changed: Changed::default() };
+    view.rewrite(|func| explain(module, func, block, inst, &found.replaced)).update_reads(inst, |data, reg_types| {
+        let replacer =
+            Replacer { reg_types, copies, guard: None, rules, hearer: &mut Nobody, changed: Changed::default() };
         changed = replacer.replace(data, reads);
         changed.any
     });
@@ -290,7 +296,9 @@ fn tell_refusals<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst, 
                 Source::Const(_) if was_overwritten => {
                     format!("`{copy_name}` may be overwritten between the copy and this use")
                 }
-                Source::Reg(reg) => format!("`{source_name}` has type {}, which does not fit here", func.regs[reg].ty),
+                Source::Reg(reg) => {
+                    format!("`{source_name}` has type {}, which does not fit here", func.reg_types[reg])
+                }
                 Source::Const(_) => "a constant cannot stand there".into(),
             };
             Remark::missed("copy", block, format!("`{text}` keeps `{copy_name}`, a copy of `{source_name}`: {why}"))
@@ -324,13 +332,13 @@ fn explain(module: &Module, func: &Function, block: Block, inst: Inst, replaced:
 fn source_text(func: &Function, copy: Reg, source: Source) -> String {
     match source {
         Source::Reg(reg) => func.regs[reg].name.clone(),
-        Source::Const(bits) => constant_text(bits, func.regs[copy].ty),
+        Source::Const(bits) => constant_text(bits, func.reg_types[copy]),
     }
 }
 
 /// Lets one instruction read what was copied.
 struct Replacer<'a, H> {
-    regs: &'a PrimaryMap<Reg, RegData>,
+    reg_types: &'a PrimaryMap<Reg, Type>,
     copies: &'a AvailableCopies,
     /// Of whoever reads the registers that are looked at.
     guard: Option<Guard>,
@@ -369,7 +377,7 @@ impl<H: Hearer> Replacer<'_, H> {
                 let Some(source) = self.source(copy) else { return false };
                 // What has the copy's type fits wherever the copy stands; what may stand there is mostly not asked.
                 if let Source::Reg(from) = source
-                    && self.regs[from].ty == self.regs[copy].ty
+                    && self.reg_types[from] == self.reg_types[copy]
                 {
                     *reg = from;
                     self.note(copy);
@@ -416,7 +424,7 @@ impl<H: Hearer> Replacer<'_, H> {
                 && self.may_use(*term, source)
             {
                 self.note(*term);
-                let ty = self.regs[*term].ty;
+                let ty = self.reg_types[*term];
                 let shift = 64 - ty.bits();
                 let bits = bits & ty.mask();
                 let value = if ty.is_signed() { ((bits << shift) as i64) >> shift } else { bits as i64 };
@@ -437,7 +445,7 @@ impl<H: Hearer> Replacer<'_, H> {
     fn replace_register(&mut self, place: &mut Reg, fits: impl Fn(Type, Type) -> bool) -> bool {
         let copy = *place;
         match self.source(copy) {
-            Some(source @ Source::Reg(from)) if fits(self.regs[copy].ty, self.regs[from].ty) => {
+            Some(source @ Source::Reg(from)) if fits(self.reg_types[copy], self.reg_types[from]) => {
                 self.note(copy);
                 self.hearer.replaced(copy, source);
                 *place = from;
@@ -501,14 +509,14 @@ impl<H: Hearer> Replacer<'_, H> {
         match (source, kind) {
             (Source::Const(_), ArgKind::Value(_) | ArgKind::LowBits(_)) => true,
             (Source::Const(_), _) => false,
-            (Source::Reg(reg), _) if self.regs[reg].ty == self.regs[copy].ty => true,
-            (Source::Reg(reg), ArgKind::Value(ty)) => self.regs[reg].ty.agrees_with(ty),
+            (Source::Reg(reg), _) if self.reg_types[reg] == self.reg_types[copy] => true,
+            (Source::Reg(reg), ArgKind::Value(ty)) => self.reg_types[reg].agrees_with(ty),
             (Source::Reg(reg), ArgKind::LowBits(ty)) => {
-                let have = self.regs[reg].ty;
+                let have = self.reg_types[reg];
                 have.agrees_with(ty) || (have.bits() > ty.bits() && !have.is_float())
             }
             (Source::Reg(_), ArgKind::Predicate | ArgKind::Texture) => true,
-            (Source::Reg(reg), ArgKind::Any(_)) => self.regs[reg].ty.agrees_with(self.regs[copy].ty),
+            (Source::Reg(reg), ArgKind::Any(_)) => self.reg_types[reg].agrees_with(self.reg_types[copy]),
             (Source::Reg(_), ArgKind::Address | ArgKind::Elements(..) | ArgKind::Input | ArgKind::Cycles) => false,
         }
     }

@@ -95,7 +95,7 @@ fn replacements(
                 if let Some(source) = sources[value].expand() {
                     let from = values.reg(source);
                     let holds = values.before(func, inst, from) == Some(source);
-                    if from != *reg && holds && func.regs[from].ty == func.regs[*reg].ty {
+                    if from != *reg && holds && func.reg_types[from] == func.reg_types[*reg] {
                         found.push((place, *reg, from));
                     }
                 }
@@ -131,7 +131,7 @@ fn trace(func: &Function, cfg: &Cfg, values: &Values) -> SecondaryMap<Value, Pac
                 is_known[value] = true;
             }
             let ([Operand::Reg(from)], [dst]) = (data.args.as_slice(), data.dsts.as_slice()) else { continue };
-            let keeps_width = func.regs[*from].ty.bits() == func.regs[*dst].ty.bits();
+            let keeps_width = func.reg_types[*from].bits() == func.reg_types[*dst].bits();
             let keeps_bits = keeps_width && func.keeps_bits(data.opcode.ty, *dst, &data.args[0]);
             if data.opcode.op == Op::Mov && data.guard.is_none() && keeps_bits {
                 let copied = values.operands(inst)[0];

@@ -447,10 +447,10 @@ impl Walk<'_> {
     /// Can copies from those sources, one after the other, do the instruction's work?
     fn can_copy(&self, func: &Function, data: &InstData, sources: &[Source]) -> Result<(), &'static str> {
         let types = |source: &Source| match source {
-            Source::Register(reg) => func.regs[*reg].ty,
-            Source::Temporary(holder) => func.regs[holder.reg].ty,
+            Source::Register(reg) => func.reg_types[*reg],
+            Source::Temporary(holder) => func.reg_types[holder.reg],
         };
-        if data.dsts.iter().zip(sources).any(|(&dst, source)| !types(source).agrees_with(func.regs[dst].ty)) {
+        if data.dsts.iter().zip(sources).any(|(&dst, source)| !types(source).agrees_with(func.reg_types[dst])) {
             return Err("it has another type");
         }
         let registers: SmallVec<[Option<Reg>; 2]> = sources
@@ -503,7 +503,7 @@ fn replace_by_constant<S: Listener>(view: &mut View<'_, S>, block: Block, inst: 
 
 /// Keeps a value in a new temporary, right behind its definition.
 fn keep<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, holder: Holder) -> Reg {
-    let ty = rewrite.func().regs[holder.reg].ty;
+    let ty = rewrite.func().reg_types[holder.reg];
     let kept = rewrite.create_temporary(ty);
     let copy = InstData::new(Opcode::mov(ty), [kept], [Operand::Reg(holder.reg)]);
     match holder.maker.place() {

@@ -516,7 +516,7 @@ impl<'a> Numbering<'a> {
         match from {
             Operand::Reg(_) if !self.options.follows_copies => None,
             Operand::Reg(reg) => {
-                let is_whole = func.regs[*reg].ty.bits() == func.regs[dst].ty.bits();
+                let is_whole = func.reg_types[*reg].bits() == func.reg_types[dst].bits();
                 is_whole.then(|| self.read(*reg))
             }
             Operand::Const(_) | Operand::Special(_) | Operand::Symbol(_) => {
@@ -724,9 +724,9 @@ impl<'a> Numbering<'a> {
         let ty = data.opcode.ty;
         let (number, value) = match value {
             // Memory has only one NaN where a float was stored.
-            Operand::Reg(reg) if ty.is_float() && !func.regs[*reg].ty.is_float() => return,
+            Operand::Reg(reg) if ty.is_float() && !func.reg_types[*reg].is_float() => return,
             Operand::Const(bits) if ty.is_other_nan(*bits) => return,
-            Operand::Reg(reg) if func.regs[*reg].ty.bits() == opcode.ty.bits() => {
+            Operand::Reg(reg) if func.reg_types[*reg].bits() == opcode.ty.bits() => {
                 let number = self.read(*reg);
                 (number, Some((*reg, number)))
             }
@@ -816,6 +816,6 @@ fn halves(number: i64) -> [u32; 2] {
 
 /// How a register of an address extends to 64 bits: one word for its sign and its width.
 fn extension(func: &Function, reg: Reg) -> u32 {
-    let ty = func.regs[reg].ty;
+    let ty = func.reg_types[reg];
     ty.bits() << 1 | u32::from(ty.is_signed())
 }

@@ -202,7 +202,7 @@ fn judge_copies(func: &Function, branch: &Branch, insts: [Inst; 2], obstacle: Op
     let [first, second] = insts.map(|inst| &func.insts[inst]);
     let needs_copies = obstacle.is_some() || first.dsts != second.dsts;
     let is_asked = !needs_copies && first.dsts.iter().any(|&dst| asks(func, branch, dst));
-    let ty = |reg: Reg| func.regs[reg].ty;
+    let ty = |reg: Reg| func.reg_types[reg];
     if needs_copies && first.dsts.iter().zip(&second.dsts).any(|(&a, &b)| ty(a) != ty(b)) {
         return Err("the registers have different types".to_string());
     }
@@ -272,12 +272,12 @@ fn write_temporaries<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, insts: [Inst
     let guard = rewrite.func().insts[insts[0]].guard;
     let mut temporaries = Vec::new();
     for &dst in &dsts[0] {
-        let ty = rewrite.func().regs[dst].ty;
+        let ty = rewrite.func().reg_types[dst];
         temporaries.push(rewrite.create_temporary(ty));
     }
     for (inst, dsts) in insts.into_iter().zip(&dsts) {
         for (&dst, &temporary) in dsts.iter().zip(&temporaries) {
-            let ty = rewrite.func().regs[dst].ty;
+            let ty = rewrite.func().reg_types[dst];
             let copy = InstData::new(Opcode::mov(ty), [dst], [Operand::Reg(temporary)]).guarded(guard);
             rewrite.insert_before(inst, copy);
         }

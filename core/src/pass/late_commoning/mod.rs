@@ -317,7 +317,7 @@ impl Pair {
     /// A register that stands in the way whatever is written in between, and why.
     fn obstacle(&self, func: &Function, frees_leader: bool) -> Option<(Reg, &'static str)> {
         let (first, second) = (&func.insts[self.leader.1], &func.insts[self.inst.1]);
-        let is_other = |&(&reg, &dst): &(&Reg, &Reg)| !func.regs[reg].ty.agrees_with(func.regs[dst].ty);
+        let is_other = |&(&reg, &dst): &(&Reg, &Reg)| !func.reg_types[reg].agrees_with(func.reg_types[dst]);
         if let Some((&reg, _)) = first.dsts.iter().zip(&second.dsts).find(is_other) {
             return Some((reg, "has another type"));
         }
@@ -345,7 +345,7 @@ impl Pair {
 /// Gives the temporaries.
 fn compute_in_all_lanes<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, inst: Inst) -> Vec<Reg> {
     let data = rewrite.func().insts[inst].clone();
-    let types: Vec<Type> = data.dsts.iter().map(|&dst| rewrite.func().regs[dst].ty).collect();
+    let types: Vec<Type> = data.dsts.iter().map(|&dst| rewrite.func().reg_types[dst]).collect();
     let kept: Vec<Reg> = types.into_iter().map(|ty| rewrite.create_temporary(ty)).collect();
     if let Some(block) = rewrite.func().inst_block(inst) {
         let before = rewrite.func().layout.next_inst(inst);

@@ -317,7 +317,7 @@ impl Rounds {
         let mut moved: Vec<Reg> = plans.iter().filter_map(Plan::dst).collect();
         moved.sort_unstable();
         moved.dedup();
-        if moved.iter().any(|&reg| func.regs[reg].ty == Type::Pred) {
+        if moved.iter().any(|&reg| func.reg_types[reg] == Type::Pred) {
             again.append(&mut self.seeking);
         }
         for number in again {

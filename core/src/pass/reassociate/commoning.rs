@@ -143,7 +143,7 @@ impl Commoning {
         let func = view.func();
         if sketch.op == Op::Mov && !sketch.is_partial && !sketch.has_others {
             let (from, dst) = (Reg::from_u32(sketch.operands[0]), Reg::from_u32(sketch.dst));
-            let is_same = func.regs[from].ty == func.regs[dst].ty;
+            let is_same = func.reg_types[from] == func.reg_types[dst];
             let value = is_same.then(|| self.value(from));
             self.write(dst, value);
             return None;
@@ -160,7 +160,7 @@ impl Commoning {
         let new = self.computed.len() as u32;
         let index = self.expressions.noted(new) as usize;
         let is_recent =
-            |computed: &&Computed| computed.block == self.block && func.regs[computed.reg].ty == func.regs[dst].ty;
+            |computed: &&Computed| computed.block == self.block && func.reg_types[computed.reg] == func.reg_types[dst];
         let earlier = self.computed.get(index).filter(is_recent).copied();
         if let Some(Computed { reg, value, place: computed_at, .. }) = earlier {
             let is_overwritten = self.value(reg) != value;
@@ -296,7 +296,7 @@ fn replace<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst, reg: R
     let dst = rewrite.func().insts[inst].dst();
     match dst {
         Some(dst) if dst != reg => {
-            let ty = rewrite.func().regs[dst].ty;
+            let ty = rewrite.func().reg_types[dst];
             rewrite.replace(inst, InstData::new(Opcode::mov(ty), [dst], [Operand::Reg(reg)]));
             Found::Repetition
         }

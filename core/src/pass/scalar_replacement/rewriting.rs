@@ -353,7 +353,7 @@ impl Rewriting {
         let saved: Regs = reads
             .iter()
             .map(|&reg| {
-                let ty = rewrite.func().regs[reg].ty;
+                let ty = rewrite.func().reg_types[reg];
                 rewrite.create_temporary(ty)
             })
             .collect();
@@ -424,7 +424,7 @@ fn copy_behind<S: Listener>(
 }
 
 fn copy(func: &Function, to: Reg, from: Reg, guard: Option<Guard>) -> InstData {
-    InstData::new(Opcode::mov(func.regs[to].ty), [to], [Operand::Reg(from)]).guarded(guard)
+    InstData::new(Opcode::mov(func.reg_types[to]), [to], [Operand::Reg(from)]).guarded(guard)
 }
 
 /// The block at whose end a load can be made under its condition, and what that is, from above: predicates that all hold.
@@ -528,7 +528,7 @@ fn spelled_out<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, block: Block, sum:
                 Some((Opcode::mov(Type::B64), Operand::Symbol(symbol)))
             }
             Atom::Value(reg, extension) if own_extension(rewrite.func(), reg) != extension => {
-                let bits = rewrite.func().regs[reg].ty.bits();
+                let bits = rewrite.func().reg_types[reg].bits();
                 let (to, from) = match extension {
                     Extension::Sign => (Type::S64, Type::S64.with_bits(bits)),
                     Extension::Zero => (Type::U64, Type::U64.with_bits(bits)),

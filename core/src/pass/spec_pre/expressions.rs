@@ -295,7 +295,7 @@ fn arguments(data: &InstData) -> impl Iterator<Item = &Operand> {
 
 /// What its results are.
 fn types(func: &Function, data: &InstData) -> impl Iterator<Item = Type> {
-    data.dsts.iter().map(|&reg| func.regs[reg].ty)
+    data.dsts.iter().map(|&reg| func.reg_types[reg])
 }
 
 fn without_results(data: &InstData) -> InstData {

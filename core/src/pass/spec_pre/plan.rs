@@ -369,7 +369,7 @@ pub(super) fn read<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, temporaries: &
         return;
     }
     let copy = |rewrite: &Rewrite<'_, '_, S>, (dst, from): (Reg, Reg)| {
-        InstData::new(Opcode::mov(rewrite.func().regs[dst].ty), [dst], [Operand::Reg(from)])
+        InstData::new(Opcode::mov(rewrite.func().reg_types[dst]), [dst], [Operand::Reg(from)])
     };
     let pairs: Vec<(Reg, Reg)> = dsts.iter().copied().zip(temporaries.iter().copied()).collect();
     let Some((&last, others)) = pairs.split_last() else { return };

@@ -57,7 +57,7 @@ impl Writer<'_> {
     /// An element of a brace list, which PTX wants in its own width.
     fn element(&mut self, operand: &Operand, ty: Type) -> Written<String> {
         let Operand::Reg(reg) = operand else { return self.value(operand, ty) };
-        let width = self.func.regs[*reg].ty.bits();
+        let width = self.func.reg_types[*reg].bits();
         if width <= ty.bits().max(16) {
             return Ok(self.reg(*reg));
         }
@@ -150,7 +150,7 @@ impl Writer<'_> {
         };
         let needs_wide_base = !address.terms.is_empty() || i32::try_from(address.offset).is_err();
         if let (AddressBase::Reg(reg), true) = (address.base, needs_wide_base)
-            && self.func.regs[reg].ty.bits() == 32
+            && self.func.reg_types[reg].bits() == 32
         {
             let wide = self.temporary(Type::B64);
             self.line(&format!("cvt.u64.u32 {wide}, {base};"));
@@ -181,7 +181,7 @@ impl Writer<'_> {
         let is_generic = form == Form::Generic
             || form == Form::Value && self.func.kind == crate::ir::FuncKind::Func
             || form == Form::Mixed;
-        if !is_generic || self.func.regs[reg].ty.bits() != 64 {
+        if !is_generic || self.func.reg_types[reg].bits() != 64 {
             return name;
         }
         let temporary = self.temporary(Type::B64);
@@ -194,7 +194,7 @@ impl Writer<'_> {
 
     /// `base + scale * index`, in 64 bits.
     fn scaled(&mut self, base: &str, index: Reg, scale: i64) -> String {
-        let ty = self.func.regs[index].ty;
+        let ty = self.func.reg_types[index];
         let register = self.reg(index);
         let sum = self.temporary(Type::B64);
         let signed = ty.is_signed();

@@ -115,7 +115,7 @@ fn result(module: &Module, func: &Function, inst: &InstData, forms: &SecondaryMa
             Some(space) if inst.opcode.has(Flags::TO) => of_space(space),
             _ => Form::Generic,
         },
-        Op::Ld | Op::Atom | Op::Call if func.regs[dst].ty.bits() == Type::B64.bits() => Form::Value,
+        Op::Ld | Op::Atom | Op::Call if func.reg_types[dst].bits() == Type::B64.bits() => Form::Value,
         _ => Form::Number,
     }
 }

@@ -168,8 +168,8 @@ impl<'m> Writer<'m> {
             }
         }
         // A parameter that is only copied never has a register.
-        let registers = self.func.regs.iter().filter(|(reg, _)| !self.copied_params.contains(reg));
-        let registers = registers.map(|(reg, data)| (self.names[reg].as_str(), data.ty));
+        let registers = self.func.reg_types.iter().filter(|(reg, _)| !self.copied_params.contains(reg));
+        let registers = registers.map(|(reg, &ty)| (self.names[reg].as_str(), ty));
         let temporaries = self.temporaries.iter().map(|(name, ty)| (name.as_str(), *ty));
         let all: Vec<(&str, Type)> = registers.chain(temporaries).collect();
         for class in [Type::Pred, Type::B16, Type::B32, Type::B64] {
@@ -186,7 +186,7 @@ impl<'m> Writer<'m> {
     fn load_params(&mut self) {
         for param in &self.func.params {
             let Some(reg) = param.reg.filter(|reg| !self.copied_params.contains(reg)) else { continue };
-            let (ty, name) = (self.func.regs[reg].ty, symbol(&param.name));
+            let (ty, name) = (self.func.reg_types[reg], symbol(&param.name));
             let register = self.reg(reg);
             if ty == Type::Pred {
                 let number = self.temporary(Type::B32);
@@ -321,9 +321,9 @@ fn copied_params(func: &Function) -> BTreeSet<Reg> {
 /// One register to another of the same width, not a predicate.
 fn is_plain_copy(func: &Function, inst: &InstData) -> bool {
     let [Operand::Reg(source)] = inst.args[..] else { return false };
-    let source = func.regs[source].ty;
+    let source = func.reg_types[source];
     let [dst] = inst.dsts[..] else { return false };
-    inst.opcode.op == Op::Mov && source != Type::Pred && func.regs[dst].ty.bits() == source.bits()
+    inst.opcode.op == Op::Mov && source != Type::Pred && func.reg_types[dst].bits() == source.bits()
 }
 
 fn register_class(ty: Type) -> Type {

@@ -387,7 +387,7 @@ impl Analysis<'_> {
                 .block_insts(block)
                 .filter_map(|inst| {
                     let (reg, by) = step(&func.insts[inst])?;
-                    let by = self.operand(func, &end, by, func.regs[reg].ty);
+                    let by = self.operand(func, &end, by, func.reg_types[reg]);
                     Some((reg, if func.insts[inst].opcode.op == Op::Sub { by.negated() } else { by }))
                 })
                 .collect();

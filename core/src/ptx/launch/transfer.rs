@@ -23,7 +23,7 @@ impl Transfer for Analysis<'_> {
             inst.dsts.iter().map(|&dst| (dst, state.values[dst.as_u32() as usize])).collect();
         let (values, condition) = self.results(func, inst, state, depth);
         for (index, &dst) in inst.dsts.iter().enumerate() {
-            let mut value = values.get(index).copied().unwrap_or(Value::of_type(func.regs[dst].ty));
+            let mut value = values.get(index).copied().unwrap_or(Value::of_type(func.reg_types[dst]));
             // Where the guard is false the old value stays.
             if let (Some(_), Some(old)) = (inst.guard, before[index].1) {
                 value = value.join(old);
@@ -134,7 +134,7 @@ impl Analysis<'_> {
             AddressBase::Absolute => Value::pointer(Base::Other),
         };
         for &(index, scale) in &address.terms {
-            let index = self.operand(func, state, &Operand::Reg(index), func.regs[index].ty);
+            let index = self.operand(func, state, &Operand::Reg(index), func.reg_types[index]);
             place = place.add(index.multiply(Value::exactly(scale)));
         }
         place = place.add(Value::exactly(address.offset));

@@ -142,7 +142,7 @@ impl<'a> Lowering<'a, '_> {
             return Err(self.error("ptx-operands", "`ld.param` takes the name of a parameter"));
         };
         let (source, whole) = match self.resolve(name)? {
-            Entity::Reg(reg) if self.func.param_of(reg).is_some() => (reg, self.func.regs[reg].ty),
+            Entity::Reg(reg) if self.func.param_of(reg).is_some() => (reg, self.func.reg_types[reg]),
             Entity::CallParam(index) if self.call_params[index].array.is_none() => {
                 self.flush();
                 let Some(reg) = self.call_params[index].reg else {
@@ -275,7 +275,7 @@ impl<'a> Lowering<'a, '_> {
             && loaded.bits() == ty.bits()
             && *dst != "_"
             && let Entity::Reg(reg) = self.resolve(dst)?
-            && self.func.regs[reg].ty.bits() == ty.bits()
+            && self.func.reg_types[reg].bits() == ty.bits()
         {
             return Ok((Some(reg), true));
         }
@@ -342,7 +342,7 @@ impl<'a> Lowering<'a, '_> {
     fn converted(&mut self, value: &Source<'a>, ty: Type, whole: Type) -> Lowered<Operand> {
         let value = self.argument(value, crate::ir::ArgKind::LowBits(ty))?;
         let Operand::Reg(reg) = value else { return Ok(value) };
-        if self.func.regs[reg].ty.bits() == whole.bits() && ty.bits() == whole.bits() {
+        if self.func.reg_types[reg].bits() == whole.bits() && ty.bits() == whole.bits() {
             return Ok(value);
         }
         let value = self.as_bits(value);
@@ -354,7 +354,7 @@ impl<'a> Lowering<'a, '_> {
     /// `dst = value`, where `ty` says how many of the value's bits count and how they fill the register.
     fn extend(&mut self, dst: Reg, ty: Type, value: Operand, whole: Type) {
         let ty = if ty.agrees_with(whole) || ty.bits() < whole.bits() { ty } else { ty.as_bits() };
-        let width = self.func.regs[dst].ty.bits();
+        let width = self.func.reg_types[dst].bits();
         if ty.bits() == whole.bits() && width == ty.bits() {
             return self.copy(dst, ty, value);
         }
@@ -367,8 +367,8 @@ impl<'a> Lowering<'a, '_> {
     /// The bits of a value, of which a conversion between integers then takes some: it does not read a float.
     fn as_bits(&mut self, value: Operand) -> Operand {
         match value {
-            Operand::Reg(reg) if self.func.regs[reg].ty.is_float() => {
-                let bits = self.func.regs[reg].ty.as_bits();
+            Operand::Reg(reg) if self.func.reg_types[reg].is_float() => {
+                let bits = self.func.reg_types[reg].as_bits();
                 self.compute(Opcode::mov(bits), bits, [value])
             }
             _ => value,

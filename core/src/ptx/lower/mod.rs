@@ -364,7 +364,7 @@ fn mark_textures(module: &mut Module) {
             let Some(reg) = param.reg.filter(|&reg| textures.contains(&(id, reg))) else { continue };
             if matches!(param.ty, ParamType::Scalar(ty) if ty.bits() == 64) {
                 param.ty = ParamType::Texture;
-                func.regs[reg].ty = Type::B64;
+                func.reg_types[reg] = Type::B64;
             }
         }
     }

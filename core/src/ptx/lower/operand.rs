@@ -86,7 +86,7 @@ impl<'a> Lowering<'a, '_> {
                 return Ok(self.compute(Opcode::cvt(Type::U32, Type::U64), Type::U32, [Operand::Reg(reg)]));
             }
             Entity::Reg(reg) | Entity::Pointer(reg) => {
-                let have = self.func.regs[reg].ty;
+                let have = self.func.reg_types[reg];
                 if !may_hold(have, ty) {
                     return Err(self.width_error(name, have.bits(), ty));
                 }
@@ -134,7 +134,7 @@ impl<'a> Lowering<'a, '_> {
 
     pub(super) fn predicate_register(&mut self, name: &'a str) -> Lowered<Reg> {
         match self.resolve(name)? {
-            Entity::Reg(reg) if self.func.regs[reg].ty == Type::Pred => Ok(reg),
+            Entity::Reg(reg) if self.func.reg_types[reg] == Type::Pred => Ok(reg),
             _ => Err(self.error("ptx-type", &format!("`{name}` is not a predicate register"))),
         }
     }
@@ -156,12 +156,13 @@ impl<'a> Lowering<'a, '_> {
     /// An address is a whole number of 64 bits; the windows of some spaces are small, and 32 bits do.
     pub(super) fn check_base(&mut self, operand: &Operand, space: Option<Space>) -> Lowered<()> {
         let Some(AddressBase::Reg(reg)) = operand.as_address().map(|address| address.base) else { return Ok(()) };
-        let data = &self.func.regs[reg];
+        let ty = self.func.reg_types[reg];
         let is_small = matches!(space, Some(Space::Shared | Space::Local | Space::Const | Space::Param));
-        if !data.ty.is_float() && (data.ty.bits() == 64 || (is_small && data.ty.bits() == 32)) {
+        if !ty.is_float() && (ty.bits() == 64 || (is_small && ty.bits() == 32)) {
             return Ok(());
         }
-        let message = format!("an address is an integer of 64 bits here; `{}` has type `{}`", data.name, data.ty);
+        let name = &self.func.regs[reg].name;
+        let message = format!("an address is an integer of 64 bits here; `{name}` has type `{ty}`");
         Err(self.error("ptx-type", &message))
     }
 
@@ -173,7 +174,7 @@ impl<'a> Lowering<'a, '_> {
         let Entity::Reg(reg) = self.resolve(name)? else {
             return Err(self.error("ptx-operands", &format!("`{name}` cannot be written")));
         };
-        let have = self.func.regs[reg].ty;
+        let have = self.func.reg_types[reg];
         let fits = if may_be_wider { may_hold(have, ty) } else { have.bits() == ty.bits() };
         if !fits {
             return Err(self.width_error(name, have.bits(), ty));
@@ -182,11 +183,11 @@ impl<'a> Lowering<'a, '_> {
     }
 
     pub(super) fn check_width(&mut self, reg: Reg, ty: Type) -> Lowered<()> {
-        let data = &self.func.regs[reg];
-        if data.ty.bits() == ty.bits() {
+        let width = self.func.reg_types[reg].bits();
+        if width == ty.bits() {
             return Ok(());
         }
-        let (name, width) = (data.name.clone(), data.ty.bits());
+        let name = self.func.regs[reg].name.clone();
         Err(self.width_error(&name, width, ty))
     }
 

@@ -30,17 +30,17 @@ pub fn settle(func: &mut Function, callees: &[FuncType]) {
     let mut evidence: SecondaryMap<Reg, Evidence> = SecondaryMap::new();
     for param in &func.params {
         if let Some(reg) = param.reg {
-            evidence[reg].first = Some(func.regs[reg].ty);
+            evidence[reg].first = Some(func.reg_types[reg]);
         }
     }
     let order: Vec<_> = func.block_order().flat_map(|block| func.block_insts(block)).collect();
     for &inst in &order {
         for (reg, ty) in definitions(&func.insts[inst]) {
-            let width = func.regs[reg].ty.bits();
+            let width = func.reg_types[reg].bits();
             let known = &mut evidence[reg];
             match known.first {
                 None if ty.bits() == width => known.first = Some(ty),
-                None => (known.first, known.disagrees) = (Some(func.regs[reg].ty), true),
+                None => (known.first, known.disagrees) = (Some(func.reg_types[reg]), true),
                 Some(first) => known.disagrees |= !ty.agrees_with(first) && ty.bits() == width,
             }
         }
@@ -48,20 +48,20 @@ pub fn settle(func: &mut Function, callees: &[FuncType]) {
     for &inst in &order {
         for_each_typed_use(func, &func.insts[inst], callees, |reg, ty| {
             let known = &mut evidence[reg];
-            let width = func.regs[reg].ty.bits();
+            let width = func.reg_types[reg].bits();
             known.disagrees |= known.first.is_some_and(|first| ty.bits() == width && !first.agrees_with(ty));
         });
     }
     let params: Vec<Reg> = func.params.iter().filter_map(|param| param.reg).collect();
-    for (reg, data) in func.regs.iter_mut() {
+    for (reg, ty) in func.reg_types.iter_mut() {
         if params.contains(&reg) {
             continue;
         }
         match &evidence[reg] {
-            Evidence { first: Some(first), disagrees: false } => data.ty = *first,
+            Evidence { first: Some(first), disagrees: false } => *ty = *first,
             _ => {
-                data.ty = data.ty.as_bits();
-                data.declared = true;
+                *ty = ty.as_bits();
+                func.regs[reg].declared = true;
             }
         }
     }

@@ -98,7 +98,7 @@ impl Decoder<'_, '_> {
             }
         };
         for &(reg, scale) in &address.terms {
-            let ty = self.body.regs[reg].ty;
+            let ty = self.body.reg_types[reg];
             access.indices.push(match self.frame.reg(reg) {
                 Value::Wide(slot) => Index::Wide(slot, scale),
                 Value::Word(slot) if ty.is_signed() => Index::Signed(slot, ty.bits(), scale),

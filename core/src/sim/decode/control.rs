@@ -75,7 +75,7 @@ impl Decoder<'_, '_> {
         }
         let mut arguments = Vec::with_capacity(params.len());
         for ((operand, param), declared) in data.args.iter().zip(params).zip(&body.params) {
-            let float = declared.reg.and_then(|reg| callee_frame.canonical_type(reg, body.regs[reg].ty));
+            let float = declared.reg.and_then(|reg| callee_frame.canonical_type(reg, body.reg_types[reg]));
             let param = param.ok_or("the callee takes an array by value")?;
             let ty = match param {
                 Value::Word(_) => Type::B32,

@@ -64,7 +64,7 @@ impl<'a> Frame<'a> {
         if let Some(&known) = self.values.get(&reg) {
             return known;
         }
-        let ty = self.body.regs[reg].ty;
+        let ty = self.body.reg_types[reg];
         let value = if ty == Type::Pred {
             self.predicates += 1;
             Value::Predicate(self.predicates - 1, 0)
@@ -128,7 +128,7 @@ impl<'a> Frame<'a> {
     /// The float type whose NaN has to be canonical in a register once something of type `written` is put there; none
     /// where nobody can see a difference.
     pub(super) fn canonical_type(&mut self, reg: Reg, written: Type) -> Option<Type> {
-        let declared = self.body.regs[reg].ty;
+        let declared = self.body.reg_types[reg];
         let ty = if declared.is_float() { declared } else { written };
         let body = self.body;
         let read = self.read_as_bits.get_or_insert_with(|| registers_read_as_bits(body));

@@ -66,11 +66,11 @@ impl<'a> Parser<'a> {
         self.statements(&mut body, end);
         self.build_registers(&mut body);
         let types = inferred_types(&body.func, |callee| self.headers.get(callee).and_then(|header| header.returns));
-        for (reg, data) in body.func.regs.iter_mut() {
+        for (reg, data) in body.func.regs.iter() {
             if let Some(ty) = types[reg]
                 && !data.declared
             {
-                data.ty = ty;
+                body.func.reg_types[reg] = ty;
             }
         }
         self.module.funcs[id] = body.func;

@@ -108,12 +108,13 @@ impl Printer<'_> {
         let mut surprising: Vec<(Type, Reg)> = Vec::new();
         for (reg, data) in func.regs.iter() {
             // A register that nothing mentions any more is not printed, one that is only read is declared.
+            let ty = func.reg_types[reg];
             let needs_line = match inferred[reg] {
-                Some(ty) => ty != data.ty,
+                Some(inferred) => inferred != ty,
                 None => used.contains(reg) || data.declared,
             };
             if needs_line {
-                surprising.push((data.ty, reg));
+                surprising.push((ty, reg));
             }
         }
         surprising.sort_unstable();

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use warpscope_core::flow::{Definition, Divergence, JoinArg, Value, Values};
+use warpscope_core::flow::{Definition, Divergence, JoinArg, Value, ValueUses, Values};
 use warpscope_core::graph::{Cfg, Dominators, PostDominators};
 use warpscope_core::ir::{Block, Function, Inst, Op, Operand, Special};
 
@@ -12,7 +12,7 @@ use super::divergence::{Analysed, analyse, kernel};
 use super::random_program::{Program, Step, programs};
 use crate::graph::random_graph::Graph;
 
-/// What is divergent.
+/// What is divergent, but for joins that no instruction reads.
 #[derive(Default, PartialEq, Debug)]
 struct Reference {
     values: BTreeSet<Value>,
@@ -52,6 +52,7 @@ impl Input<'_> {
                 self.part(branch, &mut known);
             }
             if before == (known.values.len(), known.branches.len(), known.uses.len(), known.draws_are_apart) {
+                known.values.retain(|&value| is_read_or_made(self.func, self.values, value));
                 return known;
             }
         }
@@ -189,13 +190,22 @@ impl Input<'_> {
     }
 }
 
+/// Does an instruction make the value, or read it?
+fn is_read_or_made(func: &Function, values: &Values, value: Value) -> bool {
+    let is_join = matches!(values.definition(value), Definition::Join { .. });
+    !is_join || ValueUses::compute(func, values).is_read(value)
+}
+
 /// What the analysis says, in the same words.
 fn found(func: &Function, cfg: &Cfg, values: &Values, divergence: &Divergence) -> Reference {
     let uses_of = |inst: Inst| (0..values.used(inst).len()).map(move |index| (inst, index));
     let insts = cfg.reverse_postorder().iter().flat_map(|&block| func.block_insts(block));
     let is_divergent = |&(inst, index): &(Inst, usize)| divergence.is_divergent_use(values, inst, index);
     Reference {
-        values: values.iter().filter(|&value| divergence.is_divergent(value)).collect(),
+        values: values
+            .iter()
+            .filter(|&value| divergence.is_divergent(value) && is_read_or_made(func, values, value))
+            .collect(),
         branches: divergence.divergent_branches().collect(),
         uses: insts.flat_map(uses_of).filter(is_divergent).collect(),
         apart: func.blocks.keys().filter(|&block| divergence.runs_apart(block).is_some()).collect(),

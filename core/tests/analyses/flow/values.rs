@@ -165,7 +165,24 @@ proptest! {
         let operands: usize =
             func.block_order().flat_map(|block| func.block_insts(block)).map(|inst| values.used(inst).len()).sum();
         let olds = values.iter().filter(|&v| matches!(values.definition(v), Definition::Guarded { .. })).count();
-        let args: usize = values.iter().map(|value| values.join_args(value).len()).sum();
+        // A join takes something if an instruction reads what it makes, be it through other joins.
+        let insts = func.block_order().flat_map(|block| func.block_insts(block));
+        let mut work: Vec<Value> = insts.flat_map(|inst| values.used(inst).to_vec()).collect();
+        work.extend(values.iter().filter_map(|value| match values.definition(value) {
+            Definition::Guarded { old, .. } => Some(old),
+            _ => None,
+        }));
+        let mut read = vec![false; values.len()];
+        let mut args = 0;
+        while let Some(value) = work.pop() {
+            if !std::mem::replace(&mut read[value.index()], true) {
+                args += values.join_args(value).len();
+                work.extend(values.join_args(value).iter().map(|arg| arg.value));
+            }
+        }
+        for value in values.iter() {
+            prop_assert_eq!(uses.is_read(value), read[value.index()]);
+        }
         prop_assert_eq!(readers, operands + olds + args);
     }
 }
