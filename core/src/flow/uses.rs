@@ -17,7 +17,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 
-use super::values::{Definition, Value, Values};
+use super::values::{Value, Values};
 use crate::ir::{Function, Inst};
 
 /// One reader of a value.
@@ -45,7 +45,7 @@ pub struct ValueUses {
 }
 
 impl ValueUses {
-    /// The readers of a function's values: first operands in text order, then old values and joins by rising value.
+    /// The readers of a function's values: first operands in text order, then joins and old values by rising value.
     pub fn compute(func: &Function, values: &Values) -> ValueUses {
         // Found once, since instructions are scattered over memory.
         let insts = func.block_order().flat_map(|block| func.block_insts(block));
@@ -67,15 +67,10 @@ impl ValueUses {
         for &(inst, used) in &operands {
             used.iter().zip(0..).for_each(|(&value, index)| add(value, ValueUse::Operand { inst, index }));
         }
-        for value in values.iter() {
-            match values.definition(value) {
-                Definition::Guarded { old, .. } => add(old, ValueUse::Old(value)),
-                Definition::Join { .. } if first[value.index()] < first[value.index() + 1] => {
-                    values.join_args(value).iter().for_each(|arg| add(arg.value, ValueUse::Argument(value)));
-                }
-                Definition::Join { .. } | Definition::Entry | Definition::Inst { .. } => {}
-            }
+        for join in values.all_joins().filter(|join| first[join.index()] < first[join.index() + 1]) {
+            values.join_args(join).iter().for_each(|arg| add(arg.value, ValueUse::Argument(join)));
         }
+        values.all_guarded().for_each(|(value, old)| add(old, ValueUse::Old(value)));
         ValueUses { first, uses }
     }
 
@@ -96,14 +91,8 @@ fn count_readers(operands: &[(Inst, &[Value])], values: &Values) -> Vec<u32> {
     for &value in operands.iter().flat_map(|(_, used)| used.iter()) {
         counts[value.index()] += 1;
     }
-    let mut read_joins: Vec<Value> = Vec::new();
-    for value in values.iter() {
-        if let Definition::Guarded { old, .. } = values.definition(value) {
-            counts[old.index()] += 1;
-        }
-    }
-    let joins = values.iter().take_while(|&value| matches!(values.definition(value), Definition::Join { .. }));
-    read_joins.extend(joins.filter(|join| counts[join.index()] > 0));
+    values.all_guarded().for_each(|(_, old)| counts[old.index()] += 1);
+    let mut read_joins: Vec<Value> = values.all_joins().filter(|join| counts[join.index()] > 0).collect();
     while let Some(join) = read_joins.pop() {
         for arg in values.join_args(join) {
             let count = &mut counts[arg.value.index()];

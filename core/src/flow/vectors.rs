@@ -31,7 +31,7 @@ use super::dependences::Dependences;
 use super::uses::{ValueUse, ValueUses};
 use super::values::{Definition, Value, Values};
 use crate::graph::Cfg;
-use crate::ir::{AddressBase, Block, Function, Inst, Op, Opcode};
+use crate::ir::{Address, AddressBase, Block, Function, Inst, Op, Opcode};
 
 /// The values of a group, by the places where they are written.
 pub(crate) type Elements = SmallVec<[Value; MOST_ELEMENTS]>;
@@ -40,6 +40,8 @@ pub(crate) type Elements = SmallVec<[Value; MOST_ELEMENTS]>;
 const MOST_ELEMENTS: usize = 4;
 /// Readers of an element that are looked at.
 const MOST_READERS: usize = 8;
+/// Loads of a block that are compared with each other to see whether there may be a seed among them.
+const MOST_COMPARED: usize = 8;
 /// Instructions that are looked at to see whether one element needs another.
 const MOST_STEPS: usize = 64;
 
@@ -68,7 +70,8 @@ pub(crate) struct VectorInput<'a> {
 pub(crate) struct Seedbeds {
     /// By instruction: its place in its block.
     places: Vec<u32>,
-    /// Blocks with an instruction that may be a seed, or several loads that may be one together.
+    /// Blocks with an instruction that may be a seed, or several loads that may be one together: a value has one register, so
+    /// that addresses which are counted from the same values are counted from the same registers.
     blocks: FixedBitSet,
 }
 
@@ -84,20 +87,35 @@ impl Seedbeds {
     pub fn learn(&mut self, func: &Function, blocks: impl Iterator<Item = Block>) {
         self.places.resize(func.insts.len(), 0);
         self.blocks.grow(func.blocks.len());
+        let mut loads: Vec<(Opcode, &Address)> = Vec::new();
         for block in blocks {
-            let (mut has_several_results, mut loads) = (false, 0);
+            let mut has_seed = false;
+            loads.clear();
             for (inst, place) in func.block_insts(block).zip(0..) {
                 self.places[inst.index()] = place;
                 let data = &func.insts[inst];
                 match data.dsts.len() {
                     0 => {}
-                    1 => loads += u32::from(data.opcode.op == Op::Ld),
-                    _ => has_several_results = true,
+                    1 if has_seed || data.opcode.op != Op::Ld => {}
+                    1 => {
+                        if let Some(address) = data.address() {
+                            let mut earlier = loads.iter();
+                            has_seed = loads.len() >= MOST_COMPARED
+                                || earlier.any(|&load| may_be_side_by_side(load, (data.opcode, address)));
+                            loads.push((data.opcode, address));
+                        }
+                    }
+                    _ => has_seed = true,
                 }
             }
-            self.blocks.set(block.index(), has_several_results || loads > 1);
+            self.blocks.set(block.index(), has_seed);
         }
     }
+}
+
+/// Do two loads go to addresses that differ in a constant?
+fn may_be_side_by_side(a: (Opcode, &Address), b: (Opcode, &Address)) -> bool {
+    a.0 == b.0 && a.1.offset != b.1.offset && a.1.base == b.1.base && a.1.terms == b.1.terms
 }
 
 /// All groups of two to four values that instructions of one block write side by side, seeds first.

@@ -130,15 +130,20 @@ fn probabilities(cfg: &Cfg, loops: &Loops, known: impl Fn(Edge) -> Option<f64>) 
             }
             weight.max(Frequencies::MIN)
         };
+        // Whoever knows of one edge knows of all, and what is alone has all, whatever its weight.
+        let is_alone = cfg.out_edges(block).len() == 1;
         weights.clear();
-        // What is alone has all, whatever its weight.
-        match cfg.out_edges(block).len() {
-            1 => weights.push(1.0),
-            _ => weights.extend(cfg.out_edges(block).map(weight)),
-        }
-        let total: f64 = weights.iter().sum();
-        for (edge, weight) in cfg.out_edges(block).zip(&weights) {
-            probabilities[edge.index()] = known(edge).unwrap_or(weight / total);
+        for (place, edge) in cfg.out_edges(block).enumerate() {
+            probabilities[edge.index()] = match known(edge) {
+                Some(probability) => probability,
+                None if is_alone => 1.0,
+                None => {
+                    if weights.is_empty() {
+                        weights.extend(cfg.out_edges(block).map(weight));
+                    }
+                    weights[place] / weights.iter().sum::<f64>()
+                }
+            };
         }
     }
     probabilities

@@ -151,6 +151,8 @@ pub struct Values {
     args: Vec<JoinArg>,
     /// The joins of a block, as a range of values.
     block_joins: Vec<(u32, u32)>,
+    /// Results of guarded instructions, rising.
+    guarded: Vec<Value>,
     /// What registers hold when control comes in, if anything reads that.
     entry_values: Vec<PackedOption<Value>>,
     /// Where registers hold them.
@@ -178,6 +180,19 @@ impl Values {
     /// All values: joins first, then in the order of the dominator tree.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Value> + ExactSizeIterator + use<> {
         (0..self.values.len()).map(Value::new)
+    }
+
+    /// All joins, which are the first values.
+    pub fn all_joins(&self) -> impl ExactSizeIterator<Item = Value> + use<> {
+        (0..self.first_arg.len().saturating_sub(1)).map(Value::new)
+    }
+
+    /// All results of guarded instructions, each with what its register held before, rising.
+    pub fn all_guarded(&self) -> impl Iterator<Item = (Value, Value)> + '_ {
+        self.guarded.iter().filter_map(|&value| match self.definition(value) {
+            Definition::Guarded { old, .. } => Some((value, old)),
+            _ => None,
+        })
     }
 
     /// Where a value comes from.

@@ -172,6 +172,9 @@ impl<'a> Naming<'a> {
                 Definition::Inst { inst, index }
             };
             let value = self.result.values.push(ValueData { reg, definition });
+            if is_guarded {
+                self.result.guarded.push(value);
+            }
             self.result.slots[slot as usize] = value;
             write(self, reg, value);
         }
@@ -238,6 +241,7 @@ impl<'a> Reader<'a> {
             block_slots: vec![(NONE, NONE); cfg.block_count()],
             first_arg: Vec::new(),
             args: Vec::new(),
+            guarded: Vec::new(),
             block_joins: vec![(0, 0); cfg.block_count()],
             entry_values: vec![None.into(); func.regs.len()],
             points: Points::default(),

@@ -292,7 +292,7 @@ fn filter(scene: &Scene<'_>, inst: Inst, value: Value, probability: f64, p_thres
     }
     let values = &scene.known.values;
     for (index, &operand) in values.used(inst).iter().enumerate() {
-        let likelier = scene.zeros.of_value(func, values, operand).is_some_and(|other| other >= probability);
+        let likelier = scene.zeros.of_value(values, operand).is_some_and(|other| other >= probability);
         let is_candidate = values.definition(operand).inst().is_some_and(|inst| {
             func.inst_block(inst).is_some()
                 && (func.insts[inst].opcode.op != Op::Mov || func.insts[inst].dsts.len() > 1)

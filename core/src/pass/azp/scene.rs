@@ -450,7 +450,7 @@ fn frequencies(
         counts.iter().for_each(|(block, &count)| found[block.index()] = count as f64 / runs as f64);
         return found;
     }
-    let of_value = |value| zeros.of_value(func, &known.values, value);
+    let of_value = |value| zeros.of_value(&known.values, value);
     let first_share = |block: Block| {
         let own = conditions[block.index()].and_then(|(value, is_negated)| {
             let share = of_value(value)?;

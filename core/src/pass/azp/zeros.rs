@@ -142,9 +142,8 @@ impl ZeroProfile {
     }
 
     /// The same of a value that an instruction wrote.
-    pub fn of_value(&self, func: &Function, values: &Values, value: Value) -> Option<f64> {
-        let inst = values.definition(value).inst().filter(|&inst| func.inst_block(inst).is_some())?;
-        self.probability(inst, values.reg(value))
+    pub fn of_value(&self, values: &Values, value: Value) -> Option<f64> {
+        self.probability(values.definition(value).inst()?, values.reg(value))
     }
 
     /// The probability (0–1) that several values are zero together, where the profile tells it of just these.
