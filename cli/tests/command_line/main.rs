@@ -357,6 +357,20 @@ fn sim_counts_what_the_launch_does() {
 }
 
 #[test]
+fn sim_dumps_a_global_beside_the_parameter_of_its_name() {
+    let source = "global y: u32[2] = {1, 2}
+kernel k(x: u32, y: ptr.global) {
+entry:
+    st.global.u32 y[0], x
+    ret
+}
+launch k { grid 1 block 1 x = 3 y = buffer u32[2] iota }
+";
+    let memory = json(&["sim", "-", "--json", "--dump"], source)["memory"].clone();
+    assert_eq!(memory, serde_json::json!({ "y": [3, 1], "global y": [1, 2] }));
+}
+
+#[test]
 fn sim_takes_settings_over_those_of_the_launch() {
     let memory = |options: &[&str]| {
         let arguments = [&["sim", "-", "--json", "--dump"], options].concat();

@@ -4,7 +4,7 @@
 //! `result_hash` is FNV-1a in 64 bits over the buffers' bytes in parameter order, then the globals'; it knows neither names
 //! nor addresses, so two programs that compute the same have the same hash.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -268,18 +268,21 @@ impl<R: Reconvergence> Simulation<R> {
         self.written_regions().map(|region| region.bytes.len() as u64 / u64::from(region.ty.bytes())).sum()
     }
 
-    /// The contents of all buffers and globals.
+    /// The contents of all buffers and globals. A global that has a parameter's name is called `global name`.
     pub fn dump(&self) -> Vec<BufferDump> {
-        let dump = |region: &Region| {
+        let mut names: BTreeSet<&str> = BTreeSet::new();
+        let mut dumped = Vec::new();
+        for region in self.written_regions() {
             let size = region.ty.bytes() as usize;
             let count = region.bytes.len() / size;
-            BufferDump {
-                name: region.name.clone(),
+            let is_free = names.insert(&region.name);
+            dumped.push(BufferDump {
+                name: if is_free { region.name.clone() } else { format!("global {}", region.name) },
                 ty: region.ty,
                 elements: (0..count).map(|index| read_number(&region.bytes, index * size, size)).collect(),
-            }
-        };
-        self.written_regions().map(dump).collect()
+            });
+        }
+        dumped
     }
 }
 

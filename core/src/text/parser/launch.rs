@@ -50,7 +50,7 @@ impl<'a> Parser<'a> {
         launch
     }
 
-    /// One line; returns its number in canonical order.
+    /// One setting or binding; returns the number of its line in canonical order.
     fn launch_line(&mut self, launch: &mut Launch, given: &mut [Option<Span>; SETTINGS.len()]) -> Result<u32> {
         let binds = (self.is_name(0) && self.is_punct(1, b'=')) || self.is_punct(0, b'#');
         let line = if binds {
@@ -94,8 +94,15 @@ impl<'a> Parser<'a> {
             }
             setting
         };
-        self.expect_statement_end()?;
+        if !self.begins_launch_line() {
+            self.expect_statement_end()?;
+        }
         Ok(line as u32)
+    }
+
+    /// Does a setting or `parameter = value` stand here? Several may share a line.
+    fn begins_launch_line(&self) -> bool {
+        self.is_punct(0, b'#') || (self.is_name(0) && (self.is_punct(1, b'=') || SETTINGS.contains(&self.name_at(0))))
     }
 
     fn dimensions(&mut self, what: &str, most: [u64; 3]) -> Result<[u32; 3]> {
@@ -180,7 +187,7 @@ impl<'a> Parser<'a> {
     fn values(&mut self) -> Result<Values> {
         let source = self.value_source()?;
         let mut values = Values { source, zero: None, coherence: None };
-        while self.peek().kind == TokenKind::Name {
+        while self.peek().kind == TokenKind::Name && !self.begins_launch_line() {
             let (word, span) = self.expect_name("`zero` or `coherence`")?;
             let place = match word {
                 "zero" => &mut values.zero,

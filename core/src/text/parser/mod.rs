@@ -364,7 +364,13 @@ impl<'a> Parser<'a> {
     }
 
     fn expect_number(&mut self) -> Result<Number> {
-        self.expect_literal().map(|(literal, negative, _)| literal.number(negative))
+        let (literal, negative, span) = self.expect_literal()?;
+        match (literal, literal.number(negative)) {
+            (Literal::Float(text), Number::Float(value)) if value.is_infinite() => {
+                Err(self.error("out-of-range", span, format!("{text} is no f64; write `inf` for infinity")))
+            }
+            (_, number) => Ok(number),
+        }
     }
 
     /// A number between 0 and 1.

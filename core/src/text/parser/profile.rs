@@ -8,10 +8,14 @@ use smallvec::smallvec;
 use crate::ir::{Block, CommentAnchor, Op, Profile, Span, WarpEntry, Write, ZeroEntry};
 use crate::text::diagnostic::{Diagnostic, quoted};
 use crate::text::lexer::TokenKind;
+use crate::text::number::Literal;
 use crate::text::suggestion::nearest;
 
 use super::body::{Body, Name};
 use super::{Parser, Result};
+
+/// 2^64.
+const TOO_MANY: f64 = 18_446_744_073_709_551_616.0;
 
 impl<'a> Parser<'a> {
     /// `profile path { … }` and its kin. Entries may share a line; a bad one costs its line.
@@ -120,8 +124,22 @@ impl<'a> Parser<'a> {
         Ok(WarpEntry::Block { block: from, executions, diverged })
     }
 
+    /// A whole number, also one that is written as a float (`40.0`, `1e6`): tools print counts like that.
     fn expect_executions(&mut self) -> Result<u64> {
-        self.expect_count("a number of executions", u64::MAX)
+        let what = "a number of executions";
+        if self.peek().kind != TokenKind::Number {
+            return Err(self.expected(what));
+        }
+        let (literal, _, span) = self.expect_literal()?;
+        if let Literal::Int { value, .. } = literal {
+            return Ok(value);
+        }
+        let number = literal.number(false).to_f64();
+        if number == libm::floor(number) && number < TOO_MANY {
+            return Ok(number as u64);
+        }
+        let error = Diagnostic::error("bad-number", span, format!("{what} is an integer below 2^64"));
+        Err(self.report(error.with_hint("where shares are known, multiply all of them by one power of ten")))
     }
 
     /// `body.r#1: 0.25`, or of several writes together `body.r#1 & body.s: 0.125`
