@@ -1,11 +1,11 @@
 //! Who reads a value: the names of [`Values`] the other way round.
 //!
 //! ```text
-//! a: x = …        v1: read by the add of b, and by the join v3, which the add of d reads
-//! b: y = add x, 1
-//! c: x = …        v2: read by the join v3, but not by the join v4, which nothing reads
-//! d: y = add x, y
-//! e: x = …
+//! a: x = 1; y = 2    br p, b, c       value        readers
+//! b: x = 3; y = 4    br d             a's x, b's x the join of x in d
+//! c: w = mov y       br d             a's y        the mov; d joins y as well, but nothing reads that join
+//! d: z = add x, 1    br e             b's y        none
+//! e: y = 5           …                d's join x   the add
 //! ```
 //!
 //! Joins stand wherever definitions meet, also where their register is written before it is read again. What no
