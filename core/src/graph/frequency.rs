@@ -133,6 +133,7 @@ fn probabilities(cfg: &Cfg, loops: &Loops, known: impl Fn(Edge) -> Option<f64>) 
         // Whoever knows of one edge knows of all, and what is alone has all, whatever its weight.
         let is_alone = cfg.out_edges(block).len() == 1;
         weights.clear();
+        let mut total = 0.0;
         for (place, edge) in cfg.out_edges(block).enumerate() {
             probabilities[edge.index()] = match known(edge) {
                 Some(probability) => probability,
@@ -140,8 +141,9 @@ fn probabilities(cfg: &Cfg, loops: &Loops, known: impl Fn(Edge) -> Option<f64>) 
                 None => {
                     if weights.is_empty() {
                         weights.extend(cfg.out_edges(block).map(weight));
+                        total = weights.iter().sum();
                     }
-                    weights[place] / weights.iter().sum::<f64>()
+                    weights[place] / total
                 }
             };
         }

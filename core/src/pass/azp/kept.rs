@@ -25,8 +25,8 @@
 //! dominates another one has not changed where neither was copied, since the copy's ways are ways of the region.
 //! Frequencies are the same to the last bit or have changed, so that what is kept has the very numbers that it would have.
 //!
-//! Linear in blocks, joins, what was copied and what estimates have seen, with a logarithm of a block's joins; the first
-//! is the smallest part of a round.
+//! Linear in blocks, joins, what was copied and what estimates have seen, with a logarithm of a block's joins and of such
+//! registers; the first is the smallest part of a round.
 
 use alloc::boxed::Box;
 use alloc::rc::Rc;
@@ -338,8 +338,8 @@ pub(super) struct Changed {
     more_than_names: FixedBitSet,
     /// Those registers.
     renamed: FixedBitSet,
-    /// Where they are written.
-    written_in: Vec<Block>,
+    /// The blocks in which they are written, by rising number in the preorder of the dominator tree.
+    written_in: Vec<u32>,
 }
 
 impl Changed {
@@ -371,8 +371,10 @@ impl Changed {
             changed.add_old(values, inst);
         }
         changed.add_what_many_write_now(past, change, now);
+        let dominators = &now.known.dominators;
         let renamed = changed.renamed.ones().filter_map(|reg| now.written_in(Reg::new(reg)));
-        changed.written_in = renamed.flatten().collect();
+        let in_tree = renamed.flatten().filter(|&block| dominators.dominates(block, block));
+        changed.written_in = in_tree.map(|block| dominators.preorder_number(block)).collect();
         changed.written_in.sort_unstable();
         changed.written_in.dedup();
         Some(changed)
@@ -393,8 +395,16 @@ impl Changed {
             sees_names = true;
         }
         let head = estimate.name().first().and_then(|&(inst, _)| scene.func.inst_block(inst));
+        sees_names && head.is_none_or(|head| self.is_written_below(scene, head))
+    }
+
+    /// Is one of the registers written in a block or in what it dominates? That is one piece of the preorder.
+    fn is_written_below(&self, scene: &Scene<'_>, head: Block) -> bool {
         let dominators = &scene.known.dominators;
-        sees_names && head.is_none_or(|head| self.written_in.iter().any(|&writer| dominators.dominates(head, writer)))
+        let first = dominators.preorder_number(head);
+        let end = first + dominators.subtree(head).len() as u32;
+        let place = self.written_in.partition_point(|&number| number < first);
+        self.written_in.get(place).is_some_and(|&number| number < end)
     }
 
     fn add(&mut self, seen: Seen) {

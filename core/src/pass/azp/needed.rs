@@ -169,7 +169,7 @@ impl Marking<'_, '_, '_, '_> {
             ValueUse::Old(result) => known.values.definition(result).inst().is_some_and(is_outside),
             ValueUse::Argument(join) => known.values.join_args(join).iter().any(|arg| {
                 let leaves = |edge: Edge| self.estimator.specialisation.is_open(edge) && !self.is_copied(edge);
-                arg.value == value && arg.edge.expand().is_none_or(leaves) && known.is_read(join)
+                arg.value == value && arg.edge.expand().is_none_or(leaves)
             }),
         })
     }

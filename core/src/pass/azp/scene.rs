@@ -99,25 +99,6 @@ impl Analyses {
         let (values, uses) = (view.values(), view.value_uses());
         Analyses { cfg: view.cfg(), dominators: view.dominators(), loops: view.loops(), values, uses }
     }
-
-    /// Does an instruction read a value, or a join or guarded result that one reads? Joins may stand where nothing reads
-    /// them.
-    pub fn is_read(&self, value: Value) -> bool {
-        let (mut seen, mut work) = (BTreeSet::from([value]), alloc::vec![value]);
-        while let Some(value) = work.pop() {
-            for &reader in self.uses.of(value) {
-                match reader {
-                    ValueUse::Operand { .. } => return true,
-                    ValueUse::Old(result) | ValueUse::Argument(result) => {
-                        if seen.insert(result) {
-                            work.push(result);
-                        }
-                    }
-                }
-            }
-        }
-        false
-    }
 }
 
 /// See the file's head.
