@@ -7,6 +7,7 @@
 //!  ├─▶ ReachingDefinitions  the set of definitions behind a value
 //!  └─▶ Divergence           which values and branches differ between the lanes of a warp, and why
 //! Liveness        which registers are read later
+//! RegisterAccesses        what instructions read and write, apart from them
 //! Dependences     which instructions of a block must stay behind which
 //! vectors         registers that are computed side by side
 //! ```
@@ -16,6 +17,7 @@ mod divergence;
 mod joins;
 mod liveness;
 mod reaching;
+mod register_accesses;
 mod solver;
 mod uses;
 mod values;
@@ -26,6 +28,7 @@ pub use divergence::{Cause, Divergence, DivergenceInput, Explanation, Source, Su
 pub(crate) use joins::{JoinFinder, Joins, subtree_end};
 pub use liveness::Liveness;
 pub use reaching::{ReachingDefinition, ReachingDefinitions};
+pub(crate) use register_accesses::RegisterAccesses;
 pub use solver::{Direction, FactSink, Problem, Silent, Solution, solve};
 pub use uses::{ValueUse, ValueUses};
 pub use values::{Definition, JoinArg, Value, ValueNames, Values};

@@ -148,6 +148,28 @@ pub struct Write {
     pub occurrence: u32,
 }
 
+/// Counts writes as a function's blocks are walked through, one after the other, and gives each its name.
+pub struct WriteNames {
+    /// By register: the last block that writes it, and how often it has done so.
+    counts: SecondaryMap<Reg, (PackedOption<Block>, u32)>,
+}
+
+impl WriteNames {
+    /// Before the first block.
+    pub fn new(func: &Function) -> WriteNames {
+        WriteNames { counts: SecondaryMap::with_capacity(func.regs.len()) }
+    }
+
+    /// The next write of a register in the block that is walked through.
+    #[inline]
+    pub fn next(&mut self, block: Block, reg: Reg) -> Write {
+        let count = &mut self.counts[reg];
+        let occurrence = if count.0 == block.into() { count.1 } else { 0 };
+        *count = (block.into(), occurrence + 1);
+        Write { block, reg, occurrence }
+    }
+}
+
 /// `block.register#k: p`, or of several writes `block.register#k & block.register#k: p`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ZeroEntry {
@@ -316,16 +338,10 @@ impl Function {
 
     /// Visits the writes of registers in the order of the text, by the names that profiles have for them.
     pub fn for_each_write(&self, mut visit: impl FnMut(Inst, Write)) {
-        // By register: the last block that writes it, and how often it has done so.
-        let mut counts: SecondaryMap<Reg, (PackedOption<Block>, u32)> = SecondaryMap::with_capacity(self.regs.len());
+        let mut names = WriteNames::new(self);
         for block in self.block_order() {
             for inst in self.block_insts(block) {
-                for &reg in &self.insts[inst].dsts {
-                    let count = &mut counts[reg];
-                    let occurrence = if count.0 == block.into() { count.1 } else { 0 };
-                    *count = (block.into(), occurrence + 1);
-                    visit(inst, Write { block, reg, occurrence });
-                }
+                self.insts[inst].dsts.iter().for_each(|&reg| visit(inst, names.next(block, reg)));
             }
         }
     }

@@ -25,7 +25,8 @@ pub use comments::{Comment, CommentAnchor, Comments};
 pub use entities::{Array, Block, Func, Global, Input, Inst, Reg};
 pub use few::Few;
 pub use function::{
-    ArrayData, BlockData, FuncKind, Function, InputData, ParamData, ParamType, Profile, RegData, Span, Write, ZeroEntry,
+    ArrayData, BlockData, FuncKind, Function, InputData, ParamData, ParamType, Profile, RegData, Span, Write,
+    WriteNames, ZeroEntry,
 };
 pub use inst::{Address, AddressBase, Call, Callee, Control, Guard, InstArgs, InstData, Operand, Symbol};
 pub use launch::{Binding, Fill, FillKey, Launch, Number, ValueSource, Values};

@@ -29,9 +29,11 @@ mod points;
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;
+use core::ops::Range;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, PrimaryMap, entity_impl};
 
+use super::register_accesses::{Record, RegisterAccesses};
 use crate::graph::{Cfg, Dominators, Edge};
 use crate::ir::{Block, Function, Inst, Operand, Reg};
 use naming::Naming;
@@ -117,27 +119,56 @@ pub struct JoinArg {
     pub value: Value,
 }
 
+/// A value in few bytes: there are as many as instructions, and they are asked about in no order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct ValueData {
     reg: Reg,
-    definition: Definition,
+    /// What kind of definition it has, in the highest bits, and the number of the instruction or block.
+    source: u32,
+    /// Which of the instruction's destinations; of a guarded one, the place among those.
+    detail: u32,
 }
 
-/// An instruction's part of the flat array: uses are `slots[start..middle]`, definitions `slots[middle..end]`.
+impl ValueData {
+    const KIND: u32 = 3 << 30;
+    const INST: u32 = 0;
+    const GUARDED: u32 = 1 << 30;
+    const JOIN: u32 = 2 << 30;
+    const ENTRY: u32 = 3 << 30;
+
+    fn of_inst(reg: Reg, inst: Inst, index: u32) -> ValueData {
+        ValueData { reg, source: Self::INST | inst.as_u32(), detail: index }
+    }
+
+    /// `place` is where it stands among all results of guarded instructions.
+    fn of_guarded(reg: Reg, inst: Inst, place: usize) -> ValueData {
+        ValueData { reg, source: Self::GUARDED | inst.as_u32(), detail: place as u32 }
+    }
+
+    fn of_join(reg: Reg, block: Block) -> ValueData {
+        ValueData { reg, source: Self::JOIN | block.as_u32(), detail: 0 }
+    }
+
+    fn of_entry(reg: Reg) -> ValueData {
+        ValueData { reg, source: Self::ENTRY, detail: 0 }
+    }
+}
+
+/// The result of a guarded instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Record {
-    inst: Inst,
-    start: u32,
-    middle: u32,
-    end: u32,
-    is_guarded: bool,
+struct GuardedData {
+    value: Value,
+    /// What its register held before.
+    old: Value,
+    /// Which of the instruction's destinations.
+    index: u32,
 }
 
 /// The value names of a function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Values {
     values: PrimaryMap<Value, ValueData>,
-    /// By visit; blocks in preorder of the dominator tree, then the unreachable ones.
+    /// What of `slots` is which instruction's. By visit; blocks in preorder of the dominator tree, then the unreachable ones.
     records: Vec<Record>,
     /// Instruction to its record, `NONE` where it has none.
     record_of: Vec<u32>,
@@ -152,7 +183,7 @@ pub struct Values {
     /// The joins of a block, as a range of values.
     block_joins: Vec<(u32, u32)>,
     /// Results of guarded instructions, rising.
-    guarded: Vec<Value>,
+    guarded: Vec<GuardedData>,
     /// What registers hold when control comes in, if anything reads that.
     entry_values: Vec<PackedOption<Value>>,
     /// Where registers hold them.
@@ -164,7 +195,17 @@ const NONE: u32 = u32::MAX;
 impl Values {
     /// Names the values of a function.
     pub fn compute(func: &Function, cfg: &Cfg, dominators: &Dominators) -> Values {
-        Naming::new(func, cfg, dominators).run()
+        Naming::new(func, None, cfg, dominators).run()
+    }
+
+    /// The same for somebody who knows already what the instructions of all blocks read and write.
+    pub(crate) fn compute_from(
+        func: &Function,
+        accesses: &RegisterAccesses,
+        cfg: &Cfg,
+        dominators: &Dominators,
+    ) -> Values {
+        Naming::new(func, Some(accesses), cfg, dominators).run()
     }
 
     /// How many values there are; their numbers are dense.
@@ -189,15 +230,23 @@ impl Values {
 
     /// All results of guarded instructions, each with what its register held before, rising.
     pub fn all_guarded(&self) -> impl Iterator<Item = (Value, Value)> + '_ {
-        self.guarded.iter().filter_map(|&value| match self.definition(value) {
-            Definition::Guarded { old, .. } => Some((value, old)),
-            _ => None,
-        })
+        self.guarded.iter().map(|&GuardedData { value, old, .. }| (value, old))
     }
 
     /// Where a value comes from.
+    #[inline]
     pub fn definition(&self, value: Value) -> Definition {
-        self.values[value].definition
+        let ValueData { source, detail, .. } = self.values[value];
+        let number = source & !ValueData::KIND;
+        match source & ValueData::KIND {
+            ValueData::INST => Definition::Inst { inst: Inst::from_u32(number), index: detail },
+            ValueData::GUARDED => {
+                let GuardedData { old, index, .. } = self.guarded[detail as usize];
+                Definition::Guarded { inst: Inst::from_u32(number), index, old }
+            }
+            ValueData::JOIN => Definition::Join { block: Block::from_u32(number) },
+            _ => Definition::Entry,
+        }
     }
 
     /// The register that a value is or was in.
@@ -217,23 +266,24 @@ impl Values {
     /// The values that an instruction reads, parallel to [`crate::ir::InstData::uses`]: the guard first, then the
     /// operands, repetitions kept. Empty for an instruction that did not stand in the function.
     pub fn used(&self, inst: Inst) -> &[Value] {
-        self.record(inst).map_or(&[], |record| &self.slots[record.start as usize..record.middle as usize])
+        self.record(inst).map_or(&[], |record| &self.slots[record.uses()])
     }
 
     /// The values that an instruction's destinations hold after it, in their order.
     pub fn defined(&self, inst: Inst) -> &[Value] {
-        self.record(inst).map_or(&[], |record| &self.slots[record.middle as usize..record.end as usize])
+        self.record(inst).map_or(&[], |record| &self.slots[record.definitions()])
     }
 
     /// The value of an instruction's guard, if it has one.
     pub fn guard(&self, inst: Inst) -> Option<Value> {
-        self.record(inst).filter(|record| record.is_guarded).map(|record| self.slots[record.start as usize])
+        self.record(inst).filter(|record| record.is_guarded()).map(|record| self.slots[record.uses().start])
     }
 
     /// The values of an instruction's operands without its guard.
     pub fn operands(&self, inst: Inst) -> &[Value] {
         self.record(inst).map_or(&[], |record| {
-            &self.slots[record.start as usize + usize::from(record.is_guarded)..record.middle as usize]
+            let Range { start, end } = record.uses();
+            &self.slots[start + usize::from(record.is_guarded())..end]
         })
     }
 
@@ -284,12 +334,12 @@ impl Values {
     /// The value of a register before an instruction. None where it has no name: what is there was never read from
     /// there and may be one of several values. Time: logarithmic in the register's definitions.
     pub fn before(&self, func: &Function, inst: Inst, reg: Reg) -> Option<Value> {
-        self.at_point(func.inst_block(inst)?, self.record(inst)?.start, reg)
+        self.at_point(func.inst_block(inst)?, self.record(inst)?.start(), reg)
     }
 
     /// The value of a register after an instruction; see [`Values::before`].
     pub fn after(&self, func: &Function, inst: Inst, reg: Reg) -> Option<Value> {
-        self.at_point(func.inst_block(inst)?, self.record(inst)?.end, reg)
+        self.at_point(func.inst_block(inst)?, self.record(inst)?.end(), reg)
     }
 
     /// The value of a register before a block's first instruction; see [`Values::before`].

@@ -5,8 +5,9 @@ use alloc::vec::Vec;
 use cranelift_entity::{EntityRef, PrimaryMap};
 
 use super::points::Points;
-use super::{Definition, JoinArg, NONE, Record, Value, ValueData, Values};
+use super::{GuardedData, JoinArg, NONE, Value, ValueData, Values};
 use crate::flow::joins::{JoinFinder, Joins};
+use crate::flow::register_accesses::{Record, RegisterAccesses};
 use crate::graph::{Cfg, Dominators};
 use crate::ir::{Block, Function, Inst, Reg};
 
@@ -27,10 +28,15 @@ pub(super) struct Naming<'a> {
 }
 
 impl<'a> Naming<'a> {
-    pub(super) fn new(func: &'a Function, cfg: &'a Cfg, dominators: &'a Dominators) -> Naming<'a> {
+    pub(super) fn new(
+        func: &'a Function,
+        known: Option<&RegisterAccesses>,
+        cfg: &'a Cfg,
+        dominators: &'a Dominators,
+    ) -> Naming<'a> {
         let mut order = dominators.preorder().to_vec();
         order.extend(func.block_order().filter(|&block| !cfg.is_reachable(block)));
-        let reader = Reader::read(func, cfg, dominators, &order);
+        let reader = Reader::read(func, known, cfg, dominators, &order);
         Naming {
             func,
             cfg,
@@ -77,7 +83,7 @@ impl<'a> Naming<'a> {
             let args = self.cfg.predecessors(block).iter().filter(is_reachable).count()
                 + usize::from(self.cfg.is_entry(block));
             for &reg in regs {
-                let value = self.result.values.push(ValueData { reg, definition: Definition::Join { block } });
+                let value = self.result.values.push(ValueData::of_join(reg, block));
                 self.result.first_arg.push(self.result.args.len() as u32);
                 let unset = JoinArg { edge: None.into(), value };
                 self.result.args.extend(core::iter::repeat_n(unset, args));
@@ -158,24 +164,23 @@ impl<'a> Naming<'a> {
 
     /// Replaces registers by values in an instruction's slots. All uses are read before anything is written.
     fn name_record(&mut self, record: usize, mut write: impl FnMut(&mut Self, Reg, Value)) {
-        let Record { inst, start, middle, end, is_guarded } = self.result.records[record];
-        for slot in start..middle {
-            let reg = Reg::from_u32(self.result.slots[slot as usize].as_u32());
-            self.result.slots[slot as usize] = self.read(reg);
+        let record = self.result.records[record];
+        for slot in record.uses() {
+            let reg = Reg::from_u32(self.result.slots[slot].as_u32());
+            self.result.slots[slot] = self.read(reg);
         }
-        for slot in middle..end {
-            let reg = Reg::from_u32(self.result.slots[slot as usize].as_u32());
-            let index = slot - middle;
-            let definition = if is_guarded {
-                Definition::Guarded { inst, index, old: self.read(reg) }
+        for (slot, index) in record.definitions().zip(0..) {
+            let reg = Reg::from_u32(self.result.slots[slot].as_u32());
+            let value = if record.is_guarded() {
+                let old = self.read(reg);
+                let place = self.result.guarded.len();
+                let value = self.result.values.push(ValueData::of_guarded(reg, record.inst, place));
+                self.result.guarded.push(GuardedData { value, old, index });
+                value
             } else {
-                Definition::Inst { inst, index }
+                self.result.values.push(ValueData::of_inst(reg, record.inst, index))
             };
-            let value = self.result.values.push(ValueData { reg, definition });
-            if is_guarded {
-                self.result.guarded.push(value);
-            }
-            self.result.slots[slot as usize] = value;
+            self.result.slots[slot] = value;
             write(self, reg, value);
         }
     }
@@ -198,7 +203,7 @@ impl<'a> Naming<'a> {
         if let Some(value) = self.result.entry_values[reg.index()].expand() {
             return value;
         }
-        let value = self.result.values.push(ValueData { reg, definition: Definition::Entry });
+        let value = self.result.values.push(ValueData::of_entry(reg));
         self.result.entry_values[reg.index()] = value.into();
         value
     }
@@ -230,7 +235,13 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn read(func: &Function, cfg: &Cfg, dominators: &'a Dominators, order: &[Block]) -> Reader<'a> {
+    fn read(
+        func: &Function,
+        known: Option<&RegisterAccesses>,
+        cfg: &Cfg,
+        dominators: &'a Dominators,
+        order: &[Block],
+    ) -> Reader<'a> {
         // A good guess for the size of what follows: most instructions write one register and read two.
         let insts = func.insts.len();
         let result = Values {
@@ -258,17 +269,13 @@ impl<'a> Reader<'a> {
             reader.place_slots.push(first_slot);
             reader.place_records.push(reader.result.records.len() as u32);
             reader.result.slots.push(Value::new(0));
-            if place < reachable {
-                let place = place as u32;
-                reader.block(
-                    func,
-                    block,
-                    |joins, reg| joins.read(place, reg),
-                    |joins, reg, inst| joins.write(place, reg, inst),
-                );
+            let place = (place < reachable).then_some(place as u32);
+            match known {
+                Some(known) => reader.known_block(known, block, place),
+                None => reader.block(func, block, place),
+            }
+            if place.is_some() {
                 reader.result.block_slots[block.index()] = (first_slot, reader.result.slots.len() as u32);
-            } else {
-                reader.block(func, block, |_, _| {}, |_, _, _| {});
             }
             reader.result.slots.push(Value::new(0));
         }
@@ -277,31 +284,60 @@ impl<'a> Reader<'a> {
         reader
     }
 
-    fn block(
-        &mut self,
-        func: &Function,
-        block: Block,
-        mut read: impl FnMut(&mut JoinFinder<'a>, Reg),
-        mut write: impl FnMut(&mut JoinFinder<'a>, Reg, Inst),
-    ) {
+    /// Reads the instructions of a block, which has a place if it is reachable.
+    fn block(&mut self, func: &Function, block: Block, place: Option<u32>) {
         for inst in func.block_insts(block) {
             let data = &func.insts[inst];
             let start = self.result.slots.len() as u32;
             data.for_each_use(|reg| {
                 self.result.slots.push(Value::from_u32(reg.as_u32()));
-                read(&mut self.joins, reg);
+                self.meet_read(place, reg);
             });
             let middle = self.result.slots.len() as u32;
             for &reg in &data.dsts {
                 self.result.slots.push(Value::from_u32(reg.as_u32()));
-                if data.guard.is_some() {
-                    read(&mut self.joins, reg);
-                }
-                write(&mut self.joins, reg, inst);
+                self.meet_write(place, reg, inst, data.guard.is_some());
             }
             let end = self.result.slots.len() as u32;
-            self.result.record_of[inst.index()] = self.result.records.len() as u32;
-            self.result.records.push(Record { inst, start, middle, end, is_guarded: data.guard.is_some() });
+            self.add_record(Record::new(inst, start, middle, end, data.guard.is_some()));
         }
+    }
+
+    /// The same without looking at the instructions.
+    fn known_block(&mut self, known: &RegisterAccesses, block: Block, place: Option<u32>) {
+        let (regs, before) = (known.regs(block), self.result.slots.len());
+        self.result.slots.extend(regs.iter().map(|reg| Value::from_u32(reg.as_u32())));
+        for record in known.records(block, before as u32) {
+            for slot in record.uses() {
+                self.meet_read(place, regs[slot - before]);
+            }
+            for slot in record.definitions() {
+                self.meet_write(place, regs[slot - before], record.inst, record.is_guarded());
+            }
+            self.add_record(record);
+        }
+    }
+
+    #[inline]
+    fn meet_read(&mut self, place: Option<u32>, reg: Reg) {
+        if let Some(place) = place {
+            self.joins.read(place, reg);
+        }
+    }
+
+    #[inline]
+    fn meet_write(&mut self, place: Option<u32>, reg: Reg, inst: Inst, is_guarded: bool) {
+        if let Some(place) = place {
+            if is_guarded {
+                self.joins.read(place, reg);
+            }
+            self.joins.write(place, reg, inst);
+        }
+    }
+
+    #[inline]
+    fn add_record(&mut self, record: Record) {
+        self.result.record_of[record.inst.index()] = self.result.records.len() as u32;
+        self.result.records.push(record);
     }
 }

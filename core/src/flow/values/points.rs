@@ -98,12 +98,12 @@ impl Events {
             }
             let records = points.place_records[place] as usize..points.place_records[place + 1] as usize;
             for record in &values.records[records] {
-                for slot in record.middle..record.end {
-                    let value = values.slots[slot as usize];
+                for slot in record.definitions() {
+                    let value = values.slots[slot];
                     let reg = values.reg(value);
                     let is_known = joins.is_known_below(reg, place as u32, || subtree_end);
                     let scope_end = if is_known { end } else { points.place_slots[place + 1] };
-                    found.add(reg, slot + 1, scope_end, value);
+                    found.add(reg, slot as u32 + 1, scope_end, value);
                 }
             }
         }

@@ -283,7 +283,8 @@ impl Round {
 
 /// Lets the function count the zeros of its candidates.
 fn count_zeros<S: Listener>(view: &mut View<'_, S>, rules: &Rules) {
-    let (known, memory) = (Analyses::of(view), Memory::of(view.func(), rules.prices));
+    let memory = Memory::of(view.func(), rules.prices);
+    let known = Analyses::of(view, &memory);
     let counted = counted(&Scene::new(view.func(), known, &memory, rules.fast_math, None));
     instrument(view, &counted);
 }
@@ -357,7 +358,10 @@ fn transform<S: Listener>(
 /// Declares what is known of zeros, where that was left until nothing more changes.
 fn declare_zeros<S: Listener>(view: &mut View<'_, S>, memory: &mut Memory) {
     if core::mem::take(&mut memory.has_undeclared_zeros) {
-        view.redeclare(|func, declared| with_zeros(func, declared, &memory.zeros));
+        memory.look_at_changes(view.func());
+        let Memory { zeros, accesses, .. } = &*memory;
+        debug_assert!(accesses.is_right(view.func()), "a block has changed and was not looked at again");
+        view.redeclare(|func, declared| with_zeros(declared, || zeros.entries_from(func, accesses)));
         debug_assert!(
             memory.zeros.says_what_is_declared(view.func()),
             "the profile did not follow the transformations"
@@ -422,11 +426,11 @@ fn look<S: Listener>(
     if memory.zeros.is_empty() {
         return None;
     }
+    let changed_blocks = memory.look_at_changes(view.func());
     let (mut kept, change, inside) = (core::mem::take(&mut memory.kept), memory.change.take(), memory.inside.take());
     let mut standings = core::mem::take(&mut memory.standings);
-    let known = Analyses::of(view);
+    let known = Analyses::of(view, memory);
     let func = view.func();
-    let changed_blocks = change.as_ref().and_then(|(past, change)| change.blocks(past, func));
     // What is known already is not listed again, unless somebody is to be told.
     let lists_all = S::LISTENS || change.is_none();
     let inside = inside.zip(changed_blocks.as_deref());

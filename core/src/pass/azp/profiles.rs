@@ -15,7 +15,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::zeros::ZeroProfile;
-use crate::ir::{Block, Function, Profile, WarpEntry};
+use crate::ir::{Block, Function, Profile, WarpEntry, ZeroEntry};
 
 /// Which blocks stand for which, after the transformation.
 pub(super) struct Versions {
@@ -64,10 +64,10 @@ pub(super) fn versioned_but_for_zeros(func: &Function, declared: Vec<Profile>, v
 }
 
 /// Profiles with what is known of zeros, in the place of the first that told of them.
-pub(super) fn with_zeros(func: &Function, mut declared: Vec<Profile>, zeros: &ZeroProfile) -> Vec<Profile> {
+pub(super) fn with_zeros(mut declared: Vec<Profile>, entries: impl FnOnce() -> Vec<ZeroEntry>) -> Vec<Profile> {
     let is_of_zeros = |profile: &Profile| matches!(profile, Profile::Zero(_));
     let Some(first) = declared.iter().position(is_of_zeros) else { return declared };
-    declared[first] = Profile::Zero(zeros.entries(func));
+    declared[first] = Profile::Zero(entries());
     let mut place = 0..;
     declared.retain(|profile| place.next() == Some(first) || !is_of_zeros(profile));
     declared

@@ -24,7 +24,9 @@ use super::candidates::Standings;
 use super::kept::{Change, Kept, Past};
 use super::special::propagates_zero;
 use super::zeros::{ZeroProfile, checked_values, may_be_checked};
-use crate::flow::{Dependences, Elements, Seedbeds, Value, ValueUse, ValueUses, Values, VectorInput, vectors};
+use crate::flow::{
+    Dependences, Elements, RegisterAccesses, Seedbeds, Value, ValueUse, ValueUses, Values, VectorInput, vectors,
+};
 use crate::graph::{Cfg, Dominators, Frequencies, Loops};
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Profile, Reg, WarpCounts};
 use crate::machine::{Machine, OpClass};
@@ -94,9 +96,9 @@ pub(super) struct Analyses {
 }
 
 impl Analyses {
-    /// What a view knows.
-    pub fn of<S: Listener>(view: &mut View<'_, S>) -> Analyses {
-        let (values, uses) = (view.values(), view.value_uses());
+    /// What a view knows of a function of which the memory has seen all.
+    pub fn of<S: Listener>(view: &mut View<'_, S>, memory: &Memory) -> Analyses {
+        let (values, uses) = (view.values_from(&memory.accesses), view.value_uses());
         Analyses { cfg: view.cfg(), dominators: view.dominators(), loops: view.loops(), values, uses }
     }
 }
@@ -228,6 +230,8 @@ pub(super) struct Memory {
     /// Does the function declare what it said before the last transformations?
     pub has_undeclared_zeros: bool,
     prices: Prices,
+    /// What instructions read and write.
+    pub accesses: RegisterAccesses,
     /// By instruction: cycles of one execution.
     cycles: Vec<f64>,
     /// What constants an opcode gives for constants: the candidates of a function ask for the same again and again.
@@ -250,11 +254,13 @@ pub(super) struct Memory {
 impl Memory {
     /// Of a function as it is.
     pub fn of(func: &Function, prices: Prices) -> Memory {
-        let zeros = ZeroProfile::of(func);
+        let accesses = RegisterAccesses::of(func);
+        let zeros = ZeroProfile::of(func, &accesses);
         let mut memory = Memory {
             zeros,
             has_undeclared_zeros: false,
             prices,
+            accesses,
             cycles: Vec::new(),
             computed: RefCell::default(),
             propagating: RefCell::default(),
@@ -266,6 +272,18 @@ impl Memory {
         };
         memory.learn(func);
         memory
+    }
+
+    /// Looks at the blocks that have changed since the last round, if there was one, and gives them; none where it cannot be
+    /// told which they are.
+    pub fn look_at_changes(&mut self, func: &Function) -> Option<Vec<Block>> {
+        let (past, change) = self.change.as_ref()?;
+        let blocks = change.blocks(past, func);
+        match &blocks {
+            Some(blocks) => self.accesses.renew(func, blocks.iter().copied()),
+            None => self.accesses = RegisterAccesses::of(func),
+        }
+        blocks
     }
 
     /// Looks at the instructions that the function has got since; those that it had are as they were.

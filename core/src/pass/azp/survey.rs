@@ -182,7 +182,7 @@ impl Estimate {
 
 /// Reads what a candidate changes from the tables in which it has just been estimated.
 fn effect(view: &mut View<'_, Silent>, rules: &Rules, memory: &Memory, judged: &Judged) -> Effect {
-    let known = Analyses::of(view);
+    let known = Analyses::of(view, memory);
     let scene = Scene::new(view.func(), known, memory, rules.fast_math, None);
     let mut estimator = Estimator::new(&scene, rules.is_divergent);
     let number = judged.candidate.number;

@@ -14,7 +14,7 @@ use cranelift_entity::SecondaryMap;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use crate::flow::{Definition, Elements, Value, Values};
+use crate::flow::{Definition, Elements, RegisterAccesses, Value, Values};
 use crate::ir::{Block, Cmp, Combine, Function, Inst, InstData, Op, Operand, Profile, Reg, Write, ZeroEntry};
 
 /// Several writes, in ascending order.
@@ -37,7 +37,7 @@ pub(super) struct ZeroProfile {
 
 impl ZeroProfile {
     /// What a function declares. Of two entries for the same writes the second holds.
-    pub fn of(func: &Function) -> ZeroProfile {
+    pub fn of(func: &Function, accesses: &RegisterAccesses) -> ZeroProfile {
         let mut found = ZeroProfile {
             single: SecondaryMap::with_default(f64::NAN),
             several: BTreeMap::new(),
@@ -63,7 +63,7 @@ impl ZeroProfile {
         }
         let mut writers: HashMap<Write, Option<Inst>> = HashMap::new();
         writers.extend(together.iter().flat_map(|entry| entry.writes.iter().map(|&write| (write, None))));
-        func.for_each_write(|inst, write| {
+        accesses.for_each_write(func, |inst, write| {
             if let Some(&probability) = alone.get(&write) {
                 found.set(func, inst, write.reg, probability);
             }
@@ -156,7 +156,7 @@ impl ZeroProfile {
 
     /// Is it what a function declares?
     pub fn says_what_is_declared(&self, func: &Function) -> bool {
-        self.entries(func) == ZeroProfile::of(func).entries(func)
+        self.entries(func) == ZeroProfile::of(func, &RegisterAccesses::of(func)).entries(func)
     }
 
     /// The lines of a `profile zero` that says this of a function whose writes are what they were when it was declared,
@@ -197,27 +197,64 @@ impl ZeroProfile {
     /// The lines of a `profile zero` that says this of a function: single writes in the order of the text, then those that
     /// are zero together, in the order in which their last writes stand.
     pub fn entries(&self, func: &Function) -> Vec<ZeroEntry> {
+        let mut lines = Lines::new(self, func);
+        func.for_each_write(|inst, write| lines.add(inst, write));
+        lines.finish()
+    }
+
+    /// The same for somebody who knows what instructions write.
+    pub fn entries_from(&self, func: &Function, accesses: &RegisterAccesses) -> Vec<ZeroEntry> {
+        let mut lines = Lines::new(self, func);
+        accesses.for_each_write(func, |inst, write| lines.add(inst, write));
+        lines.finish()
+    }
+}
+
+/// The lines of a `profile zero` while the writes are told in the order of the text.
+struct Lines<'a> {
+    zeros: &'a ZeroProfile,
+    entries: Vec<ZeroEntry>,
+    joint: Vec<ZeroEntry>,
+    /// The writes so far of those that are zero together.
+    names: Vec<SmallVec<[Write; 1]>>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(zeros: &'a ZeroProfile, func: &Function) -> Lines<'a> {
         let declared =
             func.profiles.iter().map(|profile| if let Profile::Zero(entries) = profile { entries.len() } else { 0 });
-        let (mut entries, mut joint) = (Vec::with_capacity(declared.sum()), Vec::new());
-        let mut names: Vec<SmallVec<[Write; 1]>> = alloc::vec![SmallVec::new(); self.joint.len()];
-        func.for_each_write(|inst, write| {
-            entries.extend(self.probability(inst, write.reg).map(|probability| ZeroEntry::of(write, probability)));
-            if self.joint.is_empty() {
-                return;
-            }
-            for &place in self.joint_of.get(&inst).into_iter().flatten() {
-                let ((writes, probability), names) = (&self.joint[place as usize], &mut names[place as usize]);
-                if writes.contains(&(inst, write.reg)) {
-                    names.push(write);
-                    if names.len() == writes.len() {
-                        joint.push(ZeroEntry { writes: names.clone(), probability: *probability });
-                    }
+        Lines {
+            zeros,
+            entries: Vec::with_capacity(declared.sum()),
+            joint: Vec::new(),
+            names: alloc::vec![SmallVec::new(); zeros.joint.len()],
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, inst: Inst, write: Write) {
+        let probability = self.zeros.probability(inst, write.reg);
+        self.entries.extend(probability.map(|probability| ZeroEntry::of(write, probability)));
+        if !self.zeros.joint.is_empty() {
+            self.add_joint(inst, write);
+        }
+    }
+
+    fn add_joint(&mut self, inst: Inst, write: Write) {
+        for &place in self.zeros.joint_of.get(&inst).into_iter().flatten() {
+            let ((writes, probability), names) = (&self.zeros.joint[place as usize], &mut self.names[place as usize]);
+            if writes.contains(&(inst, write.reg)) {
+                names.push(write);
+                if names.len() == writes.len() {
+                    self.joint.push(ZeroEntry { writes: names.clone(), probability: *probability });
                 }
             }
-        });
-        entries.append(&mut joint);
-        entries
+        }
+    }
+
+    fn finish(mut self) -> Vec<ZeroEntry> {
+        self.entries.append(&mut self.joint);
+        self.entries
     }
 }
 
