@@ -19,6 +19,7 @@
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
+use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
 use cranelift_entity::{EntityRef, PrimaryMap};
@@ -619,7 +620,7 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
         }
         self.change_profiles(|profile| {
             let Profile::Zero(entries) = profile else { return };
-            let named = entries.iter_mut().flat_map(|entry| &mut entry.writes);
+            let named = Rc::make_mut(entries).iter_mut().flat_map(|entry| &mut entry.writes);
             for write in named.filter(|write| is_of_it(write)) {
                 write.block = to;
                 write.occurrence += writes.get(&write.reg).copied().unwrap_or(0);
@@ -639,6 +640,7 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
             let number = before.filter(|&other| self.func().insts[other].dsts.contains(&reg)).count() as u32;
             self.change_profiles(|profile| {
                 let Profile::Zero(entries) = profile else { return };
+                let entries = Rc::make_mut(entries);
                 let goes = |write: &Write| is_of_it(write) && write.occurrence == number;
                 entries.retain(|entry| !entry.writes.iter().any(goes));
                 let named = entries.iter_mut().flat_map(|entry| &mut entry.writes);
@@ -769,11 +771,11 @@ fn forget_block(profile: &mut Profile, block: Block, merged_into: Option<Block>)
         }
         (Profile::Edge(edges), None) => edges.retain(|(from, to, _)| stays(from) && stays(to)),
         (Profile::Zero(entries), Some(into)) => {
-            let named = entries.iter_mut().flat_map(|entry| &mut entry.writes);
+            let named = Rc::make_mut(entries).iter_mut().flat_map(|entry| &mut entry.writes);
             named.filter(|write| write.block == block).for_each(|write| write.block = into);
         }
         (Profile::Zero(entries), None) => {
-            entries.retain(|entry| entry.writes.iter().all(|write| write.block != block));
+            Rc::make_mut(entries).retain(|entry| entry.writes.iter().all(|write| write.block != block));
         }
         (Profile::Warp(entries), Some(into)) => *entries = merged_counts(entries, block, into),
         (Profile::Warp(entries), None) => entries.retain(|entry| match entry {

@@ -123,7 +123,7 @@ impl<'a, S: Listener> View<'a, S> {
     pub(crate) fn values_from(&mut self, accesses: &RegisterAccesses) -> Rc<Values> {
         self.revalidate();
         if self.known.values.is_none() {
-            debug_assert!(accesses.is_right(self.func()), "a block has changed and was not looked at again");
+            debug_assert!(accesses.are_right(self.func()), "a block has changed and was not looked at again");
             let (cfg, dominators) = (self.cfg(), self.dominators());
             self.known.values = Some(Rc::new(Values::compute_from(self.func(), accesses, &cfg, &dominators)));
         }

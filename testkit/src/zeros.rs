@@ -22,6 +22,6 @@ pub fn declare(module: &mut Module, seed: u32) {
             }
         });
         entries.append(&mut joint);
-        func.profiles.push(Profile::Zero(entries));
+        func.profiles.push(Profile::Zero(entries.into()));
     }
 }

@@ -100,12 +100,20 @@ impl RegisterAccesses {
             records: Vec::with_capacity(insts),
             of_block: SecondaryMap::with_capacity(func.blocks.len()),
         };
-        accesses.renew(func, func.block_order());
+        accesses.add(func, func.block_order());
         accesses
     }
 
-    /// Looks again at blocks of which some are new and others not what they were.
-    pub fn renew(&mut self, func: &Function, blocks: impl IntoIterator<Item = Block>) {
+    /// Some blocks of a function have changed, or are new; none stands for all where it cannot be told which.
+    pub fn follow(&mut self, func: &Function, blocks: Option<&[Block]>) {
+        match blocks {
+            Some(blocks) => self.add(func, blocks.iter().copied()),
+            None => *self = RegisterAccesses::of(func),
+        }
+    }
+
+    /// Looks at blocks, which get new lists.
+    fn add(&mut self, func: &Function, blocks: impl IntoIterator<Item = Block>) {
         for block in blocks {
             let (first_record, first) = (self.records.len() as u32, self.regs.len());
             let place = |regs: &Vec<Reg>| (regs.len() - first) as u32;
@@ -148,8 +156,8 @@ impl RegisterAccesses {
         }
     }
 
-    /// Is it what would be found now?
-    pub fn is_right(&self, func: &Function) -> bool {
+    /// Are they what would be found now?
+    pub fn are_right(&self, func: &Function) -> bool {
         let now = RegisterAccesses::of(func);
         func.block_order()
             .all(|block| self.regs(block) == now.regs(block) && self.records(block, 0).eq(now.records(block, 0)))

@@ -1,6 +1,7 @@
 //! Functions and kernels: registers, blocks, declarations, profiles, and the names that are their identity.
 
 use alloc::format;
+use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -131,8 +132,9 @@ pub enum Profile {
     Path(Vec<(Vec<Block>, u64)>),
     /// Edges and how often each ran.
     Edge(Vec<(Block, Block, u64)>),
-    /// Zero probabilities.
-    Zero(Vec<ZeroEntry>),
+    /// Zero probabilities. There may be one for each instruction, and a journal has those of before and after each rewrite
+    /// that changes any: where they are the same they are shared.
+    Zero(Rc<Vec<ZeroEntry>>),
     /// How warps execute blocks and take edges.
     Warp(Vec<WarpEntry>),
 }

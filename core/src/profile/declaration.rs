@@ -70,7 +70,7 @@ fn declared(func: &Function, measured: &FunctionProfile) -> Vec<ir::Profile> {
         profiles.push(ir::Profile::Edge(edges));
     }
     if !zeros.is_empty() {
-        profiles.push(ir::Profile::Zero(zeros));
+        profiles.push(ir::Profile::Zero(zeros.into()));
     }
     if !warps.is_empty() {
         profiles.push(ir::Profile::Warp(warps));

@@ -283,19 +283,20 @@ pub(super) struct Change {
     pub touched: Vec<Block>,
     /// What moved up to the check.
     pub hoisted: Vec<Inst>,
-    /// How many instructions there were before.
+    /// How many instructions and blocks there were before.
     pub insts: usize,
+    pub blocks: usize,
     /// Has something been written in places that it cannot name?
     pub is_anywhere: bool,
 }
 
 impl Change {
     /// The blocks whose instructions are others than before, in a function after it. None if that cannot be told.
-    pub fn blocks(&self, past: &Past, func: &Function) -> Option<Vec<Block>> {
+    pub fn changed_blocks(&self, func: &Function) -> Option<Vec<Block>> {
         if self.is_anywhere {
             return None;
         }
-        let blocks = self.touched.iter().copied().chain(past.new_blocks(func));
+        let blocks = self.touched.iter().copied().chain((self.blocks..func.blocks.len()).map(Block::new));
         let mut blocks: Vec<Block> = blocks.filter(|&block| func.layout.has_block(block)).collect();
         blocks.sort_unstable();
         blocks.dedup();

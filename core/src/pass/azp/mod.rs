@@ -358,10 +358,9 @@ fn transform<S: Listener>(
 /// Declares what is known of zeros, where that was left until nothing more changes.
 fn declare_zeros<S: Listener>(view: &mut View<'_, S>, memory: &mut Memory) {
     if core::mem::take(&mut memory.has_undeclared_zeros) {
-        memory.look_at_changes(view.func());
         let Memory { zeros, accesses, .. } = &*memory;
-        debug_assert!(accesses.is_right(view.func()), "a block has changed and was not looked at again");
-        view.redeclare(|func, declared| with_zeros(declared, || zeros.entries_from(func, accesses)));
+        debug_assert!(accesses.are_right(view.func()), "they did not follow the transformations");
+        view.redeclare(|func, declared| with_zeros(declared, || zeros.entries(func, accesses)));
         debug_assert!(
             memory.zeros.says_what_is_declared(view.func()),
             "the profile did not follow the transformations"
@@ -403,7 +402,7 @@ fn carry_out<S: Listener>(
     let (chosen, plan) = (round.chosen?, round.plan?);
     let Some(Estimated::Judged(judged)) = round.kept.remove(chosen) else { return None };
     let mut rewrite = view.rewrite(|func| with_more(applied(func, &judged, round.number)));
-    let (change, versions) = plan.carry_out(&mut rewrite, &mut memory.zeros);
+    let (change, versions) = plan.carry_out(&mut rewrite, (&mut memory.zeros, &mut memory.accesses));
     rewrite.finish();
     if !S::LISTENS {
         view.redeclare(|func, declared| versioned_but_for_zeros(func, declared, &versions));
@@ -426,11 +425,11 @@ fn look<S: Listener>(
     if memory.zeros.is_empty() {
         return None;
     }
-    let changed_blocks = memory.look_at_changes(view.func());
     let (mut kept, change, inside) = (core::mem::take(&mut memory.kept), memory.change.take(), memory.inside.take());
     let mut standings = core::mem::take(&mut memory.standings);
     let known = Analyses::of(view, memory);
     let func = view.func();
+    let changed_blocks = change.as_ref().and_then(|(_, change)| change.changed_blocks(func));
     // What is known already is not listed again, unless somebody is to be told.
     let lists_all = S::LISTENS || change.is_none();
     let inside = inside.zip(changed_blocks.as_deref());

@@ -14,7 +14,6 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::zeros::ZeroProfile;
 use crate::ir::{Block, Function, Profile, WarpEntry, ZeroEntry};
 
 /// Which blocks stand for which, after the transformation.
@@ -35,27 +34,14 @@ pub(super) struct Versions {
     pub begins_at: Option<Block>,
 }
 
-/// The declared profiles of a function as it is now, from those of before; `zeros` knows already what is zero how often,
-/// and `is_changed` in which blocks it has been told of other writes than before.
+/// The declared profiles of a function as it is now, from those of before and what is known of zeros.
 pub(super) fn versioned(
     func: &Function,
     versions: &Versions,
-    zeros: &mut ZeroProfile,
-    is_changed: impl Fn(Block) -> bool,
+    entries: impl FnOnce() -> Vec<ZeroEntry>,
 ) -> Vec<Profile> {
-    let mut profiles = Vec::new();
-    let mut has_zeros = false;
-    for profile in &func.profiles {
-        match profile {
-            Profile::Zero(_) if has_zeros => {}
-            Profile::Zero(_) => {
-                has_zeros = true;
-                profiles.push(Profile::Zero(zeros.entries_after(func, &is_changed)));
-            }
-            other => profiles.extend(versions.executions(func, other)),
-        }
-    }
-    profiles
+    let executions = |profile: &Profile| versions.executions(func, profile).unwrap_or_else(|| profile.clone());
+    with_zeros(func.profiles.iter().map(executions).collect(), entries)
 }
 
 /// The same where nobody listens, without zeros: these are declared when the last transformation is done ([`with_zeros`]).
@@ -67,7 +53,7 @@ pub(super) fn versioned_but_for_zeros(func: &Function, declared: Vec<Profile>, v
 pub(super) fn with_zeros(mut declared: Vec<Profile>, entries: impl FnOnce() -> Vec<ZeroEntry>) -> Vec<Profile> {
     let is_of_zeros = |profile: &Profile| matches!(profile, Profile::Zero(_));
     let Some(first) = declared.iter().position(is_of_zeros) else { return declared };
-    declared[first] = Profile::Zero(entries());
+    declared[first] = Profile::Zero(entries().into());
     let mut place = 0..;
     declared.retain(|profile| place.next() == Some(first) || !is_of_zeros(profile));
     declared

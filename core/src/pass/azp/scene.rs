@@ -274,18 +274,6 @@ impl Memory {
         memory
     }
 
-    /// Looks at the blocks that have changed since the last round, if there was one, and gives them; none where it cannot be
-    /// told which they are.
-    pub fn look_at_changes(&mut self, func: &Function) -> Option<Vec<Block>> {
-        let (past, change) = self.change.as_ref()?;
-        let blocks = change.blocks(past, func);
-        match &blocks {
-            Some(blocks) => self.accesses.renew(func, blocks.iter().copied()),
-            None => self.accesses = RegisterAccesses::of(func),
-        }
-        blocks
-    }
-
     /// Looks at the instructions that the function has got since; those that it had are as they were.
     pub fn learn(&mut self, func: &Function) {
         self.writers.resize(func.regs.len(), SmallVec::new());

@@ -25,7 +25,6 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
-use fixedbitset::FixedBitSet;
 
 use super::kept::Change;
 use super::needed::leave_out_dead_code;
@@ -36,6 +35,7 @@ use super::specialisation::copied_register;
 use super::unassigned::may_read_unassigned;
 use super::zeros::ZeroProfile;
 use crate::edit::{Place, Rewrite};
+use crate::flow::RegisterAccesses;
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type};
 use crate::pass::last_assignment::assign_zeros;
 use crate::view::Listener;
@@ -102,12 +102,12 @@ impl Plan {
         }
     }
 
-    /// Does it. What is known of zeros follows, and what is declared where somebody listens. Gives what has changed, and what
-    /// the declared profiles have to follow.
+    /// Does it. What is known of zeros and of accesses follows, and what is declared where somebody listens. Gives what has
+    /// changed, and what the declared profiles have to follow.
     pub fn carry_out<S: Listener>(
         self,
         rewrite: &mut Rewrite<'_, '_, S>,
-        zeros: &mut ZeroProfile,
+        (zeros, accesses): (&mut ZeroProfile, &mut RegisterAccesses),
     ) -> (Change, Versions) {
         let head = self.head;
         let func = rewrite.func();
@@ -117,6 +117,7 @@ impl Plan {
             touched: self.copies.iter().map(|copy| copy.block).chain(sources).collect(),
             hoisted: self.hoisted.clone(),
             insts: func.insts.len(),
+            blocks: blocks_before,
             is_anywhere: false,
         };
         let rest_name = rewrite.func().fresh_block_name(&format!("{}_rest", rewrite.func().blocks[head].name));
@@ -205,15 +206,11 @@ impl Plan {
             "a transformation has taken the only assignment away"
         );
         zeros.follow(rewrite.func(), &copied_as);
-        if !S::LISTENS {
-            return (change, versions);
+        accesses.follow(rewrite.func(), change.changed_blocks(rewrite.func()).as_deref());
+        if S::LISTENS {
+            let profiles = versioned(rewrite.func(), &versions, || zeros.entries(rewrite.func(), accesses));
+            rewrite.set_profiles(profiles);
         }
-        let mut touched = FixedBitSet::with_capacity(blocks_before);
-        change.touched.iter().for_each(|block| touched.insert(block.index()));
-        let is_changed =
-            |block: Block| change.is_anywhere || block.index() >= blocks_before || touched.contains(block.index());
-        let profiles = versioned(rewrite.func(), &versions, zeros, is_changed);
-        rewrite.set_profiles(profiles);
         (change, versions)
     }
 }

@@ -10,7 +10,8 @@
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntityRef, SecondaryMap};
+use fixedbitset::FixedBitSet;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
@@ -30,9 +31,9 @@ pub(super) struct ZeroProfile {
     joint: Vec<(WriteSet, f64)>,
     /// The places in `joint` of the sets that an instruction writes for.
     joint_of: HashMap<Inst, SmallVec<[u32; 2]>>,
+    /// The instructions that write for any.
+    writes_joint: FixedBitSet,
     is_empty: bool,
-    /// Has a function's profile been written anew from this, in the order of the text?
-    is_written: bool,
 }
 
 impl ZeroProfile {
@@ -43,11 +44,11 @@ impl ZeroProfile {
             several: BTreeMap::new(),
             joint: Vec::new(),
             joint_of: HashMap::new(),
+            writes_joint: FixedBitSet::new(),
             is_empty: true,
-            is_written: false,
         };
         let zeros = func.profiles.iter().filter_map(|profile| match profile {
-            Profile::Zero(entries) => Some(entries),
+            Profile::Zero(entries) => Some(entries.iter()),
             _ => None,
         });
         let mut alone: HashMap<Write, f64> = HashMap::new();
@@ -116,6 +117,7 @@ impl ZeroProfile {
             self.joint[place].1 = probability;
         } else if writes.len() > 1 {
             for &(inst, _) in &writes {
+                self.writes_joint.grow_and_insert(inst.index());
                 let sets = self.joint_of.entry(inst).or_default();
                 if sets.last() != Some(&(self.joint.len() as u32)) {
                     sets.push(self.joint.len() as u32);
@@ -156,54 +158,13 @@ impl ZeroProfile {
 
     /// Is it what a function declares?
     pub fn says_what_is_declared(&self, func: &Function) -> bool {
-        self.entries(func) == ZeroProfile::of(func, &RegisterAccesses::of(func)).entries(func)
-    }
-
-    /// The lines of a `profile zero` that says this of a function whose writes are what they were when it was declared,
-    /// except in some blocks.
-    pub fn entries_after(&mut self, func: &Function, is_changed: impl Fn(Block) -> bool) -> Vec<ZeroEntry> {
-        let declared = func.profiles.iter().find_map(|profile| match profile {
-            Profile::Zero(entries) => Some(entries.as_slice()),
-            _ => None,
-        });
-        let was_written = core::mem::replace(&mut self.is_written, true);
-        let Some(declared) = declared.filter(|_| was_written && self.joint.is_empty()) else {
-            return self.entries(func);
-        };
-        let mut rows: SecondaryMap<Block, &[ZeroEntry]> = SecondaryMap::with_default(&[]);
-        for row in declared.chunk_by(|a, b| a.writes[0].block == b.writes[0].block) {
-            rows[row[0].writes[0].block] = row;
-        }
-        let mut entries = Vec::with_capacity(declared.len());
-        for block in func.block_order() {
-            if !is_changed(block) {
-                entries.extend_from_slice(rows[block]);
-                continue;
-            }
-            let mut occurrences: BTreeMap<Reg, u32> = BTreeMap::new();
-            for inst in func.block_insts(block) {
-                for &reg in &func.insts[inst].dsts {
-                    let next = occurrences.entry(reg).or_default();
-                    let write = Write { block, reg, occurrence: *next };
-                    *next += 1;
-                    entries.extend(self.probability(inst, reg).map(|probability| ZeroEntry::of(write, probability)));
-                }
-            }
-        }
-        debug_assert!(entries == self.entries(func), "a block has changed that was taken to be as it was");
-        entries
+        let accesses = RegisterAccesses::of(func);
+        self.entries(func, &accesses) == ZeroProfile::of(func, &accesses).entries(func, &accesses)
     }
 
     /// The lines of a `profile zero` that says this of a function: single writes in the order of the text, then those that
     /// are zero together, in the order in which their last writes stand.
-    pub fn entries(&self, func: &Function) -> Vec<ZeroEntry> {
-        let mut lines = Lines::new(self, func);
-        func.for_each_write(|inst, write| lines.add(inst, write));
-        lines.finish()
-    }
-
-    /// The same for somebody who knows what instructions write.
-    pub fn entries_from(&self, func: &Function, accesses: &RegisterAccesses) -> Vec<ZeroEntry> {
+    pub fn entries(&self, func: &Function, accesses: &RegisterAccesses) -> Vec<ZeroEntry> {
         let mut lines = Lines::new(self, func);
         accesses.for_each_write(func, |inst, write| lines.add(inst, write));
         lines.finish()
@@ -235,7 +196,7 @@ impl<'a> Lines<'a> {
     fn add(&mut self, inst: Inst, write: Write) {
         let probability = self.zeros.probability(inst, write.reg);
         self.entries.extend(probability.map(|probability| ZeroEntry::of(write, probability)));
-        if !self.zeros.joint.is_empty() {
+        if self.zeros.writes_joint.contains(inst.index()) {
             self.add_joint(inst, write);
         }
     }

@@ -1,6 +1,7 @@
 //! Declared profiles: paths, edges, zero probabilities and how warps branch.
 
 use alloc::format;
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 use smallvec::smallvec;
@@ -26,7 +27,7 @@ impl<'a> Parser<'a> {
         let mut profile = match kind {
             "path" => Profile::Path(Vec::new()),
             "edge" => Profile::Edge(Vec::new()),
-            "zero" => Profile::Zero(Vec::new()),
+            "zero" => Profile::Zero(Rc::default()),
             "warp" => Profile::Warp(Vec::new()),
             _ => {
                 let meant = nearest(kind, ["path", "edge", "zero", "warp"]);
@@ -53,7 +54,7 @@ impl<'a> Parser<'a> {
             let entry = match &mut profile {
                 Profile::Path(paths) => self.path_entry(body).map(|entry| paths.push(entry)),
                 Profile::Edge(edges) => self.edge_entry(body).map(|entry| edges.push(entry)),
-                Profile::Zero(zeros) => self.zero_entry(body).map(|entry| zeros.push(entry)),
+                Profile::Zero(zeros) => self.zero_entry(body).map(|entry| Rc::make_mut(zeros).push(entry)),
                 Profile::Warp(entries) => self.warp_entry(body).map(|entry| entries.push(entry)),
             };
             if entry.is_err() {
