@@ -18,14 +18,12 @@
 //! With the silent sink nothing is recorded and remarks are not even built.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
-use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
 use cranelift_entity::{EntityRef, PrimaryMap};
 
 use crate::ir::{
-    Block, Func, Function, Global, GlobalData, Inst, InstData, Module, Profile, Reg, Type, WarpCounts, WarpEntry, Write,
+    Block, Func, Function, Global, GlobalData, Inst, InstData, Module, Profile, Reg, Type, WarpCounts, WarpEntry,
 };
 
 /// Where an instruction stands: in a block, before another one or last.
@@ -478,9 +476,6 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
     /// Takes an instruction out.
     pub fn remove(&mut self, inst: Inst) {
         if let Some(from) = self.place_of(inst) {
-            if !self.func().profiles.is_empty() {
-                self.forget_writes(inst, from.block);
-            }
             self.make(Edit::RemoveInst { inst, from });
         }
     }
@@ -557,10 +552,8 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
     }
 
     /// Puts all instructions of a block, as they stand, behind those of another one, which must not have a terminator.
-    /// Declared zero profiles follow.
     pub fn move_insts(&mut self, from: Block, to: Block) {
         debug_assert!(self.func().terminator(to).is_none());
-        self.renumber_writes(from, to);
         if S::LISTENS {
             let insts: Vec<Inst> = self.func().block_insts(from).collect();
             for inst in insts {
@@ -605,50 +598,6 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
         self.retarget(from, to, middle);
         self.change_profiles(|profile| split_in_profile(profile, from, to, middle));
         middle
-    }
-
-    /// The writes of a block come behind those of another one, so that zero profiles count them from there on.
-    fn renumber_writes(&mut self, from: Block, to: Block) {
-        let is_of_it = |write: &Write| write.block == from;
-        let speaks_of_it = |profile: &Profile| speaks_of(profile, is_of_it);
-        if !self.func().profiles.iter().any(speaks_of_it) {
-            return;
-        }
-        let mut writes: BTreeMap<Reg, u32> = BTreeMap::new();
-        for inst in self.func().block_insts(to) {
-            self.func().insts[inst].dsts.iter().for_each(|&dst| *writes.entry(dst).or_default() += 1);
-        }
-        self.change_profiles(|profile| {
-            let Profile::Zero(entries) = profile else { return };
-            let named = Rc::make_mut(entries).iter_mut().flat_map(|entry| &mut entry.writes);
-            for write in named.filter(|write| is_of_it(write)) {
-                write.block = to;
-                write.occurrence += writes.get(&write.reg).copied().unwrap_or(0);
-            }
-        });
-    }
-
-    /// Zero profiles forget the writes of an instruction that goes; later ones of its block are counted from there.
-    fn forget_writes(&mut self, inst: Inst, block: Block) {
-        for place in 0..self.func().insts[inst].dsts.len() {
-            let reg = self.func().insts[inst].dsts[place];
-            let is_of_it = |write: &Write| write.block == block && write.reg == reg;
-            if !self.func().profiles.iter().any(|profile| speaks_of(profile, is_of_it)) {
-                continue;
-            }
-            let before = self.func().block_insts(block).take_while(|&other| other != inst);
-            let number = before.filter(|&other| self.func().insts[other].dsts.contains(&reg)).count() as u32;
-            self.change_profiles(|profile| {
-                let Profile::Zero(entries) = profile else { return };
-                let entries = Rc::make_mut(entries);
-                let goes = |write: &Write| is_of_it(write) && write.occurrence == number;
-                entries.retain(|entry| !entry.writes.iter().any(goes));
-                let named = entries.iter_mut().flat_map(|entry| &mut entry.writes);
-                for write in named.filter(|write| is_of_it(write) && write.occurrence > number) {
-                    write.occurrence -= 1;
-                }
-            });
-        }
     }
 
     /// Declares other profiles; one that says nothing goes.
@@ -713,11 +662,6 @@ impl<S: EditSink> Drop for Rewrite<'_, '_, S> {
     }
 }
 
-/// Does a zero profile speak of such a write?
-fn speaks_of(profile: &Profile, is_such: impl Fn(&Write) -> bool) -> bool {
-    matches!(profile, Profile::Zero(entries) if entries.iter().any(|entry| entry.writes.iter().any(&is_such)))
-}
-
 fn is_empty(profile: &Profile) -> bool {
     match profile {
         Profile::Path(paths) => paths.is_empty(),
@@ -732,7 +676,8 @@ fn names(profile: &Profile, block: Block) -> bool {
     match profile {
         Profile::Path(paths) => paths.iter().any(|(path, _)| path.contains(&block)),
         Profile::Edge(edges) => edges.iter().any(|&(from, to, _)| from == block || to == block),
-        Profile::Zero(_) => speaks_of(profile, |write| write.block == block),
+        // It speaks of instructions.
+        Profile::Zero(_) => false,
         Profile::Warp(entries) => entries.iter().any(|entry| match *entry {
             WarpEntry::Block { block: named, .. } => named == block,
             WarpEntry::Edge { from, to, .. } => from == block || to == block,
@@ -770,13 +715,7 @@ fn forget_block(profile: &mut Profile, block: Block, merged_into: Option<Block>)
             edges.retain(|(from, to, _)| stays(from) && stays(to));
         }
         (Profile::Edge(edges), None) => edges.retain(|(from, to, _)| stays(from) && stays(to)),
-        (Profile::Zero(entries), Some(into)) => {
-            let named = Rc::make_mut(entries).iter_mut().flat_map(|entry| &mut entry.writes);
-            named.filter(|write| write.block == block).for_each(|write| write.block = into);
-        }
-        (Profile::Zero(entries), None) => {
-            Rc::make_mut(entries).retain(|entry| entry.writes.iter().all(|write| write.block != block));
-        }
+        (Profile::Zero(_), _) => {}
         (Profile::Warp(entries), Some(into)) => *entries = merged_counts(entries, block, into),
         (Profile::Warp(entries), None) => entries.retain(|entry| match entry {
             WarpEntry::Block { block: named, .. } => stays(named),

@@ -17,7 +17,7 @@ use core::ops::Range;
 
 use cranelift_entity::SecondaryMap;
 
-use crate::ir::{Block, Function, Inst, Reg, Write, WriteNames};
+use crate::ir::{Block, Function, Inst, Reg};
 
 /// An instruction's part of a list of registers, or of something that is parallel to one: first what it reads, as
 /// [`crate::ir::InstData::uses`] has it, then what it writes.
@@ -145,13 +145,12 @@ impl RegisterAccesses {
         self.records[start as usize..end as usize].iter().map(move |record| record.behind(before))
     }
 
-    /// Visits the writes of registers as [`Function::for_each_write`] does.
-    pub fn for_each_write(&self, func: &Function, mut visit: impl FnMut(Inst, Write)) {
-        let mut names = WriteNames::new(func);
+    /// Visits the writes of registers in the order of the text.
+    pub fn for_each_write(&self, func: &Function, mut visit: impl FnMut(Inst, Reg)) {
         for block in func.block_order() {
             let regs = self.regs(block);
             for record in self.records(block, 0) {
-                regs[record.definitions()].iter().for_each(|&reg| visit(record.inst, names.next(block, reg)));
+                regs[record.definitions()].iter().for_each(|&reg| visit(record.inst, reg));
             }
         }
     }

@@ -7,7 +7,6 @@ use alloc::vec::Vec;
 use core::fmt;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
-use smallvec::{SmallVec, smallvec};
 
 use super::comments::{CommentAnchor, Comments};
 use super::entities::{Array, Block, Input, Inst, Reg};
@@ -17,6 +16,7 @@ use super::layout::{Insts, Layout};
 use super::names::NameSpace;
 use super::types::{Space, Type};
 use super::warp_counts::WarpEntry;
+use super::zeros::ZeroEntry;
 
 /// A piece of source text, in bytes, `start..end`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -137,56 +137,6 @@ pub enum Profile {
     Zero(Rc<Vec<ZeroEntry>>),
     /// How warps execute blocks and take edges.
     Warp(Vec<WarpEntry>),
-}
-
-/// One write of a register, as a profile names it: `block.register#k`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Write {
-    /// The block.
-    pub block: Block,
-    /// The register.
-    pub reg: Reg,
-    /// Which of the block's writes of the register, from 0.
-    pub occurrence: u32,
-}
-
-/// Counts writes as a function's blocks are walked through, one after the other, and gives each its name.
-pub struct WriteNames {
-    /// By register: the last block that writes it, and how often it has done so.
-    counts: SecondaryMap<Reg, (PackedOption<Block>, u32)>,
-}
-
-impl WriteNames {
-    /// Before the first block.
-    pub fn new(func: &Function) -> WriteNames {
-        WriteNames { counts: SecondaryMap::with_capacity(func.regs.len()) }
-    }
-
-    /// The next write of a register in the block that is walked through.
-    #[inline]
-    pub fn next(&mut self, block: Block, reg: Reg) -> Write {
-        let count = &mut self.counts[reg];
-        let occurrence = if count.0 == block.into() { count.1 } else { 0 };
-        *count = (block.into(), occurrence + 1);
-        Write { block, reg, occurrence }
-    }
-}
-
-/// `block.register#k: p`, or of several writes `block.register#k & block.register#k: p`.
-#[derive(Clone, PartialEq, Debug)]
-pub struct ZeroEntry {
-    /// The writes.
-    pub writes: SmallVec<[Write; 1]>,
-    /// Probability (0–1) that all active lanes of the warp get zero; of several writes, that their registers are all zero
-    /// in them when the last has been written.
-    pub probability: f64,
-}
-
-impl ZeroEntry {
-    /// Of one write.
-    pub fn of(write: Write, probability: f64) -> ZeroEntry {
-        ZeroEntry { writes: smallvec![write], probability }
-    }
 }
 
 /// A kernel or function.
@@ -336,16 +286,6 @@ impl Function {
     /// The block that an instruction stands in.
     pub fn inst_block(&self, inst: Inst) -> Option<Block> {
         self.layout.inst_block(inst)
-    }
-
-    /// Visits the writes of registers in the order of the text, by the names that profiles have for them.
-    pub fn for_each_write(&self, mut visit: impl FnMut(Inst, Write)) {
-        let mut names = WriteNames::new(self);
-        for block in self.block_order() {
-            for inst in self.block_insts(block) {
-                self.insts[inst].dsts.iter().for_each(|&reg| visit(inst, names.next(block, reg)));
-            }
-        }
     }
 
     /// Number of instructions that stand in the text, terminators included.

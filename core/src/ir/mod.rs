@@ -20,14 +20,12 @@ mod special;
 mod spelling;
 mod types;
 mod warp_counts;
+mod zeros;
 
 pub use comments::{Comment, CommentAnchor, Comments};
 pub use entities::{Array, Block, Func, Global, Input, Inst, Reg};
 pub use few::Few;
-pub use function::{
-    ArrayData, BlockData, FuncKind, Function, InputData, ParamData, ParamType, Profile, RegData, Span, Write,
-    WriteNames, ZeroEntry,
-};
+pub use function::{ArrayData, BlockData, FuncKind, Function, InputData, ParamData, ParamType, Profile, RegData, Span};
 pub use inst::{Address, AddressBase, Call, Callee, Control, Guard, InstArgs, InstData, Operand, Symbol};
 pub use launch::{Binding, Fill, FillKey, Launch, Number, ValueSource, Values};
 pub use layout::{Insts, Layout};
@@ -39,3 +37,4 @@ pub use special::{Axis, Special};
 pub use spelling::SpellingError;
 pub use types::{Space, Type, TypeClass};
 pub use warp_counts::{WarpCounts, WarpEntry};
+pub use zeros::{Write, ZeroEntry, ZeroNames, ZeroWrite};

@@ -21,7 +21,7 @@ use cranelift_entity::SecondaryMap;
 use super::joint::JointWrites;
 use super::{FunctionProfile, Profile, WarpCount, ZeroCount};
 use crate::graph::Cfg;
-use crate::ir::{self, Block, CommentAnchor, Function, Module, WarpEntry, Write, ZeroEntry};
+use crate::ir::{self, Block, CommentAnchor, Function, Module, WarpEntry, Write, ZeroEntry, ZeroWrite};
 
 /// Lets each function that was measured declare its measured profile, in place of what it declared.
 pub fn declare(module: &mut Module, profile: &Profile) {
@@ -29,6 +29,7 @@ pub fn declare(module: &mut Module, profile: &Profile) {
         let body = &mut module.funcs[func];
         body.comments.retain(|anchor| !matches!(anchor, CommentAnchor::Profile(..)));
         body.profiles = declared(body, measured);
+        body.find_named_writes();
     }
 }
 
@@ -44,8 +45,10 @@ fn declared(func: &Function, measured: &FunctionProfile) -> Vec<ir::Profile> {
     let ran = measured.zeros.iter().filter(|(_, count)| count.all.warps > 0);
     let mut writes: Vec<(&Write, &ZeroCount)> = ran.collect();
     writes.sort_by_key(|(write, _)| (ranks[write.block], write.reg, write.occurrence));
-    let mut zeros: Vec<ZeroEntry> =
-        writes.into_iter().map(|(&write, count)| ZeroEntry::of(write, count.warp_probability())).collect();
+    let mut zeros: Vec<ZeroEntry> = writes
+        .into_iter()
+        .map(|(&write, count)| ZeroEntry::of(ZeroWrite::Named(write), count.warp_probability()))
+        .collect();
     if !measured.joint.is_empty() {
         zeros.extend(JointWrites::of(func, &Cfg::compute(func)).declared(measured));
     }

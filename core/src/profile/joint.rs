@@ -23,7 +23,7 @@ use alloc::vec::Vec;
 use super::FunctionProfile;
 use crate::flow::{Dependences, Elements, Seedbeds, ValueUses, Values, VectorInput, vectors};
 use crate::graph::{Cfg, Dominators};
-use crate::ir::{Function, Inst, Reg, Type, Write, ZeroEntry};
+use crate::ir::{Function, Inst, Reg, Type, Write, ZeroEntry, ZeroWrite};
 
 /// The short vectors of a function whose elements are counted.
 pub(super) struct JointWrites<'a> {
@@ -87,7 +87,8 @@ impl<'a> JointWrites<'a> {
                 if let Some(count) = count
                     && seen.insert(set.clone())
                 {
-                    entries.push(ZeroEntry { writes: set.into(), probability: count.warp_probability() });
+                    let writes = set.into_iter().map(ZeroWrite::Named).collect();
+                    entries.push(ZeroEntry { writes, probability: count.warp_probability() });
                 }
             }
         }

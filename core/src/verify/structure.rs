@@ -5,7 +5,9 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use crate::graph::{Cfg, Edge, Loops, PathNumbering, PathStep};
-use crate::ir::{Block, FuncKind, Function, Inst, Op, ParamData, ParamType, Profile, Span, WarpCounts, WarpEntry};
+use crate::ir::{
+    Block, FuncKind, Function, Inst, Op, ParamData, ParamType, Profile, Span, WarpCounts, WarpEntry, Write, ZeroWrite,
+};
 use crate::text::{Diagnostic, Part, quoted};
 
 use super::{Verifier, repeated};
@@ -138,17 +140,8 @@ impl Verifier<'_> {
                 Profile::Edge(counts) => {
                     self.counted_edges(func, &edges, counts.iter().map(|&(from, to, _)| (from, to)));
                 }
-                Profile::Zero(entries) => {
-                    for write in entries.iter().flat_map(|entry| &entry.writes) {
-                        let writes = |inst: &Inst| func.insts[*inst].dsts.contains(&write.reg);
-                        let wanted = write.occurrence as usize;
-                        if func.block_insts(write.block).filter(writes).nth(wanted).is_none() {
-                            let (block, reg) = (&func.blocks[write.block].name, &func.regs[write.reg].name);
-                            let message = format!("block {} has no write #{wanted} of {}", quoted(block), quoted(reg));
-                            self.profile_warning(func, write.block, message);
-                        }
-                    }
-                }
+                // Those of writes that were found speak of nothing else.
+                Profile::Zero(_) => {}
                 Profile::Warp(entries) => {
                     let counted = entries.iter().filter_map(|entry| match *entry {
                         WarpEntry::Edge { from, to, .. } => Some((from, to)),
@@ -156,6 +149,12 @@ impl Verifier<'_> {
                     });
                     self.counted_edges(func, &edges, counted);
                 }
+            }
+        }
+        for write in func.zero_writes() {
+            if let ZeroWrite::Named(Write { block, reg, occurrence }) = write {
+                let (in_block, of) = (quoted(&func.blocks[block].name), quoted(&func.regs[reg].name));
+                self.profile_warning(func, block, format!("block {in_block} has no write #{occurrence} of {of}"));
             }
         }
         self.warp_counts(func, &WarpCounts::of(func));

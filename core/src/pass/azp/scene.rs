@@ -254,13 +254,12 @@ pub(super) struct Memory {
 impl Memory {
     /// Of a function as it is.
     pub fn of(func: &Function, prices: Prices) -> Memory {
-        let accesses = RegisterAccesses::of(func);
-        let zeros = ZeroProfile::of(func, &accesses);
+        let zeros = ZeroProfile::of(func);
         let mut memory = Memory {
             zeros,
             has_undeclared_zeros: false,
             prices,
-            accesses,
+            accesses: RegisterAccesses::of(func),
             cycles: Vec::new(),
             computed: RefCell::default(),
             propagating: RefCell::default(),

@@ -16,7 +16,7 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use crate::flow::{Definition, Elements, RegisterAccesses, Value, Values};
-use crate::ir::{Block, Cmp, Combine, Function, Inst, InstData, Op, Operand, Profile, Reg, Write, ZeroEntry};
+use crate::ir::{Block, Cmp, Combine, Function, Inst, InstData, Op, Operand, Profile, Reg, ZeroEntry, ZeroWrite};
 
 /// Several writes, in ascending order.
 type WriteSet = SmallVec<[(Inst, Reg); 4]>;
@@ -38,7 +38,7 @@ pub(super) struct ZeroProfile {
 
 impl ZeroProfile {
     /// What a function declares. Of two entries for the same writes the second holds.
-    pub fn of(func: &Function, accesses: &RegisterAccesses) -> ZeroProfile {
+    pub fn of(func: &Function) -> ZeroProfile {
         let mut found = ZeroProfile {
             single: SecondaryMap::with_default(f64::NAN),
             several: BTreeMap::new(),
@@ -51,32 +51,24 @@ impl ZeroProfile {
             Profile::Zero(entries) => Some(entries.iter()),
             _ => None,
         });
-        let mut alone: HashMap<Write, f64> = HashMap::new();
-        let mut together: Vec<&ZeroEntry> = Vec::new();
-        for entry in zeros.flatten() {
-            match entry.writes[..] {
-                [write] => drop(alone.insert(write, entry.probability)),
-                _ => together.push(entry),
+        let is_there = |write: &ZeroWrite| match *write {
+            ZeroWrite::Of { inst, reg } if func.has_write(inst, reg) => Some((inst, reg)),
+            _ => None,
+        };
+        let mut together: Vec<(WriteSet, f64)> = Vec::new();
+        let mut is_any_alone = false;
+        for ZeroEntry { writes, probability } in zeros.flatten() {
+            if let [write] = &writes[..] {
+                is_any_alone = true;
+                if let Some((inst, reg)) = is_there(write) {
+                    found.set(func, inst, reg, *probability);
+                }
+            } else if let Some(writes) = writes.iter().map(is_there).collect() {
+                together.push((writes, *probability));
             }
         }
-        if alone.is_empty() {
-            return found;
-        }
-        let mut writers: HashMap<Write, Option<Inst>> = HashMap::new();
-        writers.extend(together.iter().flat_map(|entry| entry.writes.iter().map(|&write| (write, None))));
-        accesses.for_each_write(func, |inst, write| {
-            if let Some(&probability) = alone.get(&write) {
-                found.set(func, inst, write.reg, probability);
-            }
-            if let Some(writer) = writers.get_mut(&write) {
-                *writer = Some(inst);
-            }
-        });
-        for entry in together {
-            let writer = |write: &Write| Some((writers[write]?, write.reg));
-            if let Some(writes) = entry.writes.iter().map(writer).collect::<Option<WriteSet>>() {
-                found.set_joint(writes, entry.probability);
-            }
+        if is_any_alone {
+            together.into_iter().for_each(|(writes, probability)| found.set_joint(writes, probability));
         }
         found
     }
@@ -159,14 +151,14 @@ impl ZeroProfile {
     /// Is it what a function declares?
     pub fn says_what_is_declared(&self, func: &Function) -> bool {
         let accesses = RegisterAccesses::of(func);
-        self.entries(func, &accesses) == ZeroProfile::of(func, &accesses).entries(func, &accesses)
+        self.entries(func, &accesses) == ZeroProfile::of(func).entries(func, &accesses)
     }
 
     /// The lines of a `profile zero` that says this of a function: single writes in the order of the text, then those that
     /// are zero together, in the order in which their last writes stand.
     pub fn entries(&self, func: &Function, accesses: &RegisterAccesses) -> Vec<ZeroEntry> {
         let mut lines = Lines::new(self, func);
-        accesses.for_each_write(func, |inst, write| lines.add(inst, write));
+        accesses.for_each_write(func, |inst, reg| lines.add(inst, reg));
         lines.finish()
     }
 }
@@ -177,7 +169,7 @@ struct Lines<'a> {
     entries: Vec<ZeroEntry>,
     joint: Vec<ZeroEntry>,
     /// The writes so far of those that are zero together.
-    names: Vec<SmallVec<[Write; 1]>>,
+    names: Vec<SmallVec<[ZeroWrite; 1]>>,
 }
 
 impl<'a> Lines<'a> {
@@ -193,19 +185,19 @@ impl<'a> Lines<'a> {
     }
 
     #[inline]
-    fn add(&mut self, inst: Inst, write: Write) {
-        let probability = self.zeros.probability(inst, write.reg);
-        self.entries.extend(probability.map(|probability| ZeroEntry::of(write, probability)));
+    fn add(&mut self, inst: Inst, reg: Reg) {
+        let probability = self.zeros.probability(inst, reg);
+        self.entries.extend(probability.map(|probability| ZeroEntry::of(ZeroWrite::Of { inst, reg }, probability)));
         if self.zeros.writes_joint.contains(inst.index()) {
-            self.add_joint(inst, write);
+            self.add_joint(inst, reg);
         }
     }
 
-    fn add_joint(&mut self, inst: Inst, write: Write) {
+    fn add_joint(&mut self, inst: Inst, reg: Reg) {
         for &place in self.zeros.joint_of.get(&inst).into_iter().flatten() {
             let ((writes, probability), names) = (&self.zeros.joint[place as usize], &mut self.names[place as usize]);
-            if writes.contains(&(inst, write.reg)) {
-                names.push(write);
+            if writes.contains(&(inst, reg)) {
+                names.push(ZeroWrite::Of { inst, reg });
                 if names.len() == writes.len() {
                     self.joint.push(ZeroEntry { writes: names.clone(), probability: *probability });
                 }

@@ -73,6 +73,7 @@ impl<'a> Parser<'a> {
                 body.func.reg_types[reg] = ty;
             }
         }
+        body.func.find_named_writes();
         self.module.funcs[id] = body.func;
         if self.diagnostics.error_count() == errors {
             self.complete.push(id);

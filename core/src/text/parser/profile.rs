@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use smallvec::smallvec;
 
-use crate::ir::{Block, CommentAnchor, Op, Profile, Span, WarpEntry, Write, ZeroEntry};
+use crate::ir::{Block, CommentAnchor, Op, Profile, Span, WarpEntry, Write, ZeroEntry, ZeroWrite};
 use crate::text::diagnostic::{Diagnostic, quoted};
 use crate::text::lexer::TokenKind;
 use crate::text::number::Literal;
@@ -145,9 +145,9 @@ impl<'a> Parser<'a> {
 
     /// `body.r#1: 0.25`, or of several writes together `body.r#1 & body.s: 0.125`
     fn zero_entry(&mut self, body: &Body<'a>) -> Result<ZeroEntry> {
-        let mut writes = smallvec![self.named_write(body)?];
+        let mut writes = smallvec![ZeroWrite::Named(self.named_write(body)?)];
         while self.eat_punct(b'&') {
-            writes.push(self.named_write(body)?);
+            writes.push(ZeroWrite::Named(self.named_write(body)?));
         }
         self.expect_punct(b':', "`:` and a probability")?;
         Ok(ZeroEntry { writes, probability: self.expect_probability()? })

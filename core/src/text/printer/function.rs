@@ -1,9 +1,12 @@
 //! Functions: header, declarations, blocks, profiles.
 
 use alloc::vec::Vec;
-use core::fmt::Write;
+use core::fmt::Write as _;
+use smallvec::SmallVec;
 
-use crate::ir::{Block, CommentAnchor, Func, FuncKind, Function, Profile, Reg, Type, WarpEntry};
+use crate::ir::{
+    Block, CommentAnchor, Func, FuncKind, Function, Profile, Reg, Type, WarpEntry, Write, ZeroNames, ZeroWrite,
+};
 use crate::text::inference::inferred_types;
 
 use super::{LineOwner, Printer};
@@ -29,8 +32,9 @@ impl Printer<'_> {
                 });
             }
         }
+        let names = func.zero_names();
         for (index, profile) in func.profiles.iter().enumerate() {
-            self.profile(id, func, profile, index as u32);
+            self.profile(id, func, (profile, &names), index as u32);
         }
         self.indent = 0;
         self.closing_brace(&func.comments, CommentAnchor::Close, LineOwner::End(id));
@@ -99,12 +103,11 @@ impl Printer<'_> {
                 });
             }
         }
-        for profile in &func.profiles {
-            // A profile may speak of a write that is gone.
-            if let Profile::Zero(zeros) = profile {
-                used.extend(zeros.iter().flat_map(|entry| &entry.writes).map(|write| write.reg));
-            }
-        }
+        // A profile may speak of a write that there is not.
+        used.extend(func.zero_writes().filter_map(|write| match write {
+            ZeroWrite::Named(name) => Some(name.reg),
+            ZeroWrite::Of { .. } => None,
+        }));
         let mut surprising: Vec<(Type, Reg)> = Vec::new();
         for (reg, data) in func.regs.iter() {
             // A register that nothing mentions any more is not printed, one that is only read is declared.
@@ -146,7 +149,12 @@ impl Printer<'_> {
 
     // --- profiles ------------------------------------------------------------------------------------------------------
 
-    fn profile(&mut self, id: Func, func: &Function, profile: &Profile, number: u32) {
+    fn profile(&mut self, id: Func, func: &Function, (profile, names): (&Profile, &ZeroNames), number: u32) {
+        // What is said of writes that are gone is said of nothing.
+        let named: Vec<Option<SmallVec<[Write; 1]>>> = match profile {
+            Profile::Zero(zeros) => zeros.iter().map(|entry| names.of_entry(func, entry)).collect(),
+            _ => Vec::new(),
+        };
         let (kind, count) = match profile {
             Profile::Path(paths) => ("path", paths.len()),
             Profile::Edge(edges) => ("edge", edges.len()),
@@ -155,6 +163,10 @@ impl Printer<'_> {
         };
         let owner = LineOwner::Declaration(id);
         let anchor = |line: usize| CommentAnchor::Profile(number, line as u32);
+        if !named.is_empty() && named.iter().all(Option::is_none) {
+            (0..=count + 1).for_each(|line| self.orphaned_comments(&func.comments, anchor(line)));
+            return;
+        }
         self.indent = 4;
         self.commented(&func.comments, anchor(0), owner, |printer| {
             let _ = write!(printer.out, "profile {kind} {{");
@@ -162,6 +174,10 @@ impl Printer<'_> {
         self.indent = 8;
         let name = |block: Block| func.blocks[block].name.as_str();
         for index in 0..count {
+            if let Some(None) = named.get(index) {
+                self.orphaned_comments(&func.comments, anchor(index + 1));
+                continue;
+            }
             self.commented(&func.comments, anchor(index + 1), owner, |printer| {
                 let _ = match profile {
                     Profile::Path(paths) => {
@@ -177,15 +193,14 @@ impl Printer<'_> {
                         write!(printer.out, "{} -> {}: {count}", name(from), name(to))
                     }
                     Profile::Zero(zeros) => {
-                        let entry = &zeros[index];
-                        for (place, written) in entry.writes.iter().enumerate() {
+                        for (place, written) in named[index].iter().flatten().enumerate() {
                             let and = if place > 0 { " & " } else { "" };
                             let _ = write!(printer.out, "{and}{}.{}", name(written.block), func.regs[written.reg].name);
                             if written.occurrence > 0 {
                                 let _ = write!(printer.out, "#{}", written.occurrence);
                             }
                         }
-                        write!(printer.out, ": {:?}", entry.probability)
+                        write!(printer.out, ": {:?}", zeros[index].probability)
                     }
                     Profile::Warp(entries) => match entries[index] {
                         WarpEntry::Block { block, executions, diverged: None } => {
