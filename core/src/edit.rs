@@ -18,12 +18,14 @@
 //! With the silent sink nothing is recorded and remarks are not even built.
 
 use alloc::boxed::Box;
+use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
 use cranelift_entity::{EntityRef, PrimaryMap};
 
 use crate::ir::{
     Block, Func, Function, Global, GlobalData, Inst, InstData, Module, Profile, Reg, Type, WarpCounts, WarpEntry,
+    ZeroEntry,
 };
 
 /// Where an instruction stands: in a block, before another one or last.
@@ -114,6 +116,13 @@ pub enum Edit {
         /// What they are now.
         new: Vec<Profile>,
     },
+    /// A zero profile says something more.
+    AddZeros {
+        /// Its place among the function's profiles.
+        profile: usize,
+        /// What it says behind all that it said.
+        entries: Vec<ZeroEntry>,
+    },
 }
 
 /// What a list of edits invalidates.
@@ -130,7 +139,7 @@ impl Edit {
     pub fn touches(&self, func: &Function) -> Touched {
         let of = |inst: &Inst| Touched { shape: func.insts[*inst].is_terminator(), values: true };
         match self {
-            Edit::SetProfiles { .. } | Edit::CreateGlobal { .. } => Touched::default(),
+            Edit::SetProfiles { .. } | Edit::AddZeros { .. } | Edit::CreateGlobal { .. } => Touched::default(),
             // Analyses of values have a place for each register.
             Edit::CreateReg { .. } => Touched { shape: false, values: true },
             Edit::CreateBlock { .. } | Edit::RemoveBlock { .. } => Touched { shape: true, values: true },
@@ -176,6 +185,9 @@ impl Edit {
             }
             Edit::CreateGlobal { data, .. } => func.reserve_reg_name(&data.name),
             Edit::SetProfiles { new, .. } => func.profiles.clone_from(new),
+            Edit::AddZeros { profile, entries } => {
+                zero_entries(func, *profile).into_iter().for_each(|all| all.extend_from_slice(entries));
+            }
         }
     }
 
@@ -197,6 +209,9 @@ impl Edit {
             }
             Edit::CreateGlobal { data, .. } => func.release_reg_name(&data.name),
             Edit::SetProfiles { old, .. } => func.profiles.clone_from(old),
+            Edit::AddZeros { profile, entries } => {
+                zero_entries(func, *profile).into_iter().for_each(|all| all.truncate(all.len() - entries.len()));
+            }
         }
     }
 }
@@ -348,16 +363,6 @@ impl<'a, S: EditSink> Editor<'a, S> {
     /// What changed since this was last asked.
     pub fn take_touched(&mut self) -> Touched {
         core::mem::take(&mut self.touched)
-    }
-
-    /// Declares other profiles in place of those that there are, as a part of rewrites that are complete: only where nobody
-    /// listens, who would have to hear of it with them. `change` sees the function without its profiles.
-    pub fn redeclare(&mut self, change: impl FnOnce(&Function, Vec<Profile>) -> Vec<Profile>) {
-        debug_assert!(!S::LISTENS, "a change of what is declared belongs to a rewrite");
-        let declared = core::mem::take(&mut self.func.profiles);
-        let mut declared = change(self.func, declared);
-        declared.retain(|profile| !is_empty(profile));
-        self.func.profiles = declared;
     }
 
     /// Begins a rewrite. The reason is built before anything changes, and only if somebody listens.
@@ -603,7 +608,8 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
     /// Declares other profiles; one that says nothing goes.
     pub fn set_profiles(&mut self, mut new: Vec<Profile>) {
         new.retain(|profile| !is_empty(profile));
-        if new == self.func().profiles {
+        let old = &self.func().profiles;
+        if new.len() == old.len() && new.iter().zip(old).all(|(new, old)| is_same(new, old)) {
             return;
         }
         if self.recording.is_some() {
@@ -614,6 +620,13 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
             self.editor.func.profiles = new;
             self.changed = true;
         }
+    }
+
+    /// Lets the last zero profile say something more, if there is one.
+    pub fn add_zeros(&mut self, entries: Vec<ZeroEntry>) {
+        let profile = self.func().profiles.iter().rposition(|profile| matches!(profile, Profile::Zero(_)));
+        let Some(profile) = profile.filter(|_| !entries.is_empty()) else { return };
+        self.make(Edit::AddZeros { profile, entries });
     }
 
     /// Changes declared profiles; one that says nothing more goes.
@@ -659,6 +672,19 @@ impl<S: EditSink> Drop for Rewrite<'_, '_, S> {
             let Recording { remark, edits } = *recording;
             self.editor.sink.rewritten(self.editor.func, remark, edits);
         }
+    }
+}
+
+/// What a zero profile says, to be changed.
+fn zero_entries(func: &mut Function, profile: usize) -> Option<&mut Vec<ZeroEntry>> {
+    if let Some(Profile::Zero(entries)) = func.profiles.get_mut(profile) { Some(Rc::make_mut(entries)) } else { None }
+}
+
+/// Do they say the same? What is shared does.
+fn is_same(a: &Profile, b: &Profile) -> bool {
+    match (a, b) {
+        (Profile::Zero(a), Profile::Zero(b)) => Rc::ptr_eq(a, b) || a == b,
+        (a, b) => a == b,
     }
 }
 

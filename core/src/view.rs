@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use crate::edit::{EditSink, Editor, Remark, Rewrite, Silent};
 use crate::flow::{Divergence, DivergenceInput, Liveness, RegisterAccesses, ValueUses, Values};
 use crate::graph::{Cfg, ControlDependence, Dominators, Loops, PostDominators};
-use crate::ir::{Function, GlobalData, Module, Profile};
+use crate::ir::{Function, GlobalData, Module};
 use crate::journal::Journal;
 use crate::questions::QuestionSink;
 use crate::value_table::{TableEvent, TableSink};
@@ -148,11 +148,6 @@ impl<'a, S: Listener> View<'a, S> {
     /// Begins a rewrite; see [`Editor::rewrite`].
     pub fn rewrite(&mut self, reason: impl FnOnce(&Function) -> Remark) -> Rewrite<'_, 'a, S> {
         self.editor.rewrite(reason)
-    }
-
-    /// Declares other profiles where nobody listens; see [`Editor::redeclare`].
-    pub fn redeclare(&mut self, change: impl FnOnce(&Function, Vec<Profile>) -> Vec<Profile>) {
-        self.editor.redeclare(change);
     }
 
     /// Records a refused opportunity; see [`Editor::miss`].

@@ -145,16 +145,6 @@ impl RegisterAccesses {
         self.records[start as usize..end as usize].iter().map(move |record| record.behind(before))
     }
 
-    /// Visits the writes of registers in the order of the text.
-    pub fn for_each_write(&self, func: &Function, mut visit: impl FnMut(Inst, Reg)) {
-        for block in func.block_order() {
-            let regs = self.regs(block);
-            for record in self.records(block, 0) {
-                regs[record.definitions()].iter().for_each(|&reg| visit(record.inst, reg));
-            }
-        }
-    }
-
     /// Are they what would be found now?
     pub fn are_right(&self, func: &Function) -> bool {
         let now = RegisterAccesses::of(func);

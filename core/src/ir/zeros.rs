@@ -15,6 +15,8 @@
 //!
 //! Source of what is said: AZP, section 3.2.
 
+use alloc::rc::Rc;
+
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use hashbrown::HashMap;
@@ -102,7 +104,7 @@ impl Function {
         });
         for profile in &mut self.profiles {
             let Profile::Zero(entries) = profile else { continue };
-            for write in alloc::rc::Rc::make_mut(entries).iter_mut().flat_map(|entry| &mut entry.writes) {
+            for write in Rc::make_mut(entries).iter_mut().flat_map(|entry| &mut entry.writes) {
                 if let ZeroWrite::Named(name) = *write
                     && let Some(&Some(inst)) = found.get(&name)
                 {

@@ -77,7 +77,6 @@ use hoisting::Hoisting;
 use instrumentation::{counted, instrument};
 use kept::{Changed, Estimated, Kept, Past, Place};
 use opportunity::{Estimator, Opportunity, Refusal, ThresholdRule, reg_of};
-use profiles::{versioned_but_for_zeros, with_zeros};
 use remarks::{applied, miss_profile, on_simulated, tell_answer, tell_refusals};
 use scene::{Analyses, Memory, Prices, Scene};
 use transformation::Plan;
@@ -302,7 +301,6 @@ fn transform_best<S: Listener>(view: &mut View<'_, S>, rules: &Rules) -> Result<
             break;
         }
     }
-    declare_zeros(view, &mut memory);
     Ok(())
 }
 
@@ -314,7 +312,6 @@ fn transform_for<S: Listener>(view: &mut View<'_, S>, rules: &Rules, number: u32
         return Err(PassError { message: format!("there is no candidate {number} that is zero often enough") });
     }
     carry_out(view, &mut memory, round, |remark| remark);
-    declare_zeros(view, &mut memory);
     Ok(())
 }
 
@@ -337,7 +334,6 @@ fn transform_as_answered<S: Listener>(view: &mut View<'_, S>, rules: &Rules) -> 
         };
         carry_out(view, &mut memory, round, |remark| on_simulated(remark, simulated));
     }
-    declare_zeros(view, &mut memory);
     Ok(())
 }
 
@@ -350,22 +346,7 @@ fn transform<S: Listener>(
     choice: &Choice<'_>,
 ) -> Option<Versioned> {
     let round = look(view, rules, memory, number, choice)?;
-    let done = carry_out(view, memory, round, |remark| remark);
-    declare_zeros(view, memory);
-    done
-}
-
-/// Declares what is known of zeros, where that was left until nothing more changes.
-fn declare_zeros<S: Listener>(view: &mut View<'_, S>, memory: &mut Memory) {
-    if core::mem::take(&mut memory.has_undeclared_zeros) {
-        let Memory { zeros, accesses, .. } = &*memory;
-        debug_assert!(accesses.are_right(view.func()), "they did not follow the transformations");
-        view.redeclare(|func, declared| with_zeros(declared, || zeros.entries(func, accesses)));
-        debug_assert!(
-            memory.zeros.says_what_is_declared(view.func()),
-            "the profile did not follow the transformations"
-        );
-    }
+    carry_out(view, memory, round, |remark| remark)
 }
 
 /// Looks at all candidates and says why they are refused. None where no profile speaks of any.
@@ -402,12 +383,8 @@ fn carry_out<S: Listener>(
     let (chosen, plan) = (round.chosen?, round.plan?);
     let Some(Estimated::Judged(judged)) = round.kept.remove(chosen) else { return None };
     let mut rewrite = view.rewrite(|func| with_more(applied(func, &judged, round.number)));
-    let (change, versions) = plan.carry_out(&mut rewrite, (&mut memory.zeros, &mut memory.accesses));
+    let change = plan.carry_out(&mut rewrite, (&mut memory.zeros, &mut memory.accesses));
     rewrite.finish();
-    if !S::LISTENS {
-        view.redeclare(|func, declared| versioned_but_for_zeros(func, declared, &versions));
-        memory.has_undeclared_zeros = true;
-    }
     memory.kept = round.kept;
     memory.change = round.past.map(|past| (past, change));
     memory.learn(view.func());

@@ -14,7 +14,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use crate::ir::{Block, Function, Profile, WarpEntry, ZeroEntry};
+use crate::ir::{Block, Function, Profile, WarpEntry};
 
 /// Which blocks stand for which, after the transformation.
 pub(super) struct Versions {
@@ -34,29 +34,10 @@ pub(super) struct Versions {
     pub begins_at: Option<Block>,
 }
 
-/// The declared profiles of a function as it is now, from those of before and what is known of zeros.
-pub(super) fn versioned(
-    func: &Function,
-    versions: &Versions,
-    entries: impl FnOnce() -> Vec<ZeroEntry>,
-) -> Vec<Profile> {
+/// What a function as it is now declares of executions, from what it declared before; what it says of zeros stays.
+pub(super) fn versioned(func: &Function, versions: &Versions) -> Vec<Profile> {
     let executions = |profile: &Profile| versions.executions(func, profile).unwrap_or_else(|| profile.clone());
-    with_zeros(func.profiles.iter().map(executions).collect(), entries)
-}
-
-/// The same where nobody listens, without zeros: these are declared when the last transformation is done ([`with_zeros`]).
-pub(super) fn versioned_but_for_zeros(func: &Function, declared: Vec<Profile>, versions: &Versions) -> Vec<Profile> {
-    declared.into_iter().map(|profile| versions.executions(func, &profile).unwrap_or(profile)).collect()
-}
-
-/// Profiles with what is known of zeros, in the place of the first that told of them.
-pub(super) fn with_zeros(mut declared: Vec<Profile>, entries: impl FnOnce() -> Vec<ZeroEntry>) -> Vec<Profile> {
-    let is_of_zeros = |profile: &Profile| matches!(profile, Profile::Zero(_));
-    let Some(first) = declared.iter().position(is_of_zeros) else { return declared };
-    declared[first] = Profile::Zero(entries().into());
-    let mut place = 0..;
-    declared.retain(|profile| place.next() == Some(first) || !is_of_zeros(profile));
-    declared
+    func.profiles.iter().map(executions).collect()
 }
 
 impl Versions {

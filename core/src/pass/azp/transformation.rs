@@ -102,13 +102,12 @@ impl Plan {
         }
     }
 
-    /// Does it. What is known of zeros and of accesses follows, and what is declared where somebody listens. Gives what has
-    /// changed, and what the declared profiles have to follow.
+    /// Does it. What is known of zeros and of accesses follows, and what is declared. Gives what has changed.
     pub fn carry_out<S: Listener>(
         self,
         rewrite: &mut Rewrite<'_, '_, S>,
         (zeros, accesses): (&mut ZeroProfile, &mut RegisterAccesses),
-    ) -> (Change, Versions) {
+    ) -> Change {
         let head = self.head;
         let func = rewrite.func();
         let sources = self.hoisted.iter().filter_map(|&inst| func.inst_block(inst));
@@ -205,13 +204,12 @@ impl Plan {
             self.has_doubtful_reads || crate::verify::unassigned_reads(rewrite.func()).is_empty(),
             "a transformation has taken the only assignment away"
         );
-        zeros.follow(rewrite.func(), &copied_as);
         accesses.follow(rewrite.func(), change.changed_blocks(rewrite.func()).as_deref());
-        if S::LISTENS {
-            let profiles = versioned(rewrite.func(), &versions, || zeros.entries(rewrite.func(), accesses));
-            rewrite.set_profiles(profiles);
-        }
-        (change, versions)
+        let profiles = versioned(rewrite.func(), &versions);
+        rewrite.set_profiles(profiles);
+        let of_copies = zeros.follow(rewrite.func(), &copied_as);
+        rewrite.add_zeros(of_copies);
+        change
     }
 }
 

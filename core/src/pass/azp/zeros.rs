@@ -10,13 +10,14 @@
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use cranelift_entity::{EntityRef, SecondaryMap};
-use fixedbitset::FixedBitSet;
+use cranelift_entity::SecondaryMap;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use crate::flow::{Definition, Elements, RegisterAccesses, Value, Values};
-use crate::ir::{Block, Cmp, Combine, Function, Inst, InstData, Op, Operand, Profile, Reg, ZeroEntry, ZeroWrite};
+use crate::flow::{Definition, Elements, Value, Values};
+use crate::ir::{
+    Block, Cmp, Combine, Function, Inst, InstData, Op, Operand, Profile, Reg, Write, ZeroEntry, ZeroWrite,
+};
 
 /// Several writes, in ascending order.
 type WriteSet = SmallVec<[(Inst, Reg); 4]>;
@@ -31,8 +32,6 @@ pub(super) struct ZeroProfile {
     joint: Vec<(WriteSet, f64)>,
     /// The places in `joint` of the sets that an instruction writes for.
     joint_of: HashMap<Inst, SmallVec<[u32; 2]>>,
-    /// The instructions that write for any.
-    writes_joint: FixedBitSet,
     is_empty: bool,
 }
 
@@ -44,7 +43,6 @@ impl ZeroProfile {
             several: BTreeMap::new(),
             joint: Vec::new(),
             joint_of: HashMap::new(),
-            writes_joint: FixedBitSet::new(),
             is_empty: true,
         };
         let zeros = func.profiles.iter().filter_map(|profile| match profile {
@@ -74,23 +72,30 @@ impl ZeroProfile {
     }
 
     /// Instructions have got copies, which are zero as often as they are: together as often as these, where all that were
-    /// counted together have one.
-    pub fn follow(&mut self, func: &Function, copies: &BTreeMap<Inst, Inst>) {
+    /// counted together have one. Gives what is to be said of the copies.
+    pub fn follow(&mut self, func: &Function, copies: &BTreeMap<Inst, Inst>) -> Vec<ZeroEntry> {
+        let (mut alone, mut together) = (Vec::new(), Vec::new());
         for (&original, &copy) in copies {
-            for &reg in &func.insts[copy].dsts {
+            for &reg in func.insts[copy].dsts.iter().filter(|&&reg| func.has_write(copy, reg)) {
                 if let Some(probability) = self.probability(original, reg) {
                     self.set(func, copy, reg, probability);
+                    alone.push(ZeroEntry::of(ZeroWrite::Of { inst: copy, reg }, probability));
                 }
             }
             for place in self.joint_of.get(&original).cloned().unwrap_or_default() {
                 let (writes, probability) = &self.joint[place as usize];
                 let copied = |&(inst, reg): &(Inst, Reg)| Some((*copies.get(&inst)?, reg));
                 let copied: Option<WriteSet> = writes.iter().map(copied).collect();
+                let probability = *probability;
                 if let Some(copied) = copied.filter(|_| writes[0].0 == original) {
-                    self.set_joint(copied, *probability);
+                    let writes = copied.iter().map(|&(inst, reg)| ZeroWrite::Of { inst, reg }).collect();
+                    together.push(ZeroEntry { writes, probability });
+                    self.set_joint(copied, probability);
                 }
             }
         }
+        alone.append(&mut together);
+        alone
     }
 
     fn set(&mut self, func: &Function, inst: Inst, reg: Reg, probability: f64) {
@@ -109,7 +114,6 @@ impl ZeroProfile {
             self.joint[place].1 = probability;
         } else if writes.len() > 1 {
             for &(inst, _) in &writes {
-                self.writes_joint.grow_and_insert(inst.index());
                 let sets = self.joint_of.entry(inst).or_default();
                 if sets.last() != Some(&(self.joint.len() as u32)) {
                     sets.push(self.joint.len() as u32);
@@ -150,64 +154,20 @@ impl ZeroProfile {
 
     /// Is it what a function declares?
     pub fn says_what_is_declared(&self, func: &Function) -> bool {
-        let accesses = RegisterAccesses::of(func);
-        self.entries(func, &accesses) == ZeroProfile::of(func).entries(func, &accesses)
+        self.said(func) == ZeroProfile::of(func).said(func)
     }
 
-    /// The lines of a `profile zero` that says this of a function: single writes in the order of the text, then those that
-    /// are zero together, in the order in which their last writes stand.
-    pub fn entries(&self, func: &Function, accesses: &RegisterAccesses) -> Vec<ZeroEntry> {
-        let mut lines = Lines::new(self, func);
-        accesses.for_each_write(func, |inst, reg| lines.add(inst, reg));
-        lines.finish()
-    }
-}
-
-/// The lines of a `profile zero` while the writes are told in the order of the text.
-struct Lines<'a> {
-    zeros: &'a ZeroProfile,
-    entries: Vec<ZeroEntry>,
-    joint: Vec<ZeroEntry>,
-    /// The writes so far of those that are zero together.
-    names: Vec<SmallVec<[ZeroWrite; 1]>>,
-}
-
-impl<'a> Lines<'a> {
-    fn new(zeros: &'a ZeroProfile, func: &Function) -> Lines<'a> {
-        let declared =
-            func.profiles.iter().map(|profile| if let Profile::Zero(entries) = profile { entries.len() } else { 0 });
-        Lines {
-            zeros,
-            entries: Vec::with_capacity(declared.sum()),
-            joint: Vec::new(),
-            names: alloc::vec![SmallVec::new(); zeros.joint.len()],
-        }
-    }
-
-    #[inline]
-    fn add(&mut self, inst: Inst, reg: Reg) {
-        let probability = self.zeros.probability(inst, reg);
-        self.entries.extend(probability.map(|probability| ZeroEntry::of(ZeroWrite::Of { inst, reg }, probability)));
-        if self.zeros.writes_joint.contains(inst.index()) {
-            self.add_joint(inst, reg);
-        }
-    }
-
-    fn add_joint(&mut self, inst: Inst, reg: Reg) {
-        for &place in self.zeros.joint_of.get(&inst).into_iter().flatten() {
-            let ((writes, probability), names) = (&self.zeros.joint[place as usize], &mut self.names[place as usize]);
-            if writes.contains(&(inst, reg)) {
-                names.push(ZeroWrite::Of { inst, reg });
-                if names.len() == writes.len() {
-                    self.joint.push(ZeroEntry { writes: names.clone(), probability: *probability });
-                }
-            }
-        }
-    }
-
-    fn finish(mut self) -> Vec<ZeroEntry> {
-        self.entries.append(&mut self.joint);
-        self.entries
+    /// What it says of writes that there are.
+    fn said(&self, func: &Function) -> BTreeMap<WriteSet, f64> {
+        let mut said = BTreeMap::new();
+        func.for_each_write(|inst, Write { reg, .. }| {
+            said.extend(
+                self.probability(inst, reg).map(|probability| (WriteSet::from_iter([(inst, reg)]), probability)),
+            );
+        });
+        let are_there = |writes: &WriteSet| writes.iter().all(|&(inst, reg)| func.has_write(inst, reg));
+        said.extend(self.joint.iter().filter(|(writes, _)| are_there(writes)).cloned());
+        said
     }
 }
 
