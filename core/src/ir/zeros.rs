@@ -68,7 +68,7 @@ impl ZeroEntry {
 }
 
 /// The names of the writes that zero profiles of a function speak of.
-pub struct ZeroNames(HashMap<(Inst, Reg), Write>);
+pub struct ZeroNames(HashMap<(Inst, Reg), Option<Write>>);
 
 impl Function {
     /// Visits the writes of registers in the order of the text, by their names.
@@ -142,7 +142,7 @@ impl Function {
                 }
             });
         }
-        ZeroNames(names.into_iter().filter_map(|(write, name)| Some((write, name?))).collect())
+        ZeroNames(names)
     }
 }
 
@@ -150,7 +150,7 @@ impl ZeroNames {
     /// What a write is called. None where it is gone, or the block that its name speaks of.
     pub fn of(&self, func: &Function, write: ZeroWrite) -> Option<Write> {
         match write {
-            ZeroWrite::Of { inst, reg } => self.0.get(&(inst, reg)).copied(),
+            ZeroWrite::Of { inst, reg } => self.0.get(&(inst, reg)).copied().flatten(),
             ZeroWrite::Named(name) => Some(name).filter(|name| func.layout.has_block(name.block)),
         }
     }
