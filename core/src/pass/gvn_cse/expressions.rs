@@ -122,18 +122,6 @@ impl Expressions {
         noted
     }
 
-    /// Is there so much in the table that emptying it costs no more than filling it did?
-    pub fn is_worth_emptying(&self) -> bool {
-        self.table.len() * 4 >= self.table.capacity()
-    }
-
-    /// Forgets all keys.
-    pub fn empty(&mut self) {
-        self.words.truncate(1);
-        self.open = 1;
-        self.table.clear();
-    }
-
     /// One more than the greatest number.
     pub fn number_count(&self) -> usize {
         self.next as usize
@@ -142,11 +130,12 @@ impl Expressions {
 
 /// Mixes another word into what the words of a key were mixed to so far.
 #[inline]
-fn mix(mixed: u64, word: u32) -> u64 {
+pub(in crate::pass) fn mix(mixed: u64, word: u32) -> u64 {
     (mixed.rotate_left(5) ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// The high bits, which all words reach, folded into the low ones, which choose the place in the table.
-fn finished(mixed: u64) -> u64 {
+#[inline]
+pub(in crate::pass) fn finished(mixed: u64) -> u64 {
     mixed ^ mixed >> 32
 }

@@ -13,6 +13,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::hint::select_unpredictable;
 use core::ops::Range;
 
 use cranelift_entity::EntityRef;
@@ -23,38 +24,45 @@ use crate::ir::{Block, Function, Inst, InstData, Op, Operand, Reg};
 
 /// One instruction of the block.
 #[derive(Clone, Copy)]
-#[repr(align(32))]
 pub struct Slot {
-    /// The instruction, and what it did when the block was looked at.
+    /// The instruction, when the block was looked at.
     pub inst: Inst,
-    pub op: Op,
-    /// Is it, or an operand of an operand of it that is read once, about a register that was asked about?
-    pub is_concerned: bool,
-    /// The next write, guarded or not, of the register that it writes; [`NONE`] if there is none.
-    pub next_write: u32,
     /// Where its first three operands, if they are registers, are defined in this block; else [`NONE`].
     pub operands: [u32; 3],
-    /// How often its result is read in this block; a guarded write that keeps it in other lanes reads it. And
-    /// [`ELSEWHERE`] if it may be read in another block.
-    readers: u32,
 }
 
-/// Added to the readers of what leaves a block.
-const ELSEWHERE: u32 = 1 << 31;
+/// What is asked of an instruction from afar, by those that read its result: small, so that those of a long block are at
+/// hand.
+#[derive(Clone, Copy)]
+struct Definition {
+    /// The next write, guarded or not, of the register that it writes; [`NONE`] if there is none.
+    next_write: u32,
+    /// What it did when the block was looked at.
+    op: Op,
+    /// How often its result is read in this block, or [`MANY`]; a guarded write that keeps it in other lanes reads it.
+    readers: u8,
+    /// May it be read in another block?
+    is_read_elsewhere: bool,
+    /// Is it, or an operand of an operand of it that is read once, about a register that was asked about?
+    is_concerned: bool,
+}
+
+/// So many readers or more.
+const MANY: u8 = 2;
 
 // A walk over many finds one by shifting its number.
-const _: () = assert!(size_of::<Slot>() == 32);
+const _: () = assert!(size_of::<Slot>() == 16 && size_of::<Definition>() == 8);
 
-impl Slot {
+impl Definition {
     /// Of an instruction of which nothing else is known yet.
-    fn new(inst: Inst, op: Op) -> Slot {
-        Slot { inst, op, is_concerned: false, next_write: NONE, operands: [NONE; 3], readers: 0 }
+    fn new(op: Op) -> Definition {
+        Definition { next_write: NONE, op, readers: 0, is_read_elsewhere: false, is_concerned: false }
     }
 
     /// Is the result read once, in this block?
     #[inline]
     fn is_read_once(&self) -> bool {
-        self.readers == 1
+        (self.readers == 1) & !self.is_read_elsewhere
     }
 }
 
@@ -121,8 +129,10 @@ struct RegState {
 
 /// The definitions and uses of the block that was looked at last.
 pub struct BlockUses {
-    /// By place, behind one of what has no place.
+    /// By place.
     slots: Vec<Slot>,
+    /// By place, behind one of what has no place.
+    definitions: Vec<Definition>,
     /// By register, behind one that stands for none.
     regs: Vec<RegState>,
     /// By register: the first write of those that the block writes.
@@ -131,8 +141,8 @@ pub struct BlockUses {
     sketches: Sketches,
     /// By register: how many blocks read it before they write it.
     exposed: Vec<u32>,
-    /// The registers that blocks read before they write them, each once; a block that is looked at again gets a new list.
-    exposed_regs: Vec<Reg>,
+    /// The numbers of the registers that blocks read before they write them, each once; a block that is looked at again gets a new list.
+    exposed_regs: Vec<u32>,
     /// By block: its list.
     exposed_in: Vec<Range<u32>>,
     /// Unguarded copies of registers, what is written first; a block that is looked at again gets a new list.
@@ -148,6 +158,7 @@ impl BlockUses {
     pub fn new(func: &Function) -> BlockUses {
         let mut uses = BlockUses {
             slots: Vec::new(),
+            definitions: Vec::new(),
             regs: vec![RegState::default(); func.regs.len() + 1],
             first_writes: vec![NONE; func.regs.len()],
             block: 0,
@@ -214,9 +225,9 @@ impl BlockUses {
         let mut gone = FixedBitSet::with_capacity(func.regs.len());
         for block in blocks {
             for index in self.exposed_in[block.index()].clone() {
-                let reg = self.exposed_regs[index as usize];
-                self.exposed[reg.index()] -= 1;
-                gone.insert(reg.index());
+                let reg = self.exposed_regs[index as usize] as usize;
+                self.exposed[reg] -= 1;
+                gone.insert(reg);
             }
             self.survey(func, block);
         }
@@ -232,11 +243,12 @@ impl BlockUses {
         let BlockUses { regs, exposed_regs, block: now, copies, sketches, .. } = self;
         // What is no register has been seen.
         regs[behind(NONE)].block = *now;
+        // Whether a register has been seen is as good as random, and so decides no branch.
         let mut expose = |reg: u32, is_written: bool| {
             let seen = core::mem::replace(&mut regs[behind(reg)].block, *now);
-            if seen != *now && !is_written {
-                exposed_regs.push(Reg::from_u32(reg));
-            }
+            let count = exposed_regs.len() + usize::from((seen != *now) & !is_written);
+            exposed_regs.push(reg);
+            exposed_regs.truncate(count);
         };
         let mut length = 0;
         for inst in func.block_insts(block) {
@@ -256,7 +268,7 @@ impl BlockUses {
             }
         }
         for &reg in &self.exposed_regs[first_exposed as usize..] {
-            self.exposed[reg.index()] += 1;
+            self.exposed[reg as usize] += 1;
         }
         self.exposed_in[block.index()] = first_exposed..self.exposed_regs.len() as u32;
         self.copies_in[block.index()] = first_copy..self.copies.len() as u32;
@@ -267,7 +279,8 @@ impl BlockUses {
     pub fn look_at(&mut self, func: &Function, block: Block, touched: Option<&Touched>) {
         self.block += 1;
         self.slots.clear();
-        self.slots.push(Slot::new(Inst::from_u32(0), Op::Mov));
+        self.definitions.clear();
+        self.definitions.push(Definition::new(Op::Mov));
         self.regs.resize(func.regs.len() + 1, RegState::default());
         self.first_writes.resize(func.regs.len(), NONE);
         match touched {
@@ -281,45 +294,56 @@ impl BlockUses {
 
     /// Whoever alone reads a result has to do with all that its computation has to do with: they may be of one tree.
     fn concern_readers(&mut self) {
-        let slots = self.slots.as_mut_slice();
-        for index in 1..slots.len() {
-            let is_part = |operand: u32| slots[behind(operand)].is_concerned & slots[behind(operand)].is_read_once();
-            let [first, second, third] = slots[index].operands;
+        for (slot, place) in self.slots.iter().zip(0..) {
+            let is_part = |place: u32| {
+                let operand = &self.definitions[behind(place)];
+                operand.is_concerned & operand.is_read_once()
+            };
+            let [first, second, third] = slot.operands;
             let is_any = is_part(first) | is_part(second) | is_part(third);
-            slots[index].is_concerned |= is_any;
+            self.definitions[behind(place)].is_concerned |= is_any;
         }
     }
 
     #[inline(always)]
     fn look_at_inst(&mut self, func: &Function, inst: Inst, is_touched: impl Fn(u32) -> bool) {
         let sketch = self.sketches.get(inst);
-        let mut slot = Slot::new(inst, sketch.op);
-        if sketch.is_partial {
-            self.look_at_data(&func.insts[inst], &mut slot, is_touched);
+        let mut definition = Definition::new(sketch.op);
+        let operands = if sketch.is_partial {
+            self.look_at_data(&func.insts[inst], &mut definition, is_touched)
         } else {
             debug_assert!(self.sketches.is_right(func, inst), "it has been renewed");
             let [first, second, third] = sketch.operands;
-            slot.is_concerned = is_touched(first) | is_touched(second) | is_touched(third) | is_touched(sketch.dst);
-            slot.operands = [self.count_use(first), self.count_use(second), self.count_use(third)];
+            definition.is_concerned =
+                is_touched(first) | is_touched(second) | is_touched(third) | is_touched(sketch.dst);
+            let operands = [self.count_use(first), self.count_use(second), self.count_use(third)];
             if sketch.dst != NONE {
-                self.write(sketch.dst, &mut slot);
+                self.write(sketch.dst, &mut definition);
             }
-        }
-        self.slots.push(slot);
+            operands
+        };
+        self.slots.push(Slot { inst, operands });
+        self.definitions.push(definition);
     }
 
-    /// The same for an instruction of any shape.
-    fn look_at_data(&mut self, data: &InstData, slot: &mut Slot, is_touched: impl Fn(u32) -> bool) {
+    /// The same for an instruction of any shape. Gives where its operands are defined.
+    fn look_at_data(
+        &mut self,
+        data: &InstData,
+        definition: &mut Definition,
+        is_touched: impl Fn(u32) -> bool,
+    ) -> [u32; 3] {
+        let mut operands = [NONE; 3];
         for (index, arg) in data.args.iter().enumerate() {
             if let Operand::Reg(reg) = arg {
-                slot.is_concerned |= is_touched(reg.as_u32());
-                let definition = self.count_use(reg.as_u32());
-                if let Some(operand) = slot.operands.get_mut(index) {
-                    *operand = definition;
+                definition.is_concerned |= is_touched(reg.as_u32());
+                let place = self.count_use(reg.as_u32());
+                if let Some(operand) = operands.get_mut(index) {
+                    *operand = place;
                 }
             } else {
                 arg.for_each_reg(&mut |reg| {
-                    slot.is_concerned |= is_touched(reg.as_u32());
+                    definition.is_concerned |= is_touched(reg.as_u32());
                     self.count_use(reg.as_u32());
                 });
             }
@@ -329,59 +353,75 @@ impl BlockUses {
             data.dsts.iter().for_each(|&dst| _ = self.count_use(dst.as_u32()));
         }
         for &dst in &data.dsts {
-            slot.is_concerned |= is_touched(dst.as_u32());
-            self.write(dst.as_u32(), slot);
+            definition.is_concerned |= is_touched(dst.as_u32());
+            self.write(dst.as_u32(), definition);
         }
+        operands
     }
 
     /// The instruction that is looked at writes a register, which goes on to other blocks if it is the last one. What was
     /// there ends here.
     #[inline(always)]
-    fn write(&mut self, reg: u32, slot: &mut Slot) {
+    fn write(&mut self, reg: u32, own: &mut Definition) {
         let place = self.len();
-        if self.comes_in(Reg::from_u32(reg)) {
-            slot.readers = ELSEWHERE;
-        }
+        own.is_read_elsewhere |= self.comes_in(Reg::from_u32(reg));
         let RegState { block, definition } =
             core::mem::replace(&mut self.regs[behind(reg)], RegState { block: self.block, definition: place });
         if block != self.block {
             self.first_writes[reg as usize] = place;
-        } else if let Some(before) = self.slots.get_mut(behind(definition)) {
+        } else if let Some(before) = self.definitions.get_mut(behind(definition)) {
             before.next_write = before.next_write.min(place);
-            before.readers &= !ELSEWHERE;
+            before.is_read_elsewhere = false;
         }
     }
 
-    /// Counts that a register is read. Gives the last write of it so far.
+    /// Counts that a register is read. Gives the last write of it so far. Whether that is in this block is as good as
+    /// random, and so decides no branch.
     #[inline(always)]
     fn count_use(&mut self, reg: u32) -> u32 {
         let state = self.regs[behind(reg)];
-        let definition = if state.block == self.block { state.definition } else { NONE };
-        self.slots[behind(definition)].readers += 1;
+        let definition = select_unpredictable(state.block == self.block, state.definition, NONE);
+        let readers = &mut self.definitions[behind(definition)].readers;
+        *readers = (*readers + 1).min(MANY);
         definition
     }
 
     /// How many instructions there are.
     pub fn len(&self) -> u32 {
-        self.slots.len() as u32 - 1
+        self.slots.len() as u32
     }
 
     /// The instruction at a place.
     pub fn slot(&self, place: u32) -> &Slot {
-        &self.slots[behind(place)]
+        &self.slots[place as usize]
+    }
+
+    /// What it did when the block was looked at.
+    pub fn op(&self, place: u32) -> Op {
+        self.definitions[behind(place)].op
+    }
+
+    /// Is it, or an operand of an operand of it that is read once, about a register that was asked about?
+    pub fn is_concerned(&self, place: u32) -> bool {
+        self.definitions[behind(place)].is_concerned
+    }
+
+    /// Is its result read once, in this block?
+    pub fn is_read_once(&self, place: u32) -> bool {
+        self.definitions[behind(place)].is_read_once()
+    }
+
+    /// The next write of the register that it writes; [`NONE`] if there is none.
+    pub fn write_behind(&self, place: u32) -> u32 {
+        self.definitions[behind(place)].next_write
     }
 
     /// The write that ends what a register holds: the first one after `definition`, or of all if that is none.
     pub fn next_write(&self, reg: Reg, definition: u32) -> u32 {
         if definition != NONE {
-            return self.slot(definition).next_write;
+            return self.write_behind(definition);
         }
         let state = &self.regs[behind(reg.as_u32())];
         if state.block == self.block { self.first_writes[reg.index()] } else { NONE }
-    }
-
-    /// Is the result read once, in this block?
-    pub fn is_read_once(&self, place: u32) -> bool {
-        self.slot(place).is_read_once()
     }
 }

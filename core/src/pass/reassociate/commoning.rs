@@ -10,7 +10,7 @@
 //! their order does not matter. Only unguarded instructions that are functions of their operands take part. The earlier
 //! register must still hold the value, and stand no more than a window of instructions before.
 //!
-//! One look-up an instruction in a table of expressions, which is never walked over.
+//! One look-up an instruction among what was [computed](super::computations) within the window.
 
 use alloc::format;
 use alloc::vec;
@@ -20,10 +20,10 @@ use cranelift_entity::EntityRef;
 
 use super::Misses;
 use super::block_uses::{BlockUses, Touched};
+use super::computations::{Computations, Computed};
 use super::sketches::{NONE, Sketch};
 use crate::edit::{Fact, Remark};
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg};
-use crate::pass::gvn_cse::expressions::Expressions;
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
 
@@ -57,27 +57,16 @@ pub enum Found {
     Removable,
 }
 
-/// Where an expression was computed last.
-#[derive(Clone, Copy)]
-struct Computed {
-    block: u32,
-    place: u32,
-    reg: Reg,
-    value: u32,
-}
-
 #[derive(Clone, Copy, Default)]
 struct RegState {
     block: u32,
     value: u32,
 }
 
-/// The table of expressions of one walk.
+/// What is kept over one walk.
 pub struct Commoning {
     window: u32,
-    /// What computed each expression last, by its index here.
-    expressions: Expressions,
-    computed: Vec<Computed>,
+    computations: Computations,
     /// By register: what it holds, if that block is the one that is looked at.
     regs: Vec<RegState>,
     /// The number of the visit; expressions of others are forgotten.
@@ -86,11 +75,12 @@ pub struct Commoning {
 }
 
 impl Commoning {
-    /// Before the first block. `window` is how many instructions an expression is remembered for.
-    pub fn new(func: &Function, window: u32) -> Commoning {
+    /// Before the first block. `window` is for how many instructions a computation is of use; whoever wants to hear why
+    /// not has it remembered to the end of its block.
+    pub fn new(func: &Function, window: u32, tells_misses: bool) -> Commoning {
         let regs = vec![RegState::default(); func.regs.len()];
-        let expressions = Expressions::with_capacity(0);
-        Commoning { window, expressions, computed: Vec::new(), regs, block: 0, last_value: 0 }
+        let remembered = if tells_misses { u32::MAX } else { window };
+        Commoning { window, computations: Computations::new(remembered), regs, block: 0, last_value: 0 }
     }
 
     /// Commons what is in a block, as far as `takes_part` lets its instructions by their places, and notes the registers
@@ -104,14 +94,10 @@ impl Commoning {
         misses: &mut Misses,
     ) -> Found {
         self.block += 1;
-        // What other blocks computed is of no use any more. A table is emptied as often as that costs less than filling it.
-        // Numbers begin again long before one block could use them up.
-        let is_full = self.last_value > MOST_VALUES / 2;
-        if is_full || self.expressions.is_worth_emptying() {
-            self.expressions.empty();
-            self.computed.clear();
-            self.last_value = if is_full { 0 } else { self.last_value };
-        }
+        // Values begin again long before one block could use them up.
+        self.last_value = if self.last_value > MOST_VALUES / 2 { 0 } else { self.last_value };
+        // It has at most as many instructions as when it was looked at.
+        self.computations.begin(uses.len());
         self.regs.resize(view.func().regs.len(), RegState::default());
         let mut found = Found::Nothing;
         let mut next = view.func().layout.first_inst(block);
@@ -157,14 +143,11 @@ impl Commoning {
             return None;
         }
         let dst = Reg::from_u32(sketch.dst);
-        let new = self.computed.len() as u32;
-        let index = self.expressions.noted(new) as usize;
-        let is_recent =
-            |computed: &&Computed| computed.block == self.block && func.reg_types[computed.reg] == func.reg_types[dst];
-        let earlier = self.computed.get(index).filter(is_recent).copied();
-        if let Some(Computed { reg, value, place: computed_at, .. }) = earlier {
+        let earlier = self.computations.find(place).filter(|found| func.reg_types[found.reg] == func.reg_types[dst]);
+        if let Some(Computed { reg, value, place: computed_at }) = earlier {
             let is_overwritten = self.value(reg) != value;
             if !is_overwritten && place - computed_at <= self.window {
+                self.computations.give_up();
                 self.write(dst, Some(value));
                 return Some(reg);
             }
@@ -173,17 +156,13 @@ impl Commoning {
             }
         }
         let value = self.write(dst, None);
-        let computed = Computed { block: self.block, place, reg: dst, value };
-        match self.computed.get_mut(index) {
-            Some(known) => *known = computed,
-            None => self.computed.push(computed),
-        }
+        self.computations.note(Computed { place, reg: dst, value });
         None
     }
 
     /// Makes the key of what an instruction computes. Gives whether it is a function of its operands.
     fn make_key(&mut self, func: &Function, inst: Inst, sketch: &Sketch) -> bool {
-        self.expressions.add(sketch.opcode);
+        self.computations.add(sketch.opcode);
         let is_commutative = sketch.op.is_commutative();
         if sketch.has_others {
             return self.add_operands(&func.insts[inst].args, is_commutative);
@@ -193,13 +172,13 @@ impl Commoning {
             if is_there { Kind::Value.word(self.value(Reg::from_u32(reg))) } else { NONE }
         });
         match words {
-            [first, NONE, NONE] => self.expressions.add(first),
-            [left, right, NONE] if is_commutative => self.expressions.extend([left.min(right), left.max(right)]),
-            [left, right, NONE] => self.expressions.extend([left, right]),
+            [first, NONE, NONE] => self.computations.add(first),
+            [left, right, NONE] if is_commutative => self.computations.extend([left.min(right), left.max(right)]),
+            [left, right, NONE] => self.computations.extend([left, right]),
             [left, right, third] if is_commutative => {
-                self.expressions.extend([left.min(right), left.max(right), third]);
+                self.computations.extend([left.min(right), left.max(right), third]);
             }
-            all => self.expressions.extend(all),
+            all => self.computations.extend(all),
         }
         true
     }
@@ -215,7 +194,7 @@ impl Commoning {
             all => all.iter().all(|operand| self.add_operand(operand)),
         };
         if !are_added {
-            self.expressions.give_up();
+            self.computations.give_up();
         }
         are_added
     }
@@ -241,19 +220,19 @@ impl Commoning {
         match *operand {
             Operand::Reg(reg) => {
                 let value = self.value(reg);
-                self.expressions.add(Kind::Value.word(value));
+                self.computations.add(Kind::Value.word(value));
             }
             Operand::NotReg(reg) => {
                 let value = self.value(reg);
-                self.expressions.add(Kind::Negation.word(value));
+                self.computations.add(Kind::Negation.word(value));
             }
             Operand::Const(bits) => {
-                self.expressions.extend([Kind::Const.word(0), bits as u32, (bits >> 32) as u32]);
+                self.computations.extend([Kind::Const.word(0), bits as u32, (bits >> 32) as u32]);
             }
-            Operand::Special(special) => self.expressions.add(Kind::Special.word(special.index())),
+            Operand::Special(special) => self.computations.add(Kind::Special.word(special.index())),
             Operand::Symbol(symbol) => {
                 let (kind, index) = symbol.words();
-                self.expressions.extend([Kind::Symbol.word(kind), index]);
+                self.computations.extend([Kind::Symbol.word(kind), index]);
             }
             Operand::Address(_) | Operand::List(_) | Operand::Input(_) => return false,
         }

@@ -27,6 +27,7 @@
 
 mod block_uses;
 mod commoning;
+mod computations;
 mod distribution;
 mod sketches;
 mod trees;
@@ -192,7 +193,7 @@ impl Walk {
                 large_sums: knobs.switch("ReassociateLargeImmInUIADD64"),
             },
             uses,
-            commoning: knobs.switch("AllowReassociateCSE").then(|| Commoning::new(func, window)),
+            commoning: knobs.switch("AllowReassociateCSE").then(|| Commoning::new(func, window, S::LISTENS)),
             numbers,
             owners: Vec::new(),
             sum_owners: Vec::new(),
@@ -308,7 +309,7 @@ impl Walk {
         let mut sorted = Sorted { again: false, rebuilt: false };
         let mut overwritten = false;
         for root in (0..self.uses.len()).rev() {
-            if !self.uses.slot(root).is_concerned {
+            if !self.uses.is_concerned(root) {
                 debug_assert!(
                     !takes_part(root) || self.is_settled(view.func(), root),
                     "what it is made of is as it was"

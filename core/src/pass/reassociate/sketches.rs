@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! t = mad.lo.u32 a, b, 4       registers a, b and none, writes t, opcode 7; there is an operand that is no register
+//! st.u32 [p + 4*i], a          registers p, i and a
 //! @p x = add.u32 a, b          partial: the instruction itself has to be asked
 //! ```
 //!
@@ -25,7 +26,8 @@ pub const NONE: u32 = u32::MAX;
 /// See the file's head.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Sketch {
-    /// Its first three operands, where they are registers; else [`NONE`].
+    /// Its first three operands, where they are registers; else [`NONE`]. Of an instruction with an address the registers
+    /// that it reads, those of the address with them, wherever they stand.
     pub operands: [u32; 3],
     /// What it writes; [`NONE`] for nothing.
     pub dst: u32,
@@ -49,6 +51,20 @@ const NOTHING: Sketch = Sketch {
     has_others: true,
     is_function: false,
 };
+
+impl Sketch {
+    /// The registers of all operands become its operands, if there is room for them; else it is partial.
+    fn add_registers(&mut self, data: &InstData) {
+        self.operands = [NONE; 3];
+        let mut free = self.operands.iter_mut();
+        for arg in &data.args {
+            arg.for_each_reg(&mut |reg| match free.next() {
+                Some(operand) => *operand = reg.as_u32(),
+                None => self.is_partial = true,
+            });
+        }
+    }
+}
 
 /// The sketches of a function's instructions.
 pub struct Sketches {
@@ -83,16 +99,21 @@ impl Sketches {
         let Opcode { op, .. } = data.opcode;
         let mut sketch =
             Sketch { op, opcode: self.opcodes.number(data.opcode), is_partial: false, has_others: false, ..NOTHING };
+        let mut has_address = false;
         for (index, arg) in data.args.iter().enumerate() {
             match (arg, sketch.operands.get_mut(index)) {
                 (Operand::Reg(reg), Some(operand)) => *operand = reg.as_u32(),
                 (Operand::Const(_) | Operand::Special(_) | Operand::Symbol(_) | Operand::Input(_), _) => {
                     sketch.has_others = true;
                 }
-                (Operand::Reg(_) | Operand::NotReg(_) | Operand::Address(_) | Operand::List(_), _) => {
+                (Operand::Address(_), _) => (has_address, sketch.has_others) = (true, true),
+                (Operand::Reg(_) | Operand::NotReg(_) | Operand::List(_), _) => {
                     (sketch.is_partial, sketch.has_others) = (true, true);
                 }
             }
+        }
+        if has_address {
+            sketch.add_registers(data);
         }
         sketch.dst = data.dst().map_or(NONE, Reg::as_u32);
         sketch.is_partial |= data.guard.is_some() || data.dsts.len() > 1;

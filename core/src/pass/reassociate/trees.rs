@@ -129,7 +129,7 @@ impl Forest<'_> {
 
     /// What the instruction at a place does; quicker than to look at it. True as long as it belongs to no tree.
     fn op(&self, place: u32) -> Op {
-        self.uses.slot(place).op
+        self.uses.op(place)
     }
 
     pub fn data(&self, place: u32) -> &InstData {
@@ -417,7 +417,7 @@ impl Forest<'_> {
             if self.owners[next as usize] != root + 1 {
                 return false;
             }
-            next = self.uses.slot(next).next_write;
+            next = self.uses.write_behind(next);
         }
         true
     }
