@@ -17,9 +17,11 @@ use core::hint::select_unpredictable;
 use core::ops::Range;
 
 use cranelift_entity::EntityRef;
+use cranelift_entity::packed_option::PackedOption;
 use fixedbitset::FixedBitSet;
 
 use super::sketches::{NONE, Sketch, Sketches};
+use super::trees::Licence;
 use crate::ir::{Block, Function, Inst, InstData, Op, Operand, Reg};
 
 /// One instruction of the block.
@@ -151,29 +153,32 @@ pub struct BlockUses {
     copies_in: Vec<Range<u32>>,
     /// By block: how many instructions it had in the beginning.
     lengths: Vec<u32>,
+    /// By register, behind one that stands for none: the last block that wrote it when all were surveyed. Writes stay in
+    /// their blocks.
+    writers: Vec<PackedOption<Block>>,
 }
 
 impl BlockUses {
     /// Before the first block.
-    pub fn new(func: &Function) -> BlockUses {
+    pub fn new(func: &Function, licence: Licence) -> BlockUses {
         let mut uses = BlockUses {
             slots: Vec::new(),
             definitions: Vec::new(),
             regs: vec![RegState::default(); func.regs.len() + 1],
             first_writes: vec![NONE; func.regs.len()],
             block: 0,
-            sketches: Sketches::new(func),
+            sketches: Sketches::new(func, licence),
             exposed: vec![0; func.regs.len()],
             exposed_regs: Vec::new(),
             exposed_in: vec![0..0; func.blocks.len()],
             copies: Vec::new(),
             copies_in: vec![0..0; func.blocks.len()],
             lengths: vec![0; func.blocks.len()],
+            writers: vec![None.into(); func.regs.len() + 1],
         };
         // Blocks that nothing reaches are asked, too: what they read has to be assigned somewhere.
         for block in func.block_order() {
-            func.block_insts(block).for_each(|inst| _ = uses.sketches.renew(func, inst));
-            uses.lengths[block.index()] = uses.survey(func, block);
+            uses.lengths[block.index()] = uses.survey::<true>(func, block);
         }
         uses
     }
@@ -186,20 +191,36 @@ impl BlockUses {
 
     /// The sketch of an instruction.
     #[inline]
-    pub fn sketch(&self, inst: Inst) -> Sketch {
+    pub fn sketch(&self, inst: Inst) -> &Sketch {
         self.sketches.get(inst)
     }
 
-    /// Does an instruction read one of these registers, or write one of those?
-    pub fn touches(&self, func: &Function, inst: Inst, read: &Touched, written: &Touched) -> bool {
-        let Sketch { operands: [first, second, third], dst, is_partial, .. } = self.sketches.get(inst);
-        if is_partial {
-            let data = &func.insts[inst];
-            let mut is_read = false;
-            data.for_each_use(|reg| is_read |= read.contains(reg.as_u32()));
-            return is_read || data.dsts.iter().any(|dst| written.contains(dst.as_u32()));
+    /// All sketches.
+    pub fn sketches(&self) -> &Sketches {
+        &self.sketches
+    }
+
+    /// Does a block read one of these registers before it writes it?
+    pub fn exposes(&self, block: Block, regs: &FixedBitSet) -> bool {
+        let Range { start, end } = self.exposed_in[block.index()];
+        self.exposed_regs[start as usize..end as usize].iter().any(|&reg| regs.contains(reg as usize))
+    }
+
+    /// The blocks that write one of these registers, those that nothing reaches among them.
+    pub fn writers(&self, func: &Function, regs: &FixedBitSet) -> FixedBitSet {
+        let mut blocks = FixedBitSet::with_capacity(func.blocks.len());
+        let mut has_several = false;
+        for reg in regs.ones() {
+            has_several |= func.definition_count(Reg::new(reg)) > 1;
+            let writer = self.writers.get(behind(reg as u32)).and_then(|writer| writer.expand());
+            blocks.extend(writer.map(Block::index));
         }
-        read.contains(first) | read.contains(second) | read.contains(third) | written.contains(dst)
+        if has_several {
+            let writes = |inst: Inst| func.insts[inst].dsts.iter().any(|dst| regs.contains(dst.index()));
+            let all = func.block_order().filter(|&block| func.block_insts(block).any(writes));
+            blocks.extend(all.map(Block::index));
+        }
+        blocks
     }
 
     /// How many instructions a block had in the beginning.
@@ -229,18 +250,19 @@ impl BlockUses {
                 self.exposed[reg] -= 1;
                 gone.insert(reg);
             }
-            self.survey(func, block);
+            self.survey::<false>(func, block);
         }
         let still_exposed: Vec<usize> = gone.ones().filter(|&reg| self.exposed[reg] > 0).collect();
         still_exposed.into_iter().for_each(|reg| gone.set(reg, false));
         gone
     }
 
-    /// Adds what a block reads before it writes it, and its copies. Gives how many instructions it has.
-    fn survey(&mut self, func: &Function, block: Block) -> u32 {
+    /// Adds what a block reads before it writes it, and its copies. The `FIRST` time its instructions get their sketches.
+    /// Gives how many there are.
+    fn survey<const FIRST: bool>(&mut self, func: &Function, block: Block) -> u32 {
         self.block += 1;
         let (first_exposed, first_copy) = (self.exposed_regs.len() as u32, self.copies.len() as u32);
-        let BlockUses { regs, exposed_regs, block: now, copies, sketches, .. } = self;
+        let BlockUses { regs, exposed_regs, block: now, copies, sketches, writers, .. } = self;
         // What is no register has been seen.
         regs[behind(NONE)].block = *now;
         // Whether a register has been seen is as good as random, and so decides no branch.
@@ -252,6 +274,9 @@ impl BlockUses {
         };
         let mut length = 0;
         for inst in func.block_insts(block) {
+            if FIRST {
+                sketches.renew(func, inst);
+            }
             let sketch = sketches.get(inst);
             length += 1;
             if sketch.is_partial {
@@ -259,10 +284,16 @@ impl BlockUses {
                 data.for_each_use(|reg| expose(reg.as_u32(), false));
                 // Other lanes keep what came in.
                 data.dsts.iter().for_each(|&dst| expose(dst.as_u32(), data.guard.is_none()));
+                if FIRST {
+                    data.dsts.iter().for_each(|&dst| writers[behind(dst.as_u32())] = block.into());
+                }
                 continue;
             }
             sketch.operands.into_iter().for_each(|reg| expose(reg, false));
             expose(sketch.dst, true);
+            if FIRST {
+                writers[behind(sketch.dst)] = block.into();
+            }
             if sketch.op == Op::Mov && sketch.operands[0] != NONE && sketch.dst != NONE {
                 copies.push((Reg::from_u32(sketch.dst), Reg::from_u32(sketch.operands[0])));
             }
@@ -307,7 +338,7 @@ impl BlockUses {
 
     #[inline(always)]
     fn look_at_inst(&mut self, func: &Function, inst: Inst, is_touched: impl Fn(u32) -> bool) {
-        let sketch = self.sketches.get(inst);
+        let sketch = *self.sketches.get(inst);
         let mut definition = Definition::new(sketch.op);
         let operands = if sketch.is_partial {
             self.look_at_data(&func.insts[inst], &mut definition, is_touched)
@@ -394,6 +425,14 @@ impl BlockUses {
     /// The instruction at a place.
     pub fn slot(&self, place: u32) -> &Slot {
         &self.slots[place as usize]
+    }
+
+    /// Is what is defined there read once, by the instruction that it is an operand of, and does it do one of those? Of
+    /// what is defined nowhere here it is not, if it is not one that copies.
+    #[inline]
+    pub fn is_part(&self, place: u32, does: impl Fn(Op) -> bool) -> bool {
+        let definition = &self.definitions[behind(place)];
+        definition.is_read_once() & does(definition.op)
     }
 
     /// What it did when the block was looked at.

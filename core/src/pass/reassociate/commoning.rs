@@ -35,6 +35,8 @@ enum Kind {
     Special,
     Const,
     Symbol,
+    /// By its number.
+    Other,
 }
 
 impl Kind {
@@ -104,10 +106,13 @@ impl Commoning {
         let mut place = 0;
         while let Some(inst) = next {
             next = view.func().layout.next_inst(inst);
-            let sketch = uses.sketch(inst);
+            let sketch = *uses.sketch(inst);
             if let Some(reg) = self.visit_inst(view, block, (inst, &sketch), place, takes_part(place), misses) {
-                touched.add_all_of(view.func(), inst);
-                found = found.max(replace(view, block, inst, reg));
+                // What functions touch is all in their sketches, as they were and as they are now, unless they are partial.
+                if sketch.is_partial {
+                    touched.add_all_of(view.func(), inst);
+                }
+                found = found.max(replace(view, block, (inst, sketch.dst), reg));
                 uses.renew(view.func(), inst, touched);
                 touched.add(reg);
             }
@@ -127,7 +132,7 @@ impl Commoning {
         misses: &mut Misses,
     ) -> Option<Reg> {
         let func = view.func();
-        if sketch.op == Op::Mov && !sketch.is_partial && !sketch.has_others {
+        if sketch.op == Op::Mov && !sketch.is_partial && !sketch.has_more && sketch.other == NONE {
             let (from, dst) = (Reg::from_u32(sketch.operands[0]), Reg::from_u32(sketch.dst));
             let is_same = func.reg_types[from] == func.reg_types[dst];
             let value = is_same.then(|| self.value(from));
@@ -164,12 +169,13 @@ impl Commoning {
     fn make_key(&mut self, func: &Function, inst: Inst, sketch: &Sketch) -> bool {
         self.computations.add(sketch.opcode);
         let is_commutative = sketch.op.is_commutative();
-        if sketch.has_others {
+        if sketch.has_more {
             return self.add_operands(&func.insts[inst].args, is_commutative);
         }
-        let words = sketch.operands.map(|reg| {
-            let is_there = reg != NONE;
-            if is_there { Kind::Value.word(self.value(Reg::from_u32(reg))) } else { NONE }
+        let mut other = if sketch.other == NONE { NONE } else { Kind::Other.word(sketch.other) };
+        let words = sketch.operands.map(|reg| match reg {
+            NONE => core::mem::replace(&mut other, NONE),
+            reg => Kind::Value.word(self.value(Reg::from_u32(reg))),
         });
         match words {
             [first, NONE, NONE] => self.computations.add(first),
@@ -263,8 +269,8 @@ impl Commoning {
     }
 }
 
-/// Lets an instruction copy a register, or takes it out where that is the one that it writes.
-fn replace<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst, reg: Reg) -> Found {
+/// Lets an instruction copy a register to the one that it writes, or takes it out where that is the same.
+fn replace<S: Listener>(view: &mut View<'_, S>, block: Block, (inst, dst): (Inst, u32), reg: Reg) -> Found {
     let module = view.module();
     let mut rewrite = view.rewrite(|func| {
         let (text, name) = (instruction_text(module, func, inst), &func.regs[reg].name);
@@ -272,18 +278,14 @@ fn replace<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst, reg: R
             .at(inst)
             .with("earlier", Fact::Reg(reg))
     });
-    let dst = rewrite.func().insts[inst].dst();
-    match dst {
-        Some(dst) if dst != reg => {
-            let ty = rewrite.func().reg_types[dst];
-            rewrite.replace(inst, InstData::new(Opcode::mov(ty), [dst], [Operand::Reg(reg)]));
-            Found::Repetition
-        }
-        _ => {
-            rewrite.remove(inst);
-            Found::Removable
-        }
+    if dst == reg.as_u32() {
+        rewrite.remove(inst);
+        return Found::Removable;
     }
+    let dst = Reg::from_u32(dst);
+    let ty = rewrite.func().reg_types[dst];
+    rewrite.replace(inst, InstData::new(Opcode::mov(ty), [dst], [Operand::Reg(reg)]));
+    Found::Repetition
 }
 
 fn missed<S: Listener>(view: &View<'_, S>, block: Block, inst: Inst, reg: Reg, is_overwritten: bool) -> Remark {

@@ -41,6 +41,9 @@ struct Noted {
     before: u32,
 }
 
+/// Places of the table for each place of the window.
+const PLACES: usize = 4;
+
 /// The computations of one block.
 pub struct Computations {
     /// How many places back is looked for them.
@@ -48,18 +51,32 @@ pub struct Computations {
     noted: Vec<Noted>,
     /// The words of their keys, and behind them those of the key that is being made.
     words: Vec<u32>,
+    /// How many words of the block have been dropped in front of these.
+    dropped: usize,
     open: usize,
     mixed: u64,
     /// By some bits of what a key is mixed to: the number of the last one.
     last: Vec<u32>,
-    /// The number of the block's first one. Zero is nobody's.
+    /// The number of the first one that is noted. Zero is nobody's.
     first: u32,
+    /// The number of the first one within the window; older ones need not be looked at.
+    oldest: u32,
 }
 
 impl Computations {
     /// Of no block yet. They are looked for so many places back.
     pub fn new(window: u32) -> Computations {
-        Computations { window, noted: Vec::new(), words: Vec::new(), open: 0, mixed: 0, last: vec![0], first: 1 }
+        Computations {
+            window,
+            noted: Vec::new(),
+            words: Vec::new(),
+            dropped: 0,
+            open: 0,
+            mixed: 0,
+            last: vec![0],
+            first: 1,
+            oldest: 1,
+        }
     }
 
     /// Goes on to another block of so many instructions.
@@ -67,9 +84,10 @@ impl Computations {
         self.first += self.noted.len() as u32;
         self.noted.clear();
         self.words.clear();
+        self.dropped = 0;
         self.open = 0;
         self.mixed = 0;
-        let needed = (self.window.min(length) as usize).next_power_of_two() * 2;
+        let needed = (self.window.min(length) as usize).next_power_of_two() * PLACES;
         if self.last.len() < needed {
             self.last = vec![0; needed];
         }
@@ -78,6 +96,7 @@ impl Computations {
             self.first = 1;
             self.last.fill(0);
         }
+        self.oldest = self.first;
     }
 
     /// Adds a word to the key that is being made.
@@ -99,19 +118,20 @@ impl Computations {
         self.mixed = 0;
     }
 
-    /// What was noted last for the key that has been made, no more than the window before a place.
+    /// What was noted last for the key that has been made, no more than the window before a place. Places rise.
     #[inline]
-    pub fn find(&self, place: u32) -> Option<Computed> {
-        let oldest = place.saturating_sub(self.window);
+    pub fn find(&mut self, place: u32) -> Option<Computed> {
+        let begin = place.saturating_sub(self.window);
+        let is_older = |noted: &Noted| noted.computed.place < begin;
+        while self.noted.get((self.oldest - self.first) as usize).is_some_and(is_older) {
+            self.oldest += 1;
+        }
         let (all, own) = self.words.split_at(self.open);
         let mut number = self.last[self.slot()];
-        while let Some(index) = number.checked_sub(self.first) {
-            let noted = &self.noted[index as usize];
-            if noted.computed.place < oldest {
-                return None;
-            }
+        while number >= self.oldest {
+            let noted = &self.noted[(number - self.first) as usize];
             if noted.mixed == self.mixed {
-                let key = &all[noted.start as usize..][..noted.len as usize];
+                let key = &all[noted.start as usize - self.dropped..][..noted.len as usize];
                 // Word by word: what was written just now is read soonest in the same pieces.
                 if key.len() == own.len() && key.iter().zip(own).all(|(a, b)| a == b) {
                     return Some(noted.computed);
@@ -128,10 +148,26 @@ impl Computations {
         let slot = self.slot();
         let number = self.first + self.noted.len() as u32;
         let before = core::mem::replace(&mut self.last[slot], number);
-        let (start, end) = (self.open, self.words.len());
-        self.noted.push(Noted { computed, mixed: self.mixed, start: start as u32, len: (end - start) as u32, before });
-        self.open = end;
+        let (start, len) = ((self.dropped + self.open) as u32, (self.words.len() - self.open) as u32);
+        self.noted.push(Noted { computed, mixed: self.mixed, start, len, before });
+        self.open = self.words.len();
         self.mixed = 0;
+        // All of the window are among the later ones.
+        if self.noted.len() >= self.last.len() {
+            self.drop_old();
+        }
+    }
+
+    /// Drops what is older than the window, so that what is looked at stays where it is at hand.
+    #[cold]
+    fn drop_old(&mut self) {
+        let Some(oldest) = self.noted.get((self.oldest - self.first) as usize) else { return };
+        let words = oldest.start as usize - self.dropped;
+        self.noted.drain(..(self.oldest - self.first) as usize);
+        self.first = self.oldest;
+        self.words.drain(..words);
+        self.dropped += words;
+        self.open -= words;
     }
 
     fn slot(&self) -> usize {

@@ -68,7 +68,7 @@ enum Term {
 impl Sum {
     /// The sum that a root computes. None if it is too large; then all its nodes are its own nevertheless.
     fn at(forest: &mut Forest<'_>, root: u32) -> Option<Sum> {
-        let add = Opcode { op: Op::Add, ..forest.data(root).opcode };
+        let add = Opcode { op: Op::Add, ..forest.opcode(root) };
         let (multiply, mad) = (Opcode { op: Op::Mul, ..add }, multiply_add(add));
         let mut sum = Sum { add, terms: Vec::new(), nodes: Vec::new(), has_mad: false };
         let mut stack = Vec::new();
@@ -91,7 +91,7 @@ impl Sum {
     }
 
     fn push_terms(&mut self, forest: &Forest<'_>, place: u32, stack: &mut Vec<Term>) {
-        if forest.data(place).opcode.op == Op::Add {
+        if forest.opcode(place).op == Op::Add {
             let [left, right] = forest.operands(place);
             stack.extend([Term::Leaf(right), Term::Leaf(left)]);
         } else {

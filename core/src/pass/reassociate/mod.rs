@@ -183,15 +183,14 @@ impl Walk {
         let cfg = view.cfg();
         let func = view.func();
         let window = u32::try_from(knobs.integer("ReassociateCSEWindow")).unwrap_or(u32::MAX);
-        let uses = BlockUses::new(func);
+        let licence =
+            Licence { fast_math: settings.fast_math, large_sums: knobs.switch("ReassociateLargeImmInUIADD64") };
+        let uses = BlockUses::new(func, licence);
         let mut numbers: Vec<u32> = (0..func.regs.len() as u32).collect();
         let copies = cfg.reverse_postorder().iter().map(|&block| uses.copies(block));
         copies.for_each(|copies| number_copies(func, copies, &mut numbers, |_| {}));
         Walk {
-            licence: Licence {
-                fast_math: settings.fast_math,
-                large_sums: knobs.switch("ReassociateLargeImmInUIADD64"),
-            },
+            licence,
             uses,
             commoning: knobs.switch("AllowReassociateCSE").then(|| Commoning::new(func, window, S::LISTENS)),
             numbers,
@@ -239,24 +238,26 @@ impl Walk {
         // A register that is now read only where it is written may be part of a tree there.
         let gone = self.uses.look_again(func, self.rewritten.ones().map(Block::new));
         self.numbers.extend(self.numbers.len() as u32..func.regs.len() as u32);
-        let mut renumbered = FixedBitSet::with_capacity(func.regs.len());
-        for &block in self.cfg.reverse_postorder() {
-            number_copies(func, self.uses.copies(block), &mut self.numbers, |reg| renumbered.insert(reg.index()));
-        }
         touched.add_set(&gone);
-        touched.add_set(&renumbered);
-        // Where a leaf has another number the leaves have another order. Other blocks read it only if it comes in.
-        let comes_in: Vec<usize> = renumbered.ones().filter(|&reg| !self.uses.comes_in(Reg::new(reg))).collect();
-        comes_in.into_iter().for_each(|reg| renumbered.set(reg, false));
+        // Those that come in; other blocks do not read the others.
+        let mut renumbered = FixedBitSet::with_capacity(func.regs.len());
+        let uses = &self.uses;
+        for &block in self.cfg.reverse_postorder() {
+            number_copies(func, uses.copies(block), &mut self.numbers, |reg| {
+                touched.add(reg);
+                if uses.comes_in(reg) {
+                    renumbered.insert(reg.index());
+                }
+            });
+        }
         if gone.is_clear() && renumbered.is_clear() {
             return;
         }
-        let (mut read, mut written) = (Touched::default(), Touched::default());
-        read.add_set(&renumbered);
-        written.add_set(&gone);
+        // Where a leaf has another number the leaves have another order. A block that does not read it before it writes it
+        // has such a copy, which was made in this round, or copies what has another number itself.
+        let writers = self.uses.writers(func, &gone);
         for &block in self.cfg.reverse_postorder() {
-            let is_concerned = |inst| self.uses.touches(func, inst, &read, &written);
-            if !changed.contains(block.index()) && func.block_insts(block).any(is_concerned) {
+            if writers.contains(block.index()) || self.uses.exposes(block, &renumbered) {
                 changed.insert(block.index());
             }
         }
@@ -317,7 +318,7 @@ impl Walk {
                 continue;
             }
             let mut forest = self.forest(view.func(), Kind::Trees);
-            if !forest.is_free(root) || !takes_part(root) {
+            if !forest.may_be_root(root) || !forest.is_free(root) || !takes_part(root) {
                 continue;
             }
             if forest.adds_products(root) {
@@ -461,7 +462,7 @@ fn number_copies(func: &Function, copies: &[(Reg, Reg)], numbers: &mut [u32], mu
 fn settle(forest: &mut Forest<'_>, root: u32) -> (Option<Tree>, Outcome) {
     let Some(tree) = forest.tree(root, true) else { return (None, Outcome::Refused(Refusal::TooLarge)) };
     let outcome = forest.outcome(&tree);
-    let has_difference = tree.nodes.iter().any(|&node| forest.data(node).opcode.op == Op::Sub);
+    let has_difference = tree.nodes.iter().any(|&node| forest.opcode(node).op == Op::Sub);
     if !has_difference || matches!(outcome, Outcome::Rebuilt(_)) {
         return (Some(tree), outcome);
     }

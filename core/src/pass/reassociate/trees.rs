@@ -24,7 +24,7 @@ use alloc::vec::Vec;
 use smallvec::SmallVec;
 
 use super::block_uses::BlockUses;
-use super::sketches::NONE;
+use super::sketches::{NONE, Sketch};
 use crate::edit::{Place, Rewrite};
 use crate::ir::{Flags, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type};
 use crate::sim::evaluate;
@@ -120,11 +120,17 @@ impl Forest<'_> {
         self.owners[place as usize] == 0
     }
 
+    /// What most instructions are not if one of the next two is to be true: does it do what a root does, and has it an
+    /// operand that could be part of what it computes?
+    #[inline]
+    pub fn may_be_root(&self, place: u32) -> bool {
+        let op = self.op(place);
+        is_root(op) & self.has_node(place) | matches!(op, Op::Mad | Op::Fma)
+    }
+
     /// May it be the root of a tree of more than two leaves, or of a sum of products?
     pub fn is_root(&self, place: u32) -> bool {
-        matches!(self.op(place), Op::Add | Op::Mul | Op::And | Op::Or | Op::Xor)
-            && self.has_node(place)
-            && self.licence.allows(self.data(place))
+        is_root(self.op(place)) && self.has_node(place) && self.sketch(place).is_licensed
     }
 
     /// What the instruction at a place does; quicker than to look at it. True as long as it belongs to no tree.
@@ -132,14 +138,41 @@ impl Forest<'_> {
         self.uses.op(place)
     }
 
-    pub fn data(&self, place: u32) -> &InstData {
+    fn data(&self, place: u32) -> &InstData {
         &self.func.insts[self.uses.slot(place).inst]
+    }
+
+    /// What the instruction at a place is in a few words, which are more likely to be at hand.
+    fn sketch(&self, place: u32) -> &Sketch {
+        self.uses.sketch(self.uses.slot(place).inst)
+    }
+
+    /// What the instruction at a place does now.
+    pub fn opcode(&self, place: u32) -> Opcode {
+        self.uses.sketches().opcode(self.sketch(place).opcode)
+    }
+
+    /// The register that the instruction at a place writes.
+    fn dst(&self, place: u32) -> Option<Reg> {
+        let dst = self.sketch(place).dst;
+        (dst != NONE).then(|| Reg::from_u32(dst))
+    }
+
+    /// An operand of an instruction at a place, one of the first three.
+    fn operand(&self, place: u32, index: usize) -> Operand {
+        let sketch = self.sketch(place);
+        match (sketch.operands[index], sketch.other) {
+            (NONE, NONE) => self.data(place).args[index].clone(),
+            (NONE, other) => self.uses.sketches().other(other).clone(),
+            (reg, _) => Operand::Reg(Reg::from_u32(reg)),
+        }
     }
 
     /// The tree below a root. With `through_sub` subtractions belong to trees of additions. None if it is too large; then
     /// all its nodes are its own nevertheless.
     pub fn tree(&mut self, root: u32, through_sub: bool) -> Option<Tree> {
-        let opcode = self.data(root).opcode;
+        let number = self.sketch(root).opcode;
+        let opcode = self.uses.sketches().opcode(number);
         let mut tree = Tree { root, opcode, leaves: Vec::new(), nodes: Vec::new(), leans_left: true };
         let mut stack: Vec<(Leaf, bool)> = Vec::new();
         self.push_operands(root, &mut stack);
@@ -148,14 +181,18 @@ impl Forest<'_> {
             let is_alike = |op: Op| op == opcode.op || op == Op::Sub && opcode.op == Op::Add;
             let is_node =
                 leaf.negation.is_none() && place != NONE && is_alike(self.op(place)) && self.uses.is_read_once(place);
-            let data = if is_node { Some(self.data(place)) } else { None };
-            let data = data.filter(|data| data.dsts.len() == 1 && self.licence.allows(data));
-            match data.map(|data| data.opcode) {
-                Some(found) if found == opcode => {
+            let found = is_node.then(|| self.sketch(place)).filter(|found| found.is_licensed);
+            let is_difference = |found: &Sketch| {
+                found.op == Op::Sub
+                    && opcode.op == Op::Add
+                    && self.uses.sketches().opcode(found.opcode) == (Opcode { op: Op::Sub, ..opcode })
+            };
+            match found {
+                Some(found) if found.opcode == number => {
                     tree.leans_left &= is_left;
                     self.push_operands(place, &mut stack);
                 }
-                Some(found) if through_sub && opcode.op == Op::Add && found == (Opcode { op: Op::Sub, ..opcode }) => {
+                Some(found) if through_sub && is_difference(found) => {
                     tree.leans_left = false;
                     self.push_difference(place, &mut stack);
                 }
@@ -174,7 +211,8 @@ impl Forest<'_> {
     /// them a product, and none but the last a constant? Then its nodes are its own. Most trees are when they are looked at
     /// again.
     pub fn is_canonical(&mut self, root: u32) -> bool {
-        let opcode = self.data(root).opcode;
+        let number = self.sketch(root).opcode;
+        let opcode = self.uses.sketches().opcode(number);
         let mut nodes: SmallVec<[u32; 8]> = SmallVec::new();
         let mut place = root;
         // The leaf to the right of the one that is looked at.
@@ -182,7 +220,7 @@ impl Forest<'_> {
         loop {
             nodes.push(place);
             let definitions = self.uses.slot(place).operands;
-            let [left, right] = self.data(place).args.as_slice() else { return false };
+            let [left, right] = [self.operand(place, 0), self.operand(place, 1)];
             let may_repeat = !matches!(opcode.op, Op::And | Op::Or | Op::Xor);
             let mut is_in_order = |operand: &Operand, definition: u32| {
                 let key = self.operand_key(operand);
@@ -192,11 +230,11 @@ impl Forest<'_> {
                     && !self.may_be_part(definition, opcode)
                     && (is_last && changes_more(opcode, operand) || !key.0)
             };
-            if !is_in_order(right, definitions[1]) {
+            if !is_in_order(&right, definitions[1]) {
                 return false;
             }
-            if !self.is_node(definitions[0], opcode) {
-                if !is_in_order(left, definitions[0]) {
+            if !self.is_node(definitions[0], (opcode.op, number)) {
+                if !is_in_order(&left, definitions[0]) {
                     return false;
                 }
                 break;
@@ -210,18 +248,17 @@ impl Forest<'_> {
         true
     }
 
-    /// Is what is defined there a node of any tree of that opcode in which it is read?
-    fn is_node(&self, place: u32, opcode: Opcode) -> bool {
-        let is_alike = place != NONE && self.uses.is_read_once(place) && self.op(place) == opcode.op;
-        is_alike && {
-            let data = self.data(place);
-            data.opcode == opcode && data.dsts.len() == 1 && self.licence.allows(data)
+    /// Is what is defined there a node of any tree of that opcode, given with its number, in which it is read?
+    fn is_node(&self, place: u32, (op, number): (Op, u32)) -> bool {
+        place != NONE && self.uses.is_read_once(place) && self.op(place) == op && {
+            let sketch = self.sketch(place);
+            sketch.opcode == number && sketch.is_licensed
         }
     }
 
     /// Could what is defined there be a node of such a tree, or a product?
     fn may_be_part(&self, place: u32, opcode: Opcode) -> bool {
-        place != NONE && self.uses.is_read_once(place) && is_part(opcode.op, self.op(place))
+        self.uses.is_part(place, |op| is_part(opcode.op, op))
     }
 
     fn push_operands(&self, place: u32, stack: &mut Vec<(Leaf, bool)>) {
@@ -232,24 +269,29 @@ impl Forest<'_> {
 
     /// `x = sub a, b` is `a` and the negation of `b`, which `x` is to hold.
     fn push_difference(&self, place: u32, stack: &mut Vec<(Leaf, bool)>) {
-        let (inst, data) = (self.uses.slot(place).inst, self.data(place));
-        let [minuend, subtrahend] = data.args.as_slice() else { return };
-        let negated = subtrahend.as_const().and_then(|bits| evaluate(negation(data.opcode), &[bits]));
-        stack.push(match (negated, data.dst()) {
+        let (inst, dst) = (self.uses.slot(place).inst, self.sketch(place).dst);
+        let subtrahend = self.operand(place, 1).as_const();
+        let negated = subtrahend.and_then(|bits| evaluate(negation(self.opcode(place)), &[bits]));
+        stack.push(match (negated, dst) {
             (Some(bits), _) => (Leaf { operand: Operand::Const(bits), definition: NONE, negation: None }, false),
-            (None, Some(dst)) => (Leaf { operand: Operand::Reg(dst), definition: place, negation: Some(inst) }, false),
-            (None, None) => return,
+            (None, NONE) => return,
+            (None, dst) => {
+                let operand = Operand::Reg(Reg::from_u32(dst));
+                (Leaf { operand, definition: place, negation: Some(inst) }, false)
+            }
         });
         let definition = self.uses.slot(place).operands[0];
-        stack.push((Leaf { operand: minuend.clone(), definition, negation: None }, true));
+        stack.push((Leaf { operand: self.operand(place, 0), definition, negation: None }, true));
     }
 
     /// May an operand of that instruction be flattened, or be a product of a sum? Mostly not, and this is the quicker
     /// question.
     fn has_node(&self, place: u32) -> bool {
         let root = self.op(place);
-        let may_be_node = |place: u32| place != NONE && self.uses.is_read_once(place) && is_part(root, self.op(place));
-        self.uses.slot(place).operands.into_iter().any(may_be_node)
+        let may_be_node = |place: u32| self.uses.is_part(place, |op| is_part(root, op));
+        // Each of them may as well be one or not, so none decides a branch.
+        let [first, second, third] = self.uses.slot(place).operands;
+        may_be_node(first) | may_be_node(second) | may_be_node(third)
     }
 
     /// May there be several products among what a sum adds up? Its leaves that are read once are counted that are one, or
@@ -276,7 +318,7 @@ impl Forest<'_> {
             && added != NONE
             && self.uses.is_read_once(added)
             && matches!(self.op(added), Op::Add | Op::Mul | Op::Mad | Op::Fma)
-            && self.licence.allows(self.data(place))
+            && self.sketch(place).is_licensed
     }
 
     /// What becomes of a tree.
@@ -435,16 +477,15 @@ impl Forest<'_> {
     /// Is there an instruction of that opcode at a place, read once, that may be part of a tree or of a sum?
     pub fn is_read_once(&self, place: u32, opcode: Opcode) -> bool {
         place != NONE && self.uses.is_read_once(place) && {
-            let data = self.data(place);
-            data.opcode == opcode && data.dsts.len() == 1 && self.licence.allows(data)
+            self.sketch(place).is_licensed && self.opcode(place) == opcode
         }
     }
 
     /// The first operands of an instruction.
     pub fn operands<const N: usize>(&self, place: u32) -> [Leaf; N] {
-        let (data, definitions) = (self.data(place), self.uses.slot(place).operands);
+        let definitions = self.uses.slot(place).operands;
         core::array::from_fn(|index| Leaf {
-            operand: data.args[index].clone(),
+            operand: self.operand(place, index),
             definition: definitions[index],
             negation: None,
         })
@@ -452,7 +493,7 @@ impl Forest<'_> {
 
     /// A root and the register that it writes.
     pub fn root(&self, root: u32) -> Option<(Inst, Reg)> {
-        Some((self.uses.slot(root).inst, self.data(root).dst()?))
+        Some((self.uses.slot(root).inst, self.dst(root)?))
     }
 
     /// A tree's instructions belong to its root.
@@ -482,7 +523,7 @@ impl Forest<'_> {
 
     /// One of them.
     pub fn free_inst(&self, place: u32, root: u32, read: &[Reg]) -> FreeInst {
-        let reg = self.data(place).dst();
+        let reg = self.dst(place);
         let is_free = |reg: &Reg| read.binary_search(reg).is_err() && self.holds_until_root(*reg, place, root);
         FreeInst { inst: self.uses.slot(place).inst, reg: reg.filter(is_free) }
     }
@@ -552,9 +593,14 @@ pub fn multiply_add(add: Opcode) -> Opcode {
     Opcode { op: if add.ty.is_float() { Op::Fma } else { Op::Mad }, ..add }
 }
 
+/// Are there trees with that at their root?
+fn is_root(op: Op) -> bool {
+    matches!(op, Op::Add | Op::Mul | Op::And | Op::Or | Op::Xor)
+}
+
 /// May that be flattened into a tree of `root`, or be a product of a sum?
 fn is_part(root: Op, op: Op) -> bool {
-    op == root || root == Op::Add && matches!(op, Op::Sub | Op::Mul | Op::Mad | Op::Fma)
+    (op == root) | (root == Op::Add) & matches!(op, Op::Sub | Op::Mul | Op::Mad | Op::Fma)
 }
 
 /// Does an operand, if it is a constant, neither leave a result as it is nor decide it alone?
