@@ -21,13 +21,54 @@ use hashbrown::hash_table::Entry;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(in crate::pass) struct Number(pub u32);
 
+/// Keys one behind the other, and behind them the words of the one that is being made.
+#[derive(Default)]
+pub(in crate::pass) struct Keys {
+    pub words: Vec<u32>,
+    /// Where the one that is being made begins, and what its words so far are mixed to.
+    pub open: usize,
+    pub mixed: u64,
+}
+
+impl Keys {
+    /// Adds a word to the key that is being made.
+    #[inline]
+    pub fn add(&mut self, word: u32) {
+        self.words.push(word);
+        self.mixed = mix(self.mixed, word);
+    }
+
+    /// Adds several.
+    #[inline]
+    pub fn extend(&mut self, words: impl IntoIterator<Item = u32>) {
+        words.into_iter().for_each(|word| self.add(word));
+    }
+
+    /// Gives up the key that is being made.
+    #[inline]
+    pub fn give_up(&mut self) {
+        self.words.truncate(self.open);
+        self.mixed = 0;
+    }
+
+    /// The next key begins behind all that is there.
+    #[inline]
+    pub fn close(&mut self) {
+        self.open = self.words.len();
+        self.mixed = 0;
+    }
+
+    /// Bits that choose a place in a table for the key that has been made.
+    #[inline]
+    pub fn hash(&self) -> u64 {
+        finished(self.mixed)
+    }
+}
+
 /// All keys and the numbers that they have.
 pub(in crate::pass) struct Expressions {
-    /// All keys, each behind its length, and behind them the words of the one that is being made.
-    words: Vec<u32>,
-    /// Where that one begins, and what its words so far are mixed to.
-    open: usize,
-    mixed: u64,
+    /// Each key stands behind its length.
+    keys: Keys,
     table: HashTable<Found>,
     next: u32,
 }
@@ -44,7 +85,9 @@ impl Expressions {
     pub fn with_capacity(keys: usize) -> Expressions {
         let mut words = Vec::with_capacity(8 * keys + 1);
         words.push(0);
-        Expressions { words, open: 1, mixed: 0, table: HashTable::with_capacity(keys), next: 0 }
+        let keys_so_far = Keys { words, open: 1, mixed: 0 };
+        let table = HashTable::with_capacity(keys);
+        Expressions { keys: keys_so_far, table, next: 0 }
     }
 
     /// A number that nothing else has, the first of `count`.
@@ -57,20 +100,13 @@ impl Expressions {
     /// Adds a word to the key that is being made.
     #[inline]
     pub fn add(&mut self, word: u32) {
-        self.words.push(word);
-        self.mixed = mix(self.mixed, word);
+        self.keys.add(word);
     }
 
     /// Adds several.
     #[inline]
     pub fn extend(&mut self, words: impl IntoIterator<Item = u32>) {
-        words.into_iter().for_each(|word| self.add(word));
-    }
-
-    /// Gives up the key that is being made.
-    pub fn give_up(&mut self) {
-        self.words.truncate(self.open);
-        self.mixed = 0;
+        self.keys.extend(words);
     }
 
     /// The number of the first of `count` results of the expression whose key has been made.
@@ -84,7 +120,7 @@ impl Expressions {
 
     /// What was noted for the key that has been made; if nothing was, notes `new`. Another key can then be made.
     pub fn noted(&mut self, new: u32) -> u32 {
-        let (words, own) = self.words.split_at(self.open);
+        let (words, own) = self.keys.words.split_at(self.keys.open);
         let key_at = |start: u32| {
             let start = start as usize;
             &words[start..start + words[start - 1] as usize]
@@ -95,18 +131,18 @@ impl Expressions {
             key.len() == own.len() && key.iter().zip(own).all(|(a, b)| a == b)
         };
         let hash_of = |found: &Found| finished(key_at(found.start).iter().fold(0, |mixed, &word| mix(mixed, word)));
-        match self.table.entry(finished(self.mixed), is_own, hash_of) {
+        match self.table.entry(self.keys.hash(), is_own, hash_of) {
             Entry::Occupied(found) => {
                 let noted = found.get().noted;
-                self.give_up();
+                self.keys.give_up();
                 noted
             }
             Entry::Vacant(free) => {
-                free.insert(Found { start: self.open as u32, noted: new });
-                self.words[self.open - 1] = (self.words.len() - self.open) as u32;
-                self.words.push(0);
-                self.open = self.words.len();
-                self.mixed = 0;
+                let keys = &mut self.keys;
+                free.insert(Found { start: keys.open as u32, noted: new });
+                keys.words[keys.open - 1] = (keys.words.len() - keys.open) as u32;
+                keys.words.push(0);
+                keys.close();
                 new
             }
         }
@@ -114,11 +150,11 @@ impl Expressions {
 
     /// What was noted for the key that has been made, if anything was. Another key can then be made.
     pub fn find(&mut self) -> Option<u32> {
-        let (words, own) = self.words.split_at(self.open);
+        let (words, own) = self.keys.words.split_at(self.keys.open);
         let key_at = |start: usize| &words[start..start + words[start - 1] as usize];
-        let found = self.table.find(finished(self.mixed), |found| key_at(found.start as usize) == own);
+        let found = self.table.find(self.keys.hash(), |found| key_at(found.start as usize) == own);
         let noted = found.map(|found| found.noted);
-        self.give_up();
+        self.keys.give_up();
         noted
     }
 
@@ -130,12 +166,12 @@ impl Expressions {
 
 /// Mixes another word into what the words of a key were mixed to so far.
 #[inline]
-pub(in crate::pass) fn mix(mixed: u64, word: u32) -> u64 {
+fn mix(mixed: u64, word: u32) -> u64 {
     (mixed.rotate_left(5) ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// The high bits, which all words reach, folded into the low ones, which choose the place in the table.
 #[inline]
-pub(in crate::pass) fn finished(mixed: u64) -> u64 {
+fn finished(mixed: u64) -> u64 {
     mixed ^ mixed >> 32
 }

@@ -143,7 +143,8 @@ pub struct BlockUses {
     sketches: Sketches,
     /// By register: how many blocks read it before they write it.
     exposed: Vec<u32>,
-    /// The numbers of the registers that blocks read before they write them, each once; a block that is looked at again gets a new list.
+    /// The numbers of the registers that blocks read before they write them, each once; a block that is looked at again
+    /// gets a new list.
     exposed_regs: Vec<u32>,
     /// By block: its list.
     exposed_in: Vec<Range<u32>>,
@@ -427,8 +428,8 @@ impl BlockUses {
         &self.slots[place as usize]
     }
 
-    /// Is what is defined there read once, by the instruction that it is an operand of, and does it do one of those? Of
-    /// what is defined nowhere here it is not, if it is not one that copies.
+    /// Is what is defined there read once, by the instruction that it is an operand of, and does it do one of those? What
+    /// is defined in no place counts as a copy, which none of those may be.
     #[inline]
     pub fn is_part(&self, place: u32, does: impl Fn(Op) -> bool) -> bool {
         let definition = &self.definitions[behind(place)];

@@ -152,7 +152,7 @@ impl Commoning {
         if let Some(Computed { reg, value, place: computed_at }) = earlier {
             let is_overwritten = self.value(reg) != value;
             if !is_overwritten && place - computed_at <= self.window {
-                self.computations.give_up();
+                self.computations.keys.give_up();
                 self.write(dst, Some(value));
                 return Some(reg);
             }
@@ -167,7 +167,7 @@ impl Commoning {
 
     /// Makes the key of what an instruction computes. Gives whether it is a function of its operands.
     fn make_key(&mut self, func: &Function, inst: Inst, sketch: &Sketch) -> bool {
-        self.computations.add(sketch.opcode);
+        self.computations.keys.add(sketch.opcode);
         let is_commutative = sketch.op.is_commutative();
         if sketch.has_more {
             return self.add_operands(&func.insts[inst].args, is_commutative);
@@ -178,13 +178,13 @@ impl Commoning {
             reg => Kind::Value.word(self.value(Reg::from_u32(reg))),
         });
         match words {
-            [first, NONE, NONE] => self.computations.add(first),
-            [left, right, NONE] if is_commutative => self.computations.extend([left.min(right), left.max(right)]),
-            [left, right, NONE] => self.computations.extend([left, right]),
+            [first, NONE, NONE] => self.computations.keys.add(first),
+            [left, right, NONE] if is_commutative => self.computations.keys.extend([left.min(right), left.max(right)]),
+            [left, right, NONE] => self.computations.keys.extend([left, right]),
             [left, right, third] if is_commutative => {
-                self.computations.extend([left.min(right), left.max(right), third]);
+                self.computations.keys.extend([left.min(right), left.max(right), third]);
             }
-            all => self.computations.extend(all),
+            all => self.computations.keys.extend(all),
         }
         true
     }
@@ -200,7 +200,7 @@ impl Commoning {
             all => all.iter().all(|operand| self.add_operand(operand)),
         };
         if !are_added {
-            self.computations.give_up();
+            self.computations.keys.give_up();
         }
         are_added
     }
@@ -226,19 +226,19 @@ impl Commoning {
         match *operand {
             Operand::Reg(reg) => {
                 let value = self.value(reg);
-                self.computations.add(Kind::Value.word(value));
+                self.computations.keys.add(Kind::Value.word(value));
             }
             Operand::NotReg(reg) => {
                 let value = self.value(reg);
-                self.computations.add(Kind::Negation.word(value));
+                self.computations.keys.add(Kind::Negation.word(value));
             }
             Operand::Const(bits) => {
-                self.computations.extend([Kind::Const.word(0), bits as u32, (bits >> 32) as u32]);
+                self.computations.keys.extend([Kind::Const.word(0), bits as u32, (bits >> 32) as u32]);
             }
-            Operand::Special(special) => self.computations.add(Kind::Special.word(special.index())),
+            Operand::Special(special) => self.computations.keys.add(Kind::Special.word(special.index())),
             Operand::Symbol(symbol) => {
                 let (kind, index) = symbol.words();
-                self.computations.extend([Kind::Symbol.word(kind), index]);
+                self.computations.keys.extend([Kind::Symbol.word(kind), index]);
             }
             Operand::Address(_) | Operand::List(_) | Operand::Input(_) => return false,
         }

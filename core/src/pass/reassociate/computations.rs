@@ -20,7 +20,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::ir::Reg;
-use crate::pass::gvn_cse::expressions::{finished, mix};
+use crate::pass::gvn_cse::expressions::Keys;
 
 /// Where something was computed, and what holds it.
 #[derive(Clone, Copy)]
@@ -49,12 +49,10 @@ pub struct Computations {
     /// How many places back is looked for them.
     window: u32,
     noted: Vec<Noted>,
-    /// The words of their keys, and behind them those of the key that is being made.
-    words: Vec<u32>,
+    /// Their keys, and the one that is being made.
+    pub keys: Keys,
     /// How many words of the block have been dropped in front of these.
     dropped: usize,
-    open: usize,
-    mixed: u64,
     /// By some bits of what a key is mixed to: the number of the last one.
     last: Vec<u32>,
     /// The number of the first one that is noted. Zero is nobody's.
@@ -66,27 +64,17 @@ pub struct Computations {
 impl Computations {
     /// Of no block yet. They are looked for so many places back.
     pub fn new(window: u32) -> Computations {
-        Computations {
-            window,
-            noted: Vec::new(),
-            words: Vec::new(),
-            dropped: 0,
-            open: 0,
-            mixed: 0,
-            last: vec![0],
-            first: 1,
-            oldest: 1,
-        }
+        let (noted, keys) = (Vec::new(), Keys::default());
+        Computations { window, noted, keys, dropped: 0, last: vec![0], first: 1, oldest: 1 }
     }
 
     /// Goes on to another block of so many instructions.
     pub fn begin(&mut self, length: u32) {
         self.first += self.noted.len() as u32;
         self.noted.clear();
-        self.words.clear();
+        self.keys.words.clear();
+        self.keys.close();
         self.dropped = 0;
-        self.open = 0;
-        self.mixed = 0;
         let needed = (self.window.min(length) as usize).next_power_of_two() * PLACES;
         if self.last.len() < needed {
             self.last = vec![0; needed];
@@ -99,25 +87,6 @@ impl Computations {
         self.oldest = self.first;
     }
 
-    /// Adds a word to the key that is being made.
-    #[inline]
-    pub fn add(&mut self, word: u32) {
-        self.words.push(word);
-        self.mixed = mix(self.mixed, word);
-    }
-
-    /// Adds several.
-    #[inline]
-    pub fn extend(&mut self, words: impl IntoIterator<Item = u32>) {
-        words.into_iter().for_each(|word| self.add(word));
-    }
-
-    /// Gives up the key that is being made.
-    pub fn give_up(&mut self) {
-        self.words.truncate(self.open);
-        self.mixed = 0;
-    }
-
     /// What was noted last for the key that has been made, no more than the window before a place. Places rise.
     #[inline]
     pub fn find(&mut self, place: u32) -> Option<Computed> {
@@ -126,11 +95,11 @@ impl Computations {
         while self.noted.get((self.oldest - self.first) as usize).is_some_and(is_older) {
             self.oldest += 1;
         }
-        let (all, own) = self.words.split_at(self.open);
+        let (all, own) = self.keys.words.split_at(self.keys.open);
         let mut number = self.last[self.slot()];
         while number >= self.oldest {
             let noted = &self.noted[(number - self.first) as usize];
-            if noted.mixed == self.mixed {
+            if noted.mixed == self.keys.mixed {
                 let key = &all[noted.start as usize - self.dropped..][..noted.len as usize];
                 // Word by word: what was written just now is read soonest in the same pieces.
                 if key.len() == own.len() && key.iter().zip(own).all(|(a, b)| a == b) {
@@ -148,10 +117,10 @@ impl Computations {
         let slot = self.slot();
         let number = self.first + self.noted.len() as u32;
         let before = core::mem::replace(&mut self.last[slot], number);
-        let (start, len) = ((self.dropped + self.open) as u32, (self.words.len() - self.open) as u32);
-        self.noted.push(Noted { computed, mixed: self.mixed, start, len, before });
-        self.open = self.words.len();
-        self.mixed = 0;
+        let Keys { words, open, mixed } = &self.keys;
+        let (start, len) = ((self.dropped + open) as u32, (words.len() - open) as u32);
+        self.noted.push(Noted { computed, mixed: *mixed, start, len, before });
+        self.keys.close();
         // All of the window are among the later ones.
         if self.noted.len() >= self.last.len() {
             self.drop_old();
@@ -165,13 +134,58 @@ impl Computations {
         let words = oldest.start as usize - self.dropped;
         self.noted.drain(..(self.oldest - self.first) as usize);
         self.first = self.oldest;
-        self.words.drain(..words);
+        self.keys.words.drain(..words);
+        self.keys.close();
         self.dropped += words;
-        self.open -= words;
     }
 
     fn slot(&self) -> usize {
-        // There are at most as many as a number has values.
-        finished(self.mixed) as usize & (self.last.len() - 1)
+        // A power of two.
+        self.keys.hash() as usize & (self.last.len() - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keys of one to three words over a small alphabet, so that some are the ends of others, along blocks much longer than
+    /// the window: what is found is what a list of all would give.
+    #[test]
+    fn the_newest_of_the_window_is_found() {
+        let mut state = 1_u64;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for window in [0, 1, 3, 20, u32::MAX] {
+            let mut computations = Computations::new(window);
+            let mut found_any = false;
+            for length in [1, 7, 500, 30] {
+                computations.begin(length);
+                let mut all: Vec<(Vec<u32>, u32)> = Vec::new();
+                // Not every instruction computes something.
+                for place in (0..length).filter(|_| random(4) > 0).collect::<Vec<u32>>() {
+                    let key: Vec<u32> = (0..=random(3)).map(|_| random(3) as u32).collect();
+                    computations.keys.extend(key.iter().copied());
+                    let expected = all.iter().rev().find(|(other, _)| *other == key).map(|&(_, at)| at);
+                    let expected = expected.filter(|at| place - at <= window);
+                    assert_eq!(computations.find(place).map(|found| found.place), expected);
+                    found_any |= expected.is_some();
+                    if random(5) == 0 {
+                        computations.keys.give_up();
+                    } else {
+                        computations.note(Computed { place, reg: Reg::from_u32(0), value: 0 });
+                        all.push((key, place));
+                    }
+                }
+                let kept = computations.noted.len();
+                assert!(
+                    kept as u64 <= 4 * u64::from(window.min(500)).next_power_of_two().max(1) + 1,
+                    "{kept} are kept"
+                );
+            }
+            assert_eq!(found_any, window > 0, "window {window}");
+        }
     }
 }

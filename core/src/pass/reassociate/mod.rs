@@ -247,14 +247,15 @@ impl Walk {
                 touched.add(reg);
                 if uses.comes_in(reg) {
                     renumbered.insert(reg.index());
+                    changed.insert(block.index());
                 }
             });
         }
         if gone.is_clear() && renumbered.is_clear() {
             return;
         }
-        // Where a leaf has another number the leaves have another order. A block that does not read it before it writes it
-        // has such a copy, which was made in this round, or copies what has another number itself.
+        // Where a leaf has another number the leaves have another order. Who reads such a copy has it from another block, or
+        // is the block that it is made in.
         let writers = self.uses.writers(func, &gone);
         for &block in self.cfg.reverse_postorder() {
             if writers.contains(block.index()) || self.uses.exposes(block, &renumbered) {
