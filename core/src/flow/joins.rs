@@ -110,14 +110,19 @@ impl<'a> JoinFinder<'a> {
     }
 
     /// Places the joins.
-    pub fn finish(mut self, cfg: &Cfg) -> Joins {
+    pub fn finish(self, cfg: &'a Cfg) -> Joins {
+        self.finish_with(cfg, &mut None)
+    }
+
+    /// The same with frontiers that are made when they are asked for first, for whoever needs them too.
+    pub fn finish_with(mut self, cfg: &'a Cfg, frontier: &mut Option<IteratedFrontier<'a>>) -> Joins {
         self.scopes.retain(|(reg, _)| !self.regs[reg.index()].is_undominated);
         self.scopes.sort_unstable();
         self.regs.iter_mut().for_each(|facts| facts.top_end = 0);
         for (reg, _) in &self.scopes {
             self.regs[reg.index()].has_scopes = true;
         }
-        let pairs = self.find(cfg);
+        let pairs = self.find(cfg, frontier);
         let place_count = self.dominators.preorder().len();
         // By place; at one place registers rise already.
         let mut first = vec![0_u32; place_count + 1];
@@ -138,7 +143,7 @@ impl<'a> JoinFinder<'a> {
     }
 
     /// Place and register of each join, registers rising.
-    fn find(&self, cfg: &Cfg) -> Vec<(u32, Reg)> {
+    fn find(&self, cfg: &'a Cfg, frontier: &mut Option<IteratedFrontier<'a>>) -> Vec<(u32, Reg)> {
         let dominators = self.dominators;
         let facts = &self.regs;
         // The places that define each register, rising, as compressed rows. A single definition that does not dominate all
@@ -167,14 +172,14 @@ impl<'a> JoinFinder<'a> {
         }
         let order = dominators.preorder();
         let blocks: Vec<Block> = places.iter().map(|&place| order[place as usize]).collect();
-        let mut frontier = IteratedFrontier::new(cfg, dominators);
+        let frontier = frontier.get_or_insert_with(|| IteratedFrontier::new(cfg, dominators));
         let (mut pairs, mut joins) = (Vec::new(), Vec::new());
         let mut scopes = self.scopes.iter().peekable();
         for reg in (0..facts.len()).filter(|&reg| facts[reg].may_have_joins()) {
             let row = first[reg] as usize..first[reg + 1] as usize;
             let (places, blocks, reg) = (&places[row.clone()], &blocks[row], Reg::new(reg));
             if facts[reg.index()].is_undominated {
-                joins = frontier.of(&[cfg.entries(), blocks].concat());
+                joins = frontier.in_any_order(&[cfg.entries(), blocks].concat());
             }
             while let Some(&(_, top)) = scopes.next_if(|(scoped, _)| *scoped == reg) {
                 let (top_block, below) = (order[top as usize], subtree_end(dominators, top));

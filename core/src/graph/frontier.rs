@@ -77,13 +77,18 @@ impl<'a> IteratedFrontier<'a> {
     /// The least set that holds the frontiers of `definitions` and of its own members, in reverse postorder. An
     /// unreachable definition has no frontier.
     pub fn of(&mut self, definitions: &[Block]) -> Vec<Block> {
-        let mut frontier = Vec::new();
-        if self.stored.is_some() {
-            self.add_to(&mut frontier, definitions, usize::MAX);
-        } else {
-            frontier = self.walk(definitions);
-        }
+        let mut frontier = self.in_any_order(definitions);
         frontier.sort_unstable_by_key(|&block| self.cfg.position(block));
+        frontier
+    }
+
+    /// The same set in any order.
+    pub fn in_any_order(&mut self, definitions: &[Block]) -> Vec<Block> {
+        if self.stored.is_none() {
+            return self.walk(definitions);
+        }
+        let mut frontier = Vec::new();
+        self.add_to(&mut frontier, definitions, usize::MAX);
         frontier
     }
 

@@ -64,8 +64,8 @@ pub(super) struct Memory {
     /// By class: does no other thread write it, and does nothing at all?
     is_private: Vec<bool>,
     is_constant: Vec<bool>,
-    /// Places and tracks where different definitions meet, rising.
-    joins: Vec<(u32, u32)>,
+    /// Tracks whose different definitions meet somewhere, place by place, rising at each.
+    joins: Vec<u32>,
     /// By place of a block: its first join. Empty if there are none.
     first_join: Vec<u32>,
     /// By state: the one before it on the way down the tree.
@@ -101,10 +101,10 @@ pub(super) struct Load {
 
 impl Memory {
     /// For the instructions that [`concerns_memory`], the places of their blocks rising.
-    pub fn new(
+    pub fn new<'a>(
         (module, func): (&Module, &Function),
-        cfg: &Cfg,
-        dominators: &Dominators,
+        (cfg, dominators): (&'a Cfg, &'a Dominators),
+        frontier: Option<IteratedFrontier<'a>>,
         joins: &Joins,
         found: &[MemoryInst],
     ) -> Memory {
@@ -166,21 +166,35 @@ impl Memory {
         }
         // A few sets are walked for sooner than frontiers are stored.
         let sets = defining.iter().filter(|blocks| !blocks.is_empty()).count();
-        let frontier = if sets <= WALKED_SETS { IteratedFrontier::walking } else { IteratedFrontier::new };
-        let mut frontier = frontier(cfg, dominators);
+        let made = if sets <= WALKED_SETS { IteratedFrontier::walking } else { IteratedFrontier::new };
+        let mut frontier = frontier.unwrap_or_else(|| made(cfg, dominators));
+        let mut joins: Vec<(u32, u32)> = Vec::new();
         for (track, blocks) in defining.iter().enumerate().filter(|(_, blocks)| !blocks.is_empty()) {
-            let joins = frontier.of(blocks).into_iter();
-            memory.joins.extend(joins.map(|block| (dominators.preorder_number(block), track as u32)));
+            let blocks = frontier.in_any_order(blocks).into_iter();
+            joins.extend(blocks.map(|block| (dominators.preorder_number(block), track as u32)));
         }
-        memory.joins.sort_unstable();
-        if !memory.joins.is_empty() {
-            memory.first_join.resize(order.len() + 1, 0);
-            memory.joins.iter().for_each(|&(place, _)| memory.first_join[place as usize + 1] += 1);
-            for place in 0..order.len() {
-                memory.first_join[place + 1] += memory.first_join[place];
-            }
-        }
+        memory.set_joins(&joins, order.len());
         memory
+    }
+
+    /// Sorts the joins, given by places and tracks, by place; tracks rise already.
+    fn set_joins(&mut self, joins: &[(u32, u32)], places: usize) {
+        if joins.is_empty() {
+            return;
+        }
+        let mut first = vec![0_u32; places + 1];
+        joins.iter().for_each(|&(place, _)| first[place as usize] += 1);
+        let mut end = 0;
+        for count in &mut first {
+            end += *count;
+            *count = end;
+        }
+        self.joins.resize(joins.len(), 0);
+        for &(place, track) in joins.iter().rev() {
+            first[place as usize] -= 1;
+            self.joins[first[place as usize] as usize] = track;
+        }
+        self.first_join = first;
     }
 
     /// The walk comes to a block, given by its place.
@@ -190,8 +204,7 @@ impl Memory {
             return;
         }
         for index in self.first_join[place as usize]..self.first_join[place as usize + 1] {
-            let (_, track) = self.joins[index as usize];
-            self.define(track, NONE);
+            self.define(self.joins[index as usize], NONE);
         }
     }
 

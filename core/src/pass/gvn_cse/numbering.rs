@@ -251,8 +251,10 @@ impl<'a> Numbering<'a> {
         outline: Outline<'a>,
         options: Options,
     ) -> Numbering<'a> {
-        let joins = outline.joins.finish(cfg);
-        let memory = (outline.loads > 1).then(|| Memory::new((module, func), cfg, dominators, &joins, &outline.memory));
+        let mut frontier = None;
+        let joins = outline.joins.finish_with(cfg, &mut frontier);
+        let memory = (outline.loads > 1)
+            .then(|| Memory::new((module, func), (cfg, dominators), frontier, &joins, &outline.memory));
         let mut numbering = Numbering {
             module,
             cfg,
