@@ -24,8 +24,8 @@ use alloc::vec::Vec;
 use cranelift_entity::{EntityRef, PrimaryMap};
 
 use crate::ir::{
-    Block, Func, Function, Global, GlobalData, Inst, InstData, Module, Profile, Reg, Type, WarpCounts, WarpEntry,
-    ZeroEntry,
+    Block, Control, Few, Func, Function, Global, GlobalData, Inst, InstData, Module, Opcode, Operand, Profile, Reg, Type,
+    WarpCounts, WarpEntry, ZeroEntry,
 };
 
 /// Where an instruction stands: in a block, before another one or last.
@@ -499,6 +499,24 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
             self.editor.touched.values = true;
             self.editor.func.change_inst(inst, |data| *data = new);
         }
+    }
+
+    /// Lets an instruction do something else with one operand, in place: what it writes and its guard stay.
+    pub fn replace_operation(&mut self, inst: Inst, opcode: Opcode, operand: Operand) {
+        if S::LISTENS {
+            let InstData { guard, dsts, .. } = &self.func().insts[inst];
+            let new = InstData { guard: *guard, ..InstData::new(opcode, dsts.iter().copied(), [operand]) };
+            return self.replace(inst, new);
+        }
+        self.changed = true;
+        self.editor.touched.shape |= opcode.op.is_terminator() || self.func().insts[inst].is_terminator();
+        self.editor.touched.values = true;
+        self.editor.func.change_inst(inst, |data| {
+            data.opcode = opcode;
+            data.args.clear();
+            data.args.push(operand);
+            data.control = Control::Targets(Few::new());
+        });
     }
 
     /// Changes what an instruction reads, in place: `change` may write to its guard and its operands, and says whether it

@@ -423,17 +423,33 @@ impl Opcode {
         Opcode::new(op, ty)
     }
 
-    /// All of it in three words, the first below 2³¹: what has the same words is the same opcode.
-    pub fn words(self) -> [u32; 3] {
-        let space = self.space.map_or(0, |space| 1 + space as u32);
-        let rounding = self.rounding.map_or(0, |rounding| 1 + rounding as u32);
-        let combine = self.combine.map_or(0, |combine| 1 + combine as u32);
-        let prmt = self.prmt.map_or(0, |mode| 1 + mode as u32);
+    /// All of it in three words, the first below 2³¹: what has the same words is the same opcode. What is absent has the
+    /// number behind all others, which is how it stands in memory, so that nothing has to be asked.
+    #[inline]
+    pub fn words(&self) -> [u32; 3] {
+        let space = self.space.map_or(Space::ALL.len() as u32, |space| space as u32);
+        let rounding = self.rounding.map_or(Rounding::ALL.len() as u32, |rounding| rounding as u32);
+        let combine = self.combine.map_or(Combine::ALL.len() as u32, |combine| combine as u32);
+        let prmt = self.prmt.map_or(PrmtMode::ALL.len() as u32, |mode| mode as u32);
         let types = (self.ty as u32) << 7 | (self.src_ty as u32) << 12;
         let modifiers = space << 17 | u32::from(self.vector) << 20 | rounding << 23 | combine << 26 | prmt << 28;
-        let cmp = self.cmp.map_or(0, |cmp| 1 + cmp as u32);
-        let atomic = self.atomic.map_or(0, |atomic| 1 + atomic as u32);
-        [self.op as u32 | types | modifiers, cmp | atomic << 8, self.flags.bits()]
+        let atomic = self.atomic.map_or(AtomicOp::ALL.len() as u32, |atomic| atomic as u32);
+        [self.op as u32 | types | modifiers, Opcode::comparison_word(self.cmp) | atomic << 8, self.flags.bits()]
+    }
+
+    /// The second of those words, if it compares like that instead.
+    pub fn word_comparing(&self, cmp: Cmp) -> u32 {
+        Opcode { cmp: Some(cmp), ..*self }.words()[1]
+    }
+
+    /// The second word of what neither compares nor changes memory.
+    pub const PLAIN_WORD: u32 = Opcode::comparison_word(None) | (AtomicOp::ALL.len() as u32) << 8;
+
+    const fn comparison_word(cmp: Option<Cmp>) -> u32 {
+        match cmp {
+            Some(cmp) => cmp as u32,
+            None => Cmp::ALL.len() as u32,
+        }
     }
 
     /// `mov.ty`.

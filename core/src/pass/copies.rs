@@ -40,6 +40,12 @@ pub(super) fn copies(func: &Function, data: &InstData, sources: &[Reg]) -> Small
 /// Puts copies in the place of an instruction.
 pub(super) fn replace_by_copies<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, inst: Inst, sources: &[Reg]) {
     let func = rewrite.func();
+    if let ([dst], [source]) = (func.insts[inst].dsts.as_slice(), sources)
+        && dst != source
+    {
+        let opcode = Opcode::mov(func.reg_types[*dst]);
+        return rewrite.replace_operation(inst, opcode, Operand::Reg(*source));
+    }
     let mut copies = copies(func, &func.insts[inst], sources);
     let last = copies.pop();
     for copy in copies {

@@ -18,7 +18,6 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use super::eligibility::Class;
@@ -47,7 +46,7 @@ pub(super) fn replace_repetitions<S: Listener>(
         numbering,
         scope,
         leaders: Vec::with_capacity(view.func().insts.len() + view.func().regs.len()),
-        latest: HashMap::new(),
+        latest: Vec::new(),
         undo: Vec::new(),
         works: Vec::new(),
         temporaries: BTreeMap::new(),
@@ -133,9 +132,9 @@ struct Walk<'a> {
     scope: &'a Scope,
     /// By number: the first value of it within reach on the way down to the open block, or one that is out of date, as it
     /// stands in a block that does not dominate the open one.
-    leaders: Vec<Holder>,
-    /// By number: the last value of it, where there are several.
-    latest: HashMap<u32, Holder>,
+    leaders: Vec<Leader>,
+    /// The last values of numbers, where there are several of one.
+    latest: Vec<Holder>,
     /// What leader and latest were before, where they dominate the block in which they were changed.
     undo: Vec<(Number, Holder, Holder)>,
     /// By number of work, where somebody listens: an instruction that did it.
@@ -150,6 +149,16 @@ struct Walk<'a> {
     left: usize,
     report: Report<'a>,
 }
+
+/// The first value of a number, and where its last one is kept, if there are several.
+#[derive(Clone, Copy)]
+struct Leader {
+    holder: Holder,
+    latest: u32,
+}
+
+/// There is only one.
+const ALONE: u32 = u32::MAX;
 
 /// An instruction and what is known of it.
 #[derive(Clone, Copy)]
@@ -172,8 +181,9 @@ impl Walk<'_> {
     /// Takes back what was learnt behind that place of `undo`.
     fn take_back(&mut self, first: usize) {
         for (number, leader, latest) in self.undo.drain(first..).rev() {
-            self.leaders[number.0 as usize] = leader;
-            self.latest.insert(number.0, latest);
+            let slot = &mut self.leaders[number.0 as usize];
+            slot.holder = leader;
+            self.latest[slot.latest as usize] = latest;
         }
     }
 
@@ -249,6 +259,9 @@ impl Walk<'_> {
 
     /// The constant that a load finds, since it was stored there.
     fn loaded_constant(&self, func: &Function, inst: Inst, number: Number) -> Option<u64> {
+        if !self.numbering.forwards_stores() {
+            return None;
+        }
         let data = &func.insts[inst];
         if data.opcode.op == Op::Ld && data.dsts.len() == 1 { self.numbering.constant(number) } else { None }
     }
@@ -339,25 +352,31 @@ impl Walk<'_> {
         if place < self.leaders.len() {
             return self.hold_again(func, block, number, reg, held, maker);
         }
-        self.leaders.resize(place, Holder::none());
-        self.leaders.push(Holder { reg, number: held, maker });
+        self.leaders.resize(place, Leader { holder: Holder::none(), latest: ALONE });
+        self.leaders.push(Leader { holder: Holder { reg, number: held, maker }, latest: ALONE });
     }
 
     /// The same for a number that may have had a leader.
     fn hold_again(&mut self, func: &Function, block: Block, number: Number, reg: Reg, held: Number, maker: Maker) {
         let holder = Holder { reg, number: held, maker };
         let place = number.0 as usize;
-        let before = self.leaders[place];
+        let Leader { holder: before, latest } = self.leaders[place];
         if before.maker == Maker::NONE || !self.dominates(func, before, block) {
-            self.leaders[place] = holder;
+            self.leaders[place].holder = holder;
             return;
         }
-        self.undo.push((number, before, self.latest.get(&number.0).copied().unwrap_or(before)));
         // What is out of reach here is so further down.
         if !self.is_within_reach(func, before, block) {
-            self.leaders[place] = holder;
+            self.leaders[place].holder = holder;
         }
-        self.latest.insert(number.0, holder);
+        if latest == ALONE {
+            self.leaders[place].latest = self.latest.len() as u32;
+            self.latest.push(holder);
+            self.undo.push((number, before, before));
+        } else {
+            let latest = core::mem::replace(&mut self.latest[latest as usize], holder);
+            self.undo.push((number, before, latest));
+        }
     }
 
     fn dominates(&self, func: &Function, holder: Holder, block: Block) -> bool {
@@ -370,7 +389,7 @@ impl Walk<'_> {
 
     /// Has a number a leader within reach?
     fn is_held(&self, func: &Function, block: Block, number: u32) -> bool {
-        self.leaders.get(number as usize).is_some_and(|&leader| {
+        self.leaders.get(number as usize).is_some_and(|&Leader { holder: leader, .. }| {
             leader.maker != Maker::NONE
                 && self.dominates(func, leader, block)
                 && self.is_within_reach(func, leader, block)
@@ -382,7 +401,7 @@ impl Walk<'_> {
         let count = view.func().insts[inst].dsts.len();
         let numbers = (first.0..).take(count).map(Number);
         for number in numbers.clone() {
-            self.report.mention_holder(view, number, self.leaders[number.0 as usize]);
+            self.report.mention_holder(view, number, self.leaders[number.0 as usize].holder);
         }
         let shown = self.report.shown(first);
         let sources: SmallVec<[Source; 2]> = numbers.map(|number| self.source(view.func(), block, number)).collect();
@@ -396,7 +415,7 @@ impl Walk<'_> {
             });
             return;
         }
-        let leader = self.leaders[first.0 as usize];
+        let leader = self.leaders[first.0 as usize].holder;
         let module = view.module();
         let mut rewrite = view.rewrite(|func| {
             let text = instruction_text(module, func, inst);
@@ -429,15 +448,14 @@ impl Walk<'_> {
 
     /// Where a value of a number can be read at this point of the walk.
     fn source(&self, func: &Function, block: Block, number: Number) -> Source {
-        let leader = self.leaders[number.0 as usize];
+        let Leader { holder: leader, latest } = self.leaders[number.0 as usize];
         let still_holds = |holder: Holder| self.numbering.held(holder.reg) == Some(holder.number);
         if still_holds(leader) {
             return Source::Register(leader.reg);
         }
         // The latest one may stand in a block that the walk has left.
-        let latest =
-            self.latest.get(&number.0).filter(|&&latest| still_holds(latest) && self.dominates(func, latest, block));
-        if let Some(latest) = latest {
+        let latest = self.latest.get(latest as usize);
+        if let Some(latest) = latest.filter(|&&latest| still_holds(latest) && self.dominates(func, latest, block)) {
             return Source::Register(latest.reg);
         }
         let kept = self.temporaries.get(&(leader.maker, leader.reg));

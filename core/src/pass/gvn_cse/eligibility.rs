@@ -48,7 +48,21 @@ impl Class {
     }
 
     /// The class of instructions that write a register, unless they are volatile or order others.
-    const fn of_op(op: Op) -> Class {
+    #[inline]
+    fn of_op(op: Op) -> Class {
+        const CLASSES: [Class; Op::ALL.len()] = {
+            let mut classes = [Class::Never; Op::ALL.len()];
+            let mut index = 0;
+            while index < Op::ALL.len() {
+                classes[Op::ALL[index] as usize] = Class::find(Op::ALL[index]);
+                index += 1;
+            }
+            classes
+        };
+        CLASSES[op as usize]
+    }
+
+    const fn find(op: Op) -> Class {
         match op {
             Op::Ld => Class::Load,
             Op::Atom | Op::Red => Class::Atomic,

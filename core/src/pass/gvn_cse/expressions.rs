@@ -38,6 +38,26 @@ impl Keys {
         self.mixed = mix(self.mixed, word);
     }
 
+    /// Adds the words of a part, which becomes empty.
+    #[inline]
+    pub fn take(&mut self, part: &mut KeyPart) {
+        // Most are short; so many words are copied at once.
+        const SHORT: usize = 8;
+        let [end, new_end] = [self.words.len(), self.words.len() + part.len];
+        self.words.extend_from_slice(&part.words[..SHORT]);
+        if part.len <= SHORT {
+            self.words.truncate(new_end);
+        } else {
+            self.words.extend_from_slice(&part.words[SHORT..part.len]);
+        }
+        self.mixed = if end == self.open {
+            part.mixed
+        } else {
+            part.words[..part.len].iter().fold(self.mixed, |mixed, &word| mix(mixed, word))
+        };
+        *part = KeyPart::new();
+    }
+
     /// Adds several.
     #[inline]
     pub fn extend(&mut self, words: impl IntoIterator<Item = u32>) {
@@ -62,6 +82,38 @@ impl Keys {
     #[inline]
     pub fn hash(&self) -> u64 {
         finished(self.mixed)
+    }
+}
+
+/// Words of a key that are put together before they are added: so it need not be asked for each whether there is room.
+pub(in crate::pass) struct KeyPart {
+    words: [u32; KeyPart::ROOM],
+    len: usize,
+    /// What they are mixed to, if nothing stands in front of them.
+    mixed: u64,
+}
+
+impl KeyPart {
+    const ROOM: usize = 16;
+
+    /// Nothing.
+    #[inline]
+    pub fn new() -> KeyPart {
+        KeyPart { words: [0; KeyPart::ROOM], len: 0, mixed: 0 }
+    }
+
+    /// Is there room for so many more?
+    #[inline]
+    pub fn has_room(&self, count: usize) -> bool {
+        self.len + count <= KeyPart::ROOM
+    }
+
+    /// Puts a word behind the others. There is room for it.
+    #[inline]
+    pub fn add(&mut self, word: u32) {
+        self.words[self.len] = word;
+        self.len += 1;
+        self.mixed = mix(self.mixed, word);
     }
 }
 
@@ -107,6 +159,12 @@ impl Expressions {
     #[inline]
     pub fn extend(&mut self, words: impl IntoIterator<Item = u32>) {
         self.keys.extend(words);
+    }
+
+    /// Adds the words of a part, which becomes empty.
+    #[inline]
+    pub fn take(&mut self, part: &mut KeyPart) {
+        self.keys.take(part);
     }
 
     /// The number of the first of `count` results of the expression whose key has been made.

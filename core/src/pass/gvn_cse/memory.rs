@@ -306,8 +306,8 @@ impl Memory {
 }
 
 /// Has an instruction to do with memory that anybody writes?
-pub(super) fn concerns_memory(op: Op) -> bool {
-    let reads = op.reads_memory() && op != Op::Tex2d;
+pub(super) const fn concerns_memory(op: Op) -> bool {
+    let reads = op.reads_memory() && !matches!(op, Op::Tex2d);
     reads || op.writes_memory() || matches!(op, Op::BarSync | Op::BarWarp | Op::Membar)
 }
 

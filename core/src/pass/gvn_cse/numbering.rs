@@ -27,7 +27,7 @@ use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
 
 use super::eligibility::{Class, is_copy};
-use super::expressions::{Expressions, Number};
+use super::expressions::{Expressions, KeyPart, Number};
 use super::lanes::Regions;
 use super::memory::{Load, Memory, State, concerns_memory};
 use super::origins::Origins;
@@ -316,6 +316,11 @@ impl<'a> Numbering<'a> {
         self.expressions.number_count()
     }
 
+    /// Do loads take what was stored?
+    pub fn forwards_stores(&self) -> bool {
+        self.options.forwards_stores
+    }
+
     /// What else is known of the instruction that was numbered last.
     pub fn details(&self) -> Details {
         self.details
@@ -450,26 +455,39 @@ impl<'a> Numbering<'a> {
 
     /// The instruction writes one of its registers, the result with that index. Gives the number that the register then
     /// holds.
-    #[inline]
+    #[inline(always)]
     pub fn write(&mut self, numbered: Numbered, index: u32, reg: Reg) -> Number {
         let mut number = Number(numbered.value.0 + index);
         if numbered.guard != 0 {
-            let old = self.read(reg);
-            self.expressions.extend([Head::Guarded as u32, number.0, old.0, numbered.guard]);
-            number = self.expressions.number(1);
-            self.origins.name(number, reg, None);
+            number = self.guarded(number, numbered.guard, reg);
         }
         self.registers.set(reg, number, self.place);
+        number
+    }
+
+    /// What a register holds that is given a number under a guard.
+    fn guarded(&mut self, number: Number, guard: u32, reg: Reg) -> Number {
+        let old = self.read(reg);
+        self.expressions.extend([Head::Guarded as u32, number.0, old.0, guard]);
+        let number = self.expressions.number(1);
+        self.origins.name(number, reg, None);
         number
     }
 
     // --- values ------------------------------------------------------------------------------------------------
 
     /// The number of a register that is read.
+    #[inline(always)]
     fn read(&mut self, reg: Reg) -> Number {
-        if let Some(number) = self.registers.get(reg) {
-            return number;
+        match self.registers.get(reg) {
+            Some(number) => number,
+            None => self.read_first(reg),
         }
+    }
+
+    /// The same where nothing is known but what it holds on entry.
+    #[cold]
+    fn read_first(&mut self, reg: Reg) -> Number {
         let number = self.entry(reg);
         if self.registers.joins.definition_count(reg) == 0 {
             self.registers.set_entry(reg, number);
@@ -575,7 +593,7 @@ impl<'a> Numbering<'a> {
     /// operands, then the guard if there is one. Notes what it reads.
     fn make_key(&mut self, func: &Function, inst: Inst, guard: u32) {
         let data = &func.insts[inst];
-        let opcode = data.opcode;
+        let opcode = &data.opcode;
         self.notes_operands = self.origins.is_needed(data);
         if self.notes_operands {
             self.origins.begin(inst);
@@ -594,65 +612,98 @@ impl<'a> Numbering<'a> {
                 && let Some(cmp) = opcode.cmp
             {
                 // `a < b` is `b > a`.
-                compared = Opcode { cmp: Some(cmp.swapped()), ..opcode }.words()[1];
+                compared = opcode.word_comparing(cmp.swapped());
             }
             (pair, operands) = (Some([left.min(right), left.max(right)]), others);
         }
-        let marks = if guard == 0 { 0 } else { GUARDED } | if compared == 0 { 0 } else { COMPARES };
-        self.expressions.extend([first, flags | marks]);
-        if compared != 0 {
-            self.expressions.add(compared);
+        let is_plain = compared == Opcode::PLAIN_WORD;
+        let marks = if guard == 0 { 0 } else { GUARDED } | if is_plain { 0 } else { COMPARES };
+        let mut key = KeyPart::new();
+        key.add(first);
+        key.add(flags | marks);
+        if !is_plain {
+            key.add(compared);
         }
-        if let Some(pair) = pair {
-            self.expressions.extend(pair);
+        if let Some([left, right]) = pair {
+            key.add(left);
+            key.add(right);
         }
-        operands.iter().for_each(|operand| self.add_operand(func, operand));
+        operands.iter().for_each(|operand| self.add_operand(func, operand, &mut key));
+        self.make_room(&mut key, 2);
         if data.dsts.len() > 1 && opcode.op == Op::Mov {
             // Halves of a register are something else than quarters.
-            self.expressions.add(data.dsts.len() as u32);
+            key.add(data.dsts.len() as u32);
         }
         if guard != 0 {
-            self.expressions.add(guard);
+            key.add(guard);
         }
+        self.expressions.take(&mut key);
         if self.notes_operands {
             self.origins.end(inst);
         }
     }
 
-    fn add_operand(&mut self, func: &Function, operand: &Operand) {
+    /// Is there no room in a part of the key for so many words more, it is added to the key.
+    #[inline]
+    fn make_room(&mut self, key: &mut KeyPart, count: usize) {
+        if !key.has_room(count) {
+            self.expressions.take(key);
+        }
+    }
+
+    #[inline]
+    fn add_operand(&mut self, func: &Function, operand: &Operand, key: &mut KeyPart) {
+        self.make_room(key, 1);
         match operand {
             Operand::NotReg(reg) => {
                 let number = self.read_operand(*reg);
-                self.expressions.add(Tail::Negation.of(number));
+                key.add(Tail::Negation.of(number));
             }
-            Operand::Address(address) => self.add_address(func, address),
+            Operand::Address(address) => self.add_address(func, address, key),
             Operand::List(elements) => {
-                self.expressions.add(Tail::List.of(elements.len() as u32));
-                elements.iter().for_each(|element| self.add_operand(func, element));
+                key.add(Tail::List.of(elements.len() as u32));
+                // Lists hold no lists.
+                elements.iter().for_each(|element| self.add_operand(func, element, key));
             }
             plain => {
                 let word = self.plain(plain);
-                self.expressions.add(word);
+                key.add(word);
             }
         }
     }
 
-    fn add_address(&mut self, func: &Function, address: &Address) {
-        self.expressions.add(Tail::Address.of(address.terms.len() as u32));
-        let base = match address.base {
-            AddressBase::Reg(reg) => [0, self.read_operand(reg), extension(func, reg)],
+    /// Adds how many terms an address has, what its base is, whether numbers in it take one word or two, how registers
+    /// extend to 64 bits, and those registers and numbers.
+    fn add_address(&mut self, func: &Function, address: &Address, key: &mut KeyPart) {
+        let is_narrow = |number: i64| i32::try_from(number).is_ok();
+        let is_wide = !(is_narrow(address.offset) && address.terms.iter().all(|&(_, scale)| is_narrow(scale)));
+        let add_number = |number: i64, key: &mut KeyPart| {
+            key.add(number as u32);
+            if is_wide {
+                key.add((number >> 32) as u32);
+            }
+        };
+        self.make_room(key, 6);
+        key.add(Tail::Address.of(address.terms.len() as u32));
+        let wide = u32::from(is_wide);
+        match address.base {
+            AddressBase::Reg(reg) => {
+                key.add(extension(func, reg) << 3 | wide);
+                key.add(self.read_operand(reg));
+            }
             AddressBase::Symbol(symbol) => {
                 let (kind, index) = symbol.words();
-                [1, kind, index]
+                key.add(kind << 3 | 1 << 1 | wide);
+                key.add(index);
             }
-            AddressBase::Absolute => [2, 0, 0],
-        };
-        self.expressions.extend(base);
-        self.expressions.extend(halves(address.offset));
+            AddressBase::Absolute => key.add(2 << 1 | wide),
+        }
+        add_number(address.offset, key);
         for &(reg, scale) in &address.terms {
-            let number = self.read_operand(reg);
-            self.expressions.extend([number, extension(func, reg)]);
-            self.expressions.extend(halves(scale));
+            self.make_room(key, 4);
+            key.add(self.read_operand(reg));
+            key.add(extension(func, reg));
+            add_number(scale, key);
         }
     }
 
@@ -666,6 +717,7 @@ impl<'a> Numbering<'a> {
     }
 
     /// The number of a register that an operand reads.
+    #[inline]
     fn read_operand(&mut self, reg: Reg) -> u32 {
         let number = self.read(reg);
         if self.notes_operands {
@@ -740,7 +792,9 @@ impl<'a> Numbering<'a> {
         };
         self.notes_operands = false;
         self.expressions.extend([opcode.words()[0], opcode.words()[2]]);
-        self.add_operand(func, address);
+        let mut key = KeyPart::new();
+        self.add_operand(func, address, &mut key);
+        self.expressions.take(&mut key);
         self.expressions.add(Head::Load as u32);
         let next = self.loads.len() as u32;
         let index = self.expressions.noted(next);
@@ -810,10 +864,6 @@ fn load_key(index: u32, state: State) -> [u32; 5] {
 /// Is an operand a register or a leaf?
 fn is_plain(operand: &Operand) -> bool {
     !matches!(operand, Operand::NotReg(_) | Operand::Address(_) | Operand::List(_))
-}
-
-fn halves(number: i64) -> [u32; 2] {
-    [number as u32, (number >> 32) as u32]
 }
 
 /// How a register of an address extends to 64 bits: one word for its sign and its width.

@@ -21,7 +21,7 @@ use hashbrown::HashMap;
 use super::expressions::Number;
 use super::memory::concerns_memory;
 use crate::flow::{Definition, Value, ValueNames};
-use crate::ir::{Block, Function, Inst, InstData, Op, Operand, Reg, Type};
+use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type};
 
 /// Where numbers come from.
 pub(super) struct Origins {
@@ -63,15 +63,14 @@ impl Origins {
     }
 
     /// May a sum be made of what the instruction reads?
+    #[inline]
     pub fn is_needed(&self, data: &InstData) -> bool {
-        let op = data.opcode.op;
+        let Opcode { op, ty, .. } = data.opcode;
         self.is_kept
-            && match op {
-                Op::Mov | Op::Cvta | Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::Mad | Op::Shl | Op::Cvt => {
-                    !data.opcode.ty.is_float() && data.opcode.ty != Type::Pred
-                }
-                Op::MulWide | Op::MadWide => true,
-                _ => concerns_memory(op),
+            && match Summed::of(op) {
+                Summed::Never => false,
+                Summed::OfIntegers => !ty.is_float() && ty != Type::Pred,
+                Summed::Always => true,
             }
     }
 
@@ -121,6 +120,41 @@ impl Origins {
             self.names.resize(place + 1, name);
         }
         self.names[place] = name;
+    }
+}
+
+/// Of which operations a sum may be made, or of what they read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Summed {
+    Never,
+    OfIntegers,
+    Always,
+}
+
+impl Summed {
+    #[inline]
+    fn of(op: Op) -> Summed {
+        const ALL: [Summed; Op::ALL.len()] = {
+            let mut all = [Summed::Never; Op::ALL.len()];
+            let mut index = 0;
+            while index < Op::ALL.len() {
+                all[Op::ALL[index] as usize] = Summed::find(Op::ALL[index]);
+                index += 1;
+            }
+            all
+        };
+        ALL[op as usize]
+    }
+
+    const fn find(op: Op) -> Summed {
+        match op {
+            Op::Mov | Op::Cvta | Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::Mad | Op::Shl | Op::Cvt => {
+                Summed::OfIntegers
+            }
+            Op::MulWide | Op::MadWide => Summed::Always,
+            _ if concerns_memory(op) => Summed::Always,
+            _ => Summed::Never,
+        }
     }
 }
 

@@ -31,6 +31,8 @@ pub(super) struct Registers<'a> {
     pub joins: Joins,
     /// [`NONE`] where nothing is known.
     now: Vec<u32>,
+    /// By register: how it is written.
+    writings: Vec<Writing>,
     /// What stood in `now` before, for registers that join somewhere.
     undo: Vec<(Reg, u32)>,
     /// Registers of the open block that are not known below it.
@@ -44,6 +46,17 @@ pub(super) struct Registers<'a> {
 }
 
 const NONE: u32 = u32::MAX;
+
+/// How a register is written. Small, since it is asked at every write.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Writing {
+    /// Once, and all that read it read that.
+    Once,
+    /// Without joins.
+    Apart,
+    /// Definitions may meet.
+    Joining,
+}
 
 impl<'a> Registers<'a> {
     pub fn new(func: &Function, cfg: &'a Cfg, dominators: &'a Dominators, joins: Joins) -> Registers<'a> {
@@ -66,9 +79,15 @@ impl<'a> Registers<'a> {
                 args += count * width;
             }
         }
+        let writings = func.regs.keys().map(|reg| match reg {
+            _ if joins.is_single(reg) => Writing::Once,
+            _ if joins.may_be_at(reg) => Writing::Joining,
+            _ => Writing::Apart,
+        });
         Registers {
             cfg,
             dominators,
+            writings: writings.collect(),
             joins,
             now: vec![NONE; func.regs.len()],
             undo: Vec::new(),
@@ -94,12 +113,16 @@ impl<'a> Registers<'a> {
     #[inline]
     pub fn set(&mut self, reg: Reg, number: Number, place: u32) {
         let old = core::mem::replace(&mut self.now[reg.index()], number.0);
-        if self.joins.is_single(reg) {
-            return;
+        match self.writings[reg.index()] {
+            Writing::Once => return,
+            Writing::Joining => self.undo.push((reg, old)),
+            Writing::Apart => {}
         }
-        if self.joins.may_be_at(reg) {
-            self.undo.push((reg, old));
-        }
+        self.note_local(reg, place);
+    }
+
+    /// Notes a register of the open block that is not known below it.
+    fn note_local(&mut self, reg: Reg, place: u32) {
         if !self.joins.is_known_below(reg, place, || subtree_end(self.dominators, place)) {
             self.local.push(reg);
         }
