@@ -90,23 +90,30 @@ impl<'a> JoinFinder<'a> {
     #[inline]
     pub fn write(&mut self, place: u32, reg: Reg, inst: Inst) {
         let facts = &mut self.regs[reg.index()];
+        let before = core::mem::replace(&mut facts.written_in, place + 1);
         facts.definitions += 1;
-        if facts.definitions > 1 {
-            if facts.definitions == 2 {
-                self.definitions.push((reg, facts.written_in - 1));
-                if facts.is_read_below {
-                    self.scopes.push((reg, facts.top));
-                }
-            }
-            self.definitions.push((reg, place));
-        }
-        facts.written_in = place + 1;
         facts.last = inst.into();
+        if facts.definitions > 1 {
+            self.note_definition(place, reg, before);
+        }
+        let facts = &mut self.regs[reg.index()];
         if !facts.is_below_top(place) {
             facts.top = place;
             facts.top_end = subtree_end(self.dominators, place);
             facts.is_read_below = false;
         }
+    }
+
+    /// Notes another definition of a register, which was written before in the block of that place, counted from 1.
+    fn note_definition(&mut self, place: u32, reg: Reg, before: u32) {
+        let facts = &self.regs[reg.index()];
+        if facts.definitions == 2 {
+            self.definitions.push((reg, before - 1));
+            if facts.is_read_below {
+                self.scopes.push((reg, facts.top));
+            }
+        }
+        self.definitions.push((reg, place));
     }
 
     /// Places the joins.

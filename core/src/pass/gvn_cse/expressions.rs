@@ -39,7 +39,7 @@ impl Keys {
     }
 
     /// Adds the words of a part, which becomes empty.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, part: &mut KeyPart) {
         // Most are short; so many words are copied at once.
         const SHORT: usize = 8;
@@ -162,7 +162,7 @@ impl Expressions {
     }
 
     /// Adds the words of a part, which becomes empty.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, part: &mut KeyPart) {
         self.keys.take(part);
     }

@@ -377,6 +377,7 @@ impl<'a> Numbering<'a> {
 
     /// The numbers of an instruction of the open block, before it writes its registers. None if it writes none; then
     /// nothing else is to be done for it.
+    #[inline]
     pub fn number(&mut self, func: &Function, block: Block, inst: Inst) -> Option<Numbered> {
         let data = &func.insts[inst];
         let load = self.memory.as_mut().and_then(|memory| memory.visit(inst));
@@ -708,6 +709,7 @@ impl<'a> Numbering<'a> {
     }
 
     /// The word of an operand that is a register or a leaf.
+    #[inline(always)]
     fn plain(&mut self, operand: &Operand) -> u32 {
         let number = match operand {
             Operand::Reg(reg) => self.read_operand(*reg),
