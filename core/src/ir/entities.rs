@@ -1,6 +1,6 @@
 //! Typed ids. They are never reused and never renumbered: they are what an animation follows from one state to the next.
 
-use cranelift_entity::entity_impl;
+use cranelift_entity::{EntityRef, SecondaryMap, entity_impl};
 
 /// A basic block of one function.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,3 +36,11 @@ entity_impl!(Global, "global");
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Func(u32);
 entity_impl!(Func, "func");
+
+/// A table with an entry for each of so many ids. Writing behind a table's end makes it longer by what is missing, one entry
+/// at a time where ids rise; so this is quicker where most are written.
+pub(crate) fn filled<K: EntityRef, V: Clone + Default>(count: usize) -> SecondaryMap<K, V> {
+    let mut table = SecondaryMap::with_capacity(count);
+    table.resize(count);
+    table
+}

@@ -23,6 +23,7 @@ mod warp_counts;
 mod zeros;
 
 pub use comments::{Comment, CommentAnchor, Comments};
+pub(crate) use entities::filled;
 pub use entities::{Array, Block, Func, Global, Input, Inst, Reg};
 pub use few::Few;
 pub use function::{ArrayData, BlockData, FuncKind, Function, InputData, ParamData, ParamType, Profile, RegData, Span};
@@ -31,6 +32,7 @@ pub use launch::{Binding, Fill, FillKey, Launch, Number, ValueSource, Values};
 pub use layout::{Insts, Layout};
 pub use module::{GlobalData, Item, Module};
 pub(crate) use names::NameSpace;
+pub(crate) use opcode::by_root;
 pub use opcode::{AtomicOp, Cmp, Combine, FLAG_NAMES, Flags, Op, Opcode, PrmtMode, Rounding};
 pub use signature::{ArgKind, DstKind, Signature};
 pub use special::{Axis, Special};

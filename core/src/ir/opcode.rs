@@ -368,6 +368,20 @@ pub const FLAG_NAMES: &[(Flags, &str)] = &[
     (Flags::UNI, "uni"),
 ];
 
+/// A table of what a constant function says of each root, so that nothing is decided where it is asked.
+macro_rules! by_root {
+    ($find:path) => {{
+        let mut table = [$find($crate::ir::Op::ALL[0]); $crate::ir::Op::ALL.len()];
+        let mut index = 0;
+        while index < table.len() {
+            table[$crate::ir::Op::ALL[index] as usize] = $find($crate::ir::Op::ALL[index]);
+            index += 1;
+        }
+        table
+    }};
+}
+pub(crate) use by_root;
+
 /// A complete opcode, `setp.lt.and.ftz.f32` for instance.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Opcode {

@@ -139,6 +139,8 @@ pub struct Notes {
     details: Vec<Detail>,
     /// By record: the last inquiry whose success was found to lean on it.
     supported: Vec<u32>,
+    /// Records that are still to be followed; empty between.
+    pending: Vec<RecordId>,
     /// Of the inquiry: its form and what it found.
     root: (Option<Form>, Detail),
     /// The inquiry in which a block was visited last, and how often in it.
@@ -407,7 +409,7 @@ impl<'m> Availability<'_, 'm> {
             ClimbEnd::Changed | ClimbEnd::Again => return Err(Refusal::NotThere),
             ClimbEnd::Top => {}
         }
-        let neighbours: SmallVec<[Block; 2]> = self.onward(root).into();
+        let neighbours: SmallVec<[Block; 4]> = self.onward(root).into();
         if neighbours.is_empty() {
             return Err(Refusal::NotThere);
         }
@@ -491,7 +493,7 @@ impl<'m> Availability<'_, 'm> {
         asked: &[(Block, RecordId)],
     ) -> Support {
         let mut support = Support::default();
-        let mut pending: Vec<RecordId> = Vec::new();
+        let mut pending = core::mem::take(&mut self.notes.pending);
         let (Some(form), root) = &self.notes.root else { return support };
         root.add_to(*form, asked.iter().copied(), &mut support, &mut pending);
         let Notes { found, details, supported, inquiry, .. } = &mut *self.notes;
@@ -511,6 +513,7 @@ impl<'m> Availability<'_, 'm> {
                 }
             }
         }
+        self.notes.pending = pending;
         support
     }
 }

@@ -180,8 +180,8 @@ pub struct Forms {
     families: PrimaryMap<Family, Kin>,
     family_numbers: HashMap<Kin, Family>,
     likenesses: HashMap<(LoadKind, SmallVec<[Type; 1]>), Likeness>,
-    sets: PrimaryMap<FormSet, (SmallVec<[Form; 2]>, Footprint)>,
-    set_numbers: HashMap<SmallVec<[Form; 2]>, FormSet>,
+    sets: PrimaryMap<FormSet, (SmallVec<[Form; 4]>, Footprint)>,
+    set_numbers: HashMap<SmallVec<[Form; 4]>, FormSet>,
 }
 
 impl Forms {
@@ -284,7 +284,7 @@ impl Forms {
     }
 
     /// The set of these forms, which are in the order in which they came up.
-    pub fn set(&mut self, forms: SmallVec<[Form; 2]>) -> FormSet {
+    pub fn set(&mut self, forms: SmallVec<[Form; 4]>) -> FormSet {
         if let Some(&known) = self.set_numbers.get(&forms) {
             return known;
         }

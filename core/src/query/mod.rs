@@ -266,7 +266,7 @@ impl<'m> Inquiries<'m> {
             root: block,
             inst,
         });
-        let neighbours: SmallVec<[Block; 2]> = problem.onward(block).into();
+        let neighbours: SmallVec<[Block; 4]> = problem.onward(block).into();
         // What stands above it in its own block is looked at first.
         let change = problem.snapshot.changes(form);
         let passes = match self.above {
@@ -392,7 +392,7 @@ impl<'m> Inquiries<'m> {
         if !self.snapshot.forms.expression(form).is_load() || self.snapshot.is_within_array(func, spot, form) {
             return true;
         }
-        let behind: SmallVec<[Block; 2]> = match spot {
+        let behind: SmallVec<[Block; 4]> = match spot {
             Spot::Edge(_, to) => SmallVec::from_elem(to, 1),
             Spot::End(block) => self.snapshot.ways.down(block).clone(),
         };

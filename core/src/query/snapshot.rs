@@ -35,7 +35,7 @@ use super::ways::{Spot, Ways};
 use crate::alias::{Access, AliasAnalysis, AliasClasses, Effect, Moment, Objects, Relation};
 use crate::flow::{Definition, Value, Values};
 use crate::graph::{Cfg, Dominators};
-use crate::ir::{Block, Flags, Function, Inst, InstData, Module, ParamType, Reg, Symbol};
+use crate::ir::{Block, Flags, Function, Inst, InstData, Module, ParamType, Reg, Symbol, filled};
 use crate::symbolic::{
     Affine, AffineNames, Atom, Base, Bounds, Inductions, KnownSums, Overflow, Site, SymbolicAddress,
 };
@@ -141,6 +141,16 @@ struct Above {
 }
 
 impl Items {
+    /// None yet, with room for so many in a function of so many blocks.
+    fn with_room(blocks: usize, items: usize) -> Items {
+        Items {
+            items: Vec::with_capacity(items),
+            ranges: filled(blocks),
+            has_inserted: filled(blocks),
+            ..Items::default()
+        }
+    }
+
     /// What was there at first is added in the order of the text, and lined up; what comes after that has been inserted.
     fn add(&mut self, block: Block, family: Family, item: Item) {
         if item.place == INSERTED {
@@ -333,6 +343,8 @@ pub struct Snapshot<'m> {
     /// The walk down that came to a block last, by number, and how many there have been.
     walked: SecondaryMap<Block, u32>,
     walk: u32,
+    /// Blocks that it has still to come to; empty between walks.
+    walk_pending: Vec<Block>,
     /// What the last walk looked for and how often its answers had changed before, if it found it on every way.
     found: Option<(Form, u32)>,
     /// Occurrences of a family.
@@ -388,8 +400,8 @@ impl<'m> Snapshot<'m> {
         overflow: Overflow,
         interest: Interest,
     ) -> Snapshot<'m> {
-        let mut places = SecondaryMap::with_capacity(func.insts.len());
-        let mut changed: SecondaryMap<Block, Footprint> = SecondaryMap::new();
+        let mut places = filled(func.insts.len());
+        let mut changed: SecondaryMap<Block, Footprint> = filled(func.blocks.len());
         let mut wanted = Vec::new();
         let definitions = Definitions::new(func, |block, place, inst, data| {
             places[inst] = place;
@@ -417,9 +429,9 @@ impl<'m> Snapshot<'m> {
             overflow,
             places,
             definitions,
-            occurrences: PrimaryMap::new(),
-            of_inst: SecondaryMap::with_capacity(func.insts.len()),
-            items: Items::default(),
+            occurrences: PrimaryMap::with_capacity(2 * wanted.len()),
+            of_inst: filled(func.insts.len()),
+            items: Items::with_room(func.blocks.len(), wanted.len()),
             barriers: HashMap::new(),
             clobbers: Vec::new(),
             looked: PrimaryMap::new(),
@@ -430,7 +442,8 @@ impl<'m> Snapshot<'m> {
             footprints: changed.clone(),
             changed,
             changes: SecondaryMap::new(),
-            walked: SecondaryMap::new(),
+            walked: filled(func.blocks.len()),
+            walk_pending: Vec::new(),
             walk: 0,
             found: None,
             counts: SecondaryMap::new(),
@@ -454,7 +467,7 @@ impl<'m> Snapshot<'m> {
         let names = AffineNames::new(func, &values, self.overflow).remembering(&known);
         let alias = AliasAnalysis::new(self.module, func, &values, names);
         let objects = Objects { module: self.module, func };
-        let mut found: Vec<(Block, Inst, Access, bool)> = Vec::new();
+        let mut found: Vec<(Block, Inst, Access, bool)> = Vec::with_capacity(wanted.len());
         for &(block, inst) in wanted {
             let (access, is_plain) = match alias.effect(inst) {
                 Effect::None => continue,
@@ -1025,7 +1038,7 @@ impl<'m> Snapshot<'m> {
             return DescentEnd::Bottom(set);
         }
         let rank = self.ways.rank(block);
-        let mut live: SmallVec<[Form; 2]> = self.forms.members(set).into();
+        let mut live: SmallVec<[Form; 4]> = self.forms.members(set).into();
         let mut looked: SmallVec<[LookedFor; 2]> = SmallVec::new();
         let values = self.values.clone();
         let Some(&first) = live.first() else { return DescentEnd::Changed };
@@ -1110,8 +1123,9 @@ impl<'m> Snapshot<'m> {
         if self.found.take() != Some(now) {
             self.walk += 1;
         }
-        let mut pending: SmallVec<[Block; 8]> = blocks.iter().rev().copied().collect();
-        while let Some(block) = pending.pop() {
+        self.walk_pending.clear();
+        self.walk_pending.extend(blocks.iter().rev().copied());
+        while let Some(block) = self.walk_pending.pop() {
             if core::mem::replace(&mut self.walked[block], self.walk) == self.walk {
                 continue;
             }
@@ -1123,7 +1137,7 @@ impl<'m> Snapshot<'m> {
                     if onward.is_empty() || self.steps > budget {
                         return false;
                     }
-                    pending.extend(onward.iter().rev().copied());
+                    self.walk_pending.extend(onward.iter().rev().copied());
                 }
             }
         }

@@ -48,7 +48,7 @@ pub struct Hoistable {
     /// Can it?
     pub can_hoist: bool,
     /// To the ends of these blocks, in the order in which they were found.
-    pub blocks: SmallVec<[Block; 2]>,
+    pub blocks: SmallVec<[Block; 4]>,
 }
 
 impl Hoistable {
@@ -187,7 +187,7 @@ impl Problem for Speculation<'_, '_> {
             Self::improve(&mut all, answer);
         }
         if !all.can_hoist && self.meets_partially && !from_outside {
-            let without: SmallVec<[Block; 2]> =
+            let without: SmallVec<[Block; 4]> =
                 answers.iter().filter(|(_, answer)| !answer.can_hoist).map(|&(from, _)| from).collect();
             let can_take = |&from: &Block| {
                 self.region.kept_out_by(from).is_none() && self.snapshot.ways.spot(from, place.block) == Spot::End(from)

@@ -15,7 +15,7 @@ use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
 use crate::graph::Cfg;
-use crate::ir::{Block, Function, Op};
+use crate::ir::{Block, Function, Op, filled};
 
 /// Where something can be inserted so that it is computed whenever control goes from one block to another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -43,7 +43,7 @@ impl Spot {
     }
 }
 
-type Blocks = SmallVec<[Block; 2]>;
+type Blocks = SmallVec<[Block; 4]>;
 
 /// See the file's head.
 pub struct Ways {
@@ -59,13 +59,14 @@ pub struct Ways {
 impl Ways {
     /// The ways of a function.
     pub fn new(func: &Function, cfg: &Cfg) -> Ways {
+        let blocks = func.blocks.len();
         let mut ways = Ways {
-            up: SecondaryMap::new(),
-            down: SecondaryMap::new(),
-            is_entry: SecondaryMap::new(),
-            ends_in_call: SecondaryMap::new(),
-            source: SecondaryMap::new(),
-            rank: SecondaryMap::new(),
+            up: filled(blocks),
+            down: filled(blocks),
+            is_entry: filled(blocks),
+            ends_in_call: filled(blocks),
+            source: filled(blocks),
+            rank: filled(blocks),
         };
         // In this order every list comes out in the order of the text.
         for (rank, block) in (0..).zip(func.block_order()) {

@@ -25,7 +25,6 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
-use fixedbitset::FixedBitSet;
 
 use crate::graph::Cfg;
 use crate::ir::Block;
@@ -62,19 +61,33 @@ pub(super) struct Regions<'a> {
     cfg: &'a Cfg,
     /// Edges that walks may still inspect beyond their free ones.
     pub(super) allowance: usize,
-    labels: Vec<PackedOption<Block>>,
-    /// By labelled block: where the walk came from; none where a way begins.
-    parents: Vec<PackedOption<Block>>,
-    joined: FixedBitSet,
+    /// By block.
+    places: Vec<Place>,
     region: Vec<Block>,
     /// Blocks that are to be labelled, by their place in the reverse postorder.
-    pending: BinaryHeap<Reverse<usize>>,
-    is_pending: FixedBitSet,
+    pending: BinaryHeap<Reverse<u32>>,
     /// Blocks with a new label, which their edges are to be compared with.
     labelled: Vec<Block>,
     /// Blocks that are to go over to another way.
     below: Vec<Block>,
-    open: OpenEdges,
+    /// How many open edges are in the sums of all ways.
+    open: u32,
+}
+
+/// What the walk knows of a block.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    label: PackedOption<Block>,
+    /// Where the walk came from; none where a way begins.
+    parent: PackedOption<Block>,
+    is_join: bool,
+    is_pending: bool,
+    /// Open edges into it: those from blocks without a label, if it has one.
+    open: u32,
+    /// How many of them are in the sums.
+    counted: u32,
+    /// The sum of all that have it for their label.
+    on_way: u32,
 }
 
 impl<'a> Regions<'a> {
@@ -83,15 +96,12 @@ impl<'a> Regions<'a> {
         Regions {
             cfg,
             allowance,
-            labels: vec![None.into(); blocks],
-            parents: vec![None.into(); blocks],
-            joined: FixedBitSet::with_capacity(blocks),
+            places: vec![Place::default(); blocks],
             region: Vec::new(),
             pending: BinaryHeap::new(),
-            is_pending: FixedBitSet::with_capacity(blocks),
             labelled: Vec::new(),
             below: Vec::new(),
-            open: OpenEdges { of: vec![0; blocks], counted: vec![0; blocks], on_way: vec![0; blocks], total: 0 },
+            open: 0,
         }
     }
 
@@ -101,12 +111,12 @@ impl<'a> Regions<'a> {
         let mut free = FREE_STEPS;
         self.queue_successors(walk.branch, walk.meeting);
         while let Some(Reverse(place)) = self.pending.pop() {
-            let block = self.cfg.reverse_postorder()[place];
-            self.is_pending.set(block.index(), false);
+            let block = self.cfg.reverse_postorder()[place as usize];
+            self.places[block.index()].is_pending = false;
             self.region.push(block);
             self.label(block, walk.branch);
             if walk.may_stop {
-                self.open.of[block.index()] = self.edges_from_elsewhere(block, walk);
+                self.places[block.index()].open = self.edges_from_elsewhere(block, walk);
                 self.account(block, None, &is_settled);
             }
             while let Some(labelled) = self.labelled.pop() {
@@ -115,8 +125,9 @@ impl<'a> Regions<'a> {
                 free -= steps - paid;
                 if paid > self.allowance {
                     self.allowance = 0;
-                    self.pending.clear();
-                    self.is_pending.clear();
+                    for Reverse(place) in self.pending.drain() {
+                        self.places[self.cfg.reverse_postorder()[place as usize].index()].is_pending = false;
+                    }
                     self.labelled.clear();
                     return Extent::Exhausted;
                 }
@@ -124,8 +135,8 @@ impl<'a> Regions<'a> {
                 self.compare_edges(labelled, walk, &is_settled);
             }
             if walk.may_stop {
-                let label = self.labels[block.index()].expand().unwrap_or(block);
-                if self.pending.is_empty() && self.open.all_are_on(label) {
+                let label = self.places[block.index()].label.expand().unwrap_or(block);
+                if self.pending.is_empty() && self.open == self.places[label.index()].on_way {
                     return Extent::Joins;
                 }
                 if block != walk.branch {
@@ -144,40 +155,36 @@ impl<'a> Regions<'a> {
 
     /// Did the last walk see the block?
     pub(super) fn contains(&self, block: Block) -> bool {
-        self.labels[block.index()].is_some()
+        self.places[block.index()].label.is_some()
     }
 
     /// The joins that the last walk saw.
     pub(super) fn joins(&self) -> impl Iterator<Item = Block> + '_ {
-        self.region.iter().copied().filter(|block| self.joined.contains(block.index()))
+        self.region.iter().copied().filter(|block| self.places[block.index()].is_join)
     }
 
     /// Does the block come from `branch`, or from a block that the last walk saw and that it reached without passing
     /// `join`?
     pub(super) fn leads_to_join(&self, join: Block, source: Block, branch: Block) -> bool {
-        source == branch || self.labels[source.index()].expand().is_some_and(|label| label != join)
+        source == branch || self.places[source.index()].label.expand().is_some_and(|label| label != join)
     }
 
     fn clear(&mut self) {
         for block in self.region.drain(..) {
-            self.labels[block.index()] = None.into();
-            self.parents[block.index()] = None.into();
-            self.joined.set(block.index(), false);
-            self.open.of[block.index()] = 0;
-            self.open.counted[block.index()] = 0;
-            self.open.on_way[block.index()] = 0;
+            self.places[block.index()] = Place::default();
         }
-        self.open.total = 0;
+        self.open = 0;
     }
 
     fn queue_successors(&mut self, block: Block, meeting: Option<Block>) {
         for &next in self.cfg.successors(block) {
-            if Some(next) != meeting
-                && !self.contains(next)
-                && !self.is_pending.put(next.index())
-                && let Some(place) = self.cfg.position(next)
-            {
-                self.pending.push(Reverse(place));
+            let known = &mut self.places[next.index()];
+            if Some(next) == meeting || known.label.is_some() || known.is_pending {
+                continue;
+            }
+            if let Some(place) = self.cfg.position(next) {
+                known.is_pending = true;
+                self.pending.push(Reverse(place as u32));
             }
         }
     }
@@ -188,15 +195,21 @@ impl<'a> Regions<'a> {
         let sources = self.cfg.predecessors(block);
         let source = sources.iter().copied().find(|&source| self.contains(source));
         let parent = source.filter(|_| !sources.contains(&branch));
-        self.parents[block.index()] = parent.into();
-        self.labels[block.index()] = parent.map_or(Some(block).into(), |parent| self.labels[parent.index()]);
+        let label = parent.map_or(Some(block).into(), |parent| self.places[parent.index()].label);
+        let place = &mut self.places[block.index()];
+        (place.parent, place.label) = (parent.into(), label);
         self.labelled.push(block);
     }
 
     /// Looks where an edge leads from one way to another, from a block or to it.
     fn compare_edges(&mut self, block: Block, walk: Walk, is_settled: &impl Fn(Block) -> bool) {
         let cfg = self.cfg;
-        if cfg.predecessors(block).iter().any(|&source| self.changes_way(source, block, walk.branch)) {
+        let label = self.places[block.index()].label;
+        let is_other = |regions: &Regions, other: Block| {
+            let other = regions.places[other.index()].label;
+            other.is_some() && other != label
+        };
+        if cfg.predecessors(block).iter().any(|&source| source != walk.branch && is_other(self, source)) {
             self.join(block, walk, is_settled);
         }
         for &next in cfg.successors(block) {
@@ -207,28 +220,29 @@ impl<'a> Regions<'a> {
     }
 
     fn changes_way(&self, source: Block, target: Block, branch: Block) -> bool {
-        let [from, to] = [source, target].map(|block| self.labels[block.index()].expand());
+        let [from, to] = [source, target].map(|block| self.places[block.index()].label);
         source != branch && from.is_some() && to.is_some() && from != to
     }
 
     /// Two ways come together at a block: there one begins, to which goes all that the walk came to from the block.
     fn join(&mut self, block: Block, walk: Walk, is_settled: &impl Fn(Block) -> bool) {
-        if self.joined.put(block.index()) {
+        let place = &mut self.places[block.index()];
+        if core::mem::replace(&mut place.is_join, true) {
             return;
         }
+        place.parent = None.into();
         let cfg = self.cfg;
         let way = Some(block).into();
-        self.parents[block.index()] = None.into();
         self.below.push(block);
         while let Some(block) = self.below.pop() {
-            let before = core::mem::replace(&mut self.labels[block.index()], way);
+            let before = core::mem::replace(&mut self.places[block.index()].label, way);
             if walk.may_stop {
                 self.account(block, before.expand(), is_settled);
             }
             if before != way {
                 self.labelled.push(block);
-                let parents = &self.parents;
-                let came_from_here = |next: &&Block| parents[next.index()] == Some(block).into();
+                let places = &self.places;
+                let came_from_here = |next: &&Block| places[next.index()].parent == Some(block).into();
                 self.below.extend(cfg.successors(block).iter().filter(came_from_here));
             }
         }
@@ -249,8 +263,9 @@ impl<'a> Regions<'a> {
         }
         // An edge from the block to itself was not counted: the block was labelled by then.
         for &next in cfg.successors(block).iter().filter(|&&next| next != block) {
-            if let Some(label) = self.labels[next.index()].expand() {
-                self.open.of[next.index()] = self.open.of[next.index()].saturating_sub(1);
+            let place = &mut self.places[next.index()];
+            if let Some(label) = place.label.expand() {
+                place.open = place.open.saturating_sub(1);
                 self.account(next, Some(label), is_settled);
             }
         }
@@ -263,32 +278,18 @@ impl<'a> Regions<'a> {
 
     /// Brings the sums up to date for a block that was counted under the label `known`.
     fn account(&mut self, block: Block, known: Option<Block>, is_settled: &impl Fn(Block) -> bool) {
-        let is_settled = self.joined.contains(block.index()) && is_settled(block);
-        let count = if is_settled { 0 } else { self.open.of[block.index()] };
-        let before = core::mem::replace(&mut self.open.counted[block.index()], count);
+        let place = &mut self.places[block.index()];
+        let count = if place.is_join && is_settled(block) { 0 } else { place.open };
+        let (before, label) = (core::mem::replace(&mut place.counted, count), place.label);
+        if (known, before) == (label.expand(), count) {
+            return;
+        }
         if let Some(known) = known {
-            self.open.on_way[known.index()] -= before;
+            self.places[known.index()].on_way -= before;
         }
-        if let Some(label) = self.labels[block.index()].expand() {
-            self.open.on_way[label.index()] += count;
+        if let Some(label) = label.expand() {
+            self.places[label.index()].on_way += count;
         }
-        self.open.total = self.open.total - before + count;
-    }
-}
-
-/// Edges from blocks without a label into blocks with one.
-struct OpenEdges {
-    /// By block.
-    of: Vec<u32>,
-    /// By block: how many of them are in the sums.
-    counted: Vec<u32>,
-    /// Summed by label.
-    on_way: Vec<u32>,
-    total: u32,
-}
-
-impl OpenEdges {
-    fn all_are_on(&self, label: Block) -> bool {
-        self.total == self.on_way[label.index()]
+        self.open = self.open - before + count;
     }
 }

@@ -14,7 +14,7 @@
 //!
 //! Source: ptxas page, Instruction Eligibility.
 
-use crate::ir::{Flags, InstData, Op, Operand};
+use crate::ir::{Flags, InstData, Op, Operand, by_root};
 
 /// A class of the eligibility table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,15 +50,7 @@ impl Class {
     /// The class of instructions that write a register, unless they are volatile or order others.
     #[inline]
     fn of_op(op: Op) -> Class {
-        const CLASSES: [Class; Op::ALL.len()] = {
-            let mut classes = [Class::Never; Op::ALL.len()];
-            let mut index = 0;
-            while index < Op::ALL.len() {
-                classes[Op::ALL[index] as usize] = Class::find(Op::ALL[index]);
-                index += 1;
-            }
-            classes
-        };
+        const CLASSES: [Class; Op::ALL.len()] = by_root!(Class::find);
         CLASSES[op as usize]
     }
 

@@ -21,7 +21,7 @@ use hashbrown::HashMap;
 use super::expressions::Number;
 use super::memory::concerns_memory;
 use crate::flow::{Definition, Value, ValueNames};
-use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type};
+use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type, by_root};
 
 /// Where numbers come from.
 pub(super) struct Origins {
@@ -134,15 +134,7 @@ enum Summed {
 impl Summed {
     #[inline]
     fn of(op: Op) -> Summed {
-        const ALL: [Summed; Op::ALL.len()] = {
-            let mut all = [Summed::Never; Op::ALL.len()];
-            let mut index = 0;
-            while index < Op::ALL.len() {
-                all[Op::ALL[index] as usize] = Summed::find(Op::ALL[index]);
-                index += 1;
-            }
-            all
-        };
+        const ALL: [Summed; Op::ALL.len()] = by_root!(Summed::find);
         ALL[op as usize]
     }
 

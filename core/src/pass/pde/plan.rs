@@ -55,7 +55,7 @@ pub(super) struct Plan {
     /// The instructions that go.
     pub occurrences: SmallVec<[Inst; 2]>,
     /// Their blocks.
-    pub from: SmallVec<[Block; 2]>,
+    pub from: SmallVec<[Block; 4]>,
     /// Where the statement lands: with the predicate, if that is asked.
     lands: SmallVec<[(Spot, bool); 2]>,
     /// The blocks in which it lands, or to which the edges lead on which it does.

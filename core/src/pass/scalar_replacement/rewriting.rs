@@ -18,6 +18,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use cranelift_entity::SecondaryMap;
 use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 
@@ -30,7 +31,7 @@ use crate::view::{Listener, View};
 
 use super::cost::Bill;
 
-type Regs = SmallVec<[Reg; 1]>;
+type Regs = SmallVec<[Reg; 4]>;
 
 /// Blocks between a load and where it would be made under its conditions.
 const MAX_CONDITIONS: u32 = 8;
@@ -38,8 +39,8 @@ const MAX_CONDITIONS: u32 = 8;
 /// What has been rewritten so far.
 #[derive(Default)]
 pub(super) struct Rewriting {
-    /// The temporaries of each form.
-    temporaries: HashMap<Form, Regs>,
+    /// The temporaries of each form; none where it has none yet.
+    temporaries: SecondaryMap<Form, Regs>,
     /// Where the value of an occurrence that was rewritten is, and the last instruction of what it became.
     holders: HashMap<Occurrence, (Holder, Inst)>,
     /// Further forms whose temporaries take its value.
@@ -81,7 +82,7 @@ impl Rewriting {
 
     /// Do the temporaries of a form take over from others at a definition?
     pub fn is_shifted(&self, inst: Inst, below: Form) -> bool {
-        let writes = self.temporaries.get(&below);
+        let writes = self.temporaries.get(below).filter(|writes| !writes.is_empty());
         let shifts = self.shifts.get(&inst).map_or(&[][..], |shifts| shifts);
         writes.is_some_and(|writes| shifts.iter().any(|shift| shift.writes == *writes))
     }
@@ -109,19 +110,20 @@ impl Rewriting {
         }
         let module = view.module();
         let forms = &inquiries.snapshot.forms;
-        let insertions: Vec<Block> = support.insertions.iter().map(|(spot, _)| spot.block()).collect();
-        let from: Vec<Block> =
-            support.sources.iter().map(|&(source, _)| inquiries.snapshot.occurrence(source).block).collect();
         let shifted = support.shifts.len() as u64;
+        let snapshot = &inquiries.snapshot;
         let mut rewrite = view.rewrite(|func| {
+            let insertions: Vec<Block> = support.insertions.iter().map(|(spot, _)| spot.block()).collect();
+            let from: Vec<Block> =
+                support.sources.iter().map(|&(source, _)| snapshot.occurrence(source).block).collect();
             let text = instruction_text(module, func, inst);
             let names: Vec<String> = from.iter().map(|&block| format!("`{}`", func.blocks[block].name)).collect();
             let rounds = if shifted > 0 { ", carried on where an index changes" } else { "" };
             let message = format!("`{text}` is available: its value comes from {}{rounds}", listed(&names));
             Remark::applied("replace", block, message)
                 .at(inst)
-                .with("from", Fact::Blocks(from.clone()))
-                .with("insertions", Fact::Blocks(insertions.clone()))
+                .with("from", Fact::Blocks(from))
+                .with("insertions", Fact::Blocks(insertions))
                 .with("shifts", Fact::Count(shifted))
         });
         for &(source, source_form) in &support.sources {
@@ -286,9 +288,11 @@ impl Rewriting {
 
     /// The temporaries of a form.
     fn temporaries<S: Listener>(&mut self, rewrite: &mut Rewrite<'_, '_, S>, forms: &Forms, form: Form) -> Regs {
-        let types = || forms.expression(form).types.iter();
-        let new = || types().map(|&ty| rewrite.create_temporary(ty)).collect();
-        self.temporaries.entry(form).or_insert_with(new).clone()
+        let known = &mut self.temporaries[form];
+        if known.is_empty() {
+            known.extend(forms.expression(form).types.iter().map(|&ty| rewrite.create_temporary(ty)));
+        }
+        Regs::from_slice(known)
     }
 
     /// Lets the temporaries of a form take the value of an occurrence.
