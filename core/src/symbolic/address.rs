@@ -35,15 +35,15 @@ impl AffineNames<'_> {
         let mut before = 0;
         data.args[..place].iter().for_each(|arg| arg.for_each_reg(&mut |_| before += 1));
         let mut operands = self.values.operands(inst)[before..].iter().copied();
-        let mut sum = Affine::constant(address.offset);
-        match address.base {
-            AddressBase::Absolute => {}
-            AddressBase::Symbol(symbol) => sum.add(&Affine::atom(Atom::Symbol(symbol)), 1)?,
+        let mut sum = match address.base {
+            AddressBase::Absolute => Affine::constant(0),
+            AddressBase::Symbol(symbol) => Affine::atom(Atom::Symbol(symbol)),
             AddressBase::Reg(reg) => {
                 let extension = self.base_extension(self.func.reg_types[reg].bits());
-                sum.add(&self.read(operands.next()?, reg, extension), 1)?;
+                self.read(operands.next()?, reg, extension)
             }
-        }
+        };
+        sum.add_constant(address.offset);
         for &(reg, scale) in &address.terms {
             let extension = Extension::of(self.func.reg_types[reg]);
             sum.add(&self.read(operands.next()?, reg, extension), scale)?;
@@ -62,7 +62,7 @@ impl AffineNames<'_> {
         let mut objects =
             sum.terms().iter().filter_map(|&(atom, coefficient)| Some((atom, coefficient, self.object(atom)?)));
         match (objects.next(), objects.next()) {
-            (Some((atom, 1, base)), None) => SymbolicAddress { base, offset: sum.without(atom).0 },
+            (Some((atom, 1, base)), None) => SymbolicAddress { base, offset: sum.split_off(atom).0 },
             _ => SymbolicAddress { base: Base::Unknown, offset: sum },
         }
     }

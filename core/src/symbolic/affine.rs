@@ -111,6 +111,11 @@ impl<N: Copy + Ord> Affine<N> {
         (self.terms.len() <= Affine::MAX_TERMS).then_some(())
     }
 
+    /// Adds a number in place.
+    pub fn add_constant(&mut self, constant: i64) {
+        self.constant = self.constant.wrapping_add(constant);
+    }
+
     /// The difference; none where it has too many terms.
     pub fn minus(&self, other: &Affine<N>) -> Option<Affine<N>> {
         self.plus(&other.times(-1))
@@ -129,13 +134,17 @@ impl<N: Copy + Ord> Affine<N> {
 
     /// The sum without one atom, and that atom's coefficient (0 if it is not there).
     pub fn without(&self, atom: Atom<N>) -> (Affine<N>, i64) {
-        let mut rest = self.clone();
-        match rest.terms.iter().position(|term| term.0 == atom) {
+        self.clone().split_off(atom)
+    }
+
+    /// The same of a sum that is not needed any more.
+    pub fn split_off(mut self, atom: Atom<N>) -> (Affine<N>, i64) {
+        match self.terms.iter().position(|term| term.0 == atom) {
             Some(place) => {
-                let (_, coefficient) = rest.terms.remove(place);
-                (rest, coefficient)
+                let (_, coefficient) = self.terms.remove(place);
+                (self, coefficient)
             }
-            None => (rest, 0),
+            None => (self, 0),
         }
     }
 

@@ -142,8 +142,8 @@ impl Substitution<'_> {
         let product = |ty: Type, extension: Extension| {
             let (left, right) = (operand(0, ty, extension)?, operand(1, ty, extension)?);
             match (left.as_constant(), right.as_constant()) {
-                (_, Some(factor)) => Some((left.times(factor), self.range(&left).times(factor))),
-                (Some(factor), _) => Some((right.times(factor), self.range(&right).times(factor))),
+                (_, Some(factor)) => Some((left, factor)),
+                (Some(factor), _) => Some((right, factor)),
                 _ => None,
             }
         };
@@ -153,14 +153,13 @@ impl Substitution<'_> {
             Op::MulWide => {
                 // The whole product: nothing overflows.
                 let narrow = product(ty, Extension::of(ty))?;
-                return self.fits(narrow, opcode.wide_type(), bits, extension, true);
+                return self.sum(narrow, None, opcode.wide_type(), bits, extension, true);
             }
             Op::MadWide => {
-                let (narrow, range) = product(ty, Extension::of(ty))?;
+                let narrow = product(ty, Extension::of(ty))?;
                 let wide = opcode.wide_type();
                 let addend = operand(2, wide, extension)?;
-                let range = range.plus(self.range(&addend));
-                return self.fits((narrow.plus(&addend)?, range), wide, bits, extension, false);
+                return self.sum(narrow, Some((addend, 1)), wide, bits, extension, false);
             }
             Op::Cvt => {
                 let from = opcode.src_ty;
@@ -168,6 +167,9 @@ impl Substitution<'_> {
                     return None;
                 }
                 let source = operand(0, from, Extension::of(from))?;
+                if bits == 64 && ty.bits() == 64 {
+                    return Some(source);
+                }
                 let range = self.range(&source);
                 // The register may be wider than the result, and then extends it by the result's type.
                 let result = if ty.bits() < bits { Extension::of(ty) } else { extension };
@@ -179,42 +181,33 @@ impl Substitution<'_> {
         if ty.bits() != bits {
             return None;
         }
-        let sum = |left: Affine, right: Affine| {
-            let range = self.range(&left).plus(self.range(&right));
-            Some((left.plus(&right)?, range))
-        };
-        let result = match op {
-            Op::Add => sum(operand(0, ty, extension)?, operand(1, ty, extension)?)?,
-            Op::Sub => sum(operand(0, ty, extension)?, operand(1, ty, extension)?.times(-1))?,
-            Op::Neg => {
-                let negated = operand(0, ty, extension)?.times(-1);
-                let range = self.range(&negated);
-                (negated, range)
-            }
-            Op::Mul => product(ty, extension)?,
+        let (part, other) = match op {
+            Op::Add => ((operand(0, ty, extension)?, 1), Some((operand(1, ty, extension)?, 1))),
+            Op::Sub => ((operand(0, ty, extension)?, 1), Some((operand(1, ty, extension)?, -1))),
+            Op::Neg => ((operand(0, ty, extension)?, -1), None),
+            Op::Mul => (product(ty, extension)?, None),
             Op::Mad => {
-                let (product, range) = product(ty, extension)?;
-                let addend = operand(2, ty, extension)?;
-                let range = range.plus(self.range(&addend));
-                (product.plus(&addend)?, range)
+                let product = product(ty, extension)?;
+                (product, Some((operand(2, ty, extension)?, 1)))
             }
             Op::Shl => {
                 let shifted = operand(0, ty, extension)?;
                 let amount = data.args.get(1)?.as_const().filter(|&amount| amount < u64::from(bits.min(63)))?;
-                let range = self.range(&shifted).times(1 << amount);
-                (shifted.times(1 << amount), range)
+                ((shifted, 1 << amount), None)
             }
             _ => return None,
         };
         // A left shift has no type with a sign; what extends its result says how it is meant.
         let ty = if op == Op::Shl && ty == Type::B32 { Type::S32 } else { ty };
-        self.fits(result, ty, bits, extension, false)
+        self.sum(part, other, ty, bits, extension, false)
     }
 
-    /// The sum, if the operation of type `ty` gives it without overflow under that extension.
-    fn fits(
+    /// The sum of one or two multiples, if the operation of type `ty` gives it without overflow under that extension. What
+    /// range it has is found out only where that decides.
+    fn sum(
         &self,
-        (sum, range): (Affine, Range),
+        (part, factor): (Affine, i64),
+        other: Option<(Affine, i64)>,
         ty: Type,
         bits: u32,
         extension: Extension,
@@ -225,8 +218,18 @@ impl Substitution<'_> {
         }
         let is_assumed = self.names.overflow == Overflow::Assume && ty == Type::S32 && extension == Extension::Sign;
         let is_signed_product = is_exact && Extension::of(ty) == extension;
-        let is_proved = bits == 64 || extension.range(bits).contains(range);
-        (is_proved || is_assumed || is_signed_product).then_some(sum)
+        if bits < 64 && !is_assumed && !is_signed_product {
+            let range = self.range(&part).times(factor);
+            let all = other.as_ref().map_or(range, |(other, factor)| range.plus(self.range(other).times(*factor)));
+            if !extension.range(bits).contains(all) {
+                return None;
+            }
+        }
+        let mut sum = if factor == 1 { part } else { part.times(factor) };
+        if let Some((other, factor)) = other {
+            sum.add(&other, factor)?;
+        }
+        Some(sum)
     }
 
     /// An operand as a 64-bit number, when its type is `ty` and `extension` extends it.
