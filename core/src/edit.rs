@@ -24,8 +24,8 @@ use alloc::vec::Vec;
 use cranelift_entity::{EntityRef, PrimaryMap};
 
 use crate::ir::{
-    Block, Control, Few, Func, Function, Global, GlobalData, Inst, InstData, Module, Opcode, Operand, Profile, Reg, Type,
-    WarpCounts, WarpEntry, ZeroEntry,
+    Block, Control, Few, Func, Function, Global, GlobalData, Inst, InstData, Module, Opcode, Operand, Profile, Reg,
+    Type, WarpCounts, WarpEntry, ZeroEntry,
 };
 
 /// Where an instruction stands: in a block, before another one or last.

@@ -275,10 +275,7 @@ impl BlockUses {
         };
         let mut length = 0;
         for inst in func.block_insts(block) {
-            if FIRST {
-                sketches.renew(func, inst);
-            }
-            let sketch = sketches.get(inst);
+            let sketch = if FIRST { sketches.make(func, inst) } else { sketches.get(inst) };
             length += 1;
             if sketch.is_partial {
                 let data = &func.insts[inst];

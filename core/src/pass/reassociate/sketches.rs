@@ -109,6 +109,15 @@ impl Sketches {
         &self.others.all[number as usize]
     }
 
+    /// Makes that of an instruction.
+    #[inline]
+    pub fn make(&mut self, func: &Function, inst: Inst) -> &Sketch {
+        let now = self.sketch(&func.insts[inst]);
+        let place = &mut self.of_inst[inst.index()];
+        *place = now;
+        place
+    }
+
     /// Makes that of an instruction, as it is now. Gives the one before and the new one.
     pub fn renew(&mut self, func: &Function, inst: Inst) -> [Sketch; 2] {
         let now = self.sketch(&func.insts[inst]);
@@ -121,10 +130,11 @@ impl Sketches {
         *self.get(inst) == now
     }
 
+    #[inline]
     fn sketch(&mut self, data: &InstData) -> Sketch {
-        let Opcode { op, .. } = data.opcode;
+        let op = data.opcode.op;
         let mut sketch =
-            Sketch { op, opcode: self.opcodes.number(data.opcode), is_partial: false, has_more: false, ..NOTHING };
+            Sketch { op, opcode: self.opcodes.number(&data.opcode), is_partial: false, has_more: false, ..NOTHING };
         let mut has_address = false;
         for (index, arg) in data.args.iter().enumerate() {
             match (arg, sketch.operands.get_mut(index)) {
@@ -205,8 +215,8 @@ struct Opcodes {
     numbers: Expressions,
     /// By number.
     all: Vec<Opcode>,
-    /// Some that were asked about, each with its number: a program has few.
-    recent: [(Opcode, u32); RECENT],
+    /// The words of some that were asked about, each with its number: a program has few.
+    recent: [([u32; 3], u32); RECENT],
 }
 
 const RECENT: usize = 256;
@@ -214,21 +224,25 @@ const RECENT: usize = 256;
 impl Opcodes {
     fn new() -> Opcodes {
         let first = Opcode::untyped(Op::Mov);
-        let mut opcodes =
-            Opcodes { numbers: Expressions::with_capacity(0), all: Vec::new(), recent: [(first, 0); RECENT] };
+        let recent = [(first.words(), 0); RECENT];
+        let mut opcodes = Opcodes { numbers: Expressions::with_capacity(0), all: Vec::new(), recent };
         // What stands there in the beginning is right, too.
         opcodes.find(first);
         opcodes
     }
 
-    fn number(&mut self, opcode: Opcode) -> u32 {
-        let Opcode { op, ty, src_ty, cmp, .. } = opcode;
-        let compared = cmp.map_or(0, |cmp| 1 + cmp as usize);
-        let place = (op as usize + 61 * ty as usize + 7 * src_ty as usize + 11 * compared) % RECENT;
-        if self.recent[place].0 != opcode {
-            self.recent[place] = (opcode, self.find(opcode));
+    #[inline]
+    fn number(&mut self, opcode: &Opcode) -> u32 {
+        let words = opcode.words();
+        // The first word begins with the root, then comes the type; the second begins with the comparison.
+        let place = (words[0] ^ words[0] >> 5 ^ (11 * words[1])) as usize % RECENT;
+        let (recent, number) = self.recent[place];
+        if recent == words {
+            return number;
         }
-        self.recent[place].1
+        let number = self.find(*opcode);
+        self.recent[place] = (words, number);
+        number
     }
 
     fn find(&mut self, opcode: Opcode) -> u32 {
