@@ -125,11 +125,11 @@ impl<'a> JoinFinder<'a> {
     pub fn finish_with(mut self, cfg: &'a Cfg, frontier: &mut Option<IteratedFrontier<'a>>) -> Joins {
         self.scopes.retain(|(reg, _)| !self.regs[reg.index()].is_undominated);
         self.scopes.sort_unstable();
-        self.regs.iter_mut().for_each(|facts| facts.top_end = 0);
         for (reg, _) in &self.scopes {
             self.regs[reg.index()].has_scopes = true;
         }
-        let pairs = self.find(cfg, frontier);
+        let candidates = self.line_up();
+        let pairs = self.find(cfg, frontier, &candidates);
         let place_count = self.dominators.preorder().len();
         // By place; at one place registers rise already.
         let mut first = vec![0_u32; place_count + 1];
@@ -146,46 +146,61 @@ impl<'a> JoinFinder<'a> {
             first[place as usize] -= 1;
             joined[first[place as usize] as usize] = reg;
         }
-        Joins { regs: self.regs, scopes: self.scopes, first, joined }
+        let everywhere = candidates.regs.iter().map(|&(reg, _)| reg);
+        let everywhere = everywhere.filter(|reg| self.regs[reg.index()].is_known_everywhere()).collect();
+        Joins { regs: self.regs, scopes: self.scopes, everywhere, first, joined }
+    }
+
+    /// The registers that may have joins, and the places that define each, rising. A single definition that does not
+    /// dominate all reads meets the value on entry.
+    fn line_up(&mut self) -> Candidates {
+        let mut candidates = Candidates { regs: Vec::new(), places: Vec::new() };
+        let mut end = 0;
+        for (reg, facts) in self.regs.iter_mut().enumerate().filter(|(_, facts)| facts.may_have_joins()) {
+            candidates.regs.push((Reg::new(reg), end));
+            // Nothing is below a top from here on, which leaves room for where the next place goes.
+            (facts.top, facts.top_end) = (end, 0);
+            end += facts.definitions;
+        }
+        candidates.places.resize(end as usize, 0);
+        let places = &mut candidates.places;
+        for &(reg, first) in &candidates.regs {
+            let facts = &self.regs[reg.index()];
+            if facts.definitions == 1 {
+                places[first as usize] = facts.written_in - 1;
+            }
+        }
+        for &(reg, place) in &self.definitions {
+            let facts = &mut self.regs[reg.index()];
+            if facts.may_have_joins() {
+                places[facts.top as usize] = place;
+                facts.top += 1;
+            }
+        }
+        candidates
     }
 
     /// Place and register of each join, registers rising.
-    fn find(&self, cfg: &'a Cfg, frontier: &mut Option<IteratedFrontier<'a>>) -> Vec<(u32, Reg)> {
+    fn find(
+        &self,
+        cfg: &'a Cfg,
+        frontier: &mut Option<IteratedFrontier<'a>>,
+        candidates: &Candidates,
+    ) -> Vec<(u32, Reg)> {
         let dominators = self.dominators;
-        let facts = &self.regs;
-        // The places that define each register, rising, as compressed rows. A single definition that does not dominate all
-        // reads meets the value on entry.
-        let mut first = vec![0_u32; facts.len() + 1];
-        let mut end = 0;
-        for (reg, facts) in facts.iter().enumerate() {
-            end += if facts.may_have_joins() { facts.definitions } else { 0 };
-            first[reg] = end;
-        }
-        first[facts.len()] = end;
-        if end == 0 {
+        if candidates.regs.is_empty() {
             return Vec::new();
         }
-        let mut places = vec![0_u32; end as usize];
-        for (reg, facts) in facts.iter().enumerate().filter(|(_, facts)| facts.definitions == 1 && facts.is_undominated)
-        {
-            first[reg] -= 1;
-            places[first[reg] as usize] = facts.written_in - 1;
-        }
-        for &(reg, place) in self.definitions.iter().rev() {
-            if facts[reg.index()].may_have_joins() {
-                first[reg.index()] -= 1;
-                places[first[reg.index()] as usize] = place;
-            }
-        }
         let order = dominators.preorder();
-        let blocks: Vec<Block> = places.iter().map(|&place| order[place as usize]).collect();
+        let blocks: Vec<Block> = candidates.places.iter().map(|&place| order[place as usize]).collect();
         let frontier = frontier.get_or_insert_with(|| IteratedFrontier::new(cfg, dominators));
         let (mut pairs, mut joins) = (Vec::new(), Vec::new());
         let mut scopes = self.scopes.iter().peekable();
-        for reg in (0..facts.len()).filter(|&reg| facts[reg].may_have_joins()) {
-            let row = first[reg] as usize..first[reg + 1] as usize;
-            let (places, blocks, reg) = (&places[row.clone()], &blocks[row], Reg::new(reg));
-            if facts[reg.index()].is_undominated {
+        for (index, &(reg, first)) in candidates.regs.iter().enumerate() {
+            let end = candidates.regs.get(index + 1).map_or(candidates.places.len(), |&(_, next)| next as usize);
+            let row = first as usize..end;
+            let (places, blocks) = (&candidates.places[row.clone()], &blocks[row]);
+            if self.regs[reg.index()].is_undominated {
                 joins = frontier.in_any_order(&[cfg.entries(), blocks].concat());
             }
             while let Some(&(_, top)) = scopes.next_if(|(scoped, _)| *scoped == reg) {
@@ -198,6 +213,13 @@ impl<'a> JoinFinder<'a> {
         }
         pairs
     }
+}
+
+/// The registers that may have joins.
+struct Candidates {
+    /// Registers, rising, and where the places that define each begin.
+    regs: Vec<(Reg, u32)>,
+    places: Vec<u32>,
 }
 
 /// One more than the last place that the block with that place dominates: a subtree is one piece of the preorder.
@@ -227,6 +249,8 @@ impl RegFacts {
 pub(crate) struct Joins {
     regs: Vec<RegFacts>,
     scopes: Vec<(Reg, u32)>,
+    /// Registers whose values are known everywhere, rising.
+    everywhere: Vec<Reg>,
     /// The registers that join at the block with place `p` are `joined[first[p]..first[p + 1]]`, rising.
     first: Vec<u32>,
     joined: Vec<Reg>,
@@ -260,9 +284,9 @@ impl Joins {
         facts.definitions == 1 && !facts.is_undominated
     }
 
-    /// Is its value known everywhere, by joins wherever definitions meet?
-    pub fn is_known_everywhere(&self, reg: Reg) -> bool {
-        self.regs[reg.index()].is_known_everywhere()
+    /// The registers whose values are known everywhere, by joins wherever definitions meet, rising.
+    pub fn known_everywhere(&self) -> &[Reg] {
+        &self.everywhere
     }
 
     /// Are there places where definitions of the register may meet?

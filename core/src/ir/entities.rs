@@ -37,8 +37,8 @@ entity_impl!(Global, "global");
 pub struct Func(u32);
 entity_impl!(Func, "func");
 
-/// A table with an entry for each of so many ids. Writing behind a table's end makes it longer by what is missing, one entry
-/// at a time where ids rise; so this is quicker where most are written.
+/// A table with an entry for each of so many ids. Writing behind a table's end makes it longer by what is missing, one
+/// entry at a time where ids rise; so this is quicker where most are written.
 pub(crate) fn filled<K: EntityRef, V: Clone + Default>(count: usize) -> SecondaryMap<K, V> {
     let mut table = SecondaryMap::with_capacity(count);
     table.resize(count);

@@ -202,8 +202,8 @@ impl Substitution<'_> {
         self.sum(part, other, ty, bits, extension, false)
     }
 
-    /// The sum of one or two multiples, if the operation of type `ty` gives it without overflow under that extension. What
-    /// range it has is found out only where that decides.
+    /// The sum of one or two multiples, if the operation of type `ty` gives it without overflow under that extension.
+    /// What range it has is found out only where that decides.
     fn sum(
         &self,
         (part, factor): (Affine, i64),

@@ -52,10 +52,8 @@ impl<'a> Naming<'a> {
 
     pub(super) fn run(mut self) -> Values {
         self.place_joins();
-        for reg in self.func.regs.keys() {
-            if self.joins.is_known_everywhere(reg) {
-                self.entry_value(reg);
-            }
+        for index in 0..self.joins.known_everywhere().len() {
+            self.entry_value(self.joins.known_everywhere()[index]);
         }
         for reg in self.func.params.iter().filter_map(|param| param.reg) {
             self.entry_value(reg);

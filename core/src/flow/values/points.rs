@@ -114,9 +114,9 @@ impl Events {
     /// register that is known everywhere, which holds wherever nothing else does.
     fn reserve(values: &Values, joins: &Joins) -> Events {
         let regs = (0..values.entry_values.len()).map(Reg::new);
-        let count = |reg| joins.definition_count(reg) + u32::from(joins.is_known_everywhere(reg));
-        let mut first: Vec<u32> = regs.clone().map(count).collect();
+        let mut first: Vec<u32> = regs.map(|reg| joins.definition_count(reg)).collect();
         first.push(0);
+        joins.known_everywhere().iter().for_each(|reg| first[reg.index()] += 1);
         for join in values.iter().take(values.first_arg.len() - 1) {
             first[values.reg(join).index()] += 1;
         }
@@ -128,7 +128,7 @@ impl Events {
         }
         let unset = Event { point: 0, scope_end: u32::MAX, value: Value::new(0), outer: NONE };
         let mut found = Events { next: first.clone(), first, events: vec![unset; end as usize] };
-        for reg in regs.filter(|&reg| joins.is_known_everywhere(reg)) {
+        for &reg in joins.known_everywhere() {
             if let Some(value) = values.entry_values[reg.index()].expand() {
                 found.add(reg, 0, u32::MAX, value);
             }

@@ -134,12 +134,14 @@ impl Memory {
             is_constant: vec![true; class_count],
             joins: Vec::new(),
             first_join: Vec::new(),
-            before: vec![0],
-            makers: vec![NONE],
-            undo: Vec::new(),
+            before: Vec::with_capacity(found.len() + 1),
+            makers: Vec::with_capacity(found.len() + 1),
+            undo: Vec::with_capacity(found.len()),
             accesses: Vec::new(),
             access_of: vec![NONE; found.len()],
         };
+        memory.before.push(0);
+        memory.makers.push(NONE);
         let mut defining: Vec<Vec<Block>> = vec![Vec::new(); class_count + 2];
         for (&MemoryInst { inst, op, place, .. }, access) in found.iter().zip(accesses) {
             let class = access.and_then(|(space, _)| {

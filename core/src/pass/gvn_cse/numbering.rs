@@ -74,7 +74,8 @@ impl<'a> Outline<'a> {
     /// Looks at all instructions that can be reached.
     pub fn of(func: &Function, dominators: &'a Dominators) -> Outline<'a> {
         let joins = JoinFinder::new(func.regs.len(), dominators);
-        let mut outline = Outline { joins, memory: Vec::new(), loads: 0, across_lanes: 0 };
+        let memory = Vec::with_capacity(func.insts.len() / 2);
+        let mut outline = Outline { joins, memory, loads: 0, across_lanes: 0 };
         for (place, &block) in dominators.preorder().iter().enumerate() {
             let place = place as u32;
             for inst in func.block_insts(block) {
@@ -278,12 +279,11 @@ impl<'a> Numbering<'a> {
             notes_operands: false,
             constants: [(0, u32::MAX); CONSTANTS],
         };
-        for reg in func.regs.keys() {
-            if numbering.registers.joins.is_known_everywhere(reg) {
-                let number = numbering.entry(reg);
-                numbering.registers.set_entry(reg, number);
-                numbering.entries.push((reg, number));
-            }
+        for index in 0..numbering.registers.joins.known_everywhere().len() {
+            let reg = numbering.registers.joins.known_everywhere()[index];
+            let number = numbering.entry(reg);
+            numbering.registers.set_entry(reg, number);
+            numbering.entries.push((reg, number));
         }
         numbering
     }

@@ -15,7 +15,6 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use cranelift_entity::EntityRef;
-use cranelift_entity::packed_option::PackedOption;
 use hashbrown::HashMap;
 
 use super::expressions::Number;
@@ -40,9 +39,18 @@ pub(super) struct Origins {
 struct Name {
     /// A register that held it.
     reg: Reg,
-    /// The instruction whose first result it was first, if that has no guard.
-    maker: PackedOption<Inst>,
-    is_entry: bool,
+    maker: Maker,
+}
+
+/// Where a number comes from, in one word: the instruction whose first result it was first, if that has no guard.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Maker(u32);
+
+impl Maker {
+    /// What the register holds on entry.
+    const ENTRY: Maker = Maker(u32::MAX);
+    /// A join, or one of several results: nothing that could be looked into.
+    const UNKNOWN: Maker = Maker(u32::MAX - 1);
 }
 
 impl Origins {
@@ -91,12 +99,12 @@ impl Origins {
 
     /// A number is what an instruction made, or what else a register holds.
     pub fn name(&mut self, number: Number, reg: Reg, maker: Option<Inst>) {
-        self.set(number, Name { reg, maker: maker.into(), is_entry: false });
+        self.set(number, Name { reg, maker: maker.map_or(Maker::UNKNOWN, |inst| Maker(inst.as_u32())) });
     }
 
     /// A number is what a register holds on entry.
     pub fn name_entry(&mut self, number: Number, reg: Reg) {
-        self.set(number, Name { reg, maker: None.into(), is_entry: true });
+        self.set(number, Name { reg, maker: Maker::ENTRY });
     }
 
     /// A number is that of a constant, special register or symbol.
@@ -152,14 +160,10 @@ impl Summed {
 
 impl ValueNames for Origins {
     fn definition(&self, value: Value) -> Definition {
-        match self.names.get(value.index()) {
-            Some(Name { is_entry: true, .. }) => Definition::Entry,
-            Some(name) => match name.maker.expand() {
-                Some(inst) => Definition::Inst { inst, index: 0 },
-                // A join, or one of several results: nothing that could be looked into.
-                None => Definition::Join { block: Block::new(0) },
-            },
-            None => Definition::Join { block: Block::new(0) },
+        match self.names.get(value.index()).map(|name| name.maker) {
+            Some(Maker::ENTRY) => Definition::Entry,
+            None | Some(Maker::UNKNOWN) => Definition::Join { block: Block::new(0) },
+            Some(Maker(inst)) => Definition::Inst { inst: Inst::from_u32(inst), index: 0 },
         }
     }
 
