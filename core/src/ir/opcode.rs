@@ -441,12 +441,18 @@ impl Opcode {
     /// number behind all others, which is how it stands in memory, so that nothing has to be asked.
     #[inline]
     pub fn words(&self) -> [u32; 3] {
+        // The widest numbers of fields that lie side by side: each has to fit below the next one.
+        const _: () = assert!(Op::ALL.len() <= 1 << 7 && Type::ALL.len() <= 1 << 4 && Space::ALL.len() < 1 << 3);
+        const _: () =
+            assert!(Rounding::ALL.len() < 1 << 4 && Combine::ALL.len() < 1 << 2 && PrmtMode::ALL.len() < 1 << 4);
+        const _: () = assert!(Cmp::ALL.len() < 1 << 8);
         let space = self.space.map_or(Space::ALL.len() as u32, |space| space as u32);
         let rounding = self.rounding.map_or(Rounding::ALL.len() as u32, |rounding| rounding as u32);
         let combine = self.combine.map_or(Combine::ALL.len() as u32, |combine| combine as u32);
         let prmt = self.prmt.map_or(PrmtMode::ALL.len() as u32, |mode| mode as u32);
-        let types = (self.ty as u32) << 7 | (self.src_ty as u32) << 12;
-        let modifiers = space << 17 | u32::from(self.vector) << 20 | rounding << 23 | combine << 26 | prmt << 28;
+        // Vectors have up to 4 elements: 3 bits.
+        let types = (self.ty as u32) << 7 | (self.src_ty as u32) << 11;
+        let modifiers = space << 15 | u32::from(self.vector) << 18 | rounding << 21 | combine << 25 | prmt << 27;
         let atomic = self.atomic.map_or(AtomicOp::ALL.len() as u32, |atomic| atomic as u32);
         [self.op as u32 | types | modifiers, Opcode::comparison_word(self.cmp) | atomic << 8, self.flags.bits()]
     }
@@ -510,5 +516,52 @@ impl Opcode {
     /// The type twice as wide, for `mul.wide` and `mad.wide`; `ty` itself where there is none.
     pub fn wide_type(self) -> Type {
         self.ty.with_bits(self.ty.bits() * 2).unwrap_or(self.ty)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::BTreeMap;
+
+    use super::*;
+
+    fn or_none<T: Copy>(all: &[T]) -> impl Iterator<Item = Option<T>> + '_ {
+        core::iter::once(None).chain(all.iter().copied().map(Some))
+    }
+
+    /// No two opcodes have the same words: neither where all fields of the first word differ, nor where one of the second
+    /// does.
+    #[test]
+    fn words_tell_opcodes_apart() {
+        let mut firsts = BTreeMap::new();
+        for space in or_none(&Space::ALL) {
+            for vector in [1, 2, 4] {
+                for rounding in or_none(Rounding::ALL) {
+                    for combine in or_none(Combine::ALL) {
+                        for prmt in or_none(PrmtMode::ALL) {
+                            for op in [Op::ALL[0], Op::ALL[Op::ALL.len() - 1]] {
+                                for ty in [Type::Pred, Type::F64] {
+                                    for src_ty in [Type::Pred, Type::F64] {
+                                        let kept = Opcode::new(op, ty);
+                                        let opcode = Opcode { src_ty, space, vector, rounding, combine, prmt, ..kept };
+                                        let before = firsts.insert(opcode.words(), opcode);
+                                        assert_eq!(before, None, "the words of {opcode:?}");
+                                        assert!(opcode.words()[0] < 1 << 31, "{opcode:?}");
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        let mut seconds = BTreeMap::new();
+        for cmp in or_none(Cmp::ALL) {
+            for atomic in or_none(AtomicOp::ALL) {
+                let opcode = Opcode { cmp, atomic, ..Opcode::new(Op::Mov, Type::U32) };
+                assert_eq!(seconds.insert(opcode.words(), opcode), None, "the words of {opcode:?}");
+            }
+        }
+        assert_eq!(Opcode::new(Op::Add, Type::U32).words()[1], Opcode::PLAIN_WORD);
     }
 }

@@ -343,7 +343,7 @@ pub struct Snapshot<'m> {
     /// The walk down that came to a block last, by number, and how many there have been.
     walked: SecondaryMap<Block, u32>,
     walk: u32,
-    /// Blocks that it has still to come to; empty between walks.
+    /// Blocks that it has still to come to.
     walk_pending: Vec<Block>,
     /// What the last walk looked for and how often its answers had changed before, if it found it on every way.
     found: Option<(Form, u32)>,
