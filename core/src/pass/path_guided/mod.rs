@@ -3,6 +3,7 @@
 //! memory, and the knobs that they have in common.
 
 mod estimate;
+pub(super) mod ascending;
 pub(super) mod memory;
 pub(super) mod nodes;
 pub(super) mod path_sets;

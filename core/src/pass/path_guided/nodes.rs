@@ -44,6 +44,8 @@ pub(in crate::pass) struct Nodes {
     entries: Vec<Node>,
     successors: Lists,
     predecessors: Lists,
+    /// By node: is it a join that nothing goes back to?
+    joins: Vec<bool>,
     dominators: OnceCell<Dominators>,
     loops: OnceCell<Loops>,
 }
@@ -83,7 +85,7 @@ impl Nodes {
         let entries: Vec<Node> = cfg.entries().iter().map(|&entry| first_number(entry)).collect();
         let by_search = as_cfg(&successors, &entries);
         let number = |node: Node| by_search.position(Block::new(node)).unwrap_or(0);
-        let entries = entries.into_iter().map(number).collect();
+        let entries: Vec<Node> = entries.into_iter().map(number).collect();
         pairs.clear();
         let mut of_block = vec![NONE; func.blocks.len()];
         let (mut in_order, mut blocks) = (Vec::with_capacity(origins.len()), Vec::with_capacity(origins.len()));
@@ -99,6 +101,11 @@ impl Nodes {
         let origins = in_order;
         let successors = lists(origins.len(), pairs.iter().copied());
         let predecessors = lists(origins.len(), pairs.iter().map(|&(from, to)| (to, from)));
+        let is_join = |node: Node| {
+            let ways = predecessors.of(node);
+            ways.len() > 1 && !entries.contains(&node) && !ways.iter().any(|&before| Nodes::goes_back(before, node))
+        };
+        let joins = (0..origins.len()).map(is_join).collect();
         Nodes {
             origins,
             blocks,
@@ -106,6 +113,7 @@ impl Nodes {
             entries,
             successors,
             predecessors,
+            joins,
             dominators: OnceCell::new(),
             loops: OnceCell::new(),
         }
@@ -159,11 +167,13 @@ impl Nodes {
     }
 
     /// Where control goes next, each node once.
+    #[inline]
     pub fn successors(&self, node: Node) -> &[Node] {
         self.successors.of(node)
     }
 
     /// Where control comes from, each node once.
+    #[inline]
     pub fn predecessors(&self, node: Node) -> &[Node] {
         self.predecessors.of(node)
     }
@@ -176,6 +186,11 @@ impl Nodes {
     /// Does control begin here?
     pub fn is_entry(&self, node: Node) -> bool {
         self.entries.contains(&node)
+    }
+
+    /// Is a node a join that nothing goes back to?
+    pub fn is_join(&self, node: Node) -> bool {
+        self.joins[node]
     }
 
     /// Does control go back from one node to the next?

@@ -12,8 +12,6 @@ use alloc::vec;
 use alloc::vec::Vec;
 use fixedbitset::{Block, FixedBitSet};
 
-use super::paths::Paths;
-
 /// See the file's head.
 #[derive(Clone, Default)]
 pub(in crate::pass) struct PathSets {
@@ -25,16 +23,14 @@ pub(in crate::pass) struct PathSets {
 }
 
 impl PathSets {
-    /// No path at any of so many places.
-    pub fn none(paths: &Paths, places: usize) -> PathSets {
-        let count = paths.frequencies.len();
+    /// None of so many paths at any of so many places.
+    pub fn none(count: usize, places: usize) -> PathSets {
         let width = count.div_ceil(Block::BITS as usize);
         PathSets { words: vec![0; width * places], width, count }
     }
 
     /// Room for the sets of so many places, in the memory of others. What is in them is not told before they are written.
-    pub fn unwritten(paths: &Paths, places: usize, memory: PathSets) -> PathSets {
-        let count = paths.frequencies.len();
+    pub fn unwritten(count: usize, places: usize, memory: PathSets) -> PathSets {
         let width = count.div_ceil(Block::BITS as usize);
         let mut words = memory.words;
         words.resize(width * places, 0);
@@ -46,7 +42,31 @@ impl PathSets {
         self.words.len().checked_div(self.width).unwrap_or(0)
     }
 
+    /// The words of one set.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The table as sets of that many words, which they have.
+    #[inline]
+    pub fn rows(&self, width: usize) -> Rows<&[Block]> {
+        Rows { words: &self.words, width }
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub fn rows_mut(&mut self, width: usize) -> Rows<&mut [Block]> {
+        Rows { words: &mut self.words, width }
+    }
+
+    /// A path is in the set of a place.
+    pub fn insert(&mut self, place: usize, path: usize) {
+        let bits = Block::BITS as usize;
+        self.at_mut(place)[path / bits] |= 1 << (path % bits);
+    }
+
     /// The set of a place, as words.
+    #[inline]
     pub fn at(&self, place: usize) -> &[Block] {
         &self.words[place * self.width..][..self.width]
     }
@@ -61,10 +81,54 @@ impl PathSets {
         FixedBitSet::with_capacity_and_blocks(self.count, self.at(place).iter().copied())
     }
 
-    /// Has the set of a place no path of another set?
-    pub fn is_disjoint(&self, place: usize, other: &FixedBitSet) -> bool {
-        self.at(place).iter().zip(other.as_slice()).all(|(a, b)| a & b == 0)
+}
+
+/// A table whose sets have a number of words that whoever goes over all of it may know when it is compiled.
+pub(in crate::pass) struct Rows<T> {
+    words: T,
+    width: usize,
+}
+
+impl Rows<&[Block]> {
+    /// The set of a place, as words.
+    #[inline(always)]
+    pub fn at(&self, place: usize) -> &[Block] {
+        &self.words[place * self.width..][..self.width]
     }
+}
+
+impl Rows<&mut [Block]> {
+    /// The set of a place, as words.
+    #[inline(always)]
+    pub fn at(&self, place: usize) -> &[Block] {
+        &self.words[place * self.width..][..self.width]
+    }
+
+    /// The same, to be changed.
+    #[inline(always)]
+    pub fn at_mut(&mut self, place: usize) -> &mut [Block] {
+        &mut self.words[place * self.width..][..self.width]
+    }
+}
+
+/// Has a set no path?
+pub(in crate::pass) fn is_none(set: &[Block]) -> bool {
+    set.iter().all(|&word| word == 0)
+}
+
+/// Have two sets no path in common?
+#[inline]
+pub(in crate::pass) fn are_disjoint(set: &[Block], other: &[Block]) -> bool {
+    set.iter().zip(other).all(|(a, b)| a & b == 0)
+}
+
+/// The paths of a set, in order.
+pub(in crate::pass) fn ones(set: &[Block]) -> impl Iterator<Item = usize> + '_ {
+    set.iter().enumerate().flat_map(|(place, &word)| {
+        let later = |&left: &Block| Some(left & (left - 1)).filter(|&left| left != 0);
+        let each = core::iter::successors(Some(word).filter(|&word| word != 0), later);
+        each.map(move |left| place * Block::BITS as usize + left.trailing_zeros() as usize)
+    })
 }
 
 /// Adds to `set` what is in `other`.
@@ -73,12 +137,16 @@ pub(in crate::pass) fn add(set: &mut [Block], other: &[Block]) {
 }
 
 /// Adds to `set` what is in `other`, but not in `without`.
-pub(in crate::pass) fn add_difference(set: &mut [Block], other: &FixedBitSet, without: &FixedBitSet) {
-    let words = other.as_slice().iter().zip(without.as_slice());
-    set.iter_mut().zip(words).for_each(|(a, (b, c))| *a |= b & !c);
+pub(in crate::pass) fn add_difference(set: &mut [Block], other: &[Block], without: &[Block]) {
+    set.iter_mut().zip(other.iter().zip(without)).for_each(|(a, (b, c))| *a |= b & !c);
 }
 
 /// Leaves in `set` only what is in `other`.
-pub(in crate::pass) fn keep(set: &mut [Block], other: &FixedBitSet) {
-    set.iter_mut().zip(other.as_slice()).for_each(|(a, b)| *a &= b);
+pub(in crate::pass) fn keep(set: &mut [Block], other: &[Block]) {
+    set.iter_mut().zip(other).for_each(|(a, b)| *a &= b);
+}
+
+/// Takes from `set` what is in `other`.
+pub(in crate::pass) fn take_away(set: &mut [Block], other: &[Block]) {
+    set.iter_mut().zip(other).for_each(|(a, b)| *a &= !b);
 }

@@ -13,12 +13,12 @@
 
 use alloc::collections::BTreeMap;
 use alloc::format;
-use alloc::vec;
 use alloc::vec::Vec;
 use fixedbitset::FixedBitSet;
 
 use super::estimate::Estimate;
 use super::nodes::{Node, Nodes};
+use super::path_sets::{PathSets, is_none};
 use crate::edit::{Fact, Remark};
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, Profile};
@@ -160,11 +160,11 @@ pub(in crate::pass) struct Paths {
     pub frequent: usize,
     /// Are they estimated, and how well?
     pub estimated: Option<Estimated>,
-    on: Vec<FixedBitSet>,
-    starts: Vec<FixedBitSet>,
+    on: PathSets,
+    starts: PathSets,
     /// The nodes in which any begins.
     starting: FixedBitSet,
-    ends: Vec<FixedBitSet>,
+    ends: PathSets,
 }
 
 impl Paths {
@@ -184,41 +184,62 @@ impl Paths {
             is_wanted
         });
         let frequent = frequent.count();
-        let none = vec![FixedBitSet::with_capacity(executed.len()); nodes.len()];
+        let none = PathSets::none(executed.len(), nodes.len());
         let (mut on, mut starts, mut ends) = (none.clone(), none.clone(), none);
+        let mut starting = FixedBitSet::with_capacity(nodes.len());
         for (number, Executed { nodes: path, .. }) in executed.iter().enumerate() {
-            path.iter().for_each(|&node| on[node].insert(number));
+            path.iter().for_each(|&node| on.insert(node, number));
             if let (Some(&first), Some(&last)) = (path.first(), path.last()) {
-                starts[first].insert(number);
-                ends[last].insert(number);
+                starts.insert(first, number);
+                starting.insert(first);
+                ends.insert(last, number);
             }
         }
         // A path that ends in front of an edge back has taken it, and a block on it that stands there since the profile.
         for last in 0..nodes.len() {
+            if is_none(ends.at(last)) {
+                continue;
+            }
             for &node in nodes.successors(last) {
                 let is_between = nodes.predecessors(node).len() == 1 && nodes.successors(node).len() == 1;
                 if is_between
-                    && on[node].is_clear()
+                    && is_none(on.at(node))
                     && nodes.successors(node).iter().any(|&to| Nodes::goes_back(node, to))
                 {
-                    on[node] = ends[last].clone();
-                    ends[node] = ends[last].clone();
+                    on.at_mut(node).copy_from_slice(ends.at(last));
+                    let of_last = ends.at(last).to_vec();
+                    ends.at_mut(node).copy_from_slice(&of_last);
                 }
             }
         }
         let frequencies = executed.iter().map(|path| path.frequency).collect();
-        let starting = (0..nodes.len()).filter(|&node| !starts[node].is_clear()).collect();
         Some(Paths { frequencies, frequent, estimated, on, starts, starting, ends })
     }
 
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.frequencies.len()
+    }
+
+    /// The paths through each node, those that begin there, and those that end there.
+    pub fn tables(&self) -> [&PathSets; 3] {
+        [&self.on, &self.starts, &self.ends]
+    }
+
     /// The paths through a node.
-    pub fn on(&self, node: Node) -> &FixedBitSet {
-        &self.on[node]
+    #[inline]
+    pub fn on(&self, node: Node) -> &[fixedbitset::Block] {
+        self.on.at(node)
+    }
+
+    /// A copy of the set of paths through a node.
+    pub fn set_on(&self, node: Node) -> FixedBitSet {
+        self.on.set(node)
     }
 
     /// The paths that begin in a node.
-    pub fn starts(&self, node: Node) -> &FixedBitSet {
-        &self.starts[node]
+    pub fn starts(&self, node: Node) -> &[fixedbitset::Block] {
+        self.starts.at(node)
     }
 
     /// Does a path begin in a node?
@@ -227,8 +248,8 @@ impl Paths {
     }
 
     /// The paths that end in a node.
-    pub fn ends(&self, node: Node) -> &FixedBitSet {
-        &self.ends[node]
+    pub fn ends(&self, node: Node) -> &[fixedbitset::Block] {
+        self.ends.at(node)
     }
 
     /// No path.

@@ -41,8 +41,13 @@ use smallvec::SmallVec;
 
 use super::sinking::{Delayed, Flags, Region};
 use crate::pass::path_guided::nodes::Nodes;
-use crate::pass::path_guided::path_sets::{PathSets, add, add_difference, keep};
+use crate::pass::path_guided::path_sets::{
+    PathSets, add, add_difference, are_disjoint, is_none, keep, ones, take_away,
+};
 use crate::pass::path_guided::paths::Paths;
+
+/// Sets of paths have any number of words.
+const ANY: usize = 0;
 
 /// Joins of a region that are decided on; statements stop at others.
 const MOST_JOINS: usize = 64;
@@ -102,56 +107,75 @@ impl Sets {
         always: &Delayed,
         memory: &mut Vec<PathSets>,
     ) -> Sets {
+        // Mostly there are few paths, and a set is one word.
+        match paths.tables()[0].width() {
+            1 => Sets::of_width::<1>((region, paths), delayed, always, memory),
+            _ => Sets::of_width::<ANY>((region, paths), delayed, always, memory),
+        }
+    }
+
+    /// The same where sets have `WIDTH` words, or [`ANY`] number of them.
+    fn of_width<const WIDTH: usize>(
+        (region, paths): (&Region, &Paths),
+        delayed: &Delayed,
+        always: &Delayed,
+        memory: &mut Vec<PathSets>,
+    ) -> Sets {
         let members = &region.members;
-        let mut unwritten = || PathSets::unwritten(paths, members.len(), memory.pop().unwrap_or_default());
-        let (mut entry_available, mut exit_available) = (unwritten(), unwritten());
+        let mut unwritten = || PathSets::unwritten(paths.count(), members.len(), memory.pop().unwrap_or_default());
+        let mut tables: [PathSets; 4] = core::array::from_fn(|_| unwritten());
+        let width = if WIDTH == ANY { tables[0].width() } else { WIDTH };
+        let [on, starts, ends] = paths.tables().map(|table| table.rows(width));
+        let [mut entry_available, mut exit_available, mut entry_removable, mut exit_removable] =
+            tables.each_mut().map(|table| table.rows_mut(width));
+        let (delayed_entry, delayed_exit) = (&delayed.entry[..], &delayed.exit[..]);
         for (place, member) in members.iter().enumerate() {
             let set = entry_available.at_mut(place);
             set.fill(0);
-            if delayed.entry[place] {
+            if delayed_entry[place] {
                 for before in region.before(place) {
-                    if delayed.exit[before] && !Nodes::goes_back(members[before].node, member.node) {
+                    if delayed_exit[before] && before < place {
                         add(set, exit_available.at(before));
                     }
                 }
-                keep(set, paths.on(member.node));
-                if always.entry[place] && paths.any_starts(member.node) {
-                    add(set, paths.starts(member.node).as_slice());
+                keep(set, on.at(member.node));
+                if always.entry[place] {
+                    add(set, starts.at(member.node));
                 }
             }
             let exit = exit_available.at_mut(place);
-            match (delayed.exit[place], member.occurrence) {
-                (true, Some(_)) => exit.copy_from_slice(paths.on(member.node).as_slice()),
+            match (delayed_exit[place], member.occurrence) {
+                (true, Some(_)) => exit.copy_from_slice(on.at(member.node)),
                 (true, None) => exit.copy_from_slice(set),
                 (false, _) => exit.fill(0),
             }
         }
-        let (mut entry_removable, mut exit_removable) = (unwritten(), unwritten());
         for (place, member) in members.iter().enumerate().rev() {
             let set = exit_removable.at_mut(place);
             set.fill(0);
-            if delayed.exit[place] {
+            if delayed_exit[place] {
                 for next in region.next(place) {
                     let to = &members[next];
-                    match (Nodes::goes_back(member.node, to.node), to.is_dead) {
-                        (true, true) => add(set, paths.ends(member.node).as_slice()),
+                    match (next <= place, to.is_dead) {
+                        (true, true) => add(set, ends.at(member.node)),
                         (true, false) => {}
-                        (false, true) => add_difference(set, paths.on(to.node), paths.starts(to.node)),
+                        (false, true) => add_difference(set, on.at(to.node), starts.at(to.node)),
                         (false, false) => add(set, entry_removable.at(next)),
                     }
                 }
-                keep(set, paths.on(member.node));
+                keep(set, on.at(member.node));
                 if region.next(place).len() == 0 {
-                    add(set, paths.on(member.node).as_slice());
+                    add(set, on.at(member.node));
                 }
             }
             let entry = entry_removable.at_mut(place);
-            match (delayed.entry[place], member.is_dead, member.stop.is_none()) {
-                (true, true, _) => entry.copy_from_slice(paths.on(member.node).as_slice()),
+            match (delayed_entry[place], member.is_dead, member.stop.is_none()) {
+                (true, true, _) => entry.copy_from_slice(on.at(member.node)),
                 (true, false, true) => entry.copy_from_slice(set),
                 _ => entry.fill(0),
             }
         }
+        let [entry_available, exit_available, entry_removable, exit_removable] = tables;
         memory.push(entry_removable);
         Sets { entry_available, exit_available, exit_removable }
     }
@@ -164,7 +188,7 @@ impl Sets {
     /// Paths on which the statement is available behind a join, and removable.
     fn benefiting(&self, join: usize) -> FixedBitSet {
         let mut benefiting = self.exit_available.set(join);
-        benefiting.intersect_with(&self.exit_removable.set(join));
+        keep(benefiting.as_mut_slice(), self.exit_removable.at(join));
         benefiting
     }
 }
@@ -173,7 +197,7 @@ impl Sets {
 fn executions(region: &Region, paths: &Paths, delayed: &Delayed, always: &Delayed) -> Vec<u32> {
     let mut counts = vec![0; paths.frequencies.len()];
     for landing in region.landings(delayed, always).iter().filter(|landing| landing.is_live) {
-        paths.on(region.members[landing.member].node).ones().for_each(|path| counts[path] += 1);
+        ones(paths.on(region.members[landing.member].node)).for_each(|path| counts[path] += 1);
     }
     counts
 }
@@ -199,7 +223,7 @@ impl LastTrips {
         let mut open = paths.none();
         for (place, member) in region.members.iter().enumerate() {
             if delayed.entry[place] && !always.entry[place] {
-                open.union_with(paths.starts(member.node));
+                add(open.as_mut_slice(), paths.starts(member.node));
             }
         }
         let before = region.landings(delayed_before, always);
@@ -210,10 +234,10 @@ impl LastTrips {
             let is_new = landing.is_live && landing.is_partial && !before.contains(&landing);
             if is_new && occurrences().any(|member| nodes.is_out_of_loop(node, member.node)) {
                 if paths.estimated.is_some() {
-                    open.union_with(paths.on(node));
+                    add(open.as_mut_slice(), paths.on(node));
                 }
                 let available = if landing.at_exit { &sets.exit_available } else { &sets.entry_available };
-                told.union_with(&available.set(landing.member));
+                add(told.as_mut_slice(), available.at(landing.member));
             }
         }
         open.intersect_with(gaining);
@@ -308,9 +332,9 @@ pub(super) fn decide(
         if is_printed_rule {
             // Everything else is looked at as if statements passed every join.
             let sets = Sets::of((region, paths), delayed, always, &mut memory);
-            let mut paying = paths.on(region.members[join].node).clone();
-            paying.difference_with(&sets.exit_available.set(join));
-            paying.difference_with(&sets.exit_removable.set(join));
+            let mut paying = paths.set_on(region.members[join].node);
+            take_away(paying.as_mut_slice(), sets.exit_available.at(join));
+            take_away(paying.as_mut_slice(), sets.exit_removable.at(join));
             benefit_paths = paths.frequency(&sets.benefiting(join), true);
             cost_paths = paths.frequency(&paying, true);
             sets.leave(&mut memory);
@@ -319,7 +343,7 @@ pub(super) fn decide(
             if later().next().is_some() {
                 let sets = Sets::of((region, paths), delayed, always, &mut memory);
                 let benefiting = sets.benefiting(join);
-                together.extend(later().filter(|&place| !sets.entry_available.is_disjoint(place, &benefiting)));
+                together.extend(later().filter(|&place| !are_disjoint(sets.entry_available.at(place), benefiting.as_slice())));
                 let mut with_these = enabled.clone();
                 together.iter().for_each(|&place| with_these[place] = true);
                 if with_these != with_later {
@@ -347,9 +371,8 @@ pub(super) fn decide(
         let sets = known_sets.unwrap_or_else(|| Sets::of((region, paths), delayed, always, &mut memory));
         let mut rare = paths.none();
         for &place in &together {
-            let mut here = paths.on(region.members[place].node).clone();
-            here.difference_with(&sets.exit_available.set(place));
-            rare.union_with(&here);
+            let on = paths.on(region.members[place].node);
+            add_difference(rare.as_mut_slice(), on, sets.exit_available.at(place));
         }
         cost_paths += paths.frequency(&rare, false) - paths.frequency(&rare, true);
         let mut printed_paths = benefit_paths;
@@ -381,7 +404,7 @@ pub(super) fn decide(
             if is_printed_rule {
                 // Sinking goes on at every join behind, as long as something is removable.
                 let is_behind = |place: &usize| open[*place] && *place > join && delayed.entry[*place];
-                let is_removable = |place: &usize| sets.exit_removable.at(*place).iter().any(|&word| word != 0);
+                let is_removable = |place: &usize| !is_none(sets.exit_removable.at(*place));
                 (0..count).filter(is_behind).filter(is_removable).for_each(|place| enabled[place] = true);
                 so_far = SoFar::of(region, paths, region.delayed(&enabled), always);
             } else {

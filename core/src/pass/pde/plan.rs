@@ -14,7 +14,6 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use fixedbitset::FixedBitSet;
-use hashbrown::HashSet;
 use smallvec::SmallVec;
 
 use super::accesses::Accesses;
@@ -196,7 +195,7 @@ pub(super) struct Scratch {
 pub(super) struct Claimed<'a> {
     /// Nodes at which it may not look.
     pub nodes: &'a FixedBitSet,
-    /// Must it not be made whatever it looks at?
+    /// Must it not be made whatever it looks at? Then nothing is looked at.
     pub is_anywhere: bool,
 }
 
@@ -241,6 +240,10 @@ impl Planner<'_> {
         look: &mut dyn FnMut(Seen<'_>),
     ) -> Option<Plan> {
         scratch.places.clear();
+        if claimed.is_some_and(|claimed| claimed.is_anywhere) {
+            told.is_claimed();
+            return None;
+        }
         if !self.is_needed(statement, scratch) {
             scratch.note_looked_at(self.nodes, statement);
             return None;
@@ -261,12 +264,7 @@ impl Planner<'_> {
             }
             Behind::Region(region) => region,
         };
-        let plan = if claimed.is_some_and(|claimed| claimed.is_anywhere) {
-            told.is_claimed();
-            None
-        } else {
-            self.plan_in(&region, statement, scratch.places.has_partial_join, told, look)
-        };
+        let plan = self.plan_in(&region, statement, scratch.places.has_partial_join, told, look);
         scratch.places.reuse(region);
         plan
     }
@@ -412,10 +410,11 @@ impl Planner<'_> {
 
     /// Landings behind which a new predicate is asked for before the statement is met again.
     fn cleared(&self, region: &Region, landings: &[Landing]) -> Landings {
-        let moved: HashSet<usize> = region.moved(landings).collect();
-        let is_set = |node: Node| region.member(node).is_some_and(|place| moved.contains(&place));
+        let mut set = FixedBitSet::with_capacity(self.nodes.len());
+        set.extend(region.moved(landings).map(|place| region.members[place].node));
+        let is_set = |node: Node| set.contains(node);
         // Nodes at whose entry it is asked for.
-        let mut asked: HashSet<Node> = HashSet::new();
+        let mut asked = FixedBitSet::with_capacity(self.nodes.len());
         let mut work: Vec<Node> = Vec::new();
         for landing in landings.iter().filter(|landing| landing.is_live && landing.is_partial) {
             let node = region.members[landing.member].node;
@@ -424,14 +423,14 @@ impl Planner<'_> {
             }
         }
         while let Some(node) = work.pop() {
-            if asked.insert(node) {
+            if !asked.put(node) {
                 work.extend(self.nodes.predecessors(node).iter().copied().filter(|&before| !is_set(before)));
             }
         }
         let is_asked_behind = |landing: &&Landing| {
             let node = region.members[landing.member].node;
             let is_set_behind = !landing.at_exit && is_set(node);
-            !is_set_behind && self.nodes.successors(node).iter().any(|next| asked.contains(next))
+            !is_set_behind && self.nodes.successors(node).iter().any(|&next| asked.contains(next))
         };
         landings.iter().filter(is_asked_behind).copied().collect()
     }

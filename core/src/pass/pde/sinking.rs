@@ -19,10 +19,8 @@
 //! Source: Gupta, Berson and Fang 1997, figure 8, with N-DELAYED read as ⋀ X-DELAYED ∨ (EPREDJOIN ∧ ⋁ X-DELAYED): enabling
 //! lets a statement pass that comes, and does not make one where none does. Knoop, Rüthing and Steffen 1994.
 
-use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 use fixedbitset::FixedBitSet;
 use smallvec::{SmallVec, smallvec};
 
@@ -30,7 +28,9 @@ use super::accesses::{Accesses, NOWHERE};
 use super::liveness::Liveness;
 use super::statements::Statement;
 use crate::ir::Inst;
+use crate::pass::path_guided::ascending::Ascending;
 use crate::pass::path_guided::nodes::{Node, Nodes};
+use crate::pass::path_guided::path_sets::{add, are_disjoint};
 use crate::pass::path_guided::paths::Paths;
 
 /// Nodes that a region may have.
@@ -83,7 +83,9 @@ pub(super) struct Places {
     /// By node: its place among those found.
     of: Vec<u32>,
     found: Vec<Found>,
-    work: BinaryHeap<Reverse<u32>>,
+    work: Ascending,
+    /// The places of those found, in the order of their nodes.
+    order: Vec<u32>,
     /// Paths on which the statement could be available.
     with_it: FixedBitSet,
     /// Memory for a region.
@@ -121,7 +123,8 @@ impl Places {
         Places {
             of: vec![NONE; nodes.len()],
             found: Vec::new(),
-            work: BinaryHeap::new(),
+            work: Ascending::new(nodes.len()),
+            order: Vec::new(),
             with_it: FixedBitSet::new(),
             spare: Region::default(),
             has_partial_join: false,
@@ -179,17 +182,23 @@ impl Places {
     }
 }
 
-/// Is a node a join that nothing goes back to?
-pub(super) fn is_join(nodes: &Nodes, node: Node) -> bool {
-    let ways = nodes.predecessors(node);
-    ways.len() > 1 && !nodes.is_entry(node) && !ways.iter().any(|&before| Nodes::goes_back(before, node))
-}
-
 /// Where a statement is delayed, by member.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Delayed {
     pub entry: Flags,
     pub exit: Flags,
+}
+
+impl Delayed {
+    fn state(&mut self) -> State<'_> {
+        State { entry: &mut self.entry, exit: &mut self.exit }
+    }
+}
+
+/// The same while it is being found.
+struct State<'a> {
+    entry: &'a mut [bool],
+    exit: &'a mut [bool],
 }
 
 /// Mostly a statement that sinks ends in a few places.
@@ -231,7 +240,7 @@ impl Region {
                 return Behind::Claimed;
             }
             places.enter(occurrence.node, Some(occurrence.inst), || look(occurrence.node));
-            places.work.push(Reverse(occurrence.node as u32));
+            places.work.insert(occurrence.node);
         }
         if let Some(paths) = paths {
             places.with_it.clear();
@@ -239,21 +248,22 @@ impl Region {
         }
         let mut is_dead_anywhere = false;
         // In the order of the nodes, so that all is known of what comes before a join, but for ways back.
-        while let Some(Reverse(node)) = places.work.pop() {
-            let node = node as Node;
+        while let Some(node) = places.work.pop() {
             let place = places.of[node] as usize;
             let found = places.found[place];
             let comes_on_all_ways = found.occurrence.is_none() && places.comes_on_all_ways(nodes, node);
             if let Some(paths) = paths {
                 match (found.occurrence, comes_on_all_ways) {
-                    (Some(_), _) => places.with_it.union_with(paths.on(node)),
-                    (None, true) if paths.any_starts(node) => places.with_it.union_with(paths.starts(node)),
+                    (Some(_), _) => add(places.with_it.as_mut_slice(), paths.on(node)),
+                    (None, true) if paths.any_starts(node) => {
+                        add(places.with_it.as_mut_slice(), paths.starts(node));
+                    }
                     (None, _) => {}
                 }
             }
             if found.occurrence.is_none() && !comes_on_all_ways {
-                let is_join = found.is_free() && is_join(nodes, node);
-                let passes = is_join && paths.is_some_and(|paths| !places.with_it.is_disjoint(paths.on(node)));
+                let is_join = found.is_free() && nodes.is_join(node);
+                let passes = is_join && paths.is_some_and(|paths| !are_disjoint(places.with_it.as_slice(), paths.on(node)));
                 places.has_partial_join |= is_join;
                 places.found[place].is_end = !passes;
                 if !passes {
@@ -269,7 +279,7 @@ impl Region {
                 let found = &mut places.found[place];
                 is_dead_anywhere |= found.is_dead;
                 if !core::mem::replace(&mut found.is_reached, true) && found.is_free() {
-                    places.work.push(Reverse(next as u32));
+                    places.work.insert(next);
                 }
             }
             if places.found.len() > MOST_NODES {
@@ -281,14 +291,17 @@ impl Region {
 
     /// Of the nodes that have been found.
     fn of(nodes: &Nodes, places: &mut Places) -> Region {
-        places.found.sort_unstable_by_key(|found| found.node);
-        for (place, found) in places.found.iter().enumerate() {
-            places.of[found.node as usize] = place as u32;
+        let Places { of, found, work, order, .. } = places;
+        found.iter().for_each(|found| work.insert(found.node as Node));
+        order.clear();
+        while let Some(node) = work.pop() {
+            let place = order.len() as u32;
+            order.push(core::mem::replace(&mut of[node], place));
         }
         let Region { mut members, mut ways } = core::mem::take(&mut places.spare);
         members.clear();
         ways.clear();
-        for found in &places.found {
+        for found in places.order.iter().map(|&place| &places.found[place as usize]) {
             let &Found { stop, occurrence, is_dead, is_reached, is_end, .. } = found;
             let node = found.node as Node;
             let first = ways.len() as u32;
@@ -306,7 +319,7 @@ impl Region {
                 stop: (stop != NOWHERE).then_some(stop),
                 is_reached,
                 is_end,
-                is_join: found.is_free() && is_reached && !is_end && is_join(nodes, node),
+                is_join: found.is_free() && is_reached && !is_end && nodes.is_join(node),
                 ways: [first, middle, ways.len() as u32],
             });
         }
@@ -357,53 +370,55 @@ impl Region {
     fn delayed_past(&self, is_enabled: impl Fn(usize) -> bool) -> Delayed {
         let count = self.members.len();
         let mut delayed = Delayed { entry: smallvec![true; count], exit: smallvec![true; count] };
+        let mut state = delayed.state();
         // Of what an edge that goes back leads to more may have to be taken away when all has been looked at once.
         let mut work: SmallVec<[u32; 16]> = SmallVec::new();
         for place in 0..count {
-            if self.takes_away(place, &mut delayed, is_enabled(place)) {
+            if self.takes_away(place, &mut state, is_enabled(place)) {
                 work.extend(self.next(place).filter(|&next| next <= place).map(|next| next as u32));
             }
         }
-        self.take_away(&mut delayed, is_enabled, work);
+        self.take_away(&mut state, is_enabled, work);
         delayed
     }
 
     /// Takes away from where a statement is delayed when these members are no longer enabled of those that were. That is all
     /// to be done, as what could not be passed before cannot be passed with fewer.
     pub fn disable(&self, delayed: &mut Delayed, enabled: &[bool], no_longer: impl Iterator<Item = usize>) {
-        self.take_away(delayed, |place| enabled[place], no_longer.map(|place| place as u32).collect());
+        self.take_away(&mut delayed.state(), |place| enabled[place], no_longer.map(|place| place as u32).collect());
     }
 
-    fn take_away(&self, delayed: &mut Delayed, is_enabled: impl Fn(usize) -> bool, mut work: SmallVec<[u32; 16]>) {
+    fn take_away(&self, state: &mut State<'_>, is_enabled: impl Fn(usize) -> bool, mut work: SmallVec<[u32; 16]>) {
         while let Some(place) = work.pop() {
             let place = place as usize;
-            if self.takes_away(place, delayed, is_enabled(place)) {
+            if self.takes_away(place, state, is_enabled(place)) {
                 work.extend(self.next(place).map(|next| next as u32));
             }
         }
     }
 
     /// Looks at a member again. Is the statement no longer delayed at its exit?
-    fn takes_away(&self, place: usize, delayed: &mut Delayed, is_enabled: bool) -> bool {
+    fn takes_away(&self, place: usize, state: &mut State<'_>, is_enabled: bool) -> bool {
         let member = &self.members[place];
-        let mut comes = self.ways_to(place).iter().map(|&before| before != NONE && delayed.exit[before as usize]);
+        let mut comes = self.ways_to(place).iter().map(|&before| before != NONE && state.exit[before as usize]);
         let entry = member.is_reached && if is_enabled { comes.any(|comes| comes) } else { comes.all(|comes| comes) };
         let exit = member.occurrence.is_some() || entry && member.stop.is_none() && !member.is_dead;
-        delayed.entry[place] = entry;
-        core::mem::replace(&mut delayed.exit[place], exit) != exit
+        state.entry[place] = entry;
+        core::mem::replace(&mut state.exit[place], exit) != exit
     }
 
     /// Where it lands. `always` is where it is delayed with no join enabled.
     pub fn landings(&self, delayed: &Delayed, always: &Delayed) -> Landings {
         let mut landings = Landings::new();
+        let (entry, exit) = (&delayed.entry[..], &delayed.exit[..]);
         for (place, member) in self.members.iter().enumerate() {
-            if delayed.entry[place] && (member.is_dead || member.stop.is_some()) {
+            if entry[place] && (member.is_dead || member.stop.is_some()) {
                 let (is_live, is_partial) = (!member.is_dead, !always.entry[place]);
                 landings.push(Landing { member: place, at_exit: false, is_live, is_partial });
             }
             // What leaves for a join where it is not delayed has one successor.
-            if delayed.exit[place] {
-                for next in self.next(place).filter(|&next| !delayed.entry[next]) {
+            if exit[place] {
+                for next in self.next(place).filter(|&next| !entry[next]) {
                     let (is_live, is_partial) = (!self.members[next].is_dead, !always.exit[place]);
                     landings.push(Landing { member: place, at_exit: true, is_live, is_partial });
                 }
@@ -415,11 +430,12 @@ impl Region {
     /// From which members on could the statement come to where it is dropped, if it is delayed like this?
     pub fn leading_to_dead(&self, delayed: &Delayed) -> Flags {
         let mut leads = self.no_flags();
+        let (leading, exit) = (&mut leads[..], &delayed.exit[..]);
         let dead = (0..self.members.len()).filter(|&place| self.members[place].is_dead);
         let mut work: SmallVec<[usize; 16]> = dead.collect();
         while let Some(place) = work.pop() {
             for before in self.before(place) {
-                if delayed.exit[before] && !core::mem::replace(&mut leads[before], true) {
+                if exit[before] && !core::mem::replace(&mut leading[before], true) {
                     work.push(before);
                 }
             }
@@ -429,7 +445,8 @@ impl Region {
 
     /// Does what goes away come to a landing where it is needed, from each place where it stood?
     pub fn all_land(&self, delayed: &Delayed, landings: &[Landing], moved: &[usize]) -> bool {
-        let mut lands = self.no_flags();
+        let mut flags = self.no_flags();
+        let (lands, exit) = (&mut flags[..], &delayed.exit[..]);
         let mut work: SmallVec<[usize; 16]> = SmallVec::new();
         for landing in landings.iter().filter(|landing| landing.is_live) {
             if landing.at_exit {
@@ -439,7 +456,7 @@ impl Region {
             }
         }
         while let Some(place) = work.pop() {
-            let is_new = delayed.exit[place] && !core::mem::replace(&mut lands[place], true);
+            let is_new = exit[place] && !core::mem::replace(&mut lands[place], true);
             if is_new && self.members[place].occurrence.is_none() {
                 work.extend(self.before(place));
             }

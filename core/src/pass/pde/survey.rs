@@ -21,7 +21,7 @@ use super::accesses::Accesses;
 use super::benefit::{Decision, Manner, Weighing};
 use super::plan::{Plan, Planner, Refused, Scratch, Seen, Told};
 use super::rounds::Claims;
-use super::sinking::{Behind, Delayed, Landing, Region, is_join};
+use super::sinking::{Behind, Delayed, Landing, Region};
 use super::statements::{Catalogue, Statement, may_sink};
 use super::{Rules, applied};
 use crate::edit::{Remark, Silent};
@@ -471,7 +471,7 @@ impl Scene<'_> {
         let with = weighed.iter().find(|seat| seat.decision.is_worth_it() && needs(&seat.decision));
         let verdict = match (own, with) {
             _ if member.is_dead || member.stop.is_some() || member.occurrence.is_some() => JoinVerdict::Ends,
-            _ if !is_join(nodes, member.node) => JoinVerdict::LoopHead,
+            _ if !nodes.is_join(member.node) => JoinVerdict::LoopHead,
             _ if always.entry[place] => JoinVerdict::Plain,
             _ if self.planner.paths.is_none() => JoinVerdict::NoProfile,
             _ if member.is_end => JoinVerdict::NoBenefit,
@@ -491,7 +491,7 @@ impl Scene<'_> {
         let (available, removable) = seat
             .and_then(|seat| seat.sets.iter().find(|(at, ..)| *at == place))
             .map_or_else(|| (none(), none()), |(_, available, removable)| (available.clone(), removable.clone()));
-        let on = self.planner.paths.map_or_else(none, |paths| paths.on(member.node).clone());
+        let on = self.planner.paths.map_or_else(none, |paths| paths.set_on(member.node));
         // By the printed rule, and of a join that an earlier one needs, the sets of this one say it.
         let by_sets = || {
             let (mut benefits, mut costs) = (available.clone(), on.clone());

@@ -25,7 +25,7 @@ use fixedbitset::FixedBitSet;
 
 use super::hoisting::{Hoisted, Placement, Region, Way};
 use crate::pass::path_guided::nodes::Nodes;
-use crate::pass::path_guided::path_sets::{PathSets, add, add_difference, keep};
+use crate::pass::path_guided::path_sets::{PathSets, add, add_difference, are_disjoint, keep, ones};
 use crate::pass::path_guided::paths::Paths;
 
 /// Branches of a region that are decided on; evaluations stop at others.
@@ -163,7 +163,7 @@ impl Weighed {
         let mut benefiting = sets.exit_anticipated.set(split);
         benefiting.intersect_with(&sets.entry_removable.set(split));
         let is_needed = |&place: &usize| {
-            place == split || open[place] && place < split && !sets.exit_anticipated.is_disjoint(place, &benefiting)
+            place == split || open[place] && place < split && !are_disjoint(sets.exit_anticipated.at(place), benefiting.as_slice())
         };
         let together: Vec<usize> = (0..count).filter(is_needed).collect();
         let mut with_these = enabled.to_vec();
@@ -178,7 +178,7 @@ impl Weighed {
         if paths.frequent < paths.frequencies.len() {
             let sets = Sets::of(region, paths, &hoisted, always);
             for &place in &together {
-                let mut here = paths.on(region.members[place].node).clone();
+                let mut here = paths.set_on(region.members[place].node);
                 here.difference_with(&sets.exit_anticipated.set(place));
                 rare.union_with(&here);
             }
@@ -208,7 +208,7 @@ impl Sets {
     /// Where an evaluation is hoisted as given.
     fn of(region: &Region, paths: &Paths, hoisted: &Hoisted, always: &Hoisted) -> Sets {
         let members = &region.members;
-        let none = || PathSets::none(paths, members.len());
+        let none = || PathSets::none(paths.count(), members.len());
         let (mut entry_anticipated, mut exit_anticipated) = (none(), none());
         for (place, member) in members.iter().enumerate().rev() {
             if hoisted.exit[place] {
@@ -220,12 +220,12 @@ impl Sets {
                 }
                 keep(set, paths.on(member.node));
                 if always.exit[place] {
-                    add(set, paths.ends(member.node).as_slice());
+                    add(set, paths.ends(member.node));
                 }
             }
             if hoisted.entry[place] {
                 entry_anticipated.at_mut(place).copy_from_slice(match member.first {
-                    Some(_) => paths.on(member.node).as_slice(),
+                    Some(_) => paths.on(member.node),
                     None => exit_anticipated.at(place),
                 });
             }
@@ -236,7 +236,7 @@ impl Sets {
             set.fill(0);
             for (node, way) in region.ways(hoisted, place) {
                 match (way, Nodes::goes_back(node, member.node)) {
-                    (Way::Available(_), true) => add(&mut set, paths.starts(member.node).as_slice()),
+                    (Way::Available(_), true) => add(&mut set, paths.starts(member.node)),
                     (Way::Available(_), false) => add_difference(&mut set, paths.on(node), paths.ends(node)),
                     (Way::Hoisted(before), false) => add(&mut set, entry_removable.at(before)),
                     (Way::Hoisted(_), true) | (Way::End, _) => {}
@@ -254,7 +254,7 @@ fn evaluations(region: &Region, paths: &Paths, placement: &Placement) -> Vec<u32
     let mut counts = vec![0; paths.frequencies.len()];
     let staying = placement.staying.iter().map(|&place| region.members[place].node);
     for node in placement.inserted.iter().copied().chain(staying) {
-        paths.on(node).ones().for_each(|path| counts[path] += 1);
+        ones(paths.on(node)).for_each(|path| counts[path] += 1);
     }
     counts
 }
