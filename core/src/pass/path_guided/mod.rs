@@ -2,8 +2,8 @@
 //! executed paths as sets over it, or what can be said of them where only edges were counted, which nodes change
 //! memory, and the knobs that they have in common.
 
-mod estimate;
 pub(super) mod ascending;
+mod estimate;
 pub(super) mod memory;
 pub(super) mod nodes;
 pub(super) mod path_sets;

@@ -80,7 +80,6 @@ impl PathSets {
     pub fn set(&self, place: usize) -> FixedBitSet {
         FixedBitSet::with_capacity_and_blocks(self.count, self.at(place).iter().copied())
     }
-
 }
 
 /// A table whose sets have a number of words that whoever goes over all of it may know when it is compiled.

@@ -343,7 +343,9 @@ pub(super) fn decide(
             if later().next().is_some() {
                 let sets = Sets::of((region, paths), delayed, always, &mut memory);
                 let benefiting = sets.benefiting(join);
-                together.extend(later().filter(|&place| !are_disjoint(sets.entry_available.at(place), benefiting.as_slice())));
+                together.extend(
+                    later().filter(|&place| !are_disjoint(sets.entry_available.at(place), benefiting.as_slice())),
+                );
                 let mut with_these = enabled.clone();
                 together.iter().for_each(|&place| with_these[place] = true);
                 if with_these != with_later {

@@ -32,7 +32,7 @@ use crate::ir::Reg;
 use crate::pass::path_guided::nodes::{Node, Nodes};
 
 /// Nodes that are looked at from a statement on before one begins at the reads of its destination.
-const MOST_NEAR: usize = 32;
+const MOST_NEAR: usize = 8;
 
 /// Nodes in which a register may be live before one looks for others together with it.
 const MOST_ALONE: usize = 256;
@@ -191,26 +191,36 @@ impl Liveness {
 
     /// Finds a register's liveness anew in these nodes, if it was found from afar before. Elsewhere it is what it was.
     pub fn renew_within(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg, within: &[Node]) {
-        let Liveness { known, groups, seen, walks, .. } = self;
+        let Liveness { known, groups, seen, shown, walks, .. } = self;
         let Some(lives) = known.get_mut(reg.index()).filter(|lives| !matches!(lives, Lives::Unknown)) else { return };
         *walks += 1;
+        let walk = *walks;
         for &node in within {
-            seen[node] = *walks;
-            lives.set(groups, node, false);
+            seen[node] = walk;
         }
-        let mut work: Vec<Node> = within.to_vec();
+        // What of these has been shown to live so far, and what lives elsewhere.
+        let mut work: SmallVec<[Node; 32]> = SmallVec::from_slice(within);
         while let Some(node) = work.pop() {
-            let touches = accesses.touches(node, reg);
-            let is_read = touches.is_some_and(|touches| touches.is_read_first);
-            let comes_through = || {
-                touches.is_none_or(|touches| !touches.is_overwritten)
-                    && nodes.successors(node).iter().any(|&next| lives.contains(groups, next))
-            };
-            if !lives.contains(groups, node) && (is_read || comes_through()) {
-                lives.set(groups, node, true);
-                let before = nodes.predecessors(node).iter().copied();
-                work.extend(before.filter(|&before| seen[before] == *walks));
+            if shown[node] == walk {
+                continue;
             }
+            let is_live = |&next: &Node| {
+                if seen[next] == walk { shown[next] == walk } else { lives.contains(groups, next) }
+            };
+            let touches = accesses.touches(node, reg);
+            let lives_here = match touches {
+                Some(touches) if touches.is_read_first => true,
+                Some(touches) if touches.is_overwritten => false,
+                _ => nodes.successors(node).iter().any(is_live),
+            };
+            if lives_here {
+                shown[node] = walk;
+                let before = nodes.predecessors(node).iter().copied();
+                work.extend(before.filter(|&before| seen[before] == walk));
+            }
+        }
+        for &node in within {
+            lives.set(groups, node, shown[node] == walk);
         }
     }
 

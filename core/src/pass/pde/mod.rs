@@ -56,7 +56,7 @@ use crate::edit::{Fact, Remark};
 use crate::ir::{Block, Function};
 use crate::machine::Machine;
 use crate::view::{Listener, View};
-use plan::{Favour, Plan, without_last_trips};
+use plan::{Favour, Plan, Terms, without_last_trips};
 use rounds::Rounds;
 
 /// See the file's head.
@@ -127,10 +127,11 @@ fn applied(func: &Function, plan: &Plan, text: &str) -> Remark {
         (true, None) => String::from(" under a new predicate"),
     };
     let dropped = names(&plan.dropped);
-    let paths = match plan.joins.as_slice() {
-        [] => String::new(),
-        joins => {
-            let Favour { benefit_paths, cost_paths, benefit, cost, printed_paths, .. } = plan.favour;
+    let terms = plan.terms.as_deref();
+    let paths = match terms.filter(|terms| !terms.joins.is_empty()) {
+        None => String::new(),
+        Some(Terms { joins, favour, .. }) => {
+            let Favour { benefit_paths, cost_paths, benefit, cost, printed_paths, .. } = *favour;
             format!(
                 "; past {}, {benefit_paths} executions that lose it save {benefit:.0} cycles, and {cost_paths} that gain it cost \
                  {cost:.0}{}",
@@ -145,17 +146,17 @@ fn applied(func: &Function, plan: &Plan, text: &str) -> Remark {
         .with("from", Fact::Blocks(plan.from.to_vec()))
         .with("to", Fact::Blocks(plan.to.to_vec()))
         .with("dropped", Fact::Blocks(plan.dropped.to_vec()));
-    if plan.is_predicated {
+    if let Some(Terms { joins, favour, .. }) = terms.filter(|_| plan.is_predicated) {
         remark = remark
-            .with("joins", Fact::Blocks(plan.joins.clone()))
-            .with("executions_lost", Fact::Number(plan.favour.benefit_paths))
-            .with("executions_gained", Fact::Number(plan.favour.cost_paths))
-            .with("benefit", Fact::Number(plan.favour.benefit))
-            .with("cost", Fact::Number(plan.favour.cost))
-            .with("printed_executions_lost", Fact::Number(plan.favour.printed_paths))
-            .with("printed_benefit", Fact::Number(plan.favour.printed_benefit));
+            .with("joins", Fact::Blocks(joins.clone()))
+            .with("executions_lost", Fact::Number(favour.benefit_paths))
+            .with("executions_gained", Fact::Number(favour.cost_paths))
+            .with("benefit", Fact::Number(favour.benefit))
+            .with("cost", Fact::Number(favour.cost))
+            .with("printed_executions_lost", Fact::Number(favour.printed_paths))
+            .with("printed_benefit", Fact::Number(favour.printed_benefit));
     }
-    if let Some((before, after)) = plan.warp_cycles {
+    if let Some((before, after)) = terms.and_then(|terms| terms.warp_cycles) {
         remark = remark.with("warp_cycles_before", Fact::Number(before)).with("warp_cycles_after", Fact::Number(after));
     }
     remark

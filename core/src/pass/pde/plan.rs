@@ -9,6 +9,7 @@
 //! Sound as the file's head of the pass says. A new predicate is false in front of everything, true where the statement
 //! stood, and false again where it has landed or is dropped, if it is asked for behind that before the statement is met.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
@@ -65,19 +66,26 @@ pub(super) struct Plan {
     pub is_predicated: bool,
     /// The program's own predicate.
     pub guard: Option<Guard>,
-    /// Where a new predicate is made false again.
-    pub clears: Vec<Spot>,
-    /// Where a new predicate begins.
-    pub begins: Vec<Block>,
     /// The nodes in which something is changed.
-    pub touched: SmallVec<[Node; 4]>,
+    pub touched: SmallVec<[u32; 4]>,
     /// The nodes that it changes, or in which its registers are live where they were not, or no more; and others where
     /// [`Plan::is_felt_outside`].
-    pub changed: SmallVec<[Node; 8]>,
+    pub changed: SmallVec<[u32; 8]>,
     /// Are registers that it touches perhaps live in other places outside of its region?
     pub is_felt_outside: bool,
     /// Is a critical edge among them?
     pub splits: bool,
+    /// Of those that pass joins with a predicate, or had to pay for warps.
+    pub terms: Option<Box<Terms>>,
+}
+
+/// What most plans have nothing of: joins that are passed with a predicate, and what that or warps were weighed to bring.
+#[derive(Default)]
+pub(super) struct Terms {
+    /// Where a new predicate is made false again.
+    pub clears: Vec<Spot>,
+    /// Where a new predicate begins.
+    pub begins: Vec<Block>,
     /// Joins that were enabled.
     pub joins: Vec<Block>,
     /// Of all decisions in favour.
@@ -481,11 +489,27 @@ impl Planner<'_> {
         let clears = if needs_new { self.cleared(region, &landings) } else { Landings::new() };
         let joins = (0..enabled.len()).filter(|&place| enabled[place] && !always.entry[place] && delayed.entry[place]);
         let begins = if needs_new { self.nodes.entries() } else { &[] };
-        let node_of = |landing: &Landing| region.members[landing.member].node;
-        let mut touched: SmallVec<[Node; 4]> = moved.iter().map(|&place| region.members[place].node).collect();
+        let node_of = |landing: &Landing| region.members[landing.member].node as u32;
+        let mut touched: SmallVec<[u32; 4]> = moved.iter().map(|&place| region.members[place].node as u32).collect();
         touched.extend(landings.iter().filter(|landing| landing.is_live).chain(&clears).map(node_of));
-        touched.extend_from_slice(begins);
+        touched.extend(begins.iter().map(|&node| node as u32));
+        let mut changed: SmallVec<[u32; 8]> = SmallVec::new();
+        for (place, member) in region.members.iter().enumerate() {
+            if delayed.entry[place] {
+                changed.push(member.node as u32);
+            }
+        }
+        changed.extend_from_slice(&touched);
         let in_favour = decisions.iter().filter(|it| it.is_worth_it() && enabled[it.join]);
+        let terms = (is_predicated || !decisions.is_empty() || warp_cycles.is_some()).then(|| {
+            Some(Box::new(Terms {
+                clears: clears.iter().map(|landing| self.spot_behind(region, landing)).collect::<Option<_>>()?,
+                begins: begins.iter().filter_map(|&node| self.nodes.block(node)).collect(),
+                joins: joins.filter_map(|place| self.nodes.block(region.members[place].node)).collect(),
+                favour: in_favour.fold(Favour::default(), Favour::and),
+                warp_cycles,
+            }))
+        });
         Some(Plan {
             data: statement.data.clone(),
             occurrences: moved.iter().filter_map(|&place| region.members[place].occurrence).collect(),
@@ -495,21 +519,16 @@ impl Planner<'_> {
             dropped,
             is_predicated,
             guard,
-            clears: clears.iter().map(|landing| self.spot_behind(region, landing)).collect::<Option<_>>()?,
-            begins: begins.iter().filter_map(|&node| self.nodes.block(node)).collect(),
-            changed: (0..region.members.len())
-                .filter(|&place| delayed.entry[place])
-                .map(|place| region.members[place].node)
-                .chain(touched.iter().copied())
-                .collect(),
+            changed,
             // A predicated statement keeps what its destination held in front of it, and its operands are read where it did not
             // come before. What is executed no more lets its operands die in front of where it stood.
             is_felt_outside: is_predicated || !region.all_land(delayed, &landings, &moved),
-            splits: touched.iter().any(|&node| self.nodes.edge(node).is_some()),
+            splits: touched.iter().any(|&node| self.nodes.edge(node as Node).is_some()),
             touched,
-            joins: joins.filter_map(|place| self.nodes.block(region.members[place].node)).collect(),
-            favour: in_favour.fold(Favour::default(), Favour::and),
-            warp_cycles,
+            terms: match terms {
+                Some(terms) => Some(terms?),
+                None => None,
+            },
         })
     }
 
@@ -562,8 +581,8 @@ impl Plan {
             let place = place_of(rewrite, nodes, spot);
             rewrite.insert(place, self.data.clone().guarded(guard.filter(|_| is_partial)));
         }
-        if let Some(reg) = made {
-            for &spot in &self.clears {
+        if let Some((terms, reg)) = self.terms.as_ref().zip(made) {
+            for &spot in &terms.clears {
                 let place = place_of(rewrite, nodes, spot);
                 rewrite.insert(place, setting(reg, 0));
             }
@@ -574,8 +593,10 @@ impl Plan {
                 None => rewrite.remove(inst),
             }
         }
-        for (&block, reg) in self.begins.iter().flat_map(|block| made.map(|reg| (block, reg))) {
-            rewrite.prepend(block, setting(reg, 0));
+        if let Some((terms, reg)) = self.terms.as_ref().zip(made) {
+            for &block in &terms.begins {
+                rewrite.prepend(block, setting(reg, 0));
+            }
         }
         made
     }

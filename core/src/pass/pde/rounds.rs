@@ -252,7 +252,7 @@ impl Rounds {
     /// What is known changes with plans that have been carried out, with new predicates for some.
     fn have_been_carried_out(&mut self, module: &Module, func: &Function, plans: &[Plan], made: &[Option<Reg>]) {
         self.round += 1;
-        let mut touched: Vec<Node> = plans.iter().flat_map(|plan| plan.touched.iter().copied()).collect();
+        let mut touched: Vec<Node> = plans.iter().flat_map(|plan| &plan.touched).map(|&node| node as Node).collect();
         touched.sort_unstable();
         touched.dedup();
         let dsts = plans.iter().filter_map(|plan| Some((plan.dst()?, &plan.data, *plan.occurrences.first()?)));
@@ -263,19 +263,19 @@ impl Rounds {
         self.catalogue.renew(func, &self.accesses, &left, &touched);
         self.changed_last.clear();
         for &node in plans.iter().flat_map(|plan| &plan.changed) {
-            if core::mem::replace(&mut self.changed[node], self.round) != self.round {
-                self.changed_last.push(node as u32);
+            if core::mem::replace(&mut self.changed[node as Node], self.round) != self.round {
+                self.changed_last.push(node);
             }
         }
         self.changed_last.sort_unstable();
         // Of registers whose liveness is kept, the plans that may have changed it.
-        let mut living: Vec<(Reg, u32)> = Vec::new();
+        let mut living: Vec<u64> = Vec::new();
         let liveness = &mut self.scratch.liveness;
         for (number, (plan, &made)) in plans.iter().zip(made).enumerate() {
             let mut concerns = |reg: Reg| {
                 self.waiting.insert(reg);
                 if liveness.is_known(reg) {
-                    living.push((reg, number as u32));
+                    living.push(u64::from(reg.as_u32()) << 32 | number as u64);
                 } else {
                     liveness.forget_unasked(reg);
                 }
@@ -285,17 +285,17 @@ impl Rounds {
         }
         living.sort_unstable();
         let mut within: Vec<Node> = Vec::new();
-        for of_one in living.chunk_by(|(a, _), (b, _)| a == b) {
-            let reg = of_one[0].0;
-            let of_one = || of_one.iter().map(|&(_, number)| &plans[number as usize]);
+        for of_one in living.chunk_by(|a, b| a >> 32 == b >> 32) {
+            let reg = Reg::new((of_one[0] >> 32) as usize);
+            let of_one = || of_one.iter().map(|&number| &plans[number as u32 as usize]);
             within.clear();
             // It lives as it did not, or perhaps does: everywhere, or in the nodes that the plans have changed.
             if of_one().any(|plan| plan.is_felt_outside) {
-                of_one().for_each(|plan| within.extend(&plan.touched));
+                of_one().for_each(|plan| within.extend(plan.touched.iter().map(|&node| node as Node)));
                 let changed = liveness.renew(&self.nodes, &self.accesses, reg, &within);
                 self.felt.insert(reg, changed);
             } else {
-                of_one().for_each(|plan| within.extend(&plan.changed));
+                of_one().for_each(|plan| within.extend(plan.changed.iter().map(|&node| node as Node)));
                 liveness.renew_within(&self.nodes, &self.accesses, reg, &within);
             }
             debug_assert!(liveness.is_right(&self.nodes, &self.accesses, reg), "elsewhere it lives as it did");
@@ -434,7 +434,7 @@ impl<'a> Claims<'a> {
         }
         self.regs[dst.index()] |= WRITTEN;
         reads().for_each(|reg| self.regs[reg.index()] |= READ);
-        plan.changed.iter().for_each(|&node| self.changed.insert(node));
+        plan.changed.iter().for_each(|&node| self.changed.insert(node as Node));
         let is_far = |occurrence: &Occurrence| occurrence.place as usize > MOST_AHEAD;
         // More stands in front of it than is looked at.
         self.may_free_others |= statement.occurrences.iter().any(is_far) && self.freeing(statement).any(is_far);

@@ -263,7 +263,8 @@ impl Region {
             }
             if found.occurrence.is_none() && !comes_on_all_ways {
                 let is_join = found.is_free() && nodes.is_join(node);
-                let passes = is_join && paths.is_some_and(|paths| !are_disjoint(places.with_it.as_slice(), paths.on(node)));
+                let passes =
+                    is_join && paths.is_some_and(|paths| !are_disjoint(places.with_it.as_slice(), paths.on(node)));
                 places.has_partial_join |= is_join;
                 places.found[place].is_end = !passes;
                 if !passes {
@@ -305,13 +306,19 @@ impl Region {
             let &Found { stop, occurrence, is_dead, is_reached, is_end, .. } = found;
             let node = found.node as Node;
             let first = ways.len() as u32;
-            ways.extend(nodes.predecessors(node).iter().map(|&before| places.of[before]));
+            for &before in nodes.predecessors(node) {
+                ways.push(places.of[before]);
+            }
             if nodes.is_entry(node) {
                 // Control also comes from nowhere.
                 ways.push(NONE);
             }
             let middle = ways.len() as u32;
-            ways.extend(nodes.successors(node).iter().map(|&next| places.of[next]).filter(|&place| place != NONE));
+            for &next in nodes.successors(node) {
+                if places.of[next] != NONE {
+                    ways.push(places.of[next]);
+                }
+            }
             members.push(Member {
                 node,
                 occurrence,

@@ -19,7 +19,7 @@ use fixedbitset::FixedBitSet;
 
 use super::accesses::Accesses;
 use super::benefit::{Decision, Manner, Weighing};
-use super::plan::{Plan, Planner, Refused, Scratch, Seen, Told};
+use super::plan::{Plan, Planner, Refused, Scratch, Seen, Terms, Told};
 use super::rounds::Claims;
 use super::sinking::{Behind, Delayed, Landing, Region};
 use super::statements::{Catalogue, Statement, may_sink};
@@ -413,7 +413,7 @@ impl Scene<'_> {
         let enabled = sunk.unwrap_or_else(|| region.no_flags().into_vec());
         let counted = self.question.warps.map(|counts| self.planner.nodes.executions(counts));
         let warps = self.planner.warps.or(counted.as_deref());
-        detail.warp_cycles = plan.as_ref().and_then(|plan| plan.warp_cycles).or_else(|| {
+        detail.warp_cycles = plan.as_ref().and_then(|plan| plan.terms.as_ref()?.warp_cycles).or_else(|| {
             let (warps, times) = (warps?, self.planner.times(statement));
             let before = self.planner.warp_cycles_before(&region, warps, times);
             Some((
@@ -422,7 +422,7 @@ impl Scene<'_> {
             ))
         });
         if let Some(plan) = plan.filter(|plan| plan.is_predicated) {
-            let Plan { begins, clears, .. } = plan;
+            let Terms { begins, clears, .. } = plan.terms.map(|terms| *terms).unwrap_or_default();
             detail.predicate = Some(plan.guard.map_or(Predicate::New { begins, clears }, Predicate::Known));
         }
         detail

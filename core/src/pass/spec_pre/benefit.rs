@@ -163,7 +163,8 @@ impl Weighed {
         let mut benefiting = sets.exit_anticipated.set(split);
         benefiting.intersect_with(&sets.entry_removable.set(split));
         let is_needed = |&place: &usize| {
-            place == split || open[place] && place < split && !are_disjoint(sets.exit_anticipated.at(place), benefiting.as_slice())
+            place == split
+                || open[place] && place < split && !are_disjoint(sets.exit_anticipated.at(place), benefiting.as_slice())
         };
         let together: Vec<usize> = (0..count).filter(is_needed).collect();
         let mut with_these = enabled.to_vec();

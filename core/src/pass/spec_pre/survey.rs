@@ -381,8 +381,7 @@ impl Scene<'_> {
         let (available, anticipated) = seat
             .and_then(|seat| seat.sets.iter().find(|(at, ..)| *at == place))
             .map_or_else(|| (none(), none()), |(_, available, anticipated)| (available.clone(), anticipated.clone()));
-        let on =
-            self.elimination.paths.as_ref().map_or_else(none, |paths| paths.set_on(region.members[place].node));
+        let on = self.elimination.paths.as_ref().map_or_else(none, |paths| paths.set_on(region.members[place].node));
         let (benefits, costs) = match (own, with) {
             (Some(own), _) => (own.benefits.clone(), own.costs.clone()),
             // Of a branch that another one needs, its sets say what it would bring by itself.
