@@ -22,6 +22,9 @@ use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
 use cranelift_entity::{EntityRef, PrimaryMap};
+use fixedbitset::FixedBitSet;
+use hashbrown::HashMap;
+use smallvec::SmallVec;
 
 use crate::ir::{
     Block, Control, Few, Func, Function, Global, GlobalData, Inst, InstData, Module, Opcode, Operand, Profile, Reg,
@@ -327,17 +330,34 @@ pub struct Editor<'a, S: EditSink> {
     rewrites: u64,
     touched: Touched,
     globals: Vec<GlobalData>,
+    /// Edges that have been split, with the blocks in their middles, of which declared profiles do not know yet.
+    unprofiled: Vec<(Block, Block, Block)>,
+}
+
+impl<S: EditSink> Drop for Editor<'_, S> {
+    fn drop(&mut self) {
+        self.let_profiles_follow();
+    }
 }
 
 impl<'a, S: EditSink> Editor<'a, S> {
     /// Opens a function.
     pub fn new(func: &'a mut Function, sink: &'a mut S) -> Self {
-        Editor { func, sink, rewrites: 0, touched: Touched::default(), globals: Vec::new() }
+        Editor { func, sink, rewrites: 0, touched: Touched::default(), globals: Vec::new(), unprofiled: Vec::new() }
     }
 
     /// The function as it is now.
     pub fn func(&self) -> &Function {
         self.func
+    }
+
+    /// Lets declared profiles follow all that [`Rewrite::split_edge_ahead`] has split, as is done at the latest when the
+    /// editor goes.
+    pub fn let_profiles_follow(&mut self) {
+        if !self.unprofiled.is_empty() {
+            let splits = core::mem::take(&mut self.unprofiled);
+            self.func.profiles.iter_mut().for_each(|profile| split_in_profile(profile, &splits));
+        }
     }
 
     /// Who listens.
@@ -615,11 +635,28 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
 
     /// Puts an empty block on the edges `from -> to` and returns it; declared profiles follow.
     pub fn split_edge(&mut self, from: Block, to: Block) -> Block {
+        let middle = self.put_between(from, to);
+        self.change_profiles(|profile| split_in_profile(profile, &[(from, to, middle)]));
+        middle
+    }
+
+    /// The same for whoever splits many: where nobody listens, declared profiles follow with
+    /// [`Editor::let_profiles_follow`], all at a time.
+    pub fn split_edge_ahead(&mut self, from: Block, to: Block) -> Block {
+        if self.recording.is_some() {
+            return self.split_edge(from, to);
+        }
+        let middle = self.put_between(from, to);
+        self.editor.unprofiled.push((from, to, middle));
+        middle
+    }
+
+    /// Puts an empty block on the edges `from -> to`.
+    fn put_between(&mut self, from: Block, to: Block) -> Block {
         let name = self.func().fresh_edge_name(from, to);
         let middle = self.create_block(name, None, Some(to));
         self.insert(Place { block: middle, before: None }, InstData::branch(to));
         self.retarget(from, to, middle);
-        self.change_profiles(|profile| split_in_profile(profile, from, to, middle));
         middle
     }
 
@@ -649,6 +686,7 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
 
     /// Changes declared profiles; one that says nothing more goes.
     fn change_profiles(&mut self, change: impl Fn(&mut Profile)) {
+        self.editor.let_profiles_follow();
         if self.func().profiles.is_empty() {
             return;
         }
@@ -803,45 +841,100 @@ fn merged_counts(entries: &[WarpEntry], block: Block, into: Block) -> Vec<WarpEn
     merged
 }
 
-/// Puts a new block between two in a profile.
-fn split_in_profile(profile: &mut Profile, from: Block, to: Block, middle: Block) {
+/// Puts new blocks on edges in a profile: from where, to where, and the block; one after the other.
+fn split_in_profile(profile: &mut Profile, splits: &[(Block, Block, Block)]) {
     match profile {
-        Profile::Path(paths) => {
-            for (path, _) in paths.iter_mut() {
-                // Most paths do not come by, which is seen soonest if all their blocks are compared.
-                if !path.iter().fold(false, |comes_by, &block| comes_by | (block == from)) {
-                    continue;
-                }
-                for index in (1..path.len()).rev() {
-                    if path[index - 1] == from && path[index] == to {
-                        path.insert(index, middle);
-                    }
-                }
-            }
-        }
-        Profile::Edge(edges) => {
-            let mut halves = Vec::new();
-            for (source, target, count) in edges.iter_mut() {
-                if (*source, *target) == (from, to) {
-                    *target = middle;
-                    halves.push((middle, to, *count));
-                }
-            }
-            edges.extend(halves);
-        }
+        Profile::Path(paths) => split_in_paths(paths, splits),
+        Profile::Edge(edges) => split_in_list(
+            edges,
+            splits,
+            |&(from, to, _)| Some((from, to)),
+            |edges, place, middle| {
+                let (_, target, count) = &mut edges[place];
+                let (to, count) = (core::mem::replace(target, middle), *count);
+                edges.push((middle, to, count));
+            },
+        ),
         Profile::Zero(_) => {}
-        Profile::Warp(entries) => {
-            let mut halves = Vec::new();
-            for entry in entries.iter_mut() {
-                if let WarpEntry::Edge { from: source, to: target, executions } = entry
-                    && (*source, *target) == (from, to)
-                {
-                    *target = middle;
-                    halves.push(WarpEntry::Block { block: middle, executions: *executions, diverged: None });
-                    halves.push(WarpEntry::Edge { from: middle, to, executions: *executions });
-                }
+        Profile::Warp(entries) => split_in_list(
+            entries,
+            splits,
+            |entry| if let &WarpEntry::Edge { from, to, .. } = entry { Some((from, to)) } else { None },
+            |entries, place, middle| {
+                let WarpEntry::Edge { to: target, executions, .. } = &mut entries[place] else { return };
+                let (to, executions) = (core::mem::replace(target, middle), *executions);
+                entries.push(WarpEntry::Block { block: middle, executions, diverged: None });
+                entries.push(WarpEntry::Edge { from: middle, to, executions });
+            },
+        ),
+    }
+}
+
+/// The same in a list of edges, of which several may be equal. `halve` gives one that stands in that place two halves, of which
+/// the second comes last.
+fn split_in_list<T>(
+    list: &mut Vec<T>,
+    splits: &[(Block, Block, Block)],
+    edge_of: impl Fn(&T) -> Option<(Block, Block)>,
+    halve: impl Fn(&mut Vec<T>, usize, Block),
+) {
+    // By edges that are split: where they stand in the list. Most edges begin where none does.
+    let sources: FixedBitSet = splits.iter().map(|(from, ..)| from.index()).collect();
+    let mut places: HashMap<(Block, Block), SmallVec<[usize; 1]>> =
+        splits.iter().map(|&(from, to, _)| ((from, to), SmallVec::new())).collect();
+    let note = |places: &mut HashMap<_, SmallVec<[usize; 1]>>, place: usize, entry: &T| {
+        let edge = edge_of(entry).filter(|(from, _)| sources.contains(from.index()));
+        if let Some(places) = edge.and_then(|edge| places.get_mut(&edge)) {
+            places.push(place);
+        }
+    };
+    for (place, entry) in list.iter().enumerate() {
+        note(&mut places, place, entry);
+    }
+    for &(from, to, middle) in splits {
+        let known = list.len();
+        for place in places.get_mut(&(from, to)).map(core::mem::take).unwrap_or_default() {
+            halve(list, place, middle);
+        }
+        // The halves may be split in their turn.
+        for (place, entry) in list.iter().enumerate().skip(known) {
+            note(&mut places, place, entry);
+        }
+    }
+}
+
+/// The same in paths.
+fn split_in_paths(paths: &mut [(Vec<Block>, u64)], splits: &[(Block, Block, Block)]) {
+    if let [(from, to, middle)] = *splits {
+        for (path, _) in paths {
+            // Most paths do not come by, which is seen soonest if all their blocks are compared.
+            if path.iter().fold(false, |comes_by, &block| comes_by | (block == from)) {
+                split_in_path(path, |edge| (edge == (from, to)).then_some(middle));
             }
-            entries.extend(halves);
+        }
+        return;
+    }
+    let sources: FixedBitSet = splits.iter().map(|(from, ..)| from.index()).collect();
+    let mut middles: HashMap<(Block, Block), Block> = HashMap::with_capacity(splits.len());
+    for &(from, to, middle) in splits {
+        middles.entry((from, to)).or_insert(middle);
+    }
+    let middle_of = |edge: (Block, Block)| {
+        let is_split = sources.contains(edge.0.index());
+        if is_split { middles.get(&edge).copied() } else { None }
+    };
+    paths.iter_mut().for_each(|(path, _)| split_in_path(path, middle_of));
+}
+
+/// Puts the blocks on a path that stand on its edges.
+fn split_in_path(path: &mut Vec<Block>, middle_of: impl Fn((Block, Block)) -> Option<Block>) {
+    let mut index = path.len();
+    while index > 1 {
+        index -= 1;
+        while let Some(middle) = middle_of((path[index - 1], path[index])) {
+            path.insert(index, middle);
+            // An edge that leads to such a block or from it may have been split in its turn: first the one that leads on.
+            index += 1;
         }
     }
 }

@@ -150,6 +150,11 @@ impl<'a, S: Listener> View<'a, S> {
         self.editor.rewrite(reason)
     }
 
+    /// Lets declared profiles follow; see [`Editor::let_profiles_follow`].
+    pub fn let_profiles_follow(&mut self) {
+        self.editor.let_profiles_follow();
+    }
+
     /// Records a refused opportunity; see [`Editor::miss`].
     pub fn miss(&mut self, reason: impl FnOnce(&Function) -> Remark) {
         self.editor.miss(reason);

@@ -2,10 +2,11 @@
 //! missing.
 
 use proptest::prelude::*;
+use warpscope_core::edit::Silent;
 use warpscope_core::ir::{Block, Func, Function, Inst, Module, Op, Operand, Profile, WarpCounts};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::pde::survey::{Join, JoinVerdict, Predicate, Question, Spot, Survey, carried_out, survey};
-use warpscope_core::pass::{Settings as PassSettings, parse_pipeline};
+use warpscope_core::pass::{Runner, Settings as PassSettings, parse_pipeline};
 use warpscope_core::profile::declare;
 use warpscope_core::report::measure;
 use warpscope_core::session::{Options, Session};
@@ -14,7 +15,7 @@ use warpscope_core::text::print;
 use warpscope_testkit::figures::{cycles, figures, saves_what_is_foreseen};
 use warpscope_testkit::recipe::recipe;
 use warpscope_testkit::shades::{self, shades};
-use warpscope_testkit::{emit, generated_programs_are_sound, laws};
+use warpscope_testkit::{emit, generated_programs_are_sound, laws, paths};
 
 /// With and without predicates, by path and by warp, and as printed.
 const VARIANTS: &[&str] = &[
@@ -284,6 +285,22 @@ proptest! {
             let (lost, printed, gained) = at_the_exit(&laws::with_estimated_paths(&module, 0)).unwrap_or_default();
             prop_assert!(lost == worst && gained <= to_n7, "{} {} {} of {:?}", lost, printed, gained, told);
             prop_assert!(printed == by_n2 || lost == 0.0, "{} {}", printed, by_n2);
+        }
+    }
+
+    /// Where nobody listens, profiles follow all edges that a round has split at a time: they say what they say otherwise.
+    #[test]
+    fn with_nobody_listening_profiles_follow_as_well(recipe in shades(), seed in 0..4u64, variant in 0..VARIANTS.len()) {
+        let mut module = laws::profiled(&shades::program(&recipe), seed).map_err(TestCaseError::fail)?;
+        paths::declare(&mut module, 12, seed);
+        for module in [laws::with_estimated_paths(&module, seed), module] {
+            let heard = after(&module, VARIANTS[variant]);
+            let mut unheard = module;
+            let kernel = unheard.kernels().next().expect("a kernel");
+            let [step] = &parse_pipeline(VARIANTS[variant]).expect("a pass")[..] else { panic!("one pass") };
+            let done = Runner::new(&mut unheard).run(kernel, step.entry(), &settings(VARIANTS[variant]), &mut Silent).1;
+            prop_assert!(done.is_ok());
+            prop_assert_eq!(print(&unheard), print(&heard));
         }
     }
 

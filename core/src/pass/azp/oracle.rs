@@ -170,7 +170,9 @@ impl Trial {
             let mut func = steps.last().map_or(func, |(_, func)| func).clone();
             let mut nobody = Silent;
             let mut view = View::new(&self.module, &mut func, &mut nobody, Analyses::default());
-            match transform(&mut view, rules, &mut memory, number, &Choice::BestBut(refused)) {
+            let transformed = transform(&mut view, rules, &mut memory, number, &Choice::BestBut(refused));
+            drop(view);
+            match transformed {
                 Some(name) => steps.push((name, func)),
                 None => break,
             }

@@ -200,7 +200,11 @@ impl Nodes {
 
     /// The first node on the way from one block to a successor.
     pub fn between(&self, from: Block, to: Block) -> Option<Node> {
-        let (from, to) = (self.of_block(from)?, self.of_block(to)?);
+        self.first_between(self.of_block(from)?, self.of_block(to)?)
+    }
+
+    /// The same of the nodes that two blocks are.
+    pub fn first_between(&self, from: Node, to: Node) -> Option<Node> {
         let leads_there = |&&node: &&Node| node == to || self.edge(node).is_some() && self.successors(node) == [to];
         self.successors(from).iter().find(leads_there).copied()
     }

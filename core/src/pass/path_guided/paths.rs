@@ -136,12 +136,16 @@ fn declared(func: &Function, nodes: &Nodes) -> Vec<Executed> {
         }
     }
     let path = |(blocks, frequency): (&[Block], u64)| {
-        let mut path: Vec<Node> = Vec::with_capacity(blocks.len());
-        for (place, &block) in blocks.iter().enumerate() {
-            let Some(node) = nodes.of_block(block) else { continue };
-            let between = place.checked_sub(1).and_then(|before| nodes.between(blocks[before], block));
-            path.extend(between.filter(|&between| between != node));
-            path.push(node);
+        let mut path: Vec<Node> = Vec::with_capacity(2 * blocks.len());
+        let mut before: Option<Node> = None;
+        for &block in blocks {
+            let here = nodes.of_block(block);
+            if let Some(node) = here {
+                let between = before.and_then(|before| nodes.first_between(before, node));
+                path.extend(between.filter(|&between| between != node));
+                path.push(node);
+            }
+            before = here;
         }
         Executed { blocks: blocks.to_vec(), nodes: path, frequency }
     };

@@ -614,7 +614,7 @@ fn place_of<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, nodes: &mut Nodes, sp
             // Another plan may have split it.
             let node = nodes.middle(from, to);
             let middle = node.and_then(|node| nodes.block(node)).unwrap_or_else(|| {
-                let middle = rewrite.split_edge(from, to);
+                let middle = rewrite.split_edge_ahead(from, to);
                 if let Some(node) = node {
                     nodes.has_been_split(node, middle);
                 }

@@ -14,9 +14,9 @@
 //!
 //! Source: Gupta, Berson and Fang 1997, section 2.3, figures 1 and 10.
 
-use alloc::vec;
 use alloc::vec::Vec;
-use hashbrown::HashSet;
+use hashbrown::HashMap;
+use smallvec::SmallVec;
 
 use super::accesses::Accesses;
 use super::sinking::{Delayed, Landing, Region};
@@ -25,6 +25,8 @@ use crate::pass::path_guided::nodes::{Node, Nodes};
 
 /// Branches above a landing that are asked for their predicate.
 const MOST_BRANCHES: usize = 8;
+/// Nodes for which there is room from the beginning.
+const MOSTLY_BETWEEN: usize = 28;
 /// Nodes that are looked at for one branch.
 const MOST_NODES: usize = 4096;
 
@@ -36,7 +38,7 @@ pub(super) struct Search<'a> {
 }
 
 /// Is a statement on its way at some place, on ways that come there?
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     With,
     Without,
@@ -60,10 +62,10 @@ impl Search<'_> {
                 continue;
             }
             if let Some((reg, negated, [on_true, on_false])) = self.sides(block, branch) {
-                let Some(between) = ways.between(branch, &nodes) else { continue };
-                let tells = |with: Node, without: Node| {
-                    ways.all_are(branch, with, &nodes, State::With, &between)
-                        && ways.all_are(branch, without, &nodes, State::Without, &between)
+                let Some(mut between) = ways.between(branch, &nodes) else { continue };
+                let mut tells = |with: Node, without: Node| {
+                    ways.all_are(branch, with, &nodes, State::With, &mut between)
+                        && ways.all_are(branch, without, &nodes, State::Without, &mut between)
                 };
                 if tells(on_true, on_false) {
                     return Some(Guard { reg, negated });
@@ -95,6 +97,22 @@ impl Search<'_> {
     }
 }
 
+/// Nodes between a branch and where it is asked for.
+struct Between {
+    /// By node and state: the last walk that came there.
+    seen: HashMap<u32, [u32; 2]>,
+    /// How many have begun.
+    walk: u32,
+}
+
+impl Between {
+    /// Is a node between, and does the walk come to it in that state for the first time?
+    fn is_new(&mut self, node: Node, state: State) -> bool {
+        let seen = self.seen.get_mut(&(node as u32)).map(|seen| &mut seen[state as usize]);
+        seen.is_some_and(|seen| core::mem::replace(seen, self.walk) != self.walk)
+    }
+}
+
 /// Follows a statement over the graph.
 struct Ways<'a> {
     nodes: &'a Nodes,
@@ -106,14 +124,14 @@ struct Ways<'a> {
 impl Ways<'_> {
     /// The nodes on ways from `head` to some of these nodes, all of which it dominates, that do not pass `head` again. None
     /// where they are too many.
-    fn between(&self, head: Node, nodes: &[Node]) -> Option<HashSet<Node>> {
-        let mut between: HashSet<Node> = HashSet::new();
-        let mut work = nodes.to_vec();
+    fn between(&self, head: Node, nodes: &[Node]) -> Option<Between> {
+        let mut between = Between { seen: HashMap::with_capacity(MOSTLY_BETWEEN), walk: 0 };
+        let mut work: SmallVec<[Node; 16]> = SmallVec::from_slice(nodes);
         while let Some(node) = work.pop() {
-            if node != head && between.insert(node) {
-                work.extend(self.nodes.predecessors(node));
+            if node != head && between.seen.insert(node as u32, [0; 2]).is_none() {
+                work.extend_from_slice(self.nodes.predecessors(node));
             }
-            if between.len() > MOST_NODES {
+            if between.seen.len() > MOST_NODES {
                 return None;
             }
         }
@@ -122,7 +140,7 @@ impl Ways<'_> {
 
     /// Does the statement come to each of these nodes in that state, on all ways that leave `head` for `side` and stay
     /// `between`?
-    fn all_are(&self, head: Node, side: Node, nodes: &[Node], wanted: State, between: &HashSet<Node>) -> bool {
+    fn all_are(&self, head: Node, side: Node, nodes: &[Node], wanted: State, between: &mut Between) -> bool {
         let start = match self.region.member(head) {
             Some(place) if self.delayed.exit[place] => {
                 if !self.always.exit[place] {
@@ -132,10 +150,11 @@ impl Ways<'_> {
             }
             _ => State::Without,
         };
-        let mut seen: HashSet<(Node, State)> = HashSet::new();
-        let mut work = vec![(side, self.entering(start, side))];
+        between.walk += 1;
+        let mut work: SmallVec<[(Node, State); 8]> = SmallVec::new();
+        work.push((side, self.entering(start, side)));
         while let Some((node, state)) = work.pop() {
-            if !between.contains(&node) || !seen.insert((node, state)) {
+            if !between.is_new(node, state) {
                 continue;
             }
             if state != wanted && nodes.contains(&node) {

@@ -142,6 +142,7 @@ impl Rounds {
                     plan.carry_out(&mut rewrite, &mut self.nodes)
                 })
                 .collect();
+            view.let_profiles_follow();
             self.have_been_carried_out(module, view.func(), &plans, &made);
         }
         debug_assert!(Rounds::of(view, self.rules).plans(view.func()).is_empty(), "a last look finds nothing more");
