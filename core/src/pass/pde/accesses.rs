@@ -110,9 +110,9 @@ pub(super) struct Accesses {
     touching: Vec<SmallVec<[u32; 4]>>,
     /// Registers that some node has read before it had written them in all lanes.
     read_first: FixedBitSet,
-    /// By register: where its touches are in the block that is being looked at.
+    /// By register: where its touches are in the block that is being looked at, those that are new behind those that are known.
     place_of: Vec<u32>,
-    /// Its touches so far, and in which order they are to stand: by register, with their places here.
+    /// Those that are new, and in which order they are to stand: by register, with their places here.
     found: Vec<Touches>,
     order: Vec<u64>,
     classes: Classes,
@@ -157,17 +157,11 @@ impl Accesses {
     ) -> bool {
         self.fit(func);
         let mut grown: Vec<Reg> = Vec::new();
-        let mut before: Vec<Touches> = Vec::new();
         for &node in changed {
-            before.clone_from(&self.sites[node].touches);
             self.look_at(func, nodes, node);
-            let mut before = before.iter().map(|touches| touches.reg).peekable();
-            for touches in &self.sites[node].touches {
-                while before.next_if(|&reg| reg < touches.reg).is_some() {}
-                if before.peek() != Some(&touches.reg) {
-                    self.touching[touches.reg.index()].push(node as u32);
-                    grown.push(touches.reg);
-                }
+            for touches in &self.found {
+                self.touching[touches.reg.index()].push(node as u32);
+                grown.push(touches.reg);
             }
         }
         grown.sort_unstable();
@@ -230,44 +224,74 @@ impl Accesses {
         self.read_first.grow(func.regs.len());
     }
 
+    /// Looks at a node, and keeps what it does to registers that it did not touch before in `found`, in order.
     fn look_at(&mut self, func: &Function, nodes: &Nodes, node: Node) {
-        let Some(block) = nodes.block(node) else { return };
         let Accesses { sites, signatures, read_first, place_of, found, order, .. } = self;
-        let here = &mut sites[node];
-        here.memory.clear();
         found.clear();
+        let Some(block) = nodes.block(node) else { return };
+        let Sites { touches: known, memory, .. } = &mut sites[node];
+        memory.clear();
+        // What is touched again keeps its place.
+        for (place, touches) in known.iter_mut().enumerate() {
+            place_of[touches.reg.index()] = place as u32;
+            touches.first = NOWHERE;
+        }
+        let mut all = (known, found);
         for (place, inst) in func.block_insts(block).enumerate() {
             let (place, data) = (place as u32, &func.insts[inst]);
             // What an instruction reads it reads before it writes.
             data.for_each_use(|reg| {
-                let touches = touched(found, place_of, reg, place, inst);
+                let touches = touched(&mut all, place_of, reg, place, inst);
                 touches.is_read_first |= !touches.is_overwritten;
             });
             for &reg in &data.dsts {
-                let touches = touched(found, place_of, reg, place, inst);
+                let touches = touched(&mut all, place_of, reg, place, inst);
                 touches.first_write = touches.first_write.min(place);
                 (touches.last_write, touches.last_writer) = (place, inst);
                 touches.is_overwritten |= data.guard.is_none();
             }
             if is_changing_load(data) || may_change_memory(data.opcode.op) {
-                here.memory.push((place, inst));
+                memory.push((place, inst));
             }
         }
-        // Numbers are sorted sooner than what they stand for.
-        order.clear();
-        let mut all = Signature::default();
-        for (place, touches) in found.iter().enumerate() {
+        let (known, found) = all;
+        for touches in known.iter().chain(&*found) {
             place_of[touches.reg.index()] = NOWHERE;
-            all = all.and(Signature::of(touches.reg));
+        }
+        known.retain(|touches| touches.first != NOWHERE);
+        let mut signature = Signature::default();
+        for touches in known.iter().chain(&*found) {
+            signature = signature.and(Signature::of(touches.reg));
             if touches.is_read_first {
                 read_first.insert(touches.reg.index());
             }
-            order.push(u64::from(touches.reg.as_u32()) << 32 | place as u64);
         }
+        signatures[node] = signature;
+        if found.is_empty() {
+            return;
+        }
+        // Numbers are sorted sooner than what they stand for.
+        order.clear();
+        let numbers = found.iter().enumerate();
+        order.extend(numbers.map(|(place, touches)| u64::from(touches.reg.as_u32()) << 32 | place as u64));
         order.sort_unstable();
-        signatures[node] = all;
-        here.touches.clear();
-        here.touches.extend(order.iter().map(|&place| found[place as u32 as usize]));
+        let new = |number: u64| found[number as u32 as usize];
+        if known.is_empty() {
+            known.extend(order.iter().map(|&number| new(number)));
+            return;
+        }
+        // What is new comes among what is known from the end on, so that each is moved once.
+        let (mut from, mut to) = (known.len(), known.len() + found.len());
+        known.resize(to, found[0]);
+        for &number in order.iter().rev() {
+            let new = new(number);
+            while from > 0 && known[from - 1].reg > new.reg {
+                (from, to) = (from - 1, to - 1);
+                known[to] = known[from];
+            }
+            to -= 1;
+            known[to] = new;
+        }
     }
 
     /// What a node does to the registers that are written by what touches them last there.
@@ -333,14 +357,24 @@ impl Accesses {
     }
 }
 
-/// The touches of a register, of which that instruction is one.
-fn touched<'a>(found: &'a mut Vec<Touches>, place_of: &mut [u32], reg: Reg, place: u32, inst: Inst) -> &'a mut Touches {
-    let known = &mut place_of[reg.index()];
-    if *known == NOWHERE {
-        *known = found.len() as u32;
-        found.push(Touches::first(reg, place, inst));
+/// The touches of a register, of which that instruction is one: among those that are known of the node, or those that are new.
+fn touched<'a>(
+    (known, new): &'a mut (&mut Vec<Touches>, &mut Vec<Touches>),
+    place_of: &mut [u32],
+    reg: Reg,
+    place: u32,
+    inst: Inst,
+) -> &'a mut Touches {
+    let number = &mut place_of[reg.index()];
+    if *number == NOWHERE {
+        *number = (known.len() + new.len()) as u32;
+        new.push(Touches::first(reg, place, inst));
     }
-    let touches = &mut found[*known as usize];
+    let number = *number as usize;
+    let touches = if number < known.len() { &mut known[number] } else { &mut new[number - known.len()] };
+    if touches.first == NOWHERE {
+        *touches = Touches::first(reg, place, inst);
+    }
     (touches.last, touches.last_inst) = (place, inst);
     touches
 }

@@ -35,6 +35,7 @@ use super::statements::{Catalogue, Look, Occurrence, Statement, may_sink};
 use super::{Rules, applied};
 use crate::edit::Remark;
 use crate::ir::{Block, Function, Inst, InstData, Module, Reg, Type, WarpCounts};
+use crate::pass::path_guided::ascending::Ascending;
 use crate::pass::path_guided::nodes::{Node, Nodes};
 use crate::pass::path_guided::paths::Paths;
 use crate::text::instruction_text;
@@ -70,6 +71,10 @@ pub(super) struct Rounds {
     changed: Vec<u32>,
     /// The nodes of the last round, in order.
     changed_last: Vec<u32>,
+    /// Of registers whose liveness is kept, the plans of the last round that may have changed it.
+    living: ByRegister,
+    /// None, but while nodes are brought into order.
+    in_order: Ascending,
     round: u32,
     /// Statements whose cost counted jumps that are not there yet.
     counting_jumps: Vec<u32>,
@@ -99,6 +104,8 @@ impl Rounds {
             refused: Vec::new(),
             changed: vec![0; nodes.len()],
             changed_last: Vec::new(),
+            living: ByRegister::default(),
+            in_order: Ascending::new(nodes.len()),
             round: 0,
             counting_jumps: Vec::new(),
             seeking: Vec::new(),
@@ -265,18 +272,20 @@ impl Rounds {
         self.changed_last.clear();
         for &node in plans.iter().flat_map(|plan| &plan.changed) {
             if core::mem::replace(&mut self.changed[node as Node], self.round) != self.round {
-                self.changed_last.push(node);
+                self.in_order.insert(node as Node);
             }
         }
-        self.changed_last.sort_unstable();
+        let in_order = &mut self.in_order;
+        self.changed_last.extend(core::iter::from_fn(|| in_order.pop()).map(|node| node as u32));
         // Of registers whose liveness is kept, the plans that may have changed it.
-        let mut living: Vec<u64> = Vec::new();
+        let living = &mut self.living;
+        living.clear();
         let liveness = &mut self.scratch.liveness;
         for (number, (plan, &made)) in plans.iter().zip(made).enumerate() {
             let mut concerns = |reg: Reg| {
                 self.waiting.insert(reg);
                 if liveness.is_known(reg) {
-                    living.push(u64::from(reg.as_u32()) << 32 | number as u64);
+                    living.push(reg, number as u32);
                 } else {
                     liveness.forget_unasked(reg);
                 }
@@ -284,11 +293,9 @@ impl Rounds {
             plan.for_each_read(&mut concerns);
             plan.dst().into_iter().chain(made).for_each(concerns);
         }
-        living.sort_unstable();
         let mut within: Vec<Node> = Vec::new();
-        for of_one in living.chunk_by(|a, b| a >> 32 == b >> 32) {
-            let reg = Reg::new((of_one[0] >> 32) as usize);
-            let of_one = || of_one.iter().map(|&number| &plans[number as u32 as usize]);
+        for (reg, last) in living.regs() {
+            let of_one = || living.listed(last).map(|number| &plans[number as usize]);
             within.clear();
             // It lives as it did not, or perhaps does: everywhere, or in the nodes that the plans have changed.
             if of_one().any(|plan| plan.is_felt_outside) {
@@ -328,6 +335,51 @@ impl Rounds {
         for dst in moved.into_iter().flat_map(|reg| self.catalogue.written_from(reg)) {
             self.waiting.insert(dst);
         }
+    }
+}
+
+/// Numbers that stand by registers, one list for each, without sorting them.
+#[derive(Default)]
+struct ByRegister {
+    /// By register: the last entry of its list, or [`NONE`].
+    last: Vec<u32>,
+    /// Each with the one before it in its list, or [`NONE`].
+    entries: Vec<(u32, u32)>,
+    /// Registers with a list, in the order of their first numbers.
+    regs: Vec<Reg>,
+}
+
+/// No entry.
+const NONE: u32 = u32::MAX;
+
+impl ByRegister {
+    fn push(&mut self, reg: Reg, number: u32) {
+        if self.last.len() <= reg.index() {
+            self.last.resize(reg.index() + 1, NONE);
+        }
+        let entry = self.entries.len() as u32;
+        let before = core::mem::replace(&mut self.last[reg.index()], entry);
+        if before == NONE {
+            self.regs.push(reg);
+        }
+        self.entries.push((number, before));
+    }
+
+    /// The registers, each with the last entry of its list.
+    fn regs(&self) -> impl Iterator<Item = (Reg, u32)> + '_ {
+        self.regs.iter().map(|&reg| (reg, self.last[reg.index()]))
+    }
+
+    /// There are no lists any more.
+    fn clear(&mut self) {
+        self.regs.drain(..).for_each(|reg| self.last[reg.index()] = NONE);
+        self.entries.clear();
+    }
+
+    /// The numbers of a list, the last one first.
+    fn listed(&self, last: u32) -> impl Iterator<Item = u32> + '_ {
+        let entry = |entry: u32| self.entries.get(entry as usize).copied();
+        core::iter::successors(entry(last), move |&(_, before)| entry(before)).map(|(number, _)| number)
     }
 }
 
