@@ -5,6 +5,7 @@
 use proptest::prelude::*;
 use warpscope_core::ir::Module;
 use warpscope_core::pass::{PASSES, Step};
+use warpscope_testkit::modifiers::{self, modifiers};
 use warpscope_testkit::recipe::recipe;
 use warpscope_testkit::scattered::{self, scattered};
 use warpscope_testkit::sums::{self, sums};
@@ -117,5 +118,20 @@ proptest! {
     #[test]
     fn sums_a_second_run_of_a_pass_finds_nothing(recipe in sums()) {
         holds_for_every_pass(&sums::program(&recipe), a_second_run_finds_nothing)?;
+    }
+
+    #[test]
+    fn modifiers_every_step_is_a_good_program_and_can_be_taken_back(recipe in modifiers()) {
+        holds_for_every_pass(&modifiers::program(&recipe), every_step_is_sound)?;
+    }
+
+    #[test]
+    fn modifiers_every_pass_leaves_the_memory_that_was_computed(recipe in modifiers()) {
+        memory_is_the_same(&modifiers::program(&recipe))?;
+    }
+
+    #[test]
+    fn modifiers_a_second_run_of_a_pass_finds_nothing(recipe in modifiers()) {
+        holds_for_every_pass(&modifiers::program(&recipe), a_second_run_finds_nothing)?;
     }
 }

@@ -8,6 +8,7 @@ pub mod emit;
 pub mod figures;
 pub mod hostile;
 pub mod laws;
+pub mod modifiers;
 pub mod once;
 mod operations;
 pub mod paths;
