@@ -357,6 +357,7 @@ impl<'a, S: EditSink> Editor<'a, S> {
         if !self.unprofiled.is_empty() {
             let splits = core::mem::take(&mut self.unprofiled);
             self.func.profiles.iter_mut().for_each(|profile| split_in_profile(profile, &splits));
+            self.func.profiles.retain(|profile| !is_empty(profile));
         }
     }
 
@@ -622,6 +623,7 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
     /// Takes a block with all its instructions out. Declared profiles lose what they say of it, except that paths and
     /// edges are joined around it where `merged_into` names the block that does its work now.
     pub fn remove_block(&mut self, block: Block, merged_into: Option<Block>) {
+        self.editor.let_profiles_follow();
         let insts: Vec<Inst> = self.func().block_insts(block).collect();
         for inst in insts.into_iter().rev() {
             self.remove(inst);
@@ -641,7 +643,7 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
     }
 
     /// The same for whoever splits many: where nobody listens, declared profiles follow with
-    /// [`Editor::let_profiles_follow`], all at a time.
+    /// [`Editor::let_profiles_follow`], all at a time, and say until then what they said of the edges.
     pub fn split_edge_ahead(&mut self, from: Block, to: Block) -> Block {
         if self.recording.is_some() {
             return self.split_edge(from, to);
@@ -662,6 +664,7 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
 
     /// Declares other profiles; one that says nothing goes.
     pub fn set_profiles(&mut self, mut new: Vec<Profile>) {
+        self.editor.let_profiles_follow();
         new.retain(|profile| !is_empty(profile));
         let old = &self.func().profiles;
         if new.len() == old.len() && new.iter().zip(old).all(|(new, old)| is_same(new, old)) {
@@ -893,10 +896,11 @@ fn split_in_list<T>(
     }
     for &(from, to, middle) in splits {
         let known = list.len();
+        // The halves may be split in their turn.
         for place in places.get_mut(&(from, to)).map(core::mem::take).unwrap_or_default() {
             halve(list, place, middle);
+            note(&mut places, place, &list[place]);
         }
-        // The halves may be split in their turn.
         for (place, entry) in list.iter().enumerate().skip(known) {
             note(&mut places, place, entry);
         }
@@ -955,6 +959,64 @@ pub fn apply_all(module: &mut Module, func: Func, edits: &[Edit]) {
         edit.apply(&mut module.funcs[func]);
         if let Edit::CreateGlobal { data, .. } = edit {
             module.create_global((**data).clone(), func);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::String;
+
+    use super::*;
+
+    /// A loop, with equal edges listed twice.
+    const SOURCE: &str = "kernel k(n: u32) {
+a:
+    p = setp.lt.u32 n, 3
+    br p, b, c
+b:
+    br p, b, c
+c:
+    ret
+    profile path { a b b c: 2, a c: 3, b b: 4 }
+    profile edge { a -> c: 3, b -> b: 6, a -> b: 2, b -> b: 1, b -> c: 2 }
+    profile warp { a: 1, a -> c: 1, b -> b: 2, b -> b: 3 }
+}
+";
+
+    /// The text after splits, each of the edge that leads from the block or the middle of that number to another: blocks first,
+    /// then middles as they have been made.
+    fn after(splits: &[(usize, usize)], all_at_a_time: bool) -> String {
+        let mut module = crate::verify::check(SOURCE).module;
+        let func = module.funcs.keys().next().expect("a kernel");
+        let mut blocks: Vec<Block> = module.funcs[func].block_order().collect();
+        let mut silent = Silent;
+        let mut editor = Editor::new(&mut module.funcs[func], &mut silent);
+        for &(from, to) in splits {
+            let (from, to) = (blocks[from], blocks[to]);
+            let mut rewrite = editor.rewrite(|_| Remark::applied("split", from, "split"));
+            let middle = if all_at_a_time { rewrite.split_edge_ahead(from, to) } else { rewrite.split_edge(from, to) };
+            blocks.push(middle);
+        }
+        drop(editor);
+        crate::text::print(&module)
+    }
+
+    #[test]
+    fn profiles_follow_splits_all_at_a_time_as_they_follow_each() {
+        // The last ones split halves of edges that have been split before: 3 stands on a → c, 4 on b → b.
+        let cases: [&[(usize, usize)]; 6] = [
+            &[(0, 2)],
+            &[(0, 2), (1, 1), (0, 1), (1, 2)],
+            &[(0, 2), (0, 3)],
+            &[(0, 2), (3, 2), (0, 3)],
+            &[(0, 2), (1, 1), (1, 4), (4, 1), (3, 2)],
+            &[(0, 2), (1, 1), (4, 1), (1, 4), (1, 6), (0, 3)],
+        ];
+        for splits in cases {
+            let each = after(splits, false);
+            assert_eq!(after(splits, true), each, "{splits:?}");
+            assert!(each.contains("a_c"), "the blocks in the middle have names: {each}");
         }
     }
 }

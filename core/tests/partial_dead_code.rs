@@ -293,6 +293,9 @@ proptest! {
     fn with_nobody_listening_profiles_follow_as_well(recipe in shades(), seed in 0..4u64, variant in 0..VARIANTS.len()) {
         let mut module = laws::profiled(&shades::program(&recipe), seed).map_err(TestCaseError::fail)?;
         paths::declare(&mut module, 12, seed);
+        // One that says nothing goes as soon as profiles change.
+        let kernel = module.kernels().next().expect("a kernel");
+        module.funcs[kernel].profiles.extend((seed > 1).then(|| Profile::Edge(Vec::new())));
         for module in [laws::with_estimated_paths(&module, seed), module] {
             let heard = after(&module, VARIANTS[variant]);
             let mut unheard = module;

@@ -68,13 +68,13 @@ pub(super) struct Plan {
     pub guard: Option<Guard>,
     /// The nodes in which something is changed.
     pub touched: SmallVec<[u32; 4]>,
+    /// Is a critical edge among them?
+    pub splits: bool,
     /// The nodes that it changes, or in which its registers are live where they were not, or no more; and others where
     /// [`Plan::is_felt_outside`].
     pub changed: SmallVec<[u32; 8]>,
     /// Are registers that it touches perhaps live in other places outside of its region?
     pub is_felt_outside: bool,
-    /// Is a critical edge among them?
-    pub splits: bool,
     /// Of those that pass joins with a predicate, or had to pay for warps.
     pub terms: Option<Box<Terms>>,
 }
@@ -194,8 +194,8 @@ pub(super) struct Planner<'a> {
 pub(super) struct Scratch {
     pub liveness: Liveness,
     pub places: Places,
-    /// The nodes that were looked at for the last plan.
-    pub looked_at: Vec<u32>,
+    /// Room for the nodes that were looked at.
+    looked_at: Vec<u32>,
 }
 
 /// What plans before have claimed that a plan would have to share with them: without it it is not made.
@@ -208,13 +208,14 @@ pub(super) struct Claimed<'a> {
 }
 
 impl Scratch {
-    /// Notes the nodes that the last search has looked at, and those that liveness was found in.
-    fn note_looked_at(&mut self, nodes: &Nodes, statement: &Statement) {
+    /// The nodes that were looked at for the last plan: in the search, and where liveness was found.
+    pub fn looked_at(&mut self, nodes: &Nodes, statement: &Statement) -> &[u32] {
         let Scratch { liveness, places, looked_at } = self;
         looked_at.clear();
         looked_at.extend(places.looked_at().map(|node| node as u32));
         let others = liveness.looked_at(nodes, statement).filter(|&node| !places.has_found(node));
         looked_at.extend(others.map(|node| node as u32));
+        looked_at
     }
 
     /// For that many nodes.
@@ -253,12 +254,10 @@ impl Planner<'_> {
             return None;
         }
         if !self.is_needed(statement, scratch) {
-            scratch.note_looked_at(self.nodes, statement);
             return None;
         }
         let is_claimed = |node: Node| claimed.is_some_and(|claimed| claimed.nodes.contains(node));
         let behind = self.behind_unless(statement, scratch, is_claimed);
-        scratch.note_looked_at(self.nodes, statement);
         let from = self.nodes.block_or_target(statement.occurrences[0].node);
         let region = match behind {
             Behind::NothingDead => return None,

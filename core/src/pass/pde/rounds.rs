@@ -207,7 +207,7 @@ impl Rounds {
             let plan = planner.plan(statement, claimed, &mut self.scratch, &mut heard, &mut |_| {});
             self.has_partial_join |= heard.has_partial_join;
             match plan {
-                Some(plan) if claims.take(statement, &plan, &self.scratch.looked_at) => plans.push(plan),
+                Some(plan) if claims.take(statement, &plan, &self.nodes, &mut self.scratch) => plans.push(plan),
                 Some(_) => again.push(number),
                 None if heard.is_claimed => again.push(number),
                 None => {
@@ -219,7 +219,7 @@ impl Rounds {
                     }
                     let number_of_look = self.settled.len() as u32;
                     let first = self.looked_at.len() as u32;
-                    self.looked_at.extend(&self.scratch.looked_at);
+                    self.looked_at.extend(self.scratch.looked_at(&self.nodes, statement));
                     self.settled.push(first..self.looked_at.len() as u32);
                     self.refused.extend(heard.refused.into_iter().map(|why| ([number, number_of_look], why)));
                     settled.push((number, number_of_look));
@@ -467,15 +467,16 @@ impl<'a> Claims<'a> {
         self.is(READ | WRITTEN, dst) || reads.any(|reg| self.is(WRITTEN, reg))
     }
 
-    /// Takes a statement's plan in, which has looked at these nodes, if those before it leave it as it is.
-    pub fn take(&mut self, statement: &'a Statement, plan: &Plan, looked_at: &[u32]) -> bool {
+    /// Takes a statement's plan in if those before it leave it as it is. It is the last that was made with this scratch, which
+    /// knows at which nodes it has looked.
+    pub fn take(&mut self, statement: &'a Statement, plan: &Plan, nodes: &Nodes, scratch: &mut Scratch) -> bool {
         let dst = statement.dst;
         let reads = || statement.uses.iter().copied().chain(plan.guard.map(|guard| guard.reg));
         let all = || reads().chain([dst]);
-        let is_apart = || {
+        let mut is_apart = || {
             !plan.is_predicated
                 && !all().any(|reg| self.is(FELT, reg))
-                && !looked_at.iter().any(|&node| self.changed.contains(node as usize))
+                && !scratch.looked_at(nodes, statement).iter().any(|&node| self.changed.contains(node as usize))
         };
         if self.shares(dst, reads()) && (!is_apart() || self.free_more_of(statement)) {
             return false;

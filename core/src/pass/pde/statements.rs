@@ -39,6 +39,8 @@ pub(super) struct Statement {
     pub occurrences: SmallVec<[Occurrence; 1]>,
     /// The bits of the registers that it writes and reads.
     signature: Signature,
+    /// Does it read memory that may be written?
+    is_changing_load: bool,
     /// Where among the statements that write its register its look is.
     look: u32,
 }
@@ -97,14 +99,14 @@ impl Statement {
 
     /// The place of the first instruction of a node that stops it.
     pub fn first_stop(&self, accesses: &Accesses, node: Node) -> Option<u32> {
-        if !accesses.may_touch(node, self.signature) && !is_changing_load(&self.data) {
+        if !accesses.may_touch(node, self.signature) && !self.is_changing_load {
             return None;
         }
         let mut first = accesses.touches(node, self.dst).map_or(NOWHERE, |touches| touches.first);
         for &reg in &self.uses {
             first = first.min(accesses.touches(node, reg).map_or(NOWHERE, |touches| touches.first_write));
         }
-        if is_changing_load(&self.data) {
+        if self.is_changing_load {
             first = first.min(accesses.effects(node, self.occurrences[0].inst).map_or(NOWHERE, |(first, _)| first));
         }
         (first != NOWHERE).then_some(first)
@@ -319,7 +321,9 @@ impl Catalogue {
             }
             let signature = uses.iter().fold(Signature::of(reg), |all, &used| all.and(Signature::of(used)));
             let look = looks.len() as u32;
-            statements.push(Statement { data: data.clone(), dst: reg, uses, occurrences, signature, look });
+            let is_changing_load = is_changing_load(data);
+            let (data, dst) = (data.clone(), reg);
+            statements.push(Statement { data, dst, uses, occurrences, signature, is_changing_load, look });
             looks.push(Look { number, settled: NOWHERE, least: NOWHERE, most: 0 });
             let hash_of = |&number: &u32| hash(&statements[number as usize].data);
             // The first is entered with the second.

@@ -306,7 +306,8 @@ impl Scene<'_> {
         for (number, statement) in self.statements.iter().enumerate() {
             let (surveyed, plan) = self.verdict(statement);
             statements.push(surveyed);
-            if plan.is_some_and(|plan| claims.take(statement, &plan, &self.scratch.borrow().looked_at)) {
+            let (nodes, scratch) = (self.planner.nodes, &mut self.scratch.borrow_mut());
+            if plan.is_some_and(|plan| claims.take(statement, &plan, nodes, scratch)) {
                 round.push(number);
             }
         }
