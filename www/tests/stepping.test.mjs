@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { eventually, openPage, place, settled, useBrowser, waitForMistakes } from "./harness.mjs";
+import { eventually, openPage, place, programText, settled, useBrowser, waitForMistakes } from "./harness.mjs";
 
 useBrowser();
 
@@ -57,9 +57,14 @@ test("keys move the transport, wherever the focus is outside texts", async (t) =
   await page.keyboard.press("e");
   await page.keyboard.press("ControlOrMeta+Home");
   await page.keyboard.press("Home");
-  await page.keyboard.press("p");
   assert.equal((await place(page)).at, last);
+  // What is typed may be a mistake, which leaves nothing to step through: so it is the text and the button that are asked.
+  const text = await programText(page);
+  await page.keyboard.press("p");
+  await eventually("the letter stands in the text", async () => (await programText(page)) === `p${text}`);
+  await page.getByTestId("transport").getByRole("button", { name: "Play" }).waitFor();
   await page.keyboard.press("ControlOrMeta+z");
+  await eventually("the letter is gone again", async () => (await programText(page)) === text);
 });
 
 test("playing walks through the changes, faster if asked, and ends at the end", async (t) => {
