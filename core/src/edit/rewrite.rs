@@ -73,7 +73,13 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
     pub fn create_reg(&mut self, name: String, ty: Type) -> Reg {
         debug_assert!(!self.func().reg_name_is_taken(&name));
         let reg = Reg::new(self.func().regs.len());
-        self.make(Edit::CreateReg { reg, name, ty });
+        if S::LISTENS {
+            self.make(Edit::CreateReg { reg, name, ty });
+        } else {
+            self.changed = true;
+            self.editor.touched.values = true;
+            self.editor.func.build_reg(name, ty);
+        }
         reg
     }
 

@@ -1,14 +1,16 @@
 //! A name space: names that are or ever were taken, and the next free number of each stem.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
+
+use hashbrown::HashSet;
 
 /// Names of one kind in one function. A name once taken never comes back for something else; only undoing its
 /// creation lets go of it.
 #[derive(Clone, Default)]
 pub struct NameSpace {
-    taken: BTreeSet<String>,
+    taken: HashSet<String>,
     /// For a stem such as `t` or `n4_`: no number below this one is free. Names are mostly handed out in order, so the
     /// search for a free one starts where the last ended.
     next: BTreeMap<String, u64>,
@@ -23,11 +25,13 @@ impl NameSpace {
     /// Takes a name.
     pub fn take(&mut self, name: &str) {
         self.taken.insert(name.to_string());
-        let (stem, number) = split_number(name);
-        if let Some(number) = number {
-            let next = self.next.entry(stem.to_string()).or_insert(1);
-            if *next == number {
-                *next += 1;
+        if let (stem, Some(number)) = split_number(name) {
+            match self.next.get_mut(stem) {
+                Some(next) if *next == number => *next += 1,
+                Some(_) => {}
+                None => {
+                    self.next.insert(stem.to_string(), if number == 1 { 2 } else { 1 });
+                }
             }
         }
     }

@@ -285,6 +285,12 @@ impl Problem for Availability<'_, '_> {
         if visit > self.visits {
             return Local::Answered("2", Available::LIMITED, None);
         }
+        if self.snapshot.passes(block, question.form) {
+            return match self.snapshot.ways.up(block).is_empty() {
+                true => Local::Answered("1", Available::NO, None),
+                false => Local::Forwarded("7", question),
+            };
+        }
         let climb = self.snapshot.climb(teller.func, block, Start::End, question.form, visit < self.visits);
         tell_steps(teller, self.snapshot, id, &climb);
         let taken = self.taken(question.taken, &climb);
@@ -322,9 +328,15 @@ impl Problem for Availability<'_, '_> {
         place: Meeting<AvailabilityQuestion>,
         answers: &[(Block, Available)],
     ) -> (&'static str, Available) {
+        let from_outside = self.snapshot.ways.is_entry(place.block);
+        if let &[(_, answer)] = answers
+            && !from_outside
+        {
+            let Available { is_available, is_real, is_limited } = answer;
+            return ("7", Available { is_available, is_real: is_available && is_real, is_limited: !is_available && is_limited });
+        }
         let good = answers.iter().filter(|(_, answer)| answer.is_available);
         let is_real = good.clone().any(|(_, answer)| answer.is_real);
-        let from_outside = self.snapshot.ways.is_entry(place.block);
         if good.clone().count() == answers.len() && !from_outside {
             return ("7", Available { is_available: true, is_real, is_limited: false });
         }
@@ -373,11 +385,11 @@ impl Problem for Availability<'_, '_> {
 #[derive(Clone, Default, Debug)]
 pub struct Support {
     /// Occurrences, each with the form whose value it computes.
-    pub sources: Vec<(Occurrence, Form)>,
+    pub sources: SmallVec<[(Occurrence, Form); 2]>,
     /// Definitions at which the form changes.
-    pub shifts: Vec<Step>,
+    pub shifts: SmallVec<[Step; 1]>,
     /// What has to be inserted where.
-    pub insertions: Vec<(Spot, Form)>,
+    pub insertions: SmallVec<[(Spot, Form); 1]>,
 }
 
 impl<'m> Availability<'_, 'm> {

@@ -75,6 +75,11 @@ impl Footprint {
         Footprint(self.0 >> 16 << 16)
     }
 
+    /// Its families alone.
+    pub fn families(self) -> Footprint {
+        Footprint(self.0 & 0xfffe)
+    }
+
     /// Both.
     pub fn with(self, other: Footprint) -> Footprint {
         Footprint(self.0 | other.0)

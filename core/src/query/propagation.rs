@@ -242,6 +242,8 @@ struct Frame {
     first_provisional: u32,
     /// Of the earliest question under way that an answer leans on.
     cohort: PackedOption<CohortId>,
+    /// Where what is known of it stands among the slots.
+    place: u32,
     id: QuestionId,
 }
 
@@ -272,8 +274,8 @@ const LONG: usize = 32;
 const LATEST: usize = 4;
 
 impl Known {
-    /// Where the record of a question at a block stands.
-    fn slot(&mut self, block: Block, question: Number) -> &mut RecordId {
+    /// Where the record of a question at a block stands among the slots.
+    fn place(&mut self, block: Block, question: Number) -> u32 {
         let key = (question, block.as_u32() / PAGE);
         let page = match self.latest {
             Some((latest, page)) if latest == key => page,
@@ -288,7 +290,7 @@ impl Known {
                 page
             }
         };
-        &mut self.slots[(page * PAGE + block.as_u32() % PAGE) as usize]
+        page * PAGE + block.as_u32() % PAGE
     }
 }
 
@@ -418,6 +420,7 @@ impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
             first_answer: 0,
             first_provisional: 0,
             cohort: None.into(),
+            place: NONE,
             id,
         });
         self.run(problem, teller, neighbours)
@@ -455,18 +458,22 @@ impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
                     return Finding { answer, asked: blocks.zip(self.answered_by.drain(..)).collect() };
                 };
                 let keeps = problem.keeps(record);
-                self.settle::<P>(record, (rule, answer.clone()), keeps, frame, depth);
-                self.answers.truncate(first_answer);
-                self.answered_by.truncate(first_answer);
                 teller.tell(|_| QuestionEvent::Answered {
                     id: frame.id,
                     rule,
                     answer: problem.answer(&answer),
                     because: None,
                 });
-                let cohort = self.records[record as usize].cohort;
-                let record = self.give_up::<P>(record, frame.block, keeps);
-                self.take(frame.block, record, answer, cohort);
+                let is_kept = if P::is_good(&answer) {
+                    self.settle_well::<P>(record, (rule, &answer), keeps, frame, depth);
+                    true
+                } else {
+                    self.settle_badly::<P>(record, (rule, &answer), keeps, frame)
+                };
+                self.answers.truncate(first_answer);
+                self.answered_by.truncate(first_answer);
+                let cohort = if is_kept { self.records[record as usize].cohort } else { None.into() };
+                self.take(frame.block, if is_kept { record } else { NONE }, answer, cohort);
                 continue;
             };
             let (number, question) = (frame.forwarded, self.questions[frame.forwarded as usize]);
@@ -478,30 +485,32 @@ impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
                 QuestionEvent::Asked { id, parent, expression, from, mover, at: next, rule }
             });
             let record = self.records.len() as RecordId;
-            let slot = self.known.slot(next, number);
-            let known = *slot;
-            if known == NONE {
-                *slot = record;
-            } else if let Some((answer, rule, cohort)) = self.known_answer(problem, known, question) {
+            let place = self.known.place(next, number);
+            let known = self.known.slots[place as usize];
+            if known != NONE
+                && let Some((answer, rule, cohort)) = self.known_answer(problem, known, question)
+            {
                 teller.tell(|_| QuestionEvent::Answered { id, rule, answer: problem.answer(&answer), because: None });
                 let known = if known < VERDICTS { known } else { NONE };
                 self.take(next, known, answer, cohort);
                 continue;
-            } else {
-                *self.known.slot(next, number) = record;
             }
+            self.known.slots[place as usize] = record;
             let time = self.time(problem.time(question));
             let state = State::UnderWay { depth };
             self.records.push(Record { block: next, question: number, state, cohort: None.into(), time });
             match problem.arrive(teller, Arrival { block: next, question, record, id }) {
                 Local::Answered(rule, answer, because) => {
-                    let state =
-                        State::Answered { answer: answer.clone(), rule: self.rule(rule), link: Link::Nothing, to: 0 };
-                    self.records[record as usize].state = state;
                     teller.tell(|_| QuestionEvent::Answered { id, rule, answer: problem.answer(&answer), because });
                     let keeps = problem.keeps(record);
-                    let record = self.give_up::<P>(record, next, keeps);
-                    self.take(next, record, answer, None.into());
+                    let is_good = P::is_good(&answer);
+                    let is_kept = is_good || !self.give_up(record, place, (rule, &answer), keeps);
+                    if is_kept {
+                        let (answer, rule) = (answer.clone(), self.rule(rule));
+                        let state = State::Answered { answer, rule, link: Link::Nothing, to: 0 };
+                        self.records[record as usize].state = state;
+                    }
+                    self.take(next, if is_kept { record } else { NONE }, answer, None.into());
                 }
                 Local::Forwarded(rule, forwarded) => {
                     let forwarded = if forwarded == question { number } else { self.number(forwarded) };
@@ -514,6 +523,7 @@ impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
                         first_answer: self.answers.len() as u32,
                         first_provisional: self.provisional.len() as u32,
                         cohort: None.into(),
+                        place,
                         id,
                     });
                 }
@@ -572,31 +582,24 @@ impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
         &mut self.cohorts[(cohort.as_u32() - self.first_cohort.as_u32()) as usize]
     }
 
-    /// Leaves no more than a verdict of the last record, if its answer is bad and it found nothing. Gives the record, if it
-    /// stays.
-    fn give_up<P: Problem<Question = Q, Answer = A>>(&mut self, id: RecordId, block: Block, keeps: Keeps) -> RecordId {
+    /// Leaves no more than a verdict of the last record, whose answer is bad, if it found nothing on a long walk. `place` is
+    /// where it stands among what is known. Says whether the record is gone.
+    fn give_up(&mut self, id: RecordId, place: u32, (rule, answer): (&'static str, &A), keeps: Keeps) -> bool {
         let is_long = self.frames.len() >= LONG;
         if !is_long || id as usize + 1 != self.records.len() || keeps == Keeps::Asked {
-            return id;
+            return false;
         }
-        let Some(Record { question, state: State::Answered { answer, rule, .. }, time, .. }) = self.records.last()
-        else {
-            return id;
-        };
-        if P::is_good(answer) {
-            return id;
-        }
-        let (number, rule, time) = (*question, *rule, *time);
+        let Some(Record { time, .. }) = self.records.pop() else { return false };
+        let rule = self.rule(rule);
         let first = self.verdicts.len().saturating_sub(LATEST);
         let is_like = |verdict: &Verdict<A>| verdict.rule == rule && verdict.time == time && verdict.answer == *answer;
-        let known = self.verdicts[first..].iter().position(is_like).map(|place| first + place);
+        let known = self.verdicts[first..].iter().rposition(is_like).map(|place| first + place);
         let verdict = known.unwrap_or_else(|| {
             self.verdicts.push(Verdict { answer: answer.clone(), rule, time });
             self.verdicts.len() - 1
         });
-        self.records.pop();
-        *self.known.slot(block, number) = VERDICTS + verdict as RecordId;
-        NONE
+        self.known.slots[place as usize] = VERDICTS + verdict as RecordId;
+        true
     }
 
     /// The number of a time. All of one inquiry about one thing have the same.
@@ -664,42 +667,59 @@ impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
         cohort
     }
 
-    /// Notes the answer of a question whose neighbours have answered, and what becomes of those who leaned on it.
-    fn settle<P: Problem<Question = Q, Answer = A>>(
+    /// Notes the good answer of a question whose neighbours have answered. Who leans on nothing earlier than itself is firm now,
+    /// and so are those who leaned on it.
+    fn settle_well<P: Problem<Question = Q, Answer = A>>(
         &mut self,
         id: RecordId,
-        (rule, answer): (&'static str, A),
+        (rule, answer): (&'static str, &A),
         keeps: Keeps,
         frame: Frame,
         depth: u32,
     ) {
         let own = self.records[id as usize].cohort.take();
         let mut leans_on = PackedOption::default();
-        let mut link = (Link::Nothing, 0);
-        if P::is_good(&answer) {
-            // Who leans on nothing earlier than itself is firm now, and so are those who leaned on it.
-            if let Some(cohort) = self.earlier(frame.cohort, None.into()).expand()
-                && self.cohort(cohort).depth != Some(depth - 1)
-            {
-                leans_on = cohort.into();
-            }
-            match (own, leans_on.expand()) {
-                (Some(own), Some(earlier)) => self.go_over(own, earlier),
-                (Some(own), None) => {
-                    self.cohort(own).depth = None;
-                    let mut members = core::mem::take(&mut self.cohort(own).members);
-                    for member in members.drain(..) {
-                        if let State::Answered { answer: given, .. } = &mut self.records[member as usize].state {
-                            P::improve(given, &answer);
-                        }
+        if let Some(cohort) = self.earlier(frame.cohort, None.into()).expand()
+            && self.cohort(cohort).depth != Some(depth - 1)
+        {
+            leans_on = cohort.into();
+        }
+        match (own, leans_on.expand()) {
+            (Some(own), Some(earlier)) => self.go_over(own, earlier),
+            (Some(own), None) => {
+                self.cohort(own).depth = None;
+                let mut members = core::mem::take(&mut self.cohort(own).members);
+                for member in members.drain(..) {
+                    if let State::Answered { answer: given, .. } = &mut self.records[member as usize].state {
+                        P::improve(given, answer);
                     }
-                    // Its room is for others.
-                    self.cohort(own).members = members;
                 }
-                (None, _) => {}
+                // Its room is for others.
+                self.cohort(own).members = members;
             }
-            link = self.link(id, keeps, frame.first_answer as usize);
-        } else if let Some(own) = own {
+            (None, _) => {}
+        }
+        let (link, to) = self.link(id, keeps, frame.first_answer as usize);
+        if let Some(cohort) = leans_on.expand() {
+            self.cohort(cohort).members.push(id);
+            self.provisional.push(id);
+        }
+        let rule = self.rule(rule);
+        let record = &mut self.records[id as usize];
+        record.state = State::Answered { answer: answer.clone(), rule, link, to };
+        record.cohort = leans_on;
+    }
+
+    /// Notes the bad answer of a question whose neighbours have answered: who leaned on it is forgotten. Says whether it has
+    /// a record any longer.
+    fn settle_badly<P: Problem<Question = Q, Answer = A>>(
+        &mut self,
+        id: RecordId,
+        (rule, answer): (&'static str, &A),
+        keeps: Keeps,
+        frame: Frame,
+    ) -> bool {
+        if let Some(own) = self.records[id as usize].cohort.take() {
             self.cohort(own).depth = None;
             for index in frame.first_provisional as usize..self.provisional.len() {
                 let other = self.provisional[index];
@@ -707,22 +727,21 @@ impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
                 if self.earlier(cohort, None.into()).is_some()
                     || cohort.expand().is_some_and(|cohort| self.find(cohort) == own)
                 {
-                    let slot = self.known.slot(block, question);
-                    if *slot == other {
-                        *slot = NONE;
+                    let place = self.known.place(block, question) as usize;
+                    if self.known.slots[place] == other {
+                        self.known.slots[place] = NONE;
                     }
                 }
             }
             self.provisional.truncate(frame.first_provisional as usize);
         }
-        if let Some(cohort) = leans_on.expand() {
-            self.cohort(cohort).members.push(id);
-            self.provisional.push(id);
+        if self.give_up(id, frame.place, (rule, answer), keeps) {
+            return false;
         }
         let rule = self.rule(rule);
-        let record = &mut self.records[id as usize];
-        record.state = State::Answered { answer, rule, link: link.0, to: link.1 };
-        record.cohort = leans_on;
+        let state = State::Answered { answer: answer.clone(), rule, link: Link::Nothing, to: 0 };
+        self.records[id as usize].state = state;
+        true
     }
 
     /// Notes whom a record's question was sent on to, who are the last that answered.

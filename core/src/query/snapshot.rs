@@ -86,11 +86,9 @@ struct Item {
 const CLOBBER: Likeness = Forms::UNLIKE - 1;
 
 impl Item {
-    fn what(self) -> What {
-        match self.likeness {
-            CLOBBER => What::Clobber(self.number),
-            likeness => What::Occurrence(Occurrence(self.number), likeness, self.address),
-        }
+    /// The occurrence that it is, if it is one.
+    fn occurrence(self) -> Option<Occurrence> {
+        (self.likeness != CLOBBER).then_some(Occurrence(self.number))
     }
 }
 
@@ -98,14 +96,6 @@ impl Item {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Address(u32);
 entity_impl!(Address);
-
-#[derive(Clone, Copy)]
-enum What {
-    /// With what tells it from most others.
-    Occurrence(Occurrence, Likeness, PackedOption<Address>),
-    /// An index into the clobbers.
-    Clobber(u32),
-}
 
 /// What stands in blocks, by block and family, in the order of places: what was there at first side by side in one array,
 /// what has been inserted since in lists, each behind what was there.
@@ -116,7 +106,7 @@ struct Items {
     ranges: SecondaryMap<Block, (u32, u32)>,
     /// The blocks that have some, in the order of the text.
     blocks: Vec<Block>,
-    inserted: HashMap<(Block, Family), Vec<Item>>,
+    inserted: HashMap<(Block, Family), SmallVec<[Item; 1]>>,
     has_inserted: SecondaryMap<Block, bool>,
 }
 
@@ -127,6 +117,13 @@ struct Stretch {
     first: usize,
     count: usize,
     later: usize,
+}
+
+impl Stretch {
+    /// Of a block that has nothing of it.
+    fn nothing(block: Block) -> Stretch {
+        Stretch { block, family: Family::from_u32(0), first: 0, count: 0, later: 0 }
+    }
 }
 
 /// Those of a family that are still to come on a way up through a block.
@@ -187,7 +184,7 @@ impl Items {
         let of_block = &self.items[begin as usize..end as usize];
         let first = of_block.partition_point(|&(other, _)| other < family);
         let count = of_block[first..].partition_point(|&(other, _)| other == family);
-        let later = if self.has_inserted[block] { self.inserted.get(&(block, family)).map_or(0, Vec::len) } else { 0 };
+        let later = if self.has_inserted[block] { self.inserted.get(&(block, family)).map_or(0, SmallVec::len) } else { 0 };
         Stretch { block, family, first: begin as usize + first, count, later }
     }
 
@@ -197,7 +194,7 @@ impl Items {
         let of_block = &self.items[begin as usize..end as usize];
         let count = of_block.partition_point(|&(other, item)| (other, item.place) < (family, place));
         let has_later = self.has_inserted[block] && place > INSERTED;
-        let later = if has_later { self.inserted.get(&(block, family)).map_or(0, Vec::len) } else { 0 };
+        let later = if has_later { self.inserted.get(&(block, family)).map_or(0, SmallVec::len) } else { 0 };
         Above { block, family, floor, begin, end: begin + count as u32, later }
     }
 
@@ -224,7 +221,7 @@ impl Items {
 
     fn withdraw(&mut self, block: Block, family: Family, occurrence: Occurrence) {
         if let Some(items) = self.inserted.get_mut(&(block, family)) {
-            items.retain(|item| !matches!(item.what(), What::Occurrence(other, ..) if other == occurrence));
+            items.retain(|item| item.occurrence() != Some(occurrence));
         }
     }
 }
@@ -233,6 +230,24 @@ impl Items {
 const INSERTED: u32 = u32::MAX - 1;
 /// Behind the terminator.
 pub const END: u32 = u32::MAX;
+
+/// Where registers are asked for what they hold.
+#[derive(Clone, Copy)]
+enum Point {
+    Start(Block),
+    Before(Inst),
+    End(Block),
+}
+
+impl Point {
+    fn value(self, values: &Values, func: &Function, reg: Reg) -> Option<Value> {
+        match self {
+            Point::Start(block) => values.at_start(block, reg),
+            Point::Before(inst) => values.before(func, inst, reg),
+            Point::End(block) => values.at_end(block, reg),
+        }
+    }
+}
 
 /// Where a way up through a block begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -284,6 +299,11 @@ pub struct Climb {
 }
 
 impl Climb {
+    /// Past all that stands there.
+    fn past(form: Form) -> Climb {
+        Climb { steps: SmallVec::new(), form, end: ClimbEnd::Top, place: 0, is_straight: true }
+    }
+
     /// Is the form at the beginning of the block what it was?
     pub fn passes(&self) -> bool {
         self.is_straight && self.end == ClimbEnd::Top
@@ -299,6 +319,13 @@ pub enum DescentEnd {
     Changed,
     /// At the end of the block, with the forms that are left.
     Bottom(FormSet),
+}
+
+/// The same for one form.
+enum Passage {
+    Same,
+    Changed,
+    Bottom,
 }
 
 /// See the file's head.
@@ -331,6 +358,8 @@ pub struct Snapshot<'m> {
     looked: PrimaryMap<LookedFor, Looked>,
     /// The accesses themselves.
     looked_accesses: PrimaryMap<LookedFor, Access>,
+    /// What registers' values are sums of, which no load that moves or is replaced changes.
+    sums: KnownSums,
     accesses: HashMap<(Form, Held), LookedFor>,
     /// What was looked for last, by form: most registers are written once, so that it mostly is the same again.
     latest: SecondaryMap<Form, PackedOption<LookedFor>>,
@@ -436,6 +465,7 @@ impl<'m> Snapshot<'m> {
             clobbers: Vec::new(),
             looked: PrimaryMap::new(),
             looked_accesses: PrimaryMap::new(),
+            sums: KnownSums::default(),
             accesses: HashMap::new(),
             latest: SecondaryMap::new(),
             addresses: HashMap::new(),
@@ -463,8 +493,8 @@ impl<'m> Snapshot<'m> {
 
     fn find_loads(&mut self, func: &Function, wanted: &[(Block, Inst)]) {
         let values = self.values.clone();
-        let known = KnownSums::default();
-        let names = AffineNames::new(func, &values, self.overflow).remembering(&known);
+        let sums = core::mem::take(&mut self.sums);
+        let names = AffineNames::new(func, &values, self.overflow).remembering(&sums);
         let alias = AliasAnalysis::new(self.module, func, &values, names);
         let objects = Objects { module: self.module, func };
         let mut found: Vec<(Block, Inst, Access, bool)> = Vec::with_capacity(wanted.len());
@@ -508,6 +538,7 @@ impl<'m> Snapshot<'m> {
             };
             self.add_item(block, family, item);
         }
+        self.sums = sums;
     }
 
     fn find_scalars(&mut self, func: &Function, wanted: &[(Block, Inst)]) {
@@ -561,10 +592,8 @@ impl<'m> Snapshot<'m> {
         if self.items.has_inserted[block] {
             return func.block_insts(block).filter(|&inst| self.of_inst[inst].is_some()).collect();
         }
-        let occurring = self.items.of_block(block).filter_map(|item| match item.what() {
-            What::Occurrence(occurrence, ..) => Some((item.place, self.occurrences[occurrence].inst?)),
-            What::Clobber(_) => None,
-        });
+        let occurring =
+            self.items.of_block(block).filter_map(|item| Some((item.place, self.occurrences[item.occurrence()?].inst?)));
         let mut occurring: SmallVec<[(u32, Inst); 16]> = occurring.collect();
         occurring.sort_unstable();
         occurring.into_iter().map(|(_, inst)| inst).collect()
@@ -622,13 +651,11 @@ impl<'m> Snapshot<'m> {
 
     /// A computation of a form is inserted at the end of a block; [`Snapshot::place`] says by which instruction.
     pub fn insert(&mut self, func: &Function, block: Block, form: Form) -> Occurrence {
-        let values = self.values.clone();
         let named = self.ways.named_as(block);
-        let at_end = |reg| values.at_end(named, reg);
-        let looked = self.looked_for(func, form, at_end);
+        let looked = self.looked_for(func, form, Point::End(named));
         let address = self.looked[looked].address;
         let guard = self.forms.expression(form).guard;
-        let guard = guard.and_then(|guard| Some((values.at_end(named, guard.reg)?, guard.negated)));
+        let guard = guard.and_then(|guard| Some((self.values.at_end(named, guard.reg)?, guard.negated)));
         let family = self.forms.family(form);
         let occurrence = self.occurrences.next_key();
         let data =
@@ -682,6 +709,13 @@ impl<'m> Snapshot<'m> {
         self.climb_as(func, block, from, form, may_convert, true)
     }
 
+    /// Is nothing in a block that a question about a form would stop at, as far as footprints say? Then it has been looked at.
+    pub fn passes(&mut self, block: Block, form: Form) -> bool {
+        let passes = !self.footprints[block].meets(self.forms.footprint(form));
+        self.steps += u64::from(passes);
+        passes
+    }
+
     fn climb_past_occurrences(&mut self, func: &Function, block: Block, form: Form) -> Climb {
         self.climb_as(func, block, Start::End, form, false, false)
     }
@@ -698,11 +732,11 @@ impl<'m> Snapshot<'m> {
         self.steps += 1;
         let footprints = if stops_at_occurrences { &self.footprints } else { &self.changed };
         if !footprints[block].meets(self.forms.footprint(form)) {
-            return Climb { steps: SmallVec::new(), form, end: ClimbEnd::Top, place: 0, is_straight: true };
+            return Climb::past(form);
         }
         let is_pure = self.forms.likeness(form) == Forms::UNLIKE;
         if is_pure && self.is_quiet(self.quiet_up, block, form, |snapshot| &mut snapshot.quiet_up) {
-            return Climb { steps: SmallVec::new(), form, end: ClimbEnd::Top, place: 0, is_straight: true };
+            return Climb::past(form);
         }
         let rank = self.ways.rank(block);
         let is_on_edge = self.ways.is_on_edge(block);
@@ -723,18 +757,15 @@ impl<'m> Snapshot<'m> {
             let definition = if may_define { self.definitions.last(self.forms.regs(form), rank, place) } else { None };
             // Places are counted from 1 here, so that 0 is before the first instruction.
             let floor = definition.map_or(0, |(place, _)| place + 1);
-            let mut seen = 0;
-            let found = self.look_between(func, block, form, (floor, place), below, stops_at_occurrences, &mut seen);
-            self.steps += seen;
-            if let Some((end, place)) = found {
+            if let Some((end, place)) = self.look_between(func, block, form, (floor, place), below, stops_at_occurrences)
+            {
                 return Climb { steps, form, end, place, is_straight };
             }
             let Some((defined_at, inst)) = definition else {
                 return Climb { steps, form, end: ClimbEnd::Top, place: 0, is_straight };
             };
             is_straight = false;
-            let values = self.values.clone();
-            let names = AffineNames::new(func, &values, self.overflow);
+            let names = AffineNames::new(func, &self.values, self.overflow);
             let Some(above) = self.forms.before(names, inst, &func.insts[inst].dsts, form) else {
                 return Climb { steps, form, end: ClimbEnd::Changed, place: defined_at, is_straight };
             };
@@ -748,8 +779,8 @@ impl<'m> Snapshot<'m> {
         }
     }
 
-    /// Looks at accesses and occurrences of a form's family from before `place` up to `floor`, and counts them.
-    #[allow(clippy::too_many_arguments)]
+    /// Looks at accesses and occurrences of a form's family from before `place` up to `floor`, and counts them. No register of
+    /// the form is written there.
     fn look_between(
         &mut self,
         func: &Function,
@@ -758,48 +789,40 @@ impl<'m> Snapshot<'m> {
         (floor, place): (u32, u32),
         below: Option<Inst>,
         stops_at_occurrences: bool,
-        seen: &mut u64,
     ) -> Option<(ClimbEnd, u32)> {
         let barrier = self.barrier_between(block, form, floor, place);
+        let footprints = if stops_at_occurrences { &self.footprints } else { &self.changed };
+        if !footprints[block].meets(self.forms.footprint(form).families()) {
+            return barrier.map(|barrier| (ClimbEnd::Changed, barrier));
+        }
         let (family, likeness) = (self.forms.family(form), self.forms.likeness(form));
         let mut above = self.items.above(block, family, (floor, place));
-        let named = self.ways.named_as(block);
-        let value = |values: &Values, reg| match below {
-            Some(inst) => values.before(func, inst, reg),
-            None => values.at_end(named, reg),
+        let at = match below {
+            Some(inst) => Point::Before(inst),
+            None => Point::End(self.ways.named_as(block)),
         };
         // What is looked for is found when something may be it.
         let mut looked: Option<LookedFor> = None;
         while let Some(item) = self.items.next_above(&mut above) {
-            let (at, what) = (item.place, item.what());
-            if let Some(barrier) = barrier.filter(|&barrier| barrier > at) {
+            if let Some(barrier) = barrier.filter(|&barrier| barrier > item.place) {
                 return Some((ClimbEnd::Changed, barrier));
             }
-            *seen += 1;
-            match what {
-                What::Occurrence(_, other, _) if !stops_at_occurrences || other != likeness => continue,
-                What::Occurrence(occurrence, ..) if likeness == Forms::UNLIKE => {
-                    return Some((ClimbEnd::Same(occurrence), at));
+            self.steps += 1;
+            if let Some(occurrence) = item.occurrence() {
+                if !stops_at_occurrences || item.likeness != likeness {
+                    continue;
                 }
-                What::Occurrence(..) | What::Clobber(_) => {}
-            }
-            let values = self.values.clone();
-            let looked = match looked {
-                Some(looked) => looked,
-                None => *looked.insert(self.looked_for(func, form, |reg| value(&values, reg))),
-            };
-            match what {
-                What::Occurrence(occurrence, likeness, address) => {
-                    if self.is_same(likeness, address, form, looked)
-                        && self.is_guarded_alike(occurrence, form, |reg| value(&values, reg))
-                    {
-                        return Some((ClimbEnd::Same(occurrence), at));
-                    }
+                if likeness == Forms::UNLIKE || self.is_of_form(item, form) {
+                    return Some((ClimbEnd::Same(occurrence), item.place));
                 }
-                What::Clobber(clobber) => {
-                    if self.may_change(func, clobber, form, looked) {
-                        return Some((ClimbEnd::Changed, at));
-                    }
+                let looked = *looked.get_or_insert_with(|| self.looked_for(func, form, at));
+                if self.is_same(item, form, looked) && self.is_guarded_alike(func, occurrence, form, at) {
+                    return Some((ClimbEnd::Same(occurrence), item.place));
+                }
+            } else {
+                let looked = *looked.get_or_insert_with(|| self.looked_for(func, form, at));
+                if self.may_change(func, item.number, form, looked) {
+                    return Some((ClimbEnd::Changed, item.place));
                 }
             }
         }
@@ -841,16 +864,23 @@ impl<'m> Snapshot<'m> {
         true
     }
 
+    /// Is an occurrence of that very form? Where no register of the form has been written between, it is what is looked for.
+    fn is_of_form(&self, item: Item, form: Form) -> bool {
+        item.address.is_some() && self.occurrences[Occurrence(item.number)].form == form
+    }
+
     /// Is an occurrence of what is looked for, but for its guard?
-    fn is_same(&self, likeness: Likeness, address: PackedOption<Address>, form: Form, looked: LookedFor) -> bool {
-        address.is_some() && address == self.looked[looked].address && likeness == self.forms.likeness(form)
+    fn is_same(&self, item: Item, form: Form, looked: LookedFor) -> bool {
+        item.address.is_some()
+            && item.address == self.looked[looked].address
+            && item.likeness == self.forms.likeness(form)
     }
 
     /// Is an occurrence made for all lanes, or for those of a form whose guard holds that value?
-    fn is_guarded_alike(&self, occurrence: Occurrence, form: Form, value: impl FnOnce(Reg) -> Option<Value>) -> bool {
+    fn is_guarded_alike(&self, func: &Function, occurrence: Occurrence, form: Form, at: Point) -> bool {
         self.occurrences[occurrence].guard.is_none_or(|(own, negated)| {
             let guard = self.forms.expression(form).guard;
-            guard.is_some_and(|guard| guard.negated == negated && value(guard.reg) == Some(own))
+            guard.is_some_and(|guard| guard.negated == negated && at.value(&self.values, func, guard.reg) == Some(own))
         })
     }
 
@@ -964,14 +994,16 @@ impl<'m> Snapshot<'m> {
         range.low >= 0 && range.high + i128::from(bytes) <= size
     }
 
-    /// What a load's form accesses, when registers hold those values. Found once for the same values.
-    fn looked_for(&mut self, func: &Function, form: Form, mut value: impl FnMut(Reg) -> Option<Value>) -> LookedFor {
-        let held: Held = self.forms.regs(form).iter().map(|&reg| value(reg).into()).collect();
+    /// What a load's form accesses, when registers hold what they hold there. Found once for the same values.
+    fn looked_for(&mut self, func: &Function, form: Form, at: Point) -> LookedFor {
+        let regs = self.forms.regs(form);
+        let holds = |(&reg, &held): (&Reg, &PackedOption<Value>)| at.value(&self.values, func, reg) == held.expand();
         if let Some(latest) = self.latest[form].expand()
-            && self.looked[latest].held == held
+            && regs.iter().zip(&self.looked[latest].held).all(holds)
         {
             return latest;
         }
+        let held: Held = regs.iter().map(|&reg| at.value(&self.values, func, reg).into()).collect();
         let key = (form, held);
         let known = self.accesses.get(&key).copied();
         let looked = known.unwrap_or_else(|| {
@@ -991,7 +1023,7 @@ impl<'m> Snapshot<'m> {
     fn computed_access(&self, func: &Function, form: Form, value: impl FnMut(Reg) -> Option<Value>) -> Access {
         let nothing = Access { space: None, address: None, bytes: 0, reads: true, writes: false };
         let Subject::Load(LoadKind { opcode, .. }, sum) = &self.forms.expression(form).subject else { return nothing };
-        let names = AffineNames::new(func, &self.values, self.overflow);
+        let names = AffineNames::new(func, &self.values, self.overflow).remembering(&self.sums);
         let address = names.valued(sum, value).map(|sum| names.split(sum));
         let address = address.map(|address| self.inductions.closed(func, &self.values, names, address));
         let objects = Objects { module: self.module, func };
@@ -1012,36 +1044,26 @@ impl<'m> Snapshot<'m> {
         set: FormSet,
         counts: impl Fn(&OccurrenceData) -> bool,
     ) -> DescentEnd {
-        self.steps += 1;
-        if self.ways.is_on_edge(block) {
-            let family = self.forms.members(set).first().map(|&form| self.forms.family(form));
-            let is_asked = |item: Item| match item.what() {
-                What::Occurrence(occurrence, ..) => {
-                    let data = &self.occurrences[occurrence];
-                    counts(data) && self.forms.members(set).contains(&data.form)
-                }
-                What::Clobber(_) => false,
+        if let &[form] = self.forms.members(set) {
+            return match self.descend_with(func, block, form, counts) {
+                Passage::Same => DescentEnd::Same,
+                Passage::Changed => DescentEnd::Changed,
+                Passage::Bottom => DescentEnd::Bottom(set),
             };
-            let is_there = family.is_some_and(|family| {
-                let stretch = self.items.of(block, family);
-                (0..).map_while(|index| self.items.get(&stretch, index)).any(is_asked)
-            });
+        }
+        self.steps += 1;
+        let Some(&first) = self.forms.members(set).first() else { return DescentEnd::Changed };
+        if self.ways.is_on_edge(block) {
+            let is_there = self.is_on_edge(block, first, counts, |form| self.forms.members(set).contains(&form));
             return if is_there { DescentEnd::Same } else { DescentEnd::Bottom(set) };
         }
-        if !self.footprints[block].meets(self.forms.set_footprint(set)) && !self.forms.members(set).is_empty() {
-            return DescentEnd::Bottom(set);
-        }
-        if let &[form] = self.forms.members(set)
-            && self.forms.likeness(form) == Forms::UNLIKE
-            && self.is_quiet(self.quiet_down, block, form, |snapshot| &mut snapshot.quiet_down)
-        {
+        if !self.footprints[block].meets(self.forms.set_footprint(set)) {
             return DescentEnd::Bottom(set);
         }
         let rank = self.ways.rank(block);
         let mut live: SmallVec<[Form; 4]> = self.forms.members(set).into();
-        let mut looked: SmallVec<[LookedFor; 2]> = SmallVec::new();
-        let values = self.values.clone();
-        let Some(&first) = live.first() else { return DescentEnd::Changed };
+        let mut looked: SmallVec<[LookedFor; 4]> = SmallVec::new();
+        let at = Point::Start(block);
         let (family, is_load) = (self.forms.family(first), self.forms.expression(first).is_load());
         let items = self.items.of(block, family);
         let mut index = 0;
@@ -1054,42 +1076,35 @@ impl<'m> Snapshot<'m> {
             let limit = defined.map_or(END, |place| place + 1);
             let barrier = self.first_barrier(block, first, from, limit);
             while let Some(item) = self.items.get(&items, index) {
-                let (place, what) = (item.place, item.what());
-                if place >= limit || barrier.is_some_and(|barrier| barrier <= place) {
+                if item.place >= limit || barrier.is_some_and(|barrier| barrier <= item.place) {
                     break;
                 }
                 index += 1;
                 self.steps += 1;
                 if !is_load {
-                    if let What::Occurrence(occurrence, ..) = what {
-                        let data = &self.occurrences[occurrence];
-                        if counts(data) && live.contains(&data.form) {
-                            return DescentEnd::Same;
-                        }
+                    let data = item.occurrence().map(|occurrence| &self.occurrences[occurrence]);
+                    if data.is_some_and(|data| counts(data) && live.contains(&data.form)) {
+                        return DescentEnd::Same;
                     }
                     continue;
                 }
-                let at_start = |reg| values.at_start(block, reg);
                 if looked.is_empty() {
-                    looked = live.iter().map(|&form| self.looked_for(func, form, at_start)).collect();
+                    looked = live.iter().map(|&form| self.looked_for(func, form, at)).collect();
                 }
-                match what {
-                    What::Occurrence(occurrence, likeness, address) => {
-                        let is_same = |(&form, &looked): (&Form, &LookedFor)| {
-                            self.is_same(likeness, address, form, looked)
-                                && counts(&self.occurrences[occurrence])
-                                && self.is_guarded_alike(occurrence, form, at_start)
-                        };
-                        if live.iter().zip(&looked).any(is_same) {
-                            return DescentEnd::Same;
-                        }
+                if let Some(occurrence) = item.occurrence() {
+                    let is_same = |(&form, &looked): (&Form, &LookedFor)| {
+                        self.is_same(item, form, looked)
+                            && counts(&self.occurrences[occurrence])
+                            && self.is_guarded_alike(func, occurrence, form, at)
+                    };
+                    if live.iter().zip(&looked).any(is_same) {
+                        return DescentEnd::Same;
                     }
-                    What::Clobber(clobber) => {
-                        for place in (0..live.len()).rev() {
-                            if self.may_change(func, clobber, live[place], looked[place]) {
-                                live.remove(place);
-                                looked.remove(place);
-                            }
+                } else {
+                    for place in (0..live.len()).rev() {
+                        if self.may_change(func, item.number, live[place], looked[place]) {
+                            live.remove(place);
+                            looked.remove(place);
                         }
                     }
                 }
@@ -1115,10 +1130,84 @@ impl<'m> Snapshot<'m> {
         }
     }
 
+    /// The same with one form, to an occurrence that counts.
+    fn descend_with(
+        &mut self,
+        func: &Function,
+        block: Block,
+        form: Form,
+        counts: impl Fn(&OccurrenceData) -> bool,
+    ) -> Passage {
+        self.steps += 1;
+        if self.ways.is_on_edge(block) {
+            let is_there = self.is_on_edge(block, form, counts, |other| other == form);
+            return if is_there { Passage::Same } else { Passage::Bottom };
+        }
+        let what = self.forms.footprint(form);
+        if !self.footprints[block].meets(what) {
+            return Passage::Bottom;
+        }
+        let likeness = self.forms.likeness(form);
+        let is_pure = likeness == Forms::UNLIKE;
+        if is_pure && self.is_quiet(self.quiet_down, block, form, |snapshot| &mut snapshot.quiet_down) {
+            return Passage::Bottom;
+        }
+        let rank = self.ways.rank(block);
+        let may_define = self.may_define(block, form);
+        let defined = if may_define { self.definitions.first(self.forms.regs(form), rank, 0) } else { None };
+        // What reads a register and writes it reads it first.
+        let limit = defined.map_or(END, |place| place + 1);
+        let barrier = self.first_barrier(block, form, 0, limit);
+        let limit = barrier.unwrap_or(limit);
+        let at = Point::Start(block);
+        let mut looked: Option<LookedFor> = None;
+        let has_family = self.footprints[block].meets(what.families());
+        let items = if has_family { self.items.of(block, self.forms.family(form)) } else { Stretch::nothing(block) };
+        for index in 0.. {
+            let Some(item) = self.items.get(&items, index).filter(|item| item.place < limit) else { break };
+            self.steps += 1;
+            let Some(occurrence) = item.occurrence() else {
+                let looked = *looked.get_or_insert_with(|| self.looked_for(func, form, at));
+                if self.may_change(func, item.number, form, looked) {
+                    return Passage::Changed;
+                }
+                continue;
+            };
+            if item.likeness != likeness || !counts(&self.occurrences[occurrence]) {
+                continue;
+            }
+            if is_pure || self.is_of_form(item, form) {
+                return Passage::Same;
+            }
+            let looked = *looked.get_or_insert_with(|| self.looked_for(func, form, at));
+            if self.is_same(item, form, looked) && self.is_guarded_alike(func, occurrence, form, at) {
+                return Passage::Same;
+            }
+        }
+        if barrier.is_some() || defined.is_some() { Passage::Changed } else { Passage::Bottom }
+    }
+
+    /// Has something that counts been inserted in a block on an edge, of that form's family and one of those forms?
+    fn is_on_edge(
+        &self,
+        block: Block,
+        form: Form,
+        counts: impl Fn(&OccurrenceData) -> bool,
+        is_asked: impl Fn(Form) -> bool,
+    ) -> bool {
+        let stretch = self.items.of(block, self.forms.family(form));
+        (0..).map_while(|index| self.items.get(&stretch, index)).any(|item| {
+            item.occurrence().is_some_and(|occurrence| {
+                let data = &self.occurrences[occurrence];
+                counts(data) && is_asked(data.form)
+            })
+        })
+    }
+
     /// Is a form computed on every way on from the beginnings of these blocks, so that it faults there if it does? Ends at the first way where it is not; a way
     /// that comes round to where it has been is no such way. Looks at no more than `budget` steps, and then says no.
     pub fn is_computed_behind(&mut self, func: &Function, blocks: &[Block], form: Form, budget: u64) -> bool {
-        let (set, now) = (self.forms.only(form), (form, self.changes(form)));
+        let now = (form, self.changes(form));
         // Where the last walk for the same has been, it would find the same.
         if self.found.take() != Some(now) {
             self.walk += 1;
@@ -1129,10 +1218,10 @@ impl<'m> Snapshot<'m> {
             if core::mem::replace(&mut self.walked[block], self.walk) == self.walk {
                 continue;
             }
-            match self.descend_to(func, block, set, |data| data.is_computed && !data.is_marked) {
-                DescentEnd::Same => {}
-                DescentEnd::Changed => return false,
-                DescentEnd::Bottom(_) => {
+            match self.descend_with(func, block, form, |data| data.is_computed && !data.is_marked) {
+                Passage::Same => {}
+                Passage::Changed => return false,
+                Passage::Bottom => {
                     let onward = self.ways.down(block);
                     if onward.is_empty() || self.steps > budget {
                         return false;

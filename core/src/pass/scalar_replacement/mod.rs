@@ -568,10 +568,19 @@ impl Walk<'_> {
                 self.rewriting.replace(view, &mut self.inquiries, inserted, &support)
             } else if let Some(next) = outside {
                 next
-            } else if self.rules.crossing != Crossing::Nothing
-                && (self.costs.is_some() || self.inquiries.hoist(view.func(), &mut Silent, inserted).is_some())
-            {
+            } else if self.rules.crossing == Crossing::Nothing {
+                Vec::new()
+            } else if self.costs.is_some() {
                 self.move_up(view, inserted)
+            } else if let Some(hoist) = self.inquiries.hoist(view.func(), &mut Silent, inserted) {
+                if S::LISTENS {
+                    // What is done has a question that those who listen have heard; it looks at nothing more.
+                    let steps = self.inquiries.snapshot.steps;
+                    let (func, sink) = view.func_and_sink();
+                    self.inquiries.hoist(func, sink, inserted);
+                    self.inquiries.snapshot.steps = steps;
+                }
+                self.move_to(view, inserted, &hoist)
             } else {
                 Vec::new()
             };
