@@ -56,15 +56,16 @@ impl Problem for Anticipation<'_, '_> {
         *answer
     }
 
-    fn improve(_: &mut bool, _: &bool) {}
+    fn improve(&mut self, _: &mut bool, _: &bool) {}
 
-    fn holds(&self, question: FormSet, _: &bool, time: Time) -> bool {
-        self.time(question).change == time.change
+    fn holds(&self, question: FormSet, answer: &bool, time: Time) -> bool {
+        let now = self.time(question).changes;
+        if *answer { now.replaced == time.changes.replaced } else { now.inserted == time.changes.inserted }
     }
 
     fn time(&self, question: FormSet) -> Time {
         let first = self.snapshot.forms.members(question).first();
-        Time { inquiry: 0, change: first.map_or(0, |&form| self.snapshot.changes(form)) }
+        Time { inquiry: 0, changes: first.map(|&form| self.snapshot.changes(form)).unwrap_or_default() }
     }
 
     fn arrive<S: Listener>(&mut self, teller: &mut Teller<'_, S>, at: Arrival<FormSet>) -> Local<Self> {

@@ -259,18 +259,20 @@ impl Problem for Availability<'_, '_> {
         answer.is_available
     }
 
-    fn improve(answer: &mut Available, proved: &Available) {
+    fn improve(&mut self, answer: &mut Available, proved: &Available) {
         // What was available because the question came back to where it was under way is real if that is.
         answer.is_real |= answer.is_available && proved.is_real;
     }
 
     fn holds(&self, question: AvailabilityQuestion, answer: &Available, time: Time) -> bool {
+        // What is computed no more is there all the same, and what was not down-safe does not become so by it.
         let now = self.time(question);
-        answer.is_available || (now.change == time.change && (!answer.is_limited || now.inquiry == time.inquiry))
+        let is_same = now.changes.inserted == time.changes.inserted;
+        answer.is_available || (is_same && (!answer.is_limited || now.inquiry == time.inquiry))
     }
 
     fn time(&self, question: AvailabilityQuestion) -> Time {
-        Time { inquiry: self.notes.inquiry, change: self.snapshot.changes(question.form) }
+        Time { inquiry: self.notes.inquiry, changes: self.snapshot.changes(question.form) }
     }
 
     /// The rules, in this order: what is known (the engine has looked), rule 3 (the engine too), rule 2, then 4, 5 and 6
@@ -333,7 +335,10 @@ impl Problem for Availability<'_, '_> {
             && !from_outside
         {
             let Available { is_available, is_real, is_limited } = answer;
-            return ("7", Available { is_available, is_real: is_available && is_real, is_limited: !is_available && is_limited });
+            return (
+                "7",
+                Available { is_available, is_real: is_available && is_real, is_limited: !is_available && is_limited },
+            );
         }
         let good = answers.iter().filter(|(_, answer)| answer.is_available);
         let is_real = good.clone().any(|(_, answer)| answer.is_real);

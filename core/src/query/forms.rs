@@ -50,6 +50,11 @@ enum Kin {
 /// Loads of one kind into registers of the same types, by number: they give the same from the same address.
 pub type Likeness = u32;
 
+/// Forms one of which may be what another one is on another way: loads of one likeness, or one pure expression.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Kind(u32);
+entity_impl!(Kind);
+
 /// What a form's value depends on, or what a block does something to, as one word: a bit for each of several registers and
 /// families, and one for accesses to any memory. Where a form's and a block's have nothing in common, a question about
 /// the form goes through the block as it is.
@@ -163,6 +168,7 @@ struct FormFacts {
     regs: SmallVec<[Reg; 4]>,
     family: Family,
     likeness: Likeness,
+    kind: Kind,
     /// The set of this form alone, once somebody wanted it.
     only: PackedOption<FormSet>,
 }
@@ -193,6 +199,11 @@ impl Forms {
     /// The likeness of what is no load.
     pub const UNLIKE: Likeness = Likeness::MAX;
 
+    /// None yet, with room for so many.
+    pub fn with_room(forms: usize) -> Forms {
+        Forms { facts: PrimaryMap::with_capacity(forms), forms: PrimaryMap::with_capacity(forms), ..Forms::default() }
+    }
+
     /// The number of an expression.
     pub fn number(&mut self, expression: Expression) -> Form {
         let hash = expression.hash_with(&self.hasher);
@@ -213,7 +224,9 @@ impl Forms {
         let everything = if is_written { Footprint::EVERYTHING } else { Footprint::default() };
         let own = Footprint::of_family(family).with(everything);
         let footprint = regs.iter().fold(own, |all, &reg| all.with(Footprint::of_reg(reg)));
-        self.facts.push(FormFacts { footprint, regs, family, likeness, only: None.into() });
+        // Likenesses and families, side by side.
+        let kind = Kind(if likeness == Forms::UNLIKE { family.0 << 1 | 1 } else { likeness << 1 });
+        self.facts.push(FormFacts { footprint, regs, family, likeness, kind, only: None.into() });
         self.forms.push(FormData { expression, written: None });
         self.numbers.insert_unique(hash, (hash, form), |&(hash, _)| hash);
         form
@@ -232,6 +245,11 @@ impl Forms {
     /// The family of a form.
     pub fn family(&self, form: Form) -> Family {
         self.facts[form].family
+    }
+
+    /// The kind of a form.
+    pub fn kind(&self, form: Form) -> Kind {
+        self.facts[form].kind
     }
 
     /// What other loads a load's form is like.

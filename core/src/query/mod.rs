@@ -37,13 +37,13 @@ use crate::view::Listener;
 use anticipation::Anticipated;
 use availability::{Availability, AvailabilityQuestion, Available, Notes, anticipated};
 use propagation::{Problem, Propagation, Teller};
-use speculation::{Hoistable, Speculation, SpeculationQuestion};
+use speculation::{BlockLists, Hoistable, Speculation, SpeculationQuestion};
 use unheard::Unheard;
 
 pub use availability::{Insertion, Refusal, Support};
 pub use forms::{Expression, Form, FormSet, Forms, LoadKind, Subject};
 pub use region::{BranchSet, Reach, Region, Shape};
-pub use snapshot::{Climb, ClimbEnd, END, Interest, Occurrence, OccurrenceData, Snapshot, Start, Step};
+pub use snapshot::{Changes, Climb, ClimbEnd, END, Interest, Occurrence, OccurrenceData, Snapshot, Start, Step};
 pub use ways::{Spot, Ways};
 
 /// Steps for each instruction of the function.
@@ -121,12 +121,13 @@ pub struct Inquiries<'m> {
     anticipation: Anticipated,
     speculation: Propagation<SpeculationQuestion, Hoistable>,
     sent: Vec<&'static str>,
+    lists: BlockLists,
     /// The same across every branch.
     boldly: (Propagation<SpeculationQuestion, Hoistable>, Vec<&'static str>),
     last_id: QuestionId,
     /// The last occurrence whose way up its own block was looked at, how often its answers had changed before, and whether
     /// it passes all that stands there.
-    above: Option<(Occurrence, u32, bool)>,
+    above: Option<(Occurrence, Changes, bool)>,
     budget: u64,
 }
 
@@ -151,18 +152,20 @@ impl<'m> Inquiries<'m> {
         instructions: usize,
     ) -> Inquiries<'m> {
         debug_assert!(is_divergent.is_sorted());
+        let occurrences = snapshot.occurrence_count();
         Inquiries {
             snapshot,
             rules,
             region: Region::new(shape.clone(), is_divergent.iter().copied(), reach),
             shape,
-            availability: Default::default(),
+            availability: (Propagation::with_room(occurrences), Notes::default()),
             coverage: Default::default(),
             anywhere: Default::default(),
             trial: Default::default(),
             anticipation: Anticipated::default(),
-            speculation: Propagation::default(),
+            speculation: Propagation::with_room(occurrences),
             sent: Vec::new(),
+            lists: BlockLists::default(),
             boldly: Default::default(),
             last_id: 0,
             above: None,
@@ -251,6 +254,7 @@ impl<'m> Inquiries<'m> {
         let mut problem = Speculation {
             snapshot: &mut self.snapshot,
             sent: &mut self.sent,
+            lists: &mut self.lists,
             anticipated: &mut self.anticipation,
             shape,
             is_crossed: &is_crossed,
@@ -278,10 +282,10 @@ impl<'m> Inquiries<'m> {
             let question = SpeculationQuestion { form, mover: block };
             self.speculation.inquire(&mut problem, &mut teller, (block, &neighbours), question, id).answer
         } else {
-            Hoistable { can_hoist: false, blocks: SmallVec::new() }
+            Hoistable::NO
         };
         teller.tell(|_| QuestionEvent::Ended { id, answer: problem.answer(&answer) });
-        let blocks = answer.blocks.to_vec();
+        let blocks = self.lists.blocks(&answer.blocks).to_vec();
         (answer.can_hoist && !blocks.is_empty()).then_some(Hoist { form, blocks })
     }
 

@@ -36,6 +36,7 @@ use cranelift_entity::packed_option::PackedOption;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
+use super::snapshot::Changes;
 use crate::ir::{Block, Function, Inst};
 use crate::questions::{Answer, QuestionEvent, QuestionId};
 use crate::view::Listener;
@@ -53,7 +54,7 @@ pub trait Problem: Sized {
     /// The question, apart from where it is asked.
     type Question: Copy + Eq + Hash;
     /// The answer.
-    type Answer: Clone + PartialEq;
+    type Answer: Copy + PartialEq;
 
     /// Where a question goes from a block.
     fn onward(&self, block: Block) -> &[Block];
@@ -64,7 +65,7 @@ pub trait Problem: Sized {
     /// Is the answer as good as what was assumed?
     fn is_good(answer: &Self::Answer) -> bool;
     /// Better words for a good answer that leaned on another one, which has proved good like this.
-    fn improve(answer: &mut Self::Answer, proved: &Self::Answer);
+    fn improve(&mut self, answer: &mut Self::Answer, proved: &Self::Answer);
     /// Does an answer that was given at that time still hold?
     fn holds(&self, question: Self::Question, answer: &Self::Answer, time: Time) -> bool;
     /// Now.
@@ -104,7 +105,7 @@ pub enum Keeps {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Time {
     pub inquiry: u32,
-    pub change: u32,
+    pub changes: Changes,
 }
 
 /// A question that comes to a block.
@@ -352,7 +353,12 @@ impl<Q, A> Default for Propagation<Q, A> {
     }
 }
 
-impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
+impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
+    /// With room for so many records.
+    pub fn with_room(records: usize) -> Self {
+        Propagation { records: Vec::with_capacity(records), ..Self::default() }
+    }
+
     /// The answer of a record.
     pub fn answer(&self, record: RecordId) -> Option<&A> {
         match &self.records[record as usize].state {
@@ -465,10 +471,10 @@ impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
                     because: None,
                 });
                 let is_kept = if P::is_good(&answer) {
-                    self.settle_well::<P>(record, (rule, &answer), keeps, frame, depth);
+                    self.settle_well(problem, record, (rule, &answer), keeps, (frame, depth));
                     true
                 } else {
-                    self.settle_badly::<P>(record, (rule, &answer), keeps, frame)
+                    self.settle_badly(record, (rule, &answer), keeps, frame)
                 };
                 self.answers.truncate(first_answer);
                 self.answered_by.truncate(first_answer);
@@ -506,7 +512,7 @@ impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
                     let is_good = P::is_good(&answer);
                     let is_kept = is_good || !self.give_up(record, place, (rule, &answer), keeps);
                     if is_kept {
-                        let (answer, rule) = (answer.clone(), self.rule(rule));
+                        let rule = self.rule(rule);
                         let state = State::Answered { answer, rule, link: Link::Nothing, to: 0 };
                         self.records[record as usize].state = state;
                     }
@@ -541,7 +547,7 @@ impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
         if let Some(verdict) = known.checked_sub(VERDICTS) {
             let Verdict { answer, rule, time } = &self.verdicts[verdict as usize];
             let holds = problem.holds(question, answer, self.times[*time as usize]);
-            return holds.then(|| (answer.clone(), self.rules[usize::from(*rule)], None.into()));
+            return holds.then(|| (*answer, self.rules[usize::from(*rule)], None.into()));
         }
         let record = &mut self.records[known as usize];
         match &record.state {
@@ -555,7 +561,7 @@ impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
             State::Answered { answer, rule, .. }
                 if problem.holds(question, answer, self.times[record.time as usize]) =>
             {
-                Some((answer.clone(), self.rules[usize::from(*rule)], record.cohort))
+                Some((*answer, self.rules[usize::from(*rule)], record.cohort))
             }
             State::Answered { .. } => None,
         }
@@ -595,7 +601,7 @@ impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
         let is_like = |verdict: &Verdict<A>| verdict.rule == rule && verdict.time == time && verdict.answer == *answer;
         let known = self.verdicts[first..].iter().rposition(is_like).map(|place| first + place);
         let verdict = known.unwrap_or_else(|| {
-            self.verdicts.push(Verdict { answer: answer.clone(), rule, time });
+            self.verdicts.push(Verdict { answer: *answer, rule, time });
             self.verdicts.len() - 1
         });
         self.known.slots[place as usize] = VERDICTS + verdict as RecordId;
@@ -671,11 +677,11 @@ impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
     /// and so are those who leaned on it.
     fn settle_well<P: Problem<Question = Q, Answer = A>>(
         &mut self,
+        problem: &mut P,
         id: RecordId,
         (rule, answer): (&'static str, &A),
         keeps: Keeps,
-        frame: Frame,
-        depth: u32,
+        (frame, depth): (Frame, u32),
     ) {
         let own = self.records[id as usize].cohort.take();
         let mut leans_on = PackedOption::default();
@@ -691,7 +697,7 @@ impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
                 let mut members = core::mem::take(&mut self.cohort(own).members);
                 for member in members.drain(..) {
                     if let State::Answered { answer: given, .. } = &mut self.records[member as usize].state {
-                        P::improve(given, answer);
+                        problem.improve(given, answer);
                     }
                 }
                 // Its room is for others.
@@ -706,19 +712,13 @@ impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
         }
         let rule = self.rule(rule);
         let record = &mut self.records[id as usize];
-        record.state = State::Answered { answer: answer.clone(), rule, link, to };
+        record.state = State::Answered { answer: *answer, rule, link, to };
         record.cohort = leans_on;
     }
 
     /// Notes the bad answer of a question whose neighbours have answered: who leaned on it is forgotten. Says whether it has
     /// a record any longer.
-    fn settle_badly<P: Problem<Question = Q, Answer = A>>(
-        &mut self,
-        id: RecordId,
-        (rule, answer): (&'static str, &A),
-        keeps: Keeps,
-        frame: Frame,
-    ) -> bool {
+    fn settle_badly(&mut self, id: RecordId, (rule, answer): (&'static str, &A), keeps: Keeps, frame: Frame) -> bool {
         if let Some(own) = self.records[id as usize].cohort.take() {
             self.cohort(own).depth = None;
             for index in frame.first_provisional as usize..self.provisional.len() {
@@ -739,7 +739,7 @@ impl<Q: Copy + Eq + Hash, A: Clone + PartialEq> Propagation<Q, A> {
             return false;
         }
         let rule = self.rule(rule);
-        let state = State::Answered { answer: answer.clone(), rule, link: Link::Nothing, to: 0 };
+        let state = State::Answered { answer: *answer, rule, link: Link::Nothing, to: 0 };
         self.records[id as usize].state = state;
         true
     }

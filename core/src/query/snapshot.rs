@@ -29,7 +29,7 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use super::forms::{
-    Expression, Family, Footprint, Form, FormSet, Forms, Likeness, LoadKind, Subject, is_scalar_expression,
+    Expression, Family, Footprint, Form, FormSet, Forms, Kind, Likeness, LoadKind, Subject, is_scalar_expression,
 };
 use super::ways::{Spot, Ways};
 use crate::alias::{Access, AliasAnalysis, AliasClasses, Effect, Moment, Objects, Relation};
@@ -45,6 +45,15 @@ use crate::view::Listener;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Occurrence(u32);
 entity_impl!(Occurrence, "occurrence");
+
+/// How often what answers questions about a kind of forms has changed.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Changes {
+    /// Something has been inserted: what was not there may be now.
+    pub inserted: u32,
+    /// Something is computed no more: it is there, but not anticipated any longer.
+    pub replaced: u32,
+}
 
 /// What is known of one.
 pub struct OccurrenceData {
@@ -184,7 +193,8 @@ impl Items {
         let of_block = &self.items[begin as usize..end as usize];
         let first = of_block.partition_point(|&(other, _)| other < family);
         let count = of_block[first..].partition_point(|&(other, _)| other == family);
-        let later = if self.has_inserted[block] { self.inserted.get(&(block, family)).map_or(0, SmallVec::len) } else { 0 };
+        let later =
+            if self.has_inserted[block] { self.inserted.get(&(block, family)).map_or(0, SmallVec::len) } else { 0 };
         Stretch { block, family, first: begin as usize + first, count, later }
     }
 
@@ -232,7 +242,7 @@ const INSERTED: u32 = u32::MAX - 1;
 pub const END: u32 = u32::MAX;
 
 /// Where registers are asked for what they hold.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Point {
     Start(Block),
     Before(Inst),
@@ -361,6 +371,8 @@ pub struct Snapshot<'m> {
     /// What registers' values are sums of, which no load that moves or is replaced changes.
     sums: KnownSums,
     accesses: HashMap<(Form, Held), LookedFor>,
+    /// What was looked for by points that were asked about lately.
+    lately: Lately,
     /// What was looked for last, by form: most registers are written once, so that it mostly is the same again.
     latest: SecondaryMap<Form, PackedOption<LookedFor>>,
     addresses: HashMap<SymbolicAddress, Address>,
@@ -368,14 +380,14 @@ pub struct Snapshot<'m> {
     footprints: SecondaryMap<Block, Footprint>,
     /// What each block may change: the same without what it only loads or computes.
     changed: SecondaryMap<Block, Footprint>,
-    changes: SecondaryMap<Family, u32>,
+    changes: SecondaryMap<Kind, Changes>,
     /// The walk down that came to a block last, by number, and how many there have been.
     walked: SecondaryMap<Block, u32>,
     walk: u32,
     /// Blocks that it has still to come to.
     walk_pending: Vec<Block>,
     /// What the last walk looked for and how often its answers had changed before, if it found it on every way.
-    found: Option<(Form, u32)>,
+    found: Option<(Form, Changes)>,
     /// Occurrences of a family.
     counts: SecondaryMap<Family, u32>,
     /// All that were ever of a family, in the order in which they came up.
@@ -394,6 +406,45 @@ struct Quiet {
     form: PackedOption<Form>,
     begin: u32,
     end: u32,
+}
+
+/// What forms were found to look for at points, the last ones only. One inquiry after another comes to the same blocks with the
+/// same form.
+struct Lately(Vec<(u64, PackedOption<LookedFor>)>);
+
+impl Lately {
+    /// As many as fit into a cache.
+    const MOST: usize = 2048;
+
+    /// For so many loads.
+    fn new(loads: usize) -> Lately {
+        Lately(vec![(0, None.into()); (4 * loads).next_power_of_two().min(Self::MOST)])
+    }
+
+    /// A number for a form at a point. What a point is stands in its lowest two bits.
+    fn key(form: Form, at: Point) -> u64 {
+        let at = match at {
+            Point::Start(block) => u64::from(block.as_u32()) << 2,
+            Point::Before(inst) => u64::from(inst.as_u32()) << 2 | 1,
+            Point::End(block) => u64::from(block.as_u32()) << 2 | 2,
+        };
+        u64::from(form.as_u32()) << 34 | at
+    }
+
+    fn slot(&self, key: u64) -> usize {
+        // The multiplier is that of Fibonacci hashing.
+        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & (self.0.len() - 1)
+    }
+
+    fn get(&self, key: u64) -> Option<LookedFor> {
+        let (known, looked) = self.0[self.slot(key)];
+        looked.expand().filter(|_| known == key)
+    }
+
+    fn set(&mut self, key: u64, looked: LookedFor) {
+        let slot = self.slot(key);
+        self.0[slot] = (key, looked.into());
+    }
 }
 
 /// What a form's registers, in order, hold.
@@ -446,7 +497,7 @@ impl<'m> Snapshot<'m> {
         let mut snapshot = Snapshot {
             module,
             ways: Ways::new(func, cfg),
-            forms: Forms::default(),
+            forms: Forms::with_room(wanted.len() / 2),
             steps: 0,
             has_arrays: !module.globals.is_empty()
                 || func.arrays.values().any(|array| array.len.is_some())
@@ -467,6 +518,7 @@ impl<'m> Snapshot<'m> {
             looked_accesses: PrimaryMap::new(),
             sums: KnownSums::default(),
             accesses: HashMap::new(),
+            lately: Lately::new(wanted.len()),
             latest: SecondaryMap::new(),
             addresses: HashMap::new(),
             footprints: changed.clone(),
@@ -592,16 +644,18 @@ impl<'m> Snapshot<'m> {
         if self.items.has_inserted[block] {
             return func.block_insts(block).filter(|&inst| self.of_inst[inst].is_some()).collect();
         }
-        let occurring =
-            self.items.of_block(block).filter_map(|item| Some((item.place, self.occurrences[item.occurrence()?].inst?)));
+        let occurring = self
+            .items
+            .of_block(block)
+            .filter_map(|item| Some((item.place, self.occurrences[item.occurrence()?].inst?)));
         let mut occurring: SmallVec<[(u32, Inst); 16]> = occurring.collect();
         occurring.sort_unstable();
         occurring.into_iter().map(|(_, inst)| inst).collect()
     }
 
-    /// Is there anything to ask about?
-    pub fn has_occurrences(&self) -> bool {
-        !self.occurrences.is_empty()
+    /// How many occurrences have come up.
+    pub fn occurrence_count(&self) -> usize {
+        self.occurrences.len()
     }
 
     /// What is known of an occurrence.
@@ -630,8 +684,8 @@ impl<'m> Snapshot<'m> {
     }
 
     /// How often what answers questions about a form has changed.
-    pub fn changes(&self, form: Form) -> u32 {
-        self.changes[self.forms.family(form)]
+    pub fn changes(&self, form: Form) -> Changes {
+        self.changes[self.forms.kind(form)]
     }
 
     /// The last place of a block where a form's value may change: a definition of one of its registers, or an access that
@@ -662,7 +716,7 @@ impl<'m> Snapshot<'m> {
             OccurrenceData { inst: None, block, form, family, address, guard, is_computed: true, is_marked: false };
         let item = self.add(data, INSERTED);
         self.add_item(block, family, item);
-        self.changes[family] += 1;
+        self.changes[self.forms.kind(form)].inserted += 1;
         occurrence
     }
 
@@ -688,19 +742,20 @@ impl<'m> Snapshot<'m> {
     pub fn replace(&mut self, occurrence: Occurrence) {
         let data = &mut self.occurrences[occurrence];
         data.is_computed = false;
-        let (inst, family) = (data.inst, data.family);
+        let (inst, form) = (data.inst, data.form);
         if let Some(inst) = inst {
             self.of_inst[inst] = None.into();
         }
-        self.changes[family] += 1;
+        self.changes[self.forms.kind(form)].replaced += 1;
     }
 
     /// What was to be inserted is not.
     pub fn withdraw(&mut self, occurrence: Occurrence) {
-        let OccurrenceData { block, family, .. } = self.occurrences[occurrence];
+        let OccurrenceData { block, form, family, .. } = self.occurrences[occurrence];
         self.items.withdraw(block, family, occurrence);
         self.counts[family] -= 1;
-        self.changes[family] += 1;
+        let changes = &mut self.changes[self.forms.kind(form)];
+        (changes.inserted, changes.replaced) = (changes.inserted + 1, changes.replaced + 1);
     }
 
     /// The way up from a place of a block, which is not looked at itself. `may_convert` says whether
@@ -754,10 +809,11 @@ impl<'m> Snapshot<'m> {
         let mut is_straight = true;
         loop {
             let may_define = !is_on_edge && self.may_define(block, form);
-            let definition = if may_define { self.definitions.last(self.forms.regs(form), rank, place) } else { None };
+            let definition = if may_define { self.last_definition(block, form, (rank, place)) } else { None };
             // Places are counted from 1 here, so that 0 is before the first instruction.
             let floor = definition.map_or(0, |(place, _)| place + 1);
-            if let Some((end, place)) = self.look_between(func, block, form, (floor, place), below, stops_at_occurrences)
+            if let Some((end, place)) =
+                self.look_between(func, block, form, (floor, place), below, stops_at_occurrences)
             {
                 return Climb { steps, form, end, place, is_straight };
             }
@@ -895,6 +951,22 @@ impl<'m> Snapshot<'m> {
         self.changed[block].meets(self.forms.footprint(form).regs())
     }
 
+    /// The registers of a form that a block may write.
+    fn written<'s>(&'s self, block: Block, form: Form) -> impl Iterator<Item = Reg> + 's {
+        let changed = self.changed[block];
+        self.forms.regs(form).iter().copied().filter(move |&reg| changed.meets(Footprint::of_reg(reg)))
+    }
+
+    /// The last definition of one of a form's registers in a block of that rank before a place.
+    fn last_definition(&self, block: Block, form: Form, before: (u32, u32)) -> Option<(u32, Inst)> {
+        self.written(block, form).filter_map(|reg| self.definitions.last(reg, before)).max()
+    }
+
+    /// The place of the first one from a place on.
+    fn first_definition(&self, block: Block, form: Form, from: (u32, u32)) -> Option<u32> {
+        self.written(block, form).filter_map(|reg| self.definitions.first(reg, from)).min()
+    }
+
     /// The last place from `floor` to before `place` where anything may happen to memory that the form loads.
     fn barrier_between(&self, block: Block, form: Form, floor: u32, place: u32) -> Option<u32> {
         if !self.is_stopped_by_barriers(block, form) {
@@ -996,6 +1068,16 @@ impl<'m> Snapshot<'m> {
 
     /// What a load's form accesses, when registers hold what they hold there. Found once for the same values.
     fn looked_for(&mut self, func: &Function, form: Form, at: Point) -> LookedFor {
+        let lately = Lately::key(form, at);
+        if let Some(looked) = self.lately.get(lately) {
+            return looked;
+        }
+        let looked = self.look_for(func, form, at);
+        self.lately.set(lately, looked);
+        looked
+    }
+
+    fn look_for(&mut self, func: &Function, form: Form, at: Point) -> LookedFor {
         let regs = self.forms.regs(form);
         let holds = |(&reg, &held): (&Reg, &PackedOption<Value>)| at.value(&self.values, func, reg) == held.expand();
         if let Some(latest) = self.latest[form].expand()
@@ -1070,7 +1152,7 @@ impl<'m> Snapshot<'m> {
         let mut from = 0;
         while !live.is_empty() {
             let may_define = |form: &&Form| self.may_define(block, **form);
-            let next = |&form: &Form| self.definitions.first(self.forms.regs(form), rank, from);
+            let next = |&form: &Form| self.first_definition(block, form, (rank, from));
             let defined = live.iter().filter(may_define).filter_map(next).min();
             // What reads a register and writes it reads it first.
             let limit = defined.map_or(END, |place| place + 1);
@@ -1114,7 +1196,7 @@ impl<'m> Snapshot<'m> {
             }
             let Some(place) = defined else { break };
             for index in (0..live.len()).rev() {
-                if self.definitions.first(self.forms.regs(live[index]), rank, place) == Some(place) {
+                if self.first_definition(block, live[index], (rank, place)) == Some(place) {
                     live.remove(index);
                     if !looked.is_empty() {
                         looked.remove(index);
@@ -1154,7 +1236,7 @@ impl<'m> Snapshot<'m> {
         }
         let rank = self.ways.rank(block);
         let may_define = self.may_define(block, form);
-        let defined = if may_define { self.definitions.first(self.forms.regs(form), rank, 0) } else { None };
+        let defined = if may_define { self.first_definition(block, form, (rank, 0)) } else { None };
         // What reads a register and writes it reads it first.
         let limit = defined.map_or(END, |place| place + 1);
         let barrier = self.first_barrier(block, form, 0, limit);
@@ -1285,25 +1367,19 @@ impl Definitions {
         }
     }
 
-    /// The last definition of one of the registers in a block before a place.
-    fn last(&self, regs: &[Reg], rank: u32, before: u32) -> Option<(u32, Inst)> {
-        let of = |&reg: &Reg| {
-            let places = self.of(reg);
-            let index = places.partition_point(|&(block, place, _)| (block, place) < (rank, before)).checked_sub(1)?;
-            let (block, place, inst) = places[index];
-            (block == rank).then_some((place, inst))
-        };
-        regs.iter().filter_map(of).max()
+    /// The last definition of a register in a block before a place.
+    fn last(&self, reg: Reg, (rank, before): (u32, u32)) -> Option<(u32, Inst)> {
+        let places = self.of(reg);
+        let index = places.partition_point(|&(block, place, _)| (block, place) < (rank, before)).checked_sub(1)?;
+        let (block, place, inst) = places[index];
+        (block == rank).then_some((place, inst))
     }
 
-    /// The place of the first definition of one of the registers in a block from a place on.
-    fn first(&self, regs: &[Reg], rank: u32, from: u32) -> Option<u32> {
-        let of = |&reg: &Reg| {
-            let places = self.of(reg);
-            let index = places.partition_point(|&(block, place, _)| (block, place) < (rank, from));
-            let &(block, place, _) = places.get(index)?;
-            (block == rank).then_some(place)
-        };
-        regs.iter().filter_map(of).min()
+    /// The place of the first definition of a register in a block from a place on.
+    fn first(&self, reg: Reg, (rank, from): (u32, u32)) -> Option<u32> {
+        let places = self.of(reg);
+        let index = places.partition_point(|&(block, place, _)| (block, place) < (rank, from));
+        let &(block, place, _) = places.get(index)?;
+        (block == rank).then_some(place)
     }
 }

@@ -43,21 +43,64 @@ pub struct SpeculationQuestion {
 }
 
 /// The paper's (canHoist, Node).
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hoistable {
     /// Can it?
     pub can_hoist: bool,
-    /// To the ends of these blocks, in the order in which they were found.
-    pub blocks: SmallVec<[Block; 4]>,
+    /// To the ends of these blocks.
+    pub blocks: BlockList,
+    /// Has anybody on the way asked what is down-safe?
+    is_by_safety: bool,
 }
 
 impl Hoistable {
-    fn no() -> Hoistable {
-        Hoistable { can_hoist: false, blocks: SmallVec::new() }
-    }
+    /// It cannot.
+    pub const NO: Hoistable = Hoistable { can_hoist: false, blocks: BlockList::Empty, is_by_safety: false };
 
     fn to(block: Block) -> Hoistable {
-        Hoistable { can_hoist: true, blocks: SmallVec::from_elem(block, 1) }
+        Hoistable { can_hoist: true, blocks: BlockList::One(block), ..Hoistable::NO }
+    }
+}
+
+/// Blocks in the order in which they were found. Answers are passed on from block to block as they are, so a longer list is a
+/// number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BlockList {
+    /// No blocks.
+    Empty,
+    /// That one.
+    One(Block),
+    /// An index into the lists.
+    Several(u32),
+}
+
+/// All longer lists that came up.
+#[derive(Default)]
+pub struct BlockLists(Vec<SmallVec<[Block; 4]>>);
+
+impl BlockLists {
+    /// The blocks of a list.
+    pub fn blocks<'l>(&'l self, list: &'l BlockList) -> &'l [Block] {
+        match list {
+            BlockList::Empty => &[],
+            BlockList::One(block) => core::slice::from_ref(block),
+            BlockList::Several(index) => &self.0[*index as usize],
+        }
+    }
+
+    /// The blocks of one list, and behind them those of another that it has not.
+    fn union(&mut self, list: BlockList, more: BlockList) -> BlockList {
+        if list == BlockList::Empty || more == BlockList::Empty || list == more {
+            return if list == BlockList::Empty { more } else { list };
+        }
+        let known = self.blocks(&list);
+        let missing = self.blocks(&more).iter().copied().filter(|block| !known.contains(block));
+        let all: SmallVec<[Block; 4]> = known.iter().copied().chain(missing).collect();
+        if all.len() == known.len() {
+            return list;
+        }
+        self.0.push(all);
+        BlockList::Several(self.0.len() as u32 - 1)
     }
 }
 
@@ -67,6 +110,8 @@ pub struct Speculation<'q, 'm> {
     pub snapshot: &'q mut Snapshot<'m>,
     /// By which rule each record's question was sent on.
     pub sent: &'q mut Vec<&'static str>,
+    /// Where what several blocks take is kept.
+    pub lists: &'q mut BlockLists,
     /// What is known of anticipatability.
     pub anticipated: &'q mut Anticipated,
     /// The graph's shape.
@@ -109,35 +154,33 @@ impl Problem for Speculation<'_, '_> {
     }
 
     fn assumed() -> Hoistable {
-        Hoistable { can_hoist: true, blocks: SmallVec::new() }
+        Hoistable { can_hoist: true, ..Hoistable::NO }
     }
 
     fn is_good(answer: &Hoistable) -> bool {
         answer.can_hoist
     }
 
-    fn improve(answer: &mut Hoistable, proved: &Hoistable) {
+    fn improve(&mut self, answer: &mut Hoistable, proved: &Hoistable) {
         // Whoever could move up because the question came back to where it was under way moves to where that does.
-        for &block in &proved.blocks {
-            if !answer.blocks.contains(&block) {
-                answer.blocks.push(block);
-            }
-        }
+        answer.blocks = self.lists.union(answer.blocks, proved.blocks);
+        answer.is_by_safety |= proved.is_by_safety;
     }
 
-    fn holds(&self, question: SpeculationQuestion, _: &Hoistable, time: Time) -> bool {
-        self.time(question).change == time.change
+    fn holds(&self, question: SpeculationQuestion, answer: &Hoistable, time: Time) -> bool {
+        // Where an operand changes and where lanes part, no insertion changes.
+        !answer.is_by_safety || self.time(question).changes == time.changes
     }
 
     fn time(&self, question: SpeculationQuestion) -> Time {
-        Time { inquiry: 0, change: self.snapshot.changes(question.form) }
+        Time { inquiry: 0, changes: self.snapshot.changes(question.form) }
     }
 
     /// The rules in their order, of which the engine has asked the second one.
     fn arrive<S: Listener>(&mut self, teller: &mut Teller<'_, S>, at: Arrival<SpeculationQuestion>) -> Local<Self> {
         let Arrival { block, question: SpeculationQuestion { form, mover }, record, id } = at;
         if self.snapshot.steps > self.budget {
-            return Local::Answered("budget", Hoistable::no(), None);
+            return Local::Answered("budget", Hoistable::NO, None);
         }
         let is_branch = self.snapshot.ways.is_branch(block);
         let is_crossed = is_branch && (self.is_crossed)(block);
@@ -152,15 +195,15 @@ impl Problem for Speculation<'_, '_> {
             let because = self.snapshot.told_inst_at::<S>(teller.func, block, place);
             return match (is_crossed, depends) {
                 (true, true) => Local::Answered("3-i-a", Hoistable::to(block), because),
-                (true, false) => Local::Answered("3-i-b", Hoistable::no(), because),
-                (false, _) => Local::Answered("3-ii", Hoistable::no(), because),
+                (true, false) => Local::Answered("3-i-b", Hoistable::NO, because),
+                (false, _) => Local::Answered("3-ii", Hoistable::NO, because),
             };
         } else if is_crossed {
             (if depends { "4-i" } else { "4-ii" }, upward(depends))
         } else if is_branch {
             let successors = self.snapshot.ways.down(block).clone();
             if !self.is_down_safe(teller, block, &successors, form, id) {
-                return Local::Answered("5-ii", Hoistable::no(), None);
+                return Local::Answered("5-ii", Hoistable { is_by_safety: true, ..Hoistable::NO }, None);
             }
             (if depends { "5-i-a" } else { "5-i-b" }, upward(depends))
         } else {
@@ -181,12 +224,17 @@ impl Problem for Speculation<'_, '_> {
     ) -> (&'static str, Hoistable) {
         let rule = self.rule_of(place.record);
         let from_outside = self.snapshot.ways.is_entry(place.block);
-        let mut all = Hoistable { can_hoist: !from_outside && !answers.is_empty(), blocks: SmallVec::new() };
-        for (_, answer) in answers {
-            all.can_hoist &= answer.can_hoist;
-            Self::improve(&mut all, answer);
+        let mut can_hoist = !from_outside && !answers.is_empty() && answers.iter().all(|(_, answer)| answer.can_hoist);
+        let mut is_by_safety =
+            matches!(rule, "5-i-a" | "5-i-b") || answers.iter().any(|(_, answer)| answer.is_by_safety);
+        let mut blocks = BlockList::Empty;
+        if can_hoist || self.meets_partially {
+            for (_, answer) in answers {
+                blocks = self.lists.union(blocks, answer.blocks);
+            }
         }
-        if !all.can_hoist && self.meets_partially && !from_outside {
+        if !can_hoist && self.meets_partially && !from_outside {
+            is_by_safety = true;
             let without: SmallVec<[Block; 4]> =
                 answers.iter().filter(|(_, answer)| !answer.can_hoist).map(|&(from, _)| from).collect();
             let can_take = |&from: &Block| {
@@ -196,16 +244,21 @@ impl Problem for Speculation<'_, '_> {
                 && without.iter().all(can_take)
                 && self.is_down_safe(teller, place.block, &[place.block], place.forwarded.form, place.id)
             {
-                all.can_hoist = true;
-                without.into_iter().for_each(|from| Self::improve(&mut all, &Hoistable::to(from)));
+                can_hoist = true;
+                for from in without {
+                    blocks = self.lists.union(blocks, BlockList::One(from));
+                }
             }
         }
-        match (rule, all.can_hoist) {
+        let all = Hoistable { can_hoist, blocks, is_by_safety };
+        let here = Hoistable { is_by_safety, ..Hoistable::to(place.block) };
+        let no = Hoistable { is_by_safety, ..Hoistable::NO };
+        match (rule, can_hoist) {
             ("4-i", true) => ("4-i-a", all),
-            ("4-i", false) => ("4-i-b", Hoistable::to(place.block)),
+            ("4-i", false) => ("4-i-b", here),
             (_, true) => (rule, all),
-            (_, false) if from_outside && answers.is_empty() => ("1", Hoistable::no()),
-            (_, false) => (rule, Hoistable::no()),
+            (_, false) if from_outside && answers.is_empty() => ("1", no),
+            (_, false) => (rule, no),
         }
     }
 
@@ -214,6 +267,6 @@ impl Problem for Speculation<'_, '_> {
     }
 
     fn answer(&self, answer: &Hoistable) -> Answer {
-        Answer::Hoistable { can_hoist: answer.can_hoist, blocks: answer.blocks.to_vec() }
+        Answer::Hoistable { can_hoist: answer.can_hoist, blocks: self.lists.blocks(&answer.blocks).to_vec() }
     }
 }

@@ -21,17 +21,17 @@ use cranelift_entity::SecondaryMap;
 use hashbrown::HashMap;
 
 use super::forms::FormSet;
-use super::snapshot::{DescentEnd, Snapshot};
+use super::snapshot::{Changes, DescentEnd, Snapshot};
 use crate::ir::{Block, Function};
 
 /// What has been answered, and room for walks.
 #[derive(Default)]
 pub struct Unheard {
-    /// By question, how often its answers had changed, and page of blocks: where its answers stand.
-    pages: HashMap<(FormSet, u32, u32), u32>,
+    /// By question and page of blocks: where its answers stand.
+    pages: HashMap<(FormSet, u32), u32>,
     answers: Vec<Answers>,
     /// The page that was used last.
-    latest: Option<((FormSet, u32, u32), u32)>,
+    latest: Option<((FormSet, u32), u32)>,
     marks: SecondaryMap<Block, Mark>,
     walk: u32,
     frames: Vec<Frame>,
@@ -45,6 +45,22 @@ pub struct Unheard {
 struct Answers {
     is_known: u64,
     is_true: u64,
+    /// How often they had changed when somebody asked last.
+    changes: Changes,
+}
+
+impl Answers {
+    /// Forgets what holds no longer: what has been inserted may have made something true, what has been replaced something
+    /// false.
+    fn refresh(&mut self, changes: Changes) {
+        if self.changes.inserted != changes.inserted {
+            self.is_known &= self.is_true;
+        }
+        if self.changes.replaced != changes.replaced {
+            self.is_known &= !self.is_true;
+        }
+        self.changes = changes;
+    }
 }
 
 /// What the last walk that came to a block has found, besides the answer.
@@ -90,18 +106,24 @@ type Answered = (bool, u32);
 impl Unheard {
     /// Is a pure form, the only one of the set, anticipated at all of these blocks?
     pub fn inquire(&mut self, snapshot: &mut Snapshot<'_>, func: &Function, asked: &[Block], set: FormSet) -> bool {
-        let change = snapshot.forms.members(set).first().map_or(0, |&form| snapshot.changes(form));
+        let changes = snapshot.forms.members(set).first().map(|&form| snapshot.changes(form)).unwrap_or_default();
         self.walk += 1;
         self.cohorts.clear();
         self.provisional.clear();
         let mut is_true = !asked.is_empty();
         for &block in asked {
-            is_true &= self.ask(snapshot, func, block, (set, change));
+            is_true &= self.ask(snapshot, func, block, (set, changes));
         }
         is_true
     }
 
-    fn ask(&mut self, snapshot: &mut Snapshot<'_>, func: &Function, block: Block, question: (FormSet, u32)) -> bool {
+    fn ask(
+        &mut self,
+        snapshot: &mut Snapshot<'_>,
+        func: &Function,
+        block: Block,
+        question: (FormSet, Changes),
+    ) -> bool {
         let mut answered = self.arrive(snapshot, func, block, question);
         loop {
             let Some(mut frame) = self.frames.pop() else { return answered.is_some_and(|(is_true, _)| is_true) };
@@ -128,7 +150,7 @@ impl Unheard {
         snapshot: &mut Snapshot<'_>,
         func: &Function,
         block: Block,
-        question: (FormSet, u32),
+        question: (FormSet, Changes),
     ) -> Option<Answered> {
         let mark = self.marks[block];
         let is_marked = mark.walk == self.walk;
@@ -163,7 +185,7 @@ impl Unheard {
     }
 
     /// Notes the answer of a block whose successors have answered, and what becomes of those who leaned on it.
-    fn settle(&mut self, frame: &Frame, question: (FormSet, u32)) -> Answered {
+    fn settle(&mut self, frame: &Frame, question: (FormSet, Changes)) -> Answered {
         let depth = self.frames.len() as u32;
         let mut leans_on = NONE;
         if frame.is_true {
@@ -194,7 +216,7 @@ impl Unheard {
         (frame.is_true, leans_on)
     }
 
-    fn note(&mut self, block: Block, question: (FormSet, u32), is_true: bool, cohort: u32) {
+    fn note(&mut self, block: Block, question: (FormSet, Changes), is_true: bool, cohort: u32) {
         self.marks[block] = Mark { walk: self.walk, is_under_way: false, number: cohort };
         let (answers, bit) = self.answers(block, question);
         answers.is_known |= bit;
@@ -202,8 +224,8 @@ impl Unheard {
     }
 
     /// Where a block's answer stands.
-    fn answers(&mut self, block: Block, (set, change): (FormSet, u32)) -> (&mut Answers, u64) {
-        let key = (set, change, block.as_u32() / PAGE);
+    fn answers(&mut self, block: Block, (set, changes): (FormSet, Changes)) -> (&mut Answers, u64) {
+        let key = (set, block.as_u32() / PAGE);
         let page = match self.latest {
             Some((latest, page)) if latest == key => page,
             _ => {
@@ -216,7 +238,9 @@ impl Unheard {
                 page
             }
         };
-        (&mut self.answers[page as usize], 1 << (block.as_u32() % PAGE))
+        let answers = &mut self.answers[page as usize];
+        answers.refresh(changes);
+        (answers, 1 << (block.as_u32() % PAGE))
     }
 
     /// The cohort of those who lean on what waits in a frame.

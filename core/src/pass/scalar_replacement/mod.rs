@@ -209,7 +209,7 @@ fn run<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Varian
     let overflow = if is("overflow", "prove") { Overflow::Prove } else { Overflow::Assume };
     let (cfg, dominators, values) = (view.cfg(), view.dominators(), view.values());
     let snapshot = Snapshot::new(view.module(), view.func(), (&cfg, dominators), values, overflow, variant.interest);
-    if !snapshot.has_occurrences() {
+    if snapshot.occurrence_count() == 0 {
         return;
     }
     let rules = Rules {
