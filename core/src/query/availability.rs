@@ -32,9 +32,10 @@ use smallvec::SmallVec;
 
 use super::anticipation::{Anticipated, Anticipation};
 use super::forms::{Form, FormSet};
+use super::items::Occurrence;
 use super::propagation::{Arrival, Finding, Keeps, Local, Meeting, Problem, Propagation, RecordId, Teller, Time};
 use super::region::{BranchSet, Region};
-use super::snapshot::{Climb, ClimbEnd, Occurrence, Snapshot, Start, Step};
+use super::snapshot::{Climb, ClimbEnd, Snapshot, Start, Step};
 use super::ways::Spot;
 use super::{DownSafety, Faulting};
 use crate::ir::{Block, Function};

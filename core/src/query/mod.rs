@@ -18,7 +18,9 @@
 
 mod anticipation;
 mod availability;
+mod definitions;
 mod forms;
+mod items;
 mod propagation;
 mod region;
 mod snapshot;
@@ -42,8 +44,9 @@ use unheard::Unheard;
 
 pub use availability::{Insertion, Refusal, Support};
 pub use forms::{Expression, Form, FormSet, Forms, LoadKind, Subject};
+pub use items::{END, Occurrence};
 pub use region::{BranchSet, Reach, Region, Shape};
-pub use snapshot::{Changes, Climb, ClimbEnd, END, Interest, Occurrence, OccurrenceData, Snapshot, Start, Step};
+pub use snapshot::{Changes, Climb, ClimbEnd, Interest, OccurrenceData, Snapshot, Start, Step};
 pub use ways::{Spot, Ways};
 
 /// Steps for each instruction of the function.
@@ -398,7 +401,7 @@ impl<'m> Inquiries<'m> {
         }
         let behind: SmallVec<[Block; 4]> = match spot {
             Spot::Edge(_, to) => SmallVec::from_elem(to, 1),
-            Spot::End(block) => self.snapshot.ways.down(block).clone(),
+            Spot::End(block) => self.snapshot.ways.down(block).into(),
         };
         if self.rules.faulting == Faulting::Spec || self.snapshot.has_marked {
             return self.snapshot.is_computed_behind(func, &behind, form, self.budget);

@@ -251,12 +251,25 @@ struct Frame {
 /// The last record of each question at each block. A walk goes from block to neighbouring block with one question, and
 /// those mostly have numbers close together: so the records of one question lie in pages of as many blocks as fill a
 /// cache line.
-#[derive(Default)]
 struct Known {
-    pages: HashMap<(Number, u32), u32>,
+    pages: HashMap<Page, u32>,
     slots: Vec<RecordId>,
-    /// The page that was used last.
-    latest: Option<((Number, u32), u32)>,
+    /// The page that was used last, and where its slots begin.
+    latest: (Page, u32),
+}
+
+/// A question, and some blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Page {
+    question: Number,
+    blocks: u32,
+}
+
+impl Default for Known {
+    fn default() -> Known {
+        // No question has that number.
+        Known { pages: HashMap::new(), slots: Vec::new(), latest: (Page { question: Number::MAX, blocks: 0 }, 0) }
+    }
 }
 
 /// Blocks of a page.
@@ -276,22 +289,24 @@ const LATEST: usize = 4;
 
 impl Known {
     /// Where the record of a question at a block stands among the slots.
+    #[inline]
     fn place(&mut self, block: Block, question: Number) -> u32 {
-        let key = (question, block.as_u32() / PAGE);
-        let page = match self.latest {
-            Some((latest, page)) if latest == key => page,
-            _ => {
-                let slots = &mut self.slots;
-                let page = *self.pages.entry(key).or_insert_with(|| {
-                    let page = slots.len() as u32 / PAGE;
-                    slots.resize(slots.len() + PAGE as usize, NONE);
-                    page
-                });
-                self.latest = Some((key, page));
-                page
-            }
-        };
-        page * PAGE + block.as_u32() % PAGE
+        let page = Page { question, blocks: block.as_u32() / PAGE };
+        if self.latest.0 != page {
+            self.latest = (page, self.turn_to(page));
+        }
+        self.latest.1 + block.as_u32() % PAGE
+    }
+
+    /// Where the slots of a page begin.
+    #[inline(never)]
+    fn turn_to(&mut self, page: Page) -> u32 {
+        let slots = &mut self.slots;
+        *self.pages.entry(page).or_insert_with(|| {
+            let first = slots.len();
+            slots.resize(first + PAGE as usize, NONE);
+            first as u32
+        })
     }
 }
 

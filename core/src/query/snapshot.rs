@@ -28,23 +28,20 @@ use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
+use super::definitions::Definitions;
 use super::forms::{
-    Expression, Family, Footprint, Form, FormSet, Forms, Kind, Likeness, LoadKind, Subject, is_scalar_expression,
+    Expression, Family, Footprint, Form, FormSet, Forms, Kind, LoadKind, Subject, is_scalar_expression,
 };
+use super::items::{Address, Coming, END, INSERTED, Item, Items, Occurrence};
 use super::ways::{Spot, Ways};
 use crate::alias::{Access, AliasAnalysis, AliasClasses, Effect, Moment, Objects, Relation};
 use crate::flow::{Definition, Value, Values};
 use crate::graph::{Cfg, Dominators};
-use crate::ir::{Block, Flags, Function, Inst, InstData, Module, ParamType, Reg, Symbol, filled};
+use crate::ir::{Block, Flags, Function, Inst, Module, Op, ParamType, Reg, Symbol, filled};
 use crate::symbolic::{
     Affine, AffineNames, Atom, Base, Bounds, Inductions, KnownSums, Overflow, Site, SymbolicAddress,
 };
 use crate::view::Listener;
-
-/// A computation of an expression that questions may find.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Occurrence(u32);
-entity_impl!(Occurrence, "occurrence");
 
 /// How often what answers questions about a kind of forms has changed.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -78,168 +75,6 @@ impl OccurrenceData {
         self.inst.map_or(Start::Inserted, Start::Before)
     }
 }
-
-/// What a question looks at in a block. There are more of these than caches hold, so they are small.
-#[derive(Clone, Copy)]
-struct Item {
-    /// Its place in the block.
-    place: u32,
-    /// The occurrence, or an index into the clobbers.
-    number: u32,
-    /// What tells an occurrence from most others; [`CLOBBER`] for what is none.
-    likeness: Likeness,
-    address: PackedOption<Address>,
-}
-
-/// The likeness of what is no occurrence.
-const CLOBBER: Likeness = Forms::UNLIKE - 1;
-
-impl Item {
-    /// The occurrence that it is, if it is one.
-    fn occurrence(self) -> Option<Occurrence> {
-        (self.likeness != CLOBBER).then_some(Occurrence(self.number))
-    }
-}
-
-/// An address in terms of values, by number.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Address(u32);
-entity_impl!(Address);
-
-/// What stands in blocks, by block and family, in the order of places: what was there at first side by side in one array,
-/// what has been inserted since in lists, each behind what was there.
-#[derive(Default)]
-struct Items {
-    items: Vec<(Family, Item)>,
-    /// By block: where its items begin and end among all.
-    ranges: SecondaryMap<Block, (u32, u32)>,
-    /// The blocks that have some, in the order of the text.
-    blocks: Vec<Block>,
-    inserted: HashMap<(Block, Family), SmallVec<[Item; 1]>>,
-    has_inserted: SecondaryMap<Block, bool>,
-}
-
-/// Items of one family next to one another in a block.
-struct Stretch {
-    block: Block,
-    family: Family,
-    first: usize,
-    count: usize,
-    later: usize,
-}
-
-impl Stretch {
-    /// Of a block that has nothing of it.
-    fn nothing(block: Block) -> Stretch {
-        Stretch { block, family: Family::from_u32(0), first: 0, count: 0, later: 0 }
-    }
-}
-
-/// Those of a family that are still to come on a way up through a block.
-struct Above {
-    block: Block,
-    family: Family,
-    floor: u32,
-    /// Among all items.
-    begin: u32,
-    end: u32,
-    later: usize,
-}
-
-impl Items {
-    /// None yet, with room for so many in a function of so many blocks.
-    fn with_room(blocks: usize, items: usize) -> Items {
-        Items {
-            items: Vec::with_capacity(items),
-            ranges: filled(blocks),
-            has_inserted: filled(blocks),
-            ..Items::default()
-        }
-    }
-
-    /// What was there at first is added in the order of the text, and lined up; what comes after that has been inserted.
-    fn add(&mut self, block: Block, family: Family, item: Item) {
-        if item.place == INSERTED {
-            self.inserted.entry((block, family)).or_default().push(item);
-            self.has_inserted[block] = true;
-        } else {
-            let end = self.items.len() as u32;
-            if self.blocks.last() != Some(&block) {
-                self.blocks.push(block);
-                self.ranges[block].0 = end;
-            }
-            self.ranges[block].1 = end + 1;
-            self.items.push((family, item));
-        }
-    }
-
-    fn line_up(&mut self) {
-        for &block in &self.blocks {
-            let (begin, end) = self.ranges[block];
-            // Stable: items of a family stay in order.
-            self.items[begin as usize..end as usize].sort_by_key(|&(family, _)| family);
-        }
-    }
-
-    /// All that was there at first, families apart.
-    fn of_block(&self, block: Block) -> impl Iterator<Item = Item> + '_ {
-        let (begin, end) = self.ranges[block];
-        self.items[begin as usize..end as usize].iter().map(|&(_, item)| item)
-    }
-
-    /// Those of a family.
-    fn of(&self, block: Block, family: Family) -> Stretch {
-        let (begin, end) = self.ranges[block];
-        let of_block = &self.items[begin as usize..end as usize];
-        let first = of_block.partition_point(|&(other, _)| other < family);
-        let count = of_block[first..].partition_point(|&(other, _)| other == family);
-        let later =
-            if self.has_inserted[block] { self.inserted.get(&(block, family)).map_or(0, SmallVec::len) } else { 0 };
-        Stretch { block, family, first: begin as usize + first, count, later }
-    }
-
-    /// Those of a family before a place and not before another one, from below. They are found as they are wanted.
-    fn above(&self, block: Block, family: Family, (floor, place): (u32, u32)) -> Above {
-        let (begin, end) = self.ranges[block];
-        let of_block = &self.items[begin as usize..end as usize];
-        let count = of_block.partition_point(|&(other, item)| (other, item.place) < (family, place));
-        let has_later = self.has_inserted[block] && place > INSERTED;
-        let later = if has_later { self.inserted.get(&(block, family)).map_or(0, SmallVec::len) } else { 0 };
-        Above { block, family, floor, begin, end: begin + count as u32, later }
-    }
-
-    /// The next one.
-    fn next_above(&self, above: &mut Above) -> Option<Item> {
-        if let Some(later) = above.later.checked_sub(1) {
-            above.later = later;
-            return Some(self.inserted.get(&(above.block, above.family))?[later]);
-        }
-        let next = above.end.checked_sub(1).filter(|&next| next >= above.begin)?;
-        let (family, item) = self.items[next as usize];
-        above.end = next;
-        (family == above.family && item.place >= above.floor).then_some(item)
-    }
-
-    /// One of them.
-    fn get(&self, stretch: &Stretch, index: usize) -> Option<Item> {
-        match index.checked_sub(stretch.count) {
-            None => Some(self.items[stretch.first + index].1),
-            Some(index) if index < stretch.later => Some(self.inserted.get(&(stretch.block, stretch.family))?[index]),
-            Some(_) => None,
-        }
-    }
-
-    fn withdraw(&mut self, block: Block, family: Family, occurrence: Occurrence) {
-        if let Some(items) = self.inserted.get_mut(&(block, family)) {
-            items.retain(|item| item.occurrence() != Some(occurrence));
-        }
-    }
-}
-
-/// Behind all instructions of a block but its terminator: where something has been inserted.
-const INSERTED: u32 = u32::MAX - 1;
-/// Behind the terminator.
-pub const END: u32 = u32::MAX;
 
 /// Where registers are asked for what they hold.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -482,7 +317,7 @@ impl<'m> Snapshot<'m> {
     ) -> Snapshot<'m> {
         let mut places = filled(func.insts.len());
         let mut changed: SecondaryMap<Block, Footprint> = filled(func.blocks.len());
-        let mut wanted = Vec::new();
+        let (mut wanted, mut calls) = (Vec::new(), Vec::new());
         let definitions = Definitions::new(func, |block, place, inst, data| {
             places[inst] = place;
             data.dsts.iter().for_each(|&dst| changed[block] = changed[block].with(Footprint::of_reg(dst)));
@@ -493,10 +328,13 @@ impl<'m> Snapshot<'m> {
             if is_wanted && cfg.is_reachable(block) {
                 wanted.push((block, inst));
             }
+            if data.opcode.op == Op::CallTo {
+                calls.push(block);
+            }
         });
         let mut snapshot = Snapshot {
             module,
-            ways: Ways::new(func, cfg),
+            ways: Ways::new(func, cfg, &calls),
             forms: Forms::with_room(wanted.len() / 2),
             steps: 0,
             has_arrays: !module.globals.is_empty()
@@ -575,8 +413,7 @@ impl<'m> Snapshot<'m> {
             let item = if access.writes {
                 self.changed[block] = self.changed[block].with(Footprint::of_family(family));
                 self.clobbers.push(access);
-                let number = self.clobbers.len() as u32 - 1;
-                Item { place, number, likeness: CLOBBER, address: None.into() }
+                Item::clobber(place, self.clobbers.len() - 1)
             } else if is_plain && let Some(form) = self.forms.of_inst(names, func, inst, Some(class)) {
                 let guard = func.insts[inst].guard.and_then(|guard| Some((values.guard(inst)?, guard.negated)));
                 let address = self.number_of(access.address);
@@ -641,7 +478,7 @@ impl<'m> Snapshot<'m> {
 
     /// The instructions of a block that occurrences are, in order.
     pub fn occurring_in(&self, func: &Function, block: Block) -> SmallVec<[Inst; 16]> {
-        if self.items.has_inserted[block] {
+        if self.items.has_inserted(block) {
             return func.block_insts(block).filter(|&inst| self.of_inst[inst].is_some()).collect();
         }
         let occurring = self
@@ -894,7 +731,7 @@ impl<'m> Snapshot<'m> {
         change: impl FnOnce(&mut Self) -> &mut Quiet,
     ) -> bool {
         // What is on an edge has no rank of its own, and what has been inserted may be in the way.
-        if self.items.has_inserted[block] || self.ways.is_on_edge(block) {
+        if self.items.has_inserted(block) || self.ways.is_on_edge(block) {
             return false;
         }
         let rank = self.ways.rank(block);
@@ -922,7 +759,7 @@ impl<'m> Snapshot<'m> {
 
     /// Is an occurrence of that very form? Where no register of the form has been written between, it is what is looked for.
     fn is_of_form(&self, item: Item, form: Form) -> bool {
-        item.address.is_some() && self.occurrences[Occurrence(item.number)].form == form
+        item.address.is_some() && item.occurrence().is_some_and(|occurrence| self.occurrences[occurrence].form == form)
     }
 
     /// Is an occurrence of what is looked for, but for its guard?
@@ -1147,8 +984,7 @@ impl<'m> Snapshot<'m> {
         let mut looked: SmallVec<[LookedFor; 4]> = SmallVec::new();
         let at = Point::Start(block);
         let (family, is_load) = (self.forms.family(first), self.forms.expression(first).is_load());
-        let items = self.items.of(block, family);
-        let mut index = 0;
+        let mut items = self.items.below(block, family);
         let mut from = 0;
         while !live.is_empty() {
             let may_define = |form: &&Form| self.may_define(block, **form);
@@ -1157,11 +993,12 @@ impl<'m> Snapshot<'m> {
             // What reads a register and writes it reads it first.
             let limit = defined.map_or(END, |place| place + 1);
             let barrier = self.first_barrier(block, first, from, limit);
-            while let Some(item) = self.items.get(&items, index) {
+            let mut ahead = items;
+            while let Some(item) = self.items.next_below(&mut ahead) {
                 if item.place >= limit || barrier.is_some_and(|barrier| barrier <= item.place) {
                     break;
                 }
-                index += 1;
+                items = ahead;
                 self.steps += 1;
                 if !is_load {
                     let data = item.occurrence().map(|occurrence| &self.occurrences[occurrence]);
@@ -1244,9 +1081,8 @@ impl<'m> Snapshot<'m> {
         let at = Point::Start(block);
         let mut looked: Option<LookedFor> = None;
         let has_family = self.footprints[block].meets(what.families());
-        let items = if has_family { self.items.of(block, self.forms.family(form)) } else { Stretch::nothing(block) };
-        for index in 0.. {
-            let Some(item) = self.items.get(&items, index).filter(|item| item.place < limit) else { break };
+        let mut items = if has_family { self.items.below(block, self.forms.family(form)) } else { Coming::none() };
+        while let Some(item) = self.items.next_below(&mut items).filter(|item| item.place < limit) {
             self.steps += 1;
             let Some(occurrence) = item.occurrence() else {
                 let looked = *looked.get_or_insert_with(|| self.looked_for(func, form, at));
@@ -1277,8 +1113,8 @@ impl<'m> Snapshot<'m> {
         counts: impl Fn(&OccurrenceData) -> bool,
         is_asked: impl Fn(Form) -> bool,
     ) -> bool {
-        let stretch = self.items.of(block, self.forms.family(form));
-        (0..).map_while(|index| self.items.get(&stretch, index)).any(|item| {
+        let mut items = self.items.below(block, self.forms.family(form));
+        core::iter::from_fn(|| self.items.next_below(&mut items)).any(|item| {
             item.occurrence().is_some_and(|occurrence| {
                 let data = &self.occurrences[occurrence];
                 counts(data) && is_asked(data.form)
@@ -1324,62 +1160,5 @@ impl<'m> Snapshot<'m> {
         let places = self.barriers.get(&block)?;
         let index = places.partition_point(|&barrier| barrier < from);
         places.get(index).copied().filter(|&barrier| barrier < limit)
-    }
-}
-
-/// Where registers are written, by register in the order of the text.
-struct Definitions {
-    first: Vec<u32>,
-    /// Rank of the block, place in the block, instruction.
-    places: Vec<(u32, u32, Inst)>,
-}
-
-impl Definitions {
-    /// `visit` sees each instruction on the way, with its block and its place there: programs are larger than caches.
-    fn new(func: &Function, mut visit: impl FnMut(Block, u32, Inst, &InstData)) -> Definitions {
-        let mut first = vec![0u32; func.regs.len() + 1];
-        let mut total = 0;
-        for (reg, count) in func.definition_counts().enumerate() {
-            first[reg] = total;
-            total += count as u32;
-        }
-        first[func.regs.len()] = total;
-        let mut next = first.clone();
-        let mut places = vec![(0, 0, Inst::new(0)); total as usize];
-        for (rank, block) in (0..).zip(func.block_order()) {
-            for (place, inst) in (0..).zip(func.block_insts(block)) {
-                let data = &func.insts[inst];
-                visit(block, place, inst, data);
-                for dst in &data.dsts {
-                    let slot = &mut next[dst.index()];
-                    places[*slot as usize] = (rank, place, inst);
-                    *slot += 1;
-                }
-            }
-        }
-        Definitions { first, places }
-    }
-
-    fn of(&self, reg: Reg) -> &[(u32, u32, Inst)] {
-        match self.first.get(reg.index()..reg.index() + 2) {
-            Some(&[start, end]) => &self.places[start as usize..end as usize],
-            _ => &[],
-        }
-    }
-
-    /// The last definition of a register in a block before a place.
-    fn last(&self, reg: Reg, (rank, before): (u32, u32)) -> Option<(u32, Inst)> {
-        let places = self.of(reg);
-        let index = places.partition_point(|&(block, place, _)| (block, place) < (rank, before)).checked_sub(1)?;
-        let (block, place, inst) = places[index];
-        (block == rank).then_some((place, inst))
-    }
-
-    /// The place of the first definition of a register in a block from a place on.
-    fn first(&self, reg: Reg, (rank, from): (u32, u32)) -> Option<u32> {
-        let places = self.of(reg);
-        let index = places.partition_point(|&(block, place, _)| (block, place) < (rank, from));
-        let &(block, place, _) = places.get(index)?;
-        (block == rank).then_some(place)
     }
 }

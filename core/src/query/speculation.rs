@@ -201,7 +201,7 @@ impl Problem for Speculation<'_, '_> {
         } else if is_crossed {
             (if depends { "4-i" } else { "4-ii" }, upward(depends))
         } else if is_branch {
-            let successors = self.snapshot.ways.down(block).clone();
+            let successors: SmallVec<[Block; 4]> = self.snapshot.ways.down(block).into();
             if !self.is_down_safe(teller, block, &successors, form, id) {
                 return Local::Answered("5-ii", Hoistable { is_by_safety: true, ..Hoistable::NO }, None);
             }

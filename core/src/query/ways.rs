@@ -11,11 +11,15 @@
 //!
 //! Unreachable blocks are left out. Linear in blocks and edges.
 
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::Range;
+
 use cranelift_entity::SecondaryMap;
-use smallvec::SmallVec;
+use cranelift_entity::packed_option::PackedOption;
 
 use crate::graph::Cfg;
-use crate::ir::{Block, Function, Op, filled};
+use crate::ir::{Block, Function, filled};
 
 /// Where something can be inserted so that it is computed whenever control goes from one block to another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -43,107 +47,146 @@ impl Spot {
     }
 }
 
-type Blocks = SmallVec<[Block; 4]>;
+/// A part of the list of all neighbours.
+#[derive(Clone, Copy, Default)]
+struct Part {
+    first: u32,
+    count: u32,
+}
+
+impl Part {
+    /// The index of what it has more from here on.
+    fn grow(&mut self) -> usize {
+        self.count += 1;
+        (self.first + self.count - 1) as usize
+    }
+
+    fn range(self) -> Range<usize> {
+        self.first as usize..(self.first + self.count) as usize
+    }
+}
+
+/// What is known of a block: what questions ask at every step stands together.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    up: Part,
+    down: Part,
+    /// For a block that was put on an edge, the edge's source.
+    source: PackedOption<Block>,
+    rank: u32,
+    is_entry: bool,
+    ends_in_call: bool,
+}
 
 /// See the file's head.
 pub struct Ways {
-    up: SecondaryMap<Block, Blocks>,
-    down: SecondaryMap<Block, Blocks>,
-    is_entry: SecondaryMap<Block, bool>,
-    ends_in_call: SecondaryMap<Block, bool>,
-    /// For a block that was put on an edge, the edge's source.
-    source: SecondaryMap<Block, Option<Block>>,
-    rank: SecondaryMap<Block, u32>,
+    places: SecondaryMap<Block, Place>,
+    /// The blocks before and behind each block, in the order of the text.
+    neighbours: Vec<Block>,
 }
 
 impl Ways {
-    /// The ways of a function.
-    pub fn new(func: &Function, cfg: &Cfg) -> Ways {
-        let blocks = func.blocks.len();
-        let mut ways = Ways {
-            up: filled(blocks),
-            down: filled(blocks),
-            is_entry: filled(blocks),
-            ends_in_call: filled(blocks),
-            source: filled(blocks),
-            rank: filled(blocks),
-        };
-        // In this order every list comes out in the order of the text.
-        for (rank, block) in (0..).zip(func.block_order()) {
-            ways.rank[block] = rank;
-            ways.is_entry[block] = cfg.is_entry(block);
-            ways.ends_in_call[block] =
-                func.terminator(block).is_some_and(|inst| func.insts[inst].opcode.op == Op::CallTo);
-            if !cfg.is_reachable(block) {
-                continue;
-            }
-            for &target in cfg.successors(block) {
-                if ways.up[target].last() != Some(&block) {
-                    ways.up[target].push(block);
+    /// The ways of a function. `calls` are the blocks that end in a call which comes back to other blocks.
+    pub fn new(func: &Function, cfg: &Cfg, calls: &[Block]) -> Ways {
+        let mut places: SecondaryMap<Block, Place> = filled(func.blocks.len());
+        for &block in calls {
+            places[block].ends_in_call = true;
+        }
+        // A branch may name a block more than once.
+        let mut last: SecondaryMap<Block, PackedOption<Block>> = filled(func.blocks.len());
+        let mut for_each_edge = |see: &mut dyn FnMut(Block, Block)| {
+            for block in func.block_order().filter(|&block| cfg.is_reachable(block)) {
+                for &target in cfg.successors(block) {
+                    if core::mem::replace(&mut last[target], block.into()) != block.into() {
+                        see(block, target);
+                    }
                 }
             }
-        }
-        for block in func.block_order() {
-            for index in 0..ways.up[block].len() {
-                let before = ways.up[block][index];
-                ways.down[before].push(block);
+            last.values_mut().for_each(|last| *last = None.into());
+        };
+        for_each_edge(&mut |from, to| {
+            places[to].up.count += 1;
+            places[from].down.count += 1;
+        });
+        let mut end = 0;
+        for (rank, block) in (0..).zip(func.block_order()) {
+            let place = &mut places[block];
+            (place.rank, place.is_entry) = (rank, cfg.is_entry(block));
+            for part in [&mut place.up, &mut place.down] {
+                part.first = end;
+                end += core::mem::take(&mut part.count);
             }
         }
-        ways
+        let mut neighbours = vec![Block::from_u32(0); end as usize];
+        // Sources come in the order of the text, and so do targets if each is looked at in its turn.
+        for_each_edge(&mut |from, to| neighbours[places[to].up.grow()] = from);
+        for block in func.block_order() {
+            for index in places[block].up.range() {
+                let before = neighbours[index];
+                neighbours[places[before].down.grow()] = block;
+            }
+        }
+        Ways { places, neighbours }
     }
 
     /// The blocks that control comes from.
-    pub fn up(&self, block: Block) -> &Blocks {
-        &self.up[block]
+    pub fn up(&self, block: Block) -> &[Block] {
+        &self.neighbours[self.places[block].up.range()]
     }
 
     /// The blocks that control goes to.
-    pub fn down(&self, block: Block) -> &Blocks {
-        &self.down[block]
+    pub fn down(&self, block: Block) -> &[Block] {
+        &self.neighbours[self.places[block].down.range()]
     }
 
     /// Does control come from outside?
     pub fn is_entry(&self, block: Block) -> bool {
-        self.is_entry[block]
+        self.places[block].is_entry
     }
 
     /// Does a branch end it? A call that may come back to several blocks is none: there is no place behind the call.
     pub fn is_branch(&self, block: Block) -> bool {
-        self.down[block].len() > 1 && !self.ends_in_call[block]
+        self.places[block].down.count > 1 && !self.places[block].ends_in_call
     }
 
     /// The block in which values at the end of this one are named: itself, or the source of the edge that it is on.
     pub fn named_as(&self, block: Block) -> Block {
-        self.source[block].unwrap_or(block)
+        self.places[block].source.expand().unwrap_or(block)
     }
 
     /// Was it put on an edge?
     pub fn is_on_edge(&self, block: Block) -> bool {
-        self.source[block].is_some()
+        self.places[block].source.is_some()
     }
 
     /// Where the block stands in the text.
     pub fn rank(&self, block: Block) -> u32 {
-        self.rank[block]
+        self.places[block].rank
     }
 
     /// Where something is inserted for an edge: at the end of its source, if nothing else leads on from there and no call
     /// stands there, else on the edge.
     pub fn spot(&self, from: Block, to: Block) -> Spot {
-        let is_its_own = self.down[from].len() == 1 && !self.ends_in_call[from];
+        let is_its_own = self.places[from].down.count == 1 && !self.places[from].ends_in_call;
         if is_its_own { Spot::End(from) } else { Spot::Edge(from, to) }
     }
 
     /// A block has been put on an edge.
     pub fn split(&mut self, middle: Block, from: Block, to: Block) {
-        let replace = |list: &mut Blocks, old: Block| {
+        let mut replace = |part: Part, old: Block| {
+            let list = &mut self.neighbours[part.range()];
             list.iter_mut().filter(|block| **block == old).for_each(|block| *block = middle);
         };
-        replace(&mut self.up[to], from);
-        replace(&mut self.down[from], to);
-        self.up[middle].push(from);
-        self.down[middle].push(to);
-        self.source[middle] = Some(self.named_as(from));
-        self.rank[middle] = self.rank[to];
+        replace(self.places[to].up, from);
+        replace(self.places[from].down, to);
+        let first = self.neighbours.len() as u32;
+        self.neighbours.extend([from, to]);
+        self.places[middle] = Place {
+            up: Part { first, count: 1 },
+            down: Part { first: first + 1, count: 1 },
+            source: self.named_as(from).into(),
+            rank: self.rank(to),
+            ..Place::default()
+        };
     }
 }

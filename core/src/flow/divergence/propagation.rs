@@ -3,6 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 use bitflags::bitflags;
+use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use fixedbitset::FixedBitSet;
 
@@ -14,9 +15,9 @@ use crate::flow::values::{Definition, Value};
 use crate::ir::{Block, FuncKind, Inst, Op, Operand};
 
 bitflags! {
-    /// What the fixpoint has to know of an instruction: a byte, because divergence meets instructions in no order.
+    /// What an instruction does with divergence.
     #[derive(Clone, Copy, Default)]
-    struct InstFacts: u8 {
+    struct Deeds: u8 {
         /// Control may come to it.
         const REACHABLE = 1 << 0;
         /// It has a guard.
@@ -29,7 +30,17 @@ bitflags! {
         const DRAWS = 1 << 4;
         /// It has passed divergence on.
         const DIVERGED = 1 << 5;
+        /// It has several results.
+        const MAKES_SEVERAL = 1 << 6;
     }
+}
+
+/// What the fixpoint has to know of an instruction, in one place: divergence meets instructions in no order.
+#[derive(Clone, Copy, Default)]
+struct InstFacts {
+    deeds: Deeds,
+    /// Its result, if it has one only.
+    made: PackedOption<Value>,
 }
 
 pub(super) struct Propagation<'a> {
@@ -106,13 +117,15 @@ impl<'a> Propagation<'a> {
             for inst in func.block_insts(block) {
                 let data = &func.insts[inst];
                 let behaviour = behaviour(func, data);
-                let mut facts = InstFacts::REACHABLE;
-                facts.set(InstFacts::GUARDED, data.guard.is_some());
-                facts.set(InstFacts::EVENS, behaviour == Behaviour::Evens);
-                facts.set(InstFacts::BRANCHES, matches!(data.opcode.op, Op::BrIf | Op::Switch));
-                facts.set(InstFacts::DRAWS, data.opcode.op == Op::In);
-                self.insts[inst.index()] = facts;
-                if facts.contains(InstFacts::DRAWS) {
+                let mut deeds = Deeds::REACHABLE;
+                deeds.set(Deeds::GUARDED, data.guard.is_some());
+                deeds.set(Deeds::EVENS, behaviour == Behaviour::Evens);
+                deeds.set(Deeds::BRANCHES, matches!(data.opcode.op, Op::BrIf | Op::Switch));
+                deeds.set(Deeds::DRAWS, data.opcode.op == Op::In);
+                deeds.set(Deeds::MAKES_SEVERAL, data.dsts.len() > 1);
+                let made = if data.dsts.len() == 1 { values.defined(inst).first().copied() } else { None };
+                self.insts[inst.index()] = InstFacts { deeds, made: made.into() };
+                if deeds.contains(Deeds::DRAWS) {
                     self.draws.push(inst);
                     self.drawing.insert(block.index());
                 }
@@ -148,27 +161,31 @@ impl<'a> Propagation<'a> {
         match reader {
             ValueUse::Old(made) | ValueUse::Argument(made) => self.mark(made, cause.unwrap_or(Cause::Value(value))),
             ValueUse::Operand { inst, index } => {
-                let facts = self.insts[inst.index()];
-                if !facts.contains(InstFacts::REACHABLE) {
+                let InstFacts { deeds, made } = self.insts[inst.index()];
+                if !deeds.contains(Deeds::REACHABLE) {
                     return;
                 }
-                let is_guarded = facts.contains(InstFacts::GUARDED);
+                let is_guarded = deeds.contains(Deeds::GUARDED);
                 let is_guard = index == 0 && is_guarded;
                 let operand = index - u32::from(is_guarded && !is_guard);
-                let passes_on = is_guard || operand > 0 || !facts.contains(InstFacts::EVENS);
-                if passes_on && !facts.contains(InstFacts::DIVERGED) {
-                    self.insts[inst.index()].insert(InstFacts::DIVERGED);
+                let passes_on = is_guard || operand > 0 || !deeds.contains(Deeds::EVENS);
+                if passes_on && !deeds.contains(Deeds::DIVERGED) {
+                    self.insts[inst.index()].deeds.insert(Deeds::DIVERGED);
                     let of_guard = Cause::Guard(value);
                     let cause = cause.unwrap_or(if is_guard { of_guard } else { Cause::Value(value) });
                     let DivergenceInput { func, values, .. } = self.input;
-                    values.defined(inst).iter().for_each(|&made| self.mark(made, cause));
-                    if facts.contains(InstFacts::BRANCHES)
+                    if let Some(made) = made.expand() {
+                        self.mark(made, cause);
+                    } else if deeds.contains(Deeds::MAKES_SEVERAL) {
+                        values.defined(inst).iter().for_each(|&made| self.mark(made, cause));
+                    }
+                    if deeds.contains(Deeds::BRANCHES)
                         && let Some(block) = func.inst_block(inst)
                     {
                         self.mark_branch(block, cause);
                     }
                 }
-                if is_guard && facts.contains(InstFacts::DRAWS) {
+                if is_guard && deeds.contains(Deeds::DRAWS) {
                     self.draw_apart(inst, Cause::DrawnUnder(value));
                 }
             }

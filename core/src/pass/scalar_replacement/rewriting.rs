@@ -446,7 +446,7 @@ fn condition_of(
     let mut conditions: SmallVec<[(Guard, Inst); 2]> = own.map(|guard| (guard, load)).into_iter().collect();
     let mut at = block;
     for _ in 0..MAX_CONDITIONS {
-        let &[from] = snapshot.ways.up(at).as_slice() else { break };
+        let &[from] = snapshot.ways.up(at) else { break };
         if from == block || snapshot.ways.is_entry(at) {
             break;
         }
