@@ -781,7 +781,7 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
         for index in first..self.answered_by.len() {
             // Where answers were made the same, some are bad. Nobody asks them for more than their blocks.
             if self.answered_by[index] == NONE {
-                let (block, answer) = self.answers[index].clone();
+                let (block, answer) = self.answers[index];
                 let state = State::Answered { answer, rule: 0, link: Link::Nothing, to: 0 };
                 let question = self.records[id as usize].question;
                 self.answered_by[index] = self.records.len() as RecordId;

@@ -173,6 +173,27 @@ enum Passage {
     Bottom,
 }
 
+/// What a block does something to.
+#[derive(Clone, Copy, Default)]
+struct Marks {
+    /// All of it.
+    all: Footprint,
+    /// What it may change: the same without what it only loads or computes.
+    changed: Footprint,
+}
+
+impl Marks {
+    fn change(&mut self, what: Footprint) {
+        self.changed = self.changed.with(what);
+        self.all = self.all.with(what);
+    }
+
+    /// What a way up stops at.
+    fn of(self, stops_at_occurrences: bool) -> Footprint {
+        if stops_at_occurrences { self.all } else { self.changed }
+    }
+}
+
 /// See the file's head.
 pub struct Snapshot<'m> {
     /// The rest of the program.
@@ -212,9 +233,7 @@ pub struct Snapshot<'m> {
     latest: SecondaryMap<Form, PackedOption<LookedFor>>,
     addresses: HashMap<SymbolicAddress, Address>,
     /// What each block does something to.
-    footprints: SecondaryMap<Block, Footprint>,
-    /// What each block may change: the same without what it only loads or computes.
-    changed: SecondaryMap<Block, Footprint>,
+    marks: SecondaryMap<Block, Marks>,
     changes: SecondaryMap<Kind, Changes>,
     /// The walk down that came to a block last, by number, and how many there have been.
     walked: SecondaryMap<Block, u32>,
@@ -316,11 +335,11 @@ impl<'m> Snapshot<'m> {
         interest: Interest,
     ) -> Snapshot<'m> {
         let mut places = filled(func.insts.len());
-        let mut changed: SecondaryMap<Block, Footprint> = filled(func.blocks.len());
+        let mut marks: SecondaryMap<Block, Marks> = filled(func.blocks.len());
         let (mut wanted, mut calls) = (Vec::new(), Vec::new());
         let definitions = Definitions::new(func, |block, place, inst, data| {
             places[inst] = place;
-            data.dsts.iter().for_each(|&dst| changed[block] = changed[block].with(Footprint::of_reg(dst)));
+            data.dsts.iter().for_each(|&dst| marks[block].change(Footprint::of_reg(dst)));
             let is_wanted = match interest {
                 Interest::Loads => AliasAnalysis::may_have_effect(data),
                 Interest::Scalars => is_scalar_expression(data),
@@ -359,8 +378,7 @@ impl<'m> Snapshot<'m> {
             lately: Lately::new(wanted.len()),
             latest: SecondaryMap::new(),
             addresses: HashMap::new(),
-            footprints: changed.clone(),
-            changed,
+            marks,
             changes: SecondaryMap::new(),
             walked: filled(func.blocks.len()),
             walk_pending: Vec::new(),
@@ -393,8 +411,7 @@ impl<'m> Snapshot<'m> {
                 Effect::None => continue,
                 Effect::Everything => {
                     self.barriers.entry(block).or_default().push(self.places[inst]);
-                    self.add_to_footprint(block, Footprint::EVERYTHING);
-                    self.changed[block] = self.changed[block].with(Footprint::EVERYTHING);
+                    self.marks[block].change(Footprint::EVERYTHING);
                     continue;
                 }
                 Effect::Access(access) => (access, true),
@@ -411,7 +428,7 @@ impl<'m> Snapshot<'m> {
             let family = self.forms.loads_from(class);
             let place = self.places[inst];
             let item = if access.writes {
-                self.changed[block] = self.changed[block].with(Footprint::of_family(family));
+                self.marks[block].change(Footprint::of_family(family));
                 self.clobbers.push(access);
                 Item::clobber(place, self.clobbers.len() - 1)
             } else if is_plain && let Some(form) = self.forms.of_inst(names, func, inst, Some(class)) {
@@ -448,11 +465,8 @@ impl<'m> Snapshot<'m> {
 
     fn add_item(&mut self, block: Block, family: Family, item: Item) {
         self.items.add(block, family, item);
-        self.add_to_footprint(block, Footprint::of_family(family));
-    }
-
-    fn add_to_footprint(&mut self, block: Block, more: Footprint) {
-        self.footprints[block] = self.footprints[block].with(more);
+        let marks = &mut self.marks[block];
+        marks.all = marks.all.with(Footprint::of_family(family));
     }
 
     fn number_of(&mut self, address: Option<SymbolicAddress>) -> PackedOption<Address> {
@@ -603,7 +617,7 @@ impl<'m> Snapshot<'m> {
 
     /// Is nothing in a block that a question about a form would stop at, as far as footprints say? Then it has been looked at.
     pub fn passes(&mut self, block: Block, form: Form) -> bool {
-        let passes = !self.footprints[block].meets(self.forms.footprint(form));
+        let passes = !self.marks[block].all.meets(self.forms.footprint(form));
         self.steps += u64::from(passes);
         passes
     }
@@ -622,8 +636,7 @@ impl<'m> Snapshot<'m> {
         stops_at_occurrences: bool,
     ) -> Climb {
         self.steps += 1;
-        let footprints = if stops_at_occurrences { &self.footprints } else { &self.changed };
-        if !footprints[block].meets(self.forms.footprint(form)) {
+        if !self.marks[block].of(stops_at_occurrences).meets(self.forms.footprint(form)) {
             return Climb::past(form);
         }
         let is_pure = self.forms.likeness(form) == Forms::UNLIKE;
@@ -684,8 +697,7 @@ impl<'m> Snapshot<'m> {
         stops_at_occurrences: bool,
     ) -> Option<(ClimbEnd, u32)> {
         let barrier = self.barrier_between(block, form, floor, place);
-        let footprints = if stops_at_occurrences { &self.footprints } else { &self.changed };
-        if !footprints[block].meets(self.forms.footprint(form).families()) {
+        if !self.marks[block].of(stops_at_occurrences).meets(self.forms.footprint(form).families()) {
             return barrier.map(|barrier| (ClimbEnd::Changed, barrier));
         }
         let (family, likeness) = (self.forms.family(form), self.forms.likeness(form));
@@ -780,17 +792,17 @@ impl<'m> Snapshot<'m> {
     /// Is there a place in a block where anything may happen to memory that the form loads?
     fn is_stopped_by_barriers(&self, block: Block, form: Form) -> bool {
         let what = self.forms.footprint(form);
-        what.meets(Footprint::EVERYTHING) && self.changed[block].meets(Footprint::EVERYTHING)
+        what.meets(Footprint::EVERYTHING) && self.marks[block].changed.meets(Footprint::EVERYTHING)
     }
 
     /// May a definition in a block be one of a register that the form reads?
     fn may_define(&self, block: Block, form: Form) -> bool {
-        self.changed[block].meets(self.forms.footprint(form).regs())
+        self.marks[block].changed.meets(self.forms.footprint(form).regs())
     }
 
     /// The registers of a form that a block may write.
     fn written<'s>(&'s self, block: Block, form: Form) -> impl Iterator<Item = Reg> + 's {
-        let changed = self.changed[block];
+        let changed = self.marks[block].changed;
         self.forms.regs(form).iter().copied().filter(move |&reg| changed.meets(Footprint::of_reg(reg)))
     }
 
@@ -976,7 +988,7 @@ impl<'m> Snapshot<'m> {
             let is_there = self.is_on_edge(block, first, counts, |form| self.forms.members(set).contains(&form));
             return if is_there { DescentEnd::Same } else { DescentEnd::Bottom(set) };
         }
-        if !self.footprints[block].meets(self.forms.set_footprint(set)) {
+        if !self.marks[block].all.meets(self.forms.set_footprint(set)) {
             return DescentEnd::Bottom(set);
         }
         let rank = self.ways.rank(block);
@@ -1063,7 +1075,7 @@ impl<'m> Snapshot<'m> {
             return if is_there { Passage::Same } else { Passage::Bottom };
         }
         let what = self.forms.footprint(form);
-        if !self.footprints[block].meets(what) {
+        if !self.marks[block].all.meets(what) {
             return Passage::Bottom;
         }
         let likeness = self.forms.likeness(form);
@@ -1080,7 +1092,7 @@ impl<'m> Snapshot<'m> {
         let limit = barrier.unwrap_or(limit);
         let at = Point::Start(block);
         let mut looked: Option<LookedFor> = None;
-        let has_family = self.footprints[block].meets(what.families());
+        let has_family = self.marks[block].all.meets(what.families());
         let mut items = if has_family { self.items.below(block, self.forms.family(form)) } else { Coming::none() };
         while let Some(item) = self.items.next_below(&mut items).filter(|item| item.place < limit) {
             self.steps += 1;
