@@ -279,6 +279,43 @@ fn recorded(module: &Module, pass: &str, journal: &mut Journal) -> (String, Vec<
     (print(&module), remarks.collect())
 }
 
+#[test]
+fn who_is_answered_from_memory_hears_why_not_as_well() {
+    // `first` and `second` ask the same of `join`. Only the first question has answers meet there, which are not made the same
+    // as an insertion in `without` would depend on the divergent branch.
+    let source = "kernel k(x: ptr.global, o: ptr.global, n: u32) {
+entry:
+    t = mov.u32 %tid
+    few = setp.lt.u32 t, 5
+    br few, with, without
+with:
+    u = ld.global.u32 x[n]
+    br join
+without:
+    u = mov.u32 0
+    br join
+join:
+    big = setp.lt.u32 n, 3
+    br big, first, second
+first:
+    v = ld.global.u32 x[n]
+    br done
+second:
+    w = ld.global.u32 x[n]
+    v = add.u32 w, 1
+    br done
+done:
+    v = add.u32 v, u
+    st.global.u32 o[t], v
+    ret
+}
+";
+    let module = laws::well_formed(source).expect("a program");
+    let (_, remarks) = recorded(&module, "esrqp", &mut Journal::new());
+    let refused: Vec<&String> = remarks.iter().filter(|remark| remark.contains("divergent")).collect();
+    assert_eq!(refused.len(), 2, "one for each load: {remarks:?}");
+}
+
 /// How much a journal keeps of questions.
 fn questions(journal: &Journal) -> usize {
     let asked = (0..journal.passes().len()).flat_map(|pass| journal.inquiries(pass));

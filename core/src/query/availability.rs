@@ -62,12 +62,26 @@ pub struct Available {
     pub is_real: bool,
     /// Is it false only because a block is not visited a third time, nor converted twice?
     is_limited: bool,
+    /// Why answers were not made the same, the first time on the way; who is answered from memory hears it, too.
+    why: Why,
+}
+
+/// A refusal, by number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Why(u32);
+
+impl Why {
+    const NOTHING: Why = Why(u32::MAX);
+
+    fn or(self, other: Why) -> Why {
+        if self == Why::NOTHING { other } else { self }
+    }
 }
 
 impl Available {
-    const NO: Available = Available { is_available: false, is_real: false, is_limited: false };
+    const NO: Available = Available { is_available: false, is_real: false, is_limited: false, why: Why::NOTHING };
     const LIMITED: Available = Available { is_limited: true, ..Available::NO };
-    const YES: Available = Available { is_available: true, is_real: true, is_limited: false };
+    const YES: Available = Available { is_available: true, is_real: true, ..Available::NO };
 }
 
 /// What a question found on its way, beside its answer. Most find nothing.
@@ -147,8 +161,8 @@ pub struct Notes {
     /// The inquiry in which a block was visited last, and how often in it.
     visits: SecondaryMap<Block, (u32, u32)>,
     inquiry: u32,
-    /// Why answers were not made the same, the first time in this inquiry.
-    refusal: Option<Refusal>,
+    /// Why answers were not made the same.
+    refusals: Vec<Refusal>,
     /// Did this inquiry's form pass what stands above it in its own block?
     pub passes: bool,
 }
@@ -212,6 +226,14 @@ impl Notes {
         &mut self.details[next as usize]
     }
 
+    /// Notes why answers were not made the same.
+    fn refuse(&mut self, refusal: Refusal) -> Why {
+        if self.refusals.last() != Some(&refusal) {
+            self.refusals.push(refusal);
+        }
+        Why(self.refusals.len() as u32 - 1)
+    }
+
     /// How often a block has been visited in this inquiry, with this visit.
     fn visit(&mut self, block: Block) -> u32 {
         let (inquiry, count) = &mut self.visits[block];
@@ -253,7 +275,7 @@ impl Problem for Availability<'_, '_> {
     }
 
     fn assumed() -> Available {
-        Available { is_available: true, is_real: false, is_limited: false }
+        Available { is_available: true, ..Available::NO }
     }
 
     fn is_good(answer: &Available) -> bool {
@@ -281,8 +303,8 @@ impl Problem for Availability<'_, '_> {
     fn arrive<S: Listener>(&mut self, teller: &mut Teller<'_, S>, at: Arrival<AvailabilityQuestion>) -> Local<Self> {
         let Arrival { block, question, record, id } = at;
         if self.snapshot.steps > self.budget {
-            self.notes.refusal.get_or_insert(Refusal::Budget);
-            return Local::Answered("budget", Available::LIMITED, None);
+            let why = self.notes.refuse(Refusal::Budget);
+            return Local::Answered("budget", Available { why, ..Available::LIMITED }, None);
         }
         let visit = self.notes.visit(block);
         if visit > self.visits {
@@ -335,19 +357,18 @@ impl Problem for Availability<'_, '_> {
         if let &[(_, answer)] = answers
             && !from_outside
         {
-            let Available { is_available, is_real, is_limited } = answer;
-            return (
-                "7",
-                Available { is_available, is_real: is_available && is_real, is_limited: !is_available && is_limited },
-            );
+            let Available { is_available, is_real, is_limited, why } = answer;
+            let (is_real, is_limited) = (is_available && is_real, !is_available && is_limited);
+            return ("7", Available { is_available, is_real, is_limited, why });
         }
+        let why = answers.iter().fold(Why::NOTHING, |why, (_, answer)| why.or(answer.why));
         let good = answers.iter().filter(|(_, answer)| answer.is_available);
         let is_real = good.clone().any(|(_, answer)| answer.is_real);
         if good.clone().count() == answers.len() && !from_outside {
-            return ("7", Available { is_available: true, is_real, is_limited: false });
+            return ("7", Available { is_available: true, is_real, is_limited: false, why });
         }
         let is_limited = answers.iter().any(|(_, answer)| answer.is_limited);
-        let failed = Available { is_limited, ..Available::NO };
+        let failed = Available { is_limited, why, ..Available::NO };
         if good.count() == 0 || self.insertion == Insertion::Never {
             return ("7", failed);
         }
@@ -362,12 +383,10 @@ impl Problem for Availability<'_, '_> {
                     });
                 }
                 self.notes.of(place.record).noted = spots;
-                ("7", Available { is_available: true, is_real, is_limited: false })
+                ("7", Available { is_available: true, is_real, is_limited: false, why })
             }
-            Err(refusal) => {
-                self.notes.refusal.get_or_insert(refusal);
-                ("7", failed)
-            }
+            Err(_) if why != Why::NOTHING => ("7", failed),
+            Err(refusal) => ("7", Available { why: self.notes.refuse(refusal), ..failed }),
         }
     }
 
@@ -410,7 +429,6 @@ impl<'m> Availability<'_, 'm> {
         id: QuestionId,
     ) -> Result<Support, Refusal> {
         self.notes.inquiry += 1;
-        self.notes.refusal = None;
         self.notes.root = (Some(form), Detail::default());
         // The block counts as not visited, though what stands above the instruction is looked at first.
         let climb = self.snapshot.climb(teller.func, root, before, form, true);
@@ -437,7 +455,7 @@ impl<'m> Availability<'_, 'm> {
         if answer.is_available && answer.is_real {
             return Ok(self.support(known, &asked));
         }
-        Err(self.notes.refusal.unwrap_or(Refusal::NotThere))
+        Err(self.notes.refusals.get(answer.why.0 as usize).copied().unwrap_or(Refusal::NotThere))
     }
 
     /// The forms that a question has taken, with those of its way through a block.
