@@ -62,6 +62,8 @@ pub struct Available {
     pub is_real: bool,
     /// Is it false only because a block is not visited a third time, nor converted twice?
     is_limited: bool,
+    /// Is it false only because no occurrence had been reached yet, where it is available on some way?
+    is_unreal: bool,
     /// Why answers were not made the same, the first time on the way; who is answered from memory hears it, too.
     why: Why,
 }
@@ -79,7 +81,8 @@ impl Why {
 }
 
 impl Available {
-    const NO: Available = Available { is_available: false, is_real: false, is_limited: false, why: Why::NOTHING };
+    const NO: Available =
+        Available { is_available: false, is_real: false, is_limited: false, is_unreal: false, why: Why::NOTHING };
     const LIMITED: Available = Available { is_limited: true, ..Available::NO };
     const YES: Available = Available { is_available: true, is_real: true, ..Available::NO };
 }
@@ -288,9 +291,11 @@ impl Problem for Availability<'_, '_> {
     }
 
     fn holds(&self, question: AvailabilityQuestion, answer: &Available, time: Time) -> bool {
-        // What is computed no more is there all the same, and what was not down-safe does not become so by it.
+        // What is computed no more is there all the same, and what was not down-safe does not become so by it. Whether an
+        // occurrence is reached may have been seen since; that is looked at again once anything has changed.
         let now = self.time(question);
-        let is_same = now.changes.inserted == time.changes.inserted;
+        let is_same = now.changes.inserted == time.changes.inserted
+            && (!answer.is_unreal || now.changes.replaced == time.changes.replaced);
         answer.is_available || (is_same && (!answer.is_limited || now.inquiry == time.inquiry))
     }
 
@@ -357,19 +362,20 @@ impl Problem for Availability<'_, '_> {
         if let &[(_, answer)] = answers
             && !from_outside
         {
-            let Available { is_available, is_real, is_limited, why } = answer;
-            let (is_real, is_limited) = (is_available && is_real, !is_available && is_limited);
-            return ("7", Available { is_available, is_real, is_limited, why });
+            let yes = Available { is_limited: false, is_unreal: false, ..answer };
+            return ("7", if answer.is_available { yes } else { Available { is_real: false, ..answer } });
         }
         let why = answers.iter().fold(Why::NOTHING, |why, (_, answer)| why.or(answer.why));
         let good = answers.iter().filter(|(_, answer)| answer.is_available);
         let is_real = good.clone().any(|(_, answer)| answer.is_real);
         if good.clone().count() == answers.len() && !from_outside {
-            return ("7", Available { is_available: true, is_real, is_limited: false, why });
+            return ("7", Available { is_available: true, is_real, why, ..Available::NO });
         }
         let is_limited = answers.iter().any(|(_, answer)| answer.is_limited);
-        let failed = Available { is_limited, why, ..Available::NO };
-        if good.count() == 0 || self.insertion == Insertion::Never {
+        let count = good.count();
+        let is_unreal = count > 0 && !is_real || answers.iter().any(|(_, answer)| answer.is_unreal);
+        let failed = Available { is_limited, is_unreal, why, ..Available::NO };
+        if count == 0 || self.insertion == Insertion::Never {
             return ("7", failed);
         }
         match self.spots(teller, place, answers, is_real, from_outside) {
@@ -383,9 +389,10 @@ impl Problem for Availability<'_, '_> {
                     });
                 }
                 self.notes.of(place.record).noted = spots;
-                ("7", Available { is_available: true, is_real, is_limited: false, why })
+                ("7", Available { is_available: true, is_real, why, ..Available::NO })
             }
-            Err(_) if why != Why::NOTHING => ("7", failed),
+            // That nothing has been reached yet is no reason that says more than the answer.
+            Err(refusal) if why != Why::NOTHING || refusal == Refusal::NotThere => ("7", failed),
             Err(refusal) => ("7", Available { why: self.notes.refuse(refusal), ..failed }),
         }
     }

@@ -14,8 +14,8 @@
 //! A question that comes back to a block where it is under way is assumed to be answered well, since what is wanted is the
 //! greatest solution. Sound because an answer that leans on such an assumption is kept only as long as it may be true: when
 //! the assumed question is answered worse, everything that was answered well while it was under way and leans on it (or on
-//! one that began before it) is forgotten, and asked again if somebody wants it. What was answered badly stays so, since a
-//! worse answer below never gives a better one above.
+//! one that began before it) is forgotten, and asked again if somebody wants it. What was answered badly stays so in that
+//! inquiry, since a worse answer below never gives a better one above; how long after it, its problem says.
 //!
 //! Bounds: each question is worked out once a block, unless it is forgotten or grows stale; a problem counts its own steps.
 //! In a large function a question may come to thousands of blocks: what waits lies on stacks that all share, questions have

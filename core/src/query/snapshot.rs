@@ -270,9 +270,9 @@ impl Lately {
     /// As many as fit into a cache.
     const MOST: usize = 2048;
 
-    /// For so many loads.
-    fn new(loads: usize) -> Lately {
-        Lately(vec![(0, None.into()); (4 * loads).next_power_of_two().min(Self::MOST)])
+    /// For so many accesses.
+    fn new(accesses: usize) -> Lately {
+        Lately(vec![(0, None.into()); (4 * accesses).next_power_of_two().min(Self::MOST)])
     }
 
     /// A number for a form at a point. What a point is stands in its lowest two bits.

@@ -20,6 +20,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use super::anticipation::Anticipated;
@@ -49,13 +50,16 @@ pub struct Hoistable {
     pub can_hoist: bool,
     /// To the ends of these blocks.
     pub blocks: BlockList,
-    /// Has anybody on the way asked what is down-safe?
-    is_by_safety: bool,
+    /// Has anybody on the way asked what is down-safe, or assumed something of a question under way? What is known then was
+    /// found from where the walk began, and for how things were.
+    expires: bool,
+    /// Does it stay at its block, whatever those above it take, because not all of them can?
+    stays: bool,
 }
 
 impl Hoistable {
     /// It cannot.
-    pub const NO: Hoistable = Hoistable { can_hoist: false, blocks: BlockList::Empty, is_by_safety: false };
+    pub const NO: Hoistable = Hoistable { can_hoist: false, blocks: BlockList::Empty, expires: false, stays: false };
 
     fn to(block: Block) -> Hoistable {
         Hoistable { can_hoist: true, blocks: BlockList::One(block), ..Hoistable::NO }
@@ -74,9 +78,12 @@ pub enum BlockList {
     Several(u32),
 }
 
-/// All longer lists that came up.
+/// All longer lists that came up, each once.
 #[derive(Default)]
-pub struct BlockLists(Vec<SmallVec<[Block; 4]>>);
+pub struct BlockLists {
+    lists: Vec<SmallVec<[Block; 4]>>,
+    numbers: HashMap<SmallVec<[Block; 4]>, u32>,
+}
 
 impl BlockLists {
     /// The blocks of a list.
@@ -84,7 +91,7 @@ impl BlockLists {
         match list {
             BlockList::Empty => &[],
             BlockList::One(block) => core::slice::from_ref(block),
-            BlockList::Several(index) => &self.0[*index as usize],
+            BlockList::Several(index) => &self.lists[*index as usize],
         }
     }
 
@@ -99,8 +106,11 @@ impl BlockLists {
         if all.len() == known.len() {
             return list;
         }
-        self.0.push(all);
-        BlockList::Several(self.0.len() as u32 - 1)
+        let lists = &mut self.lists;
+        BlockList::Several(*self.numbers.entry(all).or_insert_with_key(|all| {
+            lists.push(all.clone());
+            lists.len() as u32 - 1
+        }))
     }
 }
 
@@ -154,7 +164,7 @@ impl Problem for Speculation<'_, '_> {
     }
 
     fn assumed() -> Hoistable {
-        Hoistable { can_hoist: true, ..Hoistable::NO }
+        Hoistable { can_hoist: true, expires: true, ..Hoistable::NO }
     }
 
     fn is_good(answer: &Hoistable) -> bool {
@@ -163,13 +173,14 @@ impl Problem for Speculation<'_, '_> {
 
     fn improve(&mut self, answer: &mut Hoistable, proved: &Hoistable) {
         // Whoever could move up because the question came back to where it was under way moves to where that does.
-        answer.blocks = self.lists.union(answer.blocks, proved.blocks);
-        answer.is_by_safety |= proved.is_by_safety;
+        if !answer.stays {
+            answer.blocks = self.lists.union(answer.blocks, proved.blocks);
+        }
     }
 
     fn holds(&self, question: SpeculationQuestion, answer: &Hoistable, time: Time) -> bool {
-        // Where an operand changes and where lanes part, no insertion changes.
-        !answer.is_by_safety || self.time(question).changes == time.changes
+        // No insertion changes where an operand changes, nor where lanes part.
+        !answer.expires || self.time(question).changes == time.changes
     }
 
     fn time(&self, question: SpeculationQuestion) -> Time {
@@ -203,7 +214,7 @@ impl Problem for Speculation<'_, '_> {
         } else if is_branch {
             let successors: SmallVec<[Block; 4]> = self.snapshot.ways.down(block).into();
             if !self.is_down_safe(teller, block, &successors, form, id) {
-                return Local::Answered("5-ii", Hoistable { is_by_safety: true, ..Hoistable::NO }, None);
+                return Local::Answered("5-ii", Hoistable { expires: true, ..Hoistable::NO }, None);
             }
             (if depends { "5-i-a" } else { "5-i-b" }, upward(depends))
         } else {
@@ -225,8 +236,7 @@ impl Problem for Speculation<'_, '_> {
         let rule = self.rule_of(place.record);
         let from_outside = self.snapshot.ways.is_entry(place.block);
         let mut can_hoist = !from_outside && !answers.is_empty() && answers.iter().all(|(_, answer)| answer.can_hoist);
-        let mut is_by_safety =
-            matches!(rule, "5-i-a" | "5-i-b") || answers.iter().any(|(_, answer)| answer.is_by_safety);
+        let mut expires = matches!(rule, "5-i-a" | "5-i-b") || answers.iter().any(|(_, answer)| answer.expires);
         let mut blocks = BlockList::Empty;
         if can_hoist || self.meets_partially {
             for (_, answer) in answers {
@@ -234,7 +244,7 @@ impl Problem for Speculation<'_, '_> {
             }
         }
         if !can_hoist && self.meets_partially && !from_outside {
-            is_by_safety = true;
+            expires = true;
             let without: SmallVec<[Block; 4]> =
                 answers.iter().filter(|(_, answer)| !answer.can_hoist).map(|&(from, _)| from).collect();
             let can_take = |&from: &Block| {
@@ -250,9 +260,9 @@ impl Problem for Speculation<'_, '_> {
                 }
             }
         }
-        let all = Hoistable { can_hoist, blocks, is_by_safety };
-        let here = Hoistable { is_by_safety, ..Hoistable::to(place.block) };
-        let no = Hoistable { is_by_safety, ..Hoistable::NO };
+        let all = Hoistable { can_hoist, blocks, expires, stays: false };
+        let here = Hoistable { expires, stays: true, ..Hoistable::to(place.block) };
+        let no = Hoistable { expires, ..Hoistable::NO };
         match (rule, can_hoist) {
             ("4-i", true) => ("4-i-a", all),
             ("4-i", false) => ("4-i-b", here),
