@@ -316,6 +316,48 @@ done:
     assert_eq!(refused.len(), 2, "one for each load: {remarks:?}");
 }
 
+#[test]
+fn what_had_reached_nothing_yet_is_asked_again_when_something_has_changed() {
+    // The question of `way` comes to `head` while it is under way in `turn`: nothing has been reached yet, so `head` says
+    // no. Later the way through `turn` turns out to come by the load of `way`, and `last` is right to ask once more.
+    let source = "kernel k(n: u32, x: ptr.global restrict) {
+    input again: pred uniform
+entry:
+    t = mov.u32 %tid
+    k = add.s32 t, 3
+    br head
+head:
+    switch v, start, last, draw
+last:
+    v = ld.global.u32 x[k + 2]
+    ret
+middle:
+    u = ld.global.u32 x[i + 1]
+    br few, last, draw
+way:
+    w = ld.global.u32 x[k + 2]
+    v = ld.global.u32 x[i + 1]
+    br compare
+turn:
+    br low, head, way
+compare:
+    few = setp.lt.u32 n, 6
+    br start
+start:
+    i = mov.s32 t
+    w = ld.global.u32 x[i + 1]
+    br middle
+draw:
+    low = in.pred again
+    br turn
+}
+";
+    let module = laws::well_formed(source).expect("a program");
+    let (text, remarks) = recorded(&module, "esrqp", &mut Journal::new());
+    let last = text.split("last:").nth(1).and_then(|rest| rest.split("ret").next()).expect("it is still there");
+    assert!(!last.contains("ld."), "the load of `last` goes away: {last} {remarks:?}");
+}
+
 /// How much a journal keeps of questions.
 fn questions(journal: &Journal) -> usize {
     let asked = (0..journal.passes().len()).flat_map(|pass| journal.inquiries(pass));
