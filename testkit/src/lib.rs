@@ -6,6 +6,7 @@ mod body;
 pub mod bounded;
 pub mod emit;
 pub mod figures;
+pub mod forms;
 pub mod hostile;
 pub mod laws;
 pub mod modifiers;

@@ -320,7 +320,9 @@ fn suffix_for_another_type(opcode: Opcode) -> Option<&'static str> {
     }
     let flushes = match op {
         Op::Cvt => ty == Type::F32 || opcode.src_ty == Type::F32,
-        Op::Rcp | Op::Rsqrt => true,
+        // The coarse approximations of f64 flush; its exact roundings do not.
+        Op::Rsqrt => true,
+        Op::Rcp => ty == Type::F32 || opcode.has(Flags::APPROX),
         _ => matches!(ty, Type::F16 | Type::F32),
     };
     // Integers that clamp are PTX's three.

@@ -3,9 +3,10 @@
 use super::carry::{self, FlagState};
 use super::forms::{Form, forms};
 use super::guards;
+use super::unassigned::may_be_read_unassigned;
 use super::{Problem, memory_type, param_type, symbol};
 use crate::ir::{
-    Block, Func, FuncKind, Function, Inst, InstData, Module, Op, Operand, ParamType, Reg, Space, Special, Type,
+    Block, Func, FuncKind, Function, Inst, InstData, Module, Op, Opcode, Operand, ParamType, Reg, Space, Special, Type,
 };
 use crate::text::Diagnostic;
 use alloc::collections::BTreeSet;
@@ -66,6 +67,10 @@ pub(super) fn body(module: &Module, id: Func) -> Body {
         writer.problem(None, "PTX functions have one entry");
     }
     writer.load_params();
+    for reg in may_be_read_unassigned(func) {
+        let zero = InstData::new(Opcode::new(Op::Mov, func.reg_types[reg]), [reg], [Operand::Const(0)]);
+        let _ = writer.instruction(&zero);
+    }
     let blocks: Vec<Block> = func.block_order().collect();
     let entry = func.entry_block();
     if entry.is_some() && entry != blocks.first().copied() {

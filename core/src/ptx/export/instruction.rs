@@ -5,7 +5,7 @@ use super::forms::Form;
 use super::function::{Writer, Written, special_name};
 use super::spelling::spelling;
 use super::{memory_type, param_type, symbol};
-use crate::ir::{ArgKind, Flags, InstData, Op, Opcode, Operand, ParamType, Signature, Space, Type};
+use crate::ir::{ArgKind, Flags, InstData, Op, Opcode, Operand, ParamType, Rounding, Signature, Space, Type};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -23,6 +23,7 @@ impl Writer<'_> {
             Op::Addc | Op::Subc | Op::Madc => self.with_carry_in(inst),
             Op::Call => self.call(inst),
             Op::Selp => self.selp(inst),
+            Op::Cvt if rounds_to_integer_between_floats(inst.opcode) => self.two_conversions(inst),
             Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot | Op::MatchAny | Op::MatchAll => {
                 self.collective(inst, &[])
             }
@@ -41,13 +42,44 @@ impl Writer<'_> {
                 Ok(())
             }
             _ => {
-                let signature = inst.opcode.signature();
+                if let Some(missing) = missing_modifier(inst.opcode) {
+                    return Err(self.problem(None, &format!("PTX has no {missing}")));
+                }
+                let (mut written, signature) = (inst.clone(), inst.opcode.signature());
+                let clamps = inst.opcode.has(Flags::SAT) && inst.opcode.ty == Type::F64 && inst.opcode.op != Op::Cvt;
+                if clamps {
+                    written.opcode.flags.remove(Flags::SAT);
+                }
                 let args = self.arguments(inst, &signature)?;
-                self.plain(inst, &args);
+                self.plain(&written, &args);
+                if clamps {
+                    // `max` takes the number where the other is NaN, and +0 of the two zeros.
+                    let dst = self.destinations(inst).unwrap_or_default();
+                    self.statement(inst, &format!("max.f64 {dst}, {dst}, 0d0000000000000000;"));
+                    self.statement(inst, &format!("min.f64 {dst}, {dst}, 0d3FF0000000000000;"));
+                }
                 self.keep_carry(inst);
                 Ok(())
             }
         }
+    }
+
+    /// A float to a whole number and to another format: PTX has each alone.
+    fn two_conversions(&mut self, inst: &InstData) -> Written<()> {
+        let (to, from) = (inst.opcode.ty, inst.opcode.src_ty);
+        let args = self.arguments(inst, &inst.opcode.signature())?;
+        let whole = self.temporary(from);
+        let flush = |ty: Type| if inst.opcode.has(Flags::FTZ) && ty == Type::F32 { ".ftz" } else { "" };
+        let clamp = if inst.opcode.has(Flags::SAT) { ".sat" } else { "" };
+        let Some(rounding) = inst.opcode.rounding else { return Ok(()) };
+        let narrows = to.bits() < from.bits();
+        let second = if narrows { format!(".{}", super::spelling::plain(rounding).name()) } else { String::new() };
+        let flush_any = if from == Type::F32 || to == Type::F32 { flush(Type::F32) } else { "" };
+        let dst = self.destinations(inst).unwrap_or_default();
+        let first = format!("cvt.{}{}.{from}.{from} {whole}, {};", rounding.name(), flush(from), args.join(", "));
+        self.statement(inst, &first);
+        self.statement(inst, &format!("cvt{second}{flush_any}{clamp}.{to}.{from} {dst}, {whole};"));
+        Ok(())
     }
 
     /// `spelling dsts, args;` under the guard.
@@ -116,6 +148,11 @@ impl Writer<'_> {
     /// A conversion between address forms, unless passes already made the operand what the result should be.
     fn cvta(&mut self, inst: &InstData) -> Written<()> {
         let value = self.value(&inst.args[0], inst.opcode.ty)?;
+        if inst.opcode.space.is_none() {
+            let dst = self.destinations(inst).unwrap_or_default();
+            self.statement(inst, &format!("mov.b{} {dst}, {value};", inst.opcode.ty.bits()));
+            return Ok(());
+        }
         let form = super::forms::operand_form(self.module, self.func, &self.forms, &inst.args[0]);
         let to = inst.opcode.has(Flags::TO);
         let done = match (inst.opcode.space, form) {
@@ -296,5 +333,23 @@ impl Writer<'_> {
             self.line(&format!("{label}:"));
         }
         Ok(())
+    }
+}
+
+/// Does a conversion between different floats also round to a whole number?
+fn rounds_to_integer_between_floats(opcode: Opcode) -> bool {
+    let to_whole = matches!(opcode.rounding, Some(Rounding::Rni | Rounding::Rzi | Rounding::Rmi | Rounding::Rpi));
+    to_whole && opcode.ty.is_float() && opcode.src_ty.is_float() && opcode.ty != opcode.src_ty
+}
+
+/// What an opcode asks for that PTX has not, in words.
+fn missing_modifier(opcode: Opcode) -> Option<String> {
+    let directed = opcode.rounding.filter(|rounding| matches!(rounding, Rounding::Rz | Rounding::Rm | Rounding::Rp));
+    match directed {
+        Some(rounding) if opcode.ty == Type::F16 && opcode.op != Op::Cvt => {
+            Some(format!("`.{}` of f16", rounding.name()))
+        }
+        _ if opcode.has(Flags::CC) && opcode.has(Flags::SAT) => Some("`.sat` beside `.cc`".to_string()),
+        _ => None,
     }
 }

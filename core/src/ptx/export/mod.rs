@@ -12,8 +12,9 @@
 //! What PTX has no room for is computed into temporaries in front of the instruction: scaled indices, special
 //! registers as operands, a carry that is used far from its definition ([`carry`]), addresses in another form than an
 //! access wants ([`forms`]). Registers are declared with `b` types, which agree with every instruction. Parameters
-//! are loaded into their registers at the top, or where the only use is one `mov`, there. A guard is left out where it
-//! makes no difference ([`guards`]).
+//! are loaded into their registers at the top, or where the only use is one `mov`, there. A register that may be read
+//! before it is assigned starts as the 0 that it is here ([`unassigned`]). A guard is left out where it makes no
+//! difference ([`guards`]).
 //!
 //! Not expressible, and reported where they stand: `in`, `work`, functions with several entries or exits, arrays by
 //! value of functions. A function with such an instruction is left out. A load that must not fault (`.spec`) is
@@ -30,6 +31,7 @@ mod function;
 mod guards;
 mod instruction;
 mod spelling;
+mod unassigned;
 
 use crate::ir::{Func, FuncKind, Function, GlobalData, Item, Module, ParamType, Space, Type};
 use crate::text::Diagnostic;
