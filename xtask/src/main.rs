@@ -7,6 +7,7 @@ mod bench;
 mod budget;
 mod chromium;
 mod cuda;
+mod gpu;
 mod pack;
 mod progress;
 mod serve;
@@ -40,6 +41,8 @@ enum Command {
     Bench(bench::Options),
     /// Print what passes achieve on kernels written for that.
     Table(table::Options),
+    /// Compare the simulator and its machine model with the GPU of this machine.
+    Gpu(gpu::Options),
     /// Make the npm package's tarball.
     Pack,
 }
@@ -52,6 +55,7 @@ fn main() -> anyhow::Result<()> {
         Command::Test(options) => test::test(&options),
         Command::Bench(options) => bench::bench(&options),
         Command::Table(options) => table::table(&options),
+        Command::Gpu(options) => gpu::gpu(&options),
         Command::Pack => pack::pack().map(|tarball| println!("{}", tarball.display())),
     }
 }

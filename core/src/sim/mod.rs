@@ -10,6 +10,9 @@
 //! - *Approximate functions.* `sin cos ex2 lg2 rsqrt` of f32 are the double-precision function of the `libm` crate,
 //!   rounded once; `rsqrt.f64` is one over the root, each rounded. `div sqrt rcp` are correctly rounded in all their
 //!   forms. See [`arith::approx`].
+//! - *Sums of products*: `mul` and `add` round each by itself, where an assembler may fuse the two unless they name a
+//!   rounding.
+//! - *Bit fields*: positions and lengths of `bfe` and `bfi` count modulo 256.
 //! - *NaN* is one value wherever its bits can be seen: 0x7FFF, 0x7FFFFFFF, 0x7FFFFFFFFFFFFFFF.
 //! - *Integer division and remainder* by zero give all ones; the least number by -1 wraps (quotient) or gives 0
 //!   (remainder).
@@ -28,7 +31,8 @@
 //! Bounds: fuel in warp instructions, [`MEMORY_LIMIT`] bytes of buffers and globals, [`THREAD_LIMIT`] threads,
 //! [`CALL_DEPTH_LIMIT`] calls; each with an error that names it.
 //!
-//! Source: PTX ISA, chapter on instructions; [`crate::machine`] for costs.
+//! Source: PTX ISA, chapter on instructions; [`crate::machine`] for costs. What a real GPU leaves in memory has been
+//! compared, form by form and program by program: `gpu/README.md`.
 
 mod access;
 pub mod arith;

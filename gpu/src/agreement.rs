@@ -1,0 +1,287 @@
+//! Runs everything that there is to compare, spread over workers.
+//!
+//! ```text
+//! items 0 1 2 3 4 5 6 7 …    worker 0: 0 3 6 …   worker 1: 1 4 7 …   worker 2: 2 5 8 …
+//! ```
+//!
+//! A worker is a process of its own that prints a line for each comparison. A kernel that faults takes its process's
+//! context with it, and one that hangs would take the process; then a new worker goes on behind it.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio, exit};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use warpscope_core::ir::{Launch, Module, Opcode};
+use warpscope_core::ptx::export;
+use warpscope_core::text::print;
+use warpscope_testkit::forms;
+
+use crate::comparison::{Outcome, expected, ptx};
+use crate::driver::Gpu;
+use crate::programs::{self, Program};
+
+/// Forms of operations in one module.
+const FORMS_A_MODULE: usize = 24;
+
+/// Seconds that an item may take.
+const PATIENCE: u64 = 40;
+
+/// Lines of what differs that are shown of each kind.
+const SHOWN: usize = 2000;
+
+/// What is compared.
+#[derive(Clone, clap::Args)]
+pub struct Options {
+    /// Where the examples lie.
+    #[arg(long, default_value = "www/examples")]
+    examples: PathBuf,
+    /// Generated programs of each kind.
+    #[arg(long, default_value_t = 40)]
+    generated: usize,
+    /// Processes that compare at a time.
+    #[arg(long, default_value_t = 8)]
+    workers: usize,
+    /// Only kinds whose name contains this: `arithmetic`, `examples`, `generated`.
+    #[arg(long, default_value = "")]
+    filter: String,
+    /// Without a GPU: what can be simulated and written as PTX.
+    #[arg(long)]
+    dry: bool,
+    /// Write each program and its PTX into this folder, which has to be there.
+    #[arg(long)]
+    save: Option<PathBuf>,
+    /// A worker's first item, and how far it is to its next.
+    #[arg(long, hide = true, num_args = 2)]
+    worker: Option<Vec<usize>>,
+}
+
+/// One module and its launches.
+enum Item {
+    /// Forms of operations, each a kernel.
+    Arithmetic(Vec<Opcode>),
+    Example(Program),
+    Generated(Program),
+}
+
+/// A module that is ready, and its launches with the names that they have in tables.
+struct Prepared {
+    module: Module,
+    launches: Vec<(String, Launch)>,
+}
+
+impl Item {
+    fn kind(&self) -> &'static str {
+        match self {
+            Item::Arithmetic(_) => "arithmetic",
+            Item::Example(_) => "examples",
+            Item::Generated(_) => "generated",
+        }
+    }
+
+    /// What to call it when something is wrong with it as a whole.
+    fn name(&self) -> String {
+        match self {
+            Item::Arithmetic(group) => group.first().map(ToString::to_string).unwrap_or_default(),
+            Item::Example(program) | Item::Generated(program) => program.name.clone(),
+        }
+    }
+
+    fn prepared(&self) -> Result<Prepared, String> {
+        match self {
+            Item::Arithmetic(group) => {
+                let launches = group.iter().map(ToString::to_string).zip(forms::launches(group, forms::MANY)).collect();
+                Ok(Prepared { module: forms::module(group), launches })
+            }
+            Item::Example(program) | Item::Generated(program) => {
+                let (module, launches) = program.prepared()?;
+                let named = |launch| (program.name.clone(), launch);
+                Ok(Prepared { module, launches: launches.into_iter().map(named).collect() })
+            }
+        }
+    }
+}
+
+fn items(options: &Options) -> Result<Vec<Item>> {
+    // One form that PTX does not have keeps the others of its module out, so it gets a module of its own.
+    let (some, missing): (Vec<Opcode>, Vec<Opcode>) =
+        forms::forms().into_iter().partition(|form| export(&forms::module(&[*form])).diagnostics.is_empty());
+    let mut items: Vec<Item> = some.chunks(FORMS_A_MODULE).map(|group| Item::Arithmetic(group.to_vec())).collect();
+    items.extend(missing.into_iter().map(|form| Item::Arithmetic(vec![form])));
+    items.extend(programs::examples(&options.examples)?.into_iter().map(Item::Example));
+    items.extend(programs::generated(options.generated).into_iter().map(Item::Generated));
+    items.retain(|item| item.kind().contains(&options.filter));
+    Ok(items)
+}
+
+/// Compares everything and prints what came out.
+pub fn compare(options: &Options) -> Result<()> {
+    if let Some(worker) = &options.worker {
+        return work(options, worker[0], worker[1]);
+    }
+    match Gpu::open() {
+        Some(gpu) => println!("{gpu}"),
+        None => ensure!(options.dry, "this machine has no NVIDIA GPU, or no driver for it (`--dry` goes without)"),
+    }
+    let start = Instant::now();
+    let workers: Vec<_> = (0..options.workers)
+        .map(|first| {
+            let options = options.clone();
+            thread::spawn(move || supervise(&options, first))
+        })
+        .collect();
+    let mut lines = Vec::new();
+    for worker in workers {
+        lines.extend(worker.join().map_err(|_| anyhow::anyhow!("a supervisor has panicked"))??);
+    }
+    lines.sort();
+    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for line in &lines {
+        *counts.entry((&line.kind, &line.outcome)).or_default() += 1;
+    }
+    for ((kind, outcome), count) in &counts {
+        println!("{kind:12} {outcome:12} {count:6}");
+    }
+    for (kind, outcome) in counts.keys().filter(|(_, outcome)| *outcome != "equal") {
+        println!("\n{kind}, {outcome}:");
+        let of = |line: &&Line| line.kind == *kind && line.outcome == *outcome;
+        lines.iter().filter(of).take(SHOWN).for_each(|line| println!("  {}: {}", line.name, line.text));
+    }
+    println!("\n{} comparisons in {} s", lines.len(), start.elapsed().as_secs());
+    Ok(())
+}
+
+/// What a worker found.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Line {
+    item: usize,
+    kind: String,
+    outcome: String,
+    name: String,
+    text: String,
+}
+
+/// Starts workers one after the other until one comes to the end.
+fn supervise(options: &Options, first: usize) -> Result<Vec<Line>> {
+    let mut lines: Vec<Line> = Vec::new();
+    let mut next = first;
+    loop {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("agree").arg("--examples").arg(&options.examples).args(["--filter", &options.filter]);
+        command.args(["--generated", &options.generated.to_string()]);
+        command.arg("--worker").args([next.to_string(), options.workers.to_string()]);
+        if options.dry {
+            command.arg("--dry");
+        }
+        if let Some(folder) = &options.save {
+            command.arg("--save").arg(folder);
+        }
+        let mut child = command.stdout(Stdio::piped()).spawn()?;
+        let output = child.stdout.take().context("a pipe")?;
+        let mut begun = None;
+        for line in BufReader::new(output).lines() {
+            let line = line?;
+            let mut fields = line.splitn(5, '\t').map(str::to_owned);
+            let mut field = || fields.next().unwrap_or_default();
+            let (item, kind, outcome) = (field().parse().unwrap_or(next), field(), field());
+            if outcome == "begin" {
+                begun = Some((item, kind, field()));
+            } else {
+                lines.push(Line { item, kind, outcome, name: field(), text: field() });
+            }
+        }
+        if child.wait()?.success() {
+            return Ok(lines);
+        }
+        // It has ended within an item: that is one more finding, and the next worker begins behind it.
+        let (item, kind, name) = begun.context("a worker has ended before its first item")?;
+        if !lines.last().is_some_and(|line| line.item == item && line.outcome == "failed") {
+            let text = "the worker has ended here".to_owned();
+            lines.push(Line { item, kind, outcome: "failed".to_owned(), name, text });
+        }
+        next = item + options.workers;
+    }
+}
+
+/// Compares every `stride`-th item from `first` on.
+fn work(options: &Options, first: usize, stride: usize) -> Result<()> {
+    let items = items(options)?;
+    let gpu = if options.dry { None } else { Some(Gpu::open().context("no GPU")?) };
+    let (begin, last) = (Instant::now(), Arc::new(AtomicU64::new(0)));
+    let seen = Arc::clone(&last);
+    thread::spawn(move || {
+        loop {
+            thread::sleep(Duration::from_secs(1));
+            if begin.elapsed().as_secs() > seen.load(Ordering::Relaxed) + PATIENCE {
+                exit(3);
+            }
+        }
+    });
+    for (number, item) in items.iter().enumerate().skip(first).step_by(stride) {
+        last.store(begin.elapsed().as_secs(), Ordering::Relaxed);
+        let tell = |name: &str, outcome: &Outcome| say(number, item, outcome.kind(), name, &outcome.to_string());
+        say(number, item, "begin", &item.name(), "")?;
+        let prepared = match item.prepared() {
+            Ok(prepared) => prepared,
+            Err(why) => {
+                tell(&item.name(), &Outcome::Skipped(why))?;
+                continue;
+            }
+        };
+        if let Some(folder) = &options.save {
+            std::fs::write(folder.join(format!("{number}.wir")), print(&prepared.module))?;
+            std::fs::write(folder.join(format!("{number}.ptx")), export(&prepared.module).text)?;
+        }
+        let (outcomes, is_final) = outcomes(&prepared, gpu.as_ref());
+        for ((name, _), outcome) in prepared.launches.iter().zip(&outcomes) {
+            tell(name, outcome)?;
+        }
+        if is_final {
+            exit(3);
+        }
+    }
+    std::io::stdout().flush()?;
+    // The driver's own threads must not keep a process that has nothing left to do.
+    exit(0);
+}
+
+/// A line for the supervisor.
+fn say(number: usize, item: &Item, outcome: &str, name: &str, text: &str) -> Result<()> {
+    let text = text.replace(['\n', '\t'], " ");
+    writeln!(std::io::stdout(), "{number}\t{}\t{outcome}\t{name}\t{text}", item.kind())?;
+    Ok(())
+}
+
+/// What comes of each launch, and whether the last of them has taken the context with it.
+fn outcomes(Prepared { module, launches }: &Prepared, gpu: Option<&Gpu>) -> (Vec<Outcome>, bool) {
+    let mut outcomes = Vec::new();
+    let text = match ptx(module, launches.iter().map(|(_, launch)| launch.kernel.as_str())) {
+        Ok(text) => text,
+        Err(why) => return (vec![Outcome::Skipped(why); launches.len()], false),
+    };
+    let loaded = gpu.map(|gpu| (gpu, gpu.load(&text)));
+    for (_, launch) in launches {
+        let outcome = match (expected(module, launch), &loaded) {
+            (Err(why), _) => Outcome::Skipped(why),
+            (_, Some((_, Err(failure)))) => Outcome::Failed(failure.to_string()),
+            (Ok(_), None) => Outcome::Equal,
+            (Ok(run), Some((gpu, Ok(loaded)))) => match run.compare(gpu, loaded) {
+                Ok(outcome) => outcome,
+                Err(failure) => {
+                    outcomes.push(Outcome::Failed(failure.to_string()));
+                    if failure.is_final() {
+                        return (outcomes, true);
+                    }
+                    continue;
+                }
+            },
+        };
+        outcomes.push(outcome);
+    }
+    (outcomes, false)
+}
