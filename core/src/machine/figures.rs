@@ -9,6 +9,8 @@ use super::class::OpClass;
 pub enum Source {
     /// Published for this architecture; the text names the publication.
     Published(&'static str),
+    /// Published for none, or not for this one; measured by this project, and the text says on what.
+    Measured(&'static str),
     /// Not published for this architecture: the figure of that one, the nearest for which it is.
     Filled(Machine),
     /// No published figure at all: counted from the machine instructions that it becomes.
@@ -21,7 +23,7 @@ impl Source {
     /// The text that tables show.
     pub const fn text(self) -> &'static str {
         match self {
-            Source::Published(text) => text,
+            Source::Published(text) | Source::Measured(text) => text,
             Source::Filled(Machine::Volta) => "filled from volta",
             Source::Filled(Machine::Turing) => "filled from turing",
             Source::Filled(Machine::Ampere) => "filled from ampere",
@@ -111,6 +113,7 @@ const THROUGHPUT: &str =
 const PPT: &str = "Arafa et al., PPT-GPU";
 /// Who measured memory.
 const MEMORY: [&str; 4] = [PPT, PPT, AMPERE, HOPPER];
+const MEASURED_ON: &str = "measured by this project on an H100 80GB HBM3 (gpu/README.md)";
 const WHITEPAPER: &str = "NVIDIA architecture whitepaper";
 
 /// The four measured machines, in the order of the arrays below.
@@ -178,6 +181,41 @@ fn rows(class: OpClass) -> (Row, Row) {
     }
 }
 
+/// What `cargo xtask gpu costs` found on an H100 for classes of which nothing is published for Hopper: issue cost and
+/// latency, [`NONE`] where there is a publication, or where nothing was measured. Issue costs are cycles of one of the
+/// four schedulers by two, as the guide's full rate, 64 results, holds each of them for two.
+const fn measured_on_hopper(class: OpClass) -> (u32, u32) {
+    match class {
+        OpClass::Integer | OpClass::IntegerMul | OpClass::Float16 | OpClass::Float32 => (NONE, 4),
+        OpClass::Integer64 => (2, 4),
+        OpClass::IntegerMul64 => (4, 13),
+        OpClass::IntegerDiv => (15, 134),
+        OpClass::IntegerRem => (16, 133),
+        OpClass::IntegerDiv64 => (77, 335),
+        OpClass::BitCount => (NONE, 17),
+        OpClass::Float64 => (NONE, 8),
+        OpClass::Div32 => (9, 57),
+        OpClass::Div64 => (14, 124),
+        OpClass::DivApprox => (4, 41),
+        OpClass::Sqrt32 => (6, 55),
+        OpClass::Sqrt64 => (15, 92),
+        OpClass::Rcp32 => (6, 77),
+        OpClass::Rcp64 => (8, 73),
+        OpClass::Special => (NONE, 17),
+        OpClass::Rsqrt => (NONE, 39),
+        OpClass::Convert => (NONE, 12),
+        OpClass::Convert64 => (NONE, 18),
+        OpClass::Vote => (NONE, 12),
+        OpClass::Shuffle => (NONE, 26),
+        OpClass::Match => (4, 28),
+        OpClass::Atomic => (NONE, 346),
+        OpClass::AtomicShared => (NONE, 88),
+        OpClass::Barrier => (NONE, 14),
+        OpClass::Fence => (NONE, 669),
+        _ => (NONE, NONE),
+    }
+}
+
 /// Other machines in the order in which their figures are borrowed.
 const fn neighbours(machine: usize) -> [usize; 3] {
     match machine {
@@ -221,8 +259,23 @@ pub(super) fn cost(machine: Machine, class: OpClass) -> Cost {
         Some(index) => {
             let (issue, latency) = rows(class);
             let sources = if class.is_memory() { MEMORY } else { [VOLTA, TURING, AMPERE, HOPPER] };
-            Cost { issue: figure(issue, index, [THROUGHPUT; 4]), latency: figure(latency, index, sources) }
+            let (issue, latency) = (figure(issue, index, [THROUGHPUT; 4]), figure(latency, index, sources));
+            if machine != Machine::Hopper {
+                return Cost { issue, latency };
+            }
+            let measured = measured_on_hopper(class);
+            Cost { issue: or_measured(issue, measured.0), latency: or_measured(latency, measured.1) }
         }
+    }
+}
+
+/// A figure, or in place of one that is not published what was measured, if something was.
+const fn or_measured(figure: Figure, measured: u32) -> Figure {
+    match figure.source {
+        Source::Filled(_) | Source::Estimated if measured != NONE => {
+            Figure { value: measured, source: Source::Measured(MEASURED_ON) }
+        }
+        _ => figure,
     }
 }
 

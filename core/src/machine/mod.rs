@@ -8,7 +8,8 @@
 //! A model is a table of published micro-benchmarks. Where nobody measured an architecture, the figure comes from the
 //! nearest one that was measured (data-centre parts count as nearer to each other than to Turing), and says so:
 //! [`Source::Filled`]. Costs that no published figure covers at all are [`Source::Estimated`] from the number of
-//! machine instructions that the operation becomes.
+//! machine instructions that the operation becomes. What nobody published of Hopper we have measured:
+//! [`Source::Measured`]; what somebody did stays as published, beside our figure in `gpu/README.md`.
 //!
 //! Bounds: one scheduler, no register-bank conflicts, no instruction cache, no dynamic clock.
 //!

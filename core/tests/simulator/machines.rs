@@ -32,7 +32,8 @@ fn latencies_are_the_published_ones_and_name_the_publication() {
             let figure = machine.cost(*class).latency;
             let place = format!("{} on {}", class.name(), machine.name());
             if *value == 0 {
-                assert!(matches!(figure.source, Source::Filled(_)), "{place}: {:?}", figure.source);
+                let is_marked = matches!(figure.source, Source::Filled(_)) || is_measured(machine, figure.source);
+                assert!(is_marked, "{place}: {:?}", figure.source);
                 continue;
             }
             assert_eq!(figure.value, *value, "{place}");
@@ -46,6 +47,28 @@ fn latencies_are_the_published_ones_and_name_the_publication() {
             assert!(text.contains(who), "{place} cites {text}");
         }
     }
+}
+
+/// Is it a figure of our own? Hopper alone has some, and each names the card.
+fn is_measured(machine: Machine, source: Source) -> bool {
+    matches!(source, Source::Measured(on) if machine == Machine::Hopper && on.contains("H100 80GB HBM3"))
+}
+
+/// What we have measured stands where nothing is published, and nowhere else.
+#[test]
+fn hopper_has_our_own_figures_where_there_are_no_published_ones() {
+    let latency = |class| Machine::Hopper.cost(class).latency;
+    for (class, value) in [(OpClass::Float32, 4), (OpClass::Div32, 57), (OpClass::Shuffle, 26), (OpClass::Atomic, 346)]
+    {
+        assert_eq!(latency(class).value, value, "{}", class.name());
+        assert!(is_measured(Machine::Hopper, latency(class).source), "{}", class.name());
+    }
+    assert!(matches!(latency(OpClass::LoadShared).source, Source::Published(_)));
+    assert_eq!(latency(OpClass::Store).source, Source::Filled(Machine::Ampere));
+    assert_eq!(latency(OpClass::Texture).source, Source::Estimated);
+    let issue = |class| Machine::Hopper.cost(class).issue;
+    assert!(is_measured(Machine::Hopper, issue(OpClass::IntegerDiv).source));
+    assert!(matches!(issue(OpClass::Special).source, Source::Published(_)));
 }
 
 /// A figure that is missing is that of the nearest architecture, and says which.
@@ -77,7 +100,9 @@ fn missing_figures_are_filled_from_the_nearest_architecture() {
 fn every_other_latency_is_marked_as_estimated() {
     for &class in OpClass::ALL.iter().filter(|class| PUBLISHED.iter().all(|(known, _)| known != *class)) {
         for machine in MACHINES {
-            assert_eq!(machine.cost(class).latency.source, Source::Estimated, "{} on {}", class.name(), machine.name());
+            let source = machine.cost(class).latency.source;
+            let place = format!("{} on {}: {source:?}", class.name(), machine.name());
+            assert!(source == Source::Estimated || is_measured(machine, source), "{place}");
         }
     }
 }

@@ -67,7 +67,7 @@ fn figure(figure: CoreFigure) -> Figure {
     Figure {
         value: figure.value,
         source: figure.source.text().to_owned(),
-        is_filled: !matches!(figure.source, Source::Published(_) | Source::Defined),
+        is_filled: !matches!(figure.source, Source::Published(_) | Source::Measured(_) | Source::Defined),
     }
 }
 
