@@ -47,7 +47,7 @@ pub struct Options {
     /// Processes that compare at a time.
     #[arg(long, default_value_t = 8)]
     workers: usize,
-    /// Only kinds whose name contains this: `arithmetic`, `examples`, `generated`.
+    /// Only kinds whose name contains this: `arithmetic`, `together`, `examples`, `generated`.
     #[arg(long, default_value = "")]
     filter: String,
     /// Without a GPU: what can be simulated and written as PTX.
@@ -65,6 +65,8 @@ pub struct Options {
 enum Item {
     /// Forms of operations, each a kernel.
     Arithmetic(Vec<Opcode>),
+    /// What lanes do together.
+    Together(Program),
     Example(Program),
     Generated(Program),
 }
@@ -79,6 +81,7 @@ impl Item {
     fn kind(&self) -> &'static str {
         match self {
             Item::Arithmetic(_) => "arithmetic",
+            Item::Together(_) => "together",
             Item::Example(_) => "examples",
             Item::Generated(_) => "generated",
         }
@@ -88,7 +91,7 @@ impl Item {
     fn name(&self) -> String {
         match self {
             Item::Arithmetic(group) => group.first().map(ToString::to_string).unwrap_or_default(),
-            Item::Example(program) | Item::Generated(program) => program.name.clone(),
+            Item::Together(program) | Item::Example(program) | Item::Generated(program) => program.name.clone(),
         }
     }
 
@@ -98,7 +101,7 @@ impl Item {
                 let launches = group.iter().map(ToString::to_string).zip(forms::launches(group, forms::MANY)).collect();
                 Ok(Prepared { module: forms::module(group), launches })
             }
-            Item::Example(program) | Item::Generated(program) => {
+            Item::Together(program) | Item::Example(program) | Item::Generated(program) => {
                 let (module, launches) = program.prepared()?;
                 let named = |launch| (program.name.clone(), launch);
                 Ok(Prepared { module, launches: launches.into_iter().map(named).collect() })
@@ -113,6 +116,7 @@ fn items(options: &Options) -> Result<Vec<Item>> {
         forms::forms().into_iter().partition(|form| export(&forms::module(&[*form])).diagnostics.is_empty());
     let mut items: Vec<Item> = some.chunks(FORMS_A_MODULE).map(|group| Item::Arithmetic(group.to_vec())).collect();
     items.extend(missing.into_iter().map(|form| Item::Arithmetic(vec![form])));
+    items.extend(programs::together().into_iter().map(Item::Together));
     items.extend(programs::examples(&options.examples)?.into_iter().map(Item::Example));
     items.extend(programs::generated(options.generated).into_iter().map(Item::Generated));
     items.retain(|item| item.kind().contains(&options.filter));

@@ -16,6 +16,10 @@
 //! Memory is asked for an address that stands where it points: in shared memory, in a line that stays in the first level,
 //! past the first level (`.cg`), and along a chain of lines that no cache holds.
 //!
+//! A branch is measured in a loop of two sides of [`SIDE`] dependent additions: when all lanes take one side, when all
+//! take the other, and when each takes its own. What the third takes beyond both sides is what parting and meeting again
+//! cost.
+//!
 //! Source: the method of Arafa et al. (HPEC 2019) and Abdelkhalik et al. (2022); see [`warpscope_core::machine`].
 
 use std::cell::Cell;
@@ -45,6 +49,12 @@ const CHAINS: usize = 4;
 /// Bytes over which the chain through device memory is spread, and its lines.
 const FAR_BYTES: usize = 192 << 20;
 const FAR_LINES: usize = 1 << 14;
+
+/// Dependent operations of each side of a branch, more than an assembler would rather do under guards.
+const SIDE: usize = 24;
+
+/// Rounds of a loop with a branch in it, few and many.
+const LOOPS: [u32; 2] = [64, 320];
 
 /// How to measure.
 #[derive(clap::Args)]
@@ -224,6 +234,7 @@ pub fn costs(options: &Options) -> Result<()> {
         for probe in probes.iter().filter(chosen) {
             println!("// {}: {}\n{}", probe.class.name(), probe.name, ptx(probe, STEPS[1], 1));
         }
+        println!("// branches\n{}", branch_ptx());
         return Ok(());
     }
     let gpu = Gpu::open().context("this machine has no NVIDIA GPU, or no driver for it")?;
@@ -256,7 +267,63 @@ pub fn costs(options: &Options) -> Result<()> {
             model.issue.value,
         );
     }
+    if "branches".contains(&options.filter) {
+        branches(&gpu, &data)?;
+    }
     Ok(())
+}
+
+/// What a branch takes, in cycles a round: both sides alone, and what lanes that part take beyond the two together.
+fn branches(gpu: &Gpu, data: &Data<'_>) -> Result<(), Failure> {
+    let module = gpu.load(&branch_ptx())?;
+    // Lanes that take the first side.
+    let round = |mask: u32, empty: u32| -> Result<f64, Failure> {
+        let mut least = [f64::MAX; 2];
+        for (least, rounds) in least.iter_mut().zip(LOOPS) {
+            for _ in 0..REPEATS {
+                let mut params = vec![data.clocks.address.to_le_bytes().to_vec()];
+                params.extend([mask, empty, rounds, 0].map(|word: u32| word.to_le_bytes().to_vec()));
+                module.launch("probe", [1; 3], [32, 1, 1], 0, &params)?;
+                let bytes = gpu.read(data.clocks.address, 8)?;
+                let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+                *least = least.min(f64::from(word(4).wrapping_sub(word(0))));
+            }
+        }
+        Ok((least[1] - least[0]) / f64::from(LOOPS[1] - LOOPS[0]))
+    };
+    let (first, second, both, none) = (round(!0, 0)?, round(0, 0)?, round(0x5555_5555, 0)?, round(0, 1)?);
+    println!("\na round of a loop with a branch in it");
+    println!("{:44} {none:9.1}", "the loop alone");
+    println!("{:44} {first:9.1}", "all lanes take the first side");
+    println!("{:44} {second:9.1}", "all lanes take the second side");
+    println!("{:44} {both:9.1}", "lanes take both sides");
+    println!("{:44} {:9.1}", "parting and meeting again", both - first - second + none);
+    Ok(())
+}
+
+/// A loop with a branch: where clocks go, which lanes take the first side, whether both are left out, rounds, a zero.
+fn branch_ptx() -> String {
+    let mut text = String::from(
+        ".version 7.0\n.target sm_80\n.address_size 64\n\
+         .visible .entry probe(.param .u64 p0, .param .u32 p1, .param .u32 p2, .param .u32 p3, .param .u32 p4)\n{\n \
+         .reg .b64 %clocks;\n .reg .b32 %mask, %empty, %rounds, %zero, %lane, %x, %begin, %end, %a;\n \
+         .reg .pred %mine, %none, %more;\n ld.param.u64 %clocks, [p0];\n ld.param.u32 %mask, [p1];\n \
+         ld.param.u32 %empty, [p2];\n ld.param.u32 %rounds, [p3];\n ld.param.u32 %zero, [p4];\n \
+         mov.u32 %lane, %tid.x;\n shr.u32 %mask, %mask, %lane;\n and.b32 %mask, %mask, 1;\n \
+         setp.ne.u32 %mine, %mask, 0;\n setp.ne.u32 %none, %empty, 0;\n add.u32 %a, %zero, 77;\n \
+         add.u32 %x, %lane, %zero;\n mov.u32 %begin, %clock;\nagain:\n @%none bra met;\n @%mine bra one;\n",
+    );
+    for (label, operation) in [("other", "xor.b32"), ("one", "or.b32")] {
+        let _ = writeln!(text, "{label}:");
+        for _ in 0..SIDE {
+            let _ = writeln!(text, " {operation} %x, %x, %a;\n mad.lo.u32 %x, %x, %a, %x;");
+        }
+        text += " bra met;\n";
+    }
+    text + "met:\n sub.u32 %rounds, %rounds, 1;\n setp.ne.u32 %more, %rounds, 0;\n @%more bra again;\n \
+            setp.eq.u32 %more, %x, 0xABC;\n @%more bra out;\n mov.u32 %end, %clock;\n \
+            st.global.u32 [%clocks], %begin;\n st.global.u32 [%clocks + 4], %end;\nout:\n \
+            st.global.u32 [%clocks + 8], %x;\n ret;\n}\n"
 }
 
 /// Memory that chains go through.

@@ -18,7 +18,7 @@ use warpscope_core::report::measure;
 use warpscope_core::session::{Options, Session};
 use warpscope_core::sim::Settings;
 use warpscope_core::text;
-use warpscope_testkit::{emit, modifiers, recipe, scattered, shades, subscripts, sums};
+use warpscope_testkit::{emit, modifiers, recipe, scattered, shades, subscripts, sums, together};
 
 /// What programs go through. `infer-space` stands in front of what PTX goes through, as whoever loads PTX runs it.
 pub const PIPELINES: [&str; 11] = [
@@ -123,6 +123,14 @@ pub fn examples_after(folder: &Path, pipelines: &[&'static str]) -> Result<Vec<P
     Ok(texts.into_iter().flat_map(after).collect())
 }
 
+/// What lanes do together, each form as it is and after two pipelines.
+pub fn together() -> Vec<Program> {
+    let of = |(name, source): (String, String)| {
+        ["", "@ptxas", "ssrqp"].map(|pipeline| Program::new(&name, &Text::Wir(source.clone()), pipeline))
+    };
+    together::programs().into_iter().flat_map(of).collect()
+}
+
 /// So many generated programs of each kind, always the same ones, as they are and after three of the pipelines, which
 /// change from program to program.
 pub fn generated(count: usize) -> Vec<Program> {
@@ -150,6 +158,11 @@ pub fn generated(count: usize) -> Vec<Program> {
 }
 
 impl Program {
+    /// A text of the IR with its launch.
+    pub fn from_text(name: &str, text: &str, pipeline: &'static str) -> Program {
+        Program::new(name, &Text::Wir(text.to_owned()), pipeline)
+    }
+
     fn new(name: &str, text: &Text, pipeline: &'static str) -> Program {
         let text = match text {
             Text::Wir(source) => Text::Wir(source.clone()),

@@ -21,25 +21,32 @@ use crate::programs::{Program, examples_after};
 
 /// Kernels that are compared after some pipelines, of which the first is the measure of the others.
 struct Suite {
-    folder: &'static str,
+    kernels: Kernels,
     /// All clean up alike.
     variants: &'static [&'static str],
     fast_math: bool,
 }
 
-const SUITES: [Suite; 2] = [
+/// Where kernels come from.
+enum Kernels {
+    /// The PTX of a folder of examples.
+    Folder(&'static str),
+    /// A text, by its name.
+    Text(&'static str, &'static str),
+}
+
+const SCALAR_REPLACEMENT: [&str; 5] =
+    ["copy-prop,dce", "srqp,copy-prop,dce", "esrqp,copy-prop,dce", "ssrqp-s,copy-prop,dce", "ssrqp,copy-prop,dce"];
+const ZERO_SPECIALISATION: [&str; 2] = ["copy-prop,dce", "azp[machine=hopper],copy-prop,dce"];
+
+const SUITES: [Suite; 3] = [
     Suite {
-        folder: "ssrqp",
-        variants: &[
-            "copy-prop,dce",
-            "srqp,copy-prop,dce",
-            "esrqp,copy-prop,dce",
-            "ssrqp-s,copy-prop,dce",
-            "ssrqp,copy-prop,dce",
-        ],
+        kernels: Kernels::Text("figure-4", include_str!("figure-4.wir")),
+        variants: &SCALAR_REPLACEMENT,
         fast_math: false,
     },
-    Suite { folder: "azp", variants: &["copy-prop,dce", "azp[machine=hopper],copy-prop,dce"], fast_math: true },
+    Suite { kernels: Kernels::Folder("ssrqp"), variants: &SCALAR_REPLACEMENT, fast_math: false },
+    Suite { kernels: Kernels::Folder("azp"), variants: &ZERO_SPECIALISATION, fast_math: true },
 ];
 
 /// Launches of each, of which the least counts.
@@ -66,9 +73,17 @@ pub fn times(options: &Options) -> Result<()> {
         println!("{gpu}");
     }
     for suite in &SUITES {
-        let programs = examples_after(&options.examples.join(suite.folder), suite.variants)?;
-        let programs = programs.into_iter().filter(|program| program.is_ptx());
-        let programs = programs.map(|program| program.with_fast_math(suite.fast_math));
+        let programs = match suite.kernels {
+            Kernels::Folder(folder) => {
+                let programs = examples_after(&options.examples.join(folder), suite.variants)?;
+                programs.into_iter().filter(Program::is_ptx).collect()
+            }
+            Kernels::Text(name, text) => {
+                let after = |&variant: &&'static str| Program::from_text(name, text, variant);
+                suite.variants.iter().map(after).collect::<Vec<_>>()
+            }
+        };
+        let programs = programs.into_iter().map(|program| program.with_fast_math(suite.fast_math));
         compare(gpu.as_ref(), suite, &programs.collect::<Vec<_>>())?;
     }
     Ok(())

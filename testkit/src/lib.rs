@@ -20,6 +20,7 @@ pub mod shades;
 pub mod small_graphs;
 pub mod subscripts;
 pub mod sums;
+pub mod together;
 pub mod warps;
 pub mod zeros;
 
