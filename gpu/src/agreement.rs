@@ -151,7 +151,7 @@ pub fn compare(options: &Options) -> Result<()> {
     for ((kind, outcome), count) in &counts {
         println!("{kind:12} {outcome:12} {count:6}");
     }
-    for (kind, outcome) in counts.keys().filter(|(_, outcome)| *outcome != "equal") {
+    for (kind, outcome) in counts.keys().filter(|(_, outcome)| !matches!(*outcome, "equal" | "simulated")) {
         println!("\n{kind}, {outcome}:");
         let of = |line: &&Line| line.kind == *kind && line.outcome == *outcome;
         lines.iter().filter(of).take(SHOWN).for_each(|line| println!("  {}: {}", line.name, line.text));
@@ -204,7 +204,7 @@ fn supervise(options: &Options, first: usize) -> Result<Vec<Line>> {
         }
         // It has ended within an item: that is one more finding, and the next worker begins behind it.
         let (item, kind, name) = begun.context("a worker has ended before its first item")?;
-        if !lines.last().is_some_and(|line| line.item == item && line.outcome == "failed") {
+        if !lines.iter().any(|line| line.item == item && line.outcome == "failed") {
             let text = "the worker has ended here".to_owned();
             lines.push(Line { item, kind, outcome: "failed".to_owned(), name, text });
         }
@@ -268,17 +268,23 @@ fn outcomes(Prepared { module, launches }: &Prepared, gpu: Option<&Gpu>) -> (Vec
         Ok(text) => text,
         Err(why) => return (vec![Outcome::Skipped(why); launches.len()], false),
     };
-    let loaded = gpu.map(|gpu| (gpu, gpu.load(&text)));
-    for (_, launch) in launches {
+    let mut loaded = gpu.map(|gpu| (gpu, gpu.load(&text)));
+    for (place, (_, launch)) in launches.iter().enumerate() {
+        // Variables of the module keep what a launch wrote; the next one begins with what the text says.
+        if place > 0 && !module.globals.is_empty() {
+            loaded = gpu.map(|gpu| (gpu, gpu.load(&text)));
+        }
         let outcome = match (expected(module, launch), &loaded) {
             (Err(why), _) => Outcome::Skipped(why),
             (_, Some((_, Err(failure)))) => Outcome::Failed(failure.to_string()),
-            (Ok(_), None) => Outcome::Equal,
+            (Ok(_), None) => Outcome::Simulated,
             (Ok(run), Some((gpu, Ok(loaded)))) => match run.compare(gpu, loaded) {
                 Ok(outcome) => outcome,
                 Err(failure) => {
                     outcomes.push(Outcome::Failed(failure.to_string()));
                     if failure.is_final() {
+                        let left_out = Outcome::Skipped("another of its module has ended the process".to_owned());
+                        outcomes.resize(launches.len(), left_out);
                         return (outcomes, true);
                     }
                     continue;

@@ -9,7 +9,7 @@
 //! load that may not fault in the simulator (`ld.spec`, an ordinary one in PTX) does not here either.
 //!
 //! What PTX leaves open is not held against anybody: which NaN an operation gives, and the error of approximate
-//! functions, which is told in units of the last place. A `mul` and an `add` that do not name their rounding may become
+//! functions, as far as [`are_close`] says, which is told in units of the last place. A `mul` and an `add` that do not name their rounding may become
 //! one fused operation; here they name it, as the simulator rounds each.
 
 use std::fmt;
@@ -29,6 +29,8 @@ const MARGIN: usize = 1 << 16;
 pub enum Outcome {
     /// The same bytes.
     Equal,
+    /// Only simulated and written as PTX.
+    Simulated,
     /// The same but for which NaN it is, in so many elements.
     OtherNan(usize),
     /// The same but for floats in a program with approximate functions, in so many elements, at most so many units in the
@@ -96,7 +98,7 @@ pub fn ptx<'a>(module: &Module, kernels: impl IntoIterator<Item = &'a str>) -> R
     let is_missing = |kernel: &str| !export.text.contains(&format!(".entry {kernel}("));
     if kernels.into_iter().any(is_missing) {
         let error = export.diagnostics.iter().find(|diagnostic| diagnostic.is_error());
-        return Err(format!("not in PTX: {}", error.map_or("?", |error| &error.message)));
+        return Err(format!("not in PTX: {}", error.map_or("under another name", |error| &error.message)));
     }
     Ok(with_rounding(&export.text))
 }
@@ -220,7 +222,7 @@ impl Differences {
             let float = float_type(dump.ty, self.is_approximate);
             match float.and_then(|ty| units_between(ty, found, simulated)) {
                 Some(Distance::Nan) => self.nan += 1,
-                Some(Distance::Units(units)) if self.is_approximate => {
+                Some(Distance::Units(units)) if self.is_approximate && are_close(dump.ty, found, simulated) => {
                     self.close += 1;
                     self.units = self.units.max(units);
                 }
@@ -285,6 +287,27 @@ pub fn units_between(ty: Type, a: u64, b: u64) -> Option<Distance> {
     }
 }
 
+/// Are two floats, one of the GPU and one of the simulator, as near to each other as approximate functions and what
+/// programs make of their results may leave them: by 2^-10 of the greater, or by 2^-19? The bits of a buffer without a
+/// type are a float's only if they are no small integer's.
+fn are_close(ty: Type, a: u64, b: u64) -> bool {
+    let values = [a, b].map(|bits| match ty.bits() {
+        16 => f64::from(half::f16::from_bits(bits as u16)),
+        32 => f64::from(f32::from_bits(bits as u32)),
+        _ => f64::from_bits(bits),
+    });
+    let normal = |bits: u64| {
+        bits == 0
+            || if ty.bits() == 32 { f32::from_bits(bits as u32).is_normal() } else { f64::from_bits(bits).is_normal() }
+    };
+    if !(ty.is_float() || normal(a) && normal(b)) {
+        return false;
+    }
+    let [a, b] = values;
+    let distance = (a - b).abs();
+    a == b || distance.is_finite() && distance <= (a.abs().max(b.abs()) * 2_f64.powi(-10)).max(2_f64.powi(-19))
+}
+
 /// Does the kernel, or anything it may call, use a function whose error PTX bounds and whose bits it leaves open?
 fn is_approximate(module: &Module, kernel: Func) -> bool {
     let approximate = |func: &Function| {
@@ -304,6 +327,7 @@ impl Outcome {
     pub const fn kind(&self) -> &'static str {
         match self {
             Outcome::Equal => "equal",
+            Outcome::Simulated => "simulated",
             Outcome::OtherNan(_) => "other-nan",
             Outcome::Close(..) => "close",
             Outcome::Different(..) => "different",
@@ -317,6 +341,7 @@ impl fmt::Display for Outcome {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Outcome::Equal => out.write_str("equal"),
+            Outcome::Simulated => out.write_str("simulated"),
             Outcome::OtherNan(elements) => write!(out, "equal, with another NaN in {elements} elements"),
             Outcome::Close(elements, units) => {
                 write!(out, "{elements} elements within {units} units in the last place")
@@ -342,6 +367,17 @@ mod tests {
         assert_eq!(of(f32::NAN, -f32::NAN), Some(Distance::Nan));
         assert_eq!(of(f32::NAN, f32::INFINITY), None);
         assert_eq!(units_between(Type::F16, 0x3C00, 0x3C02), Some(Distance::Units(2)));
+    }
+
+    #[test]
+    fn what_is_close_is_bounded() {
+        let close = |ty: Type, a: f32, b: f32| are_close(ty, a.to_bits().into(), b.to_bits().into());
+        assert!(close(Type::F32, 1.0, 1.0005) && close(Type::F32, -1e30, -1.0005e30) && close(Type::F32, 0.0, 1e-6));
+        assert!(
+            !close(Type::F32, 1.0, 0.0) && !close(Type::F32, 1.0, 1.002) && !close(Type::F32, f32::MAX, f32::INFINITY)
+        );
+        assert!(close(Type::B32, 1.0, 1.0005) && !are_close(Type::B32, 5, 6) && !are_close(Type::B32, 0, 6));
+        assert!(are_close(Type::F16, 0x3C00, 0x3C01) && !are_close(Type::F16, 0x3C00, 0x3C02));
     }
 
     #[test]

@@ -11,7 +11,8 @@
 //! before the second.
 //!
 //! The operands are parameters, so that the assembler knows nothing of them, and steps alternate between operations that
-//! it cannot fuse; [`Probe::ops`] says how many operations of the class a step has, and [`Probe::others`] what else.
+//! it cannot fuse; [`Probe::ops`] says how many operations of the class a step has, and [`Probe::beside`] what else, which
+//! is measured first and taken off.
 //!
 //! Memory is asked for an address that stands where it points: in shared memory, in a line that stays in the first level,
 //! past the first level (`.cg`), and along a chain of lines that no cache holds.
@@ -76,13 +77,13 @@ struct Probe {
     ty: &'static str,
     /// Its value at the start, and those of `a` and `b`, as PTX writes them.
     start: [&'static str; 3],
-    /// Steps, taken in turn: PTX of `{x}`, `{a}`, `{b}`, temporaries `{t}` (32 bits), `{u}` (64 bits), `{q}` and `{q2}`
-    /// (predicates).
+    /// Steps, taken in turn: PTX of `{x}`, `{a}`, `{b}`, temporaries `{t}` (32 bits), `{u}` (64 bits), `{q}` (a
+    /// predicate).
     steps: &'static [&'static str],
     /// Operations of the class in one step, on average over the turns.
     ops: u32,
-    /// What else one step has: so many operations of that class, taken off at the class's measured cost.
-    others: u32,
+    /// What else one step has: an operation of that class.
+    beside: Option<OpClass>,
 }
 
 const fn probe(
@@ -92,7 +93,7 @@ const fn probe(
     start: [&'static str; 3],
     steps: &'static [&'static str],
 ) -> Probe {
-    Probe { name, class, ty, start, steps, ops: 1, others: 0 }
+    Probe { name, class, ty, start, steps, ops: 1, beside: None }
 }
 
 const WORDS: [&str; 3] = ["12345", "77", "1013"];
@@ -107,8 +108,8 @@ fn probes() -> Vec<Probe> {
         probe.ops = 2;
         probe
     };
-    let beside = |others: u32, mut probe: Probe| {
-        probe.others = others;
+    let beside = |other: OpClass, mut probe: Probe| {
+        probe.beside = Some(other);
         probe
     };
     vec![
@@ -124,12 +125,27 @@ fn probes() -> Vec<Probe> {
         )),
         probe("add, xor", C::Integer64, "b64", WORDS, &["add.u64 {x}, {x}, {a};", "xor.b64 {x}, {x}, {b};"]),
         probe("mad.lo", C::IntegerMul, "b32", WORDS, &["mad.lo.u32 {x}, {x}, {a}, {b};"]),
-        probe("mul.hi, xor", C::IntegerMul, "b32", WORDS, &["mul.hi.u32 {x}, {x}, {a};\n xor.b32 {x}, {x}, {b};"]),
+        beside(
+            C::Integer,
+            probe("mul.hi", C::IntegerMul, "b32", WORDS, &["mul.hi.u32 {x}, {x}, {a};\n xor.b32 {x}, {x}, {b};"]),
+        ),
         probe("mad.lo", C::IntegerMul64, "b64", WORDS, &["mad.lo.u64 {x}, {x}, {a}, {b};"]),
-        probe("div.u32", C::IntegerDiv, "b32", WORDS, &["div.u32 {x}, {b}, {x};\n or.b32 {x}, {x}, 1;"]),
-        probe("div.s32", C::IntegerDiv, "b32", WORDS, &["div.s32 {x}, {b}, {x};\n or.b32 {x}, {x}, 1;"]),
-        probe("rem.s32", C::IntegerRem, "b32", WORDS, &["rem.s32 {x}, {b}, {x};\n or.b32 {x}, {x}, 1;"]),
-        probe("div.s64", C::IntegerDiv64, "b64", WORDS, &["div.s64 {x}, {b}, {x};\n or.b64 {x}, {x}, 1;"]),
+        beside(
+            C::Integer,
+            probe("div.u32", C::IntegerDiv, "b32", WORDS, &["div.u32 {x}, {b}, {x};\n or.b32 {x}, {x}, 1;"]),
+        ),
+        beside(
+            C::Integer,
+            probe("div.s32", C::IntegerDiv, "b32", WORDS, &["div.s32 {x}, {b}, {x};\n or.b32 {x}, {x}, 1;"]),
+        ),
+        beside(
+            C::Integer,
+            probe("rem.s32", C::IntegerRem, "b32", WORDS, &["rem.s32 {x}, {b}, {x};\n or.b32 {x}, {x}, 1;"]),
+        ),
+        beside(
+            C::Integer64,
+            probe("div.s64", C::IntegerDiv64, "b64", WORDS, &["div.s64 {x}, {b}, {x};\n or.b64 {x}, {x}, 1;"]),
+        ),
         probe("popc", C::BitCount, "b32", WORDS, &["popc.b32 {x}, {x};"]),
         probe("clz", C::BitCount, "b32", WORDS, &["clz.b32 {x}, {x};"]),
         probe("fma", C::Float16, "b16", HALF, &["fma.rn.f16 {x}, {x}, {a}, {b};"]),
@@ -150,7 +166,7 @@ fn probes() -> Vec<Probe> {
         probe("lg2.approx", C::Special, "f32", SINGLE, &["lg2.approx.f32 {x}, {x};"]),
         probe("sin.approx", C::Special, "f32", SINGLE, &["sin.approx.f32 {x}, {x};"]),
         beside(
-            1,
+            C::Float32,
             probe(
                 "rcp.approx.ftz",
                 C::Special,
@@ -183,7 +199,7 @@ fn probes() -> Vec<Probe> {
             &["cvt.rn.f32.f64 {t}, {x};\n cvt.f64.f32 {x}, {t};"],
         )),
         beside(
-            1,
+            C::Integer,
             probe(
                 "ballot",
                 C::Vote,
@@ -199,7 +215,7 @@ fn probes() -> Vec<Probe> {
         probe("ld.global, device memory", C::LoadGlobal, "b64", FAR, &["ld.global.cg.u64 {x}, [{x}];"]),
         probe("ld.shared", C::LoadShared, "b32", SHARED, &["ld.shared.u32 {x}, [{x}];"]),
         beside(
-            1,
+            C::Integer64,
             probe("ld.const", C::LoadConst, "b64", CONST, &["ld.const.u64 {u}, [{x}];\n xor.b64 {x}, {x}, {u};"]),
         ),
         probe("atom.exch", C::Atomic, "b64", NEAR, &["atom.global.exch.b64 {x}, [{x}], {x};"]),
@@ -220,7 +236,8 @@ const CONST: [&str; 3] = ["const", "0", "0"];
 const WIDE: [&str; 3] = ["wide", "0", "0"];
 const BANKS: [&str; 3] = ["banks", "0", "0"];
 
-/// What one probe takes, in cycles an operation of its class and what stands beside it.
+/// What a step of a probe takes, in cycles.
+#[derive(Clone, Copy)]
 struct Measured {
     latency: f64,
     issue: f64,
@@ -242,7 +259,15 @@ pub fn costs(options: &Options) -> Result<()> {
     println!("cycles; beside them what the model of hopper has\n");
     println!("{:16} {:26} {:>9} {:>9}   {:>9} {:>9}", "class", "what", "latency", "model", "issue", "model");
     let data = Data::new(&gpu)?;
-    let mut integer = 0.0;
+    use OpClass as C;
+    let references = [C::Integer, C::Integer64, C::Float32].map(|class| {
+        let probe = probes.iter().rfind(|probe| probe.class == class && probe.ops == 1 && probe.name != "fma");
+        (class, probe.map(|probe| measure(&gpu, &data, probe)))
+    });
+    let reference = |class: OpClass| {
+        let found = references.iter().find(|(known, _)| *known == class);
+        found.and_then(|(_, measured)| measured.as_ref()?.as_ref().ok())
+    };
     for probe in probes.iter().filter(chosen) {
         let measured = match measure(&gpu, &data, probe) {
             Ok(measured) => measured,
@@ -252,18 +277,16 @@ pub fn costs(options: &Options) -> Result<()> {
                 continue;
             }
         };
-        let (ops, others) = (f64::from(probe.ops), f64::from(probe.others));
-        let latency = (measured.latency - others * integer) / ops;
-        if integer == 0.0 {
-            integer = latency;
-        }
+        let ops = f64::from(probe.ops);
+        let beside = probe.beside.and_then(reference).copied().unwrap_or(Measured { latency: 0.0, issue: 0.0 });
         let model = Machine::Hopper.cost(probe.class);
         println!(
-            "{:16} {:26} {latency:9.1} {:>9}   {:9.2} {:>9}",
+            "{:16} {:26} {:9.1} {:>9}   {:9.2} {:>9}",
             probe.class.name(),
             probe.name,
+            (measured.latency - beside.latency) / ops,
             model.latency.value,
-            (measured.issue - others) / ops,
+            (measured.issue - beside.issue) / ops,
             model.issue.value,
         );
     }
@@ -424,7 +447,7 @@ fn ptx(probe: &Probe, steps: u32, chains: usize) -> String {
         ".version 7.0\n.target sm_80\n.address_size 64\n.visible .const .align 16 .b8 constants[64];\n\
          .visible .entry probe(.param .u64 p0, .param .u64 p1, .param .u64 p2, .param .u32 p3, .param .u32 p4)\n{{\n \
          .reg .b64 %clocks, %data, %far, %u<4>, %address;\n .reg .b32 %zero, %rounds, %t<4>, %begin, %end, %lane, \
-         %warp, %hang, %part;\n .reg .pred %q, %q2, %more;\n .reg .{ty} %x<4>, %a, %b, %last;\n \
+         %warp, %hang, %part;\n .reg .pred %q, %more;\n .reg .{ty} %x<4>, %a, %b, %last;\n \
          .shared .align 16 .b32 tile[1024];\n \
          ld.param.u64 %clocks, [p0];\n ld.param.u64 %data, [p1];\n ld.param.u64 %far, [p2];\n \
          ld.param.u32 %zero, [p3];\n ld.param.u32 %rounds, [p4];\n mov.u32 %lane, %tid.x;\n \

@@ -59,7 +59,7 @@ impl Failure {
     /// Has it taken the context with it? Errors of the kernel's own making have: faults, traps, and what is said of an
     /// unknown kind.
     pub fn is_final(&self) -> bool {
-        (700..=719).contains(&self.code) || self.code == 999
+        matches!(self.code, 700 | 702 | 709 | 710 | 714..=719 | 999)
     }
 }
 
@@ -71,9 +71,10 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// The first GPU, with a context that is current on this thread.
+/// The first GPU, with a context that is current on this thread for as long as the process lives.
 pub struct Gpu {
-    library: Library,
+    /// Never unloaded: the context is the library's, and has threads.
+    library: &'static Library,
     /// As the driver calls it.
     pub name: String,
     /// Compute capability.
@@ -113,6 +114,7 @@ impl Gpu {
     pub fn open() -> Option<Gpu> {
         // SAFETY: the driver's library has no initialiser with an effect on us.
         let library = LIBRARY.into_iter().find_map(|name| unsafe { Library::new(name) }.ok())?;
+        let library = Box::leak(Box::new(library));
         let mut gpu = Gpu { library, name: String::new(), capability: (0, 0), multiprocessors: 0, driver: 0 };
         gpu.start().ok()?;
         Some(gpu)
@@ -205,8 +207,12 @@ impl Gpu {
     }
 
     /// A function of the interface.
-    fn function<F>(&self, name: &str) -> Symbol<'_, F> {
-        // SAFETY: each caller names the type that `cuda.h` gives.
+    ///
+    /// # Safety
+    ///
+    /// The type has to be the one that `cuda.h` gives.
+    unsafe fn function<F>(&self, name: &str) -> Symbol<'_, F> {
+        // SAFETY: the caller's.
         unsafe { self.library.get(name) }.unwrap_or_else(|error| panic!("the driver has `{name}`: {error}"))
     }
 

@@ -1,7 +1,7 @@
 //! The simulator and its machine model beside a real GPU.
 //!
 //! ```text
-//! warpscope-gpu agree     programs and every form of every operation: the same memory?
+//! warpscope-gpu agree     programs and forms of operations: the same memory?
 //! warpscope-gpu times     what variants of scalar replacement take, beside what is simulated
 //! warpscope-gpu costs     latency and issue cost of each opcode class, in cycles
 //! ```

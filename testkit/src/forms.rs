@@ -71,7 +71,11 @@ fn spellings(op: Op) -> Vec<String> {
     match op {
         Op::Cvt => append(&roundings),
         Op::Add | Op::Sub | Op::Mul | Op::Mad | Op::Fma => append(&roundings[..5]),
-        Op::Div | Op::Sqrt | Op::Rcp => append(&["", "rn", "rz", "rm", "rp", "approx", "full"]),
+        Op::Div | Op::Sqrt | Op::Rcp => {
+            append(&roundings[..5]);
+            append(&["", "approx"]);
+            append(&["", "full"]);
+        }
         Op::Rsqrt | Op::Sin | Op::Cos | Op::Ex2 | Op::Lg2 => append(&["", "approx"]),
         Op::ShfL | Op::ShfR => append(&["wrap", "clamp"]),
         Op::Prmt => append(&[""].into_iter().chain(PrmtMode::ALL.iter().map(|mode| mode.name())).collect::<Vec<_>>()),
@@ -175,7 +179,12 @@ fn launch(place: usize, form: Opcode, tuples: u32) -> Launch {
         // PTX restricts positions and lengths of bit fields to a byte, and means it for words of 64 bits.
         let is_place = matches!(form.op, Op::Bfe | Op::Bfi) && form.ty.bits() == 64 && *ty == Type::U32;
         let mask = if is_place { 0xFF } else { ty.mask() };
-        let value = |index: u32| if all { u64::from(index) & mask } else { draws.value(*ty) & mask };
+        // It bounds the error of sines and cosines around zero.
+        let value = |index: u32| match form.op {
+            _ if all => u64::from(index) & mask,
+            Op::Sin | Op::Cos => near_zero(draws.value(*ty)),
+            _ => draws.value(*ty) & mask,
+        };
         let elements = (0..count).map(value).map(|bits| Number::Int(bits.into())).collect();
         launch.bindings.push(buffer(format!("x{at}"), in_memory(*ty).as_bits(), ValueSource::List(elements)));
     }
@@ -183,6 +192,12 @@ fn launch(place: usize, form: Opcode, tuples: u32) -> Launch {
         launch.bindings.push(buffer(format!("r{at}"), in_memory(*ty), ValueSource::Const(Number::Int(0))));
     }
     launch
+}
+
+/// The bits of an f32 with its exponent brought to at most 1, unless it is infinite or no number.
+fn near_zero(bits: u64) -> u64 {
+    let exponent = bits >> 23 & 0xFF;
+    if exponent < 129 || exponent == 255 { bits } else { bits & !(0xFF << 23) | (108 + exponent % 21) << 23 }
 }
 
 /// Deterministic draws.

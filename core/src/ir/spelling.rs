@@ -302,6 +302,19 @@ fn complete<'a>(mut opcode: Opcode, types: u32) -> Result<Opcode, SpellingError<
         Op::ShfL | Op::ShfR if !opcode.flags.intersects(Flags::WRAP | Flags::CLAMP) => {
             return Err(SpellingError::Missing(op, "`.wrap` or `.clamp`"));
         }
+        Op::ShfL | Op::ShfR if opcode.flags.contains(Flags::WRAP | Flags::CLAMP) => {
+            return Err(SpellingError::Repeated(op, "clamp"));
+        }
+        // Each of these says how exact the result is.
+        Op::Div | Op::Sqrt | Op::Rcp if opcode.has(Flags::APPROX) && opcode.has(Flags::FULL) => {
+            return Err(SpellingError::Repeated(op, "full"));
+        }
+        Op::Div | Op::Sqrt | Op::Rcp if opcode.rounding.is_some() && opcode.has(Flags::APPROX) => {
+            return Err(SpellingError::Repeated(op, "approx"));
+        }
+        Op::Div | Op::Sqrt | Op::Rcp if opcode.rounding.is_some() && opcode.has(Flags::FULL) => {
+            return Err(SpellingError::Repeated(op, "full"));
+        }
         _ => {}
     }
     match suffix_for_another_type(opcode) {

@@ -5,14 +5,14 @@ use super::inputs::{self, Input};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use warpscope_core::ir::{Launch, Module, Type};
+use warpscope_core::ir::{AtomicOp, FLAG_NAMES, Launch, Module, Op, Type};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::parse_pipeline;
 use warpscope_core::ptx::{export, import};
 use warpscope_core::session::{Options, Session};
 use warpscope_core::sim::{BufferDump, Progress, Settings, Simulation};
 use warpscope_core::text;
-use warpscope_core::verify::verify;
+use warpscope_core::verify::{check, verify};
 use warpscope_testkit::forms;
 
 /// The assembler, or a visible line that the test did not run.
@@ -265,6 +265,60 @@ fn every_form_of_an_operation_assembles_or_is_reported() {
     }
     assert!(inexpressible.iter().all(|message| message.contains("PTX has no")), "{inexpressible:#?}");
     assert!(inexpressible.len() < 60, "{} forms are inexpressible: {inexpressible:#?}", inexpressible.len());
+}
+
+/// Every pair of modifiers of what accesses memory, every atomic of every type, in all the spaces that matter.
+#[test]
+fn every_form_of_an_access_assembles_or_is_reported() {
+    let Some(ptxas) = assembler() else { return };
+    let spaces = [("", "x"), (".global", "x"), (".shared", "t")];
+    let mut lines = Vec::new();
+    for (op, operands) in [(Op::Ld, "v = ld§ $[1]"), (Op::St, "st§ $[1], v"), (Op::Membar, "membar§")] {
+        let flags = FLAG_NAMES.iter().filter(|(flag, name)| op.allowed_flags().contains(*flag) && *name != "spec");
+        let names: Vec<&str> = flags.map(|(_, name)| *name).collect();
+        for first in &names {
+            for second in names.iter().filter(|second| *second >= first) {
+                let pair = if first == second { format!(".{first}") } else { format!(".{first}.{second}") };
+                for (space, place) in &spaces[..if op == Op::Membar { 1 } else { 3 }] {
+                    let ty = if op == Op::Membar { "" } else { ".u32" };
+                    lines.push(operands.replace('§', &format!("{space}{pair}{ty}")).replace('$', place));
+                }
+            }
+        }
+    }
+    for (root, atomic) in [Op::Atom, Op::Red].into_iter().flat_map(|op| AtomicOp::ALL.iter().map(move |of| (op, of))) {
+        for ty in Type::ALL.into_iter().filter(|ty| root.allows(*ty)) {
+            for order in ["", ".relaxed", ".acquire.cta", ".release.sys", ".acq_rel.gpu"] {
+                let (dst, second) =
+                    (if root == Op::Atom { "o = " } else { "" }, if *atomic == AtomicOp::Cas { ", c" } else { "" });
+                let (name, of) = (root.name(), atomic.name());
+                lines.push(format!("c = mov.{ty} 0\n    {dst}{name}.global{order}.{of}.{ty} x[1], c{second}"));
+            }
+        }
+    }
+    let (mut written, mut reported) = (String::new(), Vec::new());
+    let mut count = 0;
+    for (number, line) in lines.iter().enumerate() {
+        let source = format!(
+            "kernel k{number}(x: ptr) {{\n    shared t: u32[4]\nentry:\n    v = mov.u32 1\n    {line}\n    ret\n}}\n"
+        );
+        let parsed = check(&source);
+        if parsed.diagnostics.iter().any(|diagnostic| diagnostic.is_error()) {
+            continue;
+        }
+        let export = export(&parsed.module);
+        match export.diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
+            Some(error) => reported.push(error.message.clone()),
+            None => {
+                // Each text has a head of its own.
+                written += export.text.split_once(".address_size 64\n").expect("a head").1;
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 200, "only {count} forms are written");
+    assert!(reported.iter().all(|message| message.contains("PTX has no")), "{reported:#?}");
+    assemble_with(&ptxas, &["-O0"], "accesses", &format!(".version 7.0\n.target sm_80\n.address_size 64\n{written}"));
 }
 
 /// Writing leaves out modifiers and puts others in their place; what is computed stays the same.

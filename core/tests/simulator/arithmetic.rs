@@ -529,6 +529,7 @@ fn suffixes_that_do_not_go_with_the_type_are_refused() {
         "add.ftz.s32",
         "add.ftz.f64",
         "div.approx.s32",
+        "rcp.rn.ftz.f64",
         "cvt.ftz.f64.s32",
         "setp.num.s32",
         "setp.equ.u32",
@@ -543,6 +544,10 @@ fn suffixes_that_do_not_go_with_the_type_are_refused() {
             Opcode::from_spelling(text),
             Err(SpellingError::SuffixForType(..) | SpellingError::UnknownSuffix(..))
         );
+        assert!(refused, "`{text}`: {:?}", Opcode::from_spelling(text));
+    }
+    for text in ["div.rn.approx.f32", "div.approx.full.f32", "rcp.rz.approx.f32", "shf.l.wrap.clamp.b32"] {
+        let refused = matches!(Opcode::from_spelling(text), Err(SpellingError::Repeated(..)));
         assert!(refused, "`{text}`: {:?}", Opcode::from_spelling(text));
     }
     for text in [

@@ -113,7 +113,9 @@ fn result(module: &Module, func: &Function, inst: &InstData, forms: &SecondaryMa
         Op::Mad | Op::MadWide => of(2),
         Op::Cvta => match inst.opcode.space {
             Some(space) if inst.opcode.has(Flags::TO) => of_space(space),
-            _ => Form::Generic,
+            Some(_) => Form::Generic,
+            // Written as a plain copy.
+            None => of(0),
         },
         Op::Ld | Op::Atom | Op::Call if func.reg_types[dst].bits() == Type::B64.bits() => Form::Value,
         _ => Form::Number,

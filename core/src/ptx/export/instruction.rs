@@ -3,7 +3,7 @@
 use super::carry::{self, FlagState};
 use super::forms::Form;
 use super::function::{Writer, Written, special_name};
-use super::spelling::spelling;
+use super::spelling::{missing, plain, spelling};
 use super::{memory_type, param_type, symbol};
 use crate::ir::{ArgKind, Flags, InstData, Op, Opcode, Operand, ParamType, Rounding, Signature, Space, Type};
 use alloc::format;
@@ -13,6 +13,9 @@ use alloc::vec::Vec;
 impl Writer<'_> {
     /// Writes an instruction that is no terminator.
     pub fn instruction(&mut self, inst: &InstData) -> Written<()> {
+        if let Some(missing) = missing(inst.opcode) {
+            return Err(self.problem(None, &format!("PTX has no {missing}")));
+        }
         match inst.opcode.op {
             Op::In => Err(self.problem(None, "`in` draws from outside the program, which PTX cannot say")),
             Op::Work => Err(self.problem(None, "`work` stands for code that is not there, which PTX cannot say")),
@@ -42,9 +45,6 @@ impl Writer<'_> {
                 Ok(())
             }
             _ => {
-                if let Some(missing) = missing_modifier(inst.opcode) {
-                    return Err(self.problem(None, &format!("PTX has no {missing}")));
-                }
                 let (mut written, signature) = (inst.clone(), inst.opcode.signature());
                 let clamps = inst.opcode.has(Flags::SAT) && inst.opcode.ty == Type::F64 && inst.opcode.op != Op::Cvt;
                 if clamps {
@@ -73,7 +73,7 @@ impl Writer<'_> {
         let clamp = if inst.opcode.has(Flags::SAT) { ".sat" } else { "" };
         let Some(rounding) = inst.opcode.rounding else { return Ok(()) };
         let narrows = to.bits() < from.bits();
-        let second = if narrows { format!(".{}", super::spelling::plain(rounding).name()) } else { String::new() };
+        let second = if narrows { format!(".{}", plain(rounding).name()) } else { String::new() };
         let flush_any = if from == Type::F32 || to == Type::F32 { flush(Type::F32) } else { "" };
         let dst = self.destinations(inst).unwrap_or_default();
         let first = format!("cvt.{}{}.{from}.{from} {whole}, {};", rounding.name(), flush(from), args.join(", "));
@@ -340,16 +340,4 @@ impl Writer<'_> {
 fn rounds_to_integer_between_floats(opcode: Opcode) -> bool {
     let to_whole = matches!(opcode.rounding, Some(Rounding::Rni | Rounding::Rzi | Rounding::Rmi | Rounding::Rpi));
     to_whole && opcode.ty.is_float() && opcode.src_ty.is_float() && opcode.ty != opcode.src_ty
-}
-
-/// What an opcode asks for that PTX has not, in words.
-fn missing_modifier(opcode: Opcode) -> Option<String> {
-    let directed = opcode.rounding.filter(|rounding| matches!(rounding, Rounding::Rz | Rounding::Rm | Rounding::Rp));
-    match directed {
-        Some(rounding) if opcode.ty == Type::F16 && opcode.op != Op::Cvt => {
-            Some(format!("`.{}` of f16", rounding.name()))
-        }
-        _ if opcode.has(Flags::CC) && opcode.has(Flags::SAT) => Some("`.sat` beside `.cc`".to_string()),
-        _ => None,
-    }
 }

@@ -17,10 +17,15 @@
 //! difference ([`guards`]).
 //!
 //! Not expressible, and reported where they stand: `in`, `work`, functions with several entries or exits, arrays by
-//! value of functions. A function with such an instruction is left out. A load that must not fault (`.spec`) is
-//! printed as an ordinary one, with a warning that names the line.
+//! value of functions, directed roundings of f16, `.sat` beside `.cc`, atomics of types for which PTX has none, loads
+//! that release and stores that acquire. A function with such an instruction is left out. A load that must not fault
+//! (`.spec`) is printed as an ordinary one, with a warning that names the line.
 //!
-//! Linear in the module.
+//! An `add`, `sub` or `mul` of floats without a rounding stays one: `ptxas` may fuse a product with a sum, which rounds
+//! once where the simulator rounds twice (`-fmad=false` keeps it from that). Positions and lengths of bit fields beyond a
+//! byte are outside of what PTX defines, and are not masked.
+//!
+//! Linear in the module, but for the search in [`unassigned`].
 //!
 //! Source: PTX ISA 7.0 (the first for sm_80); checked against `ptxas` by the tests.
 

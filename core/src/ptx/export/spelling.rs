@@ -9,7 +9,7 @@
 //!
 //! Source: PTX ISA, the section of each instruction.
 
-use crate::ir::{AtomicOp, Cmp, Flags, Op, Opcode, Rounding, Type, TypeClass};
+use crate::ir::{AtomicOp, Cmp, Flags, Op, Opcode, Rounding, Space, Type, TypeClass};
 use alloc::format;
 use alloc::string::{String, ToString};
 
@@ -24,6 +24,8 @@ pub fn spelling(opcode: Opcode) -> String {
         Op::VoteAll | Op::VoteAny | Op::VoteUni => format!("{text}.pred"),
         Op::VoteBallot | Op::Activemask => format!("{text}.b32"),
         Op::Tex2d if opcode.src_ty == Type::F32 => format!("{text}.f32"),
+        // Subnormal results of f16 are kept, and PTX wants that said.
+        Op::Atom | Op::Red if opcode.ty == Type::F16 => text.replacen(".f16", ".noftz.f16", 1),
         _ => text,
     }
 }
@@ -52,7 +54,7 @@ fn completed(mut opcode: Opcode) -> Opcode {
         }
         // Movements know bits and the types that have registers of their width.
         Op::Mov if ty.bits() == 8 => opcode.ty = Type::B16,
-        Op::Mov | Op::Ld | Op::St | Op::Selp if ty == Type::F16 => opcode.ty = Type::B16,
+        Op::Mov | Op::Selp if ty == Type::F16 => opcode.ty = Type::B16,
         Op::Cvta => opcode.ty = unsigned(ty),
         // Only equality is defined on `b` types.
         Op::Setp if ty.class() == TypeClass::Bits && !matches!(opcode.cmp, Some(Cmp::Eq | Cmp::Ne)) => {
@@ -60,18 +62,114 @@ fn completed(mut opcode: Opcode) -> Opcode {
         }
         Op::Setp if matches!(opcode.cmp, Some(Cmp::Lo | Cmp::Ls | Cmp::Hi | Cmp::Hs)) => opcode.ty = unsigned(ty),
         Op::Shr if ty.class() == TypeClass::Bits => opcode.ty = unsigned(ty),
-        Op::Atom | Op::Red => opcode.ty = atomic_type(opcode),
+        Op::Ld | Op::St => {
+            opcode.flags = access_flags(opcode);
+            if ty == Type::F16 {
+                opcode.ty = Type::B16;
+            }
+        }
+        Op::Atom | Op::Red => {
+            opcode.ty = atomic_type(opcode);
+            opcode.flags = with_one_scope(with_one_order(opcode.flags));
+        }
         Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly | Op::MatchAny | Op::MatchAll => {
             opcode.ty = ty.as_bits();
             opcode.flags |= Flags::SYNC;
         }
         Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot => opcode.flags |= Flags::SYNC,
-        Op::Membar if !opcode.flags.intersects(Flags::CTA | Flags::GL | Flags::SYS) => opcode.flags |= Flags::GL,
+        Op::Membar => {
+            let scopes = [Flags::SYS, Flags::GL, Flags::CTA];
+            let widest = scopes.into_iter().find(|scope| opcode.has(*scope)).unwrap_or(Flags::GL);
+            opcode.flags.remove(Flags::SYS | Flags::GL | Flags::CTA);
+            opcode.flags |= widest;
+        }
         Op::Tex2d if ty == Type::B32 => opcode.ty = Type::U32,
         _ => {}
     }
     opcode.flags.remove(Flags::UNI);
     opcode
+}
+
+const ORDERS: Flags = Flags::RELAXED.union(Flags::ACQUIRE).union(Flags::RELEASE).union(Flags::ACQ_REL);
+const SCOPES: Flags = Flags::CTA.union(Flags::GPU).union(Flags::SYS);
+const CACHES: [Flags; 7] = [Flags::CA, Flags::CG, Flags::CS, Flags::LU, Flags::CV, Flags::WB, Flags::WT];
+
+/// The modifiers of a load or store that PTX takes together: `.volatile` alone; an order with a scope; or one cache
+/// operator, and `.nc` of global memory only. Which cache is a hint, and where more is asked for than PTX takes, the
+/// stronger stays.
+fn access_flags(opcode: Opcode) -> Flags {
+    let flags = opcode.flags;
+    let kept = |flags: Flags| opcode.flags.difference(ORDERS | SCOPES | all(&CACHES) | Flags::NC) | flags;
+    if flags.contains(Flags::VOLATILE) {
+        return kept(Flags::empty());
+    }
+    if flags.intersects(ORDERS | SCOPES) {
+        let order = with_one_order(flags) & ORDERS;
+        let order = if order.is_empty() { Flags::RELAXED } else { order };
+        let scope = with_one_scope(flags) & SCOPES;
+        return kept(order | if scope.is_empty() { Flags::SYS } else { scope });
+    }
+    let cache = CACHES.into_iter().find(|cache| flags.contains(*cache)).unwrap_or(Flags::empty());
+    let may_go_through = opcode.space == Some(Space::Global) && !cache.intersects(Flags::LU | Flags::CV);
+    let through = if may_go_through { flags & Flags::NC } else { Flags::empty() };
+    kept(cache | through)
+}
+
+fn all(flags: &[Flags]) -> Flags {
+    flags.iter().fold(Flags::empty(), |all, flag| all | *flag)
+}
+
+/// The strongest of several memory orders.
+fn with_one_order(flags: Flags) -> Flags {
+    let both = Flags::ACQUIRE | Flags::RELEASE;
+    let strongest = match flags & ORDERS {
+        orders if orders.contains(Flags::ACQ_REL) || orders.contains(both) => Flags::ACQ_REL,
+        orders if orders.intersects(both) => orders & both,
+        orders => orders,
+    };
+    flags.difference(ORDERS) | strongest
+}
+
+/// The widest of several scopes.
+fn with_one_scope(flags: Flags) -> Flags {
+    let widest = [Flags::SYS, Flags::GPU, Flags::CTA].into_iter().find(|scope| flags.contains(*scope));
+    flags.difference(SCOPES) | widest.unwrap_or(Flags::empty())
+}
+
+/// What an opcode asks for that PTX has not, in words.
+pub fn missing(opcode: Opcode) -> Option<String> {
+    let (ty, order) = (opcode.ty, with_one_order(opcode.flags) & ORDERS);
+    let directed = opcode.rounding.filter(|rounding| matches!(rounding, Rounding::Rz | Rounding::Rm | Rounding::Rp));
+    let is_strong = |weaker: Flags| !order.difference(Flags::RELAXED | weaker).is_empty();
+    match opcode.op {
+        Op::Ld if is_strong(Flags::ACQUIRE) => Some("load that releases".to_string()),
+        Op::St if is_strong(Flags::RELEASE) => Some("store that acquires".to_string()),
+        Op::Ld | Op::St if opcode.has(Flags::VOLATILE) && is_strong(Flags::empty()) => {
+            Some("`.volatile` beside a memory order".to_string())
+        }
+        Op::Red if is_strong(Flags::RELEASE) => Some("`red` that acquires".to_string()),
+        Op::Atom | Op::Red if !has_atomic(opcode) => {
+            let operation = opcode.atomic.map_or("?", AtomicOp::name);
+            Some(format!("`{}.{operation}.{ty}`", opcode.op.name()))
+        }
+        Op::Ld | Op::St | Op::Atom | Op::Red | Op::Cvt => None,
+        _ if opcode.has(Flags::CC) && opcode.has(Flags::SAT) => Some("`.sat` beside `.cc`".to_string()),
+        _ => directed.filter(|_| ty == Type::F16).map(|rounding| format!("`.{}` of f16", rounding.name())),
+    }
+}
+
+/// Does PTX have the operation on that type?
+fn has_atomic(opcode: Opcode) -> bool {
+    let Some(atomic) = opcode.atomic else { return false };
+    let (ty, is_integer) = (opcode.ty, !opcode.ty.is_float());
+    let is_word = ty.bits() >= 32;
+    match atomic {
+        AtomicOp::Add => is_word || ty == Type::F16,
+        AtomicOp::Min | AtomicOp::Max | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => is_word && is_integer,
+        AtomicOp::Inc | AtomicOp::Dec => ty.bits() == 32 && is_integer,
+        AtomicOp::Exch => is_word && opcode.op == Op::Atom,
+        AtomicOp::Cas => ty.bits() >= 16 && opcode.op == Op::Atom,
+    }
 }
 
 fn is_approximate(opcode: Opcode) -> bool {
