@@ -113,7 +113,7 @@ const THROUGHPUT: &str =
 const PPT: &str = "Arafa et al., PPT-GPU";
 /// Who measured memory.
 const MEMORY: [&str; 4] = [PPT, PPT, AMPERE, HOPPER];
-const MEASURED_ON: &str = "measured by this project on an H100 80GB HBM3 (gpu/README.md)";
+const MEASURED_ON: &str = "measured by this project on an H100 80GB HBM3";
 const WHITEPAPER: &str = "NVIDIA architecture whitepaper";
 
 /// The four measured machines, in the order of the arrays below.

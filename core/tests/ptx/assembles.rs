@@ -13,7 +13,7 @@ use warpscope_core::session::{Options, Session};
 use warpscope_core::sim::{BufferDump, Progress, Settings, Simulation};
 use warpscope_core::text;
 use warpscope_core::verify::{check, verify};
-use warpscope_testkit::forms;
+use warpscope_testkit::{forms, together};
 
 /// The assembler, or a visible line that the test did not run.
 pub fn assembler() -> Option<PathBuf> {
@@ -350,6 +350,25 @@ fn every_form_of_an_operation_computes_the_same_after_it_is_written_and_read() {
         }
     }
     assert!(compared > 3500, "only {compared} forms were compared");
+}
+
+/// Votes, shuffles, matches, barriers and atomics: what is written assembles, and computes the same when it is read.
+#[test]
+fn what_lanes_do_together_computes_the_same_after_it_is_written_and_read() {
+    let mut written = String::new();
+    for (number, (name, source)) in together::programs().into_iter().enumerate() {
+        let module = text::parse(&source.replace("kernel k(", &format!("kernel k{number}("))).module;
+        let text = exported(&name, &module);
+        let [mut launch] = text::parse(&source).module.launches.try_into().expect("one launch");
+        launch.kernel = format!("k{number}");
+        let of = |module: &Module| super::examples::simulated(module, &launch);
+        assert_eq!(of(&import(&text).module), of(&module), "{name}");
+        written += text.split_once(".address_size 64\n").expect("a head").1;
+    }
+    if let Some(ptxas) = assembler() {
+        let head = ".version 7.0\n.target sm_80\n.address_size 64\n";
+        assemble_with(&ptxas, &["-O0"], "together", &format!("{head}{written}"));
+    }
 }
 
 #[test]
