@@ -17,9 +17,9 @@
 //! Memory is asked for an address that stands where it points: in shared memory, in a line that stays in the first level,
 //! past the first level (`.cg`), and along a chain of lines that no cache holds.
 //!
-//! A branch is measured in a loop of two sides of [`SIDE`] dependent additions: when all lanes take one side, when all
-//! take the other, and when each takes its own. What the third takes beyond both sides is what parting and meeting again
-//! cost.
+//! A branch is measured in a loop of two sides of [`SIDE`] steps, each of two dependent operations: when all lanes take one
+//! side, when all take the other, and when each takes its own. What the third takes beyond both sides is what parting and
+//! meeting again cost.
 //!
 //! Source: the method of Arafa et al. (HPEC 2019) and Abdelkhalik et al. (2022); see [`warpscope_core::machine`].
 
@@ -51,7 +51,7 @@ const CHAINS: usize = 4;
 const FAR_BYTES: usize = 192 << 20;
 const FAR_LINES: usize = 1 << 14;
 
-/// Dependent operations of each side of a branch, more than an assembler would rather do under guards.
+/// Steps of each side of a branch, more than an assembler would rather do under guards.
 const SIDE: usize = 24;
 
 /// Rounds of a loop with a branch in it, few and many.
@@ -259,8 +259,7 @@ pub fn costs(options: &Options) -> Result<()> {
     println!("cycles; beside them what the model of hopper has\n");
     println!("{:16} {:26} {:>9} {:>9}   {:>9} {:>9}", "class", "what", "latency", "model", "issue", "model");
     let data = Data::new(&gpu)?;
-    use OpClass as C;
-    let references = [C::Integer, C::Integer64, C::Float32].map(|class| {
+    let references = [OpClass::Integer, OpClass::Integer64, OpClass::Float32].map(|class| {
         let probe = probes.iter().rfind(|probe| probe.class == class && probe.ops == 1 && probe.name != "fma");
         (class, probe.map(|probe| measure(&gpu, &data, probe)))
     });
