@@ -16,6 +16,8 @@ use warpscope_core::ir::{
 };
 use warpscope_core::verify::check;
 
+use crate::even_bits::EvenBits;
+
 /// Forms in one module: each is a kernel of its own, and the module is assembled as one.
 const FORMS_A_MODULE: usize = 24;
 
@@ -167,7 +169,8 @@ fn launch(place: usize, form: Opcode, tuples: u32) -> Launch {
     let (args, results) = (operands(form), results(form));
     let all = args.len() == 1 && args[0].bits() <= 16 && tuples >= MANY;
     let count = if all { ALL_OF_16_BITS } else { tuples };
-    let mut draws = Draws(form.to_string().bytes().fold(17, |seed: u64, byte| seed.wrapping_mul(31) ^ u64::from(byte)));
+    let seed = form.to_string().bytes().fold(17, |seed: u64, byte| seed.wrapping_mul(31) ^ u64::from(byte));
+    let mut draws = Draws(EvenBits::new(seed));
     let buffer = |name: String, ty: Type, source: ValueSource| Binding {
         key: FillKey::Name(name),
         fill: Fill::Buffer { ty, len: count, values: Values { source, zero: None, coherence: None } },
@@ -201,20 +204,15 @@ fn near_zero(bits: u64) -> u64 {
 }
 
 /// Deterministic draws.
-struct Draws(u64);
+struct Draws(EvenBits);
 
 impl Draws {
-    /// 64 even bits (SplitMix64).
     fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0.bits()
     }
 
     fn below(&mut self, end: u64) -> u64 {
-        self.bits() % end
+        self.0.below(end)
     }
 
     /// The bits of an operand.

@@ -5,6 +5,7 @@
 mod body;
 pub mod bounded;
 pub mod emit;
+pub mod even_bits;
 pub mod figures;
 pub mod forms;
 pub mod hostile;

@@ -5,29 +5,26 @@ use super::run;
 use std::fmt::Write;
 use warpscope_core::ir::{Op, Opcode};
 use warpscope_core::sim::evaluate;
+use warpscope_testkit::even_bits::EvenBits;
 
 /// Threads of a run: every operation sees that many tuples of operands.
 pub const THREADS: usize = 512;
 
 /// Deterministic draws.
-pub struct Draws(u64);
+pub struct Draws(EvenBits);
 
 impl Draws {
     pub fn new(seed: u64) -> Draws {
-        Draws(seed)
+        Draws(EvenBits::new(seed))
     }
 
-    /// 64 even bits (SplitMix64).
+    /// 64 even bits.
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0.bits()
     }
 
     fn below(&mut self, end: u64) -> u64 {
-        self.bits() % end
+        self.0.below(end)
     }
 
     /// An integer of so many bits: 0, 1, the ends of both ranges and their neighbours, powers of two, small numbers, any.
