@@ -17,7 +17,7 @@ use crate::dom;
 use crate::editor;
 use crate::first_view::Record;
 use crate::state::{Action, Dialog, Lab, Notice, Theme, Travel, Watched};
-use crate::view::{Change, Dialogs, GraphPane, Header, Passes, Simulator, Snapshot, Source, Splits, Transport};
+use crate::view::{Change, Dialogs, GraphPane, Header, Now, Passes, Simulator, Snapshot, Source, Splits, Transport};
 use crate::worker::{Engine, Listeners};
 
 /// Pause between two stops while the transport plays, and between two issues while the lanes run, at the usual pace, in
@@ -48,7 +48,7 @@ pub fn App(properties: &Properties) -> Html {
     let store = use_reducer(Lab::new);
     let dispatcher = store.dispatcher();
     let act = use_callback((), move |action: Action, ()| dispatcher.dispatch(action));
-    let lab = Snapshot(Rc::new((*store).clone()));
+    let lab = Snapshot::of(&store);
     let parts = use_memo((), |()| Parts { code: Compiled::default(), record: properties.record.clone() });
     use_first_move(editor::wake);
     use_bench_engine(&lab, &act, &parts);
@@ -56,7 +56,7 @@ pub fn App(properties: &Properties) -> Html {
     use_trial_engine(&lab, &act, &parts);
     use_time(&lab, &act);
     use_theme(lab.theme, &act);
-    use_shortcuts((lab.playing, lab.asking), &act);
+    use_shortcuts(&lab.now, &act);
     html! {
         <>
             <a class="skip" href="#source-panel">{ "Skip to the editor" }</a>
@@ -366,9 +366,9 @@ fn use_theme(theme: Theme, act: &Callback<Action>) {
 
 /// The keys that work everywhere except in texts and fields.
 #[hook]
-fn use_shortcuts(moving: (bool, bool), act: &Callback<Action>) {
-    let act = act.clone();
-    use_effect_with(moving, move |&(playing, asking)| {
+fn use_shortcuts(now: &Now, act: &Callback<Action>) {
+    let (now, act) = (now.clone(), act.clone());
+    use_effect_with((), move |()| {
         // A listener that may keep the browser from scrolling has to say so.
         let options = EventListenerOptions::enable_prevent_default();
         let listener = EventListener::new_with_options(&document(), "keydown", options, move |event| {
@@ -393,8 +393,8 @@ fn use_shortcuts(moving: (bool, bool), act: &Callback<Action>) {
                 "]" => Action::Travel(Travel::NextPass),
                 "," => Action::WalkBy(-1),
                 "." => Action::WalkBy(1),
-                "p" => Action::Play(!playing),
-                "q" => Action::Ask(!asking),
+                "p" => Action::Play(!now.lab().playing),
+                "q" => Action::Ask(!now.lab().asking),
                 "c" => Action::Dialog(Some(Dialog::Compare)),
                 "s" => Action::Dialog(Some(Dialog::Share(String::new()))),
                 "?" => Action::Dialog(Some(Dialog::Help)),

@@ -24,6 +24,11 @@ pub fn is_checked(event: &Event) -> bool {
     event.target().and_then(|target| target.dyn_into::<HtmlInputElement>().ok()).is_some_and(|input| input.checked())
 }
 
+/// The id of the element that the event is about.
+pub fn id(event: &web_sys::Event) -> Option<String> {
+    Some(event.target()?.dyn_into::<Element>().ok()?.id())
+}
+
 /// The value of the field that the event is about.
 pub fn value(event: &web_sys::Event) -> Option<String> {
     let target = event.target()?;

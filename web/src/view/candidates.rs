@@ -58,8 +58,10 @@ pub fn Candidates(PaneProps { lab, act }: &PaneProps) -> Html {
     let painting = lab.painting();
     let painted = lab.candidate.or(told.and_then(|told| told.best));
     let onkeydown = {
-        let (act, numbers) = (act.clone(), told.map(paintable).unwrap_or_default());
+        let (act, now, numbers) = (act.clone(), lab.now.clone(), told.map(paintable).unwrap_or_default());
+        let best = told.and_then(|told| told.best);
         Callback::from(move |event: KeyboardEvent| {
+            let painted = now.lab().candidate.or(best);
             let at = painted.and_then(|painted| numbers.iter().position(|&number| number == painted));
             let next = match event.key().as_str() {
                 "ArrowDown" => at.map_or(0, |at| at + 1),

@@ -11,6 +11,7 @@ use super::paths::Paths;
 use super::questions::Questions;
 use super::values::Values;
 use super::{PaneProps, Shared, count, on};
+use crate::dom;
 use crate::state::{Action, Lab, Sheet};
 
 /// The change pane.
@@ -81,7 +82,7 @@ pub fn Change(PaneProps { lab, act }: &PaneProps) -> Html {
                 <Comparison diff={Lines(view.clone())}
                     selected={lab.selected.clone()}
                     run={lab.run_at_position().and_then(|_| lab.runs.clone()).map(Shared)}
-                    act={act.clone()} />
+                    now={lab.now.clone()} act={act.clone()} />
             </div>
         </section>
     }
@@ -101,8 +102,10 @@ fn sheets(others: &[(Sheet, &'static str)], shown: Sheet, act: &Callback<Action>
     let all: Vec<(Sheet, &'static str)> = [(Sheet::Lines, "Change")].iter().chain(others).copied().collect();
     let onkeydown = {
         let (act, all) = (act.clone(), all.clone());
-        let at = all.iter().position(|(sheet, _)| *sheet == shown).unwrap_or(0);
         Callback::from(move |event: KeyboardEvent| {
+            // The tab that has the focus; which one is shown may not be drawn yet.
+            let focused = dom::id(&event);
+            let at = all.iter().position(|(sheet, _)| focused.as_deref() == Some(sheet_id(*sheet))).unwrap_or(0);
             let next = match event.key().as_str() {
                 "ArrowLeft" => (at + all.len() - 1) % all.len(),
                 "ArrowRight" => (at + 1) % all.len(),
@@ -112,7 +115,9 @@ fn sheets(others: &[(Sheet, &'static str)], shown: Sheet, act: &Callback<Action>
             };
             event.prevent_default();
             act.emit(Action::Sheet(all[next].0));
-            crate::dom::focus_later(sheet_id(all[next].0).to_owned());
+            // At once for the next key, and then again: another sheet may be drawn with other tabs.
+            dom::focus(sheet_id(all[next].0));
+            dom::focus_later(sheet_id(all[next].0).to_owned());
         })
     };
     let tab = |sheet: Sheet, name: &'static str| {

@@ -17,9 +17,9 @@ use yew::{
     use_state_eq,
 };
 
-use super::Shared;
 use super::sight::{GRAIN, Sight, use_sight};
 use super::source::{heat_level, short_number};
+use super::{Now, Shared};
 use crate::dom;
 use crate::state::{Action, Pane, Selection};
 
@@ -61,13 +61,15 @@ pub struct Props {
     pub selected: Option<Selection>,
     /// The runs whose heat is shown beside the lines.
     pub run: Option<Shared<Simulated>>,
+    /// What is selected when a key is pressed.
+    pub now: Now,
     /// Where to say what a person did.
     pub act: Callback<Action>,
 }
 
 /// The two texts as one list of lines.
 #[component]
-pub fn Comparison(Props { diff, selected, run, act }: &Props) -> Html {
+pub fn Comparison(Props { diff, selected, run, now, act }: &Props) -> Html {
     let opened = use_state(Vec::<usize>::new);
     let place = use_node_ref();
     let sight = use_sight(&place);
@@ -97,7 +99,7 @@ pub fn Comparison(Props { diff, selected, run, act }: &Props) -> Html {
         });
     }
     let onkeydown = {
-        let (act, lines, selected) = (act.clone(), diff.clone(), selected.clone());
+        let (act, lines, now) = (act.clone(), diff.clone(), now.clone());
         Callback::from(move |event: KeyboardEvent| {
             let step: isize = match event.key().as_str() {
                 "ArrowDown" => 1,
@@ -105,7 +107,7 @@ pub fn Comparison(Props { diff, selected, run, act }: &Props) -> Html {
                 _ => return,
             };
             event.prevent_default();
-            if let Some((block, inst)) = neighbour(&lines, selected.as_ref(), step) {
+            if let Some((block, inst)) = neighbour(&lines, now.lab().selected.as_ref(), step) {
                 act.emit(Action::Select(Some(Selection { block, inst, by: Pane::Everywhere })));
             }
         })

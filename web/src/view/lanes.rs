@@ -18,8 +18,10 @@ pub fn Lanes(PaneProps { lab, act }: &PaneProps) -> Html {
     let moment = lab.moment.as_ref().and_then(|moment| moment.as_ref().as_ref().ok());
     let failure = lab.moment.as_ref().and_then(|moment| moment.as_ref().as_ref().err());
     let ended = moment.is_some_and(|moment| moment.ended);
-    let go = |to: Watched| on(act, move || Action::Watch(to));
-    let to = |issue: u64| Watched { issue, playing: false, ..watched };
+    let go = |step: fn(Watched) -> Watched| {
+        let now = lab.now.clone();
+        on(act, move || Action::Watch(step(now.lab().watched)))
+    };
     let side = |after: bool, name: &'static str| {
         let act = act.clone();
         html! {
@@ -31,11 +33,11 @@ pub fn Lanes(PaneProps { lab, act }: &PaneProps) -> Html {
         }
     };
     let typed = {
-        let act = act.clone();
+        let (act, now) = (act.clone(), lab.now.clone());
         // At each key: a redraw in between would wipe what is half typed.
         Callback::from(move |event: InputEvent| {
             if let Some(issue) = dom::value(&event).and_then(|value| value.parse().ok()) {
-                act.emit(Action::Watch(Watched { issue, playing: false, ..watched }));
+                act.emit(Action::Watch(at(issue, now.lab().watched)));
             }
         })
     };
@@ -50,11 +52,11 @@ pub fn Lanes(PaneProps { lab, act }: &PaneProps) -> Html {
                 <fieldset class="segments"><legend class="hidden">{ "Whose lanes" }</legend>{ side(false, "before") }{ side(true, "after") }</fieldset>
             </h3>
             <div class="stepper" role="group" aria-label="Issues">
-                { icon_button(Icon::First, "First issue", watched.issue == 0, go(to(0))) }
-                { icon_button(Icon::Back, "Issue back", watched.issue == 0, go(to(watched.issue.saturating_sub(1)))) }
-                { icon_button(icon, name, ended, go(Watched { playing: !watched.playing, ..watched })) }
-                { icon_button(Icon::Forward, "Issue forward", ended, go(to(watched.issue + 1))) }
-                { icon_button(Icon::Last, "Last issue", ended, go(to(u64::from(u32::MAX)))) }
+                { icon_button(Icon::First, "First issue", watched.issue == 0, go(|watched| at(0, watched))) }
+                { icon_button(Icon::Back, "Issue back", watched.issue == 0, go(|watched| at(watched.issue.saturating_sub(1), watched))) }
+                { icon_button(icon, name, ended, go(|watched| Watched { playing: !watched.playing, ..watched })) }
+                { icon_button(Icon::Forward, "Issue forward", ended, go(|watched| at(watched.issue + 1, watched))) }
+                { icon_button(Icon::Last, "Last issue", ended, go(|watched| at(u64::from(u32::MAX), watched))) }
                 <label class="field"><span class="hidden">{ "Issue" }</span>
                     <input type="number" min="0" class="issue" value={watched.issue.to_string()} oninput={typed} data-testid="issue" />
                 </label>
@@ -65,6 +67,11 @@ pub fn Lanes(PaneProps { lab, act }: &PaneProps) -> Html {
             </div>
         </div>
     }
+}
+
+/// The same lanes at another issue, at rest.
+fn at(issue: u64, watched: Watched) -> Watched {
+    Watched { issue, playing: false, ..watched }
 }
 
 fn warps(moment: &Moment, lab: &Lab, act: &Callback<Action>) -> Html {

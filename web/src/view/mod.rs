@@ -30,7 +30,7 @@ mod zeros;
 use std::ops::Deref;
 use std::rc::Rc;
 
-use yew::{Callback, Html, MouseEvent, html};
+use yew::{Callback, Html, MouseEvent, UseReducerHandle, html};
 
 use crate::state::{Action, Lab};
 
@@ -48,12 +48,23 @@ use icons::Icon;
 
 /// The state that a pane draws. Two are equal if they are the same one: comparing programs would cost more than
 /// drawing them.
-#[derive(Clone, Debug)]
-pub struct Snapshot(pub Rc<Lab>);
+#[derive(Clone)]
+pub struct Snapshot {
+    drawn: Rc<Lab>,
+    /// What a handler reads if the act depends on an act before it.
+    pub now: Now,
+}
+
+impl Snapshot {
+    /// The state as it is now.
+    pub fn of(store: &UseReducerHandle<Lab>) -> Snapshot {
+        Snapshot { drawn: Rc::new((**store).clone()), now: Now(store.clone()) }
+    }
+}
 
 impl PartialEq for Snapshot {
     fn eq(&self, other: &Self) -> bool {
-        Rc::ptr_eq(&self.0, &other.0)
+        Rc::ptr_eq(&self.drawn, &other.drawn)
     }
 }
 
@@ -61,7 +72,27 @@ impl Deref for Snapshot {
     type Target = Lab;
 
     fn deref(&self) -> &Lab {
-        &self.0
+        &self.drawn
+    }
+}
+
+/// The way to the state as it is when somebody looks. A quick hand acts again before the page has drawn what it did
+/// last: a handler that went by what is drawn would lose a step. There is one, so that any two are equal.
+#[derive(Clone)]
+pub struct Now(UseReducerHandle<Lab>);
+
+impl Now {
+    /// The state now.
+    pub fn lab(&self) -> Lab {
+        // A handle keeps all that was ever read through it: the clone goes with its one.
+        let store = self.0.clone();
+        (*store).clone()
+    }
+}
+
+impl PartialEq for Now {
+    fn eq(&self, _: &Self) -> bool {
+        true
     }
 }
 

@@ -27,7 +27,7 @@ impl Stepper<'_> {
     /// The row.
     pub fn html(self, act: &Callback<Action>) -> Html {
         let Stepper { name, slider, at, last, between, behind } = self;
-        let go = |to: usize| on(act, move || Action::WalkTo(to));
+        let go = |by: isize| on(act, move || Action::WalkBy(by));
         let slide = {
             let act = act.clone();
             Callback::from(move |event: InputEvent| {
@@ -39,9 +39,9 @@ impl Stepper<'_> {
         let filled = at as f64 / last.max(1) as f64 * 100.0;
         html! {
             <div class="stepper" role="group" aria-label={name.to_owned()}>
-                { icon_button(Icon::Back, "One moment back", at == 0, go(at.saturating_sub(1))) }
+                { icon_button(Icon::Back, "One moment back", at == 0, go(-1)) }
                 { between }
-                { icon_button(Icon::Forward, "One moment forward", at >= last, go(at + 1)) }
+                { icon_button(Icon::Forward, "One moment forward", at >= last, go(1)) }
                 <input type="range" min="0" max={last.to_string()} step="1" value={at.to_string()} oninput={slide}
                     aria-label={slider.to_owned()} aria-valuetext={format!("moment {at} of {last}")}
                     style={format!("--at:{filled:.2}%")} data-testid="walk" />

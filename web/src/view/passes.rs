@@ -22,14 +22,22 @@ pub fn Passes(PaneProps { lab, act }: &PaneProps) -> Html {
     let dragged = use_state(|| None::<Dragged>);
     let on_drag = {
         let (act, dragged) = (act.clone(), dragged.clone());
-        Callback::from(move |drag: Drag| match drag {
-            Drag::Over(next) => dragged.set(Some(next)),
-            Drag::Drop(Dragged { from, to }) => {
+        Callback::from(move |drag: Drag| match (drag, *dragged) {
+            (Drag::Take(from), _) => dragged.set(Some(Dragged { from, to: from })),
+            (Drag::Over(x, y), Some(Dragged { from, to })) => {
+                // Between two entries the last place stays.
+                if let Some(to) = dom::stage_at(x, y).filter(|&over| over != to) {
+                    dragged.set(Some(Dragged { from, to }));
+                }
+            }
+            (Drag::Drop, Some(Dragged { from, to })) => {
                 dragged.set(None);
                 if from != to {
                     act.emit(Action::Pipeline(PipelineEdit::Move { from, to }));
                 }
             }
+            (Drag::Leave, _) => dragged.set(None),
+            (Drag::Over(..) | Drag::Drop, None) => {}
         })
     };
     let licence = {
@@ -89,8 +97,14 @@ struct Dragged {
 
 /// What a pointer does with an entry.
 enum Drag {
-    Over(Dragged),
-    Drop(Dragged),
+    /// It takes the entry of this index.
+    Take(usize),
+    /// It is over this point of the window.
+    Over(f64, f64),
+    /// It lets go.
+    Drop,
+    /// It was taken away.
+    Leave,
 }
 
 #[derive(PartialEq, yew::Properties)]
@@ -153,7 +167,7 @@ fn StageCard(props: &StageProps) -> Html {
     let name = stage.pass.clone();
     html! {
         <li {class} data-stage={index.to_string()} data-testid={format!("stage-{index}")}>
-            { grip(index, &name, *last, *dragged, on_drag, act) }
+            { grip(index, &name, *last, on_drag, act) }
             <input type="checkbox" checked={stage.on} onchange={switch} aria-label={format!("Run {name}")} />
             <button type="button" class="name" title={summary} disabled={!stage.on} aria-current={shown.then_some("step")}
                 onclick={on(act, move || Action::Travel(Travel::StageEnd(index + 1)))}>
@@ -275,23 +289,9 @@ fn difference((before, after): (usize, usize)) -> String {
 }
 
 /// The handle: dragged by a pointer, or moved by the arrow keys.
-fn grip(
-    index: usize,
-    name: &str,
-    last: bool,
-    dragged: Option<Dragged>,
-    on_drag: &Callback<Drag>,
-    act: &Callback<Action>,
-) -> Html {
-    let held = dragged.filter(|dragged| dragged.from == index);
-    let moved = {
-        let act = act.clone();
-        Callback::from(move |(from, to): (usize, usize)| {
-            act.emit(Action::Pipeline(PipelineEdit::Move { from, to }));
-        })
-    };
+fn grip(index: usize, name: &str, last: bool, on_drag: &Callback<Drag>, act: &Callback<Action>) -> Html {
     let onkeydown = {
-        let moved = moved.clone();
+        let act = act.clone();
         Callback::from(move |event: KeyboardEvent| {
             let to = match event.key().as_str() {
                 "ArrowUp" if index > 0 => index - 1,
@@ -299,7 +299,10 @@ fn grip(
                 _ => return,
             };
             event.prevent_default();
-            moved.emit((index, to));
+            act.emit(Action::Pipeline(PipelineEdit::Move { from: index, to }));
+            // At once for the next key, which may come before the list is drawn anew, and then again: the list is drawn with
+            // other handles.
+            dom::focus(&format!("grip-{to}"));
             dom::focus_later(format!("grip-{to}"));
         })
     };
@@ -310,33 +313,13 @@ fn grip(
                 // A pointer that cannot be captured still works while it stays over the list.
                 let _ = handle.set_pointer_capture(event.pointer_id());
             }
-            on_drag.emit(Drag::Over(Dragged { from: index, to: index }));
+            on_drag.emit(Drag::Take(index));
         })
     };
-    let onpointermove = {
-        let on_drag = on_drag.clone();
-        Callback::from(move |event: PointerEvent| {
-            // Between two entries the last place stays.
-            let over = dom::stage_at(f64::from(event.client_x()), f64::from(event.client_y()));
-            if let (Some(held), Some(to)) = (held, over)
-                && held.to != to
-            {
-                on_drag.emit(Drag::Over(Dragged { from: index, to }));
-            }
-        })
-    };
-    let onpointerup = {
-        let on_drag = on_drag.clone();
-        Callback::from(move |_: PointerEvent| {
-            if let Some(held) = held {
-                on_drag.emit(Drag::Drop(held));
-            }
-        })
-    };
-    let onpointercancel = {
-        let on_drag = on_drag.clone();
-        Callback::from(move |_: PointerEvent| on_drag.emit(Drag::Drop(Dragged { from: index, to: index })))
-    };
+    let onpointermove =
+        on_drag.reform(|event: PointerEvent| Drag::Over(f64::from(event.client_x()), f64::from(event.client_y())));
+    let onpointerup = on_drag.reform(|_: PointerEvent| Drag::Drop);
+    let onpointercancel = on_drag.reform(|_: PointerEvent| Drag::Leave);
     html! {
         <button type="button" class="grip" id={format!("grip-{index}")} {onkeydown} {onpointerdown} {onpointermove} {onpointerup} {onpointercancel}
             aria-label={format!("Move {name}: arrow keys up and down, or drag")} title="Drag, or use the arrow keys">
@@ -440,12 +423,14 @@ fn Chooser(ChooserProps { passes, on_edit }: &ChooserProps) -> Html {
             // What the field holds now: quick hands are ahead of the drawing.
             let names = matching(&passes, &dom::value(&event).unwrap_or_default());
             let names: Vec<String> = names.into_iter().map(|pass| pass.name).collect();
+            let last = names.len().saturating_sub(1);
+            let at = (*active).min(last);
             match event.key().as_str() {
                 "ArrowDown" if !*open => open.set(true),
-                "ArrowDown" => active.set((at + 1).min(names.len().saturating_sub(1))),
+                "ArrowDown" => active.set((at + 1).min(last)),
                 "ArrowUp" => active.set(at.saturating_sub(1)),
                 "Enter" => {
-                    if let Some(name) = names.get(at.min(names.len().saturating_sub(1))) {
+                    if let Some(name) = names.get(at) {
                         add.emit(name.clone());
                     }
                 }

@@ -10,7 +10,7 @@ use super::change::with_code;
 use super::icons::Icon;
 use super::moments::Stepper;
 use super::transport::pace;
-use super::{PaneProps, count, on, thousands};
+use super::{PaneProps, Snapshot, count, on, thousands};
 use crate::dom;
 use crate::state::{Action, Lab};
 
@@ -246,15 +246,16 @@ fn button_id(row: usize) -> String {
     format!("path-{row}")
 }
 
-fn table(lab: &Lab, told: &Surveyed, join: Option<&JoinRow>, act: &Callback<Action>) -> Html {
+fn table(lab: &Snapshot, told: &Surveyed, join: Option<&JoinRow>, act: &Callback<Action>) -> Html {
     let last = told.paths.len() - 1;
     let onkeydown = {
-        let (act, path) = (act.clone(), lab.paths.path);
+        let (act, now) = (act.clone(), lab.now.clone());
         Callback::from(move |event: KeyboardEvent| {
+            let path = now.lab().paths.path.unwrap_or(0);
             let next = match event.key().as_str() {
                 _ if dom::is_typing() => return,
-                "ArrowDown" => (path.unwrap_or(0) + 1).min(last),
-                "ArrowUp" => path.unwrap_or(0).saturating_sub(1),
+                "ArrowDown" => (path + 1).min(last),
+                "ArrowUp" => path.saturating_sub(1),
                 "Home" => 0,
                 "End" => last,
                 _ => return,

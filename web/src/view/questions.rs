@@ -40,12 +40,13 @@ pub fn Questions(PaneProps { lab, act }: &PaneProps) -> Html {
         });
     }
     let onkeydown = {
-        let (act, tree) = (act.clone(), tree.clone());
+        let (act, tree, state) = (act.clone(), tree.clone(), lab.now.clone());
         Callback::from(move |event: KeyboardEvent| {
             if event.ctrl_key() || event.alt_key() || event.meta_key() {
                 return;
             }
-            if let Some(moment) = moment_by_key(&tree, now, at, &event.key()) {
+            let at = state.lab().questions_at().map_or(0, |(_, at)| at);
+            if let Some(moment) = moment_by_key(&tree, tree.row_at(at), at, &event.key()) {
                 event.prevent_default();
                 event.stop_propagation();
                 act.emit(Action::WalkTo(moment));

@@ -80,12 +80,14 @@ fn tab_id(tab: Tab) -> &'static str {
 }
 
 fn tabs(shown: Tab, act: &Callback<Action>) -> Html {
-    let other = if shown == Tab::Source { Tab::Launch } else { Tab::Source };
     let onkeydown = {
         let act = act.clone();
         Callback::from(move |event: KeyboardEvent| {
             if ["ArrowLeft", "ArrowRight", "Home", "End"].contains(&event.key().as_str()) {
                 event.prevent_default();
+                // Of the tab that has the focus; which one is shown may not be drawn yet.
+                let is_source = crate::dom::id(&event).as_deref() == Some(tab_id(Tab::Source));
+                let other = if is_source { Tab::Launch } else { Tab::Source };
                 act.emit(Action::Tab(other));
                 crate::dom::focus(tab_id(other));
             }

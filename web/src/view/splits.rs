@@ -99,11 +99,7 @@ pub fn Splits() -> Html {
         use_state(|| ARRANGEMENTS.map(|kept| dom::remembered(kept.key).as_deref().and_then(|text| read(&kept, text))));
     let dragged = use_mut_ref(|| None::<(f64, Vec<f64>)>);
     use_effect_with((*all).clone(), |all| {
-        if let Ok(Some(main)) = document().query_selector("main") {
-            let styles = ARRANGEMENTS.iter().zip(all).map(|(arrangement, sizes)| style(arrangement, sizes));
-            // An attribute of this name can always be set.
-            let _ = main.set_attribute("style", &styles.collect::<String>());
-        }
+        apply(all);
         for (arrangement, sizes) in ARRANGEMENTS.iter().zip(all) {
             let text = sizes.iter().flatten().map(|size| format!("{size:.0}")).collect::<Vec<_>>().join(" ");
             dom::remember(arrangement.key, &text);
@@ -115,6 +111,8 @@ pub fn Splits() -> Html {
             move |sizes: Sizes| {
                 let mut new = (*all).clone();
                 new[which] = sizes;
+                // At once: the next key measures the panes.
+                apply(&new);
                 all.set(new);
             }
         };
@@ -177,6 +175,15 @@ pub fn Splits() -> Html {
         .enumerate()
         .flat_map(|(which, arrangement)| arrangement.bars.iter().map(move |bar| (which, bar)));
     html! { <>{ for bars.map(|(which, of)| bar(which, of)) }</> }
+}
+
+/// Gives the panes these sizes.
+fn apply(all: &[Sizes]) {
+    if let Ok(Some(main)) = document().query_selector("main") {
+        let styles = ARRANGEMENTS.iter().zip(all).map(|(arrangement, sizes)| style(arrangement, sizes));
+        // An attribute of this name can always be set.
+        let _ = main.set_attribute("style", &styles.collect::<String>());
+    }
 }
 
 /// What the panes measure now.

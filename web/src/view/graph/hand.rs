@@ -7,6 +7,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{HtmlElement, PointerEvent};
 use yew::{Callback, KeyboardEvent};
 
+use super::super::Now;
 use super::SCALES;
 use crate::dom;
 use crate::layout::Placement;
@@ -20,16 +21,15 @@ pub fn zoomed(scale: f64, factor: f64) -> f64 {
     (scale * factor).clamp(*SCALES.start(), *SCALES.end())
 }
 
-/// Scrolls so that the point at (x, y) of the pane stays under the pointer when the drawing grows by `factor`.
-pub fn keep_point(pane: &HtmlElement, x: f64, y: f64, factor: f64) {
-    let (left, top) = (f64::from(pane.scroll_left()), f64::from(pane.scroll_top()));
-    let pane = pane.clone();
-    // After the drawing has its new size.
-    gloo::timers::callback::Timeout::new(0, move || {
-        pane.set_scroll_left(((left + x) * factor - x) as i32);
-        pane.set_scroll_top(((top + y) * factor - y) as i32);
-    })
-    .forget();
+/// What is at the left and the top of the pane once a point of it has stayed where it is and the drawing has grown by
+/// `factor`, in pixels.
+pub fn keep_point((left, top): (f64, f64), (x, y): (f64, f64), factor: f64) -> (f64, f64) {
+    ((left + x) * factor - x, (top + y) * factor - y)
+}
+
+/// What is at the left and the top of the pane now, in pixels.
+pub fn scrolled(pane: &HtmlElement) -> (f64, f64) {
+    (f64::from(pane.scroll_left()), f64::from(pane.scroll_top()))
 }
 
 /// Scrolls the pane by one step if `key` is an arrow.
@@ -84,7 +84,7 @@ pub fn panning(place: &yew::NodeRef, hold: &Callback<()>) -> (PointerCallback, P
 
 /// Arrow keys go from the selected block to the nearest one in that direction.
 pub fn walk(
-    selected: Option<Selection>,
+    now: Now,
     view: Rc<message::View>,
     placement: Rc<Placement>,
     act: Callback<Action>,
@@ -108,8 +108,10 @@ pub fn walk(
         if graph.blocks.is_empty() {
             return;
         }
-        let at =
-            selected.as_ref().and_then(|selection| graph.blocks.iter().position(|block| block.name == selection.block));
+        let at = now
+            .lab()
+            .selected
+            .and_then(|selection| graph.blocks.iter().position(|block| block.name == selection.block));
         let next = match at {
             None => Some(0),
             Some(at) => neighbour(graph, &placement, at, direction),

@@ -28,7 +28,7 @@ use crate::state::{Pane, Selection};
 use dominators::Tree;
 use drawing::{Detail, Drawing, MOST_BLOCKS, boxes};
 use fit::Fitted;
-use hand::{keep_point, pan, panning, walk, zoomed};
+use hand::{keep_point, pan, panning, scrolled, walk, zoomed};
 use shows::{Shows, arcs, region_frames};
 use strands::{Strands, Way};
 use tokens::Tokens;
@@ -69,6 +69,8 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
     let zoom = use_state(|| Zoom::Fit);
     let fitted = use_mut_ref(Fitted::default);
     let last = use_mut_ref(|| None::<Placed>);
+    // Where the pane is to be scrolled once a zoom is drawn.
+    let scroll_to = use_mut_ref(|| None::<(f64, f64)>);
     let room = match lab.surveyed() {
         Some(told) => Some(strands::room(told)),
         // Until the paths of the next moment are told, what stands where it stood.
@@ -100,11 +102,32 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
         Zoom::Fit => fitted.borrow_mut().scale(lab.answered.as_ref(), size, pane),
         Zoom::Readable => fit::readable(size, pane),
     };
+    {
+        let (place, scroll_to) = (place.clone(), scroll_to.clone());
+        use_effect_with(scale, move |_| {
+            if let Some((pane, (left, top))) = place.cast::<HtmlElement>().zip(scroll_to.take()) {
+                pane.set_scroll_left(left as i32);
+                pane.set_scroll_top(top as i32);
+            }
+        });
+    }
+    let zoom_around = {
+        let (place, zoom) = (place.clone(), zoom.clone());
+        Rc::new(move |point: (f64, f64), factor: f64| {
+            let Some(pane) = place.cast::<HtmlElement>() else { return };
+            // From what was asked for last, which may not be drawn yet.
+            let now = if let Zoom::At(scale) = *zoom { scale } else { scale };
+            let new = zoomed(now, factor);
+            let from = scroll_to.take().unwrap_or_else(|| scrolled(&pane));
+            scroll_to.replace((new != scale).then(|| keep_point(from, point, new / now)));
+            zoom.set(Zoom::At(new));
+        })
+    };
 
     {
         // Pinching and Ctrl with the wheel zoom around the pointer; the browser would zoom the page.
-        let (place, zoom) = (place.clone(), zoom.clone());
-        use_effect_with(scale, move |&scale| {
+        let (place, zoom_around) = (place.clone(), zoom_around.clone());
+        use_effect_with(scale, move |_| {
             let listener = place.cast::<HtmlElement>().map(|element| {
                 let pane = element.clone();
                 let options = EventListenerOptions::enable_prevent_default();
@@ -115,15 +138,9 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
                         return;
                     };
                     event.prevent_default();
-                    let new = zoomed(scale, (-event.delta_y() / 300.0).exp());
                     let corner = pane.get_bounding_client_rect();
-                    keep_point(
-                        &pane,
-                        f64::from(event.client_x()) - corner.left(),
-                        f64::from(event.client_y()) - corner.top(),
-                        new / scale,
-                    );
-                    zoom.set(Zoom::At(new));
+                    let (x, y) = (f64::from(event.client_x()), f64::from(event.client_y()));
+                    zoom_around((x - corner.left(), y - corner.top()), (-event.delta_y() / 300.0).exp());
                 })
             });
             move || drop(listener)
@@ -155,18 +172,12 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
     }
 
     let zoom_by = {
-        let (place, zoom) = (place.clone(), zoom.clone());
+        let place = place.clone();
         Callback::from(move |factor: f64| {
-            let new = zoomed(scale, factor);
             if let Some(pane) = place.cast::<HtmlElement>() {
-                keep_point(
-                    &pane,
-                    f64::from(pane.client_width()) / 2.0,
-                    f64::from(pane.client_height()) / 2.0,
-                    new / scale,
-                );
+                let (width, height) = (f64::from(pane.client_width()), f64::from(pane.client_height()));
+                zoom_around((width / 2.0, height / 2.0), factor);
             }
-            zoom.set(Zoom::At(new));
         })
     };
     // Once fitted, the same button makes it readable.
@@ -190,7 +201,7 @@ pub fn GraphPane(PaneProps { lab, act }: &PaneProps) -> Html {
     };
     let (onpointerdown, onpointermove, onpointerup) = panning(&place, &hold);
     let onkeydown = {
-        let walk = walk(lab.selected.clone(), view.clone(), placement.clone(), act.clone());
+        let walk = walk(lab.now.clone(), view.clone(), placement.clone(), act.clone());
         let (place, zoom_by) = (place.clone(), zoom_by.clone());
         Callback::from(move |event: KeyboardEvent| {
             let factor = match event.key().as_str() {
