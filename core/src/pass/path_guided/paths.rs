@@ -15,10 +15,11 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
 use fixedbitset::FixedBitSet;
+use smallvec::SmallVec;
 
 use super::estimate::Estimate;
 use super::nodes::{Node, Nodes};
-use super::path_sets::{PathSets, is_none};
+use super::path_sets::{PathSets, is_none, ones};
 use crate::edit::{Fact, Remark};
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, Profile};
@@ -169,6 +170,8 @@ pub(in crate::pass) struct Paths {
     /// The nodes in which any begins.
     starting: FixedBitSet,
     ends: PathSets,
+    /// The frequent ones, as a set.
+    frequent_ones: FixedBitSet,
 }
 
 impl Paths {
@@ -216,8 +219,10 @@ impl Paths {
                 }
             }
         }
-        let frequencies = executed.iter().map(|path| path.frequency).collect();
-        Some(Paths { frequencies, frequent, estimated, on, starts, starting, ends })
+        let frequencies: Vec<u64> = executed.iter().map(|path| path.frequency).collect();
+        let mut frequent_ones = FixedBitSet::with_capacity(frequencies.len());
+        frequent_ones.insert_range(..frequent);
+        Some(Paths { frequencies, frequent, estimated, on, starts, starting, ends, frequent_ones })
     }
 
     /// How many there are.
@@ -234,6 +239,11 @@ impl Paths {
     #[inline]
     pub fn on(&self, node: Node) -> &[fixedbitset::Block] {
         self.on.at(node)
+    }
+
+    /// The frequent paths.
+    pub fn frequent_ones(&self) -> &[fixedbitset::Block] {
+        self.frequent_ones.as_slice()
     }
 
     /// A copy of the set of paths through a node.
@@ -265,6 +275,14 @@ impl Paths {
     pub fn frequency(&self, set: &FixedBitSet, only_frequent: bool) -> f64 {
         let counted = set.ones().filter(|&path| !only_frequent || path < self.frequent);
         counted.map(|path| self.frequencies[path] as f64).sum()
+    }
+
+    /// Executions of a set of paths, of which the words come.
+    pub fn executions(&self, words: impl Iterator<Item = fixedbitset::Block>) -> f64 {
+        let each = words.enumerate().flat_map(|(place, word)| {
+            ones(&[word]).map(|path| path + place * fixedbitset::Block::BITS as usize).collect::<SmallVec<[usize; 8]>>()
+        });
+        each.map(|path| self.frequencies[path] as f64).sum()
     }
 
     /// Executions of something that frequent paths lose and gain, where each path makes so many before and after.

@@ -38,6 +38,7 @@
 mod accesses;
 mod benefit;
 mod liveness;
+mod losing;
 mod memory;
 mod plan;
 mod predicate;
@@ -93,6 +94,7 @@ impl Pass for Pde {
 }
 
 /// What the knobs say.
+#[derive(Clone)]
 struct Rules {
     with_predicates: bool,
     /// The share (0–1) of executions that are of frequent paths.

@@ -21,7 +21,7 @@ use super::accesses::Accesses;
 use super::benefit::{Decision, Manner, Times, Weighing, decide};
 use super::liveness::Liveness;
 use super::predicate::Search;
-use super::sinking::{Behind, Delayed, Landing, Landings, Places, Region};
+use super::sinking::{self, Behind, Delayed, Flags, Gain, Landing, Landings, Places, Region};
 use super::statements::Statement;
 use crate::edit::{Fact, Place, Remark, Rewrite};
 use crate::ir::{Block, Function, Guard, Inst, InstData, Opcode, Operand, Reg, Type};
@@ -190,6 +190,15 @@ pub(super) struct Planner<'a> {
     pub machine: Machine,
 }
 
+/// What is told of the joins of a region.
+#[derive(Clone, Copy)]
+struct Joins {
+    /// Does the statement come to any on some ways only?
+    are_partial: bool,
+    /// Could it be worth it to let it pass some?
+    are_weighed: bool,
+}
+
 /// What planning for one statement keeps for the next.
 pub(super) struct Scratch {
     pub liveness: Liveness,
@@ -213,7 +222,7 @@ impl Scratch {
         let Scratch { liveness, places, looked_at } = self;
         looked_at.clear();
         looked_at.extend(places.looked_at().map(|node| node as u32));
-        let others = liveness.looked_at(nodes, statement).filter(|&node| !places.has_found(node));
+        let others = liveness.looked_at(nodes, statement).filter(|&node| !places.has_looked_at(node));
         looked_at.extend(others.map(|node| node as u32));
         looked_at
     }
@@ -236,6 +245,8 @@ pub(super) trait Told {
     fn seeks_predicate(&mut self);
     /// There might be a plan, but it would come into the way of others.
     fn is_claimed(&mut self);
+    /// Paths could lose it past joins, but others pay more in any case: nothing was weighed.
+    fn pays_too_much(&mut self);
 }
 
 impl Planner<'_> {
@@ -257,7 +268,13 @@ impl Planner<'_> {
             return None;
         }
         let is_claimed = |node: Node| claimed.is_some_and(|claimed| claimed.nodes.contains(node));
-        let behind = self.behind_unless(statement, scratch, is_claimed);
+        let Scratch { liveness, places, .. } = &mut *scratch;
+        let search = self.search_behind(statement, liveness, is_claimed);
+        let (behind, gain) =
+            if self.manner.is_brief { search.what_matters(places) } else { (search.all(places), Gain::Open) };
+        if gain == Gain::TooLittle {
+            told.pays_too_much();
+        }
         let from = self.nodes.block_or_target(statement.occurrences[0].node);
         let region = match behind {
             Behind::NothingDead => return None,
@@ -271,9 +288,30 @@ impl Planner<'_> {
             }
             Behind::Region(region) => region,
         };
-        let plan = self.plan_in(&region, statement, scratch.places.has_partial_join, told, look);
+        let joins = Joins { are_partial: scratch.places.has_partial_join, are_weighed: gain == Gain::Open };
+        let plan = self.plan_in(&region, statement, joins, told, look);
         scratch.places.reuse(region);
         plan
+    }
+
+    /// Says of a statement that stays what others would pay.
+    pub fn weigh(&self, statement: &Statement, scratch: &mut Scratch, told: &mut impl Told) {
+        if !self.is_needed(statement, scratch) {
+            return;
+        }
+        match self.behind(statement, scratch) {
+            Behind::Region(region) => {
+                let always = region.always_delayed();
+                let (enabled, decisions) = self.decided(&region, &always, statement, told, &mut |_| {});
+                debug_assert!(!enabled.contains(&true), "it was seen that others pay more");
+                self.say_costs(&region, &decisions, told);
+                scratch.places.reuse(region);
+            }
+            Behind::TooMuch => {
+                told.refused(Refused::TooLarge { from: self.nodes.block_or_target(statement.occurrences[0].node) });
+            }
+            Behind::NothingDead | Behind::Claimed => {}
+        }
     }
 
     /// What is done for a statement in its region.
@@ -281,37 +319,19 @@ impl Planner<'_> {
         &self,
         region: &Region,
         statement: &Statement,
-        has_partial_join: bool,
+        joins: Joins,
         told: &mut impl Told,
         look: &mut dyn FnMut(Seen<'_>),
     ) -> Option<Plan> {
         let always = region.always_delayed();
-        if has_partial_join {
+        if joins.are_partial {
             told.has_partial_join();
         }
-        let (enabled, decisions) = match self.paths {
-            Some(paths) => {
-                let times = self.times(statement);
-                let times = |delayed: &Delayed, always: &Delayed| {
-                    let landings = region.landings(delayed, always);
-                    let is_partial = landings.iter().any(|landing| landing.is_live && landing.is_partial);
-                    if is_partial {
-                        told.seeks_predicate();
-                    }
-                    let needs_new = is_partial && self.search().known(region, delayed, always, &landings).is_none();
-                    Times { predicate: if needs_new { times.predicate } else { 0.0 }, ..times }
-                };
-                decide((region, self.nodes, &always), paths, self.manner, times, &mut |weighing| {
-                    look(Seen::Join(weighing))
-                })
-            }
-            None => (region.no_flags(), Vec::new()),
+        let (enabled, decisions) = match joins.are_weighed {
+            true => self.decided(region, &always, statement, told, look),
+            false => (region.no_flags(), Vec::new()),
         };
-        for decision in decisions.iter().filter(|decision| !decision.is_worth_it()) {
-            if let Some(join) = self.nodes.block(region.members[decision.join].node) {
-                told.refused(Refused::Cost { join, decision: decision.clone() });
-            }
-        }
+        self.say_costs(region, &decisions, told);
         let Some(warps) = self.warps else {
             return self.planned(statement, region, &enabled, &always, &decisions, None, look);
         };
@@ -338,6 +358,38 @@ impl Planner<'_> {
         self.planned(statement, region, &kept, &always, &decisions, Some((before, least)), look)
     }
 
+    /// Which joins it would be worth to pass, and what was decided about them.
+    fn decided(
+        &self,
+        region: &Region,
+        always: &Delayed,
+        statement: &Statement,
+        told: &mut impl Told,
+        look: &mut dyn FnMut(Seen<'_>),
+    ) -> (Flags, Vec<Decision>) {
+        let Some(paths) = self.paths else { return (region.no_flags(), Vec::new()) };
+        let times = self.times(statement);
+        let times = |delayed: &Delayed, always: &Delayed| {
+            let landings = region.landings(delayed, always);
+            let is_partial = landings.iter().any(|landing| landing.is_live && landing.is_partial);
+            if is_partial {
+                told.seeks_predicate();
+            }
+            let needs_new = is_partial && self.search().known(region, delayed, always, &landings).is_none();
+            Times { predicate: if needs_new { times.predicate } else { 0.0 }, ..times }
+        };
+        decide((region, self.nodes, always), paths, self.manner, times, &mut |weighing| look(Seen::Join(weighing)))
+    }
+
+    /// Says which joins are not worth it.
+    fn say_costs(&self, region: &Region, decisions: &[Decision], told: &mut impl Told) {
+        for decision in decisions.iter().filter(|decision| !decision.is_worth_it()) {
+            if let Some(join) = self.nodes.block(region.members[decision.join].node) {
+                told.refused(Refused::Cost { join, decision: decision.clone() });
+            }
+        }
+    }
+
     /// Is a statement needed behind its blocks? If not, it is simply dead.
     pub fn is_needed(&self, statement: &Statement, scratch: &mut Scratch) -> bool {
         scratch.liveness.look_behind(self.nodes, self.accesses, statement);
@@ -347,12 +399,19 @@ impl Planner<'_> {
 
     /// What lies behind a statement that is needed.
     pub fn behind(&self, statement: &Statement, scratch: &mut Scratch) -> Behind {
-        self.behind_unless(statement, scratch, |_| false)
+        let Scratch { liveness, places, .. } = scratch;
+        self.search_behind(statement, liveness, |_| false).all(places)
     }
 
-    fn behind_unless(&self, statement: &Statement, scratch: &mut Scratch, is_claimed: impl Fn(Node) -> bool) -> Behind {
-        let Scratch { liveness, places, .. } = scratch;
-        Region::behind((self.nodes, self.accesses, self.paths), liveness, statement, places, is_claimed)
+    fn search_behind<'a, C>(
+        &'a self,
+        statement: &'a Statement,
+        liveness: &'a Liveness,
+        is_claimed: C,
+    ) -> sinking::Search<'a, C> {
+        let Planner { nodes, accesses, paths, .. } = *self;
+        let times = (!self.manner.is_printed_rule).then(|| self.times(statement));
+        sinking::Search { nodes, accesses, paths, liveness, statement, times, is_claimed }
     }
 
     fn search(&self) -> Search<'_> {

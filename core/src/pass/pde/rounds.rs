@@ -67,6 +67,8 @@ pub(super) struct Rounds {
     looked_at: Vec<u32>,
     /// Why they stay, in their order: the statement by its number, and under what it was settled.
     refused: Vec<([u32; 2], Refused)>,
+    /// Those of which it is known that others pay too much for what paths would save, and not yet how much, in the same way.
+    unweighed: Vec<[u32; 2]>,
     /// By node: the last round that made a plan from it and carried that out.
     changed: Vec<u32>,
     /// The nodes of the last round, in order.
@@ -102,6 +104,7 @@ impl Rounds {
             settled: Vec::new(),
             looked_at: Vec::new(),
             refused: Vec::new(),
+            unweighed: Vec::new(),
             changed: vec![0; nodes.len()],
             changed_last: Vec::new(),
             living: ByRegister::default(),
@@ -152,14 +155,30 @@ impl Rounds {
             view.let_profiles_follow();
             self.have_been_carried_out(module, view.func(), &plans, &made);
         }
-        debug_assert!(Rounds::of(view, self.rules).plans(view.func()).is_empty(), "a last look finds nothing more");
+        debug_assert!(
+            Rounds::of(view, self.rules.clone()).plans(view.func()).is_empty(),
+            "a last look finds nothing more"
+        );
         // What is said of the program as it stays.
         let func = view.func();
         let mut refused: Vec<(Node, Inst, Refused)> = Vec::new();
-        for ([number, settled], why) in core::mem::take(&mut self.refused) {
-            // What stands in other places now has been looked at again.
-            if self.catalogue.look(number).settled() == Some(settled) {
-                let Occurrence { node, inst, .. } = self.catalogue.statement(number).occurrences[0];
+        // What stands in other places now has been looked at again.
+        let is_last_look =
+            |catalogue: &Catalogue, [number, settled]: [u32; 2]| catalogue.look(number).settled() == Some(settled);
+        let mut unweighed = core::mem::take(&mut self.unweighed);
+        unweighed.retain(|&look| S::LISTENS && is_last_look(&self.catalogue, look));
+        let weights = (self.paths.as_ref(), self.warps.as_deref());
+        let planner = planner((func, &self.nodes, &self.accesses), weights, &self.rules);
+        for [number, _] in unweighed {
+            let statement = self.catalogue.statement(number);
+            let mut heard = Heard::default();
+            planner.weigh(statement, &mut self.scratch, &mut heard);
+            let Occurrence { node, inst, .. } = statement.occurrences[0];
+            refused.extend(heard.refused.into_iter().map(|why| (node, inst, why)));
+        }
+        for (look, why) in core::mem::take(&mut self.refused) {
+            if is_last_look(&self.catalogue, look) {
+                let Occurrence { node, inst, .. } = self.catalogue.statement(look[0]).occurrences[0];
                 refused.push((node, inst, why));
             }
         }
@@ -187,15 +206,8 @@ impl Rounds {
             }
         }
         statements.sort_unstable();
-        let planner = Planner {
-            func,
-            nodes: &self.nodes,
-            accesses: &self.accesses,
-            paths: self.paths.as_ref(),
-            warps: self.warps.as_deref(),
-            manner: Manner { is_printed_rule: self.rules.is_printed, is_brief: true },
-            machine: self.rules.machine,
-        };
+        let weights = (self.paths.as_ref(), self.warps.as_deref());
+        let planner = planner((func, &self.nodes, &self.accesses), weights, &self.rules);
         let mut plans: Vec<Plan> = Vec::new();
         let mut claims = Claims::new(func, &self.accesses);
         let (mut settled, mut again): (Vec<(u32, u32)>, Vec<u32>) = (Vec::new(), Vec::new());
@@ -221,6 +233,9 @@ impl Rounds {
                     let first = self.looked_at.len() as u32;
                     self.looked_at.extend(self.scratch.looked_at(&self.nodes, statement));
                     self.settled.push(first..self.looked_at.len() as u32);
+                    if heard.pays_too_much {
+                        self.unweighed.push([number, number_of_look]);
+                    }
                     self.refused.extend(heard.refused.into_iter().map(|why| ([number, number_of_look], why)));
                     settled.push((number, number_of_look));
                 }
@@ -336,6 +351,16 @@ impl Rounds {
             self.waiting.insert(dst);
         }
     }
+}
+
+/// Makes plans by what is known.
+fn planner<'a>(
+    (func, nodes, accesses): (&'a Function, &'a Nodes, &'a Accesses),
+    (paths, warps): (Option<&'a Paths>, Option<&'a [f64]>),
+    rules: &Rules,
+) -> Planner<'a> {
+    let manner = Manner { is_printed_rule: rules.is_printed, is_brief: true };
+    Planner { func, nodes, accesses, paths, warps, manner, machine: rules.machine }
 }
 
 /// Numbers that stand by registers, one list for each, without sorting them.
@@ -546,6 +571,7 @@ struct Heard {
     counts_jumps: bool,
     seeks_predicate: bool,
     is_claimed: bool,
+    pays_too_much: bool,
 }
 
 impl Told for Heard {
@@ -567,6 +593,10 @@ impl Told for Heard {
 
     fn is_claimed(&mut self) {
         self.is_claimed = true;
+    }
+
+    fn pays_too_much(&mut self) {
+        self.pays_too_much = true;
     }
 }
 

@@ -21,11 +21,13 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use fixedbitset::FixedBitSet;
+use fixedbitset::{Block as Word, FixedBitSet};
 use smallvec::{SmallVec, smallvec};
 
 use super::accesses::{Accesses, NOWHERE};
+use super::benefit::Times;
 use super::liveness::Liveness;
+use super::losing::{Meets, Walk};
 use super::statements::Statement;
 use crate::ir::Inst;
 use crate::pass::path_guided::ascending::Ascending;
@@ -34,7 +36,7 @@ use crate::pass::path_guided::path_sets::{add, are_disjoint};
 use crate::pass::path_guided::paths::Paths;
 
 /// Nodes that a region may have.
-const MOST_NODES: usize = 4096;
+pub(super) const MOST_NODES: usize = 4096;
 
 /// A node of a region.
 pub(super) struct Member {
@@ -56,6 +58,13 @@ pub(super) struct Member {
     ways: [u32; 3],
 }
 
+impl Member {
+    /// Does nothing in it keep the statement from its end?
+    fn is_free(&self) -> bool {
+        !self.is_dead && self.stop.is_none() && self.occurrence.is_none()
+    }
+}
+
 /// See the file's head. Members are in the order of their nodes, in which only edges that go back lead to an earlier one.
 #[derive(Default)]
 pub(super) struct Region {
@@ -63,6 +72,9 @@ pub(super) struct Region {
     /// For each member those that come before, [`NONE`] for a node outside, and those that come next.
     ways: Vec<u32>,
 }
+
+/// Sums of executions that are made in another order differ by less than this share.
+const ROUNDING: f64 = 1e-9;
 
 /// Something that is so or not of each member of a region. Most regions have a few members.
 pub(super) type Flags = SmallVec<[bool; 24]>;
@@ -76,6 +88,17 @@ pub(super) enum Behind {
     /// One of the nodes that are claimed.
     Claimed,
     Region(Region),
+}
+
+/// What could be gained by passing joins to which a statement comes on some ways only.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gain {
+    /// No path would lose an execution.
+    Nothing,
+    /// Paths could lose some, but others would pay more for any join.
+    TooLittle,
+    /// That is to be weighed.
+    Open,
 }
 
 /// What a search keeps for the next.
@@ -92,6 +115,12 @@ pub(super) struct Places {
     spare: Region,
     /// Is there a join to which the statement comes on some ways only?
     pub has_partial_join: bool,
+    /// Is its destination dead in any of the nodes?
+    is_dead_anywhere: bool,
+    /// Nodes through which it could go, had it come on all ways.
+    ends: Vec<u32>,
+    /// From where it lands along paths.
+    pub walk: Walk,
 }
 
 /// A node that has been found.
@@ -128,12 +157,16 @@ impl Places {
             with_it: FixedBitSet::new(),
             spare: Region::default(),
             has_partial_join: false,
+            is_dead_anywhere: false,
+            ends: Vec::new(),
+            walk: Walk::new(nodes),
         }
     }
 
-    /// The nodes that were found in the last search.
+    /// The nodes that were looked at in the last search.
     pub fn looked_at(&self) -> impl Iterator<Item = Node> + '_ {
-        self.found.iter().map(|found| found.node as Node)
+        let walked = self.walk.looked_at().filter(|&node| self.of[node] == NONE);
+        self.found.iter().map(|found| found.node as Node).chain(walked)
     }
 
     /// Takes back the memory of a region that nobody asks any more.
@@ -141,9 +174,9 @@ impl Places {
         self.spare = region;
     }
 
-    /// Was a node found in the last search?
-    pub fn has_found(&self, node: Node) -> bool {
-        self.of[node] != NONE
+    /// Was a node looked at in the last search?
+    pub fn has_looked_at(&self, node: Node) -> bool {
+        self.of[node] != NONE || self.walk.has_looked_at(node)
     }
 
     fn get(&self, node: Node) -> Option<usize> {
@@ -175,10 +208,202 @@ impl Places {
     /// Forgets the last search.
     pub fn clear(&mut self) {
         self.work.clear();
-        self.has_partial_join = false;
+        self.walk.clear();
+        self.ends.clear();
+        (self.has_partial_join, self.is_dead_anywhere) = (false, false);
         for found in self.found.drain(..) {
             self.of[found.node as usize] = NONE;
         }
+    }
+}
+
+/// The search for what lies behind a statement, of whose destination is known where it is live behind.
+pub(super) struct Search<'a, C> {
+    pub nodes: &'a Nodes,
+    pub accesses: &'a Accesses,
+    pub paths: Option<&'a Paths>,
+    pub liveness: &'a Liveness,
+    pub statement: &'a Statement,
+    /// What the statement takes, if that decides.
+    pub times: Option<Times>,
+    /// May a node not be looked at? The search ends where it finds one.
+    pub is_claimed: C,
+}
+
+impl<C: Fn(Node) -> bool> Search<'_, C> {
+    /// All that lies behind it. It could pass joins to which it comes on some ways only if executed paths with it do.
+    pub fn all(&self, places: &mut Places) -> Behind {
+        let known = self.begin(places).or_else(|| self.go_on(places, true));
+        known.unwrap_or_else(|| self.found(places))
+    }
+
+    /// The same, but no more than matters: joins to which it comes on some ways only are passed if that could be worth it
+    /// ([`Walk`]). With it comes what could be gained.
+    pub fn what_matters(&self, places: &mut Places) -> (Behind, Gain) {
+        if let Some(behind) = self.begin(places).or_else(|| self.go_on(places, false)) {
+            return (behind, Gain::Nothing);
+        }
+        let is_passed = |places: &Places, node: Node| {
+            let on = |paths: &Paths| !are_disjoint(places.with_it.as_slice(), paths.on(node));
+            self.nodes.is_join(node) && self.paths.is_some_and(on)
+        };
+        // Mostly no path comes with it to one of them, and that is all.
+        if places.ends.iter().any(|&node| is_passed(places, node as Node)) {
+            let near = Region::of(self.nodes, places);
+            let gain = self.gain(places, &near);
+            if gain != Gain::Open {
+                let behind = match places.is_dead_anywhere {
+                    _ if places.walk.looked_at().any(&self.is_claimed) => Behind::Claimed,
+                    true => Behind::Region(near),
+                    false => Behind::NothingDead,
+                };
+                return (behind, gain);
+            }
+            places.spare = near;
+            // A region numbers them in another order.
+            for (place, found) in places.found.iter().enumerate() {
+                places.of[found.node as Node] = place as u32;
+            }
+            for &node in &places.ends {
+                places.work.insert(node as Node);
+            }
+            if let Some(behind) = self.go_on(places, true) {
+                return (behind, Gain::Open);
+            }
+        }
+        (self.found(places), Gain::Open)
+    }
+
+    fn found(&self, places: &mut Places) -> Behind {
+        if places.is_dead_anywhere { Behind::Region(Region::of(self.nodes, places)) } else { Behind::NothingDead }
+    }
+
+    /// What could be gained by passing more joins than none. `near` is the region in which none is passed.
+    fn gain(&self, places: &mut Places, near: &Region) -> Gain {
+        let Some(paths) = self.paths else { return Gain::Nothing };
+        let always = near.always_delayed();
+        let members = || (0..near.members.len()).filter(|&place| always.exit[place]);
+        let edges = members().flat_map(|place| near.next(place).map(move |next| (place, next)));
+        let fronts = || edges.clone().filter(|&(_, next)| !always.entry[next] && near.members[next].is_free());
+        let node = |place: usize| near.members[place].node;
+        let meets = |node: Node| match self.look(node) {
+            (true, _) => Meets::Dead,
+            (false, NOWHERE) => Meets::Nothing,
+            (false, _) => Meets::Stop,
+        };
+        let frequent = |set: &[Word]| -> SmallVec<[Word; 1]> {
+            set.iter().zip(paths.frequent_ones()).map(|(set, frequent)| set & frequent).collect()
+        };
+        let starts: SmallVec<[(Node, SmallVec<[Word; 1]>); 4]> =
+            fronts().map(|(from, to)| (node(to), frequent(paths.on(node(from))))).collect();
+        let starts = starts.iter().map(|(node, set)| (*node, set.as_slice()));
+        let outcome = places.walk.follow(self.nodes, paths, starts, meets);
+        if outcome.is_nothing_lost() {
+            return Gain::Nothing;
+        }
+        let Some(times) = self.times else { return Gain::Open };
+        // A path loses no more than what it executes.
+        let (mut landed, mut most_saved) = (paths.none(), 0.0);
+        for landing in near.landings(&always, &always).iter().filter(|landing| landing.is_live) {
+            let on = paths.on(node(landing.member));
+            add(landed.as_mut_slice(), on);
+            let both = outcome.lost.iter().zip(on).map(|(lost, on)| lost & on);
+            most_saved += paths.executions(both) * times.statement;
+        }
+        let mut joins: SmallVec<[usize; 8]> = fronts().map(|(_, to)| to).collect();
+        joins.sort_unstable();
+        joins.dedup();
+        // Where it lands in front of a loop, others may be weighed first: what comes round the loop may let it in.
+        let is_open = joins.into_iter().map(node).any(|join| {
+            if !self.nodes.is_join(join) {
+                return true;
+            }
+            let free: SmallVec<[Word; 1]> =
+                paths.on(join).iter().zip(landed.as_slice()).map(|(on, landed)| on & !landed).collect();
+            let starts = core::iter::once((join, free.as_slice()));
+            // Who is not frequent pays in any case.
+            let stopped = places.walk.follow(self.nodes, paths, starts, meets).stopped;
+            let paying = stopped.iter().zip(&free).zip(paths.frequent_ones());
+            let paying = paying.map(|((stopped, free), frequent)| stopped & frequent | free & !frequent);
+            most_saved * (1.0 + ROUNDING) >= paths.executions(paying) * times.predicated
+        });
+        if is_open { Gain::Open } else { Gain::TooLittle }
+    }
+
+    /// Is the destination dead at the entry of a node, and what of it stops the statement?
+    fn look(&self, node: Node) -> (bool, u32) {
+        let stop = self.statement.first_stop(self.accesses, node).unwrap_or(NOWHERE);
+        (!self.liveness.is_live_in(node, self.statement.dst), stop)
+    }
+
+    /// Puts in where the statement stands. Gives what lies behind if that is told without looking there.
+    fn begin(&self, places: &mut Places) -> Option<Behind> {
+        places.clear();
+        if !self.liveness.may_be_dead() {
+            return Some(Behind::NothingDead);
+        }
+        for occurrence in &self.statement.occurrences {
+            if (self.is_claimed)(occurrence.node) {
+                return Some(Behind::Claimed);
+            }
+            places.enter(occurrence.node, Some(occurrence.inst), || self.look(occurrence.node));
+            places.work.insert(occurrence.node);
+        }
+        if let Some(paths) = self.paths {
+            places.with_it.clear();
+            places.with_it.grow(paths.frequencies.len());
+        }
+        None
+    }
+
+    /// Goes on to what can be reached. Gives what lies behind if not all of that is looked at.
+    fn go_on(&self, places: &mut Places, passes_joins: bool) -> Option<Behind> {
+        let Search { nodes, paths, .. } = *self;
+        // In the order of the nodes, so that all is known of what comes before a join, but for ways back.
+        while let Some(node) = places.work.pop() {
+            let place = places.of[node] as usize;
+            let found = places.found[place];
+            let comes_on_all_ways = found.occurrence.is_none() && places.comes_on_all_ways(nodes, node);
+            if let Some(paths) = paths {
+                match (found.occurrence, comes_on_all_ways) {
+                    (Some(_), _) => add(places.with_it.as_mut_slice(), paths.on(node)),
+                    (None, true) if paths.any_starts(node) => {
+                        add(places.with_it.as_mut_slice(), paths.starts(node));
+                    }
+                    (None, _) => {}
+                }
+            }
+            places.found[place].is_end = false;
+            if found.occurrence.is_none() && !comes_on_all_ways {
+                let is_join = found.is_free() && nodes.is_join(node);
+                let comes_with_it = |paths: &Paths| !are_disjoint(places.with_it.as_slice(), paths.on(node));
+                let passes = passes_joins && is_join && paths.is_some_and(comes_with_it);
+                places.has_partial_join |= is_join;
+                places.found[place].is_end = !passes;
+                if !passes {
+                    if !passes_joins {
+                        places.ends.push(node as u32);
+                    }
+                    continue;
+                }
+            }
+            for &next in nodes.successors(node) {
+                let known = places.found.len();
+                let place = places.enter(next, None, || self.look(next));
+                if place == known && (self.is_claimed)(next) {
+                    return Some(Behind::Claimed);
+                }
+                let found = &mut places.found[place];
+                places.is_dead_anywhere |= found.is_dead;
+                if !core::mem::replace(&mut found.is_reached, true) && found.is_free() {
+                    places.work.insert(next);
+                }
+            }
+            if places.found.len() > MOST_NODES {
+                return Some(Behind::TooMuch);
+            }
+        }
+        None
     }
 }
 
@@ -218,78 +443,6 @@ pub(super) struct Landing {
 }
 
 impl Region {
-    /// What lies behind a statement, of whose destination is known where it is live behind. It could pass joins to which it
-    /// comes on some ways only if executed paths with it do. The search ends where it finds a node that is claimed.
-    pub fn behind(
-        (nodes, accesses, paths): (&Nodes, &Accesses, Option<&Paths>),
-        liveness: &Liveness,
-        statement: &Statement,
-        places: &mut Places,
-        is_claimed: impl Fn(Node) -> bool,
-    ) -> Behind {
-        places.clear();
-        if !liveness.may_be_dead() {
-            return Behind::NothingDead;
-        }
-        let look = |node: Node| {
-            let stop = statement.first_stop(accesses, node).unwrap_or(NOWHERE);
-            (!liveness.is_live_in(node, statement.dst), stop)
-        };
-        for occurrence in &statement.occurrences {
-            if is_claimed(occurrence.node) {
-                return Behind::Claimed;
-            }
-            places.enter(occurrence.node, Some(occurrence.inst), || look(occurrence.node));
-            places.work.insert(occurrence.node);
-        }
-        if let Some(paths) = paths {
-            places.with_it.clear();
-            places.with_it.grow(paths.frequencies.len());
-        }
-        let mut is_dead_anywhere = false;
-        // In the order of the nodes, so that all is known of what comes before a join, but for ways back.
-        while let Some(node) = places.work.pop() {
-            let place = places.of[node] as usize;
-            let found = places.found[place];
-            let comes_on_all_ways = found.occurrence.is_none() && places.comes_on_all_ways(nodes, node);
-            if let Some(paths) = paths {
-                match (found.occurrence, comes_on_all_ways) {
-                    (Some(_), _) => add(places.with_it.as_mut_slice(), paths.on(node)),
-                    (None, true) if paths.any_starts(node) => {
-                        add(places.with_it.as_mut_slice(), paths.starts(node));
-                    }
-                    (None, _) => {}
-                }
-            }
-            if found.occurrence.is_none() && !comes_on_all_ways {
-                let is_join = found.is_free() && nodes.is_join(node);
-                let passes =
-                    is_join && paths.is_some_and(|paths| !are_disjoint(places.with_it.as_slice(), paths.on(node)));
-                places.has_partial_join |= is_join;
-                places.found[place].is_end = !passes;
-                if !passes {
-                    continue;
-                }
-            }
-            for &next in nodes.successors(node) {
-                let known = places.found.len();
-                let place = places.enter(next, None, || look(next));
-                if place == known && is_claimed(next) {
-                    return Behind::Claimed;
-                }
-                let found = &mut places.found[place];
-                is_dead_anywhere |= found.is_dead;
-                if !core::mem::replace(&mut found.is_reached, true) && found.is_free() {
-                    places.work.insert(next);
-                }
-            }
-            if places.found.len() > MOST_NODES {
-                return Behind::TooMuch;
-            }
-        }
-        if is_dead_anywhere { Behind::Region(Region::of(nodes, places)) } else { Behind::NothingDead }
-    }
-
     /// Of the nodes that have been found.
     fn of(nodes: &Nodes, places: &mut Places) -> Region {
         let Places { of, found, work, order, .. } = places;

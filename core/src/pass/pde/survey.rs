@@ -621,4 +621,6 @@ impl Told for Refusals<'_> {
     fn seeks_predicate(&mut self) {}
 
     fn is_claimed(&mut self) {}
+
+    fn pays_too_much(&mut self) {}
 }

@@ -1,0 +1,169 @@
+//! Where executed paths come to from the places in which a statement lands, if it passed joins to which it comes on some ways
+//! only: whether any could lose an execution, and whether that could be worth it.
+//!
+//! ```text
+//! 1: x = s ─▶ 2 ─▶ 4 ─▶ 5: uses x       the statement lands at the end of 2. Past the join 4, path 1 2 4 6 would lose it, as
+//!             3 ─▶ ┘└─▶ 6: x = 0        x is dead in 6, and path 1 3 4 5 would pay for it in 5
+//! ```
+//!
+//! Most statements have no path that could lose, and then no join is worth weighing, so that nothing has to be known of what
+//! lies behind. To see that, only paths are followed, from where the statement lands without a predicate to where something
+//! stops it: much less than all that control reaches from there. Where some could lose, but others pay more whatever else is
+//! enabled, nothing has to be known either, but for those who want to hear how much.
+//!
+//! Sound: a path executes a statement as often as it comes to a node where the statement lands. Passing a join adds places
+//! where it lands, and takes away those right in front of a join to which it did not come on all ways. So a path that
+//! executes it less often goes through one of these, on past the join, and comes to no other landing: the statement is
+//! still on its way where the path ends, where it leaves what is known of it, or where the destination is dead. All paths on
+//! which that could be are found, whichever joins are passed. Where it lands in front of joins only, and not of loops, these
+//! are the first that are weighed; as long as none of them is enabled, no other is. A path without any landing that is followed past such a
+//! join, and comes to what stops the statement before it comes to where the destination is dead, comes to a landing there
+//! or earlier, whichever joins are passed with it: it pays.
+//!
+//! Linear in the nodes that are walked over, each once for each join in front of which the statement lands.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use fixedbitset::{Block as Word, FixedBitSet};
+
+use crate::pass::path_guided::ascending::Ascending;
+use crate::pass::path_guided::nodes::{Node, Nodes};
+use crate::pass::path_guided::path_sets::{add, are_disjoint, is_none, take_away};
+use crate::pass::path_guided::paths::Paths;
+
+/// What a node does to a statement that comes to it along a path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meets {
+    /// Its destination is dead.
+    Dead,
+    /// Something stops it.
+    Stop,
+    /// Nothing.
+    Nothing,
+}
+
+/// Where paths have come to, as sets.
+pub(super) struct Outcome {
+    /// Those that came to where the destination is dead, ended, or went elsewhere.
+    pub lost: Vec<Word>,
+    /// Those that came to what stops the statement.
+    pub stopped: Vec<Word>,
+}
+
+impl Outcome {
+    /// Has no path come to where it could lose the statement?
+    pub fn is_nothing_lost(&self) -> bool {
+        is_none(&self.lost)
+    }
+}
+
+/// See the file's head. Kept for the next search.
+pub(super) struct Walk {
+    /// By node: its place among those that are reached.
+    of: Vec<u32>,
+    reached: Vec<u32>,
+    /// For each of these the paths on which the statement comes to it.
+    coming: Vec<Word>,
+    work: Ascending,
+    /// Nodes that were reached since all was forgotten.
+    looked_at: Vec<u32>,
+    has_looked_at: FixedBitSet,
+}
+
+/// Not reached.
+const NONE: u32 = u32::MAX;
+
+impl Walk {
+    /// For that many nodes.
+    pub fn new(nodes: &Nodes) -> Walk {
+        Walk {
+            of: vec![NONE; nodes.len()],
+            reached: Vec::new(),
+            coming: Vec::new(),
+            work: Ascending::new(nodes.len()),
+            looked_at: Vec::new(),
+            has_looked_at: FixedBitSet::with_capacity(nodes.len()),
+        }
+    }
+
+    /// The nodes that were reached since all was forgotten.
+    pub fn looked_at(&self) -> impl Iterator<Item = Node> + '_ {
+        self.looked_at.iter().map(|&node| node as Node)
+    }
+
+    /// Was a node reached since all was forgotten?
+    pub fn has_looked_at(&self, node: Node) -> bool {
+        self.has_looked_at.contains(node)
+    }
+
+    /// Forgets what was reached.
+    pub fn clear(&mut self) {
+        for node in self.looked_at.drain(..) {
+            self.has_looked_at.remove(node as Node);
+        }
+    }
+
+    /// Follows paths with a statement: `starts` are nodes that they come to, with where they come from and the paths.
+    pub fn follow<'a>(
+        &mut self,
+        nodes: &Nodes,
+        paths: &Paths,
+        starts: impl Iterator<Item = (Node, &'a [Word])>,
+        meets: impl Fn(Node) -> Meets,
+    ) -> Outcome {
+        let width = paths.tables()[0].width();
+        let mut outcome = Outcome { lost: vec![0; width], stopped: vec![0; width] };
+        let mut set = vec![0; width];
+        for (node, from) in starts {
+            set.copy_from_slice(from);
+            self.go_on(core::iter::once(node), paths, &mut set);
+            add(&mut outcome.lost, &set);
+        }
+        while let Some(node) = self.work.pop() {
+            let place = self.of[node] as usize;
+            set.copy_from_slice(&self.coming[place * width..][..width]);
+            match meets(node) {
+                Meets::Dead => add(&mut outcome.lost, &set),
+                Meets::Stop => add(&mut outcome.stopped, &set),
+                Meets::Nothing => {
+                    // A path ends in front of an edge back.
+                    let next = nodes.successors(node).iter().copied().filter(|&next| !Nodes::goes_back(node, next));
+                    self.go_on(next, paths, &mut set);
+                    add(&mut outcome.lost, &set);
+                }
+            }
+        }
+        self.coming.clear();
+        for node in self.reached.drain(..) {
+            self.of[node as Node] = NONE;
+            if !self.has_looked_at.put(node as Node) {
+                self.looked_at.push(node);
+            }
+        }
+        outcome
+    }
+
+    /// Follows paths to the next nodes. In `set` those stay that end, or go elsewhere.
+    fn go_on(&mut self, next: impl Iterator<Item = Node>, paths: &Paths, set: &mut [Word]) {
+        let width = set.len();
+        for next in next {
+            let on = paths.on(next);
+            if are_disjoint(set, on) {
+                continue;
+            }
+            let place = match self.of[next] {
+                NONE => {
+                    self.of[next] = self.reached.len() as u32;
+                    self.reached.push(next as u32);
+                    self.coming.resize(self.coming.len() + width, 0);
+                    self.work.insert(next);
+                    self.reached.len() - 1
+                }
+                place => place as usize,
+            };
+            let coming = &mut self.coming[place * width..][..width];
+            coming.iter_mut().zip(set.iter().zip(on)).for_each(|(coming, (set, on))| *coming |= set & on);
+            take_away(set, on);
+        }
+    }
+}
