@@ -44,6 +44,7 @@ const MAX_PAYLOAD_CHARS: usize = 2 * MAX_TEXT_BYTES;
 
 /// Version 1, deflated.
 const PREFIX: &str = "v1.d:";
+const ENCODED_PREFIX: &str = "v1.d%3A";
 
 /// How hard miniz_oxide searches, of 10. Links are written once and sent often.
 const COMPRESSION_LEVEL: u8 = 10;
@@ -210,7 +211,9 @@ pub fn encode(document: &Document) -> Result<String, LinkError> {
 pub fn decode(link: &str) -> Result<Document, LinkError> {
     let link = link.trim();
     let fragment = link.split_once('#').map_or(link, |(_, fragment)| fragment);
-    let payload = fragment.strip_prefix(PREFIX).ok_or_else(|| not_ours(fragment))?;
+    // Some programs that links go through write the colon so.
+    let payload = fragment.strip_prefix(PREFIX).or_else(|| fragment.strip_prefix(ENCODED_PREFIX));
+    let payload = payload.ok_or_else(|| not_ours(fragment))?;
     if payload.len() > MAX_PAYLOAD_CHARS {
         return Err(LinkError::PayloadTooLong);
     }
@@ -299,6 +302,11 @@ mod tests {
         assert!(link.starts_with("#v1.d:"));
         assert!(link["#v1.d:".len()..].chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_'));
         assert_eq!(decode(&link).as_ref(), Ok(&document));
+        assert_eq!(
+            decode(&link.replace(':', "%3A")).as_ref(),
+            Ok(&document),
+            "with the colon as some programs write it"
+        );
         assert_eq!(decode(&link[1..]).as_ref(), Ok(&document));
         assert_eq!(decode(&format!("https://example.org/?x=1{link}\n")).as_ref(), Ok(&document));
     }

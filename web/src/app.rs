@@ -82,7 +82,10 @@ fn notice(notice: Option<&Notice>, act: &Callback<Action>) -> Html {
     let Some(notice) = notice else { return Html::default() };
     let close = {
         let act = act.clone();
-        Callback::from(move |_| act.emit(Action::Notice(None)))
+        Callback::from(move |_| {
+            act.emit(Action::Notice(None));
+            dom::focus("tab-source");
+        })
     };
     html! {
         <div class={if notice.is_error { "notice bad" } else { "notice" }} role="alert" data-testid="notice">
@@ -95,11 +98,18 @@ fn notice(notice: Option<&Notice>, act: &Callback<Action>) -> Html {
 /// That an example has taken the place of something, and the way back.
 fn kept(notice: Option<&String>, act: &Callback<Action>) -> Html {
     let Some(notice) = notice else { return Html::default() };
+    let leave = |action: Action| {
+        let act = act.clone();
+        Callback::from(move |_: yew::MouseEvent| {
+            act.emit(action.clone());
+            dom::focus("tab-source");
+        })
+    };
     html! {
         <div class="notice" role="status" data-testid="kept">
             <p>{ notice }</p>
-            <button type="button" class="plain small" onclick={act.reform(|_| Action::BringBack)}>{ "Bring them back" }</button>
-            <button type="button" class="plain small" onclick={act.reform(|_| Action::HideKept)}>{ "Close" }</button>
+            <button type="button" class="plain small" onclick={leave(Action::BringBack)}>{ "Bring them back" }</button>
+            <button type="button" class="plain small" onclick={leave(Action::HideKept)}>{ "Close" }</button>
         </div>
     }
 }

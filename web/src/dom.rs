@@ -4,7 +4,7 @@ use gloo::timers::callback::Timeout;
 use gloo::utils::{document, window};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement, HtmlInputElement, HtmlSelectElement};
-use yew::Event;
+use yew::{Callback, Event};
 
 /// Moves the focus to the element with this id.
 pub fn focus(id: &str) {
@@ -17,6 +17,20 @@ pub fn focus(id: &str) {
 /// Moves the focus once the page has drawn what changed.
 pub fn focus_later(id: String) {
     Timeout::new(30, move || focus(&id)).forget();
+}
+
+/// Moves the focus, once the page has drawn what changed, to the first element that the selector names, if what had it has
+/// gone.
+pub fn focus_if_lost_later(selector: &'static str) {
+    Timeout::new(30, move || {
+        let has_focus = document().active_element().is_some_and(|element| element.tag_name() != "BODY");
+        if let Ok(Some(element)) = document().query_selector(selector)
+            && !has_focus
+        {
+            let _ = element.unchecked_ref::<HtmlElement>().focus();
+        }
+    })
+    .forget();
 }
 
 /// Whether the check box that the event is about is on.
@@ -36,6 +50,22 @@ pub fn value(event: &web_sys::Event) -> Option<String> {
         Ok(input) => Some(input.value()),
         Err(target) => target.dyn_into::<HtmlSelectElement>().ok().map(|select| select.value()),
     }
+}
+
+/// Does the field that the event is about hold something that is no value of its kind?
+pub fn is_unreadable(event: &web_sys::Event) -> bool {
+    let input = event.target().and_then(|target| target.dyn_into::<HtmlInputElement>().ok());
+    input.is_some_and(|input| input.validity().bad_input())
+}
+
+/// For a field that a person leaves: what it cannot hold gives way to what it held.
+pub fn restore(value: String) -> Callback<Event> {
+    Callback::from(move |event: Event| {
+        let Some(input) = event.target().and_then(|target| target.dyn_into::<HtmlInputElement>().ok()) else { return };
+        if input.value() != value {
+            input.set_value(&value);
+        }
+    })
 }
 
 /// The index of the pipeline's entry at a point of the window.

@@ -60,7 +60,9 @@ pub struct Token {
 
 /// The tokens of `source`, ending with [`Kind::End`].
 pub fn tokens(source: &str) -> Vec<Token> {
-    let mut lexer = Lexer { bytes: source.as_bytes(), at: 0, starts_line: true };
+    // A byte order mark is no part of the program.
+    let at = if source.starts_with('\u{FEFF}') { 3 } else { 0 };
+    let mut lexer = Lexer { bytes: source.as_bytes(), at, starts_line: true };
     let mut tokens = Vec::new();
     loop {
         let token = lexer.next();

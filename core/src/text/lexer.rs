@@ -89,7 +89,10 @@ pub(super) fn tokenize(source: &str) -> Tokens<'_> {
                 comments.push(CommentToken { text, before: tokens.len(), own_line: !line_has_tokens });
                 continue;
             }
-            b'A'..=b'Z' | b'a'..=b'z' | b'_' => scan_word(bytes, &mut at),
+            b'A'..=b'Z' | b'a'..=b'z' | b'_' => {
+                let kind = scan_word(bytes, &mut at);
+                if scan_foreign_letters(source, &mut at) { TokenKind::Unknown } else { kind }
+            }
             b'%' => {
                 at += 1;
                 if bytes.get(at).is_some_and(|&byte| is_name_byte(byte)) {
@@ -111,7 +114,9 @@ pub(super) fn tokenize(source: &str) -> Tokens<'_> {
                 TokenKind::Punct(byte)
             }
             _ => {
-                at += source[at..].chars().next().map_or(1, char::len_utf8);
+                if !scan_foreign_letters(source, &mut at) {
+                    at += source[at..].chars().next().map_or(1, char::len_utf8);
+                }
                 TokenKind::Unknown
             }
         };
@@ -142,6 +147,26 @@ fn scan_word(bytes: &[u8], at: &mut usize) -> TokenKind {
             return kind;
         }
     }
+}
+
+/// The rest of a word from a letter on that no name has. Is there such a letter?
+fn scan_foreign_letters(source: &str, at: &mut usize) -> bool {
+    // Mostly a word ends here, which one byte tells.
+    if source.as_bytes().get(*at).is_none_or(u8::is_ascii) {
+        return false;
+    }
+    // Mostly a word ends here, which one byte tells.
+    if source.as_bytes().get(*at).is_none_or(u8::is_ascii) {
+        return false;
+    }
+    let is_foreign = |letter: char| !letter.is_ascii() && letter.is_alphanumeric();
+    let rest = &source[*at..];
+    if !rest.starts_with(is_foreign) {
+        return false;
+    }
+    let is_of_word = |letter: char| is_foreign(letter) || u8::try_from(letter).is_ok_and(is_name_byte);
+    *at += rest.find(|letter| !is_of_word(letter)).unwrap_or(rest.len());
+    true
 }
 
 fn scan_number(bytes: &[u8], at: &mut usize) {

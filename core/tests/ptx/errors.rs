@@ -25,6 +25,11 @@ fn kernel(name: &str, body: &str) -> String {
 }
 
 #[test]
+fn a_byte_order_mark_is_no_part_of_the_program() {
+    assert_eq!(loaded(&format!("\u{FEFF}{HEAD}{}", kernel("k", ""))), (vec![], vec!["k".to_owned()]));
+}
+
+#[test]
 fn unsupported_instructions_are_reported_and_other_kernels_load() {
     let unsupported = [
         ("wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1, %r2}, [%rd1], %r3;", "matrices in tensor cores"),

@@ -127,9 +127,11 @@ impl Lab {
             Response::Link(Err(why)) => self.notice = Some(Notice { text: why, is_error: true }),
             Response::Opened(Ok(shared)) => self.load(*shared),
             Response::Opened(Err(why)) => {
-                let text = format!("This link could not be opened: {why}. Here is an example instead.");
+                // Whoever works here keeps it; others see what they would without a link.
+                let is_untouched = self.bench == examples::first().bench;
+                let instead = if is_untouched { "Here is an example instead." } else { "What was here stays." };
+                let text = format!("This link could not be opened: {why}. {instead}");
                 self.notice = Some(Notice { text, is_error: true });
-                self.load(examples::first());
             }
         }
     }

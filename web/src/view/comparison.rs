@@ -134,7 +134,7 @@ pub fn Comparison(Props { diff, selected, run, now, act }: &Props) -> Html {
     let is_whole = shown.len() == parts.len();
     let index_of_row = |row: usize| (!is_whole).then(|| (row + 2).to_string());
     html! {
-        <div class="pane-body scroll comparison" ref={place} tabindex="0" role="region" data-testid="diff"
+        <div class="pane-body scroll comparison" ref={place.clone()} tabindex="0" role="region" data-testid="diff"
             aria-label="Compared programs; arrow keys select lines" {onkeydown}>
             <table aria-rowcount={(!is_whole).then(|| (parts.len() + 1).to_string())}
                 style={format!("--digits:{};--longest:{}", widths.0, widths.1)}>
@@ -144,11 +144,15 @@ pub fn Comparison(Props { diff, selected, run, now, act }: &Props) -> Html {
                     { for shown.clone().map(|row| match parts[row] {
                         Part::Line(index) => line_row(&diff[index], index_of_row(row), selected.as_ref(), &heat, act),
                         Part::Fold(from, to) => {
-                            let opened = opened.clone();
+                            let (opened, place) = (opened.clone(), place.clone());
                             let open = Callback::from(move |_: MouseEvent| {
                                 let mut all = (*opened).clone();
                                 all.push(from);
                                 opened.set(all);
+                                // The button goes; from here the keyboard goes through the lines.
+                                if let Some(pane) = place.cast::<HtmlElement>() {
+                                    let _ = pane.focus();
+                                }
                             });
                             html! {
                                 <tr class="fold" key={format!("fold-{from}")} aria-rowindex={index_of_row(row)}><td colspan="5">

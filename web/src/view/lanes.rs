@@ -58,7 +58,8 @@ pub fn Lanes(PaneProps { lab, act }: &PaneProps) -> Html {
                 { icon_button(Icon::Forward, "Issue forward", ended, go(|watched| at(watched.issue + 1, watched))) }
                 { icon_button(Icon::Last, "Last issue", ended, go(|watched| at(u64::from(u32::MAX), watched))) }
                 <label class="field"><span class="hidden">{ "Issue" }</span>
-                    <input type="number" min="0" class="issue" value={watched.issue.to_string()} oninput={typed} data-testid="issue" />
+                    <input type="number" min="0" class="issue" value={watched.issue.to_string()} oninput={typed}
+                        onchange={dom::restore(watched.issue.to_string())} data-testid="issue" />
                 </label>
             </div>
             <div class="scroll part-body" tabindex="0" role="region" aria-label="Warps">

@@ -121,10 +121,12 @@ pub struct PaneProps {
     pub act: Callback<Action>,
 }
 
-/// A button with a pictogram and a name.
+/// A button with a pictogram and a name. One that can do nothing keeps the focus: who presses it until nothing more happens
+/// is still there.
 fn icon_button(icon: Icon, name: &str, disabled: bool, onclick: Callback<MouseEvent>) -> Html {
     html! {
-        <button type="button" class="icon-button" aria-label={name.to_owned()} title={name.to_owned()} {disabled} {onclick}>
+        <button type="button" class="icon-button" aria-label={name.to_owned()} title={name.to_owned()}
+            aria-disabled={disabled.then_some("true")} onclick={if disabled { Callback::noop() } else { onclick }}>
             { icon.html() }
         </button>
     }

@@ -5,6 +5,7 @@ use warpscope_engine::message::Shared;
 use wasm_bindgen::JsCast;
 use yew::{Callback, hook, use_effect_with, use_mut_ref, use_state};
 
+use crate::dom;
 use crate::examples::{self, Example};
 use crate::state::{Action, Notice};
 
@@ -30,6 +31,8 @@ pub fn use_opening(act: &Callback<Action>) -> (Callback<(&'static Example, Optio
                 return;
             }
             opening.set("");
+            // The button that was pressed may stand at an entry that goes.
+            dom::focus_if_lost_later(".stages .stage.shown .name");
             act.emit(match fetched {
                 Ok(shared) => Action::OpenExample(example.title, Box::new(shared)),
                 Err(why) => {

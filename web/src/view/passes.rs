@@ -1,8 +1,9 @@
 //! The pass rail: which passes run, in which order, with which knobs, and what each of them did.
 
+use gloo::utils::document;
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlInputElement, PointerEvent};
-use yew::{Callback, Event, Html, InputEvent, KeyboardEvent, component, html, use_state};
+use yew::{Callback, Event, Html, InputEvent, KeyboardEvent, component, html, use_effect_with, use_mut_ref, use_state};
 
 use super::icons::Icon;
 use super::opening::use_opening;
@@ -20,6 +21,18 @@ pub fn Passes(PaneProps { lab, act }: &PaneProps) -> Html {
     let edit = act.reform(Action::Pipeline);
     let (on_example, _) = use_opening(act);
     let dragged = use_state(|| None::<Dragged>);
+    let entries = lab.bench.pipeline.len();
+    {
+        // The pass that is shown comes into sight, and one that was added.
+        let before = use_mut_ref(|| entries);
+        use_effect_with((shown, entries), move |&(_, entries)| {
+            let is_longer = entries > before.replace(entries);
+            let selector = if is_longer { ".stages .stage:last-child" } else { ".stages .stage.shown" };
+            if let Ok(Some(entry)) = document().query_selector(selector) {
+                dom::reveal(&entry);
+            }
+        });
+    }
     let on_drag = {
         let (act, dragged) = (act.clone(), dragged.clone());
         Callback::from(move |drag: Drag| match (drag, *dragged) {
@@ -128,7 +141,6 @@ fn StageCard(props: &StageProps) -> Html {
     let StageProps { index, stage, info, result, shown, last, dragged, on_drag, on_example, act } = props;
     let index = *index;
     let chosen = use_state(|| None::<bool>);
-    let edit = |edit: PipelineEdit| on(act, move || Action::Pipeline(edit.clone()));
     let switch = {
         let act = act.clone();
         Callback::from(move |event: Event| {
@@ -138,6 +150,18 @@ fn StageCard(props: &StageProps) -> Html {
     let rewrites = result.as_ref().map_or(0, |result| result.rewrites);
     let refused = result.as_ref().and_then(|result| result.refused.clone());
     let changed = stage.on && rewrites > 0;
+    let remove = {
+        let (act, last) = (act.clone(), *last);
+        Callback::from(move |_: yew::MouseEvent| {
+            act.emit(Action::Pipeline(PipelineEdit::Remove(index)));
+            // To the one that takes its place, so that several can go one after the other.
+            dom::focus_later(match (last, index) {
+                (false, _) => format!("remove-{index}"),
+                (true, 0) => "pass-search".to_owned(),
+                (true, _) => format!("remove-{}", index - 1),
+            });
+        })
+    };
     let mut class = "stage".to_owned();
     let is_goal = |is_before: bool| {
         dragged.is_some_and(|Dragged { from, to }| from != to && to == index && (to < from) == is_before)
@@ -159,6 +183,14 @@ fn StageCard(props: &StageProps) -> Html {
     }
     let knobs = info.as_ref().map(|info| info.knobs.clone()).unwrap_or_default();
     let parts = info.as_ref().map_or(&[][..], |info| &info.parts);
+    let take_apart = {
+        let (act, parts) = (act.clone(), parts.to_vec());
+        Callback::from(move |_: yew::MouseEvent| {
+            let stages = parts.iter().map(|part| part.stage.clone()).collect();
+            act.emit(Action::Pipeline(PipelineEdit::TakeApart(index, stages)));
+            dom::focus_later(format!("grip-{index}"));
+        })
+    };
     // The entries of a pipeline with numbers are what one came for.
     let open = chosen.unwrap_or_else(|| parts.iter().any(|part| !part.stage.phase.is_empty()));
     let why_off = info.as_ref().and_then(|info| info.off.clone()).filter(|_| !stage.on);
@@ -181,7 +213,8 @@ fn StageCard(props: &StageProps) -> Html {
                         { Icon::Knobs.html() }
                     </button>
                 }
-                { icon_button(Icon::Close, &format!("Remove {name}"), false, edit(PipelineEdit::Remove(index))) }
+                <button type="button" class="icon-button" id={format!("remove-{index}")} aria-label={format!("Remove {name}")}
+                    title={format!("Remove {name}")} onclick={remove}>{ Icon::Close.html() }</button>
             </span>
             { show_one(&name, on_example) }
             <span class="figures">
@@ -209,7 +242,7 @@ fn StageCard(props: &StageProps) -> Html {
                     { for knobs.iter().map(|knob| knob_field(knob, stage.knobs.get(&knob.name), index, act)) }
                     if !parts.is_empty() {
                         { part_list(parts, result.as_ref(), on_example) }
-                        <button type="button" class="plain small" onclick={edit(PipelineEdit::TakeApart(index, parts.iter().map(|part| part.stage.clone()).collect()))}>
+                        <button type="button" class="plain small" onclick={take_apart}>
                             { "Take apart" }
                         </button>
                     }
@@ -291,9 +324,13 @@ fn difference((before, after): (usize, usize)) -> String {
 /// The handle: dragged by a pointer, or moved by the arrow keys.
 fn grip(index: usize, name: &str, last: bool, on_drag: &Callback<Drag>, act: &Callback<Action>) -> Html {
     let onkeydown = {
-        let act = act.clone();
+        let (act, on_drag) = (act.clone(), on_drag.clone());
         Callback::from(move |event: KeyboardEvent| {
             let to = match event.key().as_str() {
+                "Escape" => {
+                    on_drag.emit(Drag::Leave);
+                    return;
+                }
                 "ArrowUp" if index > 0 => index - 1,
                 "ArrowDown" if !last => index + 1,
                 _ => return,
@@ -345,10 +382,7 @@ fn knob_field(knob: &KnobInfo, value: Option<&String>, stage: usize, act: &Callb
     let value = value.unwrap_or(&knob.default).clone();
     if let Some(why) = &knob.unavailable {
         return html! {
-            <label class="field" title={knob.summary.clone()}>
-                <span>{ &knob.name }</span>
-                <input type="text" disabled=true placeholder={why.clone()} />
-            </label>
+            <p class="field unavailable" title={knob.summary.clone()}><span>{ &knob.name }</span><span class="note">{ why }</span></p>
         };
     }
     html! {
@@ -395,15 +429,16 @@ fn matching(passes: &[PassInfo], query: &str) -> Vec<PassInfo> {
 fn Chooser(ChooserProps { passes, on_edit }: &ChooserProps) -> Html {
     let query = use_state(String::new);
     let open = use_state(|| false);
-    let active = use_state(|| 0usize);
+    // None until an arrow or a letter has said what is looked for.
+    let active = use_state(|| None::<usize>);
     let found = matching(passes, &query);
-    let at = (*active).min(found.len().saturating_sub(1));
+    let at = (*active).map(|at| at.min(found.len().saturating_sub(1)));
     let add = {
         let (on_edit, query, open, active) = (on_edit.clone(), query.clone(), open.clone(), active.clone());
         Callback::from(move |name: String| {
             on_edit.emit(PipelineEdit::Add(name));
             query.set(String::new());
-            active.set(0);
+            active.set(None);
             open.set(false);
         })
     };
@@ -411,30 +446,36 @@ fn Chooser(ChooserProps { passes, on_edit }: &ChooserProps) -> Html {
         let (query, open, active) = (query.clone(), open.clone(), active.clone());
         Callback::from(move |event: InputEvent| {
             if let Some(input) = event.target().and_then(|target| target.dyn_into::<HtmlInputElement>().ok()) {
+                active.set((!input.value().trim().is_empty()).then_some(0));
                 query.set(input.value());
-                active.set(0);
                 open.set(true);
             }
         })
     };
     let onkeydown = {
-        let (open, active, add, passes) = (open.clone(), active.clone(), add.clone(), passes.clone());
+        let (open, query, active, add, passes) =
+            (open.clone(), query.clone(), active.clone(), add.clone(), passes.clone());
         Callback::from(move |event: KeyboardEvent| {
             // What the field holds now: quick hands are ahead of the drawing.
             let names = matching(&passes, &dom::value(&event).unwrap_or_default());
             let names: Vec<String> = names.into_iter().map(|pass| pass.name).collect();
             let last = names.len().saturating_sub(1);
-            let at = (*active).min(last);
+            let at = (*active).map(|at| at.min(last));
             match event.key().as_str() {
                 "ArrowDown" if !*open => open.set(true),
-                "ArrowDown" => active.set((at + 1).min(last)),
-                "ArrowUp" => active.set(at.saturating_sub(1)),
+                "ArrowDown" => active.set(Some(at.map_or(0, |at| at + 1).min(last))),
+                "ArrowUp" => active.set(Some(at.unwrap_or(0).saturating_sub(1))),
                 "Enter" => {
-                    if let Some(name) = names.get(at) {
+                    // A second press of a key that has added one adds no other.
+                    if let Some(name) = at.filter(|_| *open).and_then(|at| names.get(at)) {
                         add.emit(name.clone());
                     }
                 }
-                "Escape" => open.set(false),
+                "Escape" => {
+                    query.set(String::new());
+                    active.set(None);
+                    open.set(false);
+                }
                 _ => return,
             }
             event.prevent_default();
@@ -448,7 +489,7 @@ fn Chooser(ChooserProps { passes, on_edit }: &ChooserProps) -> Html {
         <div class="chooser">
             <input type="search" id="pass-search" role="combobox" placeholder="Add a pass…" aria-label="Add a pass"
                 aria-expanded={open.to_string()} aria-controls="pass-options" aria-autocomplete="list" autocomplete="off"
-                aria-activedescendant={(*open && !found.is_empty()).then(|| format!("pass-option-{at}"))}
+                aria-activedescendant={at.filter(|_| *open && !found.is_empty()).map(|at| format!("pass-option-{at}"))}
                 value={(*query).clone()} {oninput} {onkeydown} onfocus={show(&open, true)} onclick={show(&open, true)} onblur={show(&open, false)} />
             <ul id="pass-options" role="listbox" aria-label="Passes" hidden={!*open}>
                 { for found.iter().enumerate().map(|(index, pass)| {
@@ -459,7 +500,7 @@ fn Chooser(ChooserProps { passes, on_edit }: &ChooserProps) -> Html {
                         add.emit(name.clone());
                     });
                     html! {
-                        <li role="option" id={format!("pass-option-{index}")} aria-selected={(index == at).to_string()} {onmousedown}>
+                        <li role="option" id={format!("pass-option-{index}")} aria-selected={(Some(index) == at).to_string()} {onmousedown}>
                             <span class="name">{ &pass.name }</span>
                             <span class="summary">{ &pass.summary }</span>
                             if !pass.paper.is_empty() { <cite>{ &pass.paper }</cite> }

@@ -1,7 +1,7 @@
 //! The simulator pane: what the values are like, what the runs found, and where every lane is.
 
 use warpscope_engine::message::{Settings, ValueSource};
-use yew::{Callback, Event, Html, InputEvent, component, html};
+use yew::{Callback, Event, Html, InputEvent, MouseEvent, component, html};
 
 use super::icons::Icon;
 use super::lanes::Lanes;
@@ -57,9 +57,19 @@ fn machine(lab: &Lab, act: &Callback<Action>) -> Html {
     };
     let chosen = lab.settings.machine();
     // With every key: whatever draws the page anew meanwhile would take away what is only typed.
-    let type_seed = act.reform(|event: InputEvent| {
-        Action::Settings(SettingsEdit::Seed(dom::value(&event).and_then(|value| value.parse().ok())))
-    });
+    let type_seed = {
+        let act = act.clone();
+        Callback::from(move |event: InputEvent| {
+            let typed = dom::value(&event).unwrap_or_default();
+            let seed: Option<u64> = typed.parse().ok();
+            // What is no seed changes nothing; nothing at all is the launch's. A field tells of what it cannot read as if
+            // it were empty.
+            if seed.is_some() || typed.is_empty() && !dom::is_unreadable(&event) {
+                act.emit(Action::Settings(SettingsEdit::Seed(seed)));
+            }
+        })
+    };
+    let leave_seed = dom::restore(lab.settings.seed.map(|seed| seed.to_string()).unwrap_or_default());
     let has_cache = lab.settings.words.get("l1").is_none_or(|word| word != "off");
     let switch_cache = act.reform(|event: Event| Action::Settings(SettingsEdit::Cache(dom::is_checked(&event))));
     let measure = act.reform(|event: Event| Action::Measure(dom::is_checked(&event)));
@@ -95,7 +105,7 @@ fn machine(lab: &Lab, act: &Callback<Action>) -> Html {
                 <span>{ "Seed" }</span>
                 <input type="number" min="0" step="1" placeholder="launch" class="seed" data-testid="seed"
                     value={lab.settings.seed.map(|seed| seed.to_string()).unwrap_or_default()}
-                    oninput={type_seed} />
+                    oninput={type_seed} onchange={leave_seed} />
             </label>
         </div>
     }
@@ -113,14 +123,21 @@ fn Values(PaneProps { lab, act }: &PaneProps) -> Html {
     let names = written.iter().enumerate().map(|(index, source)| {
         html! { <>{ if index > 0 { ", " } else { "" } }<code>{ &source.name }</code></> }
     });
-    let reset = on(act, || Action::Settings(SettingsEdit::Reset));
+    let reset = {
+        let act = act.clone();
+        Callback::from(move |_: MouseEvent| {
+            act.emit(Action::Settings(SettingsEdit::Reset));
+            // The button goes.
+            dom::focus_later("value-sliders".to_owned());
+        })
+    };
     html! {
         <div class="part values" role="group" aria-labelledby="values-title">
             <h3 id="values-title">
                 { "Values" }
                 <button type="button" class="quiet" title="As the launch says" disabled={!is_set} onclick={reset} data-testid="reset-values">{ "reset" }</button>
             </h3>
-            <div class="scroll part-body" tabindex={if sources.is_empty() { "-1" } else { "0" }} role="group" aria-label="Sliders">
+            <div class="scroll part-body" id="value-sliders" tabindex={if sources.is_empty() { "-1" } else { "0" }} role="group" aria-label="Sliders">
                 { overrides(&lab.settings) }
                 { for read.iter().map(|source| value_source(source, lab, act)) }
                 if !written.is_empty() {

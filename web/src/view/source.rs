@@ -150,7 +150,10 @@ fn mistakes(is_read: bool, diagnostics: &[Diagnostic], on_place: &Callback<(Tab,
 
 /// The lines of the selected block in the source, and that of the selected instruction; 0 if it is not there.
 fn marked_lines(lab: &Lab) -> (Vec<u32>, u32) {
-    let (Some(view), Some(selection)) = (&lab.view, &lab.selected) else { return (Vec::new(), 0) };
+    // While there are mistakes, what stands on which line is told of the text before them.
+    let (Some(view), Some(selection)) = (lab.view.as_ref().filter(|_| !lab.has_mistakes()), &lab.selected) else {
+        return (Vec::new(), 0);
+    };
     let of_block = (1..).zip(&view.source_blocks).filter(|(_, block)| **block == selection.block);
     let exact = (1..).zip(&view.source_insts).find(|(_, inst)| inst.is_some() && **inst == selection.inst);
     let exact = exact.map_or(0, |(line, _)| line);

@@ -16,11 +16,12 @@
 //! executes it less often goes through one of these, on past the join, and comes to no other landing: the statement is
 //! still on its way where the path ends, where it leaves what is known of it, or where the destination is dead. All paths on
 //! which that could be are found, whichever joins are passed. Where it lands in front of joins only, and not of loops, these
-//! are the first that are weighed; as long as none of them is enabled, no other is. A path without any landing that is followed past such a
-//! join, and comes to what stops the statement before it comes to where the destination is dead, comes to a landing there
-//! or earlier, whichever joins are passed with it: it pays.
+//! are the first that are weighed; as long as none of them is enabled, no other is. A path without any landing that is
+//! followed past such a join, and comes to what stops the statement before it comes to where the destination is dead, comes
+//! to a landing there or earlier, whichever joins are passed with it: it pays.
 //!
-//! Linear in the nodes that are walked over, each once for each join in front of which the statement lands.
+//! Linear in the nodes that are walked over, of which there are [`MOST_NODES`] at most, each once and once for each of the
+//! first joins, of which [`MOST_JOINS`] are followed. Where there are more, all is weighed.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -30,6 +31,12 @@ use crate::pass::path_guided::ascending::Ascending;
 use crate::pass::path_guided::nodes::{Node, Nodes};
 use crate::pass::path_guided::path_sets::{add, are_disjoint, is_none, take_away};
 use crate::pass::path_guided::paths::Paths;
+
+/// Nodes that are walked over.
+const MOST_NODES: usize = 4096;
+
+/// First joins that paths are followed from one by one.
+pub(super) const MOST_JOINS: usize = 16;
 
 /// What a node does to a statement that comes to it along a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -103,14 +110,14 @@ impl Walk {
         }
     }
 
-    /// Follows paths with a statement: `starts` are nodes that they come to, with where they come from and the paths.
+    /// Follows paths with a statement: `starts` are nodes that they come to, and the paths. None where they come to too many.
     pub fn follow<'a>(
         &mut self,
         nodes: &Nodes,
         paths: &Paths,
         starts: impl Iterator<Item = (Node, &'a [Word])>,
         meets: impl Fn(Node) -> Meets,
-    ) -> Outcome {
+    ) -> Option<Outcome> {
         let width = paths.tables()[0].width();
         let mut outcome = Outcome { lost: vec![0; width], stopped: vec![0; width] };
         let mut set = vec![0; width];
@@ -119,7 +126,7 @@ impl Walk {
             self.go_on(core::iter::once(node), paths, &mut set);
             add(&mut outcome.lost, &set);
         }
-        while let Some(node) = self.work.pop() {
+        while let Some(node) = self.work.pop().filter(|_| self.reached.len() <= MOST_NODES) {
             let place = self.of[node] as usize;
             set.copy_from_slice(&self.coming[place * width..][..width]);
             match meets(node) {
@@ -133,6 +140,8 @@ impl Walk {
                 }
             }
         }
+        let is_all = self.reached.len() <= MOST_NODES;
+        self.work.clear();
         self.coming.clear();
         for node in self.reached.drain(..) {
             self.of[node as Node] = NONE;
@@ -140,7 +149,7 @@ impl Walk {
                 self.looked_at.push(node);
             }
         }
-        outcome
+        is_all.then_some(outcome)
     }
 
     /// Follows paths to the next nodes. In `set` those stay that end, or go elsewhere.

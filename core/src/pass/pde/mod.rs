@@ -16,7 +16,8 @@
 //! joins that it comes to on all ways, so that no path executes more than before. With a `profile path`, or paths that are
 //! [estimated](super::path_guided::estimate) from a `profile edge`, joins that it comes to on some ways only are weighed
 //! ([`benefit`]): executed paths on which it is not needed any more, against others on which a predicated version is
-//! executed for nothing. What pays is enabled, together with the joins behind that the benefit needs; a
+//! executed for nothing. Most are not weighed at all, as no path could lose anything past them, or others would pay more
+//! whatever else is passed ([`losing`]). What pays is enabled, together with the joins behind that the benefit needs; a
 //! [predicate](predicate) tells where the statement is on its way. What lands where its result is not needed is dropped.
 //! That is repeated until nothing changes, since what has sunk makes way for others.
 //!

@@ -27,7 +27,7 @@ use smallvec::{SmallVec, smallvec};
 use super::accesses::{Accesses, NOWHERE};
 use super::benefit::Times;
 use super::liveness::Liveness;
-use super::losing::{Meets, Walk};
+use super::losing::{MOST_JOINS, Meets, Walk};
 use super::statements::Statement;
 use crate::ir::Inst;
 use crate::pass::path_guided::ascending::Ascending;
@@ -36,7 +36,7 @@ use crate::pass::path_guided::path_sets::{add, are_disjoint};
 use crate::pass::path_guided::paths::Paths;
 
 /// Nodes that a region may have.
-pub(super) const MOST_NODES: usize = 4096;
+const MOST_NODES: usize = 4096;
 
 /// A node of a region.
 pub(super) struct Member {
@@ -297,7 +297,7 @@ impl<C: Fn(Node) -> bool> Search<'_, C> {
         let starts: SmallVec<[(Node, SmallVec<[Word; 1]>); 4]> =
             fronts().map(|(from, to)| (node(to), frequent(paths.on(node(from))))).collect();
         let starts = starts.iter().map(|(node, set)| (*node, set.as_slice()));
-        let outcome = places.walk.follow(self.nodes, paths, starts, meets);
+        let Some(outcome) = places.walk.follow(self.nodes, paths, starts, meets) else { return Gain::Open };
         if outcome.is_nothing_lost() {
             return Gain::Nothing;
         }
@@ -313,6 +313,9 @@ impl<C: Fn(Node) -> bool> Search<'_, C> {
         let mut joins: SmallVec<[usize; 8]> = fronts().map(|(_, to)| to).collect();
         joins.sort_unstable();
         joins.dedup();
+        if joins.len() > MOST_JOINS {
+            return Gain::Open;
+        }
         // Where it lands in front of a loop, others may be weighed first: what comes round the loop may let it in.
         let is_open = joins.into_iter().map(node).any(|join| {
             if !self.nodes.is_join(join) {
@@ -322,8 +325,8 @@ impl<C: Fn(Node) -> bool> Search<'_, C> {
                 paths.on(join).iter().zip(landed.as_slice()).map(|(on, landed)| on & !landed).collect();
             let starts = core::iter::once((join, free.as_slice()));
             // Who is not frequent pays in any case.
-            let stopped = places.walk.follow(self.nodes, paths, starts, meets).stopped;
-            let paying = stopped.iter().zip(&free).zip(paths.frequent_ones());
+            let Some(outcome) = places.walk.follow(self.nodes, paths, starts, meets) else { return true };
+            let paying = outcome.stopped.iter().zip(&free).zip(paths.frequent_ones());
             let paying = paying.map(|((stopped, free), frequent)| stopped & frequent | free & !frequent);
             most_saved * (1.0 + ROUNDING) >= paths.executions(paying) * times.predicated
         });

@@ -257,7 +257,12 @@ impl<'a> Parser<'a> {
     fn expected(&mut self, what: &str) -> Reported {
         let token = self.peek();
         let found = self.describe(token);
-        self.error("syntax", token.span, format!("expected {what}, found {found}"))
+        let diagnostic = Diagnostic::error("syntax", token.span, format!("expected {what}, found {found}"));
+        let has_foreign_letter = self.text(token).chars().any(|letter| !letter.is_ascii() && letter.is_alphanumeric());
+        self.report(match has_foreign_letter {
+            true => diagnostic.with_hint("names have the letters `A` to `Z` and `a` to `z`, digits and `_` only"),
+            false => diagnostic,
+        })
     }
 
     fn describe(&self, token: Token) -> String {

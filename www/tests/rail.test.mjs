@@ -1,0 +1,203 @@
+// The pass rail with more passes than it has room for, its search field, its knobs, and where the keyboard is when what it
+// stood on has gone.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+import { answered, eventually, openPage, pasteProgram, place, programText, useBrowser, waitForMistakes } from "./harness.mjs";
+
+useBrowser();
+
+const names = (page) => page.getByTestId("pipeline").locator("[data-stage] .name").allInnerTexts();
+const focused = (page) => page.evaluate(() => document.activeElement.id);
+
+async function add(page, pass) {
+  const count = (await names(page)).length;
+  await page.locator("#pass-search").fill(pass);
+  await page.keyboard.press("Enter");
+  await eventually(`${pass} is added`, async () => (await names(page)).length === count + 1);
+}
+
+/// Is all of an entry within the pane?
+const isInSight = (entry) =>
+  entry.evaluate((element) => {
+    const [inner, outer] = [element, element.closest(".scroll")].map((of) => of.getBoundingClientRect());
+    return inner.top >= outer.top - 1 && inner.bottom <= outer.bottom + 1;
+  });
+
+test("the pass that was added and the one that is shown are in sight", async (t) => {
+  const page = await openPage(t);
+  await waitForMistakes(page, "No mistakes");
+  for (const pass of ["gvn-cse", "reassociate", "hoist-common", "late-commoning", "srqp", "pde"]) {
+    await add(page, pass);
+    await eventually(`${pass} is in sight`, () => isInSight(page.locator(".stage:last-child")));
+  }
+  await page.getByTestId("verdict").waitFor();
+  await page.locator("h1").click();
+  await page.keyboard.press("Home");
+  await eventually("the source is in sight", () => isInSight(page.locator(".stage.shown")));
+  const { last } = await place(page);
+  for (let step = 0; step < last; step += 1) {
+    await page.keyboard.press("ArrowRight");
+    await answered(page);
+    await eventually("the pass is in sight", () => isInSight(page.locator(".stage.shown")));
+  }
+});
+
+test("passes are removed one after the other with one key", async (t) => {
+  const page = await openPage(t);
+  await waitForMistakes(page, "No mistakes");
+  const before = await names(page);
+  await page.locator("#remove-0").focus();
+  for (let left = before.length - 1; left >= 0; left -= 1) {
+    await page.keyboard.press("Enter");
+    await eventually("one less", async () => (await names(page)).length === left);
+    await eventually("the keyboard is at the next", async () => (await focused(page)) === (left > 0 ? "remove-0" : "pass-search"));
+  }
+});
+
+test("a doubled Enter adds one pass, and Escape empties the field", async (t) => {
+  const page = await openPage(t);
+  await waitForMistakes(page, "No mistakes");
+  const before = await names(page);
+  await page.locator("#pass-search").focus();
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("azp");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Enter");
+  await eventually("it is added", async () => (await names(page)).includes("azp"));
+  await answered(page);
+  assert.deepEqual(await names(page), [...before, "azp"]);
+  await page.keyboard.type("zzz");
+  await page.getByText("No pass is called like that.").waitFor();
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator("#pass-search").inputValue(), "");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  assert.equal(await page.locator("#pass-search").getAttribute("aria-activedescendant"), "pass-option-0");
+});
+
+test("Escape ends a drag where it began", async (t) => {
+  const page = await openPage(t);
+  await waitForMistakes(page, "No mistakes");
+  await page.getByTestId("verdict").waitFor();
+  const before = await names(page);
+  await page.locator("#grip-2").hover();
+  await page.mouse.down();
+  const to = await page.getByTestId("stage-0").boundingBox();
+  await page.mouse.move(to.x + 60, to.y + 12, { steps: 4 });
+  await page.locator(".stage.goal-above").waitFor();
+  await page.keyboard.press("Escape");
+  await page.locator(".stage.goal-above").waitFor({ state: "detached" });
+  await page.mouse.up();
+  await answered(page);
+  assert.deepEqual(await names(page), before);
+});
+
+for (const width of [1280, 1440]) {
+  test(`knobs are as wide as their pane, ${width} pixels wide`, async (t) => {
+    const page = await openPage(t, { viewport: { width, height: 900 } });
+    await waitForMistakes(page, "No mistakes");
+    await page.getByRole("button", { name: "Knobs of copy-prop" }).click();
+    const knobs = page.locator(".knobs");
+    await knobs.waitFor();
+    const over = await knobs.evaluate((element) => {
+      const edge = element.closest(".stage").getBoundingClientRect().right;
+      return [...element.querySelectorAll("input, select, .note")].filter((field) => field.getBoundingClientRect().right > edge).length;
+    });
+    assert.equal(over, 0, "fields beyond the edge");
+    assert.equal(await page.locator(".passes .scroll").evaluate((pane) => pane.scrollWidth > pane.clientWidth), false);
+    assert.match(await page.locator(".knobs .unavailable").first().innerText(), /no register/, "why a knob is not there can be read");
+  });
+}
+
+test("the keyboard stays where a button has gone or does no more", async (t) => {
+  const page = await openPage(t);
+  await waitForMistakes(page, "No mistakes");
+  await page.getByRole("button", { name: "First", exact: true }).focus();
+  await page.keyboard.press("Enter");
+  await eventually("the source is shown", async () => (await place(page)).at === 0);
+  const label = () => page.evaluate(() => document.activeElement.getAttribute("aria-label"));
+  assert.equal(await label(), "First");
+  assert.equal(await page.getByRole("button", { name: "First", exact: true }).getAttribute("aria-disabled"), "true");
+  await page.keyboard.press("Enter");
+  assert.equal((await place(page)).at, 0);
+  await page.keyboard.press("End");
+  const fold = page.getByTestId("diff").getByRole("button", { name: /equal lines/ }).first();
+  await fold.focus();
+  await page.keyboard.press("Enter");
+  await eventually("the lines have it", async () => page.evaluate(() => document.activeElement.dataset.testid === "diff"));
+  await page.getByRole("button", { name: "Show me one: copy-prop" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByTestId("kept").waitFor();
+  await eventually("the pass that is shown has it", () => page.evaluate(() => document.activeElement.closest(".stage.shown") !== null));
+  await page.getByTestId("kept").getByRole("button", { name: "Close" }).focus();
+  await page.keyboard.press("Enter");
+  await eventually("the page has it", async () => (await focused(page)) !== "");
+});
+
+test("what a number field cannot hold gives way to what it held", async (t) => {
+  const page = await openPage(t);
+  await waitForMistakes(page, "No mistakes");
+  await page.getByTestId("verdict").waitFor();
+  const seed = page.getByTestId("seed");
+  await seed.fill("7");
+  await page.keyboard.press("Tab");
+  for (const text of ["-1", "3.5", "99999999999999999999999"]) {
+    await seed.focus();
+    await page.keyboard.press("ControlOrMeta+a");
+    await page.keyboard.type(text);
+    await page.keyboard.press("Tab");
+    await eventually(`${text} gives way`, async () => (await seed.inputValue()) === "7");
+  }
+  await seed.fill("");
+  await page.keyboard.press("Tab");
+  await answered(page);
+  assert.equal(await seed.inputValue(), "", "no seed is that of the launch");
+  const issue = page.getByTestId("issue");
+  await issue.fill("5");
+  await page.keyboard.press("Tab");
+  await issue.focus();
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.type("-5");
+  await page.keyboard.press("Tab");
+  await eventually("the issue gives way", async () => (await issue.inputValue()) === "5");
+});
+
+test("while a line is a mistake no other is marked in its place", async (t) => {
+  const page = await openPage(t);
+  await waitForMistakes(page, "No mistakes");
+  await page.locator(".cm-line", { hasText: "root = sqrt" }).click();
+  await eventually("it is marked", async () => /root = /.test(await page.locator(".cm-exact-line").innerText()));
+  await page.keyboard.press("End");
+  await page.keyboard.type("x");
+  await waitForMistakes(page, /1 mistake/);
+  await answered(page);
+  assert.equal(await page.locator(".cm-exact-line").count(), 0);
+  await page.keyboard.press("Backspace");
+  await eventually("it is marked again", async () => /root = /.test(await page.locator(".cm-exact-line").innerText()));
+});
+
+test("a bad link leaves work alone", async (t) => {
+  const page = await openPage(t);
+  await waitForMistakes(page, "No mistakes");
+  const own = "kernel own(out: ptr.global) {\n  st.global.u32 out[0], 42\n  ret\n}\n";
+  await pasteProgram(page, own);
+  await page.locator("#remove-0").click();
+  const passes = await names(page);
+  await page.evaluate(() => (location.hash = "#v1.d:oops"));
+  await page.getByTestId("notice").waitFor();
+  assert.match(await page.getByTestId("notice").innerText(), /could not be opened.*What was here stays/s);
+  assert.equal(await programText(page), own);
+  assert.deepEqual(await names(page), passes);
+});
+
+test("where the system gives the colours, lanes and the shown pass can still be seen", async (t) => {
+  const page = await openPage(t, { prepare: (page) => page.emulateMedia({ forcedColors: "active" }) });
+  await page.getByTestId("stack").waitFor();
+  const ground = (locator) => locator.evaluate((element) => getComputedStyle(element).backgroundColor);
+  const pane = await ground(page.getByTestId("simulator-pane"));
+  assert.notEqual(await ground(page.locator(".mask i.on").first()), pane);
+  assert.equal(await page.locator(".stage.shown").evaluate((element) => getComputedStyle(element).outlineStyle), "solid");
+  const chosen = page.locator(".segments input:checked + span").first();
+  assert.notEqual(await ground(chosen), pane);
+});
