@@ -184,7 +184,7 @@ test("while a line is a mistake no other is marked in its place", async (t) => {
   await eventually("it is marked again", async () => /root = /.test(await page.locator(".cm-exact-line").innerText()));
 });
 
-test("a bad link leaves work alone", async (t) => {
+test("a bad link takes nothing away that does not come back", async (t) => {
   const page = await openPage(t);
   await waitForMistakes(page, "No mistakes");
   const own = "kernel own(out: ptr.global) {\n  st.global.u32 out[0], 42\n  ret\n}\n";
@@ -193,8 +193,9 @@ test("a bad link leaves work alone", async (t) => {
   const passes = await names(page);
   await page.evaluate(() => (location.hash = "#v1.d:oops"));
   await page.getByTestId("notice").waitFor();
-  assert.match(await page.getByTestId("notice").innerText(), /could not be opened.*What was here stays/s);
-  assert.equal(await programText(page), own);
+  assert.match(await page.getByTestId("notice").innerText(), /could not be opened.*Here is an example instead/s);
+  await page.getByTestId("kept").getByRole("button", { name: "Bring them back" }).click();
+  await eventually("the program is there again", async () => (await programText(page)) === own);
   assert.deepEqual(await names(page), passes);
 });
 

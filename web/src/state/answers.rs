@@ -125,12 +125,14 @@ impl Lab {
             }
             Response::Link(Ok(link)) => self.dialog = Some(Dialog::Share(link)),
             Response::Link(Err(why)) => self.notice = Some(Notice { text: why, is_error: true }),
-            Response::Opened(Ok(shared)) => self.load(*shared),
+            Response::Opened(Ok(shared)) => {
+                self.keep("The link is open.");
+                self.load(*shared);
+            }
             Response::Opened(Err(why)) => {
-                // Whoever works here keeps it; others see what they would without a link.
-                let is_untouched = self.bench == examples::first().bench;
-                let instead = if is_untouched { "Here is an example instead." } else { "What was here stays." };
-                let text = format!("This link could not be opened: {why}. {instead}");
+                let text = format!("This link could not be opened: {why}. Here is an example instead.");
+                self.keep("An example is open.");
+                self.load(examples::first());
                 self.notice = Some(Notice { text, is_error: true });
             }
         }

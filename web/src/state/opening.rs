@@ -39,8 +39,8 @@ impl Lab {
         self.forget_runs();
     }
 
-    /// Keeps what is there, if a person has changed it, before an example takes its place.
-    pub(super) fn keep(&mut self, example: &str) {
+    /// Keeps what is there, if a person has changed it, before something else takes its place, which that sentence tells.
+    pub(super) fn keep(&mut self, what: &str) {
         if self.opened.as_deref() != Some(&self.bench) {
             let shared = self.shared();
             let kept = Rc::make_mut(&mut self.kept);
@@ -50,7 +50,7 @@ impl Lab {
             kept.push(shared);
         }
         if !self.kept.is_empty() {
-            self.kept_notice = Some(format!("“{example}” is open. Your own program and passes are kept."));
+            self.kept_notice = Some(format!("{what} Your own program and passes are kept."));
         }
     }
 

@@ -160,7 +160,7 @@ impl Reducible for Lab {
             Action::Notice(notice) => lab.notice = notice,
             Action::Theme(theme) => lab.theme = theme,
             Action::OpenExample(title, shared) => {
-                lab.keep(title);
+                lab.keep(&format!("“{title}” is open."));
                 lab.load(*shared);
                 lab.dialog = None;
                 lab.notice = None;

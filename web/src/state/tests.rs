@@ -128,6 +128,9 @@ fn a_bad_link_opens_the_first_example_and_says_so() {
     ));
     assert_eq!(lab.bench, Lab::new().bench);
     assert!(lab.notice.as_ref().is_some_and(|notice| notice.is_error && notice.text.contains("it is damaged")));
+    // Nothing is lost by it.
+    assert!(lab.kept_notice.is_some());
+    assert_eq!(lab.reduce(Action::BringBack).bench.source, "something");
 }
 
 #[test]
