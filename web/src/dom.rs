@@ -19,15 +19,27 @@ pub fn focus_later(id: String) {
     Timeout::new(30, move || focus(&id)).forget();
 }
 
-/// Moves the focus, once the page has drawn what changed, to the first element that the selector names, if what had it has
-/// gone.
+/// Moves the focus to the first element that the selector names, if within a while what has it goes.
 pub fn focus_if_lost_later(selector: &'static str) {
-    Timeout::new(30, move || {
-        let has_focus = document().active_element().is_some_and(|element| element.tag_name() != "BODY");
-        if let Ok(Some(element)) = document().query_selector(selector)
-            && !has_focus
-        {
-            let _ = element.unchecked_ref::<HtmlElement>().focus();
+    focus_if_lost_within(selector, LOOKS);
+}
+
+/// How often it is looked whether the focus was lost, and the pause between, in milliseconds: what takes the place of what had
+/// it may have to be computed first.
+const LOOKS: u32 = 60;
+const LOOK_PAUSE_MS: u32 = 50;
+
+fn focus_if_lost_within(selector: &'static str, looks: u32) {
+    if looks == 0 {
+        return;
+    }
+    Timeout::new(LOOK_PAUSE_MS, move || {
+        let is_lost = document().active_element().is_none_or(|element| element.tag_name() == "BODY");
+        match document().query_selector(selector) {
+            Ok(Some(element)) if is_lost => {
+                let _ = element.unchecked_ref::<HtmlElement>().focus();
+            }
+            _ => focus_if_lost_within(selector, looks - 1),
         }
     })
     .forget();
