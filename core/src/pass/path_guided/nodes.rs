@@ -225,6 +225,12 @@ impl Nodes {
         self.dominators().dominates(Block::new(above), Block::new(below))
     }
 
+    /// Does control go back to a node, and only from where it has come through it?
+    pub fn is_loop(&self, node: Node) -> bool {
+        let mut back = self.predecessors(node).iter().filter(|&&before| Nodes::goes_back(before, node)).peekable();
+        back.peek().is_some() && !self.is_entry(node) && back.all(|&before| self.dominates(node, before))
+    }
+
     /// Is a node outside of the smallest loop that another one is in?
     pub fn is_out_of_loop(&self, node: Node, inside: Node) -> bool {
         let loops = self.loops.get_or_init(|| Loops::compute(&as_cfg(&self.successors, &self.entries)));

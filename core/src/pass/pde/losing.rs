@@ -9,7 +9,8 @@
 //! Most statements have no path that could lose, and then no join is worth weighing, so that nothing has to be known of what
 //! lies behind. To see that, only paths are followed, from where the statement lands without a predicate to where something
 //! stops it: much less than all that control reaches from there. Where some could lose, but others pay more whatever else is
-//! enabled, nothing has to be known either, but for those who want to hear how much.
+//! enabled, or all that could be saved goes into setting a predicate, nothing has to be known either, but for those who want
+//! to hear how much.
 //!
 //! Sound: a path executes a statement as often as it comes to a node where the statement lands. Passing a join adds places
 //! where it lands, and takes away those right in front of a join to which it did not come on all ways. So a path that

@@ -35,6 +35,9 @@ const ABORTED: f64 = 1.0;
 /// Cycles below which a difference is one of rounding.
 const NOTHING: f64 = 1e-9;
 
+/// Nodes of functions in which what is told in short is held against all that could be known, where debugging.
+const FEW_NODES: usize = 400;
+
 /// Where something is put.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Spot {
@@ -275,6 +278,9 @@ impl Planner<'_> {
         if gain == Gain::TooLittle {
             told.pays_too_much();
         }
+        if places.seeks_predicate {
+            told.seeks_predicate();
+        }
         let from = self.nodes.block_or_target(statement.occurrences[0].node);
         let region = match behind {
             Behind::NothingDead => return None,
@@ -288,10 +294,32 @@ impl Planner<'_> {
             }
             Behind::Region(region) => region,
         };
+        debug_assert!(
+            gain == Gain::Open || self.nodes.len() > FEW_NODES || self.passes_no_join(statement),
+            "nothing is gained by what was not looked at"
+        );
         let joins = Joins { are_partial: scratch.places.has_partial_join, are_weighed: gain == Gain::Open };
         let plan = self.plan_in(&region, statement, joins, told, look);
         scratch.places.reuse(region);
         plan
+    }
+
+    /// Would a statement pass no join with a predicate if all that lies behind it was looked at?
+    fn passes_no_join(&self, statement: &Statement) -> bool {
+        struct Deaf;
+        impl Told for Deaf {
+            fn refused(&mut self, _: Refused) {}
+            fn has_partial_join(&mut self) {}
+            fn counts_jumps(&mut self) {}
+            fn seeks_predicate(&mut self) {}
+            fn is_claimed(&mut self) {}
+            fn pays_too_much(&mut self) {}
+        }
+        let mut scratch = Scratch::new(self.nodes);
+        scratch.liveness.look_behind(self.nodes, self.accesses, statement);
+        let Behind::Region(region) = self.behind(statement, &mut scratch) else { return true };
+        let (enabled, _) = self.decided(&region, &region.always_delayed(), statement, &mut Deaf, &mut |_| {});
+        !enabled.contains(&true)
     }
 
     /// Says of a statement that stays what others would pay.
@@ -411,7 +439,7 @@ impl Planner<'_> {
     ) -> sinking::Search<'a, C> {
         let Planner { nodes, accesses, paths, .. } = *self;
         let times = (!self.manner.is_printed_rule).then(|| self.times(statement));
-        sinking::Search { nodes, accesses, paths, liveness, statement, times, is_claimed }
+        sinking::Search { nodes, accesses, paths, liveness, statement, times, predicates: self.search(), is_claimed }
     }
 
     fn search(&self) -> Search<'_> {

@@ -10,10 +10,28 @@
 //! Sound: q is true exactly while the statement is on its way. It is made false where it lands or is dropped, unless nobody
 //! asks for it behind before the statement is met again; that is looked at as liveness is.
 //!
-//! Bounds: [`MOST_BRANCHES`] branches above where it lands are asked, and for each [`MOST_NODES`] nodes are looked at.
+//! Whether there can be one is mostly told by the first join that the statement passes, before anything behind it is looked
+//! at: what it does there is found wherever the statement lands behind the join.
+//!
+//! ```text
+//! 1: br q, 2, 4    2: br p, 3, 4    3: x = s    4: a join        none: 1 dominates 4 and is nearest to it, and from 2 on the
+//!                                                                statement comes to 4 on one way, and not on another
+//! ```
+//!
+//! Sound: let the join be the first in order at which the statement then is on some ways, and the branch one that tells. Some
+//! landing behind the join is reached with the statement on its way or not, whichever it was at the join; so the branch
+//! dominates the join. Of what lies between the join and its immediate dominator only a join that comes later could be
+//! passed, and if there is none the statement is on its way there exactly where it is if it passes none. So there is a way
+//! with it and one without it from the immediate dominator on, whatever lies above, and no other branch can tell. The same
+//! holds for a loop with the statement in front of it: if what comes round lets it in, it came round without the statement
+//! too, behind some join, and no branch above the loop tells one round from another.
+//!
+//! Bounds: [`MOST_BRANCHES`] branches above where it lands are asked, and for each [`MOST_NODES`] nodes are looked at;
+//! [`MOST_IN_FRONT`] nodes in front of a join.
 //!
 //! Source: Gupta, Berson and Fang 1997, section 2.3, figures 1 and 10.
 
+use alloc::vec;
 use alloc::vec::Vec;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
@@ -35,6 +53,70 @@ pub(super) struct Search<'a> {
     pub func: &'a Function,
     pub nodes: &'a Nodes,
     pub accesses: &'a Accesses,
+}
+
+/// Nodes that are looked at in front of a join.
+const MOST_IN_FRONT: usize = 256;
+
+/// Room for the nodes in front of a join, and from which sides of a branch they are reached. Kept for the next join.
+pub(super) struct Sides {
+    /// By node that has been found: [`Sides::SEEN`], and a bit for each side from which it is reached; else 0.
+    of: Vec<u8>,
+    between: Vec<Node>,
+}
+
+impl Sides {
+    const ON_TRUE: u8 = 1;
+    const ON_FALSE: u8 = 2;
+    const SEEN: u8 = 4;
+
+    /// For that many nodes.
+    pub fn new(nodes: &Nodes) -> Sides {
+        Sides { of: vec![0; nodes.len()], between: Vec::new() }
+    }
+
+    /// Finds what lies between a node and a join that it dominates. Gives whether that is little, and has no join that could
+    /// be passed with this one, or behind it.
+    fn find(&mut self, nodes: &Nodes, head: Node, join: Node) -> bool {
+        let mut next = 0;
+        let mut node = join;
+        loop {
+            for &before in nodes.predecessors(node) {
+                if before != head && self.of[before] == 0 {
+                    if before >= join && nodes.is_join(before) || self.between.len() == MOST_IN_FRONT {
+                        return false;
+                    }
+                    self.of[before] = Sides::SEEN;
+                    self.between.push(before);
+                }
+            }
+            let Some(&following) = self.between.get(next) else { return true };
+            (node, next) = (following, next + 1);
+        }
+    }
+
+    /// Finds from which sides of a branch what has been found is reached.
+    fn spread(&mut self, nodes: &Nodes, head: Node, [on_true, on_false]: [Node; 2]) {
+        let Sides { of, between } = self;
+        // In the order of the nodes only ways back need another look.
+        between.sort_unstable();
+        let mut changes = true;
+        while core::mem::take(&mut changes) {
+            for &node in &*between {
+                let mut from = of[node];
+                from |= if node == on_true { Sides::ON_TRUE } else { 0 };
+                from |= if node == on_false { Sides::ON_FALSE } else { 0 };
+                for &before in nodes.predecessors(node).iter().filter(|&&before| before != head) {
+                    from |= of[before];
+                }
+                changes |= core::mem::replace(&mut of[node], from) != from;
+            }
+        }
+    }
+
+    fn clear(&mut self) {
+        self.between.drain(..).for_each(|node| self.of[node] = 0);
+    }
 }
 
 /// Is a statement on its way at some place, on ways that come there?
@@ -76,6 +158,42 @@ impl Search<'_> {
             }
         }
         None
+    }
+
+    /// Could [`Search::known`] find one if a join is the first that the statement passes? `comes` tells on which ways to it the
+    /// statement comes if it passes none. Asks a branch for its predicate only if all else speaks for it, and notes that.
+    pub fn may_be_known(
+        &self,
+        join: Node,
+        comes: impl Fn(Node) -> bool,
+        sides: &mut Sides,
+        has_asked: &mut bool,
+    ) -> bool {
+        let Some(head) = self.nodes.immediate_dominator(join) else { return false };
+        let may_be = !sides.find(self.nodes, head, join)
+            || self.nodes.block(head).is_some_and(|block| {
+                let tells = self.tells_apart(head, join, comes, sides);
+                *has_asked |= tells;
+                tells && self.sides(block, head).is_some()
+            });
+        sides.clear();
+        may_be
+    }
+
+    /// Does a statement come to a join on all ways from one side of a branch, and on none from the other?
+    fn tells_apart(&self, head: Node, join: Node, comes: impl Fn(Node) -> bool, sides: &mut Sides) -> bool {
+        let &[one, other] = self.nodes.successors(head) else { return false };
+        sides.spread(self.nodes, head, [one, other]);
+        let (mut with, mut without) = (0, 0);
+        for &before in self.nodes.predecessors(join) {
+            let from = sides.of[before] & !Sides::SEEN;
+            if comes(before) {
+                with |= from;
+            } else {
+                without |= from;
+            }
+        }
+        with & without == 0
     }
 
     /// The predicate of a branch, whether it is negated, and where it goes if that holds and if not.

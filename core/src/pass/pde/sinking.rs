@@ -28,6 +28,7 @@ use super::accesses::{Accesses, NOWHERE};
 use super::benefit::Times;
 use super::liveness::Liveness;
 use super::losing::{MOST_JOINS, Meets, Walk};
+use super::predicate::{self, Sides};
 use super::statements::Statement;
 use crate::ir::Inst;
 use crate::pass::path_guided::ascending::Ascending;
@@ -121,6 +122,10 @@ pub(super) struct Places {
     ends: Vec<u32>,
     /// From where it lands along paths.
     pub walk: Walk,
+    /// What lies in front of a join.
+    sides: Sides,
+    /// Were branches asked for their predicates?
+    pub seeks_predicate: bool,
 }
 
 /// A node that has been found.
@@ -160,6 +165,8 @@ impl Places {
             is_dead_anywhere: false,
             ends: Vec::new(),
             walk: Walk::new(nodes),
+            sides: Sides::new(nodes),
+            seeks_predicate: false,
         }
     }
 
@@ -210,7 +217,7 @@ impl Places {
         self.work.clear();
         self.walk.clear();
         self.ends.clear();
-        (self.has_partial_join, self.is_dead_anywhere) = (false, false);
+        (self.has_partial_join, self.is_dead_anywhere, self.seeks_predicate) = (false, false, false);
         for found in self.found.drain(..) {
             self.of[found.node as usize] = NONE;
         }
@@ -226,6 +233,7 @@ pub(super) struct Search<'a, C> {
     pub statement: &'a Statement,
     /// What the statement takes, if that decides.
     pub times: Option<Times>,
+    pub predicates: predicate::Search<'a>,
     /// May a node not be looked at? The search ends where it finds one.
     pub is_claimed: C,
 }
@@ -302,33 +310,54 @@ impl<C: Fn(Node) -> bool> Search<'_, C> {
             return Gain::Nothing;
         }
         let Some(times) = self.times else { return Gain::Open };
-        // A path loses no more than what it executes.
-        let (mut landed, mut most_saved) = (paths.none(), 0.0);
-        for landing in near.landings(&always, &always).iter().filter(|landing| landing.is_live) {
-            let on = paths.on(node(landing.member));
-            add(landed.as_mut_slice(), on);
-            let both = outcome.lost.iter().zip(on).map(|(lost, on)| lost & on);
-            most_saved += paths.executions(both) * times.statement;
-        }
         let mut joins: SmallVec<[usize; 8]> = fronts().map(|(_, to)| to).collect();
         joins.sort_unstable();
         joins.dedup();
         if joins.len() > MOST_JOINS {
             return Gain::Open;
         }
-        // Where it lands in front of a loop, others may be weighed first: what comes round the loop may let it in.
-        let is_open = joins.into_iter().map(node).any(|join| {
+        // What setting a predicate takes if it passes none but these in the beginning: past each it lands with one.
+        let Places { walk, sides, seeks_predicate, .. } = places;
+        let comes = |before: Node| near.member(before).is_some_and(|place| always.exit[place]);
+        let predicates: SmallVec<[f64; 8]> = joins
+            .iter()
+            .map(|&join| {
+                let join = node(join);
+                let may_be_known = match self.nodes.is_join(join) {
+                    true => self.predicates.may_be_known(join, comes, sides, seeks_predicate),
+                    false => !self.nodes.is_loop(join),
+                };
+                if may_be_known { 0.0 } else { times.predicate }
+            })
+            .collect();
+        if predicates.iter().all(|&predicate| times.statement <= predicate) {
+            return Gain::TooLittle;
+        }
+        // A path loses no more than what it executes.
+        let (mut landed, mut most_lost) = (paths.none(), 0.0);
+        for landing in near.landings(&always, &always).iter().filter(|landing| landing.is_live) {
+            let on = paths.on(node(landing.member));
+            add(landed.as_mut_slice(), on);
+            let both = outcome.lost.iter().zip(on).map(|(lost, on)| lost & on);
+            most_lost += paths.executions(both);
+        }
+        let is_open = joins.into_iter().map(node).zip(predicates).any(|(join, predicate)| {
+            // Where it lands in front of a loop, others may be weighed first: what comes round the loop may let it in.
             if !self.nodes.is_join(join) {
                 return true;
+            }
+            if times.statement <= predicate {
+                return false;
             }
             let free: SmallVec<[Word; 1]> =
                 paths.on(join).iter().zip(landed.as_slice()).map(|(on, landed)| on & !landed).collect();
             let starts = core::iter::once((join, free.as_slice()));
             // Who is not frequent pays in any case.
-            let Some(outcome) = places.walk.follow(self.nodes, paths, starts, meets) else { return true };
+            let Some(outcome) = walk.follow(self.nodes, paths, starts, meets) else { return true };
             let paying = outcome.stopped.iter().zip(&free).zip(paths.frequent_ones());
             let paying = paying.map(|((stopped, free), frequent)| stopped & frequent | free & !frequent);
-            most_saved * (1.0 + ROUNDING) >= paths.executions(paying) * times.predicated
+            let most_saved = most_lost * (times.statement - predicate);
+            most_saved * (1.0 + ROUNDING) >= paths.executions(paying) * (times.predicated + predicate)
         });
         if is_open { Gain::Open } else { Gain::TooLittle }
     }
