@@ -244,8 +244,8 @@ pub(super) trait Told {
     fn has_partial_join(&mut self);
     /// Jumps on edges that are not split yet were counted.
     fn counts_jumps(&mut self);
-    /// Branches were asked for their predicates.
-    fn seeks_predicate(&mut self);
+    /// A predicate of the program was asked for where it is written.
+    fn asks(&mut self, predicate: Reg);
     /// There might be a plan, but it would come into the way of others.
     fn is_claimed(&mut self);
     /// Paths could lose it past joins, but others pay more in any case: nothing was weighed.
@@ -278,9 +278,7 @@ impl Planner<'_> {
         if gain == Gain::TooLittle {
             told.pays_too_much();
         }
-        if places.seeks_predicate {
-            told.seeks_predicate();
-        }
+        places.asked.iter().for_each(|&predicate| told.asks(predicate));
         let from = self.nodes.block_or_target(statement.occurrences[0].node);
         let region = match behind {
             Behind::NothingDead => return None,
@@ -311,7 +309,7 @@ impl Planner<'_> {
             fn refused(&mut self, _: Refused) {}
             fn has_partial_join(&mut self) {}
             fn counts_jumps(&mut self) {}
-            fn seeks_predicate(&mut self) {}
+            fn asks(&mut self, _: Reg) {}
             fn is_claimed(&mut self) {}
             fn pays_too_much(&mut self) {}
         }
@@ -400,10 +398,7 @@ impl Planner<'_> {
         let times = |delayed: &Delayed, always: &Delayed| {
             let landings = region.landings(delayed, always);
             let is_partial = landings.iter().any(|landing| landing.is_live && landing.is_partial);
-            if is_partial {
-                told.seeks_predicate();
-            }
-            let needs_new = is_partial && self.search().known(region, delayed, always, &landings).is_none();
+            let needs_new = is_partial && self.known(region, delayed, always, &landings, told).is_none();
             Times { predicate: if needs_new { times.predicate } else { 0.0 }, ..times }
         };
         decide((region, self.nodes, always), paths, self.manner, times, &mut |weighing| look(Seen::Join(weighing)))
@@ -447,6 +442,18 @@ impl Planner<'_> {
         Search { func, nodes, accesses }
     }
 
+    /// A predicate of the program that serves.
+    fn known(
+        &self,
+        region: &Region,
+        delayed: &Delayed,
+        always: &Delayed,
+        landings: &[Landing],
+        told: &mut impl Told,
+    ) -> Option<Guard> {
+        self.search().known(region, delayed, always, landings, |predicate| told.asks(predicate))
+    }
+
     /// What an execution takes: that of the statement for which it holds the scheduler.
     pub fn times(&self, statement: &Statement) -> Times {
         let setting = InstData::new(Opcode::mov(Type::Pred), [], [Operand::Const(1)]);
@@ -481,10 +488,7 @@ impl Planner<'_> {
         let is_partial = live.clone().any(|landing| landing.is_partial);
         // What is put on a critical edge also takes a jump.
         let mut touched: BTreeSet<Node> = live.map(|landing| region.members[landing.member].node).collect();
-        if is_partial {
-            told.seeks_predicate();
-        }
-        if is_partial && self.search().known(region, &delayed, always, &landings).is_none() {
+        if is_partial && self.known(region, &delayed, always, &landings, told).is_none() {
             let moved = region.moved(&landings).map(|place| region.members[place].node);
             let entries = self.nodes.entries().iter().copied();
             let clears: Vec<Node> =
@@ -555,7 +559,7 @@ impl Planner<'_> {
             return None;
         }
         let is_predicated = landings.iter().any(|landing| landing.is_live && landing.is_partial);
-        let guard = if is_predicated { self.search().known(region, delayed, always, &landings) } else { None };
+        let guard = if is_predicated { self.search().known(region, delayed, always, &landings, |_| {}) } else { None };
         let is_staying = |landing: &Landing| {
             landing.at_exit && landing.is_live && region.members[landing.member].occurrence.is_some()
         };

@@ -128,8 +128,15 @@ enum State {
 
 impl Search<'_> {
     /// A predicate of the program that is true in every partial landing exactly where the statement has come. `always` is
-    /// where it is delayed with no join enabled.
-    pub fn known(&self, region: &Region, delayed: &Delayed, always: &Delayed, landings: &[Landing]) -> Option<Guard> {
+    /// where it is delayed with no join enabled. Calls `ask` with each that it looks at: who writes it is part of the answer.
+    pub fn known(
+        &self,
+        region: &Region,
+        delayed: &Delayed,
+        always: &Delayed,
+        landings: &[Landing],
+        mut ask: impl FnMut(Reg),
+    ) -> Option<Guard> {
         let partial = |landing: &&Landing| landing.is_live && landing.is_partial;
         let nodes: Vec<Node> =
             landings.iter().filter(partial).map(|landing| region.members[landing.member].node).collect();
@@ -143,7 +150,7 @@ impl Search<'_> {
             if !nodes.iter().all(|&node| node != branch && self.nodes.dominates(branch, node)) {
                 continue;
             }
-            if let Some((reg, negated, [on_true, on_false])) = self.sides(block, branch) {
+            if let Some((reg, negated, [on_true, on_false])) = self.sides(block, branch, &mut ask) {
                 let Some(mut between) = ways.between(branch, &nodes) else { continue };
                 let mut tells = |with: Node, without: Node| {
                     ways.all_are(branch, with, &nodes, State::With, &mut between)
@@ -161,20 +168,18 @@ impl Search<'_> {
     }
 
     /// Could [`Search::known`] find one if a join is the first that the statement passes? `comes` tells on which ways to it the
-    /// statement comes if it passes none. Asks a branch for its predicate only if all else speaks for it, and notes that.
+    /// statement comes if it passes none. Calls `ask` with the predicate on which that depends, if it depends on one.
     pub fn may_be_known(
         &self,
         join: Node,
         comes: impl Fn(Node) -> bool,
         sides: &mut Sides,
-        has_asked: &mut bool,
+        ask: impl FnMut(Reg),
     ) -> bool {
         let Some(head) = self.nodes.immediate_dominator(join) else { return false };
         let may_be = !sides.find(self.nodes, head, join)
             || self.nodes.block(head).is_some_and(|block| {
-                let tells = self.tells_apart(head, join, comes, sides);
-                *has_asked |= tells;
-                tells && self.sides(block, head).is_some()
+                self.tells_apart(head, join, comes, sides) && self.sides(block, head, ask).is_some()
             });
         sides.clear();
         may_be
@@ -197,7 +202,7 @@ impl Search<'_> {
     }
 
     /// The predicate of a branch, whether it is negated, and where it goes if that holds and if not.
-    fn sides(&self, head: Block, node: Node) -> Option<(Reg, bool, [Node; 2])> {
+    fn sides(&self, head: Block, node: Node, mut ask: impl FnMut(Reg)) -> Option<(Reg, bool, [Node; 2])> {
         let branch = self.func.terminator(head).filter(|&inst| self.func.insts[inst].opcode.op == Op::BrIf)?;
         let data = &self.func.insts[branch];
         let (reg, negated) = match data.args.first()? {
@@ -206,6 +211,7 @@ impl Search<'_> {
             _ => return None,
         };
         let &[on_true, on_false] = data.targets() else { return None };
+        ask(reg);
         // Written once and in front of the branch, it is the same wherever the branch was passed last.
         let writer = self.accesses.only_writer(reg)?;
         if on_true == on_false || !self.nodes.dominates(writer, node) {

@@ -14,7 +14,7 @@
 //! statement passed. Outside of these nodes such a register is live where it was; where that may not be so
 //! ([`Plan::is_felt_outside`]), its liveness is compared. Looked at are also statements whose plans got in another
 //! one's way, those that were told of the cycles of jumps after an edge was split, as that jump is there then, and
-//! those that asked branches for predicates after a predicate was moved. So rounds find what they would if everything
+//! those that asked a branch for its predicate after that was moved. So rounds find what they would if everything
 //! was new to them, which is asserted of the last one.
 //!
 //! Bounds: [`MOST_ROUNDS`]; a round takes time for what has changed.
@@ -80,8 +80,8 @@ pub(super) struct Rounds {
     round: u32,
     /// Statements whose cost counted jumps that are not there yet.
     counting_jumps: Vec<u32>,
-    /// Statements that asked branches for predicates.
-    seeking: Vec<u32>,
+    /// Predicates that were asked for, with the statements for which they were.
+    asking: Vec<(Reg, u32)>,
     has_partial_join: bool,
 }
 
@@ -111,7 +111,7 @@ impl Rounds {
             in_order: Ascending::new(nodes.len()),
             round: 0,
             counting_jumps: Vec::new(),
-            seeking: Vec::new(),
+            asking: Vec::new(),
             nodes,
             accesses,
             paths,
@@ -226,9 +226,7 @@ impl Rounds {
                     if heard.counts_jumps {
                         self.counting_jumps.push(number);
                     }
-                    if heard.seeks_predicate {
-                        self.seeking.push(number);
-                    }
+                    self.asking.extend(heard.asked.iter().map(|&predicate| (predicate, number)));
                     let number_of_look = self.settled.len() as u32;
                     let first = self.looked_at.len() as u32;
                     self.looked_at.extend(self.scratch.looked_at(&self.nodes, statement));
@@ -341,7 +339,8 @@ impl Rounds {
         moved.sort_unstable();
         moved.dedup();
         if moved.iter().any(|&reg| func.reg_types[reg] == Type::Pred) {
-            again.append(&mut self.seeking);
+            let is_moved = |&mut (reg, _): &mut (Reg, u32)| moved.binary_search(&reg).is_ok();
+            again.extend(self.asking.extract_if(.., is_moved).map(|(_, number)| number));
         }
         for number in again {
             self.look_again(number);
@@ -569,7 +568,8 @@ struct Heard {
     refused: Vec<Refused>,
     has_partial_join: bool,
     counts_jumps: bool,
-    seeks_predicate: bool,
+    /// Each once.
+    asked: SmallVec<[Reg; 4]>,
     is_claimed: bool,
     pays_too_much: bool,
 }
@@ -587,8 +587,10 @@ impl Told for Heard {
         self.counts_jumps = true;
     }
 
-    fn seeks_predicate(&mut self) {
-        self.seeks_predicate = true;
+    fn asks(&mut self, predicate: Reg) {
+        if !self.asked.contains(&predicate) {
+            self.asked.push(predicate);
+        }
     }
 
     fn is_claimed(&mut self) {

@@ -30,7 +30,7 @@ use super::liveness::Liveness;
 use super::losing::{MOST_JOINS, Meets, Walk};
 use super::predicate::{self, Sides};
 use super::statements::Statement;
-use crate::ir::Inst;
+use crate::ir::{Inst, Reg};
 use crate::pass::path_guided::ascending::Ascending;
 use crate::pass::path_guided::nodes::{Node, Nodes};
 use crate::pass::path_guided::path_sets::{add, are_disjoint};
@@ -124,8 +124,8 @@ pub(super) struct Places {
     pub walk: Walk,
     /// What lies in front of a join.
     sides: Sides,
-    /// Were branches asked for their predicates?
-    pub seeks_predicate: bool,
+    /// Predicates of the program on which it depends what is told.
+    pub asked: SmallVec<[Reg; 4]>,
 }
 
 /// A node that has been found.
@@ -166,7 +166,7 @@ impl Places {
             ends: Vec::new(),
             walk: Walk::new(nodes),
             sides: Sides::new(nodes),
-            seeks_predicate: false,
+            asked: SmallVec::new(),
         }
     }
 
@@ -217,7 +217,8 @@ impl Places {
         self.work.clear();
         self.walk.clear();
         self.ends.clear();
-        (self.has_partial_join, self.is_dead_anywhere, self.seeks_predicate) = (false, false, false);
+        self.asked.clear();
+        (self.has_partial_join, self.is_dead_anywhere) = (false, false);
         for found in self.found.drain(..) {
             self.of[found.node as usize] = NONE;
         }
@@ -317,14 +318,14 @@ impl<C: Fn(Node) -> bool> Search<'_, C> {
             return Gain::Open;
         }
         // What setting a predicate takes if it passes none but these in the beginning: past each it lands with one.
-        let Places { walk, sides, seeks_predicate, .. } = places;
+        let Places { walk, sides, asked, .. } = places;
         let comes = |before: Node| near.member(before).is_some_and(|place| always.exit[place]);
         let predicates: SmallVec<[f64; 8]> = joins
             .iter()
             .map(|&join| {
                 let join = node(join);
                 let may_be_known = match self.nodes.is_join(join) {
-                    true => self.predicates.may_be_known(join, comes, sides, seeks_predicate),
+                    true => self.predicates.may_be_known(join, comes, sides, |reg| asked.push(reg)),
                     false => !self.nodes.is_loop(join),
                 };
                 if may_be_known { 0.0 } else { times.predicate }

@@ -26,7 +26,7 @@ use super::statements::{Catalogue, Statement, may_sink};
 use super::{Rules, applied};
 use crate::edit::{Remark, Silent};
 use crate::graph::Cfg;
-use crate::ir::{Block, Func, Function, Guard, Inst, Module, WarpCounts};
+use crate::ir::{Block, Func, Function, Guard, Inst, Module, Reg, WarpCounts};
 use crate::pass::Settings;
 use crate::pass::path_guided::nodes::{Node, Nodes};
 use crate::pass::path_guided::paths::{Paths, change_frequencies, told};
@@ -618,7 +618,7 @@ impl Told for Refusals<'_> {
 
     fn counts_jumps(&mut self) {}
 
-    fn seeks_predicate(&mut self) {}
+    fn asks(&mut self, _: Reg) {}
 
     fn is_claimed(&mut self) {}
 
