@@ -73,6 +73,10 @@ pub(super) struct Rounds {
     changed: Vec<u32>,
     /// The nodes of the last round, in order.
     changed_last: Vec<u32>,
+    /// The plans of the last round, whose nodes are in order.
+    last: Vec<Plan>,
+    /// By register: those of them that read or write it.
+    last_on: ByRegister,
     /// Of registers whose liveness is kept, the plans of the last round that may have changed it.
     living: ByRegister,
     /// None, but while nodes are brought into order.
@@ -107,6 +111,8 @@ impl Rounds {
             unweighed: Vec::new(),
             changed: vec![0; nodes.len()],
             changed_last: Vec::new(),
+            last: Vec::new(),
+            last_on: ByRegister::default(),
             living: ByRegister::default(),
             in_order: Ascending::new(nodes.len()),
             round: 0,
@@ -153,7 +159,7 @@ impl Rounds {
                 })
                 .collect();
             view.let_profiles_follow();
-            self.have_been_carried_out(module, view.func(), &plans, &made);
+            self.have_been_carried_out(module, view.func(), plans, &made);
         }
         debug_assert!(
             Rounds::of(view, self.rules.clone()).plans(view.func()).is_empty(),
@@ -250,7 +256,8 @@ impl Rounds {
         plans
     }
 
-    /// Has a statement been looked at, and nothing that it has looked at has changed?
+    /// Has a statement been looked at, and nothing that it has looked at has changed for it? That is what nodes do to its
+    /// registers, and where its destination is live.
     fn is_settled(&self, look: &Look, felt: &[u32]) -> bool {
         // Mostly what has changed is far away.
         let (is_near_changed, is_near_felt) = (look.is_near(&self.changed_last), look.is_near(felt));
@@ -260,8 +267,18 @@ impl Rounds {
         let Some(settled) = look.settled() else { return true };
         let Range { start, end } = self.settled[settled as usize];
         let looked_at = &self.looked_at[start as usize..end as usize];
-        !(is_near_changed && looked_at.iter().any(|&node| self.changed[node as usize] == self.round)
-            || is_near_felt && looked_at.iter().any(|node| felt.binary_search(node).is_ok()))
+        let has_looked_at =
+            |nodes: &[u32]| look.is_near(nodes) && looked_at.iter().any(|node| nodes.binary_search(node).is_ok());
+        if has_looked_at(felt) {
+            return false;
+        }
+        let statement = self.catalogue.statement(look.number);
+        let plans = |reg: Reg| self.last_on.of(reg).map(|number| &self.last[number as usize]);
+        // Of what it reads only that matters where it is written.
+        let mut writers = statement.uses.iter().flat_map(|&reg| plans(reg).filter(move |plan| plan.dst() == Some(reg)));
+        let has_changed = plans(statement.dst).any(|plan| has_looked_at(&plan.changed))
+            || writers.any(|plan| has_looked_at(&plan.touched));
+        !(is_near_changed && has_changed)
     }
 
     /// A statement is to be looked at in the next round.
@@ -271,8 +288,15 @@ impl Rounds {
     }
 
     /// What is known changes with plans that have been carried out, with new predicates for some.
-    fn have_been_carried_out(&mut self, module: &Module, func: &Function, plans: &[Plan], made: &[Option<Reg>]) {
+    fn have_been_carried_out(&mut self, module: &Module, func: &Function, plans: Vec<Plan>, made: &[Option<Reg>]) {
         self.round += 1;
+        self.last = plans;
+        self.last_on.clear();
+        for plan in &mut self.last {
+            plan.changed.sort_unstable();
+            plan.touched.sort_unstable();
+        }
+        let plans = &self.last[..];
         let mut touched: Vec<Node> = plans.iter().flat_map(|plan| &plan.touched).map(|&node| node as Node).collect();
         touched.sort_unstable();
         touched.dedup();
@@ -297,6 +321,7 @@ impl Rounds {
         for (number, (plan, &made)) in plans.iter().zip(made).enumerate() {
             let mut concerns = |reg: Reg| {
                 self.waiting.insert(reg);
+                self.last_on.push(reg, number as u32);
                 if liveness.is_known(reg) {
                     living.push(reg, number as u32);
                 } else {
@@ -392,6 +417,11 @@ impl ByRegister {
     /// The registers, each with the last entry of its list.
     fn regs(&self) -> impl Iterator<Item = (Reg, u32)> + '_ {
         self.regs.iter().map(|&reg| (reg, self.last[reg.index()]))
+    }
+
+    /// The numbers that stand by a register, the last one first.
+    fn of(&self, reg: Reg) -> impl Iterator<Item = u32> + '_ {
+        self.listed(self.last.get(reg.index()).copied().unwrap_or(NONE))
     }
 
     /// There are no lists any more.
