@@ -46,6 +46,8 @@ pub(in crate::pass) struct Nodes {
     predecessors: Lists,
     /// By node: is it a join that nothing goes back to?
     joins: Vec<bool>,
+    /// By node: does control go back from it or a later one to an earlier one?
+    is_passed_back: Vec<bool>,
     dominators: OnceCell<Dominators>,
     loops: OnceCell<Loops>,
 }
@@ -106,6 +108,7 @@ impl Nodes {
             ways.len() > 1 && !entries.contains(&node) && !ways.iter().any(|&before| Nodes::goes_back(before, node))
         };
         let joins = (0..origins.len()).map(is_join).collect();
+        let is_passed_back = passed_back(origins.len(), pairs.iter().copied());
         Nodes {
             origins,
             blocks,
@@ -114,6 +117,7 @@ impl Nodes {
             successors,
             predecessors,
             joins,
+            is_passed_back,
             dominators: OnceCell::new(),
             loops: OnceCell::new(),
         }
@@ -225,6 +229,11 @@ impl Nodes {
         self.dominators().dominates(Block::new(above), Block::new(below))
     }
 
+    /// Does control go back from a node or a later one to an earlier one? If not, earlier ones lie behind it for good.
+    pub fn is_passed_back(&self, node: Node) -> bool {
+        self.is_passed_back[node]
+    }
+
     /// Does control go back to a node, and only from where it has come through it?
     pub fn is_loop(&self, node: Node) -> bool {
         let mut back = self.predecessors(node).iter().filter(|&&before| Nodes::goes_back(before, node)).peekable();
@@ -275,6 +284,21 @@ fn distinct(blocks: &[Block]) -> SmallVec<[Block; 4]> {
         }
     }
     found
+}
+
+/// For each node whether an edge leads from it or a later one to an earlier one.
+fn passed_back(count: usize, edges: impl Iterator<Item = (Node, Node)>) -> Vec<bool> {
+    // How many edges more, or fewer, go back over a node than over the one before it.
+    let mut changes = vec![0i32; count + 1];
+    for (from, to) in edges.filter(|&(from, to)| to < from) {
+        changes[to + 1] += 1;
+        changes[from + 1] -= 1;
+    }
+    let sums = changes.iter().scan(0, |sum, change| {
+        *sum += change;
+        Some(*sum > 0)
+    });
+    sums.take(count).collect()
 }
 
 /// For each node what stands beside it in `pairs`, in their order.

@@ -520,8 +520,11 @@ impl Planner<'_> {
                 work.push(node);
             }
         }
+        // What lies in front of all that comes behind a landing is not met again, if nothing goes back there.
+        let behind = landings.iter().flat_map(|landing| self.nodes.successors(region.members[landing.member].node));
+        let first = behind.copied().min().filter(|&first| !self.nodes.is_passed_back(first)).unwrap_or(0);
         while let Some(node) = work.pop() {
-            if !asked.put(node) {
+            if node >= first && !asked.put(node) {
                 work.extend(self.nodes.predecessors(node).iter().copied().filter(|&before| !is_set(before)));
             }
         }

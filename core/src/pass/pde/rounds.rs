@@ -9,10 +9,11 @@
 //! none writes a register that another writes or reads, unless nothing that it has looked at is changed by plans before
 //! it (see [`Claims`]). So a register that is written all over the function does not take a round for each of its
 //! statements. What shares registers with plans before it is not weighed any more once it has come to a node that they
-//! change: it waits for the next round, which looks at it in any case. Then only what these touched is looked at again: the blocks, and statements that write a register that a
-//! plan wrote or read, or read one that it wrote, if they have looked at a node that the plan changed or that its
-//! statement passed. Outside of these nodes such a register is live where it was; where that may not be so
-//! ([`Plan::is_felt_outside`]), its liveness is compared. Looked at are also statements whose plans got in another
+//! change: it waits for the next round, which looks at it in any case. Then only what these touched is looked at again:
+//! the blocks; statements that write a register that a plan wrote or read, if they have looked at a node that this plan
+//! changed or that its statement passed; and those that read a register that a plan wrote, if they have looked at a node
+//! in which this plan took the write away or put it. Outside of these nodes such a register is live where it was; where
+//! that may not be so ([`Plan::is_felt_outside`]), its liveness is compared. Looked at are also statements whose plans got in another
 //! one's way, those that were told of the cycles of jumps after an edge was split, as that jump is there then, and
 //! those that asked a branch for its predicate after that was moved. So rounds find what they would if everything
 //! was new to them, which is asserted of the last one.
