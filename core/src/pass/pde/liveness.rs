@@ -62,10 +62,9 @@ struct Shared {
 /// Where registers are live that have been looked for together: a word for each node.
 type Group = Vec<u64>;
 
-/// What a node does to the registers of a group, and which of them are live at its entry.
+/// Which registers of a group a node overwrites, and which are live at its entry.
 #[derive(Clone, Copy, Default)]
 struct Together {
-    read: u64,
     overwritten: u64,
     live: u64,
 }
@@ -73,7 +72,7 @@ struct Together {
 impl Together {
     /// Has it nothing to do with any?
     fn is_nothing(&self) -> bool {
-        self.read | self.overwritten | self.live == 0
+        self.overwritten | self.live == 0
     }
 }
 
@@ -451,13 +450,15 @@ impl Liveness {
             for node in accesses.touching(reg) {
                 let Some(touches) = accesses.touches(node, reg) else { continue };
                 let here = &mut together[node];
-                if here.is_nothing() {
+                let was_nothing = here.is_nothing();
+                here.overwritten |= u64::from(touches.is_overwritten) << bit;
+                here.live |= u64::from(touches.is_read_first) << bit;
+                if was_nothing && !here.is_nothing() {
                     found.push(node as u32);
                 }
-                here.read |= u64::from(touches.is_read_first) << bit;
-                here.overwritten |= u64::from(touches.is_overwritten) << bit;
-                here.live = here.read;
-                work.insert(node);
+                if touches.is_read_first {
+                    work.insert(node);
+                }
             }
         }
         // From the last nodes on, since only edges that go back lead to what has been looked at: once more for these.
@@ -490,9 +491,16 @@ impl Liveness {
             groups.push(group);
         } else {
             found.sort_unstable();
-            for (bit, &reg) in regs.iter().enumerate() {
-                let is_live = |&node: &u32| together[node as usize].live >> bit & 1 == 1;
-                known[reg.index()] = Lives::Few(found.iter().copied().filter(is_live).collect());
+            let mut lives: SmallVec<[Vec<u32>; 64]> = regs.iter().map(|_| Vec::new()).collect();
+            for &node in &*found {
+                let mut live = together[node as usize].live;
+                while live != 0 {
+                    lives[live.trailing_zeros() as usize].push(node);
+                    live &= live - 1;
+                }
+            }
+            for (&reg, nodes) in regs.iter().zip(lives) {
+                known[reg.index()] = Lives::Few(nodes);
             }
         }
         found.drain(..).for_each(|node| together[node as usize] = Together::default());
