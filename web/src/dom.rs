@@ -4,7 +4,7 @@ use gloo::timers::callback::Timeout;
 use gloo::utils::{document, window};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement, HtmlInputElement, HtmlSelectElement};
-use yew::{Callback, Event};
+use yew::Event;
 
 /// Moves the focus to the element with this id.
 pub fn focus(id: &str) {
@@ -70,14 +70,9 @@ pub fn is_unreadable(event: &web_sys::Event) -> bool {
     input.is_some_and(|input| input.validity().bad_input())
 }
 
-/// For a field that a person leaves: what it cannot hold gives way to what it held.
-pub fn restore(value: String) -> Callback<Event> {
-    Callback::from(move |event: Event| {
-        let Some(input) = event.target().and_then(|target| target.dyn_into::<HtmlInputElement>().ok()) else { return };
-        if input.value() != value {
-            input.set_value(&value);
-        }
-    })
+/// Does a field have the focus?
+pub fn has_focus(input: &HtmlInputElement) -> bool {
+    document().active_element().is_some_and(|active| active.is_same_node(Some(input)))
 }
 
 /// The index of the pipeline's entry at a point of the window.

@@ -170,6 +170,29 @@ test("what a number field cannot hold gives way to what it held", async (t) => {
   await eventually("the issue gives way", async () => (await issue.inputValue()) === "5");
 });
 
+test("what is half typed in a number field stays, whatever is drawn meanwhile", async (t) => {
+  const page = await openPage(t);
+  await waitForMistakes(page, "No mistakes");
+  await page.getByTestId("verdict").waitFor();
+  // Another run begins at its first issue.
+  for (const [name, held] of [["seed", "7"], ["issue", "0"]]) {
+    const field = page.getByTestId(name);
+    await field.fill("7");
+    await page.keyboard.press("Tab");
+    await answered(page);
+    await field.focus();
+    await page.keyboard.press("ControlOrMeta+a");
+    await page.keyboard.type("-");
+    // Without taking the focus.
+    await page.evaluate(() => document.querySelector("[data-testid=l1]").click());
+    await answered(page);
+    await page.keyboard.type("1");
+    assert.equal(await field.inputValue(), "-1", name);
+    await page.keyboard.press("Tab");
+    await eventually(`${name} gives way`, async () => (await field.inputValue()) === held);
+  }
+});
+
 test("while a line is a mistake no other is marked in its place", async (t) => {
   const page = await openPage(t);
   await waitForMistakes(page, "No mistakes");

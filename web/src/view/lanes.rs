@@ -4,6 +4,7 @@ use warpscope_engine::message::{Moment, WarpState};
 use yew::{Callback, Html, InputEvent, component, html};
 
 use super::icons::Icon;
+use super::number_field::NumberField;
 use super::{PaneProps, icon_button, on, thousands};
 use crate::dom;
 use crate::state::{Action, Lab, Pane, Selection, Watched};
@@ -32,9 +33,12 @@ pub fn Lanes(PaneProps { lab, act }: &PaneProps) -> Html {
             </label>
         }
     };
+    let issue_now = {
+        let now = lab.now.clone();
+        Callback::from(move |()| now.lab().watched.issue.to_string())
+    };
     let typed = {
         let (act, now) = (act.clone(), lab.now.clone());
-        // At each key: a redraw in between would wipe what is half typed.
         Callback::from(move |event: InputEvent| {
             if let Some(issue) = dom::value(&event).and_then(|value| value.parse().ok()) {
                 act.emit(Action::Watch(at(issue, now.lab().watched)));
@@ -58,8 +62,7 @@ pub fn Lanes(PaneProps { lab, act }: &PaneProps) -> Html {
                 { icon_button(Icon::Forward, "Issue forward", ended, go(|watched| at(watched.issue + 1, watched))) }
                 { icon_button(Icon::Last, "Last issue", ended, go(|watched| at(u64::from(u32::MAX), watched))) }
                 <label class="field"><span class="hidden">{ "Issue" }</span>
-                    <input type="number" min="0" class="issue" value={watched.issue.to_string()} oninput={typed}
-                        onchange={dom::restore(watched.issue.to_string())} data-testid="issue" />
+                    <NumberField name="issue" held={watched.issue.to_string()} held_now={issue_now} oninput={typed} />
                 </label>
             </div>
             <div class="scroll part-body" tabindex="0" role="region" aria-label="Warps">

@@ -13,6 +13,7 @@ mod icons;
 mod lanes;
 mod machines;
 mod moments;
+mod number_field;
 mod opening;
 mod order;
 mod passes;

@@ -5,8 +5,9 @@ use yew::{Callback, Event, Html, InputEvent, MouseEvent, component, html};
 
 use super::icons::Icon;
 use super::lanes::Lanes;
+use super::number_field::NumberField;
 use super::results::Results;
-use super::{PaneProps, on};
+use super::{PaneProps, Snapshot, on};
 use crate::dom;
 use crate::state::{Action, Dialog, Lab, SettingsEdit};
 
@@ -50,13 +51,13 @@ pub fn Simulator(PaneProps { lab, act }: &PaneProps) -> Html {
 }
 
 /// Machine, warp size and seed.
-fn machine(lab: &Lab, act: &Callback<Action>) -> Html {
+fn machine(lab: &Snapshot, act: &Callback<Action>) -> Html {
     let machines = lab.catalogue.as_ref().map(|catalogue| catalogue.machines.clone()).unwrap_or_default();
     let change = |edit: fn(String) -> SettingsEdit| {
         act.reform(move |event: Event| Action::Settings(edit(dom::value(&event).unwrap_or_default())))
     };
     let chosen = lab.settings.machine();
-    // With every key: whatever draws the page anew meanwhile would take away what is only typed.
+    // With every key, as with all other settings.
     let type_seed = {
         let act = act.clone();
         Callback::from(move |event: InputEvent| {
@@ -69,7 +70,11 @@ fn machine(lab: &Lab, act: &Callback<Action>) -> Html {
             }
         })
     };
-    let leave_seed = dom::restore(lab.settings.seed.map(|seed| seed.to_string()).unwrap_or_default());
+    let seed = |lab: &Lab| lab.settings.seed.map(|seed| seed.to_string()).unwrap_or_default();
+    let seed_now = {
+        let now = lab.now.clone();
+        Callback::from(move |()| seed(&now.lab()))
+    };
     let has_cache = lab.settings.words.get("l1").is_none_or(|word| word != "off");
     let switch_cache = act.reform(|event: Event| Action::Settings(SettingsEdit::Cache(dom::is_checked(&event))));
     let measure = act.reform(|event: Event| Action::Measure(dom::is_checked(&event)));
@@ -103,9 +108,7 @@ fn machine(lab: &Lab, act: &Callback<Action>) -> Html {
             </label>
             <label class="field">
                 <span>{ "Seed" }</span>
-                <input type="number" min="0" step="1" placeholder="launch" class="seed" data-testid="seed"
-                    value={lab.settings.seed.map(|seed| seed.to_string()).unwrap_or_default()}
-                    oninput={type_seed} onchange={leave_seed} />
+                <NumberField name="seed" placeholder="launch" held={seed(lab)} held_now={seed_now} oninput={type_seed} />
             </label>
         </div>
     }
