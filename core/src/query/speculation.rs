@@ -19,8 +19,12 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::hash::BuildHasher;
+use core::ops::Range;
 
-use hashbrown::HashMap;
+use cranelift_entity::SecondaryMap;
+use hashbrown::hash_table::Entry;
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use smallvec::SmallVec;
 
 use super::anticipation::Anticipated;
@@ -68,7 +72,7 @@ impl Hoistable {
 
 /// Blocks in the order in which they were found. Answers are passed on from block to block as they are, so a longer list is a
 /// number.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BlockList {
     /// No blocks.
     Empty,
@@ -78,11 +82,20 @@ pub enum BlockList {
     Several(u32),
 }
 
-/// All longer lists that came up, each once.
+/// All longer lists that came up, each once, one behind the other.
 #[derive(Default)]
 pub struct BlockLists {
-    lists: Vec<SmallVec<[Block; 4]>>,
-    numbers: HashMap<SmallVec<[Block; 4]>, u32>,
+    blocks: Vec<Block>,
+    /// Where each list lies among the blocks.
+    lists: Vec<Range<u32>>,
+    /// Finds a list by its blocks.
+    numbers: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+    /// Unions that were asked for. Where many blocks lean on one question, its answer joins theirs, which are few lists.
+    unions: HashMap<(BlockList, BlockList), BlockList>,
+    /// By block: the last union in which it was in the first list.
+    seen: SecondaryMap<Block, u32>,
+    union_count: u32,
 }
 
 impl BlockLists {
@@ -91,27 +104,82 @@ impl BlockLists {
         match list {
             BlockList::Empty => &[],
             BlockList::One(block) => core::slice::from_ref(block),
-            BlockList::Several(index) => &self.lists[*index as usize],
+            BlockList::Several(index) => slice(&self.blocks, &self.lists[*index as usize]),
         }
     }
 
-    /// The blocks of one list, and behind them those of another that it has not.
+    /// The blocks of one list, and behind them those of another that it has not. Takes as long as the lists are, once for
+    /// each two of them.
     fn union(&mut self, list: BlockList, more: BlockList) -> BlockList {
         if list == BlockList::Empty || more == BlockList::Empty || list == more {
             return if list == BlockList::Empty { more } else { list };
         }
-        let known = self.blocks(&list);
-        let missing = self.blocks(&more).iter().copied().filter(|block| !known.contains(block));
-        let all: SmallVec<[Block; 4]> = known.iter().copied().chain(missing).collect();
-        if all.len() == known.len() {
+        if let (BlockList::One(_), BlockList::One(_)) = (list, more) {
+            return self.unite(list, more);
+        }
+        if let Some(&known) = self.unions.get(&(list, more)) {
+            return known;
+        }
+        let union = self.unite(list, more);
+        self.unions.insert((list, more), union);
+        union
+    }
+
+    fn unite(&mut self, list: BlockList, more: BlockList) -> BlockList {
+        let start = self.blocks.len();
+        self.union_count += 1;
+        self.append(list);
+        for &block in &self.blocks[start..] {
+            self.seen[block] = self.union_count;
+        }
+        let middle = self.blocks.len();
+        self.append(more);
+        let mut end = middle;
+        for index in middle..self.blocks.len() {
+            let block = self.blocks[index];
+            self.blocks[end] = block;
+            end += usize::from(self.seen[block] != self.union_count);
+        }
+        self.blocks.truncate(end);
+        if end == middle {
+            self.blocks.truncate(start);
             return list;
         }
-        let lists = &mut self.lists;
-        BlockList::Several(*self.numbers.entry(all).or_insert_with_key(|all| {
-            lists.push(all.clone());
-            lists.len() as u32 - 1
-        }))
+        let (lists, blocks) = (&self.lists, &self.blocks);
+        let hash_of = |blocks: &[Block]| self.hasher.hash_one(blocks);
+        let own = &blocks[start..];
+        let is_own = |&index: &u32| slice(blocks, &lists[index as usize]) == own;
+        let rehash = |&index: &u32| hash_of(slice(blocks, &lists[index as usize]));
+        match self.numbers.entry(hash_of(own), is_own, rehash) {
+            Entry::Occupied(known) => {
+                let known = *known.get();
+                self.blocks.truncate(start);
+                BlockList::Several(known)
+            }
+            Entry::Vacant(free) => {
+                let index = lists.len() as u32;
+                free.insert(index);
+                self.lists.push(start as u32..end as u32);
+                BlockList::Several(index)
+            }
+        }
     }
+
+    /// Puts the blocks of a list behind all others.
+    fn append(&mut self, list: BlockList) {
+        match list {
+            BlockList::Empty => {}
+            BlockList::One(block) => self.blocks.push(block),
+            BlockList::Several(index) => {
+                let Range { start, end } = self.lists[index as usize];
+                self.blocks.extend_from_within(start as usize..end as usize);
+            }
+        }
+    }
+}
+
+fn slice<'b>(blocks: &'b [Block], range: &Range<u32>) -> &'b [Block] {
+    &blocks[range.start as usize..range.end as usize]
 }
 
 /// See the file's head.
