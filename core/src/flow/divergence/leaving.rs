@@ -56,15 +56,19 @@ impl<'a> LeftLoops<'a> {
     /// The loop that is the region of a branch with that meeting point: the largest around the branch that does not hold
     /// the meeting point, if control enters it at its header only and all ways out of it lead there.
     pub(super) fn region(&self, branch: Block, meeting: Block) -> Option<Loop> {
-        let outermost = self.outermost(branch)?;
-        let left = if self.loops.contains(outermost, meeting) {
-            let around = core::iter::successors(self.loops.innermost(branch), |&inner| self.loops[inner].parent);
-            around.take_while(|&inner| !self.loops.contains(inner, meeting)).last()?
-        } else {
-            outermost
-        };
+        let left = self.largest_without(branch, meeting)?;
         let is_region = self.targets[left.index()] == Target::One(meeting) && !self.loops[left].is_irreducible();
         is_region.then_some(left)
+    }
+
+    /// The largest loop around a block that does not hold another one.
+    pub(super) fn largest_without(&self, block: Block, other: Block) -> Option<Loop> {
+        let outermost = self.outermost(block)?;
+        if !self.loops.contains(outermost, other) {
+            return Some(outermost);
+        }
+        let around = core::iter::successors(self.loops.innermost(block), |&inner| self.loops[inner].parent);
+        around.take_while(|&inner| !self.loops.contains(inner, other)).last()
     }
 
     /// The outermost loop around a block.

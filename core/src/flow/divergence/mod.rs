@@ -46,7 +46,6 @@ mod propagation;
 mod region;
 mod sources;
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use cranelift_entity::{EntityRef, SecondaryMap};
 
@@ -102,7 +101,7 @@ pub enum Cause {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Divergence {
     values: SecondaryMap<Value, Option<Cause>>,
-    branches: BTreeMap<Block, Cause>,
+    branches: SecondaryMap<Block, Option<Cause>>,
     /// Uses that are divergent although their value is not: instruction, index of the use. Rising.
     temporal_uses: Vec<((Inst, u32), Cause)>,
     /// By block: a divergent branch after which the block may run with a part of the lanes.
@@ -149,12 +148,12 @@ impl Divergence {
 
     /// May lanes part at the end of this block?
     pub fn is_divergent_branch(&self, block: Block) -> bool {
-        self.branches.contains_key(&block)
+        self.branches[block].is_some()
     }
 
     /// The blocks at whose end lanes may part, rising.
     pub fn divergent_branches(&self) -> impl Iterator<Item = Block> + '_ {
-        self.branches.keys().copied()
+        self.branches.iter().filter(|(_, cause)| cause.is_some()).map(|(block, _)| block)
     }
 
     /// A divergent branch because of which a block may run with a part of the lanes that reach it in its function; the
@@ -170,7 +169,7 @@ impl Divergence {
 
     /// Why a branch is divergent. None if it is uniform.
     pub fn branch_cause(&self, block: Block) -> Option<Cause> {
-        self.branches.get(&block).copied()
+        self.branches[block]
     }
 
     /// Why a use is divergent. None if it is uniform.

@@ -101,6 +101,11 @@ impl<'a> Propagation<'a> {
         let is_in_cycle = tables.left.loops.innermost(branch).is_some();
         // Where no value can be left behind, or only those of a known loop, joins are all that is asked of the region.
         let may_stop = meeting.is_none() || left.is_some() || !is_in_cycle;
+        // A loop that the meeting point is not in belongs to the region with all its blocks.
+        let around = meeting.filter(|_| !may_stop).and_then(|meeting| tables.left.largest_without(branch, meeting));
+        if around.is_some_and(|around| tables.regions.is_too_large(tables.left.loops.blocks(around).len())) {
+            return Parted { branch, meeting, left, extent: Extent::Exhausted };
+        }
         let walk = Walk { branch, meeting, may_stop, floor: self.floor(branch, tables) };
         let is_settled = |block| self.input.values.joins(block).all(|join| self.result.values[join].is_some());
         let extent = tables.regions.walk(walk, is_settled);
@@ -202,16 +207,13 @@ impl<'a> Propagation<'a> {
     /// Values that the region may write again before the lanes meet. They are visible behind the meeting point if their
     /// block dominates it, and otherwise as far as a join there takes them.
     fn leave_cycles(&mut self, branch: Block, meeting: Block, tables: &mut Parting<'_>) {
-        let DivergenceInput { func, dominators, values, uses, .. } = self.input;
+        let DivergenceInput { dominators, values, uses, .. } = self.input;
         let writes_again = |block: &Block| dominators.dominates(*block, branch);
         let writers: Vec<Block> = tables.regions.blocks().iter().copied().filter(writes_again).collect();
         if writers.is_empty() {
             return;
         }
-        let written = |&block: &Block| {
-            let made_here = func.block_insts(block).flat_map(|inst| values.defined(inst)).copied();
-            values.joins(block).chain(made_here)
-        };
+        let written = |&block: &Block| values.joins(block).chain(values.made_in(block));
         let looks = writers.iter().flat_map(written).map(|value| uses.of(value).len()).sum();
         let behind = match tables.pay(looks) {
             true => self.reached_behind(meeting, &writers, tables),
@@ -272,8 +274,7 @@ impl<'a> Propagation<'a> {
         is_edge_behind: impl Fn(Block, Block) -> bool,
     ) {
         let DivergenceInput { func, cfg, values, uses, .. } = self.input;
-        let made_here = func.block_insts(block).flat_map(|inst| values.defined(inst)).copied();
-        for value in values.joins(block).chain(made_here) {
+        for value in values.joins(block).chain(values.made_in(block)) {
             // All who read what is divergent by itself know that, and need no other cause.
             if self.told.contains(value.index()) {
                 continue;

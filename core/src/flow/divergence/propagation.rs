@@ -63,9 +63,11 @@ impl<'a> Propagation<'a> {
     pub(super) fn new(input: DivergenceInput<'a>) -> Propagation<'a> {
         let mut values = SecondaryMap::new();
         values.resize(input.values.len());
+        let mut branches = SecondaryMap::new();
+        branches.resize(input.cfg.block_count());
         let result = Divergence {
             values,
-            branches: Default::default(),
+            branches,
             temporal_uses: Vec::new(),
             apart: vec![None; input.cfg.block_count()],
         };
@@ -150,8 +152,8 @@ impl<'a> Propagation<'a> {
     fn mark_branch(&mut self, block: Block, cause: Cause) {
         let successors = self.input.cfg.successors(block);
         let is_choice = successors.iter().any(|&next| next != successors[0]);
-        if is_choice && !self.result.branches.contains_key(&block) {
-            self.result.branches.insert(block, cause);
+        if is_choice && self.result.branches[block].is_none() {
+            self.result.branches[block] = Some(cause);
             self.branches.push(block);
         }
     }

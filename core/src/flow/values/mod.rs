@@ -182,6 +182,8 @@ pub struct Values {
     args: Vec<JoinArg>,
     /// The joins of a block, as a range of values.
     block_joins: Vec<(u32, u32)>,
+    /// The values that came up in a reachable block, without its joins, as a range.
+    block_values: Vec<(u32, u32)>,
     /// Results of guarded instructions, rising.
     guarded: Vec<GuardedData>,
     /// What registers hold when control comes in, if anything reads that.
@@ -300,6 +302,14 @@ impl Values {
     pub fn joins(&self, block: Block) -> impl ExactSizeIterator<Item = Value> + use<> {
         let (start, end) = self.block_joins[block.index()];
         (start as usize..end as usize).map(Value::new)
+    }
+
+    /// The values that the instructions of a reachable block make, in their order. Linear in those and in the entry values
+    /// that the block is the first to read.
+    pub fn made_in(&self, block: Block) -> impl Iterator<Item = Value> + '_ {
+        let (start, end) = self.block_values[block.index()];
+        let came_up = (start as usize..end as usize).map(Value::new);
+        came_up.filter(|&value| self.values[value].source & ValueData::KIND != ValueData::ENTRY)
     }
 
     /// Calls `visit` with every value that this one is directly made of: a join's arguments; for an instruction's

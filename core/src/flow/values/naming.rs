@@ -124,9 +124,11 @@ impl<'a> Naming<'a> {
                     self.result.args[last] = JoinArg { edge: None.into(), value };
                 }
             }
+            let first = self.result.values.len() as u32;
             for record in self.record_range(place) {
                 self.name_record(record, |naming, reg, value| naming.set(reg, value, &mut undo));
             }
+            self.result.block_values[block.index()] = (first, self.result.values.len() as u32);
             for edge in cfg.out_edges(block) {
                 for join in self.result.joins(cfg.target(edge)) {
                     let value = self.read(self.result.values[join].reg);
@@ -252,6 +254,7 @@ impl<'a> Reader<'a> {
             args: Vec::new(),
             guarded: Vec::new(),
             block_joins: vec![(0, 0); cfg.block_count()],
+            block_values: vec![(0, 0); cfg.block_count()],
             entry_values: vec![None.into(); func.regs.len()],
             points: Points::default(),
         };
