@@ -103,12 +103,18 @@ impl<'a> Propagation<'a> {
         let may_stop = meeting.is_none() || left.is_some() || !is_in_cycle;
         // A loop that the meeting point is not in belongs to the region with all its blocks.
         let around = meeting.filter(|_| !may_stop).and_then(|meeting| tables.left.largest_without(branch, meeting));
-        if around.is_some_and(|around| tables.regions.is_too_large(tables.left.loops.blocks(around).len())) {
+        let is_too_large = around.is_some_and(|around| tables.regions.is_too_large(tables.left.loops.blocks(around)));
+        if is_too_large && !cfg!(debug_assertions) {
+            tables.regions.allowance = 0;
             return Parted { branch, meeting, left, extent: Extent::Exhausted };
         }
         let walk = Walk { branch, meeting, may_stop, floor: self.floor(branch, tables) };
         let is_settled = |block| self.input.values.joins(block).all(|join| self.result.values[join].is_some());
         let extent = tables.regions.walk(walk, is_settled);
+        debug_assert!(
+            !is_too_large || extent == Extent::Exhausted,
+            "a walk through all of it would have been given up"
+        );
         let parted = Parted { branch, meeting, left, extent };
         let is_unclear = |meeting| {
             let mut open = self.input.values.joins(meeting).filter(|&join| self.result.values[join].is_none());

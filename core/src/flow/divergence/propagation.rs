@@ -65,12 +65,8 @@ impl<'a> Propagation<'a> {
         values.resize(input.values.len());
         let mut branches = SecondaryMap::new();
         branches.resize(input.cfg.block_count());
-        let result = Divergence {
-            values,
-            branches,
-            temporal_uses: Vec::new(),
-            apart: vec![None; input.cfg.block_count()],
-        };
+        let result =
+            Divergence { values, branches, temporal_uses: Vec::new(), apart: vec![None; input.cfg.block_count()] };
         let drawn_apart = FixedBitSet::with_capacity(input.func.inputs.len());
         let drawing = FixedBitSet::with_capacity(input.cfg.block_count());
         Propagation {

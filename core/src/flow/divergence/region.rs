@@ -148,14 +148,11 @@ impl<'a> Regions<'a> {
         Extent::Whole
     }
 
-    /// Would a walk through the whole of a region that has so many blocks of a cycle be given up? Then it is given up here.
-    pub(super) fn is_too_large(&mut self, blocks: usize) -> bool {
-        // Each is labelled at least once, and has an edge into it and one out of it.
-        let is_too_large = 3 * blocks > FREE_STEPS + self.allowance;
-        if is_too_large {
-            self.allowance = 0;
-        }
-        is_too_large
+    /// Would a walk through a whole region be given up that all blocks of this cycle belong to? So large ones need not be
+    /// walked through until what is allowed is used up, each time as far as is free.
+    pub(super) fn is_too_large(&self, cycle: &[Block]) -> bool {
+        // Each block is labelled at least once, and has an edge into it and one out of it.
+        3 * cycle.len() > FREE_STEPS + self.allowance
     }
 
     /// The blocks that the last walk saw, in the order in which it came to them.
