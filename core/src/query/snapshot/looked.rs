@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use cranelift_entity::entity_impl;
 use cranelift_entity::packed_option::PackedOption;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::Snapshot;
 use crate::alias::{Access, AliasAnalysis, Moment, Objects, Relation};
@@ -134,6 +134,32 @@ impl Snapshot<'_> {
         let looked = self.look_for(func, form, at);
         self.lately.set(lately, looked);
         looked
+    }
+
+    /// Notes what a load's form accesses at the load itself, where most questions about it begin.
+    pub(super) fn know_from(
+        &mut self,
+        func: &Function,
+        load: Inst,
+        form: Form,
+        (access, address): (Access, PackedOption<Address>),
+    ) {
+        let regs = self.forms.regs(form);
+        let mut held: Held = smallvec![None.into(); regs.len()];
+        let mut used = self.values.used(load).iter();
+        func.insts[load].for_each_use(|reg| {
+            if let (Some(&value), Ok(place)) = (used.next(), regs.binary_search(&reg)) {
+                held[place] = value.into();
+            }
+        });
+        if held.iter().all(|value| value.is_some()) {
+            debug_assert!({
+                let of = |reg| regs.binary_search(&reg).ok().and_then(|index| held[index].expand());
+                self.computed_access(func, form, of) == access
+            });
+            self.looked_accesses.push(access);
+            self.latest[form] = self.looked.push(Looked { held, address }).into();
+        }
     }
 
     pub(super) fn look_for(&mut self, func: &Function, form: Form, at: Point) -> LookedFor {

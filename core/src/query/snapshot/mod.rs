@@ -361,7 +361,10 @@ impl<'m> Snapshot<'m> {
                 Item::clobber(place, self.clobbers.len() - 1)
             } else if is_plain && let Some(form) = self.forms.of_inst(names, func, inst, Some(class)) {
                 let guard = func.insts[inst].guard.and_then(|guard| Some((values.guard(inst)?, guard.negated)));
-                let address = self.number_of(access.address);
+                let address = self.number_of(access.address.clone());
+                if self.latest[form].is_none() {
+                    self.know_from(func, inst, form, (access, address));
+                }
                 let is_marked = func.insts[inst].opcode.has(Flags::SPEC);
                 self.has_marked |= is_marked;
                 let inst = Some(inst);
