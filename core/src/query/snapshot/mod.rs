@@ -265,45 +265,70 @@ impl<'m> Snapshot<'m> {
         let mut places = filled(func.insts.len());
         let mut marks: SecondaryMap<Block, Marks> = filled(func.blocks.len());
         let (mut wanted, mut calls) = (Vec::new(), Vec::new());
+        let sums = KnownSums::default();
+        let names = AffineNames::new(func, &values, overflow).remembering(&sums);
+        let alias = AliasAnalysis::new(module, func, &values, names);
+        let objects = Objects { module, func };
+        let inductions = Inductions::new(cfg.clone(), dominators.clone());
+        // Looked at while the instruction is at hand: programs are larger than caches.
+        let (mut accesses, mut barriers) = (Vec::new(), Vec::new());
         let definitions = Definitions::new(func, |block, place, inst, data| {
             places[inst] = place;
             data.dsts.iter().for_each(|&dst| marks[block].change(Footprint::of_reg(dst)));
+            if data.opcode.op == Op::CallTo {
+                calls.push(block);
+            }
             let is_wanted = match interest {
                 Interest::Loads => AliasAnalysis::may_have_effect(data),
                 Interest::Scalars => is_scalar_expression(data),
             };
-            if is_wanted && cfg.is_reachable(block) {
-                wanted.push((block, inst));
+            if !is_wanted || !cfg.is_reachable(block) {
+                return;
             }
-            if data.opcode.op == Op::CallTo {
-                calls.push(block);
+            match interest {
+                Interest::Scalars => wanted.push((block, inst)),
+                Interest::Loads => {
+                    let effect = alias.effect(inst);
+                    let is_plain = matches!(effect, Effect::Access(_));
+                    match effect {
+                        Effect::None => {}
+                        Effect::Everything => barriers.push((block, place)),
+                        Effect::Access(access) | Effect::Ordered(access) => {
+                            let address = access.address;
+                            let address = address.map(|address| inductions.closed(func, &values, names, address));
+                            let space = access.space.or_else(|| objects.space(address.as_ref()?.base));
+                            accesses.push((block, inst, Access { address, space, ..access }, is_plain));
+                        }
+                    }
+                }
             }
         });
+        let wanted_count = wanted.len().max(accesses.len());
         let mut snapshot = Snapshot {
             module,
             ways: Ways::new(func, cfg, &calls),
-            forms: Forms::with_room(wanted.len() / 2),
+            forms: Forms::with_room(wanted_count / 2),
             steps: 0,
             has_arrays: !module.globals.is_empty()
                 || func.arrays.values().any(|array| array.len.is_some())
                 || func.params.iter().any(|param| matches!(param.ty, ParamType::Array(..))),
             has_marked: false,
             values,
-            inductions: Inductions::new(cfg.clone(), dominators.clone()),
+            inductions,
             bounds: Bounds::new(cfg.clone(), dominators),
             overflow,
             places,
             definitions,
-            occurrences: PrimaryMap::with_capacity(2 * wanted.len()),
+            occurrences: PrimaryMap::with_capacity(2 * wanted_count),
             of_inst: filled(func.insts.len()),
-            items: Items::with_room(func.blocks.len(), wanted.len()),
+            items: Items::with_room(func.blocks.len(), wanted_count),
             barriers: HashMap::new(),
             clobbers: Vec::new(),
             looked: PrimaryMap::new(),
             looked_accesses: PrimaryMap::new(),
-            sums: KnownSums::default(),
+            sums,
             accesses: HashMap::new(),
-            lately: Lately::new(wanted.len()),
+            lately: Lately::new(wanted_count),
             latest: SecondaryMap::new(),
             addresses: HashMap::new(),
             marks,
@@ -319,7 +344,7 @@ impl<'m> Snapshot<'m> {
             quiet_down: Quiet::default(),
         };
         match interest {
-            Interest::Loads => snapshot.find_loads(func, &wanted),
+            Interest::Loads => snapshot.find_loads(func, accesses, barriers),
             Interest::Scalars => snapshot.find_scalars(func, &wanted),
         }
         snapshot.items.line_up();
@@ -327,32 +352,19 @@ impl<'m> Snapshot<'m> {
         snapshot
     }
 
-    fn find_loads(&mut self, func: &Function, wanted: &[(Block, Inst)]) {
+    fn find_loads(&mut self, func: &Function, accesses: Vec<(Block, Inst, Access, bool)>, barriers: Vec<(Block, u32)>) {
         let values = self.values.clone();
         let sums = core::mem::take(&mut self.sums);
         let names = AffineNames::new(func, &values, self.overflow).remembering(&sums);
-        let alias = AliasAnalysis::new(self.module, func, &values, names);
         let objects = Objects { module: self.module, func };
-        let mut found: Vec<(Block, Inst, Access, bool)> = Vec::with_capacity(wanted.len());
-        for &(block, inst) in wanted {
-            let (access, is_plain) = match alias.effect(inst) {
-                Effect::None => continue,
-                Effect::Everything => {
-                    self.barriers.entry(block).or_default().push(self.places[inst]);
-                    self.marks[block].change(Footprint::EVERYTHING);
-                    continue;
-                }
-                Effect::Access(access) => (access, true),
-                Effect::Ordered(access) => (access, false),
-            };
-            let address = access.address.map(|address| self.inductions.closed(func, &values, names, address));
-            let space = access.space.or_else(|| objects.space(address.as_ref()?.base));
-            found.push((block, inst, Access { address, space, ..access }, is_plain));
+        for (block, place) in barriers {
+            self.barriers.entry(block).or_default().push(place);
+            self.marks[block].change(Footprint::EVERYTHING);
         }
         let base = |access: &Access| access.address.as_ref().map_or(Base::Unknown, |address| address.base);
-        let keys: Vec<_> = found.iter().map(|(_, _, access, _)| (access.space, base(access))).collect();
+        let keys: Vec<_> = accesses.iter().map(|(_, _, access, _)| (access.space, base(access))).collect();
         let (classes, _) = AliasClasses::of_objects(objects, &keys);
-        for ((block, inst, access, is_plain), class) in found.into_iter().zip(classes) {
+        for ((block, inst, access, is_plain), class) in accesses.into_iter().zip(classes) {
             let family = self.forms.loads_from(class);
             let place = self.places[inst];
             let item = if access.writes {
