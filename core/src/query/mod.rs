@@ -288,8 +288,8 @@ impl<'m> Inquiries<'m> {
             Hoistable::NO
         };
         teller.tell(|_| QuestionEvent::Ended { id, answer: problem.answer(&answer) });
-        let blocks = self.lists.blocks(&answer.blocks).to_vec();
-        (answer.can_hoist && !blocks.is_empty()).then_some(Hoist { form, blocks })
+        let blocks = if answer.can_hoist { self.lists.blocks(answer.blocks) } else { Vec::new() };
+        (!blocks.is_empty()).then_some(Hoist { form, blocks })
     }
 
     /// The same across every branch, whatever the rules are. Nobody is told.

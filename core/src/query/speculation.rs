@@ -17,14 +17,12 @@
 //! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021, section 5.2 and
 //! algorithm 2, of which lines 7 to 9 are not in the prose.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::hash::BuildHasher;
-use core::ops::Range;
 
 use cranelift_entity::SecondaryMap;
-use hashbrown::hash_table::Entry;
-use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 
 use super::anticipation::Anticipated;
@@ -70,116 +68,102 @@ impl Hoistable {
     }
 }
 
-/// Blocks in the order in which they were found. Answers are passed on from block to block as they are, so a longer list is a
-/// number.
+/// Blocks in the order in which they were found, each once. Answers are passed on from block to block as they are, and joined
+/// far more often than anybody asks what is in them: so a longer list is the number of the two that it was made of.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BlockList {
     /// No blocks.
     Empty,
     /// That one.
     One(Block),
-    /// An index into the lists.
+    /// An index into the unions.
     Several(u32),
 }
 
-/// All longer lists that came up, each once, one behind the other.
+/// All longer lists that came up, each two that were joined once.
 #[derive(Default)]
 pub struct BlockLists {
-    blocks: Vec<Block>,
-    /// Where each list lies among the blocks.
-    lists: Vec<Range<u32>>,
-    /// Finds a list by its blocks.
-    numbers: HashTable<u32>,
-    hasher: DefaultHashBuilder,
-    /// Unions that were asked for. Where many blocks lean on one question, its answer joins theirs, which are few lists.
-    unions: HashMap<(BlockList, BlockList), BlockList>,
-    /// By block: the last union in which it was in the first list.
-    seen: SecondaryMap<Block, u32>,
-    union_count: u32,
+    unions: Vec<Union>,
+    numbers: HashMap<(BlockList, BlockList), u32>,
+    /// How many lists have been asked for, and by union and by block the last one in which it was met.
+    asked: u32,
+    met_unions: Vec<u32>,
+    met_blocks: SecondaryMap<Block, u32>,
 }
 
+/// Two lists that were joined.
+struct Union {
+    parts: (BlockList, BlockList),
+    /// Its blocks, once somebody has asked and many lists had to be looked at.
+    blocks: Option<Box<[Block]>>,
+}
+
+/// After so many lists it is noted what they amount to.
+const MANY: usize = 32;
+
 impl BlockLists {
-    /// The blocks of a list.
-    pub fn blocks<'l>(&'l self, list: &'l BlockList) -> &'l [Block] {
-        match list {
-            BlockList::Empty => &[],
-            BlockList::One(block) => core::slice::from_ref(block),
-            BlockList::Several(index) => slice(&self.blocks, &self.lists[*index as usize]),
+    /// The blocks of a list. Linear in the lists that it was made of since one of them was asked for, and in their blocks.
+    pub fn blocks(&mut self, list: BlockList) -> Vec<Block> {
+        self.asked += 1;
+        self.met_unions.resize(self.unions.len(), 0);
+        let (asked, met_unions, met_blocks) = (self.asked, &mut self.met_unions, &mut self.met_blocks);
+        let (blocks, looked_at) = collect(&self.unions, list, |part| {
+            let met = match part {
+                BlockList::Empty => return false,
+                BlockList::One(block) => &mut met_blocks[block],
+                BlockList::Several(index) => &mut met_unions[index as usize],
+            };
+            core::mem::replace(met, asked) != asked
+        });
+        if let BlockList::Several(index) = list
+            && looked_at > MANY
+        {
+            self.unions[index as usize].blocks = Some(blocks.as_slice().into());
         }
+        blocks
     }
 
-    /// The blocks of one list, and behind them those of another that it has not. Takes as long as the lists are, once for
-    /// each two of them.
+    /// The same for those who are told of it.
+    fn told(&self, list: BlockList) -> Vec<Block> {
+        let mut met: HashSet<BlockList> = HashSet::new();
+        collect(&self.unions, list, |part| part != BlockList::Empty && met.insert(part)).0
+    }
+
+    /// The blocks of one list, and behind them those of another that it has not.
     fn union(&mut self, list: BlockList, more: BlockList) -> BlockList {
         if list == BlockList::Empty || more == BlockList::Empty || list == more {
             return if list == BlockList::Empty { more } else { list };
         }
-        if let (BlockList::One(_), BlockList::One(_)) = (list, more) {
-            return self.unite(list, more);
-        }
-        if let Some(&known) = self.unions.get(&(list, more)) {
-            return known;
-        }
-        let union = self.unite(list, more);
-        self.unions.insert((list, more), union);
-        union
-    }
-
-    fn unite(&mut self, list: BlockList, more: BlockList) -> BlockList {
-        let start = self.blocks.len();
-        self.union_count += 1;
-        self.append(list);
-        for &block in &self.blocks[start..] {
-            self.seen[block] = self.union_count;
-        }
-        let middle = self.blocks.len();
-        self.append(more);
-        let mut end = middle;
-        for index in middle..self.blocks.len() {
-            let block = self.blocks[index];
-            self.blocks[end] = block;
-            end += usize::from(self.seen[block] != self.union_count);
-        }
-        self.blocks.truncate(end);
-        if end == middle {
-            self.blocks.truncate(start);
-            return list;
-        }
-        let (lists, blocks) = (&self.lists, &self.blocks);
-        let hash_of = |blocks: &[Block]| self.hasher.hash_one(blocks);
-        let own = &blocks[start..];
-        let is_own = |&index: &u32| slice(blocks, &lists[index as usize]) == own;
-        let rehash = |&index: &u32| hash_of(slice(blocks, &lists[index as usize]));
-        match self.numbers.entry(hash_of(own), is_own, rehash) {
-            Entry::Occupied(known) => {
-                let known = *known.get();
-                self.blocks.truncate(start);
-                BlockList::Several(known)
-            }
-            Entry::Vacant(free) => {
-                let index = lists.len() as u32;
-                free.insert(index);
-                self.lists.push(start as u32..end as u32);
-                BlockList::Several(index)
-            }
-        }
-    }
-
-    /// Puts the blocks of a list behind all others.
-    fn append(&mut self, list: BlockList) {
-        match list {
-            BlockList::Empty => {}
-            BlockList::One(block) => self.blocks.push(block),
-            BlockList::Several(index) => {
-                let Range { start, end } = self.lists[index as usize];
-                self.blocks.extend_from_within(start as usize..end as usize);
-            }
-        }
+        let unions = &mut self.unions;
+        BlockList::Several(*self.numbers.entry((list, more)).or_insert_with(|| {
+            unions.push(Union { parts: (list, more), blocks: None });
+            unions.len() as u32 - 1
+        }))
     }
 }
 
-fn slice<'b>(blocks: &'b [Block], range: &Range<u32>) -> &'b [Block] {
-    &blocks[range.start as usize..range.end as usize]
+/// The blocks of a list, and how many lists it took to find them. `is_new` is asked of each: what has been met once adds
+/// nothing the second time.
+fn collect(unions: &[Union], list: BlockList, mut is_new: impl FnMut(BlockList) -> bool) -> (Vec<Block>, usize) {
+    let (mut blocks, mut looked_at) = (Vec::new(), 0);
+    let mut pending: SmallVec<[BlockList; 16]> = SmallVec::from_elem(list, 1);
+    while let Some(part) = pending.pop() {
+        looked_at += 1;
+        if !is_new(part) {
+            continue;
+        }
+        match part {
+            BlockList::Empty => {}
+            BlockList::One(block) => blocks.push(block),
+            BlockList::Several(index) => match &unions[index as usize] {
+                Union { blocks: Some(known), .. } => {
+                    pending.extend(known.iter().rev().map(|&block| BlockList::One(block)));
+                }
+                &Union { parts: (first, more), .. } => pending.extend([more, first]),
+            },
+        }
+    }
+    (blocks, looked_at)
 }
 
 /// See the file's head.
@@ -345,6 +329,6 @@ impl Problem for Speculation<'_, '_> {
     }
 
     fn answer(&self, answer: &Hoistable) -> Answer {
-        Answer::Hoistable { can_hoist: answer.can_hoist, blocks: self.lists.blocks(&answer.blocks).to_vec() }
+        Answer::Hoistable { can_hoist: answer.can_hoist, blocks: self.lists.told(answer.blocks) }
     }
 }

@@ -14,6 +14,7 @@
 //! copies stand before the definition, each before what overwrites its source; where no such order is left, the source is
 //! saved first and copied last.
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -42,7 +43,7 @@ pub(super) struct Rewriting {
     /// The temporaries of each form; none where it has none yet.
     temporaries: SecondaryMap<Form, Regs>,
     /// Where the value of an occurrence that was rewritten is, and the last instruction of what it became.
-    holders: HashMap<Occurrence, (Holder, Inst)>,
+    holders: SecondaryMap<Occurrence, Option<(Holder, Inst)>>,
     /// Further forms whose temporaries take its value.
     kept: HashSet<(Occurrence, Form)>,
     inserted: HashSet<(Block, Form)>,
@@ -59,8 +60,8 @@ pub(super) struct Rewriting {
 enum Holder {
     /// In the temporaries of this form.
     Form(Form),
-    /// In these registers.
-    Regs(Regs),
+    /// In these registers. Hardly ever, so that they do not stand in every record.
+    Regs(Box<Regs>),
 }
 
 /// Copies of one form's temporaries to another's.
@@ -136,13 +137,13 @@ impl Rewriting {
             self.shift(&mut rewrite, forms, step);
         }
         // One that others lean on computes into the temporaries already, with copies to its own registers behind it.
-        let is_there = matches!(self.holders.get(&occurrence), Some((Holder::Form(own), _)) if *own == form);
+        let is_there = matches!(self.holders[occurrence], Some((Holder::Form(own), _)) if own == form);
         if !is_there {
             let temporaries = self.temporaries(&mut rewrite, forms, form);
             let guard = rewrite.func().insts[inst].guard;
             let dsts: Regs = rewrite.func().insts[inst].dsts.iter().copied().collect();
             let (_, last) = copy_before(&mut rewrite, inst, &dsts, &temporaries, guard);
-            self.holders.insert(occurrence, (Holder::Form(form), last));
+            self.holders[occurrence] = Some((Holder::Form(form), last));
         }
         rewrite.remove(inst);
         for &(source, source_form) in &support.sources {
@@ -188,7 +189,7 @@ impl Rewriting {
         let inst = compute(&mut rewrite, &snapshot.forms, block, form, &temporaries, is_good);
         rewrite.finish();
         inquiries.snapshot.place(inserted, inst);
-        self.holders.insert(inserted, (Holder::Form(form), inst));
+        self.holders[inserted] = Some((Holder::Form(form), inst));
         self.inserted.insert((block, form));
     }
 
@@ -230,7 +231,7 @@ impl Rewriting {
         let (_, last) = copy_before(&mut rewrite, inst, &dsts, &temporaries, own);
         rewrite.remove(inst);
         rewrite.finish();
-        self.holders.insert(occurrence, (Holder::Regs(temporaries), last));
+        self.holders[occurrence] = Some((Holder::Regs(Box::new(temporaries)), last));
         inquiries.snapshot.replace(occurrence);
         true
     }
@@ -281,7 +282,7 @@ impl Rewriting {
             inquiries.snapshot.mark(occurrence);
         }
         inquiries.snapshot.place(occurrence, inst);
-        self.holders.insert(occurrence, (Holder::Form(form), inst));
+        self.holders[occurrence] = Some((Holder::Form(form), inst));
         self.inserted.insert((block, form));
         Some(occurrence)
     }
@@ -305,7 +306,7 @@ impl Rewriting {
         form: Form,
     ) {
         let temporaries = self.temporaries(rewrite, forms, form);
-        let Some((holder, last)) = self.holders.get(&occurrence).cloned() else {
+        let Some((holder, last)) = self.holders[occurrence].clone() else {
             // The occurrence computes into the temporaries, and its own registers take copies of them.
             let Some(inst) = data.inst else { return };
             let guard = rewrite.func().insts[inst].guard;
@@ -315,13 +316,13 @@ impl Rewriting {
                 true
             });
             let (_, last) = copy_behind(rewrite, inst, &dsts, &temporaries, guard);
-            self.holders.insert(occurrence, (Holder::Form(form), last));
+            self.holders[occurrence] = Some((Holder::Form(form), last));
             return;
         };
         let held = match holder {
             Holder::Form(own) if own == form => return,
             Holder::Form(own) => self.temporaries(rewrite, forms, own),
-            Holder::Regs(regs) => regs,
+            Holder::Regs(regs) => *regs,
         };
         if !self.kept.insert((occurrence, form)) {
             return;
