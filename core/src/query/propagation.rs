@@ -252,6 +252,9 @@ struct Frame {
 /// those mostly have numbers close together: so the records of one question lie in pages of as many blocks as fill a
 /// cache line.
 struct Known {
+    /// By question: the first page that it has turned to, which for most is the only one, and where its slots begin.
+    first: Vec<(u32, u32)>,
+    /// The others.
     pages: HashMap<Page, u32>,
     slots: Vec<RecordId>,
     /// The page that was used last, and where its slots begin.
@@ -268,12 +271,16 @@ struct Page {
 impl Default for Known {
     fn default() -> Known {
         // No question has that number.
-        Known { pages: HashMap::new(), slots: Vec::new(), latest: (Page { question: Number::MAX, blocks: 0 }, 0) }
+        let latest = (Page { question: Number::MAX, blocks: 0 }, 0);
+        Known { first: Vec::new(), pages: HashMap::new(), slots: Vec::new(), latest }
     }
 }
 
 /// Blocks of a page.
 const PAGE: u32 = 16;
+
+/// No page: blocks are not so many.
+const NO_PAGE: u32 = u32::MAX;
 
 /// No record.
 const NONE: RecordId = RecordId::MAX;
@@ -301,12 +308,24 @@ impl Known {
     /// Where the slots of a page begin.
     #[inline(never)]
     fn turn_to(&mut self, page: Page) -> u32 {
+        let index = page.question as usize;
+        if index >= self.first.len() {
+            self.first.resize(index + 1, (NO_PAGE, 0));
+        }
         let slots = &mut self.slots;
-        *self.pages.entry(page).or_insert_with(|| {
+        let mut add_page = || {
             let first = slots.len();
             slots.resize(first + PAGE as usize, NONE);
             first as u32
-        })
+        };
+        match &mut self.first[index] {
+            (blocks, start) if *blocks == page.blocks => *start,
+            first @ (NO_PAGE, _) => {
+                *first = (page.blocks, add_page());
+                first.1
+            }
+            _ => *self.pages.entry(page).or_insert_with(add_page),
+        }
     }
 }
 
