@@ -26,9 +26,7 @@ mod bases;
 mod classes;
 
 use crate::flow::{Definition, ValueNames, Values};
-use crate::ir::{
-    AddressBase, Flags, FuncKind, Function, Inst, InstData, Module, Op, Operand, ParamType, Space, Symbol,
-};
+use crate::ir::{AddressBase, FuncKind, Function, Inst, InstData, Module, Op, Operand, ParamType, Space, Symbol};
 use crate::symbolic::{Affine, AffineNames, Atom, Base, SymbolicAddress};
 
 pub(crate) use bases::{Bases, Definitions, Single, Start};
@@ -111,10 +109,12 @@ impl<'a> AliasAnalysis<'a> {
         }
         match data.opcode.op {
             Op::Call | Op::CallTo | Op::BarSync | Op::BarWarp | Op::Membar => Effect::Everything,
+            // What others have stored anywhere may be seen behind it.
+            _ if data.opcode.acquires() => Effect::Everything,
             Op::Atom | Op::Red => self.access(inst).map_or(Effect::Everything, Effect::Ordered),
             Op::Ld | Op::St => match self.access(inst) {
                 None => Effect::Everything,
-                Some(access) if data.opcode.has(Flags::VOLATILE) => Effect::Ordered(access),
+                Some(access) if data.opcode.reads_anew() => Effect::Ordered(access),
                 Some(access) => Effect::Access(access),
             },
             _ => Effect::None,

@@ -508,9 +508,19 @@ impl Opcode {
         self.op.is_pure()
     }
 
-    /// Must it stay although nothing reads its result? A volatile load must.
+    /// Is each execution of such a load one of its own, as others may write meanwhile what it reads?
+    pub const fn reads_anew(self) -> bool {
+        self.flags.intersects(Flags::VOLATILE.union(Flags::RELAXED).union(Flags::ACQUIRE).union(Flags::CV))
+    }
+
+    /// Is what other threads have stored before they let go of something seen behind it, wherever that is?
+    pub const fn acquires(self) -> bool {
+        self.flags.intersects(Flags::ACQUIRE.union(Flags::ACQ_REL))
+    }
+
+    /// Must it stay although nothing reads its result? A volatile load must, and one that others are ordered behind.
     pub const fn has_effect(self) -> bool {
-        self.op.has_effect() || self.has(Flags::VOLATILE)
+        self.op.has_effect() || self.has(Flags::VOLATILE) || self.acquires()
     }
 
     /// The type twice as wide, for `mul.wide` and `mad.wide`; `ty` itself where there is none.

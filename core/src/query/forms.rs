@@ -333,7 +333,7 @@ impl Forms {
     ) -> Option<Form> {
         let data = &func.insts[inst];
         let subject = if data.opcode.op == Op::Ld {
-            if data.opcode.has(Flags::VOLATILE) {
+            if data.opcode.reads_anew() {
                 return None;
             }
             Subject::Load(LoadKind { opcode: plain(data.opcode), class: class? }, names.register_address(inst)?)

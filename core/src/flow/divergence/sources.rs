@@ -16,7 +16,6 @@ pub(super) enum Behaviour {
 
 /// The behaviour of an instruction's results; guards are not looked at.
 pub(super) fn behaviour(func: &Function, inst: &InstData) -> Behaviour {
-    use crate::ir::Flags;
     if let Some(special) = inst.args.iter().find_map(divergent_special) {
         return Behaviour::Differs(special);
     }
@@ -31,7 +30,7 @@ pub(super) fn behaviour(func: &Function, inst: &InstData) -> Behaviour {
             }
             _ => Behaviour::Differs(Source::Input),
         },
-        Op::Ld if inst.opcode.has(Flags::VOLATILE) => Behaviour::Differs(Source::Volatile),
+        Op::Ld if inst.opcode.reads_anew() => Behaviour::Differs(Source::Volatile),
         Op::Ld => match inst.opcode.space {
             // One address is one place for the whole warp there, read at one moment.
             Some(Space::Global | Space::Shared | Space::Const | Space::Param) => Behaviour::Follows,

@@ -39,9 +39,8 @@ impl Class {
     /// The class of an instruction.
     #[inline]
     pub fn of(data: &InstData) -> Class {
-        const EACH_IS_ONE: Flags = Flags::VOLATILE.union(Flags::RELAXED).union(Flags::ACQUIRE).union(Flags::CV);
         match Class::of_op(data.opcode.op) {
-            Class::Load if data.opcode.flags.intersects(EACH_IS_ONE) => Class::Never,
+            Class::Load if data.opcode.reads_anew() => Class::Never,
             Class::Pure if data.opcode.has(Flags::VOLATILE) || data.dsts.is_empty() => Class::Never,
             class => class,
         }

@@ -64,7 +64,9 @@ impl MemoryInst {
     fn new(func: &Function, place: u32, inst: Inst) -> MemoryInst {
         let data = &func.insts[inst];
         let op = data.opcode.op;
-        let address = data.args.iter().find_map(Operand::as_address).filter(|_| !op.is_call());
+        // Behind what acquires, anything may be there that others have stored: no address says what is concerned.
+        let has_address = !op.is_call() && !data.opcode.acquires();
+        let address = data.args.iter().find_map(Operand::as_address).filter(|_| has_address);
         let access = address.map(|address| (data.opcode.space, Start::of(func, address)));
         MemoryInst { inst, op, place, access }
     }

@@ -80,7 +80,7 @@ impl Memory {
             let track = match (class, opcode.op) {
                 (_, op) if op.is_call() => count + 1,
                 // What others have stored before they let go of something is seen behind it.
-                _ if opcode.flags.intersects(Flags::ACQUIRE | Flags::ACQ_REL) => count,
+                _ if opcode.acquires() => count,
                 (Some(class), Op::Ld) if may_be_repeated(opcode) => {
                     let never_changes = opcode.has(Flags::NC)
                         || access.is_some_and(|(space, _)| space.is_some_and(Space::is_read_only));
@@ -153,7 +153,7 @@ impl Changes<'_> {
 
 /// Does a load give what it would give again while nothing writes there?
 pub(in crate::pass) fn may_be_repeated(opcode: Opcode) -> bool {
-    !opcode.flags.intersects(Flags::VOLATILE | Flags::RELAXED | Flags::ACQUIRE | Flags::CV)
+    !opcode.reads_anew()
 }
 
 /// Does it have to do with memory that anybody writes?

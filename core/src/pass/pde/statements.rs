@@ -24,7 +24,7 @@ use smallvec::SmallVec;
 
 use super::accesses::{Accesses, NOWHERE, Signature, Touches};
 use super::memory::is_changing_load;
-use crate::ir::{Flags, Function, Inst, InstData, Op, Reg};
+use crate::ir::{Function, Inst, InstData, Op, Reg};
 use crate::pass::path_guided::nodes::Node;
 
 /// An instruction that may sink, wherever it stands.
@@ -385,7 +385,6 @@ fn is_free_behind(accesses: &Accesses, data: &InstData, occurrence: &Occurrence)
 pub(super) fn may_sink(data: &InstData) -> bool {
     let op = data.opcode.op;
     // What is ordered with other accesses keeps its place among them.
-    const STAYS: Flags = Flags::VOLATILE.union(Flags::RELAXED).union(Flags::ACQUIRE).union(Flags::CV);
-    let is_load = matches!(op, Op::Ld | Op::Tex2d) && !data.opcode.flags.intersects(STAYS);
+    let is_load = matches!(op, Op::Ld | Op::Tex2d) && !data.opcode.reads_anew();
     data.guard.is_none() && data.dsts.len() == 1 && !data.is_terminator() && (op.is_pure() || is_load)
 }
