@@ -284,6 +284,11 @@ impl<'a> Parser<'a, '_> {
                 }
                 "reg" | "param" | "global" | "shared" | "local" | "const" => space = word,
                 "ptr" => pointer = Some(None),
+                // What the driver does with a variable (`.managed`, `.unified`) is nothing to its kernels.
+                "attribute" => {
+                    self.skip_attributes();
+                    continue;
+                }
                 "v2" => lanes = 2,
                 "v4" => lanes = 4,
                 "sreg" | "tex" | "surfref" | "samplerref" | "texref" => {
@@ -620,10 +625,23 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
+    /// `.attribute(.managed)`, in whose parentheses may be others: `.attribute(.unified(19, 95))`.
     fn skip_attributes(&mut self) {
-        if self.text(self.token()) == ".attribute" {
-            while self.token().kind != Kind::End && !self.take_mark(b')') {
-                self.at += 1;
+        if self.text(self.token()) != ".attribute" {
+            return;
+        }
+        self.at += 1;
+        let mut open = 0_u32;
+        while !matches!(self.token().kind, Kind::End | Kind::Mark(b';' | b'{')) {
+            match self.token().kind {
+                Kind::Mark(b'(') => open += 1,
+                Kind::Mark(b')') => open = open.saturating_sub(1),
+                _ if open == 0 => return,
+                _ => {}
+            }
+            self.at += 1;
+            if open == 0 {
+                return;
             }
         }
     }

@@ -38,7 +38,7 @@ mod instruction;
 mod spelling;
 mod unassigned;
 
-use crate::ir::{Func, FuncKind, Function, GlobalData, Item, Module, ParamType, Space, Type};
+use crate::ir::{Func, FuncKind, Function, GlobalData, InstData, Item, Module, Op, ParamType, Space, Type};
 use crate::text::Diagnostic;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -65,7 +65,7 @@ struct Problem {
 /// Writes a module as PTX for sm_80.
 pub fn export(module: &Module) -> Export {
     let mut export = Export::default();
-    export.text.push_str(".version 7.0\n.target sm_80\n.address_size 64\n");
+    let _ = writeln!(export.text, ".version {}\n.target sm_80\n.address_size 64", version(module));
     let mut bodies = Vec::new();
     for item in &module.items {
         let &Item::Func(id) = item else { continue };
@@ -127,6 +127,15 @@ pub fn export(module: &Module) -> Export {
         export.diagnostics.extend(body.problems.into_iter().map(|problem| problem.diagnostic));
     }
     export
+}
+
+/// The oldest version of PTX that has all that is written: the first one for sm_80, as a rule.
+fn version(module: &Module) -> &'static str {
+    let makes_generic = |inst: &InstData| inst.opcode.op == Op::Cvta && inst.opcode.space == Some(Space::Param);
+    let of_func = |func: &Function| {
+        func.block_order().flat_map(|block| func.block_insts(block)).any(|inst| makes_generic(&func.insts[inst]))
+    };
+    if module.funcs.values().any(of_func) { "7.7" } else { "7.0" }
 }
 
 /// Shared arrays that the launch sizes stand at module scope in PTX; all of them are one memory.

@@ -492,6 +492,10 @@ fn addressed_names<'a>(statements: &[Statement<'a>]) -> BTreeSet<&'a str> {
 
 fn is_special_register(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or(name).trim_end_matches(|c: char| c.is_ascii_digit());
+    // `cg::this_grid` and its like ask where the driver has kept memory for itself.
+    if stem.starts_with("reserved_smem_offset") {
+        return true;
+    }
     matches!(
         stem,
         "nwarpid"
@@ -517,6 +521,5 @@ fn is_special_register(name: &str) -> bool {
             | "cluster_nctarank"
             | "is_explicit_cluster"
             | "current_graph_exec"
-            | "reserved_smem_offset_begin"
     )
 }

@@ -133,6 +133,19 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
+    /// The results of a call that is refused: who reads them is at no fault.
+    fn excuse(&mut self, results: &[Source<'a>]) {
+        for result in results {
+            let OperandKind::Name(name) = result.kind else { continue };
+            if let Ok(Entity::CallParam(index)) = self.resolve(name)
+                && self.call_params[index].reg.is_none()
+            {
+                let (name, ty) = (self.call_params[index].name, self.call_params[index].ty);
+                self.call_params[index].reg = Some(self.new_reg(name, ty));
+            }
+        }
+    }
+
     /// `ld.param.T dst, [name+offset]`.
     pub(super) fn load_param(&mut self, inst: &Inst<'a>, opcode: Opcode) -> Lowered<()> {
         let [dst, address] = &inst.operands[..] else {
@@ -193,12 +206,19 @@ impl<'a> Lowering<'a, '_> {
             return Err(self.error("ptx-operands", "`call` takes the name of a function"));
         };
         let Some(&func) = self.context.funcs.get(name) else {
+            self.excuse(results);
             return Err(if name.starts_with('%') {
                 self.unsupported("calls through a register are not supported")
             } else {
                 let message = format!("the function `{name}` has no body in this file");
                 let diagnostic = Diagnostic::error("ptx-undefined", self.span, message);
-                self.report(diagnostic.with_hint("compile it into the same file"))
+                let hint = match *name {
+                    "vprintf" => "the driver defines it, and there is none here: leave out `printf`",
+                    "malloc" | "free" => "the driver defines it, and there is none here: use an array of fixed size",
+                    "__assertfail" => "the driver defines it, and there is none here: compile with `-DNDEBUG`",
+                    _ => "compile it into the same file",
+                };
+                self.report(diagnostic.with_hint(hint))
             });
         };
         self.flush_result();
