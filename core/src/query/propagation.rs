@@ -388,9 +388,11 @@ impl<Q, A> Default for Propagation<Q, A> {
 }
 
 impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
-    /// With room for so many records.
+    /// With room for so many records, and as many questions.
     pub fn with_room(records: usize) -> Self {
-        Propagation { records: Vec::with_capacity(records), ..Self::default() }
+        let known = Known { first: Vec::with_capacity(records), ..Known::default() };
+        let (questions, numbers) = (Vec::with_capacity(records), HashMap::with_capacity(records));
+        Propagation { records: Vec::with_capacity(records), questions, numbers, known, ..Self::default() }
     }
 
     /// The answer of a record.

@@ -330,7 +330,7 @@ impl<'m> Snapshot<'m> {
             accesses: HashMap::new(),
             lately: Lately::new(wanted_count),
             latest: SecondaryMap::new(),
-            addresses: HashMap::new(),
+            addresses: HashMap::with_capacity(wanted_count / 2),
             marks,
             changes: SecondaryMap::new(),
             walked: filled(func.blocks.len()),
