@@ -19,8 +19,8 @@
 //!
 //! What is said is about one thread, and about the accesses at one time: where the names in both addresses stand for
 //! the same numbers. [`Moment::Any`] asks about any two executions, in different iterations of a loop say; then only
-//! names that never change may be compared. Calls, barriers and volatile accesses are not judged by address:
-//! [`Effect`] says so.
+//! names that never change may be compared. Calls, barriers, accesses that others are ordered with and those that are
+//! made anew each time are not judged by address: [`Effect`] says so.
 
 mod bases;
 mod classes;
@@ -74,10 +74,10 @@ pub enum Effect {
     None,
     /// One access, which other instructions may be compared with.
     Access(Access),
-    /// A volatile access or an atomic: other accesses to the same memory keep their order with it, and it is neither
+    /// A volatile or relaxed access or an atomic: other accesses to the same memory keep their order with it, and it is neither
     /// removed nor repeated.
     Ordered(Access),
-    /// It orders all memory (a barrier or fence), or may do anything to it (a call).
+    /// It orders all memory (a barrier, a fence, an access that acquires), or may do anything to it (a call).
     Everything,
 }
 

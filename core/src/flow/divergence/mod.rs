@@ -73,7 +73,7 @@ pub enum Source {
     Exchange,
     /// A load from memory of the thread's own, or possibly so: local or generic.
     ThreadMemory,
-    /// A volatile load: each lane may see another moment.
+    /// A load that is made anew each time, as a volatile one is: each lane may see another moment.
     Volatile,
 }
 

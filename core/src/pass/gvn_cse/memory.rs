@@ -9,10 +9,11 @@
 //! ```
 //!
 //! Memory is treated as a few variables, one for each class of accesses that never meets another one
-//! ([`crate::alias::AliasClasses`]), one for barriers and one for calls. Whatever may write one of them defines it anew,
-//! and where different definitions meet there is one more: the same names as those of registers. A load's state is the
-//! nearest definition above it that its address may meet. That takes addresses, which are costly to write as sums, so it
-//! is asked for only where another load has the same opcode and operands and not the same state anyhow.
+//! ([`crate::alias::AliasClasses`]), one for barriers and what acquires, and one for calls. Whatever may write one of
+//! them defines it anew, and where different definitions meet there is one more: the same names as those of registers. A
+//! load's state is the nearest definition above it that its address may meet. That takes addresses, which are costly to
+//! write as sums, so it is asked for only where another load has the same opcode and operands and not the same state
+//! anyhow.
 //!
 //! Sound because a load with one state has no definition of it on any path from one of its places to the other: a path
 //! that passes a definition comes to a place where definitions meet, or to a place dominated by it. What one thread
