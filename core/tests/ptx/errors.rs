@@ -30,6 +30,20 @@ fn a_byte_order_mark_is_no_part_of_the_program() {
 }
 
 #[test]
+fn attributes_are_skipped_with_all_their_parentheses() {
+    for attribute in [".attribute(.managed)", ".attribute(.unified(19, 95))", ".attribute(.managed, .unified(1, 2))"] {
+        let func = format!(".visible .func {attribute} (.param .b32 r) f(.param .b32 a)\n{{\nret;\n}}\n");
+        let source = format!("{HEAD}.global {attribute} .align 4 .u32 v;\n{func}{}", kernel("k", ""));
+        let (messages, functions) = loaded(&source);
+        assert_eq!((messages, functions), (vec![], vec!["f".to_owned(), "k".to_owned()]), "{attribute}");
+    }
+    // One that does not end takes its own statement along, and no more.
+    let source = format!("{HEAD}.global .attribute(.managed .u32 v;\n{}", kernel("k", ""));
+    let (messages, functions) = loaded(&source);
+    assert_eq!((messages.len(), functions), (1, vec!["k".to_owned()]), "{messages:?}");
+}
+
+#[test]
 fn unsupported_instructions_are_reported_and_other_kernels_load() {
     let unsupported = [
         ("wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1, %r2}, [%rd1], %r3;", "matrices in tensor cores"),

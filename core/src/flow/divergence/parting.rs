@@ -104,6 +104,7 @@ impl<'a> Propagation<'a> {
         // A loop that the meeting point is not in belongs to the region with all its blocks.
         let around = meeting.filter(|_| !may_stop).and_then(|meeting| tables.left.largest_without(branch, meeting));
         let is_too_large = around.is_some_and(|around| tables.regions.is_too_large(tables.left.loops.blocks(around)));
+        // Debug builds walk all the same, to hold that against what the walk finds.
         if is_too_large && !cfg!(debug_assertions) {
             tables.regions.allowance = 0;
             return Parted { branch, meeting, left, extent: Extent::Exhausted };

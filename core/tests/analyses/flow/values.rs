@@ -142,6 +142,16 @@ proptest! {
     }
 
     #[test]
+    fn what_a_block_makes_is_what_its_instructions_define(program in programs(7)) {
+        let (func, cfg, dominators) = analysed(&program);
+        let values = Values::compute(&func, &cfg, &dominators);
+        for &block in cfg.reverse_postorder() {
+            let defined: Vec<Value> = func.block_insts(block).flat_map(|inst| values.defined(inst)).copied().collect();
+            prop_assert_eq!(values.made_in(block).collect::<Vec<_>>(), defined);
+        }
+    }
+
+    #[test]
     fn uses_are_the_names_turned_round(program in programs(7)) {
         let (func, cfg, dominators) = analysed(&program);
         let values = Values::compute(&func, &cfg, &dominators);
