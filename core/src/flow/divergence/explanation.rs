@@ -90,6 +90,6 @@ fn source_reason(source: Source) -> String {
         Source::Atomic => "each lane's atomic finds what the lane before it left".into(),
         Source::Exchange => "each lane reads another lane's value".into(),
         Source::ThreadMemory => "each thread may read memory of its own".into(),
-        Source::Volatile => "each lane's volatile load may see another moment".into(),
+        Source::Volatile => "each lane loads it anew and may see another moment".into(),
     }
 }
