@@ -99,7 +99,7 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
 
     /// Puts a new instruction at the end of a block, before its terminator if it has one.
     pub fn append(&mut self, block: Block, data: InstData) -> Inst {
-        let before = if data.is_terminator() { None } else { self.func().terminator(block) };
+        let before = if data.is_terminator() { None } else { self.func().end_of(block) };
         self.insert(Place { block, before }, data)
     }
 

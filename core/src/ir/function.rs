@@ -268,6 +268,12 @@ impl Function {
         self.layout.last_inst(block).filter(|&inst| self.insts[inst].is_terminator())
     }
 
+    /// What new instructions at the end of a block stand before: the terminator, if the block is complete. Where control
+    /// goes on from a block it is; only elsewhere has the last instruction to be looked at.
+    pub fn end_of(&self, block: Block) -> Option<Inst> {
+        if self.successors[block].is_empty() { self.terminator(block) } else { self.layout.last_inst(block) }
+    }
+
     /// Where control may go from the end of a block, in the terminator's order, repetitions kept.
     pub fn successors(&self, block: Block) -> &[Block] {
         &self.successors[block]

@@ -163,12 +163,6 @@ impl Items {
         self.chains_of[block].is_some()
     }
 
-    /// All that was there at first, families apart.
-    pub fn of_block(&self, block: Block) -> impl Iterator<Item = Item> + '_ {
-        let (begin, end) = self.ranges[block];
-        self.items[begin as usize..end as usize].iter().map(|&(_, item)| item)
-    }
-
     /// Those of a family, for [`Items::next_below`].
     pub fn below(&self, block: Block, family: Family) -> Coming {
         let (begin, end) = self.ranges[block];

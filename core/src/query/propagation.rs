@@ -249,8 +249,8 @@ struct Frame {
 }
 
 /// The last record of each question at each block. A walk goes from block to neighbouring block with one question, and
-/// those mostly have numbers close together: so the records of one question lie in pages of as many blocks as fill a
-/// cache line.
+/// those mostly have numbers close together: so the records of one question lie in pages of as many blocks as fill two
+/// cache lines, which are fetched together.
 struct Known {
     /// By question: the first page that it has turned to, which for most is the only one, and where its slots begin.
     first: Vec<(u32, u32)>,
@@ -277,7 +277,7 @@ impl Default for Known {
 }
 
 /// Blocks of a page.
-const PAGE: u32 = 16;
+const PAGE: u32 = 32;
 
 /// No page: blocks are not so many.
 const NO_PAGE: u32 = u32::MAX;

@@ -19,6 +19,7 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use cranelift_entity::SecondaryMap;
@@ -104,6 +105,9 @@ const MANY: usize = 32;
 impl BlockLists {
     /// The blocks of a list. Linear in the lists that it was made of since one of them was asked for, and in their blocks.
     pub fn blocks(&mut self, list: BlockList) -> Vec<Block> {
+        if let BlockList::One(block) = list {
+            return vec![block];
+        }
         self.asked += 1;
         self.met_unions.resize(self.unions.len(), 0);
         let (asked, met_unions, met_blocks) = (self.asked, &mut self.met_unions, &mut self.met_blocks);

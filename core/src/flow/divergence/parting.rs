@@ -110,7 +110,7 @@ impl<'a> Propagation<'a> {
             return Parted { branch, meeting, left, extent: Extent::Exhausted };
         }
         let walk = Walk { branch, meeting, may_stop, floor: self.floor(branch, tables) };
-        let is_settled = |block| self.input.values.joins(block).all(|join| self.result.values[join].is_some());
+        let is_settled = |block| self.input.values.joins(block).all(|join| self.is_divergent(join));
         let extent = tables.regions.walk(walk, is_settled);
         debug_assert!(
             !is_too_large || extent == Extent::Exhausted,
@@ -118,7 +118,7 @@ impl<'a> Propagation<'a> {
         );
         let parted = Parted { branch, meeting, left, extent };
         let is_unclear = |meeting| {
-            let mut open = self.input.values.joins(meeting).filter(|&join| self.result.values[join].is_none());
+            let mut open = self.input.values.joins(meeting).filter(|&join| !self.is_divergent(join));
             open.any(|join| {
                 self.differs_at_meeting(join, parted, tables, true)
                     && !self.differs_at_meeting(join, parted, tables, false)
@@ -139,7 +139,7 @@ impl<'a> Propagation<'a> {
         let values = self.input.values;
         for &block in &joins {
             for join in values.joins(block) {
-                if self.result.values[join].is_some() {
+                if self.is_divergent(join) {
                     continue;
                 }
                 let differs = if Some(block) == meeting {
@@ -288,7 +288,7 @@ impl<'a> Propagation<'a> {
             }
             for &reader in uses.of(value) {
                 let is_left = match reader {
-                    ValueUse::Operand { inst, .. } => func.inst_block(inst).is_some_and(&is_behind),
+                    ValueUse::Operand { inst, .. } => self.block_of(inst).is_some_and(&is_behind),
                     ValueUse::Old(made) => values.block(func, made).is_some_and(&is_behind),
                     // A join reads at the ends of the blocks before it, on the way into its own.
                     ValueUse::Argument(join) => values.join_args(join).iter().any(|arg| {
@@ -317,7 +317,7 @@ impl<'a> Propagation<'a> {
             }
         }
         for join in parted.meeting.into_iter().flat_map(|meeting| self.input.values.joins(meeting)) {
-            if self.result.values[join].is_none() && self.differs_at_meeting(join, parted, tables, true) {
+            if !self.is_divergent(join) && self.differs_at_meeting(join, parted, tables, true) {
                 self.mark(join, Cause::Parted(parted.branch));
             }
         }

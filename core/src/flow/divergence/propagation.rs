@@ -41,12 +41,16 @@ struct InstFacts {
     deeds: Deeds,
     /// Its result, if it has one only.
     made: PackedOption<Value>,
+    /// Where it stands.
+    block: PackedOption<Block>,
 }
 
 pub(super) struct Propagation<'a> {
     pub(super) input: DivergenceInput<'a>,
     pub(super) result: Divergence,
     insts: Vec<InstFacts>,
+    /// The divergent values. Small enough to stay in a cache where their causes are not.
+    divergent: FixedBitSet,
     /// Divergent values whose readers have all been told.
     pub(super) told: FixedBitSet,
     /// Values and branches whose effects are still to be looked at.
@@ -73,6 +77,7 @@ impl<'a> Propagation<'a> {
             input,
             result,
             insts: vec![InstFacts::default(); input.func.insts.len()],
+            divergent: FixedBitSet::with_capacity(input.values.len()),
             told: FixedBitSet::with_capacity(input.values.len()),
             values: Vec::new(),
             branches: Vec::new(),
@@ -111,7 +116,8 @@ impl<'a> Propagation<'a> {
                 }
             }
         }
-        for &block in cfg.reverse_postorder() {
+        // In the order of the text: that is the order in memory, which is read ahead.
+        for block in func.block_order().filter(|&block| cfg.is_reachable(block)) {
             for inst in func.block_insts(block) {
                 let data = &func.insts[inst];
                 let behaviour = behaviour(func, data);
@@ -122,7 +128,7 @@ impl<'a> Propagation<'a> {
                 deeds.set(Deeds::DRAWS, data.opcode.op == Op::In);
                 deeds.set(Deeds::MAKES_SEVERAL, data.dsts.len() > 1);
                 let made = if data.dsts.len() == 1 { values.defined(inst).first().copied() } else { None };
-                self.insts[inst.index()] = InstFacts { deeds, made: made.into() };
+                self.insts[inst.index()] = InstFacts { deeds, made: made.into(), block: block.into() };
                 if deeds.contains(Deeds::DRAWS) {
                     self.draws.push(inst);
                     self.drawing.insert(block.index());
@@ -138,9 +144,8 @@ impl<'a> Propagation<'a> {
     }
 
     pub(super) fn mark(&mut self, value: Value, cause: Cause) {
-        let known = &mut self.result.values[value];
-        if known.is_none() {
-            *known = Some(cause);
+        if !self.divergent.put(value.index()) {
+            self.result.values[value] = Some(cause);
             self.values.push(value);
         }
     }
@@ -159,7 +164,7 @@ impl<'a> Propagation<'a> {
         match reader {
             ValueUse::Old(made) | ValueUse::Argument(made) => self.mark(made, cause.unwrap_or(Cause::Value(value))),
             ValueUse::Operand { inst, index } => {
-                let InstFacts { deeds, made } = self.insts[inst.index()];
+                let InstFacts { deeds, made, block } = self.insts[inst.index()];
                 if !deeds.contains(Deeds::REACHABLE) {
                     return;
                 }
@@ -171,14 +176,14 @@ impl<'a> Propagation<'a> {
                     self.insts[inst.index()].deeds.insert(Deeds::DIVERGED);
                     let of_guard = Cause::Guard(value);
                     let cause = cause.unwrap_or(if is_guard { of_guard } else { Cause::Value(value) });
-                    let DivergenceInput { func, values, .. } = self.input;
+                    let values = self.input.values;
                     if let Some(made) = made.expand() {
                         self.mark(made, cause);
                     } else if deeds.contains(Deeds::MAKES_SEVERAL) {
                         values.defined(inst).iter().for_each(|&made| self.mark(made, cause));
                     }
                     if deeds.contains(Deeds::BRANCHES)
-                        && let Some(block) = func.inst_block(inst)
+                        && let Some(block) = block.expand()
                     {
                         self.mark_branch(block, cause);
                     }
@@ -188,6 +193,16 @@ impl<'a> Propagation<'a> {
                 }
             }
         }
+    }
+
+    /// Is the value known to be divergent?
+    pub(super) fn is_divergent(&self, value: Value) -> bool {
+        self.divergent.contains(value.index())
+    }
+
+    /// The block of an instruction that control may come to.
+    pub(super) fn block_of(&self, inst: Inst) -> Option<Block> {
+        self.insts[inst.index()].block.expand()
     }
 
     /// Only a part of the lanes runs the block, because they parted at a branch.

@@ -229,6 +229,8 @@ pub struct Snapshot<'m> {
     families: SecondaryMap<Family, Vec<Occurrence>>,
     /// Those before this one were there at first, in the order of the text.
     first_inserted: Occurrence,
+    /// By block: which of those are its own, from the first to before the last.
+    first_of_block: SecondaryMap<Block, (u32, u32)>,
     /// What is known of where the last form that went up, and the last that went down, had nothing in its way.
     quiet_up: Quiet,
     quiet_down: Quiet,
@@ -340,6 +342,7 @@ impl<'m> Snapshot<'m> {
             counts: SecondaryMap::new(),
             families: SecondaryMap::new(),
             first_inserted: Occurrence::from_u32(0),
+            first_of_block: filled(func.blocks.len()),
             quiet_up: Quiet::default(),
             quiet_down: Quiet::default(),
         };
@@ -381,7 +384,7 @@ impl<'m> Snapshot<'m> {
                 self.has_marked |= is_marked;
                 let inst = Some(inst);
                 let data = OccurrenceData { inst, block, form, family, address, guard, is_computed: true, is_marked };
-                self.add(data, place)
+                self.add_first(data, place)
             } else {
                 continue;
             };
@@ -401,7 +404,7 @@ impl<'m> Snapshot<'m> {
             let inst = Some(inst);
             let data =
                 OccurrenceData { inst, block, form, family, address, guard, is_computed: true, is_marked: false };
-            let item = self.add(data, place);
+            let item = self.add_first(data, place);
             self.add_item(block, family, item);
         }
     }
@@ -415,6 +418,15 @@ impl<'m> Snapshot<'m> {
     fn number_of(&mut self, address: Option<SymbolicAddress>) -> PackedOption<Address> {
         let next = Address::new(self.addresses.len());
         address.map(|address| *self.addresses.entry(address).or_insert(next)).into()
+    }
+
+    /// Adds one that is there at first. They come in the order of the text.
+    fn add_first(&mut self, data: OccurrenceData, place: u32) -> Item {
+        let next = self.occurrences.next_key().as_u32();
+        let (begin, end) = &mut self.first_of_block[data.block];
+        *begin = if *end == 0 { next } else { *begin };
+        *end = next + 1;
+        self.add(data, place)
     }
 
     fn add(&mut self, data: OccurrenceData, place: u32) -> Item {
@@ -438,13 +450,8 @@ impl<'m> Snapshot<'m> {
         if self.items.has_inserted(block) {
             return func.block_insts(block).filter(|&inst| self.of_inst[inst].is_some()).collect();
         }
-        let occurring = self
-            .items
-            .of_block(block)
-            .filter_map(|item| Some((item.place, self.occurrences[item.occurrence()?].inst?)));
-        let mut occurring: SmallVec<[(u32, Inst); 16]> = occurring.collect();
-        occurring.sort_unstable();
-        occurring.into_iter().map(|(_, inst)| inst).collect()
+        let (begin, end) = self.first_of_block[block];
+        (begin..end).filter_map(|occurrence| self.occurrences[Occurrence::from_u32(occurrence)].inst).collect()
     }
 
     /// How many occurrences have come up.
