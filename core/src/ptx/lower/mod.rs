@@ -17,7 +17,8 @@
 //! - a `.shared` variable of the module is declared in every kernel that reaches it and passed to functions as a
 //!   pointer, because shared arrays belong to kernels here;
 //! - the carry flag is a predicate register;
-//! - a few opcodes become short sequences ([`expand`]).
+//! - a few opcodes become short sequences ([`expand`]);
+//! - a register that is read although nothing assigns it starts as 0, with a warning ([`unassigned`]).
 //!
 //! A function with an error is left out, and so is whoever calls it, each with a diagnostic; the others load.
 //!
@@ -34,6 +35,7 @@ mod instruction;
 mod names;
 mod operand;
 mod types;
+mod unassigned;
 
 use super::syntax::{File, Function as Source, Initial, Inst, Name, Number, OperandKind, Statement, Variable};
 use crate::ir::{
@@ -98,8 +100,11 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
     for (index, source) in sources.iter().enumerate() {
         let name = func_names.fresh(&names::clean(source.name.text));
         func_names.take(&name);
-        let (function, errors) = body::lower(&context, index, name, source);
+        let (mut function, mut errors) = body::lower(&context, index, name, source);
         let sound = !source.broken && !errors.iter().any(Diagnostic::is_error);
+        if sound {
+            errors.extend(unassigned::assign(&mut function));
+        }
         errors.into_iter().for_each(|error| problems.push(error));
         lowered.push((source, sound.then_some(function)));
     }
