@@ -7,29 +7,27 @@
 //! st.global.v2.f32 [%rd1], {%f1, %f4};          st.global.v2.f32 [rd1], {f1, f4}
 //! ```
 //!
-//! Compilers print such reads for what the source leaves undefined: the rest of a vector that is stored whole, a variable
-//! that only some ways set. The assembler takes them, and any value will do. In the text IR they are errors, since there
-//! they are mistakes; so the register starts as 0 here, as it does where PTX is written again, and a warning says so.
+//! Compilers print such reads for what the source leaves undefined: the rest of a structure that is handed on whole, a
+//! variable that nothing sets. The assembler takes them, and any value will do. In the text IR they are errors, since there
+//! they are mistakes; so the register starts as 0 here, as it does where PTX is written again, and a warning says so. A
+//! register that is assigned somewhere, but on no way to a read, is left to the verifier.
 //!
-//! Sound: where no path to a read assigns the register, its value is undefined, and 0 is one such value. Control enters
-//! the assignments once: where it comes back to the first block, they get a block of their own before it. Thus they
-//! change no read that another assignment reaches.
+//! Sound because the value is undefined, and 0 is one such value. Nothing else writes the register. Control enters the
+//! assignments once: where it comes back to the first block, they get a block of their own before it.
 //!
-//! Bounds: those of [`unassigned_reads`].
+//! Bounds: linear in the function.
 
-use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::vec::Vec;
 
-use crate::ir::{Block, Function, InstData, Op, Opcode, Operand, Reg};
-use crate::text::{Diagnostic, quoted};
-use crate::verify::unassigned_reads;
+use cranelift_entity::EntitySet;
 
-/// Lets registers that are read although no path has assigned them start as 0. A warning for each, at its first read.
+use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg};
+use crate::text::{Diagnostic, quoted};
+
+/// Lets registers that are read although nothing assigns them start as 0. A warning for each, at its first read.
 pub(super) fn assign(func: &mut Function) -> Vec<Diagnostic> {
-    let mut known: BTreeSet<Reg> = BTreeSet::new();
-    let mut reads = unassigned_reads(func);
-    reads.retain(|&(reg, _)| known.insert(reg));
+    let reads = first_reads(func);
     let Some(entry) = func.entry_block().filter(|_| !reads.is_empty()) else { return Vec::new() };
     let block = only_entered(func, entry);
     let first = func.layout.first_inst(block);
@@ -40,11 +38,26 @@ pub(super) fn assign(func: &mut Function) -> Vec<Diagnostic> {
         let inst = func.insts.push(zero);
         func.inst_spans[inst] = span;
         func.insert_inst(inst, block, first);
-        let message =
-            format!("{} is read, but no path to here assigns it: it counts as 0", quoted(&func.regs[reg].name));
+        let name = quoted(&func.regs[reg].name);
+        let message = format!("{name} is read, but nothing assigns it: it counts as 0");
         warnings.push(Diagnostic::warning("unassigned-read", span, message));
     }
     warnings
+}
+
+/// The registers that are read and not assigned anywhere, each with the first instruction that reads it.
+fn first_reads(func: &Function) -> Vec<(Reg, Inst)> {
+    let mut known = EntitySet::with_capacity(func.regs.len());
+    known.extend(func.params.iter().filter_map(|param| param.reg));
+    let mut reads = Vec::new();
+    for inst in func.block_order().flat_map(|block| func.block_insts(block)) {
+        func.insts[inst].for_each_use(|reg| {
+            if func.definition_count(reg) == 0 && known.insert(reg) {
+                reads.push((reg, inst));
+            }
+        });
+    }
+    reads
 }
 
 /// A block that control enters first and never again: the entry, or a new one before it.
