@@ -12,10 +12,8 @@ use warpscope_core::profile::{Collector, declare};
 use warpscope_core::questions::{Answer, QuestionEvent, QuestionSink};
 use warpscope_core::sim::{Progress, RunResult, Settings, Simulation};
 use warpscope_core::text::print;
-use warpscope_core::verify::check;
 use warpscope_testkit::bounded::{self, bounded};
 use warpscope_testkit::laws;
-use warpscope_testkit::sample;
 use warpscope_testkit::subscripts::{self, subscripts};
 
 /// The five passes, and every knob away from its default.
@@ -358,36 +356,6 @@ draw:
     let (text, remarks) = recorded(&module, "esrqp", &mut Journal::new());
     let last = text.split("last:").nth(1).and_then(|rest| rest.split("ret").next()).expect("it is still there");
     assert!(!last.contains("ld."), "the load of `last` goes away: {last} {remarks:?}");
-}
-
-/// Loads under divergent branches, one behind the other: each question goes all the way up.
-fn loads_in_a_row(count: usize) -> Module {
-    let one = |at: usize| {
-        format!(
-            "n{at}:\n    br p, l{at}, n{next}\nl{at}:\n    x = ld.global.s32 a[{at}]\n    y = add.s32 y, x\n    br n{next}\n",
-            next = at + 1
-        )
-    };
-    let row: String = (0..count).map(one).collect();
-    check(&format!(
-        "kernel k(a: ptr.global) {{\nentry:\n    p = setp.lt.u32 %tid.x, 16\n    y = 0\n    br n0\n{row}n{count}:\n    st.global.s32 a[0], y\n    ret\n}}\n"
-    ))
-    .module
-}
-
-#[test]
-fn what_is_done_does_not_depend_on_who_listens_even_where_no_more_is_looked_at() {
-    let mut exhausted = 0;
-    for (program, module) in
-        [("a row", loads_in_a_row(1500)), ("a sample", check(&sample::programs(20_000, 1)[0]).module)]
-    {
-        for pass in ["srqp", "esrqp", "ssrqp-s", "ssrqp", "ssrqp[divergence=all,partial_speculation=true]"] {
-            let (heard, remarks) = recorded(&module, pass, &mut Journal::new());
-            exhausted += usize::from(remarks.iter().any(|remark| remark.contains("\"budget\"")));
-            assert!(heard == print(&optimised(&module, pass)), "{pass} on {program}");
-        }
-    }
-    assert!(exhausted > 0, "no budget is used up");
 }
 
 /// How much a journal keeps of questions.

@@ -27,10 +27,8 @@ use crate::view::Listener;
 /// What is known of anticipatability.
 #[derive(Default)]
 pub struct Anticipated {
-    /// By questions that nobody hears of.
+    /// By questions of which somebody may hear.
     pub asked: Propagation<FormSet, bool>,
-    /// By those that others hear of.
-    pub told: Propagation<FormSet, bool>,
     /// By the others, where nobody hears of any and all are about one pure form each.
     pub unheard: Option<Unheard>,
 }
@@ -56,11 +54,6 @@ impl Problem for Anticipation<'_, '_> {
 
     fn is_good(answer: &bool) -> bool {
         *answer
-    }
-
-    fn decides(&self, answer: &bool) -> bool {
-        // One way on where it is not computed is enough.
-        !*answer
     }
 
     fn improve(&mut self, _: &mut bool, _: &bool) {}

@@ -127,8 +127,6 @@ pub struct Inquiries<'m> {
     lists: BlockLists,
     /// The same across every branch.
     boldly: (Propagation<SpeculationQuestion, Hoistable>, Vec<&'static str>),
-    /// The same for those who listen.
-    told: (Propagation<SpeculationQuestion, Hoistable>, Vec<&'static str>),
     last_id: QuestionId,
     /// The last occurrence whose way up its own block was looked at, how often its answers had changed before, and whether
     /// it passes all that stands there.
@@ -172,20 +170,10 @@ impl<'m> Inquiries<'m> {
             sent: Vec::new(),
             lists: BlockLists::default(),
             boldly: Default::default(),
-            told: Default::default(),
             last_id: 0,
             above: None,
             budget: STEPS_FREE + STEPS_EACH * instructions as u64,
         }
-    }
-
-    /// The same, where a question that all neighbours have to agree about ends with the first that does not. Not where it may
-    /// be [`Inquiries::unheard`], which looks at all of them.
-    pub fn stopping_when_decided(mut self) -> Inquiries<'m> {
-        self.speculation.stops_when_decided = true;
-        self.boldly.0.stops_when_decided = true;
-        self.anticipation.asked.stops_when_decided = true;
-        self
     }
 
     /// The same, where all occurrences are pure and nobody hears of any question.
@@ -266,47 +254,36 @@ impl<'m> Inquiries<'m> {
             Crossing::Divergent => region.is_divergent(branch),
             Crossing::Everything => true,
         };
-        teller.tell(|func| QuestionEvent::Began {
-            id,
-            parent: None,
-            query: Query::Speculation,
-            expression: self.snapshot.forms.text(self.snapshot.module, func, form),
-            root: block,
-            inst,
-        });
-        let neighbours: SmallVec<[Block; 4]> = self.snapshot.ways.up(block).into();
-        // What stands above it in its own block is looked at first.
-        let change = self.snapshot.changes(form);
-        let passes = match self.above {
-            Some((known, at, passes)) if (known, at) == (occurrence, change) => passes,
-            _ => self.snapshot.climb(func, block, start, form, false).passes(),
-        };
-        self.above = Some((occurrence, change, passes));
-        let is_asked = passes && !neighbours.is_empty();
-        let question = SpeculationQuestion { form, mover: block };
-        let steps = self.snapshot.steps;
         let mut problem = Speculation {
             snapshot: &mut self.snapshot,
-            sent: &mut self.told.1,
+            sent: &mut self.sent,
             lists: &mut self.lists,
             anticipated: &mut self.anticipation,
-            is_told: true,
             shape,
             is_crossed: &is_crossed,
             region: &self.region,
             meets_partially: self.rules.meets_partially,
             budget: self.budget,
         };
-        // Those who listen hear all that may be asked. It counts for nothing else, so that nothing depends on them.
-        if is_asked && teller.is_heard() {
-            self.told.0.inquire(&mut problem, &mut teller, (block, &neighbours), question, id);
-        }
-        problem.snapshot.steps = steps;
-        let mut problem = Speculation { sent: &mut self.sent, is_told: false, ..problem };
-        let answer = if is_asked {
-            let (mut silent, mut last_id) = (Silent, 0);
-            let mut silently = Teller::new(func, &mut silent, &mut last_id);
-            self.speculation.inquire(&mut problem, &mut silently, (block, &neighbours), question, id).answer
+        teller.tell(|func| QuestionEvent::Began {
+            id,
+            parent: None,
+            query: Query::Speculation,
+            expression: problem.snapshot.forms.text(problem.snapshot.module, func, form),
+            root: block,
+            inst,
+        });
+        let neighbours: SmallVec<[Block; 4]> = problem.onward(block).into();
+        // What stands above it in its own block is looked at first.
+        let change = problem.snapshot.changes(form);
+        let passes = match self.above {
+            Some((known, at, passes)) if (known, at) == (occurrence, change) => passes,
+            _ => problem.snapshot.climb(func, block, start, form, false).passes(),
+        };
+        self.above = Some((occurrence, change, passes));
+        let answer = if passes && !neighbours.is_empty() {
+            let question = SpeculationQuestion { form, mover: block };
+            self.speculation.inquire(&mut problem, &mut teller, (block, &neighbours), question, id).answer
         } else {
             Hoistable::NO
         };

@@ -17,10 +17,6 @@
 //! one that began before it) is forgotten, and asked again if somebody wants it. What was answered badly stays so in that
 //! inquiry, since a worse answer below never gives a better one above; how long after it, its problem says.
 //!
-//! Where one bad answer makes that of all neighbours bad, the others are not asked. Those who listen hear them all the same,
-//! since the paper asks them: they are told by an engine of their own, whose steps do not count, so that what is done does
-//! not depend on who listens.
-//!
 //! Bounds: each question is worked out once a block, unless it is forgotten or grows stale; a problem counts its own steps.
 //! In a large function a question may come to thousands of blocks: what waits lies on stacks that all share, questions have
 //! numbers, and records are small and stand in the order of the walk. Most walks end badly, and of a bad answer nothing is
@@ -68,11 +64,6 @@ pub trait Problem: Sized {
     const UNDER_WAY: &'static str;
     /// Is the answer as good as what was assumed?
     fn is_good(answer: &Self::Answer) -> bool;
-    /// Is the answer of one neighbour all that there is to know of those that the question was sent on to? See
-    /// [`Propagation::stops_when_decided`].
-    fn decides(&self, _: &Self::Answer) -> bool {
-        false
-    }
     /// Better words for a good answer that leaned on another one, which has proved good like this.
     fn improve(&mut self, answer: &mut Self::Answer, proved: &Self::Answer);
     /// Does an answer that was given at that time still hold?
@@ -211,9 +202,6 @@ enum Link {
 
 /// All questions of one kind that have been asked, with their answers.
 pub struct Propagation<Q, A> {
-    /// Are neighbours left out once the answer of one decides? The answers are those of all neighbours. It is not for those who
-    /// listen, as they hear what every neighbour says.
-    pub stops_when_decided: bool,
     questions: Vec<Q>,
     numbers: HashMap<Q, Number>,
     records: Vec<Record<A>>,
@@ -360,14 +348,9 @@ impl<'s, S: Listener> Teller<'s, S> {
         *self.next
     }
 
-    /// Does anybody hear of questions?
-    pub fn is_heard(&self) -> bool {
-        S::LISTENS && self.sink.hears_of_questions()
-    }
-
     /// Tells what happened. Not even built where nobody listens, or has heard of so much that no more is kept.
     pub fn tell(&mut self, event: impl FnOnce(&Function) -> QuestionEvent) {
-        if self.is_heard() {
+        if S::LISTENS && self.sink.hears_of_questions() {
             self.sink.told_of(event(self.func));
         }
     }
@@ -384,7 +367,6 @@ pub struct Finding<A> {
 impl<Q, A> Default for Propagation<Q, A> {
     fn default() -> Self {
         Propagation {
-            stops_when_decided: false,
             questions: Vec::new(),
             numbers: HashMap::new(),
             records: Vec::new(),
@@ -505,10 +487,7 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
             let Some(frame) = self.frames.last() else { unreachable!("the inquiry's frame ends the walk") };
             let first_answer = frame.first_answer as usize;
             let waits_for = if frame.record.is_none() { neighbours } else { problem.onward(frame.block) };
-            let given = &self.answers[first_answer..];
-            let is_decided = self.stops_when_decided && given.last().is_some_and(|(_, answer)| problem.decides(answer));
-            let next = if is_decided { None } else { waits_for.get(given.len()) };
-            let Some(&next) = next else {
+            let Some(&next) = waits_for.get(self.answers.len() - first_answer) else {
                 let forwarded = self.questions[frame.forwarded as usize];
                 let place = Meeting { block: frame.block, forwarded, record: frame.record, id: frame.id };
                 let (rule, answer) = problem.meet(teller, place, &self.answers[first_answer..]);

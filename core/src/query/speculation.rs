@@ -27,7 +27,7 @@ use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 
 use super::anticipation::Anticipated;
-use super::availability::{anticipated, tell_anticipated};
+use super::availability::anticipated;
 use super::forms::Form;
 use super::propagation::{Arrival, Local, Meeting, Problem, RecordId, Teller, Time};
 use super::region::{Region, Shape};
@@ -180,8 +180,6 @@ pub struct Speculation<'q, 'm> {
     pub lists: &'q mut BlockLists,
     /// What is known of anticipatability.
     pub anticipated: &'q mut Anticipated,
-    /// Is it for those who listen only?
-    pub is_told: bool,
     /// The graph's shape.
     pub shape: &'q Shape,
     /// The branches across which expressions move.
@@ -204,9 +202,6 @@ impl Speculation<'_, '_> {
         id: u32,
     ) -> bool {
         let set = self.snapshot.forms.only(form);
-        if self.is_told {
-            return tell_anticipated(self.snapshot, self.anticipated, teller, (root, asked), set, Some(id));
-        }
         anticipated(self.snapshot, self.anticipated, teller, (root, asked), set, Some(id))
     }
 
@@ -230,11 +225,6 @@ impl Problem for Speculation<'_, '_> {
 
     fn is_good(answer: &Hoistable) -> bool {
         answer.can_hoist
-    }
-
-    fn decides(&self, answer: &Hoistable) -> bool {
-        // All of them have to take it, but for lines 7 to 9.
-        !answer.can_hoist && !self.meets_partially
     }
 
     fn improve(&mut self, answer: &mut Hoistable, proved: &Hoistable) {
