@@ -32,7 +32,9 @@ fn a_byte_order_mark_is_no_part_of_the_program() {
 #[test]
 fn attributes_are_skipped_with_all_their_parentheses() {
     for attribute in [".attribute(.managed)", ".attribute(.unified(19, 95))", ".attribute(.managed, .unified(1, 2))"] {
-        let func = format!(".visible .func {attribute} (.param .b32 r) f(.param .b32 a)\n{{\nst.param.b32 [r], 0;\nret;\n}}\n");
+        let func = format!(
+            ".visible .func {attribute} (.param .b32 r) f(.param .b32 a)\n{{\nst.param.b32 [r], 0;\nret;\n}}\n"
+        );
         let source = format!("{HEAD}.global {attribute} .align 4 .u32 v;\n{func}{}", kernel("k", ""));
         let (messages, functions) = loaded(&source);
         assert_eq!((messages, functions), (vec![], vec!["f".to_owned(), "k".to_owned()]), "{attribute}");
