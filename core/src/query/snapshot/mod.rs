@@ -229,7 +229,7 @@ pub struct Snapshot<'m> {
     families: SecondaryMap<Family, Vec<Occurrence>>,
     /// Those before this one were there at first, in the order of the text.
     first_inserted: Occurrence,
-    /// By block: which of those are its own, from the first to before the last.
+    /// By block: which of those are its own, from the first to behind the last.
     first_of_block: SecondaryMap<Block, (u32, u32)>,
     /// What is known of where the last form that went up, and the last that went down, had nothing in its way.
     quiet_up: Quiet,
