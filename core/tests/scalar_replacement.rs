@@ -12,8 +12,10 @@ use warpscope_core::profile::{Collector, declare};
 use warpscope_core::questions::{Answer, QuestionEvent, QuestionSink};
 use warpscope_core::sim::{Progress, RunResult, Settings, Simulation};
 use warpscope_core::text::print;
+use warpscope_core::verify::check;
 use warpscope_testkit::bounded::{self, bounded};
 use warpscope_testkit::laws;
+use warpscope_testkit::sample;
 use warpscope_testkit::subscripts::{self, subscripts};
 
 /// The five passes, and every knob away from its default.
@@ -356,6 +358,78 @@ draw:
     let (text, remarks) = recorded(&module, "esrqp", &mut Journal::new());
     let last = text.split("last:").nth(1).and_then(|rest| rest.split("ret").next()).expect("it is still there");
     assert!(!last.contains("ld."), "the load of `last` goes away: {last} {remarks:?}");
+}
+
+#[test]
+fn a_load_moves_to_no_block_whose_way_ends_before_it() {
+    // `latch` learns of `join` while `join` is still under way, and later asks again. The load stays at `join`, since `change`
+    // cannot take it; what `join` would have sent further up, to `head` and `entry`, is no business of `latch`.
+    let source = "\
+kernel k(a: ptr.global) {
+entry:
+    g = and.b32 %tid, 7
+    p = setp.lt.u32 %tid, 16
+    br head
+head:
+    br p, out, body
+body:
+    br p, change, keep
+change:
+    g = add.u32 g, 1
+    br join
+keep:
+    br join
+join:
+    br p, use, more
+more:
+    br latch
+latch:
+    br p, use, head
+use:
+    x = ld.global.f32 a[g]
+    st.global.f32 a[g], x
+    ret
+out:
+    ret
+}
+";
+    let text = print(&optimised(&check(source).module, "ssrqp"));
+    let loads = |block: &str| {
+        let behind = text.split(&format!("{block}:\n")).nth(1).unwrap_or_else(|| panic!("no `{block}` in {text}"));
+        behind.lines().take_while(|line| line.starts_with(' ')).filter(|line| line.contains("ld.")).count()
+    };
+    assert_eq!(loads("join"), 1, "{text}");
+    assert_eq!(text.matches("ld.").count(), 1, "{text}");
+}
+
+/// Loads under divergent branches, one behind the other: each question goes all the way up.
+fn loads_in_a_row(count: usize) -> Module {
+    let one = |at: usize| {
+        format!(
+            "n{at}:\n    br p, l{at}, n{next}\nl{at}:\n    x = ld.global.s32 a[{at}]\n    y = add.s32 y, x\n    br n{next}\n",
+            next = at + 1
+        )
+    };
+    let row: String = (0..count).map(one).collect();
+    check(&format!(
+        "kernel k(a: ptr.global) {{\nentry:\n    p = setp.lt.u32 %tid.x, 16\n    y = 0\n    br n0\n{row}n{count}:\n    st.global.s32 a[0], y\n    ret\n}}\n"
+    ))
+    .module
+}
+
+#[test]
+fn what_is_done_does_not_depend_on_who_listens_even_where_no_more_is_looked_at() {
+    let mut exhausted = 0;
+    for (program, module) in
+        [("a row", loads_in_a_row(1500)), ("a sample", check(&sample::programs(20_000, 1)[0]).module)]
+    {
+        for pass in ["srqp", "esrqp", "ssrqp-s", "ssrqp", "ssrqp[divergence=all,partial_speculation=true]"] {
+            let (heard, remarks) = recorded(&module, pass, &mut Journal::new());
+            exhausted += usize::from(remarks.iter().any(|remark| remark.contains("\"budget\"")));
+            assert!(heard == print(&optimised(&module, pass)), "{pass} on {program}");
+        }
+    }
+    assert!(exhausted > 0, "no budget is used up");
 }
 
 /// How much a journal keeps of questions.

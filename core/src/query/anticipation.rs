@@ -15,6 +15,7 @@
 //! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021, section 4.2.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::forms::FormSet;
 use super::propagation::{Arrival, Local, Meeting, Problem, Propagation, Teller, Time};
@@ -27,8 +28,10 @@ use crate::view::Listener;
 /// What is known of anticipatability.
 #[derive(Default)]
 pub struct Anticipated {
-    /// By questions of which somebody may hear.
+    /// By questions that nobody hears of.
     pub asked: Propagation<FormSet, bool>,
+    /// By those that others hear of.
+    pub told: Propagation<FormSet, bool>,
     /// By the others, where nobody hears of any and all are about one pure form each.
     pub unheard: Option<Unheard>,
 }
@@ -56,7 +59,10 @@ impl Problem for Anticipation<'_, '_> {
         *answer
     }
 
-    fn improve(&mut self, _: &mut bool, _: &bool) {}
+    fn decides(&self, answer: &bool) -> bool {
+        // One way on where it is not computed is enough.
+        !*answer
+    }
 
     fn holds(&self, question: FormSet, answer: &bool, time: Time) -> bool {
         let now = self.time(question).changes;
@@ -91,7 +97,7 @@ impl Problem for Anticipation<'_, '_> {
         (self.snapshot.forms.set_text(self.snapshot.module, func, set), None)
     }
 
-    fn answer(&self, answer: &bool) -> Answer {
+    fn answer(&self, answer: &bool, _: &mut dyn FnMut() -> Vec<Block>) -> Answer {
         Answer::Anticipated(*answer)
     }
 }

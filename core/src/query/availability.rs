@@ -38,6 +38,7 @@ use super::region::{BranchSet, Region};
 use super::snapshot::{Climb, ClimbEnd, Snapshot, Start, Step};
 use super::ways::Spot;
 use super::{DownSafety, Faulting};
+use crate::edit::Silent;
 use crate::ir::{Block, Function};
 use crate::questions::{Answer, Query, QuestionEvent, QuestionId};
 use crate::view::Listener;
@@ -401,11 +402,11 @@ impl Problem for Availability<'_, '_> {
         (self.snapshot.forms.text(self.snapshot.module, func, question.form), None)
     }
 
-    fn answer(&self, answer: &Available) -> Answer {
+    fn answer(&self, answer: &Available, _: &mut dyn FnMut() -> Vec<Block>) -> Answer {
         Answer::Available { is_available: answer.is_available, is_real: answer.is_real }
     }
 
-    fn keeps(&self, record: RecordId) -> Keeps {
+    fn keeps(&self, record: RecordId, _: &Available) -> Keeps {
         match self.notes.found(record) {
             Found::Nothing => Keeps::Ends,
             Found::Same(_) | Found::More(_) => Keeps::Asked,
@@ -561,7 +562,8 @@ impl<'m> Availability<'_, 'm> {
     }
 }
 
-/// Is one of these forms anticipated at the blocks asked?
+/// Is one of these forms anticipated at the blocks asked? Those who listen hear all that may be asked; it counts for nothing
+/// else, so that nothing depends on them.
 pub fn anticipated<S: Listener>(
     snapshot: &mut Snapshot<'_>,
     known: &mut Anticipated,
@@ -573,6 +575,25 @@ pub fn anticipated<S: Listener>(
     if let Some(unheard) = &mut known.unheard {
         return unheard.inquire(snapshot, teller.func, asked, set);
     }
+    if teller.is_heard() {
+        let steps = snapshot.steps;
+        tell_anticipated(snapshot, known, teller, (root, asked), set, parent);
+        snapshot.steps = steps;
+    }
+    let (mut silent, mut last_id) = (Silent, 0);
+    let mut silently = Teller::new(teller.func, &mut silent, &mut last_id);
+    known.asked.inquire(&mut Anticipation { snapshot }, &mut silently, (root, asked), set, 0).answer
+}
+
+/// The same only for those who listen.
+pub fn tell_anticipated<S: Listener>(
+    snapshot: &mut Snapshot<'_>,
+    known: &mut Anticipated,
+    teller: &mut Teller<'_, S>,
+    (root, asked): (Block, &[Block]),
+    set: FormSet,
+    parent: Option<QuestionId>,
+) -> bool {
     let id = teller.number();
     let mut problem = Anticipation { snapshot };
     teller.tell(|func| QuestionEvent::Began {
@@ -583,7 +604,7 @@ pub fn anticipated<S: Listener>(
         root,
         inst: None,
     });
-    let answer = known.asked.inquire(&mut problem, teller, (root, asked), set, id).answer;
+    let answer = known.told.inquire(&mut problem, teller, (root, asked), set, id).answer;
     teller.tell(|_| QuestionEvent::Ended { id, answer: Answer::Anticipated(answer) });
     answer
 }

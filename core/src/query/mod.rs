@@ -38,8 +38,8 @@ use crate::questions::{Answer, Query, QuestionEvent, QuestionId};
 use crate::view::Listener;
 use anticipation::Anticipated;
 use availability::{Availability, AvailabilityQuestion, Available, Notes, anticipated};
-use propagation::{Problem, Propagation, Teller};
-use speculation::{BlockLists, Hoistable, Speculation, SpeculationQuestion};
+use propagation::{Propagation, Teller};
+use speculation::{Hoistable, Speculation, SpeculationQuestion};
 use unheard::Unheard;
 
 pub use availability::{Insertion, Refusal, Support};
@@ -124,9 +124,12 @@ pub struct Inquiries<'m> {
     anticipation: Anticipated,
     speculation: Propagation<SpeculationQuestion, Hoistable>,
     sent: Vec<&'static str>,
-    lists: BlockLists,
     /// The same across every branch.
     boldly: (Propagation<SpeculationQuestion, Hoistable>, Vec<&'static str>),
+    /// The same for those who listen.
+    told: (Propagation<SpeculationQuestion, Hoistable>, Vec<&'static str>),
+    /// Has no budget ended what they were told?
+    is_told_all: bool,
     last_id: QuestionId,
     /// The last occurrence whose way up its own block was looked at, how often its answers had changed before, and whether
     /// it passes all that stands there.
@@ -168,12 +171,22 @@ impl<'m> Inquiries<'m> {
             anticipation: Anticipated::default(),
             speculation: Propagation::with_room(occurrences),
             sent: Vec::new(),
-            lists: BlockLists::default(),
             boldly: Default::default(),
+            told: Default::default(),
+            is_told_all: true,
             last_id: 0,
             above: None,
             budget: STEPS_FREE + STEPS_EACH * instructions as u64,
         }
+    }
+
+    /// The same, where a question that all neighbours have to agree about ends with the first that does not. Not where it may
+    /// be [`Inquiries::unheard`], which looks at all of them.
+    pub fn stopping_when_decided(mut self) -> Inquiries<'m> {
+        self.speculation.stops_when_decided = true;
+        self.boldly.0.stops_when_decided = true;
+        self.anticipation.asked.stops_when_decided = true;
+        self
     }
 
     /// The same, where all occurrences are pure and nobody hears of any question.
@@ -254,41 +267,60 @@ impl<'m> Inquiries<'m> {
             Crossing::Divergent => region.is_divergent(branch),
             Crossing::Everything => true,
         };
+        teller.tell(|func| QuestionEvent::Began {
+            id,
+            parent: None,
+            query: Query::Speculation,
+            expression: self.snapshot.forms.text(self.snapshot.module, func, form),
+            root: block,
+            inst,
+        });
+        let neighbours: SmallVec<[Block; 4]> = self.snapshot.ways.up(block).into();
+        // What stands above it in its own block is looked at first.
+        let change = self.snapshot.changes(form);
+        let passes = match self.above {
+            Some((known, at, passes)) if (known, at) == (occurrence, change) => passes,
+            _ => self.snapshot.climb(func, block, start, form, false).passes(),
+        };
+        self.above = Some((occurrence, change, passes));
+        let is_asked = passes && !neighbours.is_empty();
+        let question = SpeculationQuestion { form, mover: block };
+        let steps = self.snapshot.steps;
         let mut problem = Speculation {
             snapshot: &mut self.snapshot,
-            sent: &mut self.sent,
-            lists: &mut self.lists,
+            sent: &mut self.told.1,
             anticipated: &mut self.anticipation,
+            is_told: true,
             shape,
             is_crossed: &is_crossed,
             region: &self.region,
             meets_partially: self.rules.meets_partially,
             budget: self.budget,
         };
-        teller.tell(|func| QuestionEvent::Began {
-            id,
-            parent: None,
-            query: Query::Speculation,
-            expression: problem.snapshot.forms.text(problem.snapshot.module, func, form),
-            root: block,
-            inst,
-        });
-        let neighbours: SmallVec<[Block; 4]> = problem.onward(block).into();
-        // What stands above it in its own block is looked at first.
-        let change = problem.snapshot.changes(form);
-        let passes = match self.above {
-            Some((known, at, passes)) if (known, at) == (occurrence, change) => passes,
-            _ => problem.snapshot.climb(func, block, start, form, false).passes(),
-        };
-        self.above = Some((occurrence, change, passes));
-        let answer = if passes && !neighbours.is_empty() {
-            let question = SpeculationQuestion { form, mover: block };
-            self.speculation.inquire(&mut problem, &mut teller, (block, &neighbours), question, id).answer
-        } else {
-            Hoistable::NO
-        };
-        teller.tell(|_| QuestionEvent::Ended { id, answer: problem.answer(&answer) });
-        let blocks = if answer.can_hoist { self.lists.blocks(answer.blocks) } else { Vec::new() };
+        // Those who listen hear all that may be asked. It counts for nothing else, so that nothing depends on them.
+        let told = (is_asked && teller.is_heard())
+            .then(|| self.told.0.inquire(&mut problem, &mut teller, (block, &neighbours), question, id));
+        self.is_told_all &= problem.snapshot.steps <= self.budget;
+        problem.snapshot.steps = steps;
+        let mut problem = Speculation { sent: &mut self.sent, is_told: false, ..problem };
+        let (mut answer, mut blocks) = (Hoistable::NO, Vec::new());
+        if is_asked {
+            let (mut silent, mut last_id) = (Silent, 0);
+            let mut silently = Teller::new(func, &mut silent, &mut last_id);
+            let known = &mut self.speculation;
+            let found = known.inquire(&mut problem, &mut silently, (block, &neighbours), question, id);
+            answer = found.answer;
+            if answer.can_hoist {
+                let (ends, looked_at) = known.ends(found.asked);
+                problem.snapshot.steps += looked_at as u64;
+                blocks = ends;
+            }
+        }
+        if let Some(told) = told.filter(|_| self.is_told_all && problem.snapshot.steps <= self.budget) {
+            debug_assert_eq!(told.answer.can_hoist, answer.can_hoist, "whoever else was asked, the answer is the same");
+            debug_assert!(!answer.can_hoist || self.told.0.ends(told.asked).0 == blocks, "and where it moves");
+        }
+        teller.tell(|_| QuestionEvent::Ended { id, answer: answer.told(&mut || blocks.clone()) });
         (!blocks.is_empty()).then_some(Hoist { form, blocks })
     }
 

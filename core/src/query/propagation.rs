@@ -17,6 +17,10 @@
 //! one that began before it) is forgotten, and asked again if somebody wants it. What was answered badly stays so in that
 //! inquiry, since a worse answer below never gives a better one above; how long after it, its problem says.
 //!
+//! Where one bad answer makes that of all neighbours bad, the others are not asked. Those who listen hear them all the same,
+//! since the paper asks them: they are told by an engine of their own, whose steps do not count, so that what is done does
+//! not depend on who listens.
+//!
 //! Bounds: each question is worked out once a block, unless it is forgotten or grows stale; a problem counts its own steps.
 //! In a large function a question may come to thousands of blocks: what waits lies on stacks that all share, questions have
 //! numbers, and records are small and stand in the order of the walk. Most walks end badly, and of a bad answer nothing is
@@ -28,9 +32,11 @@
 //! data flow, POPL 1995.
 
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::hash::Hash;
 
+use cranelift_entity::SecondaryMap;
 use cranelift_entity::entity_impl;
 use cranelift_entity::packed_option::PackedOption;
 use hashbrown::HashMap;
@@ -64,8 +70,13 @@ pub trait Problem: Sized {
     const UNDER_WAY: &'static str;
     /// Is the answer as good as what was assumed?
     fn is_good(answer: &Self::Answer) -> bool;
+    /// Is the answer of one neighbour all that there is to know of those that the question was sent on to? See
+    /// [`Propagation::stops_when_decided`].
+    fn decides(&self, _: &Self::Answer) -> bool {
+        false
+    }
     /// Better words for a good answer that leaned on another one, which has proved good like this.
-    fn improve(&mut self, answer: &mut Self::Answer, proved: &Self::Answer);
+    fn improve(&mut self, _answer: &mut Self::Answer, _proved: &Self::Answer) {}
     /// Does an answer that was given at that time still hold?
     fn holds(&self, question: Self::Question, answer: &Self::Answer, time: Time) -> bool;
     /// Now.
@@ -81,10 +92,10 @@ pub trait Problem: Sized {
     ) -> (&'static str, Self::Answer);
     /// The question as text, and for a speculation question from where the expression would move.
     fn describe(&self, func: &Function, question: Self::Question) -> (String, Option<Block>);
-    /// The answer as those who listen are told it.
-    fn answer(&self, answer: &Self::Answer) -> Answer;
+    /// The answer as those who listen are told it. `ends` are the blocks where the ways end that were found.
+    fn answer(&self, answer: &Self::Answer, ends: &mut dyn FnMut() -> Vec<Block>) -> Answer;
     /// What will be asked of a record whose answer is good.
-    fn keeps(&self, _: RecordId) -> Keeps {
+    fn keeps(&self, _: RecordId, _: &Self::Answer) -> Keeps {
         Keeps::Nothing
     }
 }
@@ -202,6 +213,9 @@ enum Link {
 
 /// All questions of one kind that have been asked, with their answers.
 pub struct Propagation<Q, A> {
+    /// Are neighbours left out once the answer of one decides? The answers are those of all neighbours. It is not for those who
+    /// listen, as they hear what every neighbour says.
+    pub stops_when_decided: bool,
     questions: Vec<Q>,
     numbers: HashMap<Q, Number>,
     records: Vec<Record<A>>,
@@ -226,6 +240,17 @@ pub struct Propagation<Q, A> {
     answers: Vec<(Block, A)>,
     /// [`NONE`] where a verdict is all that is left.
     answered_by: Vec<RecordId>,
+    met: Met,
+}
+
+/// What was met when somebody asked where ways end.
+#[derive(Default)]
+struct Met {
+    /// How often somebody has.
+    walk: u32,
+    /// The last time, by record and by block.
+    records: Vec<u32>,
+    blocks: SecondaryMap<Block, u32>,
 }
 
 /// A question that waits for its neighbours.
@@ -348,25 +373,34 @@ impl<'s, S: Listener> Teller<'s, S> {
         *self.next
     }
 
+    /// Does anybody hear of questions?
+    pub fn is_heard(&self) -> bool {
+        S::LISTENS && self.sink.hears_of_questions()
+    }
+
     /// Tells what happened. Not even built where nobody listens, or has heard of so much that no more is kept.
     pub fn tell(&mut self, event: impl FnOnce(&Function) -> QuestionEvent) {
-        if S::LISTENS && self.sink.hears_of_questions() {
+        if self.is_heard() {
             self.sink.told_of(event(self.func));
         }
     }
 }
+
+/// Blocks that were asked, and their records; [`NONE`] of a bad answer of which no more is kept.
+pub type Asked = SmallVec<[(Block, RecordId); 2]>;
 
 /// What an inquiry found.
 pub struct Finding<A> {
     /// What it amounts to.
     pub answer: A,
     /// Whom the block of the inquiry asked. What was answered badly may have no record, and is not to be asked for.
-    pub asked: SmallVec<[(Block, RecordId); 2]>,
+    pub asked: Asked,
 }
 
 impl<Q, A> Default for Propagation<Q, A> {
     fn default() -> Self {
         Propagation {
+            stops_when_decided: false,
             questions: Vec::new(),
             numbers: HashMap::new(),
             records: Vec::new(),
@@ -383,6 +417,7 @@ impl<Q, A> Default for Propagation<Q, A> {
             frames: Vec::new(),
             answers: Vec::new(),
             answered_by: Vec::new(),
+            met: Met::default(),
         }
     }
 }
@@ -437,6 +472,48 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
         record
     }
 
+    /// The blocks where the ways end that lead on from those who were asked, each once, in the order of the walk, and how
+    /// many records were looked at. Of a kind of questions that keeps where its ways end; what is under way has no end yet.
+    pub fn ends(&mut self, mut pending: Asked) -> (Vec<Block>, usize) {
+        self.met.walk += 1;
+        self.met.records.resize(self.records.len(), 0);
+        let walk = self.met.walk;
+        let (mut blocks, mut looked_at) = (Vec::new(), 0);
+        pending.reverse();
+        while let Some((mut block, record)) = pending.pop() {
+            looked_at += 1;
+            if record != NONE {
+                let record = self.end(record) as usize;
+                if core::mem::replace(&mut self.met.records[record], walk) == walk {
+                    continue;
+                }
+                match self.records[record].state {
+                    State::UnderWay { .. } => continue,
+                    State::Answered { link: Link::Several, .. } => {
+                        let first = pending.len();
+                        pending.extend(self.asked(record as RecordId));
+                        pending[first..].reverse();
+                        continue;
+                    }
+                    State::Answered { .. } => block = self.records[record].block,
+                }
+            }
+            if core::mem::replace(&mut self.met.blocks[block], walk) != walk {
+                blocks.push(block);
+            }
+        }
+        (blocks, looked_at)
+    }
+
+    /// Those who have answered the question that waits last, from its first answer on.
+    fn answered(&self, first: usize) -> Asked {
+        self.answers[first..]
+            .iter()
+            .zip(&self.answered_by[first..])
+            .map(|(&(block, _), &record)| (block, record))
+            .collect()
+    }
+
     fn through(&self, record: RecordId) -> Option<RecordId> {
         match self.records[record as usize].state {
             State::Answered { link: Link::Through, to, .. } => Some(to),
@@ -487,7 +564,10 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
             let Some(frame) = self.frames.last() else { unreachable!("the inquiry's frame ends the walk") };
             let first_answer = frame.first_answer as usize;
             let waits_for = if frame.record.is_none() { neighbours } else { problem.onward(frame.block) };
-            let Some(&next) = waits_for.get(self.answers.len() - first_answer) else {
+            let given = &self.answers[first_answer..];
+            let is_decided = self.stops_when_decided && given.last().is_some_and(|(_, answer)| problem.decides(answer));
+            let next = if is_decided { None } else { waits_for.get(given.len()) };
+            let Some(&next) = next else {
                 let forwarded = self.questions[frame.forwarded as usize];
                 let place = Meeting { block: frame.block, forwarded, record: frame.record, id: frame.id };
                 let (rule, answer) = problem.meet(teller, place, &self.answers[first_answer..]);
@@ -496,15 +576,19 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
                     // Nothing is under way any more.
                     self.provisional.clear();
                     self.first_cohort = self.next_cohort;
-                    let blocks = self.answers.drain(..).map(|(block, _)| block);
-                    return Finding { answer, asked: blocks.zip(self.answered_by.drain(..)).collect() };
+                    let asked = self.answered(0);
+                    self.answers.clear();
+                    self.answered_by.clear();
+                    return Finding { answer, asked };
                 };
-                let keeps = problem.keeps(record);
-                teller.tell(|_| QuestionEvent::Answered {
-                    id: frame.id,
-                    rule,
-                    answer: problem.answer(&answer),
-                    because: None,
+                let keeps = problem.keeps(record, &answer);
+                teller.tell(|_| {
+                    let mut ends = || match keeps {
+                        Keeps::Nothing => vec![frame.block],
+                        Keeps::Ends | Keeps::Asked => self.ends(self.answered(first_answer)).0,
+                    };
+                    let answer = problem.answer(&answer, &mut ends);
+                    QuestionEvent::Answered { id: frame.id, rule, answer, because: None }
                 });
                 let is_kept = if P::is_good(&answer) {
                     self.settle_well(problem, record, (rule, &answer), keeps, (frame, depth));
@@ -532,8 +616,11 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
             if known != NONE
                 && let Some((answer, rule, cohort)) = self.known_answer(problem, known, question)
             {
-                teller.tell(|_| QuestionEvent::Answered { id, rule, answer: problem.answer(&answer), because: None });
                 let known = if known < VERDICTS { known } else { NONE };
+                teller.tell(|_| {
+                    let answer = problem.answer(&answer, &mut || self.ends(SmallVec::from_elem((next, known), 1)).0);
+                    QuestionEvent::Answered { id, rule, answer, because: None }
+                });
                 self.take(next, known, answer, cohort);
                 continue;
             }
@@ -543,8 +630,11 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
             self.records.push(Record { block: next, question: number, state, cohort: None.into(), time });
             match problem.arrive(teller, Arrival { block: next, question, record, id }) {
                 Local::Answered(rule, answer, because) => {
-                    teller.tell(|_| QuestionEvent::Answered { id, rule, answer: problem.answer(&answer), because });
-                    let keeps = problem.keeps(record);
+                    teller.tell(|_| {
+                        let answer = problem.answer(&answer, &mut || vec![next]);
+                        QuestionEvent::Answered { id, rule, answer, because }
+                    });
+                    let keeps = problem.keeps(record, &answer);
                     let is_good = P::is_good(&answer);
                     let is_kept = is_good || !self.give_up(record, place, (rule, &answer), keeps);
                     if is_kept {
@@ -782,22 +872,8 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
 
     /// Notes whom a record's question was sent on to, who are the last that answered.
     fn link(&mut self, id: RecordId, keeps: Keeps, first: usize) -> (Link, u32) {
-        let begin = self.asked.len() as u32;
-        match keeps {
-            Keeps::Nothing => return (Link::Nothing, 0),
-            Keeps::Ends => {
-                let (mut only, mut is_one) = (None, true);
-                for index in first..self.answered_by.len() {
-                    let end = self.end(self.answered_by[index]);
-                    self.answered_by[index] = end;
-                    is_one &= end == id || *only.get_or_insert(end) == end;
-                }
-                match only {
-                    Some(only) if is_one => return (Link::Through, only),
-                    _ => {}
-                }
-            }
-            Keeps::Asked => {}
+        if keeps == Keeps::Nothing {
+            return (Link::Nothing, 0);
         }
         for index in first..self.answered_by.len() {
             // Where answers were made the same, some are bad. Nobody asks them for more than their blocks.
@@ -809,6 +885,18 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
                 self.records.push(Record { block, question, state, cohort: None.into(), time: 0 });
             }
         }
+        if keeps == Keeps::Ends {
+            let (mut only, mut is_one) = (None, true);
+            for index in first..self.answered_by.len() {
+                let end = self.end(self.answered_by[index]);
+                self.answered_by[index] = end;
+                is_one &= end == id || *only.get_or_insert(end) == end;
+            }
+            if let Some(only) = only.filter(|_| is_one) {
+                return (Link::Through, only);
+            }
+        }
+        let begin = self.asked.len() as u32;
         self.asked.push((self.answered_by.len() - first) as RecordId);
         self.asked.extend_from_slice(&self.answered_by[first..]);
         (Link::Several, begin)

@@ -17,19 +17,15 @@
 //! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021, section 5.2 and
 //! algorithm 2, of which lines 7 to 9 are not in the prose.
 
-use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 
-use cranelift_entity::SecondaryMap;
-use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 
 use super::anticipation::Anticipated;
-use super::availability::anticipated;
+use super::availability::{anticipated, tell_anticipated};
 use super::forms::Form;
-use super::propagation::{Arrival, Local, Meeting, Problem, RecordId, Teller, Time};
+use super::propagation::{Arrival, Keeps, Local, Meeting, Problem, RecordId, Teller, Time};
 use super::region::{Region, Shape};
 use super::snapshot::Snapshot;
 use super::ways::Spot;
@@ -46,128 +42,29 @@ pub struct SpeculationQuestion {
     pub mover: Block,
 }
 
-/// The paper's (canHoist, Node).
+/// The paper's canHoist. Its Node, to the ends of which blocks, is where the ways end that lead on from the question
+/// ([`Propagation::ends`](super::propagation::Propagation::ends)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hoistable {
     /// Can it?
     pub can_hoist: bool,
-    /// To the ends of these blocks.
-    pub blocks: BlockList,
-    /// Has anybody on the way asked what is down-safe, or assumed something of a question under way? What is known then was
-    /// found from where the walk began, and for how things were.
-    expires: bool,
-    /// Does it stay at its block, whatever those above it take, because not all of them can?
+    /// Does it go no further up, so that the way ends here?
     stays: bool,
+    /// Has anybody on the way asked what is down-safe? What is known then was found for how things were.
+    expires: bool,
 }
 
 impl Hoistable {
     /// It cannot.
-    pub const NO: Hoistable = Hoistable { can_hoist: false, blocks: BlockList::Empty, expires: false, stays: false };
+    pub const NO: Hoistable = Hoistable { can_hoist: false, stays: false, expires: false };
 
-    fn to(block: Block) -> Hoistable {
-        Hoistable { can_hoist: true, blocks: BlockList::One(block), ..Hoistable::NO }
+    /// To the end of the block that is asked.
+    const HERE: Hoistable = Hoistable { can_hoist: true, stays: true, expires: false };
+
+    /// As those who listen are told it.
+    pub fn told(self, ends: &mut dyn FnMut() -> Vec<Block>) -> Answer {
+        Answer::Hoistable { can_hoist: self.can_hoist, blocks: if self.can_hoist { ends() } else { Vec::new() } }
     }
-}
-
-/// Blocks in the order in which they were found, each once. Answers are passed on from block to block as they are, and joined
-/// far more often than anybody asks what is in them: so a longer list is the number of the two that it was made of.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum BlockList {
-    /// No blocks.
-    Empty,
-    /// That one.
-    One(Block),
-    /// An index into the unions.
-    Several(u32),
-}
-
-/// All longer lists that came up, each two that were joined once.
-#[derive(Default)]
-pub struct BlockLists {
-    unions: Vec<Union>,
-    numbers: HashMap<(BlockList, BlockList), u32>,
-    /// How many lists have been asked for, and by union and by block the last one in which it was met.
-    asked: u32,
-    met_unions: Vec<u32>,
-    met_blocks: SecondaryMap<Block, u32>,
-}
-
-/// Two lists that were joined.
-struct Union {
-    parts: (BlockList, BlockList),
-    /// Its blocks, once somebody has asked and many lists had to be looked at.
-    blocks: Option<Box<[Block]>>,
-}
-
-/// After so many lists it is noted what they amount to.
-const MANY: usize = 32;
-
-impl BlockLists {
-    /// The blocks of a list. Linear in the lists that it was made of since one of them was asked for, and in their blocks.
-    pub fn blocks(&mut self, list: BlockList) -> Vec<Block> {
-        if let BlockList::One(block) = list {
-            return vec![block];
-        }
-        self.asked += 1;
-        self.met_unions.resize(self.unions.len(), 0);
-        let (asked, met_unions, met_blocks) = (self.asked, &mut self.met_unions, &mut self.met_blocks);
-        let (blocks, looked_at) = collect(&self.unions, list, |part| {
-            let met = match part {
-                BlockList::Empty => return false,
-                BlockList::One(block) => &mut met_blocks[block],
-                BlockList::Several(index) => &mut met_unions[index as usize],
-            };
-            core::mem::replace(met, asked) != asked
-        });
-        if let BlockList::Several(index) = list
-            && looked_at > MANY
-        {
-            self.unions[index as usize].blocks = Some(blocks.as_slice().into());
-        }
-        blocks
-    }
-
-    /// The same for those who are told of it.
-    fn told(&self, list: BlockList) -> Vec<Block> {
-        let mut met: HashSet<BlockList> = HashSet::new();
-        collect(&self.unions, list, |part| part != BlockList::Empty && met.insert(part)).0
-    }
-
-    /// The blocks of one list, and behind them those of another that it has not.
-    fn union(&mut self, list: BlockList, more: BlockList) -> BlockList {
-        if list == BlockList::Empty || more == BlockList::Empty || list == more {
-            return if list == BlockList::Empty { more } else { list };
-        }
-        let unions = &mut self.unions;
-        BlockList::Several(*self.numbers.entry((list, more)).or_insert_with(|| {
-            unions.push(Union { parts: (list, more), blocks: None });
-            unions.len() as u32 - 1
-        }))
-    }
-}
-
-/// The blocks of a list, and how many lists it took to find them. `is_new` is asked of each: what has been met once adds
-/// nothing the second time.
-fn collect(unions: &[Union], list: BlockList, mut is_new: impl FnMut(BlockList) -> bool) -> (Vec<Block>, usize) {
-    let (mut blocks, mut looked_at) = (Vec::new(), 0);
-    let mut pending: SmallVec<[BlockList; 16]> = SmallVec::from_elem(list, 1);
-    while let Some(part) = pending.pop() {
-        looked_at += 1;
-        if !is_new(part) {
-            continue;
-        }
-        match part {
-            BlockList::Empty => {}
-            BlockList::One(block) => blocks.push(block),
-            BlockList::Several(index) => match &unions[index as usize] {
-                Union { blocks: Some(known), .. } => {
-                    pending.extend(known.iter().rev().map(|&block| BlockList::One(block)));
-                }
-                &Union { parts: (first, more), .. } => pending.extend([more, first]),
-            },
-        }
-    }
-    (blocks, looked_at)
 }
 
 /// See the file's head.
@@ -176,10 +73,10 @@ pub struct Speculation<'q, 'm> {
     pub snapshot: &'q mut Snapshot<'m>,
     /// By which rule each record's question was sent on.
     pub sent: &'q mut Vec<&'static str>,
-    /// Where what several blocks take is kept.
-    pub lists: &'q mut BlockLists,
     /// What is known of anticipatability.
     pub anticipated: &'q mut Anticipated,
+    /// Is it for those who listen only?
+    pub is_told: bool,
     /// The graph's shape.
     pub shape: &'q Shape,
     /// The branches across which expressions move.
@@ -202,6 +99,9 @@ impl Speculation<'_, '_> {
         id: u32,
     ) -> bool {
         let set = self.snapshot.forms.only(form);
+        if self.is_told {
+            return tell_anticipated(self.snapshot, self.anticipated, teller, (root, asked), set, Some(id));
+        }
         anticipated(self.snapshot, self.anticipated, teller, (root, asked), set, Some(id))
     }
 
@@ -220,18 +120,21 @@ impl Problem for Speculation<'_, '_> {
     }
 
     fn assumed() -> Hoistable {
-        Hoistable { can_hoist: true, expires: true, ..Hoistable::NO }
+        Hoistable { can_hoist: true, ..Hoistable::NO }
     }
 
     fn is_good(answer: &Hoistable) -> bool {
         answer.can_hoist
     }
 
+    fn decides(&self, answer: &Hoistable) -> bool {
+        // All of them have to take it, but for lines 7 to 9.
+        !answer.can_hoist && !self.meets_partially
+    }
+
     fn improve(&mut self, answer: &mut Hoistable, proved: &Hoistable) {
-        // Whoever could move up because the question came back to where it was under way moves to where that does.
-        if !answer.stays {
-            answer.blocks = self.lists.union(answer.blocks, proved.blocks);
-        }
+        // What leaned on a question under way leans on all that its answer leans on.
+        answer.expires |= proved.expires;
     }
 
     fn holds(&self, question: SpeculationQuestion, answer: &Hoistable, time: Time) -> bool {
@@ -261,7 +164,7 @@ impl Problem for Speculation<'_, '_> {
         let (rule, forwarded) = if let Some(place) = self.snapshot.changed_in(teller.func, block, form) {
             let because = self.snapshot.told_inst_at::<S>(teller.func, block, place);
             return match (is_crossed, depends) {
-                (true, true) => Local::Answered("3-i-a", Hoistable::to(block), because),
+                (true, true) => Local::Answered("3-i-a", Hoistable::HERE, because),
                 (true, false) => Local::Answered("3-i-b", Hoistable::NO, because),
                 (false, _) => Local::Answered("3-ii", Hoistable::NO, because),
             };
@@ -293,12 +196,6 @@ impl Problem for Speculation<'_, '_> {
         let from_outside = self.snapshot.ways.is_entry(place.block);
         let mut can_hoist = !from_outside && !answers.is_empty() && answers.iter().all(|(_, answer)| answer.can_hoist);
         let mut expires = matches!(rule, "5-i-a" | "5-i-b") || answers.iter().any(|(_, answer)| answer.expires);
-        let mut blocks = BlockList::Empty;
-        if can_hoist || self.meets_partially {
-            for (_, answer) in answers {
-                blocks = self.lists.union(blocks, answer.blocks);
-            }
-        }
         if !can_hoist && self.meets_partially && !from_outside {
             expires = true;
             let without: SmallVec<[Block; 4]> =
@@ -310,14 +207,12 @@ impl Problem for Speculation<'_, '_> {
                 && without.iter().all(can_take)
                 && self.is_down_safe(teller, place.block, &[place.block], place.forwarded.form, place.id)
             {
+                // The ways to those who cannot end with them.
                 can_hoist = true;
-                for from in without {
-                    blocks = self.lists.union(blocks, BlockList::One(from));
-                }
             }
         }
-        let all = Hoistable { can_hoist, blocks, expires, stays: false };
-        let here = Hoistable { expires, stays: true, ..Hoistable::to(place.block) };
+        let all = Hoistable { can_hoist, expires, stays: false };
+        let here = Hoistable { expires, ..Hoistable::HERE };
         let no = Hoistable { expires, ..Hoistable::NO };
         match (rule, can_hoist) {
             ("4-i", true) => ("4-i-a", all),
@@ -332,7 +227,11 @@ impl Problem for Speculation<'_, '_> {
         (self.snapshot.forms.text(self.snapshot.module, func, question.form), Some(question.mover))
     }
 
-    fn answer(&self, answer: &Hoistable) -> Answer {
-        Answer::Hoistable { can_hoist: answer.can_hoist, blocks: self.lists.told(answer.blocks) }
+    fn answer(&self, answer: &Hoistable, ends: &mut dyn FnMut() -> Vec<Block>) -> Answer {
+        answer.told(ends)
+    }
+
+    fn keeps(&self, _: RecordId, answer: &Hoistable) -> Keeps {
+        if answer.can_hoist && !answer.stays { Keeps::Ends } else { Keeps::Nothing }
     }
 }

@@ -241,7 +241,11 @@ fn run<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Varian
     let instructions = view.func().insts.len();
     let inquiries = Inquiries::new(snapshot, rules, reach, divergent, shape, instructions);
     let mut pass = Walk {
-        inquiries: if S::LISTENS || variant.interest == Interest::Loads { inquiries } else { inquiries.unheard() },
+        inquiries: match variant.interest {
+            Interest::Loads => inquiries.stopping_when_decided(),
+            Interest::Scalars if S::LISTENS => inquiries,
+            Interest::Scalars => inquiries.unheard(),
+        },
         rewriting: Rewriting::default(),
         rules,
         costs,
