@@ -37,34 +37,51 @@ pub struct Slot {
 /// hand.
 #[derive(Clone, Copy)]
 struct Definition {
-    /// The next write, guarded or not, of the register that it writes; [`NONE`] if there is none.
-    next_write: u32,
     /// What it did when the block was looked at.
     op: Op,
-    /// How often its result is read in this block, or [`MANY`]; a guarded write that keeps it in other lanes reads it.
-    readers: u8,
-    /// May it be read in another block?
-    is_read_elsewhere: bool,
-    /// Is it, or an operand of an operand of it that is read once, about a register that was asked about?
-    is_concerned: bool,
+    /// How often its result is read in this block, or [`MANY`], and the bits below. A guarded write that keeps it in other
+    /// lanes reads it.
+    status: u8,
 }
+
+/// Moments begin again long before a block could use them up.
+const LAST_MOMENT: u32 = u32::MAX / 2;
 
 /// So many readers or more.
 const MANY: u8 = 2;
 
+/// The bits of the readers.
+const READERS: u8 = 3;
+
+/// May it be read in another block?
+const READ_ELSEWHERE: u8 = 4;
+
+/// Is it, or an operand of an operand of it that is read once, about a register that was asked about?
+const CONCERNED: u8 = 8;
+
 // A walk over many finds one by shifting its number.
-const _: () = assert!(size_of::<Slot>() == 16 && size_of::<Definition>() == 8);
+const _: () = assert!(size_of::<Slot>() == 16 && size_of::<Definition>() == 2);
 
 impl Definition {
     /// Of an instruction of which nothing else is known yet.
     fn new(op: Op) -> Definition {
-        Definition { next_write: NONE, op, readers: 0, is_read_elsewhere: false, is_concerned: false }
+        Definition { op, status: 0 }
     }
 
     /// Is the result read once, in this block?
     #[inline]
     fn is_read_once(&self) -> bool {
-        (self.readers == 1) & !self.is_read_elsewhere
+        self.status & (READERS | READ_ELSEWHERE) == 1
+    }
+
+    #[inline]
+    fn is_concerned(&self) -> bool {
+        self.status & CONCERNED != 0
+    }
+
+    #[inline]
+    fn concern(&mut self, is_concerned: bool) {
+        self.status |= CONCERNED * u8::from(is_concerned);
     }
 }
 
@@ -121,25 +138,23 @@ impl Touched {
     }
 }
 
-#[derive(Clone, Copy, Default)]
-struct RegState {
-    /// The number of the look at a block that the rest is about.
-    block: u32,
-    /// The last write so far.
-    definition: u32,
-}
-
 /// The definitions and uses of the block that was looked at last.
 pub struct BlockUses {
     /// By place.
     slots: Vec<Slot>,
     /// By place, behind one of what has no place.
     definitions: Vec<Definition>,
-    /// By register, behind one that stands for none.
-    regs: Vec<RegState>,
+    /// By place: the next write, guarded or not, of the register that is written there; [`NONE`] if there is none.
+    next_writes: Vec<u32>,
+    /// By register, behind one that stands for none: when it was met last. Places of a block are moments one behind the other,
+    /// a survey of one is a moment, and moments only go on: so one word tells the last write so far, and of which look at a
+    /// block that is.
+    met: Vec<u32>,
+    /// The moment of the block's first place, and the last one that there was.
+    first: u32,
+    now: u32,
     /// By register: the first write of those that the block writes.
     first_writes: Vec<u32>,
-    block: u32,
     sketches: Sketches,
     /// By register: how many blocks read it before they write it.
     exposed: Vec<u32>,
@@ -165,9 +180,11 @@ impl BlockUses {
         let mut uses = BlockUses {
             slots: Vec::new(),
             definitions: Vec::new(),
-            regs: vec![RegState::default(); func.regs.len() + 1],
+            next_writes: Vec::new(),
+            met: vec![0; func.regs.len() + 1],
+            first: 0,
+            now: 0,
             first_writes: vec![NONE; func.regs.len()],
-            block: 0,
             sketches: Sketches::new(func, licence),
             exposed: vec![0; func.regs.len()],
             exposed_regs: Vec::new(),
@@ -242,7 +259,7 @@ impl BlockUses {
 
     /// Looks again at blocks that have changed: at their copies, and at what they read before they write it. Gives the registers of which no block does any more.
     pub fn look_again(&mut self, func: &Function, blocks: impl Iterator<Item = Block>) -> FixedBitSet {
-        self.regs.resize(func.regs.len() + 1, RegState::default());
+        self.met.resize(func.regs.len() + 1, 0);
         self.exposed.resize(func.regs.len(), 0);
         let mut gone = FixedBitSet::with_capacity(func.regs.len());
         for block in blocks {
@@ -261,15 +278,15 @@ impl BlockUses {
     /// Adds what a block reads before it writes it, and its copies. The `FIRST` time its instructions get their sketches.
     /// Gives how many there are.
     fn survey<const FIRST: bool>(&mut self, func: &Function, block: Block) -> u32 {
-        self.block += 1;
+        let now = self.next_moment();
         let (first_exposed, first_copy) = (self.exposed_regs.len() as u32, self.copies.len() as u32);
-        let BlockUses { regs, exposed_regs, block: now, copies, sketches, writers, .. } = self;
+        let BlockUses { met, exposed_regs, copies, sketches, writers, .. } = self;
         // What is no register has been seen.
-        regs[behind(NONE)].block = *now;
+        met[behind(NONE)] = now;
         // Whether a register has been seen is as good as random, and so decides no branch.
         let mut expose = |reg: u32, is_written: bool| {
-            let seen = core::mem::replace(&mut regs[behind(reg)].block, *now);
-            let count = exposed_regs.len() + usize::from((seen != *now) & !is_written);
+            let seen = core::mem::replace(&mut met[behind(reg)], now);
+            let count = exposed_regs.len() + usize::from((seen != now) & !is_written);
             exposed_regs.push(reg);
             exposed_regs.truncate(count);
         };
@@ -306,11 +323,12 @@ impl BlockUses {
 
     /// Looks at a block. Of its instructions are concerned those that have to do with `touched`; without it, all.
     pub fn look_at(&mut self, func: &Function, block: Block, touched: Option<&Touched>) {
-        self.block += 1;
+        self.met.resize(func.regs.len() + 1, 0);
+        self.first = self.next_moment();
         self.slots.clear();
+        self.next_writes.clear();
         self.definitions.clear();
         self.definitions.push(Definition::new(Op::Mov));
-        self.regs.resize(func.regs.len() + 1, RegState::default());
         self.first_writes.resize(func.regs.len(), NONE);
         match touched {
             None => func.block_insts(block).for_each(|inst| self.look_at_inst(func, inst, |_| true)),
@@ -319,6 +337,17 @@ impl BlockUses {
                 self.concern_readers();
             }
         }
+        self.now = self.first + self.len();
+    }
+
+    /// A moment behind all that there were.
+    fn next_moment(&mut self) -> u32 {
+        if self.now > LAST_MOMENT {
+            self.met.fill(0);
+            self.now = 0;
+        }
+        self.now += 1;
+        self.now
     }
 
     /// Whoever alone reads a result has to do with all that its computation has to do with: they may be of one tree.
@@ -326,11 +355,11 @@ impl BlockUses {
         for (slot, place) in self.slots.iter().zip(0..) {
             let is_part = |place: u32| {
                 let operand = &self.definitions[behind(place)];
-                operand.is_concerned & operand.is_read_once()
+                operand.is_concerned() & operand.is_read_once()
             };
             let [first, second, third] = slot.operands;
             let is_any = is_part(first) | is_part(second) | is_part(third);
-            self.definitions[behind(place)].is_concerned |= is_any;
+            self.definitions[behind(place)].concern(is_any);
         }
     }
 
@@ -343,8 +372,7 @@ impl BlockUses {
         } else {
             debug_assert!(self.sketches.is_right(func, inst), "it has been renewed");
             let [first, second, third] = sketch.operands;
-            definition.is_concerned =
-                is_touched(first) | is_touched(second) | is_touched(third) | is_touched(sketch.dst);
+            definition.concern(is_touched(first) | is_touched(second) | is_touched(third) | is_touched(sketch.dst));
             let operands = [self.count_use(first), self.count_use(second), self.count_use(third)];
             if sketch.dst != NONE {
                 self.write(sketch.dst, &mut definition);
@@ -352,6 +380,7 @@ impl BlockUses {
             operands
         };
         self.slots.push(Slot { inst, operands });
+        self.next_writes.push(NONE);
         self.definitions.push(definition);
     }
 
@@ -365,14 +394,14 @@ impl BlockUses {
         let mut operands = [NONE; 3];
         for (index, arg) in data.args.iter().enumerate() {
             if let Operand::Reg(reg) = arg {
-                definition.is_concerned |= is_touched(reg.as_u32());
+                definition.concern(is_touched(reg.as_u32()));
                 let place = self.count_use(reg.as_u32());
                 if let Some(operand) = operands.get_mut(index) {
                     *operand = place;
                 }
             } else {
                 arg.for_each_reg(&mut |reg| {
-                    definition.is_concerned |= is_touched(reg.as_u32());
+                    definition.concern(is_touched(reg.as_u32()));
                     self.count_use(reg.as_u32());
                 });
             }
@@ -382,7 +411,7 @@ impl BlockUses {
             data.dsts.iter().for_each(|&dst| _ = self.count_use(dst.as_u32()));
         }
         for &dst in &data.dsts {
-            definition.is_concerned |= is_touched(dst.as_u32());
+            definition.concern(is_touched(dst.as_u32()));
             self.write(dst.as_u32(), definition);
         }
         operands
@@ -393,14 +422,17 @@ impl BlockUses {
     #[inline(always)]
     fn write(&mut self, reg: u32, own: &mut Definition) {
         let place = self.len();
-        own.is_read_elsewhere |= self.comes_in(Reg::from_u32(reg));
-        let RegState { block, definition } =
-            core::mem::replace(&mut self.regs[behind(reg)], RegState { block: self.block, definition: place });
-        if block != self.block {
-            self.first_writes[reg as usize] = place;
-        } else if let Some(before) = self.definitions.get_mut(behind(definition)) {
-            before.next_write = before.next_write.min(place);
-            before.is_read_elsewhere = false;
+        own.status |= READ_ELSEWHERE * u8::from(self.comes_in(Reg::from_u32(reg)));
+        let before = core::mem::replace(&mut self.met[behind(reg)], self.first + place);
+        match before.checked_sub(self.first) {
+            None => self.first_writes[reg as usize] = place,
+            // Another result of the same instruction has no place yet.
+            Some(before) if before == place => {}
+            Some(before) => {
+                let next_write = &mut self.next_writes[before as usize];
+                *next_write = place.min(*next_write);
+                self.definitions[behind(before)].status &= !READ_ELSEWHERE;
+            }
         }
     }
 
@@ -408,10 +440,10 @@ impl BlockUses {
     /// random, and so decides no branch.
     #[inline(always)]
     fn count_use(&mut self, reg: u32) -> u32 {
-        let state = self.regs[behind(reg)];
-        let definition = select_unpredictable(state.block == self.block, state.definition, NONE);
-        let readers = &mut self.definitions[behind(definition)].readers;
-        *readers = (*readers + 1).min(MANY);
+        let met = self.met[behind(reg)];
+        let definition = select_unpredictable(met >= self.first, met.wrapping_sub(self.first), NONE);
+        let status = &mut self.definitions[behind(definition)].status;
+        *status += u8::from(*status & READERS < MANY);
         definition
     }
 
@@ -440,7 +472,7 @@ impl BlockUses {
 
     /// Is it, or an operand of an operand of it that is read once, about a register that was asked about?
     pub fn is_concerned(&self, place: u32) -> bool {
-        self.definitions[behind(place)].is_concerned
+        self.definitions[behind(place)].is_concerned()
     }
 
     /// Is its result read once, in this block?
@@ -450,7 +482,7 @@ impl BlockUses {
 
     /// The next write of the register that it writes; [`NONE`] if there is none.
     pub fn write_behind(&self, place: u32) -> u32 {
-        self.definitions[behind(place)].next_write
+        self.next_writes[place as usize]
     }
 
     /// The write that ends what a register holds: the first one after `definition`, or of all if that is none.
@@ -458,7 +490,6 @@ impl BlockUses {
         if definition != NONE {
             return self.write_behind(definition);
         }
-        let state = &self.regs[behind(reg.as_u32())];
-        if state.block == self.block { self.first_writes[reg.index()] } else { NONE }
+        if self.met[behind(reg.as_u32())] >= self.first { self.first_writes[reg.index()] } else { NONE }
     }
 }

@@ -59,20 +59,14 @@ pub enum Found {
     Removable,
 }
 
-#[derive(Clone, Copy, Default)]
-struct RegState {
-    block: u32,
-    value: u32,
-}
-
 /// What is kept over one walk.
 pub struct Commoning {
     window: u32,
     computations: Computations,
-    /// By register: what it holds, if that block is the one that is looked at.
-    regs: Vec<RegState>,
-    /// The number of the visit; expressions of others are forgotten.
-    block: u32,
+    /// By register: what it holds, if that is a value of the block that is looked at.
+    values: Vec<u32>,
+    /// The last value of the blocks before, and the last one so far.
+    before: u32,
     last_value: u32,
 }
 
@@ -80,9 +74,9 @@ impl Commoning {
     /// Before the first block. `window` is for how many instructions a computation is of use; whoever wants to hear why
     /// not has it remembered to the end of its block.
     pub fn new(func: &Function, window: u32, tells_misses: bool) -> Commoning {
-        let regs = vec![RegState::default(); func.regs.len()];
+        let values = vec![0; func.regs.len()];
         let remembered = if tells_misses { u32::MAX } else { window };
-        Commoning { window, computations: Computations::new(remembered), regs, block: 0, last_value: 0 }
+        Commoning { window, computations: Computations::new(remembered), values, before: 0, last_value: 0 }
     }
 
     /// Commons what is in a block, as far as `takes_part` lets its instructions by their places, and notes the registers
@@ -95,12 +89,15 @@ impl Commoning {
         (touched, uses): (&mut Touched, &mut BlockUses),
         misses: &mut Misses,
     ) -> Found {
-        self.block += 1;
         // Values begin again long before one block could use them up.
-        self.last_value = if self.last_value > MOST_VALUES / 2 { 0 } else { self.last_value };
+        if self.last_value > MOST_VALUES / 2 {
+            self.values.fill(0);
+            self.last_value = 0;
+        }
+        self.before = self.last_value;
         // It has at most as many instructions as when it was looked at.
         self.computations.begin(uses.len());
-        self.regs.resize(view.func().regs.len(), RegState::default());
+        self.values.resize(view.func().regs.len(), 0);
         let mut found = Found::Nothing;
         let mut next = view.func().layout.first_inst(block);
         let mut place = 0;
@@ -247,8 +244,8 @@ impl Commoning {
 
     /// What a register holds.
     fn value(&mut self, reg: Reg) -> u32 {
-        let RegState { block, value } = self.regs[reg.index()];
-        if block == self.block { value } else { self.write(reg, None) }
+        let value = self.values[reg.index()];
+        if value > self.before { value } else { self.write(reg, None) }
     }
 
     /// The registers come to hold new values.
@@ -264,7 +261,7 @@ impl Commoning {
             self.last_value += 1;
             self.last_value
         });
-        self.regs[reg.index()] = RegState { block: self.block, value };
+        self.values[reg.index()] = value;
         value
     }
 }
