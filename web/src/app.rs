@@ -234,10 +234,14 @@ fn use_bench_engine(lab: &Snapshot, act: &Callback<Action>, parts: &Parts) {
             }
         });
     }
-    use_hash(move |hash| {
-        editor::wake();
-        engine.ask(Request::Open(hash));
-    });
+    let act = act.clone();
+    use_hash(
+        move |hash| {
+            editor::wake();
+            engine.ask(Request::Open(hash));
+        },
+        move || act.emit(Action::LinkLeft),
+    );
 }
 
 /// Runs the programs whenever they or the settings change, in a worker of its own: a kernel that never ends must not
@@ -330,18 +334,25 @@ fn use_time(lab: &Snapshot, act: &Callback<Action>) {
     });
 }
 
-/// Calls `open` with the link in the address: when the page opens, and when somebody pastes another one.
+/// Calls `open` with the link in the address, when the page opens and when somebody pastes another one, and `leave` when
+/// somebody goes back to where there was none.
 #[hook]
-fn use_hash(open: impl Fn(String) + 'static) {
+fn use_hash(open: impl Fn(String) + 'static, leave: impl Fn() + 'static) {
     use_effect_with((), move |()| {
         let read = move || {
             let hash = window().location().hash().unwrap_or_default();
-            if hash.len() > 1 && hash != "#source-panel" {
+            let has_link = hash.len() > 1;
+            if has_link && hash != "#source-panel" {
                 open(hash);
             }
+            has_link
         };
         read();
-        let listener = EventListener::new(&window(), "hashchange", move |_| read());
+        let listener = EventListener::new(&window(), "hashchange", move |_| {
+            if !read() {
+                leave();
+            }
+        });
         move || drop(listener)
     });
 }

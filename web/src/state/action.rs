@@ -72,6 +72,8 @@ pub enum Action {
     Dialog(Option<Dialog>),
     /// Something is to be told, or was read.
     Notice(Option<Notice>),
+    /// The address has no link any more: what was told of one is out of date.
+    LinkLeft,
     /// The colours change.
     Theme(Theme),
     /// An example of that name replaces everything; what a person has changed is kept.

@@ -128,6 +128,8 @@ impl Lab {
             Response::Opened(Ok(shared)) => {
                 self.keep("The link is open.");
                 self.load(*shared);
+                // What was told of another one is out of date.
+                self.notice = None;
             }
             Response::Opened(Err(why)) => {
                 let text = format!("This link could not be opened: {why}. Here is an example instead.");

@@ -130,7 +130,12 @@ fn a_bad_link_opens_the_first_example_and_says_so() {
     assert!(lab.notice.as_ref().is_some_and(|notice| notice.is_error && notice.text.contains("it is damaged")));
     // Nothing is lost by it.
     assert!(lab.kept_notice.is_some());
-    assert_eq!(lab.reduce(Action::BringBack).bench.source, "something");
+    assert_eq!(lab.clone().reduce(Action::BringBack).bench.source, "something");
+    // It is no longer told of when another one opens, or the address has none.
+    let shared = lab.shared();
+    let opened = Response::Opened(Ok(Box::new(shared)));
+    assert!(lab.clone().reduce(Action::Answered(Box::new(Request::Open("#v1".to_owned())), opened)).notice.is_none());
+    assert!(lab.reduce(Action::LinkLeft).notice.is_none());
 }
 
 #[test]
