@@ -4,9 +4,12 @@
 use super::examples::{assert_close, floats, ints, simulated};
 use super::{inputs, oracle};
 use warpscope_core::ir::{Launch, Module};
+use warpscope_core::machine::Machine;
 use warpscope_core::pass::parse_pipeline;
+use warpscope_core::profile::{Collector, declare};
 use warpscope_core::ptx::{export, import};
 use warpscope_core::session::{Options, Session};
+use warpscope_core::sim::{Progress, Settings, Simulation};
 use warpscope_core::text;
 
 /// What the table compares, each cleaned in the same way.
@@ -44,6 +47,47 @@ fn for_each_run(name: &str, check: impl Fn(&str, &[Vec<u8>], &[Vec<u8>])) {
     }
 }
 
+/// All kernels.
+const KERNELS: [&str; 10] =
+    ["barneshut", "bfs", "bilateral", "btree", "hotspot", "huffman", "kmeans", "lavamd", "neighbour", "sobel"];
+
+/// How often warps load from global memory.
+fn loads(module: &Module, launch: &Launch, machine: Machine) -> u64 {
+    let kernel = module.func_by_name(&launch.kernel).expect("the launch's kernel");
+    let mut run: Simulation =
+        Simulation::new(module, kernel, launch, &Settings::default(), machine).expect("a launch that fits");
+    assert_eq!(run.run(u64::MAX), Ok(Progress::Done), "{}", launch.kernel);
+    run.result().global_loads
+}
+
+#[test]
+fn with_costs_that_a_profile_tells_no_kernel_loads_more_than_before() {
+    let mut fewer = 0;
+    for name in KERNELS {
+        let (module, launch) = read(name);
+        let kernel = module.func_by_name(&launch.kernel).expect("the launch's kernel");
+        for (machine, knob) in [(Machine::Turing, "turing"), (Machine::Ampere, "ampere")] {
+            let mut run: Simulation =
+                Simulation::new(&module, kernel, &launch, &Settings::default(), machine).expect("a launch that fits");
+            let mut collector = Collector::new(&module, run.program());
+            assert_eq!(run.run_watched(u64::MAX, &mut collector), Ok(Progress::Done), "{name}");
+            let mut measured = module.clone();
+            declare(&mut measured, &collector.profile());
+            let pipeline = format!("infer-space,ssrqp[cost=machine,machine={knob}],copy-prop,dce");
+            let options = Options {
+                steps: parse_pipeline(&pipeline).expect("a pipeline"),
+                launches: Some(vec![launch.clone()]),
+                ..Options::default()
+            };
+            let session = Session::open(measured, &options, &mut || 0);
+            let [before, after] = [&module, session.module()].map(|module| loads(module, &launch, machine));
+            assert!(after <= before, "{name} on {knob}: {before} loads become {after}");
+            fewer += usize::from(after < before);
+        }
+    }
+    assert!(fewer >= 12, "of twenty, {fewer} load less");
+}
+
 #[test]
 fn each_kernel_has_its_launch_and_a_test_here() {
     let mut names = Vec::new();
@@ -60,9 +104,7 @@ fn each_kernel_has_its_launch_and_a_test_here() {
         names.push(name.to_string());
     }
     names.sort();
-    let tested =
-        ["barneshut", "bfs", "bilateral", "btree", "hotspot", "huffman", "kmeans", "lavamd", "neighbour", "sobel"];
-    assert_eq!(names, tested);
+    assert_eq!(names, KERNELS);
 }
 
 #[test]

@@ -95,6 +95,15 @@ impl Bill {
     }
 }
 
+/// What a bill counts on.
+#[derive(Default)]
+pub(super) struct CountedOn {
+    /// These go away.
+    pub going: Vec<Occurrence>,
+    /// What moves up to the ends of these blocks is available there by insertions further up, which the bill has instead.
+    pub insertions_above: Vec<Block>,
+}
+
 /// What is on a bill already, so that nothing is paid for twice.
 #[derive(Default)]
 struct Paid {
@@ -110,8 +119,8 @@ impl Costs {
         (!counts.is_empty()).then_some(Costs { counts, is_whole, machine, warps: warps.max(1) })
     }
 
-    /// What an insertion costs and saves that makes an occurrence available, and the others that it counts on going away.
-    /// None where the profile does not tell.
+    /// What an insertion costs and saves that makes an occurrence available, and what that counts on. None where the profile
+    /// does not tell.
     pub fn of_insertion(
         &self,
         func: &Function,
@@ -119,12 +128,12 @@ impl Costs {
         rewriting: &Rewriting,
         occurrence: Occurrence,
         support: &Support,
-    ) -> Option<(Bill, Vec<Occurrence>)> {
-        let (mut bill, mut paid, mut going) = (Bill::default(), Paid::default(), Vec::new());
+    ) -> Option<(Bill, CountedOn)> {
+        let (mut bill, mut paid, mut counted_on) = (Bill::default(), Paid::default(), CountedOn::default());
         self.pay(func, inquiries, rewriting, support, &mut paid, &mut bill)?;
         self.save(func, inquiries, occurrence, &mut bill)?;
         if bill.pays() {
-            return Some((bill, going));
+            return Some((bill, counted_on));
         }
         for other in inquiries.snapshot.others(occurrence, OTHERS) {
             if inquiries.available(func, &mut Silent, other).is_ok() {
@@ -140,15 +149,14 @@ impl Costs {
                 self.save(func, inquiries, other, &mut with)?;
                 if with.saves - with.costs > bill.saves - bill.costs {
                     bill = with;
-                    going.push(other);
+                    counted_on.going.push(other);
                 }
             }
         }
-        Some((bill, going))
+        Some((bill, counted_on))
     }
 
-    /// What it costs and saves to move an occurrence up, and the others that it counts on going away. None where the profile
-    /// does not tell.
+    /// What it costs and saves to move an occurrence up, and what that counts on. None where the profile does not tell.
     pub fn of_hoist(
         &self,
         func: &Function,
@@ -156,7 +164,7 @@ impl Costs {
         rewriting: &Rewriting,
         occurrence: Occurrence,
         hoist: &Hoist,
-    ) -> Option<(Bill, Vec<Occurrence>)> {
+    ) -> Option<(Bill, CountedOn)> {
         let mut others = inquiries.snapshot.others(occurrence, OTHERS);
         others.retain(|&other| inquiries.available(func, &mut Silent, other).is_err());
         let trial = inquiries.begin_trial(func, hoist);
@@ -172,8 +180,8 @@ impl Costs {
         rewriting: &Rewriting,
         (occurrence, others): (Occurrence, &[Occurrence]),
         trial: &[Occurrence],
-    ) -> Option<(Bill, Vec<Occurrence>)> {
-        let (mut bill, mut paid, mut going) = (Bill::default(), Paid::default(), Vec::new());
+    ) -> Option<(Bill, CountedOn)> {
+        let (mut bill, mut paid, mut counted_on) = (Bill::default(), Paid::default(), CountedOn::default());
         for &moved in trial {
             let &OccurrenceData { block, form, .. } = inquiries.snapshot.occurrence(moved);
             let mut own = Bill::default();
@@ -185,8 +193,10 @@ impl Costs {
                 let mut further = Bill::default();
                 let mut paid = Paid::default();
                 self.pay(func, inquiries, rewriting, &support, &mut paid, &mut further)?;
-                if further.costs < own.costs {
+                // What is available as the rules have it will be taken from there, whatever that costs.
+                if !anywhere || further.costs < own.costs {
                     own = further;
+                    counted_on.insertions_above.extend(anywhere.then_some(block));
                 }
                 break;
             }
@@ -201,10 +211,10 @@ impl Costs {
             self.save(func, inquiries, other, &mut with)?;
             if with.saves - with.costs > bill.saves - bill.costs {
                 bill = with;
-                going.push(other);
+                counted_on.going.push(other);
             }
         }
-        Some((bill, going))
+        Some((bill, counted_on))
     }
 
     /// Adds what has to be inserted for an answer, and the copies where an index changes.

@@ -77,7 +77,7 @@ use crate::query::{
 };
 use crate::symbolic::Overflow;
 use crate::view::{Listener, View};
-use cost::{Bill, Costs};
+use cost::{Bill, Costs, CountedOn};
 use rewriting::Rewriting;
 
 const DOWN_SAFETY: Knob = Knob {
@@ -251,6 +251,7 @@ fn run<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Varian
         costs,
         asked: SecondaryMap::new(),
         counted_on: Vec::new(),
+        paid_for: Vec::new(),
         limit_is_told: false,
     };
     for &block in cfg.reverse_postorder() {
@@ -355,6 +356,8 @@ struct Walk<'m> {
     asked: SecondaryMap<Occurrence, bool>,
     /// Those that a bill which has been paid counts on going away.
     counted_on: Vec<Occurrence>,
+    /// What has moved up and is available there by insertions that a bill has, which has been paid.
+    paid_for: Vec<(Occurrence, Bill)>,
     limit_is_told: bool,
 }
 
@@ -405,9 +408,12 @@ impl Walk<'_> {
     ) -> Option<Vec<Occurrence>> {
         let costs = self.costs.as_ref()?;
         let mut support = self.inquiries.available_anywhere(view.func(), &mut Silent, occurrence).ok()?;
-        let (bill, going) =
-            costs.of_insertion(view.func(), &mut self.inquiries, &self.rewriting, occurrence, &support)?;
-        if !bill.pays() {
+        let paid = self.paid_for.iter().find(|(paid, _)| *paid == occurrence).map(|&(_, bill)| bill);
+        let (bill, counted_on) = match paid {
+            Some(bill) => (bill, CountedOn::default()),
+            None => costs.of_insertion(view.func(), &mut self.inquiries, &self.rewriting, occurrence, &support)?,
+        };
+        if paid.is_none() && !bill.pays() {
             let &(spot, form) = support.insertions.first()?;
             self.tell_bill(
                 view,
@@ -426,7 +432,7 @@ impl Walk<'_> {
         self.rewriting.bill = Some(bill);
         let inserted = self.rewriting.replace(view, &mut self.inquiries, occurrence, &support);
         self.rewriting.bill = None;
-        self.counted_on.extend(going);
+        self.counted_on.extend(counted_on.going);
         Some(inserted)
     }
 
@@ -446,7 +452,7 @@ impl Walk<'_> {
                 continue;
             }
             let offer = costs.of_hoist(view.func(), &mut self.inquiries, &self.rewriting, occurrence, &hoist);
-            let (bill, going) = offer.unzip();
+            let (bill, counted_on) = offer.unzip();
             if let Some(bill) = bill.filter(|bill| !bill.pays()) {
                 let block = hoist.blocks[0];
                 self.tell_bill(
@@ -462,7 +468,12 @@ impl Walk<'_> {
             let moved = self.move_to(view, occurrence, &hoist);
             self.rewriting.bill = None;
             if !moved.is_empty() {
-                self.counted_on.extend(going.into_iter().flatten());
+                let CountedOn { going, insertions_above } = counted_on.unwrap_or_default();
+                self.counted_on.extend(going);
+                for (&moved, bill) in moved.iter().zip(core::iter::repeat(bill)) {
+                    let block = self.inquiries.snapshot.occurrence(moved).block;
+                    self.paid_for.extend(bill.filter(|_| insertions_above.contains(&block)).map(|bill| (moved, bill)));
+                }
                 return moved;
             }
         }
