@@ -209,6 +209,13 @@ impl<'m> Inquiries<'m> {
         }
     }
 
+    /// Does whoever leaves a block come by another one, however branches go?
+    pub fn always_comes_by(&self, from: Block, by: Block) -> bool {
+        let named = |block: Block| (!self.snapshot.ways.is_on_edge(block)).then_some(block);
+        let (Some(from), Some(by), Some(shape)) = (named(from), named(by), &self.shape) else { return false };
+        from != by && shape.post_dominators.post_dominates(by, from)
+    }
+
     /// The region where insertions make no warp run more sides of branches.
     pub fn region(&self) -> &Region {
         &self.region
@@ -348,6 +355,25 @@ impl<'m> Inquiries<'m> {
         let found = self.silently(func, occurrence, exactly, &mut asked);
         self.coverage = asked;
         found.ok()
+    }
+
+    /// If what an occurrence computes were computed at the end of a block, would every way to the occurrence come from there,
+    /// with nothing changed since? `others` come from there. Nobody is told.
+    pub fn would_come_from(
+        &mut self,
+        func: &Function,
+        occurrence: Occurrence,
+        block: Block,
+        others: &[Occurrence],
+    ) -> bool {
+        let form = self.snapshot.occurrence(occurrence).form;
+        let tried = self.snapshot.insert(func, block, form);
+        let support = self.is_covered(func, occurrence);
+        self.withdraw(tried);
+        support.is_some_and(|support| {
+            support.shifts.is_empty()
+                && support.sources.iter().all(|(source, _)| *source == tried || others.contains(source))
+        })
     }
 
     /// Is what an instruction computes available before it, with insertions wherever it is down-safe?

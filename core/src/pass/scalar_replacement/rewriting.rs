@@ -49,6 +49,8 @@ pub(super) struct Rewriting {
     inserted: HashSet<(Block, Form)>,
     /// Blocks that were put on edges.
     middles: HashMap<(Block, Block), Block>,
+    /// What has moved up under a condition, by what it computes.
+    guarded: HashMap<Form, Vec<Guarded>>,
     /// The copies before each definition, in their order.
     shifts: HashMap<Inst, Vec<Shift>>,
     /// What is rewritten now costs and saves that much.
@@ -62,6 +64,16 @@ enum Holder {
     Form(Form),
     /// In these registers. Hardly ever, so that they do not stand in every record.
     Regs(Box<Regs>),
+}
+
+/// A load at the end of a block, under the union of the conditions of those that it was made from.
+struct Guarded {
+    head: Block,
+    inst: Inst,
+    guard: Option<Guard>,
+    temporaries: Regs,
+    /// Those that it was made from.
+    moved: Vec<Occurrence>,
 }
 
 /// Copies of one form's temporaries to another's.
@@ -195,7 +207,8 @@ impl Rewriting {
 
     /// Moves an occurrence up to the end of a block, under the condition that it is made on. Gives false where that is not
     /// at hand: where other ways lead to it, or a predicate is not what it will be. Then it moves up in front of the last
-    /// branch that decides about it, if loads move across that.
+    /// branch that decides about it, if loads move across that. Where the same has moved before, one load serves both, under
+    /// the union of their conditions.
     pub fn move_up_guarded<S: Listener>(
         &mut self,
         view: &mut View<'_, S>,
@@ -205,15 +218,24 @@ impl Rewriting {
     ) -> bool {
         let &OccurrenceData { inst, block, form, .. } = inquiries.snapshot.occurrence(occurrence);
         let Some(inst) = inst else { return false };
-        let found = condition_of(view.func(), inquiries, (inst, block), &hoist.blocks);
-        let Some((head, condition)) = found else { return false };
+        // Where the same has moved before is as good a place as where it would move by itself.
+        let earlier = self.guarded.get(&form).map_or(&[][..], |earlier| earlier);
+        let is_on_all_ways =
+            |guarded: &&Guarded| inquiries.would_come_from(view.func(), occurrence, guarded.head, &guarded.moved);
+        let heads: SmallVec<[Block; 2]> = earlier.iter().filter(is_on_all_ways).map(|guarded| guarded.head).collect();
+        let find = |blocks: &[Block]| condition_of(view.func(), inquiries, (inst, block), blocks);
+        let joined = heads.iter().find_map(|&head| find(&[head]).filter(|(found, _)| *found == head));
+        let Some((head, condition)) = joined.or_else(|| find(&hoist.blocks)) else { return false };
+        let known = self.guarded.entry(form).or_default();
+        let before = known.iter().position(|guarded| guarded.head == head).map(|place| known.remove(place));
         let snapshot = &inquiries.snapshot;
         let mut rewrite = view.rewrite(|func| {
             let what = snapshot.forms.text(snapshot.module, func, form);
             let conditions =
                 if condition.len() > 1 { "all conditions that it is made on" } else { "the condition of its branch" };
+            let others = if before.is_some() { ", or those of what has moved there before" } else { "" };
             let message = format!(
-                "`{what}` moves up from `{}` to the end of `{}`, under {conditions}",
+                "`{what}` moves up from `{}` to the end of `{}`, under {conditions}{others}",
                 func.blocks[block].name, func.blocks[head].name
             );
             let remark = Remark::applied("speculate", head, message)
@@ -222,15 +244,29 @@ impl Rewriting {
                 .with("faulting", Fact::Text("guarded".into()));
             self.billed(remark)
         });
-        let guard = union(&mut rewrite, head, &condition);
-        let types = snapshot.forms.expression(form).types.clone();
-        let temporaries: Regs = types.into_iter().map(|ty| rewrite.create_temporary(ty)).collect();
+        let mut guard = combined(&mut rewrite, head, Op::And, &condition);
         let data = rewrite.func().insts[inst].clone();
+        let (temporaries, mut moved): (Regs, _) = match before {
+            Some(Guarded { inst: load, guard: before, temporaries, moved, .. }) => {
+                // It is made again behind the predicate that it waits for now. Only loads and predicates stand between.
+                rewrite.remove(load);
+                guard =
+                    guard.zip(before).and_then(|(own, before)| combined(&mut rewrite, head, Op::Or, &[before, own]));
+                (temporaries, moved)
+            }
+            None => {
+                let types = snapshot.forms.expression(form).types.clone();
+                (types.into_iter().map(|ty| rewrite.create_temporary(ty)).collect(), Vec::new())
+            }
+        };
+        moved.push(occurrence);
         let (own, dsts): (_, Regs) = (data.guard, data.dsts.iter().copied().collect());
-        rewrite.append(head, InstData { dsts: temporaries.iter().copied().collect(), guard, ..data });
+        let load = rewrite.append(head, InstData { dsts: temporaries.iter().copied().collect(), guard, ..data });
         let (_, last) = copy_before(&mut rewrite, inst, &dsts, &temporaries, own);
         rewrite.remove(inst);
         rewrite.finish();
+        let guarded = Guarded { head, inst: load, guard, temporaries: temporaries.clone(), moved };
+        self.guarded.entry(form).or_default().push(guarded);
         self.holders[occurrence] = Some((Holder::Regs(Box::new(temporaries)), last));
         inquiries.snapshot.replace(occurrence);
         true
@@ -434,7 +470,8 @@ fn copy(func: &Function, to: Reg, from: Reg, guard: Option<Guard>) -> InstData {
 
 /// The block at whose end a load can be made under its condition, and what that is, from above: predicates that all hold.
 /// That is the end of the only one of `blocks`, if the one way from there to the load is decided by predicates that are
-/// there already, and failing that the last branch above the load, if loads move across it.
+/// there already, where ways that part and meet again count as one, and failing that the last branch above the load, if loads
+/// move across it.
 fn condition_of(
     func: &Function,
     inquiries: &Inquiries<'_>,
@@ -447,7 +484,19 @@ fn condition_of(
     let mut conditions: SmallVec<[(Guard, Inst); 2]> = own.map(|guard| (guard, load)).into_iter().collect();
     let mut at = block;
     for _ in 0..MAX_CONDITIONS {
-        let &[from] = snapshot.ways.up(at) else { break };
+        let &[from] = snapshot.ways.up(at) else {
+            // Several ways, of which all come from the end of that block, and whoever comes by there comes here.
+            let is_there = |block: Block| {
+                conditions.iter().all(|&(guard, inst)| snapshot.holds_at_end(func, block, guard.reg, inst))
+            };
+            if let &[wanted] = blocks
+                && inquiries.always_comes_by(wanted, at)
+                && is_there(wanted)
+            {
+                found = Some((wanted, conditions.iter().rev().map(|&(guard, _)| guard).collect()));
+            }
+            break;
+        };
         if from == block || snapshot.ways.is_entry(at) {
             break;
         }
@@ -474,9 +523,14 @@ fn condition_of(
     found
 }
 
-/// One predicate that holds where all of several do.
-fn union<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, block: Block, condition: &[Guard]) -> Option<Guard> {
-    let (&(mut all), others) = condition.split_first()?;
+/// One predicate that holds where all of several do, or one of several does, as that operation says.
+fn combined<S: Listener>(
+    rewrite: &mut Rewrite<'_, '_, S>,
+    block: Block,
+    op: Op,
+    conditions: &[Guard],
+) -> Option<Guard> {
+    let (&(mut all), others) = conditions.split_first()?;
     for &guard in others {
         let operands = [all, guard].map(|guard| {
             if !guard.negated {
@@ -487,7 +541,7 @@ fn union<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, block: Block, condition:
             Operand::Reg(reg)
         });
         let both = rewrite.create_temporary(Type::Pred);
-        rewrite.append(block, InstData::new(Opcode::new(Op::And, Type::Pred), [both], operands));
+        rewrite.append(block, InstData::new(Opcode::new(op, Type::Pred), [both], operands));
         all = Guard { reg: both, negated: false };
     }
     Some(all)
