@@ -38,7 +38,7 @@ use crate::questions::{Answer, Query, QuestionEvent, QuestionId};
 use crate::view::Listener;
 use anticipation::Anticipated;
 use availability::{Availability, AvailabilityQuestion, Available, Notes, anticipated};
-use propagation::{Propagation, Teller};
+use propagation::{Problem, Propagation, Teller};
 use speculation::{Hoistable, Speculation, SpeculationQuestion};
 use unheard::Unheard;
 
@@ -144,6 +144,8 @@ pub struct Hoist {
     pub form: Form,
     /// The ends of these blocks.
     pub blocks: Vec<Block>,
+    /// Is it to be inserted on edges besides, where ways from elsewhere meet those from there?
+    pub has_gaps: bool,
 }
 
 impl<'m> Inquiries<'m> {
@@ -310,7 +312,7 @@ impl<'m> Inquiries<'m> {
         self.is_told_all &= problem.snapshot.steps <= self.budget;
         problem.snapshot.steps = steps;
         let mut problem = Speculation { sent: &mut self.sent, is_told: false, ..problem };
-        let (mut answer, mut blocks) = (Hoistable::NO, Vec::new());
+        let (mut answer, mut blocks, mut bad) = (Hoistable::NO, Vec::new(), Vec::new());
         if is_asked {
             let (mut silent, mut last_id) = (Silent, 0);
             let mut silently = Teller::new(func, &mut silent, &mut last_id);
@@ -318,17 +320,26 @@ impl<'m> Inquiries<'m> {
             let found = known.inquire(&mut problem, &mut silently, (block, &neighbours), question, id);
             answer = found.answer;
             if answer.can_hoist {
-                let (ends, looked_at) = known.ends(found.asked);
-                problem.snapshot.steps += looked_at as u64;
-                blocks = ends;
+                let ends = known.ends(found.asked, Speculation::is_good);
+                problem.snapshot.steps += ends.looked_at;
+                (blocks, bad) = (ends.blocks, ends.bad);
             }
         }
         if let Some(told) = told.filter(|_| self.is_told_all && problem.snapshot.steps <= self.budget) {
             debug_assert_eq!(told.answer.can_hoist, answer.can_hoist, "whoever else was asked, the answer is the same");
-            debug_assert!(!answer.can_hoist || self.told.0.ends(told.asked).0 == blocks, "and where it moves");
+            debug_assert!(
+                !answer.can_hoist || self.told.0.ends(told.asked, Speculation::is_good).blocks == blocks,
+                "and where it moves"
+            );
         }
         teller.tell(|_| QuestionEvent::Ended { id, answer: answer.told(&mut || blocks.clone()) });
-        (!blocks.is_empty()).then_some(Hoist { form, blocks })
+        // Where others lead on from there, it is inserted on the edge.
+        let is_gap =
+            |block: &Block| bad.contains(block) && self.snapshot.ways.spot(*block, *block) != Spot::End(*block);
+        let count = blocks.len();
+        blocks.retain(|block| !is_gap(block));
+        let has_gaps = blocks.len() < count;
+        (!blocks.is_empty()).then_some(Hoist { form, blocks, has_gaps })
     }
 
     /// The same across every branch, whatever the rules are. Nobody is told.
@@ -416,6 +427,16 @@ impl<'m> Inquiries<'m> {
     pub fn end_trial(&mut self, inserted: Vec<Occurrence>) {
         inserted.into_iter().for_each(|inserted| self.withdraw(inserted));
         self.trial = Default::default();
+    }
+
+    /// What an occurrence leans on once an expression has moved up: on nothing else, or else on insertions on edges.
+    pub fn support_of_move(&mut self, func: &Function, occurrence: Occurrence, hoist: &Hoist) -> Option<Support> {
+        if !hoist.has_gaps {
+            return self.is_covered(func, occurrence);
+        }
+        let found = self.available_on_trial(func, occurrence, false).ok();
+        self.trial = Default::default();
+        found
     }
 
     fn silently(

@@ -243,6 +243,17 @@ pub struct Propagation<Q, A> {
     met: Met,
 }
 
+/// Where ways end.
+#[derive(Default)]
+pub struct Ends {
+    /// Blocks, each once, in the order of the walk.
+    pub blocks: Vec<Block>,
+    /// Those of them that answered badly, where answers were made the same.
+    pub bad: Vec<Block>,
+    /// Records that were looked at.
+    pub looked_at: u64,
+}
+
 /// What was met when somebody asked where ways end.
 #[derive(Default)]
 struct Met {
@@ -472,16 +483,17 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
         record
     }
 
-    /// The blocks where the ways end that lead on from those who were asked, each once, in the order of the walk, and how
-    /// many records were looked at. Of a kind of questions that keeps where its ways end; what is under way has no end yet.
-    pub fn ends(&mut self, mut pending: Asked) -> (Vec<Block>, usize) {
+    /// Where the ways end that lead on from those who were asked. Of a kind of questions that keeps that; what is under way
+    /// has no end yet.
+    pub fn ends(&mut self, mut pending: Asked, is_good: impl Fn(&A) -> bool) -> Ends {
         self.met.walk += 1;
         self.met.records.resize(self.records.len(), 0);
         let walk = self.met.walk;
-        let (mut blocks, mut looked_at) = (Vec::new(), 0);
+        let mut ends = Ends::default();
         pending.reverse();
         while let Some((mut block, record)) = pending.pop() {
-            looked_at += 1;
+            ends.looked_at += 1;
+            let mut is_bad = true;
             if record != NONE {
                 let record = self.end(record) as usize;
                 if core::mem::replace(&mut self.met.records[record], walk) == walk {
@@ -495,14 +507,19 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
                         pending[first..].reverse();
                         continue;
                     }
-                    State::Answered { .. } => block = self.records[record].block,
+                    State::Answered { ref answer, .. } => {
+                        (block, is_bad) = (self.records[record].block, !is_good(answer));
+                    }
                 }
             }
             if core::mem::replace(&mut self.met.blocks[block], walk) != walk {
-                blocks.push(block);
+                ends.blocks.push(block);
+                ends.bad.extend(is_bad.then_some(block));
+            } else if !is_bad {
+                ends.bad.retain(|&bad| bad != block);
             }
         }
-        (blocks, looked_at)
+        ends
     }
 
     /// Those who have answered the question that waits last, from its first answer on.
@@ -585,7 +602,7 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
                 teller.tell(|_| {
                     let mut ends = || match keeps {
                         Keeps::Nothing => vec![frame.block],
-                        Keeps::Ends | Keeps::Asked => self.ends(self.answered(first_answer)).0,
+                        Keeps::Ends | Keeps::Asked => self.ends(self.answered(first_answer), P::is_good).blocks,
                     };
                     let answer = problem.answer(&answer, &mut ends);
                     QuestionEvent::Answered { id: frame.id, rule, answer, because: None }
@@ -618,7 +635,8 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
             {
                 let known = if known < VERDICTS { known } else { NONE };
                 teller.tell(|_| {
-                    let answer = problem.answer(&answer, &mut || self.ends(SmallVec::from_elem((next, known), 1)).0);
+                    let answer = problem
+                        .answer(&answer, &mut || self.ends(SmallVec::from_elem((next, known), 1), P::is_good).blocks);
                     QuestionEvent::Answered { id, rule, answer, because: None }
                 });
                 self.take(next, known, answer, cohort);

@@ -200,8 +200,10 @@ impl Problem for Speculation<'_, '_> {
             expires = true;
             let without: SmallVec<[Block; 4]> =
                 answers.iter().filter(|(_, answer)| !answer.can_hoist).map(|&(from, _)| from).collect();
-            let can_take = |&from: &Block| {
-                self.region.kept_out_by(from).is_none() && self.snapshot.ways.spot(from, place.block) == Spot::End(from)
+            // Where others lead on from there as well, whoever moves the expression inserts it on the edge.
+            let can_take = |&from: &Block| match self.snapshot.ways.spot(from, place.block) {
+                Spot::End(from) => self.region.kept_out_by(from).is_none(),
+                Spot::Edge(from, _) => self.region.edge_kept_out_by(from).is_none(),
             };
             if without.len() < answers.len()
                 && without.iter().all(can_take)

@@ -168,7 +168,7 @@ impl Costs {
         let mut others = inquiries.snapshot.others(occurrence, OTHERS);
         others.retain(|&other| inquiries.available(func, &mut Silent, other).is_err());
         let trial = inquiries.begin_trial(func, hoist);
-        let bill = self.of_trial(func, inquiries, rewriting, (occurrence, &others), &trial);
+        let bill = self.of_trial(func, inquiries, rewriting, (occurrence, &others), (&trial, hoist.has_gaps));
         inquiries.end_trial(trial);
         bill
     }
@@ -179,7 +179,7 @@ impl Costs {
         inquiries: &mut Inquiries<'_>,
         rewriting: &Rewriting,
         (occurrence, others): (Occurrence, &[Occurrence]),
-        trial: &[Occurrence],
+        (trial, has_gaps): (&[Occurrence], bool),
     ) -> Option<(Bill, CountedOn)> {
         let (mut bill, mut paid, mut counted_on) = (Bill::default(), Paid::default(), CountedOn::default());
         for &moved in trial {
@@ -202,6 +202,9 @@ impl Costs {
             }
             bill.more = bill.more.saturating_add(own.more);
             bill.costs += own.costs;
+        }
+        if has_gaps && let Ok(support) = inquiries.available_on_trial(func, occurrence, false) {
+            self.pay(func, inquiries, rewriting, &support, &mut paid, &mut bill)?;
         }
         self.save(func, inquiries, occurrence, &mut bill)?;
         for &other in others {

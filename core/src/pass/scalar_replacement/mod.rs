@@ -530,7 +530,7 @@ impl Walk<'_> {
         }
         let inserted: Vec<Occurrence> =
             hoist.blocks.iter().map(|&block| self.inquiries.snapshot.insert(view.func(), block, hoist.form)).collect();
-        let Some(support) = self.inquiries.is_covered(view.func(), occurrence) else {
+        let Some(support) = self.inquiries.support_of_move(view.func(), occurrence, hoist) else {
             inserted.into_iter().for_each(|inserted| self.inquiries.withdraw(inserted));
             let &OccurrenceData { inst, block, .. } = self.inquiries.snapshot.occurrence(occurrence);
             view.miss(|_| {
@@ -561,8 +561,8 @@ impl Walk<'_> {
         for &inserted in &inserted {
             self.rewriting.hoist(view, &mut self.inquiries, occurrence, inserted);
         }
-        self.rewriting.replace(view, &mut self.inquiries, occurrence, &support);
-        inserted
+        let on_edges = self.rewriting.replace(view, &mut self.inquiries, occurrence, &support);
+        inserted.into_iter().chain(on_edges).collect()
     }
 
     /// Asks about what has just been inserted, and tells of it only if it can do better still: being there may have made it
