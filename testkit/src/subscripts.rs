@@ -57,7 +57,7 @@ struct Inst {
 /// Any such program.
 pub fn subscripts() -> impl Strategy<Value = Subscripts> {
     let guard = || option::weighted(0.15, (0..2_u8, any::<bool>()));
-    let inst = (0..18_u8, any::<u8>(), any::<[u8; 2]>(), guard()).prop_map(|(form, dst, choice, guard)| Inst {
+    let inst = (0..24_u8, any::<u8>(), any::<[u8; 2]>(), guard()).prop_map(|(form, dst, choice, guard)| Inst {
         form,
         dst,
         choice,
@@ -81,6 +81,8 @@ pub fn program(recipe: &Subscripts) -> String {
     for name in ["i", "j"] {
         line(&mut text, format_args!("{name} = mov.s32 {}", PART / 2));
     }
+    // A multiple of 4 always, for vectors.
+    line(&mut text, format_args!("e = mov.s32 {}", PART / 8));
     for word in 0..4 {
         line(&mut text, format_args!("v{word} = mov.u32 {word}"));
     }
@@ -169,6 +171,26 @@ impl Inst {
             12 => line(text, format_args!("i = sub.s32 {index}, {step}")),
             13 | 16 | 17 => line(text, format_args!("{guard}st.global.u32 {base}[{index} {sign} {step}], v{word}")),
             14 => line(text, format_args!("p{} = setp.lt.u32 v{word}, 50", self.choice[0] % 2)),
+            18 | 19 => {
+                // Sometimes both into one register.
+                let other = if self.choice[0] % 8 == 7 { word } else { (word + 1) % 4 };
+                line(text, format_args!("{guard}{{v{word}, v{other}}} = ld.global.v2.u32 {base}[e + {}]", 2 * step));
+                line(text, format_args!("sum = mad.u32 sum, 31, v{word}"));
+                line(text, format_args!("sum = mad.u32 sum, 31, v{other}"));
+            }
+            20 => {
+                let words = [0, 1, 2, 3].map(|index| format!("v{}", (word + index) % 4)).join(", ");
+                line(text, format_args!("{guard}{{{words}}} = ld.global.v4.u32 {base}[e + {}]", 4 * (step / 2)));
+                line(text, format_args!("sum = mad.u32 sum, 31, v{word}"));
+            }
+            21 | 22 => {
+                line(
+                    text,
+                    format_args!("{guard}v{word} = ld.global.u32 {base}[e + {}]", 2 * step + u32::from(word % 2)),
+                );
+                line(text, format_args!("sum = mad.u32 sum, 31, v{word}"));
+            }
+            23 => line(text, format_args!("{guard}e = add.s32 e, 4")),
             _ => line(text, format_args!("{{v{word}, v{}}} = ld.global.v2.u32 {base}[0]", (word + 1) % 4)),
         }
     }

@@ -370,7 +370,26 @@ impl Forms {
         Some(self.number(before))
     }
 
-    /// The form as people read it: `A[i + 1]`, `add.s32 a, b`.
+    /// Is it a load of several elements?
+    pub fn is_vector(&self, form: Form) -> bool {
+        matches!(&self.forms[form].expression.subject, Subject::Load(kind, _) if kind.opcode.vector > 1)
+    }
+
+    /// The form of one element of what a vector load's form loads, into a register of that type's.
+    pub fn element(&mut self, form: Form, index: u8) -> Option<Form> {
+        let Expression { subject: Subject::Load(kind, sum), guard, types } = &self.forms[form].expression else {
+            return None;
+        };
+        let opcode = Opcode { vector: 1, ..kind.opcode };
+        let mut sum = sum.clone();
+        sum.add_constant(element_offset(opcode, index));
+        let subject = Subject::Load(LoadKind { opcode, class: kind.class }, sum);
+        let types = SmallVec::from_elem(*types.get(usize::from(index))?, 1);
+        let element = Expression { subject, guard: *guard, types };
+        Some(self.number(element))
+    }
+
+    /// The form as people read it: `A[i + 1]`, `A[2*i].v2`, `add.s32 a, b`.
     pub fn text(&self, module: &Module, func: &Function, form: Form) -> String {
         let Expression { subject, guard, types: _ } = &self.forms[form].expression;
         match subject {
@@ -383,6 +402,7 @@ impl Forms {
                         text.split_once(' ').map_or_else(|| text.clone(), |(_, address)| String::from(address))
                     },
                 );
+                let text = if kind.opcode.vector > 1 { alloc::format!("{text}.v{}", kind.opcode.vector) } else { text };
                 match guard {
                     Some(guard) => {
                         let not = if guard.negated { "!" } else { "" };
@@ -404,6 +424,11 @@ impl Forms {
         let texts: Vec<String> = self.members(set).iter().map(|&form| self.text(module, func, form)).collect();
         texts.join(" or ")
     }
+}
+
+/// Bytes from where a vector load begins to one of its elements.
+pub fn element_offset(opcode: Opcode, index: u8) -> i64 {
+    i64::from(opcode.ty.bytes()) * i64::from(index)
 }
 
 /// The opcode of a load that is asked about: whether it may fault makes no other value.

@@ -46,7 +46,7 @@ pub use availability::{Insertion, Refusal, Support};
 pub use forms::{Expression, Form, FormSet, Forms, LoadKind, Subject};
 pub use items::{END, Occurrence};
 pub use region::{BranchSet, Reach, Region, Shape};
-pub use snapshot::{Changes, Climb, ClimbEnd, Interest, OccurrenceData, Snapshot, Start, Step};
+pub use snapshot::{Changes, Climb, ClimbEnd, Element, Interest, OccurrenceData, Snapshot, Start, Step};
 pub use ways::{Spot, Ways};
 
 /// Steps for each instruction of the function.
@@ -357,15 +357,36 @@ impl<'m> Inquiries<'m> {
     /// Does every way to an instruction come from an occurrence of what it computes, with nothing inserted? Nobody is told.
     pub fn is_covered(&mut self, func: &Function, occurrence: Occurrence) -> Option<Support> {
         let mut asked = core::mem::take(&mut self.coverage);
-        let exactly = Rules {
-            insertion: Insertion::Never,
-            down_safety: DownSafety::Exact,
-            faulting: Faulting::Spec,
-            ..self.rules
-        };
-        let found = self.silently(func, occurrence, exactly, &mut asked);
+        let found = self.silently(func, occurrence, self.nothing_inserted(), &mut asked);
         self.coverage = asked;
         found.ok()
+    }
+
+    /// Is every element of a vector available before it, with nothing inserted? Gives what each leans on. Those who listen hear of
+    /// it if all are.
+    pub fn available_elements<S: Listener>(
+        &mut self,
+        func: &Function,
+        sink: &mut S,
+        occurrence: Occurrence,
+    ) -> Option<Vec<(Occurrence, Support)>> {
+        let elements: SmallVec<[Occurrence; 4]> = self.snapshot.elements(occurrence).into();
+        let form = self.snapshot.occurrence(occurrence).form;
+        if elements.is_empty() || elements.len() < self.snapshot.forms.expression(form).types.len() {
+            return None;
+        }
+        let found: Option<Vec<_>> =
+            elements.iter().map(|&element| Some((element, self.is_covered(func, element)?))).collect();
+        if S::LISTENS && found.is_some() {
+            // Asked afresh, as if nothing were known; it looks at nothing more.
+            let steps = self.snapshot.steps;
+            let mut asked = Asked::default();
+            for element in elements {
+                self.tell_covered(func, sink, element, &mut asked);
+            }
+            self.snapshot.steps = steps;
+        }
+        found
     }
 
     /// If what an occurrence computes were computed at the end of a block, would every way to the occurrence come from there,
@@ -439,17 +460,55 @@ impl<'m> Inquiries<'m> {
         found
     }
 
+    /// The rules, but for insertions.
+    fn nothing_inserted(&self) -> Rules {
+        let (insertion, down_safety, faulting) = (Insertion::Never, DownSafety::Exact, Faulting::Spec);
+        Rules { insertion, down_safety, faulting, ..self.rules }
+    }
+
+    fn tell_covered<S: Listener>(&mut self, func: &Function, sink: &mut S, occurrence: Occurrence, asked: &mut Asked) {
+        let &OccurrenceData { inst, block, form, .. } = self.snapshot.occurrence(occurrence);
+        let mut last_id = self.last_id;
+        let mut teller = Teller::new(func, sink, &mut last_id);
+        let id = teller.number();
+        teller.tell(|func| QuestionEvent::Began {
+            id,
+            parent: None,
+            query: Query::Availability,
+            expression: self.snapshot.forms.text(self.snapshot.module, func, form),
+            root: block,
+            inst,
+        });
+        let is_available = self.ask(&mut teller, id, occurrence, self.nothing_inserted(), asked).is_ok();
+        let answer = Answer::Available { is_available, is_real: is_available };
+        teller.tell(|_| QuestionEvent::Ended { id, answer });
+        self.last_id = last_id;
+    }
+
     fn silently(
         &mut self,
         func: &Function,
+        occurrence: Occurrence,
+        rules: Rules,
+        asked: &mut Asked,
+    ) -> Result<Support, Refusal> {
+        let (mut silent, mut last_id) = (Silent, self.last_id);
+        let mut teller = Teller::new(func, &mut silent, &mut last_id);
+        let found = self.ask(&mut teller, 0, occurrence, rules, asked);
+        self.last_id = last_id;
+        found
+    }
+
+    fn ask<S: Listener>(
+        &mut self,
+        teller: &mut Teller<'_, S>,
+        id: QuestionId,
         occurrence: Occurrence,
         rules: Rules,
         (known, notes): &mut Asked,
     ) -> Result<Support, Refusal> {
         let data = self.snapshot.occurrence(occurrence);
         let (&OccurrenceData { block, form, .. }, start) = (data, data.start());
-        let mut silent = Silent;
-        let mut teller = Teller::new(func, &mut silent, &mut self.last_id);
         let mut problem = Availability {
             snapshot: &mut self.snapshot,
             notes,
@@ -461,7 +520,7 @@ impl<'m> Inquiries<'m> {
             visits: rules.visits,
             budget: self.budget,
         };
-        problem.inquire(known, &mut teller, (block, start), form, 0)
+        problem.inquire(known, teller, (block, start), form, id)
     }
 
     /// What was to be inserted is not, and what has been said to come from there does not.

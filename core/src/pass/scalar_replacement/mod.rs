@@ -16,8 +16,9 @@
 //! ```
 //!
 //! Each load (for `preqp`, each pure instruction) is asked about in reverse postorder: is its value available before it,
-//! perhaps after insertions, perhaps from the last round of a loop? Then a temporary holds it. Five passes differ in where
-//! they insert:
+//! perhaps after insertions, perhaps from the last round of a loop? Then a temporary holds it. A vector load is asked about as
+//! one, before others; its elements are values of their own, which loads of single elements take, and where all of them are
+//! there already it is put together from them. Five passes differ in where they insert:
 //!
 //! | pass | what | insertions | moves up across |
 //! |---|---|---|---|
@@ -254,8 +255,15 @@ fn run<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Varian
         paid_for: Vec::new(),
         limit_is_told: false,
     };
-    for &block in cfg.reverse_postorder() {
+    // Vectors first, the widest before the others: what has them has their elements.
+    let widths: &[u8] = if pass.inquiries.snapshot.has_vectors() { &[4, 2, 1] } else { &[1] };
+    for (&width, &block) in
+        widths.iter().flat_map(|width| cfg.reverse_postorder().iter().map(move |block| (width, block)))
+    {
         for inst in pass.inquiries.snapshot.occurring_in(view.func(), block) {
+            if view.func().insts[inst].opcode.vector != width {
+                continue;
+            }
             if let Some(occurrence) = pass.inquiries.snapshot.occurrence_of(inst) {
                 // Alone and outside loops it has nothing to be available from.
                 let is_alone = pass.inquiries.snapshot.relatives(occurrence) == 1 && loops.innermost(block).is_none();
@@ -372,6 +380,7 @@ impl Walk<'_> {
                     self.follow(view, inserted);
                     return;
                 }
+                Err(_) if self.put_together(view, occurrence) => return,
                 Err(refusal) => match self.insert_outside(view, occurrence, true) {
                     Some(inserted) => {
                         self.follow(view, inserted);
@@ -396,6 +405,14 @@ impl Walk<'_> {
                 self.ask(view, other, false);
             }
         }
+    }
+
+    /// Takes a vector from its elements, if all of them are available.
+    fn put_together<S: Listener>(&mut self, view: &mut View<'_, S>, occurrence: Occurrence) -> bool {
+        let (func, sink) = view.func_and_sink();
+        let Some(elements) = self.inquiries.available_elements(func, sink, occurrence) else { return false };
+        self.rewriting.put_together(view, &mut self.inquiries, occurrence, &elements);
+        true
     }
 
     /// Makes an occurrence available by insertions outside the region as well, if they cost less than they save. Gives what
@@ -575,6 +592,9 @@ impl Walk<'_> {
                 return;
             }
             let found = self.inquiries.available(view.func(), &mut Silent, inserted);
+            if found.is_err() && self.put_together(view, inserted) {
+                continue;
+            }
             let outside = if found.is_err() { self.insert_outside(view, inserted, false) } else { None };
             if let (Err(refusal @ Refusal::Divergent(..)), None) = (&found, &outside) {
                 self.tell_refusal(view, inserted, *refusal);

@@ -25,7 +25,9 @@ use smallvec::SmallVec;
 
 use crate::edit::{Fact, Place, Remark, Rewrite};
 use crate::ir::{Address, AddressBase, Block, Flags, Function, Guard, Inst, InstData, Op, Opcode, Operand, Reg, Type};
-use crate::query::{Form, Forms, Hoist, Inquiries, Occurrence, OccurrenceData, Spot, Step, Subject, Support};
+use crate::query::{
+    Element, Form, Forms, Hoist, Inquiries, Occurrence, OccurrenceData, Snapshot, Spot, Step, Subject, Support,
+};
 use crate::symbolic::{Affine, Atom, Extension, RegisterSum, own_extension};
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
@@ -122,17 +124,16 @@ impl Rewriting {
             inserted.extend(self.insert_at(view, inquiries, spot, form));
         }
         let module = view.module();
-        let forms = &inquiries.snapshot.forms;
         let shifted = support.shifts.len() as u64;
         let snapshot = &inquiries.snapshot;
+        let forms = &snapshot.forms;
         let mut rewrite = view.rewrite(|func| {
             let insertions: Vec<Block> = support.insertions.iter().map(|(spot, _)| spot.block()).collect();
             let from: Vec<Block> =
                 support.sources.iter().map(|&(source, _)| snapshot.occurrence(source).block).collect();
             let text = instruction_text(module, func, inst);
-            let names: Vec<String> = from.iter().map(|&block| format!("`{}`", func.blocks[block].name)).collect();
-            let rounds = if shifted > 0 { ", carried on where an index changes" } else { "" };
-            let message = format!("`{text}` is available: its value comes from {}{rounds}", listed(&names));
+            let (from_where, rounds) = (listed(func, &from), rounds(shifted));
+            let message = format!("`{text}` is available: its value comes from {from_where}{rounds}");
             Remark::applied("replace", block, message)
                 .at(inst)
                 .with("from", Fact::Blocks(from))
@@ -141,8 +142,7 @@ impl Rewriting {
         });
         for &(source, source_form) in &support.sources {
             if source != occurrence {
-                let data = inquiries.snapshot.occurrence(source);
-                self.keep(&mut rewrite, forms, source, data, source_form);
+                self.keep(&mut rewrite, snapshot, source, source_form);
             }
         }
         for &step in &support.shifts {
@@ -160,13 +160,70 @@ impl Rewriting {
         rewrite.remove(inst);
         for &(source, source_form) in &support.sources {
             if source == occurrence {
-                let data = inquiries.snapshot.occurrence(source);
-                self.keep(&mut rewrite, forms, source, data, source_form);
+                self.keep(&mut rewrite, snapshot, source, source_form);
             }
         }
         rewrite.finish();
         inquiries.snapshot.replace(occurrence);
         inserted
+    }
+
+    /// Lets a vector whose elements are available be read from their temporaries.
+    pub fn put_together<S: Listener>(
+        &mut self,
+        view: &mut View<'_, S>,
+        inquiries: &mut Inquiries<'_>,
+        occurrence: Occurrence,
+        elements: &[(Occurrence, Support)],
+    ) {
+        let &OccurrenceData { inst, block, .. } = inquiries.snapshot.occurrence(occurrence);
+        let Some(inst) = inst else { return };
+        let module = view.module();
+        let snapshot = &inquiries.snapshot;
+        let forms = &snapshot.forms;
+        let supports = || elements.iter().map(|(_, support)| support);
+        let sources = || supports().flat_map(|support| support.sources.iter().copied());
+        let shifted = supports().map(|support| support.shifts.len() as u64).sum();
+        let mut rewrite = view.rewrite(|func| {
+            let from: Vec<Block> = sources().map(|(source, _)| snapshot.occurrence(source).block).collect();
+            let text = instruction_text(module, func, inst);
+            let (from_where, rounds) = (listed(func, &from), rounds(shifted));
+            let message =
+                format!("`{text}` is available: its elements' values come one by one from {from_where}{rounds}");
+            Remark::applied("replace", block, message)
+                .at(inst)
+                .with("from", Fact::Blocks(from))
+                .with("insertions", Fact::Blocks(Vec::new()))
+                .with("shifts", Fact::Count(shifted))
+        });
+        let is_own = |source: Occurrence| elements.iter().any(|&(element, _)| element == source);
+        for (source, form) in sources().filter(|&(source, _)| !is_own(source)) {
+            self.keep(&mut rewrite, snapshot, source, form);
+        }
+        for &step in supports().flat_map(|support| &support.shifts) {
+            self.shift(&mut rewrite, forms, step);
+        }
+        let (guard, dsts) = {
+            let data = &rewrite.func().insts[inst];
+            (data.guard, data.dsts.iter().copied().collect::<Regs>())
+        };
+        let mut last = inst;
+        for (&(element, _), &dst) in elements.iter().zip(&dsts) {
+            let form = snapshot.occurrence(element).form;
+            let temporaries = self.temporaries(&mut rewrite, forms, form);
+            (_, last) = copy_before(&mut rewrite, inst, &[dst], &temporaries, guard);
+            self.holders[element] = Some((Holder::Form(form), last));
+        }
+        // One that others lean on computes into temporaries already, with copies to its own registers behind it.
+        if self.holders[occurrence].is_none() {
+            self.holders[occurrence] = Some((Holder::Regs(Box::new(dsts)), last));
+        }
+        rewrite.remove(inst);
+        for (source, form) in sources().filter(|&(source, _)| is_own(source)) {
+            self.keep(&mut rewrite, snapshot, source, form);
+        }
+        rewrite.finish();
+        inquiries.snapshot.replace(occurrence);
     }
 
     /// Inserts what moves up from an occurrence to where `inserted` has been noted.
@@ -336,13 +393,17 @@ impl Rewriting {
     fn keep<S: Listener>(
         &mut self,
         rewrite: &mut Rewrite<'_, '_, S>,
-        forms: &Forms,
+        snapshot: &Snapshot<'_>,
         occurrence: Occurrence,
-        data: &OccurrenceData,
         form: Form,
     ) {
+        let (forms, data) = (&snapshot.forms, snapshot.occurrence(occurrence));
         let temporaries = self.temporaries(rewrite, forms, form);
-        let Some((holder, last)) = self.holders[occurrence].clone() else {
+        let known = self.holders[occurrence].clone().or_else(|| {
+            let element = snapshot.as_element(occurrence)?;
+            self.holder_of_element(rewrite, snapshot, element)
+        });
+        let Some((holder, last)) = known else {
             // The occurrence computes into the temporaries, and its own registers take copies of them.
             let Some(inst) = data.inst else { return };
             let guard = rewrite.func().insts[inst].guard;
@@ -355,6 +416,9 @@ impl Rewriting {
             self.holders[occurrence] = Some((Holder::Form(form), last));
             return;
         };
+        // Where a vector has not been loaded, its registers may never have been written.
+        let is_element = matches!(holder, Holder::Regs(_)) && data.is_element;
+        let guard = forms.expression(data.form).guard.filter(|_| is_element);
         let held = match holder {
             Holder::Form(own) if own == form => return,
             Holder::Form(own) => self.temporaries(rewrite, forms, own),
@@ -364,14 +428,28 @@ impl Rewriting {
             return;
         }
         if rewrite.func().inst_block(last).is_some() {
-            copy_behind(rewrite, last, &temporaries, &held, None);
+            copy_behind(rewrite, last, &temporaries, &held, guard);
         } else {
             // What was inserted at the end of a block and then found to be there already has left nothing behind it.
             for (&to, &from) in temporaries.iter().zip(&held) {
-                let copy = copy(rewrite.func(), to, from, None);
+                let copy = copy(rewrite.func(), to, from, guard);
                 rewrite.append(data.block, copy);
             }
         }
+    }
+
+    /// Where the value of one element of a vector is, and the last instruction of what the vector became: in the register that
+    /// the vector always had for it.
+    fn holder_of_element<S: Listener>(
+        &mut self,
+        rewrite: &mut Rewrite<'_, '_, S>,
+        snapshot: &Snapshot<'_>,
+        Element { whole, index, reg }: Element,
+    ) -> Option<(Holder, Inst)> {
+        let &OccurrenceData { inst, form, .. } = snapshot.occurrence(whole);
+        let last = self.holders[whole].as_ref().map(|&(_, last)| last).or(inst)?;
+        let reg = reg.unwrap_or_else(|| self.temporaries(rewrite, &snapshot.forms, form)[usize::from(index)]);
+        Some((Holder::Regs(Box::new(Regs::from_elem(reg, 1))), last))
     }
 
     /// Lets the temporaries of one form take over from those of another one at a definition.
@@ -410,14 +488,18 @@ fn faulting(is_good: bool) -> &'static str {
     if is_good { "proved" } else { "spec" }
 }
 
-/// "a, b and c".
-fn listed(names: &[String]) -> String {
-    let mut names: Vec<&String> = names.iter().collect();
+fn rounds(shifted: u64) -> &'static str {
+    if shifted > 0 { ", carried on where an index changes" } else { "" }
+}
+
+/// "`a`, `b` and `c`".
+fn listed(func: &Function, blocks: &[Block]) -> String {
+    let mut names: Vec<String> = blocks.iter().map(|&block| format!("`{}`", func.blocks[block].name)).collect();
     names.sort();
     names.dedup();
     match names.split_last() {
         None => String::from("nowhere"),
-        Some((last, [])) => String::from(last.as_str()),
+        Some((last, [])) => last.clone(),
         Some((last, others)) => {
             let others: Vec<&str> = others.iter().map(|name| name.as_str()).collect();
             format!("{} and {last}", others.join(", "))

@@ -15,6 +15,7 @@
 //!
 //! Bounds: every access that is looked at is counted as a step ([`Snapshot::steps`]), and whoever asks bounds those.
 
+mod elements;
 mod looked;
 mod walks;
 
@@ -40,6 +41,8 @@ use crate::symbolic::{
     Affine, AffineNames, Atom, Base, Bounds, Inductions, KnownSums, Overflow, Site, SymbolicAddress,
 };
 use crate::view::Listener;
+pub use elements::Element;
+use elements::Elements;
 use looked::{Held, Lately, Looked, LookedFor, Point};
 
 /// How often what answers questions about a kind of forms has changed.
@@ -66,6 +69,8 @@ pub struct OccurrenceData {
     is_computed: bool,
     /// Is it a load that is marked as one that does not fault?
     is_marked: bool,
+    /// Is it an element of a vector?
+    pub is_element: bool,
 }
 
 impl OccurrenceData {
@@ -225,7 +230,9 @@ pub struct Snapshot<'m> {
     found: Option<(Form, Changes)>,
     /// Occurrences of a family.
     counts: SecondaryMap<Family, u32>,
-    /// All that were ever of a family, in the order in which they came up.
+    /// Loads of several elements.
+    elements: Elements,
+    /// All that were ever of a family, but elements of vectors, in the order in which they came up.
     families: SecondaryMap<Family, Vec<Occurrence>>,
     /// Those before this one were there at first, in the order of the text.
     first_inserted: Occurrence,
@@ -340,6 +347,7 @@ impl<'m> Snapshot<'m> {
             walk: 0,
             found: None,
             counts: SecondaryMap::new(),
+            elements: Elements::default(),
             families: SecondaryMap::new(),
             first_inserted: Occurrence::from_u32(0),
             first_of_block: filled(func.blocks.len()),
@@ -370,6 +378,8 @@ impl<'m> Snapshot<'m> {
         for ((block, inst, access, is_plain), class) in accesses.into_iter().zip(classes) {
             let family = self.forms.loads_from(class);
             let place = self.places[inst];
+            let is_vector = func.insts[inst].opcode.vector > 1;
+            let vector_address = if is_vector { access.address.clone() } else { None };
             let item = if access.writes {
                 self.marks[block].change(Footprint::of_family(family));
                 self.clobbers.push(access);
@@ -383,12 +393,25 @@ impl<'m> Snapshot<'m> {
                 let is_marked = func.insts[inst].opcode.has(Flags::SPEC);
                 self.has_marked |= is_marked;
                 let inst = Some(inst);
-                let data = OccurrenceData { inst, block, form, family, address, guard, is_computed: true, is_marked };
+                let data = OccurrenceData {
+                    inst,
+                    block,
+                    form,
+                    family,
+                    address,
+                    guard,
+                    is_computed: true,
+                    is_marked,
+                    is_element: false,
+                };
                 self.add_first(data, place)
             } else {
                 continue;
             };
             self.add_item(block, family, item);
+            if let Some(occurrence) = item.occurrence().filter(|_| is_vector) {
+                self.add_elements(func, occurrence, place, vector_address.as_ref());
+            }
         }
         self.sums = sums;
     }
@@ -402,8 +425,8 @@ impl<'m> Snapshot<'m> {
             let (address, guard) = (None.into(), None);
             let place = self.places[inst];
             let inst = Some(inst);
-            let data =
-                OccurrenceData { inst, block, form, family, address, guard, is_computed: true, is_marked: false };
+            let (is_computed, is_marked, is_element) = (true, false, false);
+            let data = OccurrenceData { inst, block, form, family, address, guard, is_computed, is_marked, is_element };
             let item = self.add_first(data, place);
             self.add_item(block, family, item);
         }
@@ -431,11 +454,13 @@ impl<'m> Snapshot<'m> {
 
     fn add(&mut self, data: OccurrenceData, place: u32) -> Item {
         self.counts[data.family] += 1;
-        let OccurrenceData { inst, family, address, form, .. } = data;
+        let OccurrenceData { inst, family, address, form, is_element, .. } = data;
         let occurrence = self.occurrences.push(data);
-        self.families[family].push(occurrence);
-        if let Some(inst) = inst {
-            self.of_inst[inst] = occurrence.into();
+        if !is_element {
+            self.families[family].push(occurrence);
+            if let Some(inst) = inst {
+                self.of_inst[inst] = occurrence.into();
+            }
         }
         Item { place, number: occurrence.as_u32(), likeness: self.forms.likeness(form), address }
     }
@@ -451,7 +476,8 @@ impl<'m> Snapshot<'m> {
             return func.block_insts(block).filter(|&inst| self.of_inst[inst].is_some()).collect();
         }
         let (begin, end) = self.first_of_block[block];
-        (begin..end).filter_map(|occurrence| self.occurrences[Occurrence::from_u32(occurrence)].inst).collect()
+        let data = (begin..end).map(|occurrence| &self.occurrences[Occurrence::from_u32(occurrence)]);
+        data.filter(|data| !data.is_element).filter_map(|data| data.inst).collect()
     }
 
     /// How many occurrences have come up.
@@ -464,9 +490,9 @@ impl<'m> Snapshot<'m> {
         &self.occurrences[occurrence]
     }
 
-    /// How many occurrences there are that may be of the same value, in all of the function.
+    /// How many occurrences there are that may be of the same value, in all of the function. One and its elements count as one.
     pub fn relatives(&self, occurrence: Occurrence) -> u32 {
-        self.counts[self.occurrences[occurrence].family]
+        self.counts[self.occurrences[occurrence].family] - self.elements(occurrence).len() as u32
     }
 
     /// Other loads that are still made and may be of the same value: so many of those that stand nearest in the text.
@@ -478,10 +504,10 @@ impl<'m> Snapshot<'m> {
         near.filter(|&other| other != occurrence && self.is_made(other)).collect()
     }
 
-    /// Is it a load that is still made?
+    /// Is it a load, a whole one, that is still made?
     pub fn is_made(&self, occurrence: Occurrence) -> bool {
         let data = &self.occurrences[occurrence];
-        data.is_computed && data.inst.is_some()
+        data.is_computed && data.inst.is_some() && !data.is_element
     }
 
     /// How often what answers questions about a form has changed.
@@ -502,21 +528,27 @@ impl<'m> Snapshot<'m> {
         let named = self.ways.named_as(block);
         let looked = self.looked_for(func, form, Point::End(named));
         let address = self.looked[looked].address;
+        let is_vector = self.forms.is_vector(form);
+        let symbolic = if is_vector { self.looked_accesses[looked].address.clone() } else { None };
         let guard = self.forms.expression(form).guard;
         let guard = guard.and_then(|guard| Some((self.values.at_end(named, guard.reg)?, guard.negated)));
         let family = self.forms.family(form);
         let occurrence = self.occurrences.next_key();
+        let (is_computed, is_marked, is_element) = (true, false, false);
         let data =
-            OccurrenceData { inst: None, block, form, family, address, guard, is_computed: true, is_marked: false };
+            OccurrenceData { inst: None, block, form, family, address, guard, is_computed, is_marked, is_element };
         let item = self.add(data, INSERTED);
         self.add_item(block, family, item);
         self.changes[self.forms.kind(form)].inserted += 1;
+        if is_vector {
+            self.add_elements(func, occurrence, INSERTED, symbolic.as_ref());
+        }
         occurrence
     }
 
     /// An inserted occurrence is, or will be, marked as one that does not fault.
     pub fn mark(&mut self, occurrence: Occurrence) {
-        self.occurrences[occurrence].is_marked = true;
+        self.with_elements(occurrence, |snapshot, each| snapshot.occurrences[each].is_marked = true);
         self.found = None;
     }
 
@@ -527,29 +559,32 @@ impl<'m> Snapshot<'m> {
 
     /// The instruction that an inserted occurrence is.
     pub fn place(&mut self, occurrence: Occurrence, inst: Inst) {
-        self.occurrences[occurrence].inst = Some(inst);
+        self.with_elements(occurrence, |snapshot, each| snapshot.occurrences[each].inst = Some(inst));
         self.places[inst] = INSERTED;
         self.of_inst[inst] = occurrence.into();
     }
 
     /// An occurrence takes its value from a temporary now: it is there, and computed no more.
     pub fn replace(&mut self, occurrence: Occurrence) {
-        let data = &mut self.occurrences[occurrence];
-        data.is_computed = false;
-        let (inst, form) = (data.inst, data.form);
-        if let Some(inst) = inst {
+        if let Some(inst) = self.occurrences[occurrence].inst {
             self.of_inst[inst] = None.into();
         }
-        self.changes[self.forms.kind(form)].replaced += 1;
+        self.with_elements(occurrence, |snapshot, each| {
+            let data = &mut snapshot.occurrences[each];
+            data.is_computed = false;
+            snapshot.changes[snapshot.forms.kind(data.form)].replaced += 1;
+        });
     }
 
     /// What was to be inserted is not.
     pub fn withdraw(&mut self, occurrence: Occurrence) {
-        let OccurrenceData { block, form, family, .. } = self.occurrences[occurrence];
-        self.items.withdraw(block, family, occurrence);
-        self.counts[family] -= 1;
-        let changes = &mut self.changes[self.forms.kind(form)];
-        (changes.inserted, changes.replaced) = (changes.inserted + 1, changes.replaced + 1);
+        self.with_elements(occurrence, |snapshot, each| {
+            let OccurrenceData { block, form, family, .. } = snapshot.occurrences[each];
+            snapshot.items.withdraw(block, family, each);
+            snapshot.counts[family] -= 1;
+            let changes = &mut snapshot.changes[snapshot.forms.kind(form)];
+            (changes.inserted, changes.replaced) = (changes.inserted + 1, changes.replaced + 1);
+        });
     }
 
     /// Has a register at the end of a block the value that it has before an instruction?

@@ -229,7 +229,7 @@ impl Snapshot<'_> {
 
     /// The way down from the beginning of a block with a set of forms of one family.
     pub fn descend(&mut self, func: &Function, block: Block, set: FormSet) -> DescentEnd {
-        self.descend_to(func, block, set, |data| data.is_computed)
+        self.descend_to(func, block, set, |data| data.is_computed && !data.is_element)
     }
 
     /// The same to an occurrence that counts.
