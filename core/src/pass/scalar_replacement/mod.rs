@@ -59,6 +59,7 @@
 //! Source: J. Fukuhara and M. Takimoto, Scalar replacement considering branch divergence, JIP 2021.
 
 mod cost;
+mod front;
 mod rewriting;
 
 use alloc::format;
@@ -206,6 +207,11 @@ impl Variant {
 }
 
 fn run<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Variant) {
+    front::put_in_front(view, |trial| replace_all(trial, knobs, variant));
+    replace_all(view, knobs, variant);
+}
+
+fn replace_all<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Variant) {
     let is = |name: &str, word: &str| variant.choice(knobs, name) == word;
     let overflow = if is("overflow", "prove") { Overflow::Prove } else { Overflow::Assume };
     let (cfg, dominators, values) = (view.cfg(), view.dominators(), view.values());
