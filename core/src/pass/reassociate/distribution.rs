@@ -47,6 +47,15 @@ pub struct Distribution {
     late: Vec<FreeInst>,
 }
 
+/// Why a sum keeps its products.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hindrance {
+    /// They have no common factor.
+    NoFactor,
+    /// They have, but what would be read at the root is overwritten before it.
+    Overwritten,
+}
+
 /// A sum as it stands.
 struct Sum {
     add: Opcode,
@@ -114,8 +123,8 @@ impl Term {
 }
 
 /// The sum at a root, if several of its products have a common factor.
-pub fn find(forest: &mut Forest<'_>, root: u32) -> Option<Distribution> {
-    let mut sum = Sum::at(forest, root)?;
+pub fn find(forest: &mut Forest<'_>, root: u32) -> Result<Distribution, Hindrance> {
+    let mut sum = Sum::at(forest, root).ok_or(Hindrance::NoFactor)?;
     // Each factor of each product, with the term's number and the other factor.
     let mut factors: Vec<(Leaf, usize, Leaf)> = Vec::new();
     for (number, term) in sum.terms.iter().enumerate() {
@@ -128,12 +137,13 @@ pub fn find(forest: &mut Forest<'_>, root: u32) -> Option<Distribution> {
         }
     }
     if factors.len() < 2 {
-        return None;
+        return Err(Hindrance::NoFactor);
     }
     factors.sort_by(|a, b| (key(&a.0), a.1).cmp(&(key(&b.0), b.1)));
     let groups = factors.chunk_by(|a, b| a.0 == b.0);
     // The first of the largest ones.
-    let group = groups.rev().max_by_key(|group| group.len()).filter(|group| group.len() > 1)?;
+    let group = groups.rev().max_by_key(|group| group.len()).filter(|group| group.len() > 1);
+    let group = group.ok_or(Hindrance::NoFactor)?;
     let factor = group[0].0.clone();
     let others: Vec<Leaf> = group.iter().map(|(_, _, other)| other.clone()).collect();
     let chosen: Vec<usize> = group.iter().map(|&(_, number, _)| number).collect();
@@ -151,14 +161,15 @@ pub fn find(forest: &mut Forest<'_>, root: u32) -> Option<Distribution> {
     let read = [core::slice::from_ref(&factor), &others, &rest, products.as_flattened()].concat();
     if forest.overwritten(root, &read).is_some() {
         forest.disown_all(&multiplications);
-        return None;
+        return Err(Hindrance::Overwritten);
     }
     // The root adds the product as a `mad`, or it computes it where there is nothing else to add.
     let is_left_to_root = if rest.is_empty() { products.is_empty() } else { sum.has_mad };
     let mut places = multiplications;
     sum.nodes.sort_unstable();
     places.append(&mut sum.nodes);
-    let (early, late) = places.split_at_checked(others.len() - usize::from(is_left_to_root))?;
+    let multiplied = others.len() - usize::from(is_left_to_root);
+    let (early, late) = places.split_at_checked(multiplied).ok_or(Hindrance::NoFactor)?;
     let mut read = registers(&read);
     let early: Vec<FreeInst> = early.iter().map(|&place| forest.free_inst(place, root, &read)).collect();
     // The last of these is read behind the late ones.
@@ -167,8 +178,8 @@ pub fn find(forest: &mut Forest<'_>, root: u32) -> Option<Distribution> {
     let late: Vec<FreeInst> = late.iter().map(|&place| forest.free_inst(place, root, &read)).collect();
     let operands = |leaves: Vec<Leaf>| leaves.into_iter().map(|leaf| leaf.operand).collect();
     places.push(root);
-    let (root, dst) = forest.root(root)?;
-    Some(Distribution {
+    let (root, dst) = forest.root(root).ok_or(Hindrance::NoFactor)?;
+    Ok(Distribution {
         places,
         root,
         dst,

@@ -51,6 +51,7 @@ use crate::text::{constant_text, instruction_text};
 use crate::view::{Listener, View};
 use block_uses::{BlockUses, Touched};
 use commoning::{Commoning, Found};
+use distribution::Hindrance;
 use trees::{Forest, FreeInst, Leaf, Licence, MAX_LEAVES, Outcome, Refusal, Tree};
 
 /// Looks at one block before giving up.
@@ -324,21 +325,25 @@ impl Walk {
             }
             if forest.adds_products(root) {
                 let found = self.distribute(view, block, root);
-                (sorted.again, sorted.rebuilt) = (sorted.again | found, sorted.rebuilt | found);
+                (sorted.again, sorted.rebuilt) = (sorted.again | found.is_ok(), sorted.rebuilt | found.is_ok());
+                overwritten |= found == Err(Hindrance::Overwritten);
                 continue;
             }
             if !forest.is_root(root) || forest.is_canonical(root) {
                 continue;
             }
             let (tree, outcome) = settle(&mut forest, root);
+            let has_products = tree.as_ref().is_some_and(|tree| forest.has_products(tree));
             if let Some(tree) = &tree
-                && forest.has_products(tree)
+                && has_products
             {
                 forest.disown(tree);
-                if self.distribute(view, block, root) {
+                let found = self.distribute(view, block, root);
+                if found.is_ok() {
                     (sorted.again, sorted.rebuilt) = (true, true);
                     continue;
                 }
+                overwritten |= found == Err(Hindrance::Overwritten);
                 self.forest(view.func(), Kind::Trees).own(tree);
             }
             match (tree, outcome) {
@@ -346,6 +351,9 @@ impl Walk {
                     let mut forest = self.forest(view.func(), Kind::Trees);
                     let Some(plan) = Rebuilding::new(&mut forest, tree, leaves) else { continue };
                     sorted.again |= plan.leaves.len() < plan.tree.leaves.len();
+                    // A product has other factors now, and the sum that it may be a term of has been looked at before it; where
+                    // there was a subtraction there may be a sum of products now.
+                    sorted.again |= has_products || plan.tree.opcode.op == Op::Mul && self.uses.is_read_once(root);
                     sorted.rebuilt = true;
                     let insts: SmallVec<[Inst; 8]> = plan.insts().collect();
                     plan.apply(view, block, &self.numbers);
@@ -387,23 +395,23 @@ impl Walk {
             }
         }
         let mut sums = self.forest(func, Kind::Sums);
-        !has_products || !may_distribute || !sums.is_free(root) || distribution::find(&mut sums, root).is_none()
+        !has_products || !may_distribute || !sums.is_free(root) || distribution::find(&mut sums, root).is_err()
     }
 
-    /// Takes out the factor that the products of the sum at a root have in common. Gives whether there was one.
-    fn distribute<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block, root: u32) -> bool {
+    /// Takes out the factor that the products of the sum at a root have in common, or says why it does not.
+    fn distribute<S: Listener>(&mut self, view: &mut View<'_, S>, block: Block, root: u32) -> Result<(), Hindrance> {
         let mut forest = self.forest(view.func(), Kind::Sums);
         if !forest.is_free(root) {
-            return false;
+            return Err(Hindrance::NoFactor);
         }
-        let Some(distribution) = distribution::find(&mut forest, root) else { return false };
+        let distribution = distribution::find(&mut forest, root)?;
         if self.distributions == 0 {
             if S::LISTENS {
                 let text = instruction_text(view.module(), view.func(), distribution.root());
                 let message = format!("`{text}` keeps its products: the budget is used up");
                 self.misses.add(block, Remark::missed("distribute", block, message).at(distribution.root()));
             }
-            return false;
+            return Err(Hindrance::NoFactor);
         }
         let mut forest = self.forest(view.func(), Kind::Trees);
         forest.own_all(root, &distribution.places);
@@ -423,7 +431,7 @@ impl Walk {
         rewrite.finish();
         self.have_been_rewritten(view.func(), &insts);
         self.distributions -= 1;
-        true
+        Ok(())
     }
 
     fn tell_misses<S: Listener>(&mut self, view: &mut View<'_, S>, is_unfinished: bool, count: u64) {
