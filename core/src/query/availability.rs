@@ -39,7 +39,7 @@ use super::snapshot::{Climb, ClimbEnd, Snapshot, Start, Step};
 use super::ways::Spot;
 use super::{DownSafety, Faulting};
 use crate::edit::Silent;
-use crate::ir::{Block, Function};
+use crate::ir::{Block, Function, Reg};
 use crate::questions::{Answer, Query, QuestionEvent, QuestionId};
 use crate::view::Listener;
 
@@ -111,8 +111,10 @@ impl Detail {
             support.sources.push((occurrence, top));
             return;
         }
+        let in_front = self.noted.iter().filter(|spot| matches!(spot, Spot::Front(_)));
+        support.insertions.extend(in_front.map(|&spot| (spot, top)));
         for (from, record) in asked {
-            match self.noted.iter().find(|spot| spot.block() == from) {
+            match self.noted.iter().find(|spot| spot.is_for_edge_from(from)) {
                 Some(&spot) => support.insertions.push((spot, top)),
                 None => pending.push(record),
             }
@@ -131,7 +133,8 @@ pub enum Refusal {
     Divergent(Form, Spot, Block),
     /// Nothing has assigned an operand of the form on any way there.
     Unassigned(Form, Spot),
-    /// Control comes to the block from outside as well.
+    /// Control comes to the block from outside as well, so that there is no place in front of it. If the block is the only entry
+    /// of the function, nothing but that place is missing.
     NoPlace(Form, Block),
     /// The form may fault there, and that is not allowed.
     MayFault(Form, Spot),
@@ -381,7 +384,7 @@ impl Problem for Availability<'_, '_> {
         }
         match self.spots(teller, place, answers, is_real, from_outside) {
             Ok(spots) => {
-                for &spot in &spots {
+                for &spot in spots.iter().filter(|spot| !matches!(spot, Spot::Front(_))) {
                     teller.tell(|func| QuestionEvent::Noted {
                         id: place.id,
                         expression: self.snapshot.forms.text(self.snapshot.module, func, place.forwarded.form),
@@ -461,7 +464,12 @@ impl<'m> Availability<'_, 'm> {
         let question = AvailabilityQuestion { form: climb.form, taken, asker };
         let Finding { answer, asked, .. } = known.inquire(self, teller, (root, &neighbours), question, id);
         if answer.is_available && answer.is_real {
-            return Ok(self.support(known, &asked));
+            let support = self.support(known, &asked);
+            let in_front = support.insertions.iter().find_map(|&(spot, form)| match spot {
+                Spot::Front(block) => Some(Refusal::NoPlace(form, block)),
+                _ => None,
+            });
+            return in_front.map_or(Ok(support), Err);
         }
         Err(self.notes.refusals.get(answer.why.0 as usize).copied().unwrap_or(Refusal::NotThere))
     }
@@ -490,15 +498,22 @@ impl<'m> Availability<'_, 'm> {
         if !is_real {
             return Err(Refusal::NotThere);
         }
-        if from_outside {
+        if from_outside && !teller.func.entries.is_empty() {
             return Err(Refusal::NoPlace(form, place.block));
         }
         if !self.is_anticipated(teller, place, place.forwarded.taken) {
             return Err(Refusal::NotDownSafe(form, place.block));
         }
         let without = answers.iter().filter(|(_, answer)| !answer.is_available);
-        let spots: SmallVec<[Spot; 1]> = without.map(|&(from, _)| self.snapshot.ways.spot(from, place.block)).collect();
-        if let Some(&spot) = spots.iter().find(|spot| self.snapshot.reads_unassigned(teller.func, spot.block(), form)) {
+        let inside = without.map(|&(from, _)| self.snapshot.ways.spot(from, place.block));
+        let spots: SmallVec<[Spot; 1]> = inside.chain(from_outside.then_some(Spot::Front(place.block))).collect();
+        // In front of everything only parameters hold something.
+        let is_param = |&reg: &Reg| teller.func.param_of(reg).is_some();
+        let reads_unassigned = |spot: &&Spot| match spot {
+            Spot::Front(_) => !self.snapshot.forms.regs(form).iter().all(is_param),
+            _ => self.snapshot.reads_unassigned(teller.func, spot.block(), form),
+        };
+        if let Some(&spot) = spots.iter().find(reads_unassigned) {
             return Err(Refusal::Unassigned(form, spot));
         }
         if self.insertion == Insertion::InRegion {

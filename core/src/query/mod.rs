@@ -197,6 +197,17 @@ impl<'m> Inquiries<'m> {
         self
     }
 
+    /// The number of the last question. Those of others go on from there.
+    pub fn last_id(&self) -> QuestionId {
+        self.last_id
+    }
+
+    /// Questions are numbered from there on.
+    pub fn numbering_from(mut self, last_id: QuestionId) -> Inquiries<'m> {
+        self.last_id = last_id;
+        self
+    }
+
     /// Has so much been looked at that nothing more is?
     pub fn is_exhausted(&self) -> bool {
         self.snapshot.steps > self.budget
@@ -540,6 +551,7 @@ impl<'m> Inquiries<'m> {
         let behind: SmallVec<[Block; 4]> = match spot {
             Spot::Edge(_, to) => SmallVec::from_elem(to, 1),
             Spot::End(block) => self.snapshot.ways.down(block).into(),
+            Spot::Front(block) => SmallVec::from_elem(block, 1),
         };
         if self.rules.faulting == Faulting::Spec || self.snapshot.has_marked {
             return self.snapshot.is_computed_behind(func, &behind, form, self.budget);

@@ -131,6 +131,8 @@ impl Region {
         let branch = match spot {
             Spot::End(block) => self.kept_out_by(block),
             Spot::Edge(from, _) => self.edge_kept_out_by(from),
+            // Control always comes by there, and once only.
+            Spot::Front(_) => None,
         };
         if branch.is_none() || self.reach != Reach::Relative {
             return branch;
@@ -138,6 +140,7 @@ impl Region {
         let own = match spot {
             Spot::End(block) => self.branches(block),
             Spot::Edge(from, _) => self.branches_of_edge(from),
+            Spot::Front(_) => 0,
         };
         let (own, known) = (self.members[own as usize].clone(), &self.members[asker as usize]);
         own.iter().copied().find(|branch| known.binary_search(branch).is_err())

@@ -204,6 +204,7 @@ impl Problem for Speculation<'_, '_> {
             let can_take = |&from: &Block| match self.snapshot.ways.spot(from, place.block) {
                 Spot::End(from) => self.region.kept_out_by(from).is_none(),
                 Spot::Edge(from, _) => self.region.edge_kept_out_by(from).is_none(),
+                Spot::Front(_) => false,
             };
             if without.len() < answers.len()
                 && without.iter().all(can_take)

@@ -28,20 +28,27 @@ pub enum Spot {
     End(Block),
     /// On the edge between these two.
     Edge(Block, Block),
+    /// In front of this block, the function's only entry, where control comes from outside. There is no place yet.
+    Front(Block),
 }
 
 impl Spot {
-    /// The block at whose end it is, or from whose end the edge leads.
+    /// The block at whose end it is, from whose end the edge leads, or that it is in front of.
     pub fn block(self) -> Block {
         match self {
-            Spot::End(block) | Spot::Edge(block, _) => block,
+            Spot::End(block) | Spot::Edge(block, _) | Spot::Front(block) => block,
         }
+    }
+
+    /// Is it where something is inserted for the edge from this block?
+    pub fn is_for_edge_from(self, from: Block) -> bool {
+        matches!(self, Spot::End(block) | Spot::Edge(block, _) if block == from)
     }
 
     /// The block that the edge leads to.
     pub fn target(self) -> Option<Block> {
         match self {
-            Spot::End(_) => None,
+            Spot::End(_) | Spot::Front(_) => None,
             Spot::Edge(_, target) => Some(target),
         }
     }

@@ -234,7 +234,7 @@ impl Costs {
         for &(spot, form) in &support.insertions {
             if !rewriting.is_inserted(spot, form) && paid.insertions.insert((spot, form)) {
                 let executions = match spot {
-                    Spot::End(block) => self.executions(ways, block)?,
+                    Spot::End(block) | Spot::Front(block) => self.executions(ways, block)?,
                     Spot::Edge(from, to) => self.taken(ways.named_as(from), to)?,
                 };
                 bill.pay(executions, self.load(inquiries, form, 0));

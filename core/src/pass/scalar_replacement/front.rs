@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Control comes to the first block from outside and round the loop, and from outside along no edge that could be split. A
-//! block in front makes it one. Whether anything will be put there is tried on a copy of the function first, since most often
-//! nothing is.
+//! block in front makes it one. It is put there as soon as a question has found that nothing else is missing, and then all
+//! questions are asked anew: that one inserts something in it.
 //!
 //! Sound: whoever entered the first block enters the new one, which does nothing but go on. A function with several entries
 //! stays as it is: who calls it names them.
@@ -16,27 +16,12 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use crate::edit::{Place, Remark, Silent};
+use crate::edit::{Place, Remark};
 use crate::ir::{Block, InstData, Profile, WarpCounts, WarpEntry};
-use crate::view::{Analyses, Listener, View};
+use crate::view::{Listener, View};
 
-/// Puts a block in front of a function's first one, if there are ways back to that and `rest`, what the pass does then, puts
-/// something there.
-pub(super) fn put_in_front<S: Listener>(view: &mut View<'_, S>, rest: impl FnOnce(&mut View<'_, Silent>)) {
-    let Some(first) = view.func().entry_block().filter(|_| view.func().entries.is_empty()) else { return };
-    if view.cfg().predecessors(first).is_empty() {
-        return;
-    }
-    let (mut body, mut silent) = (view.func().clone(), Silent);
-    let mut trial = View::new(view.module(), &mut body, &mut silent, Analyses::default());
-    let front = put_before(&mut trial, first);
-    rest(&mut trial);
-    if trial.func().block_insts(front).count() > 1 {
-        put_before(view, first);
-    }
-}
-
-fn put_before<S: Listener>(view: &mut View<'_, S>, first: Block) -> Block {
+/// Puts a block in front of a function's only entry.
+pub(super) fn put_in_front<S: Listener>(view: &mut View<'_, S>, first: Block) {
     let mut rewrite = view.rewrite(|func| {
         let message = format!("a block in front of `{}` takes what is inserted there", func.blocks[first].name);
         Remark::applied("front", first, message)
@@ -47,7 +32,6 @@ fn put_before<S: Listener>(view: &mut View<'_, S>, first: Block) -> Block {
     let profiles = rewrite.func().profiles.iter().map(|profile| with_front(profile, front, first)).collect();
     rewrite.set_profiles(profiles);
     rewrite.finish();
-    front
 }
 
 /// What a profile says of the edge from the new block to the old one: that what does not come round comes from outside.

@@ -91,6 +91,7 @@ impl Rewriting {
         let known = match spot {
             Spot::End(block) => Some(block),
             Spot::Edge(from, to) => self.middles.get(&(from, to)).copied(),
+            Spot::Front(_) => None,
         };
         known.is_some_and(|block| self.inserted.contains(&(block, form)))
     }
@@ -340,6 +341,7 @@ impl Rewriting {
         let known = match spot {
             Spot::End(block) => Some(block),
             Spot::Edge(from, to) => self.middles.get(&(from, to)).copied(),
+            Spot::Front(_) => None,
         };
         if known.is_some_and(|block| self.inserted.contains(&(block, form))) {
             return None;
@@ -352,6 +354,7 @@ impl Rewriting {
             let place = match spot {
                 Spot::End(block) => format!("at the end of `{}`", name(block)),
                 Spot::Edge(from, to) => format!("between `{}` and `{}`", name(from), name(to)),
+                Spot::Front(block) => format!("in front of `{}`", name(block)),
             };
             let ending =
                 if is_good { "" } else { "; it may not be wanted later, so it is marked as one that does not fault" };
@@ -362,6 +365,8 @@ impl Rewriting {
         let block = match (known, spot) {
             (Some(block), _) | (None, Spot::End(block)) => block,
             (None, Spot::Edge(from, to)) => rewrite.split_edge(from, to),
+            // Whatever needs that is refused until there is a block.
+            (None, Spot::Front(block)) => block,
         };
         let temporaries = self.temporaries(&mut rewrite, &snapshot.forms, form);
         let inst = compute(&mut rewrite, &snapshot.forms, block, form, &temporaries, is_good);

@@ -613,6 +613,7 @@ impl<'m> Snapshot<'m> {
             return false;
         }
         let (from, onto) = match spot {
+            Spot::Front(_) => return false,
             Spot::Edge(from, to) => (from, Some(to)),
             Spot::End(block) => (block, self.ways.down(block).first().copied().filter(|_| self.ways.is_on_edge(block))),
         };
