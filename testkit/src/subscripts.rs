@@ -37,6 +37,8 @@ pub struct Subscripts {
     restrict: bool,
     /// Is there a single thread?
     alone: bool,
+    /// Is the first block one that others may lead back to, and what it begins with a parameter?
+    is_bare: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -65,33 +67,40 @@ pub fn subscripts() -> impl Strategy<Value = Subscripts> {
     });
     let block = (vec(inst, 0..5), (option::weighted(0.7, any::<u8>()), any::<u8>(), any::<u8>()))
         .prop_map(|(insts, jump)| Block { insts, jump });
-    (vec(block, 1..MOST_BLOCKS), 1..MOST_FUEL, any::<bool>(), any::<bool>())
-        .prop_map(|(blocks, fuel, restrict, alone)| Subscripts { blocks, fuel, restrict, alone })
+    (vec(block, 1..MOST_BLOCKS), 1..MOST_FUEL, any::<bool>(), any::<bool>(), any::<bool>())
+        .prop_map(|(blocks, fuel, restrict, alone, is_bare)| Subscripts { blocks, fuel, restrict, alone, is_bare })
 }
 
 /// The program as text.
 pub fn program(recipe: &Subscripts) -> String {
     let count = recipe.blocks.len();
     let restrict = if recipe.restrict { " restrict" } else { "" };
-    let mut text = format!("kernel k(n: u32, x: ptr.global{restrict}, y: ptr.global{restrict}, o: ptr.global) {{\n");
+    // `e` is a multiple of 4 always, for vectors.
+    let mut begun: Vec<(String, &str, u32)> =
+        vec![("i".into(), "s32", PART / 2), ("j".into(), "s32", PART / 2), ("e".into(), "s32", PART / 8)];
+    begun.extend((0..4).map(|word| (format!("v{word}"), "u32", word)));
+    begun.extend([("sum".into(), "u32", 0), ("far".into(), "s64", 0), ("fuel".into(), "u32", u32::from(recipe.fuel))]);
+    let params: String = begun.iter().map(|(name, ty, _)| format!("{name}: {ty}, ")).collect();
+    let params = if recipe.is_bare { params.as_str() } else { "" };
+    let mut text =
+        format!("kernel k(n: u32, {params}x: ptr.global{restrict}, y: ptr.global{restrict}, o: ptr.global) {{\n");
     text.push_str("    input side: pred\n    input turn: pred uniform\n");
-    text.push_str("entry:\n    t = mov.u32 %tid\n");
-    line(&mut text, format_args!("a = mad.wide.u32 t, {}, x", PART * 4));
-    line(&mut text, format_args!("b = mad.wide.u32 t, {}, y", PART * 4));
-    for name in ["i", "j"] {
-        line(&mut text, format_args!("{name} = mov.s32 {}", PART / 2));
+    let mut first = String::from("    t = mov.u32 %tid\n");
+    line(&mut first, format_args!("a = mad.wide.u32 t, {}, x", PART * 4));
+    line(&mut first, format_args!("b = mad.wide.u32 t, {}, y", PART * 4));
+    first.push_str("    place = mov.u64 a\n    p0 = setp.lt.u32 t, n\n    p1 = setp.gt.u32 t, 2\n");
+    if !recipe.is_bare {
+        let _ = write!(text, "entry:\n{first}");
+        for (name, ty, number) in &begun {
+            line(&mut text, format_args!("{name} = mov.{ty} {number}"));
+        }
+        text.push_str("    br b0\n");
     }
-    // A multiple of 4 always, for vectors.
-    line(&mut text, format_args!("e = mov.s32 {}", PART / 8));
-    for word in 0..4 {
-        line(&mut text, format_args!("v{word} = mov.u32 {word}"));
-    }
-    text.push_str("    sum = mov.u32 0\n    far = mov.s64 0\n    place = mov.u64 a\n");
-    text.push_str("    p0 = setp.lt.u32 t, n\n    p1 = setp.gt.u32 t, 2\n");
-    line(&mut text, format_args!("fuel = mov.u32 {}", recipe.fuel));
-    text.push_str("    br b0\n");
     for (index, block) in recipe.blocks.iter().enumerate() {
         let _ = writeln!(text, "b{index}:");
+        if recipe.is_bare && index == 0 {
+            text.push_str(&first);
+        }
         text.push_str("    fuel = sub.u32 fuel, 1\n    out = setp.eq.u32 fuel, 0\n");
         line(&mut text, format_args!("br out, done, c{index}"));
         let _ = writeln!(text, "c{index}:");
@@ -128,9 +137,11 @@ pub fn program(recipe: &Subscripts) -> String {
     text.push_str("}\n");
     let threads = if recipe.alone { 1 } else { THREADS };
     let words = PART * threads;
+    let given: String = begun.iter().map(|(name, _, number)| format!("    {name} = {number}\n")).collect();
+    let given = if recipe.is_bare { given.as_str() } else { "" };
     let _ = writeln!(
         text,
-        "launch k {{\n    grid 1\n    block {threads}\n    warp {THREADS}\n    n = 5\n    x = buffer u32[{words}] random(0, 99)\n    \
+        "launch k {{\n    grid 1\n    block {threads}\n    warp {THREADS}\n    n = 5\n{given}    x = buffer u32[{words}] random(0, 99)\n    \
          y = buffer u32[{words}] random(0, 99)\n    o = buffer u32[{}] const 0\n    side = draws true 0.5\n    \
          turn = draws true 0.5\n}}",
         threads * 4

@@ -197,17 +197,6 @@ impl<'m> Inquiries<'m> {
         self
     }
 
-    /// The number of the last question. Those of others go on from there.
-    pub fn last_id(&self) -> QuestionId {
-        self.last_id
-    }
-
-    /// Questions are numbered from there on.
-    pub fn numbering_from(mut self, last_id: QuestionId) -> Inquiries<'m> {
-        self.last_id = last_id;
-        self
-    }
-
     /// Has so much been looked at that nothing more is?
     pub fn is_exhausted(&self) -> bool {
         self.snapshot.steps > self.budget
@@ -561,6 +550,25 @@ impl<'m> Inquiries<'m> {
         let mut teller = Teller::new(func, &mut silent, &mut self.last_id);
         let Some(&root) = behind.first() else { return false };
         anticipated(&mut self.snapshot, &mut self.anticipation, &mut teller, (root, &behind), set, None)
+    }
+
+    /// A block has been put in front of the only entry. What is known was found without it.
+    pub fn put_in_front(&mut self, front: Block, first: Block) {
+        self.snapshot.ways.put_in_front(front, first);
+        for asked in [&mut self.availability, &mut self.coverage, &mut self.anywhere] {
+            *asked = Default::default();
+        }
+        self.trial = Default::default();
+        let decides = self.speculation.stops_when_decided;
+        for (known, sent) in [
+            (&mut self.speculation, &mut self.sent),
+            (&mut self.boldly.0, &mut self.boldly.1),
+            (&mut self.told.0, &mut self.told.1),
+        ] {
+            (*known, *sent) = Default::default();
+        }
+        (self.speculation.stops_when_decided, self.boldly.0.stops_when_decided) = (decides, decides);
+        self.above = None;
     }
 
     /// A block has been put on an edge.

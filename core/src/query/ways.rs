@@ -82,6 +82,7 @@ struct Place {
     source: PackedOption<Block>,
     rank: u32,
     is_entry: bool,
+    is_front: bool,
     ends_in_call: bool,
 }
 
@@ -161,9 +162,14 @@ impl Ways {
         self.places[block].source.expand().unwrap_or(block)
     }
 
-    /// Was it put on an edge?
+    /// Was it put on an edge, or in front of the first block?
     pub fn is_on_edge(&self, block: Block) -> bool {
-        self.places[block].source.is_some()
+        self.places[block].source.is_some() || self.places[block].is_front
+    }
+
+    /// The block that it was put in front of.
+    pub fn front_of(&self, block: Block) -> Option<Block> {
+        if self.places[block].is_front { self.down(block).first().copied() } else { None }
     }
 
     /// Where the block stands in the text.
@@ -176,6 +182,19 @@ impl Ways {
     pub fn spot(&self, from: Block, to: Block) -> Spot {
         let is_its_own = self.places[from].down.count == 1 && !self.places[from].ends_in_call;
         if is_its_own { Spot::End(from) } else { Spot::Edge(from, to) }
+    }
+
+    /// A block has been put in front of the only entry.
+    pub fn put_in_front(&mut self, front: Block, first: Block) {
+        let up: Vec<Block> = core::iter::once(front).chain(self.up(first).iter().copied()).collect();
+        let start = self.neighbours.len() as u32;
+        let part = |first: u32, count: usize| Part { first, count: count as u32 };
+        (self.places[first].up, self.places[first].is_entry) = (part(start, up.len()), false);
+        self.neighbours.extend(up);
+        let down = part(self.neighbours.len() as u32, 1);
+        self.neighbours.push(first);
+        let rank = self.rank(first);
+        self.places[front] = Place { down, rank, is_entry: true, is_front: true, ..Place::default() };
     }
 
     /// A block has been put on an edge.

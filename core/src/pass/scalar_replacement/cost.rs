@@ -119,6 +119,13 @@ impl Costs {
         (!counts.is_empty()).then_some(Costs { counts, is_whole, machine, warps: warps.max(1) })
     }
 
+    /// Profiles have changed with the function.
+    pub fn count_again(&mut self, func: &Function) {
+        let Costs { counts, is_whole, .. } = self;
+        *counts = WarpCounts::of(func);
+        *is_whole = func.entry_blocks().iter().any(|&entry| counts.executions(entry).is_some());
+    }
+
     /// What an insertion costs and saves that makes an occurrence available, and what that counts on. None where the profile
     /// does not tell.
     pub fn of_insertion(

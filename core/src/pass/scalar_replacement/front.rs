@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Control comes to the first block from outside and round the loop, and from outside along no edge that could be split. A
-//! block in front makes it one. It is put there as soon as a question has found that nothing else is missing, and then all
-//! questions are asked anew: that one inserts something in it.
+//! block in front makes it one. It is put there as soon as a question has found that nothing else is missing; asked anew, that
+//! one inserts something in it.
 //!
 //! Sound: whoever entered the first block enters the new one, which does nothing but go on. A function with several entries
 //! stays as it is: who calls it names them.
@@ -21,7 +21,7 @@ use crate::ir::{Block, InstData, Profile, WarpCounts, WarpEntry};
 use crate::view::{Listener, View};
 
 /// Puts a block in front of a function's only entry.
-pub(super) fn put_in_front<S: Listener>(view: &mut View<'_, S>, first: Block) {
+pub(super) fn put_in_front<S: Listener>(view: &mut View<'_, S>, first: Block) -> Block {
     let mut rewrite = view.rewrite(|func| {
         let message = format!("a block in front of `{}` takes what is inserted there", func.blocks[first].name);
         Remark::applied("front", first, message)
@@ -32,6 +32,7 @@ pub(super) fn put_in_front<S: Listener>(view: &mut View<'_, S>, first: Block) {
     let profiles = rewrite.func().profiles.iter().map(|profile| with_front(profile, front, first)).collect();
     rewrite.set_profiles(profiles);
     rewrite.finish();
+    front
 }
 
 /// What a profile says of the edge from the new block to the old one: that what does not come round comes from outside.

@@ -67,18 +67,16 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use cranelift_entity::SecondaryMap;
-use hashbrown::HashSet;
 
 use super::if_convert::{LANES, resident_warps};
 use super::{Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark, Silent};
-use crate::ir::{Block, Function, Inst, WarpCounts};
+use crate::ir::{Block, Function, WarpCounts};
 use crate::machine::Machine;
 use crate::query::{
     Crossing, DownSafety, Faulting, Form, Hoist, Inquiries, Insertion, Interest, Occurrence, OccurrenceData, Reach,
-    Refusal, Rules, Shape, Snapshot, Spot,
+    Refusal, Rules, Shape, Snapshot, Spot, Support,
 };
-use crate::questions::QuestionId;
 use crate::symbolic::Overflow;
 use crate::view::{Listener, View};
 use cost::{Bill, Costs, CountedOn};
@@ -209,48 +207,12 @@ impl Variant {
 }
 
 fn run<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Variant) {
-    let mut told = Told::default();
-    if let Some(first) = replace_all(view, knobs, variant, &mut told) {
-        front::put_in_front(view, first);
-        let missing = replace_all(view, knobs, variant, &mut told);
-        debug_assert_eq!(missing, None, "nothing leads back to the new entry");
-    }
-}
-
-/// What those who listen have been told, so that a second look does not say it again.
-#[derive(Default)]
-struct Told {
-    /// The last question's number.
-    last_id: QuestionId,
-    /// Of which instruction it has been said why it stays, and how.
-    missed: HashSet<(Option<Inst>, String)>,
-}
-
-impl Told {
-    /// Says why something stays as it is, if that has not been said.
-    fn miss<S: Listener>(&mut self, view: &mut View<'_, S>, reason: impl FnOnce(&Function) -> Remark) {
-        if S::LISTENS {
-            let remark = reason(view.func());
-            if self.missed.insert((remark.inst, remark.message.clone())) {
-                view.miss(|_| remark);
-            }
-        }
-    }
-}
-
-/// Asks about one expression after the other, until only a place in front of that block, the only entry, is missing for one.
-fn replace_all<S: Listener>(
-    view: &mut View<'_, S>,
-    knobs: &KnobValues,
-    variant: &Variant,
-    told: &mut Told,
-) -> Option<Block> {
     let is = |name: &str, word: &str| variant.choice(knobs, name) == word;
     let overflow = if is("overflow", "prove") { Overflow::Prove } else { Overflow::Assume };
     let (cfg, dominators, values) = (view.cfg(), view.dominators(), view.values());
     let snapshot = Snapshot::new(view.module(), view.func(), (&cfg, dominators), values, overflow, variant.interest);
     if snapshot.occurrence_count() == 0 {
-        return None;
+        return;
     }
     let rules = Rules {
         insertion: variant.insertion,
@@ -269,8 +231,8 @@ fn replace_all<S: Listener>(
         "relative" => Reach::Relative,
         _ => Reach::Transitive,
     };
-    let divergent = divergent_branches(view, knobs, variant, told);
-    let costs = if is("cost", "machine") { prices(view, knobs, told) } else { None };
+    let divergent = divergent_branches(view, knobs, variant);
+    let costs = if is("cost", "machine") { prices(view, knobs) } else { None };
     let looks_at_branches = variant.insertion == Insertion::InRegion || variant.crossing != Crossing::Nothing;
     let shape = looks_at_branches.then(|| Shape {
         cfg: cfg.clone(),
@@ -279,7 +241,7 @@ fn replace_all<S: Listener>(
     });
     let loops = view.loops();
     let instructions = view.func().insts.len();
-    let inquiries = Inquiries::new(snapshot, rules, reach, divergent, shape, instructions).numbering_from(told.last_id);
+    let inquiries = Inquiries::new(snapshot, rules, reach, divergent, shape, instructions);
     let mut pass = Walk {
         inquiries: match variant.interest {
             Interest::Loads => inquiries.stopping_when_decided(),
@@ -293,8 +255,6 @@ fn replace_all<S: Listener>(
         counted_on: Vec::new(),
         paid_for: Vec::new(),
         limit_is_told: false,
-        wants_front: None,
-        told,
     };
     // Vectors first, the widest before the others: what has them has their elements.
     let widths: &[u8] = if pass.inquiries.snapshot.has_vectors() { &[4, 2, 1] } else { &[1] };
@@ -312,29 +272,19 @@ fn replace_all<S: Listener>(
                 pass.asked[occurrence] = true;
                 pass.ask_again(view);
             }
-            if pass.wants_front.is_some() {
-                pass.told.last_id = pass.inquiries.last_id();
-                return pass.wants_front;
-            }
         }
     }
-    None
 }
 
 /// The blocks whose branches diverge, as the knob has it.
-fn divergent_branches<S: Listener>(
-    view: &mut View<'_, S>,
-    knobs: &KnobValues,
-    variant: &Variant,
-    told: &mut Told,
-) -> Vec<Block> {
+fn divergent_branches<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Variant) -> Vec<Block> {
     if variant.insertion == Insertion::Anywhere {
         return Vec::new();
     }
     let mut blocks: Vec<Block> = match variant.choice(knobs, "divergence") {
         "none" => Vec::new(),
         "all" => view.func().block_order().filter(|&block| view.func().successors(block).len() > 1).collect(),
-        "profile" => measured_branches(view, knobs.number("divergence_threshold"), told),
+        "profile" => measured_branches(view, knobs.number("divergence_threshold")),
         _ => view.divergence().divergent_branches().collect(),
     };
     blocks.sort_unstable();
@@ -343,11 +293,11 @@ fn divergent_branches<S: Listener>(
 
 /// The blocks at whose branches lanes parted in more than that share of the executions that a profile counted. Where it
 /// does not tell, the static analysis does. Says where the two differ.
-fn measured_branches<S: Listener>(view: &mut View<'_, S>, threshold: f64, told: &mut Told) -> Vec<Block> {
+fn measured_branches<S: Listener>(view: &mut View<'_, S>, threshold: f64) -> Vec<Block> {
     let divergence = view.divergence();
     let counts = WarpCounts::of(view.func());
     if counts.is_empty() {
-        miss_profile(view, told, "the static analysis says which branches diverge");
+        miss_profile(view, "the static analysis says which branches diverge");
     }
     let branches: Vec<Block> =
         view.func().block_order().filter(|&block| view.func().successors(block).len() > 1).collect();
@@ -361,7 +311,7 @@ fn measured_branches<S: Listener>(view: &mut View<'_, S>, threshold: f64, told: 
         }
         if let Some(share) = share.filter(|_| is_divergent != guessed) {
             let executions = counts.executions(block).unwrap_or(0);
-            told.miss(view, |func| {
+            view.miss(|func| {
                 let (is, seemed) = if guessed { ("uniform", "divergent") } else { ("divergent", "uniform") };
                 let message = format!(
                     "the branch at the end of `{}` counts as {is}, though statically {seemed}: in {:.1} % of {executions} \
@@ -379,7 +329,7 @@ fn measured_branches<S: Listener>(view: &mut View<'_, S>, threshold: f64, told: 
 }
 
 /// What loads cost, if the function has a profile that says how often warps come by.
-fn prices<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, told: &mut Told) -> Option<Costs> {
+fn prices<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues) -> Option<Costs> {
     let machine = Machine::from_name(knobs.choice("machine")).unwrap_or_default();
     let launch = view.module().launch_of(&view.func().name);
     let lanes = launch.and_then(|launch| launch.warp).unwrap_or(LANES);
@@ -389,14 +339,14 @@ fn prices<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, told: &mut To
     };
     let costs = Costs::new(view.func(), machine, warps);
     if costs.is_none() {
-        miss_profile(view, told, "loads move and are inserted as the paper has it");
+        miss_profile(view, "loads move and are inserted as the paper has it");
     }
     costs
 }
 
 /// Says that there is no profile of warps, and what is done without one.
-fn miss_profile<S: Listener>(view: &mut View<'_, S>, told: &mut Told, without: &str) {
-    told.miss(view, |func| {
+fn miss_profile<S: Listener>(view: &mut View<'_, S>, without: &str) {
+    view.miss(|func| {
         let entry = func.entry_block().unwrap_or(Block::from_u32(0));
         Remark::missed("no-profile", entry, format!("there is no `profile warp`: {without}"))
     });
@@ -405,7 +355,7 @@ fn miss_profile<S: Listener>(view: &mut View<'_, S>, told: &mut Told, without: &
 /// What has been inserted is asked about again, and what that inserts, no more often than this.
 const MAX_FOLLOWED: u32 = 8;
 
-struct Walk<'m, 't> {
+struct Walk<'m> {
     inquiries: Inquiries<'m>,
     rewriting: Rewriting,
     rules: Rules,
@@ -418,27 +368,19 @@ struct Walk<'m, 't> {
     /// What has moved up and is available there by insertions that a bill has, which has been paid.
     paid_for: Vec<(Occurrence, Bill)>,
     limit_is_told: bool,
-    /// The only entry, if nothing but a place in front of it is missing for something.
-    wants_front: Option<Block>,
-    told: &'t mut Told,
 }
 
-impl Walk<'_, '_> {
+impl Walk<'_> {
     /// Asks about one occurrence, and does what the answers allow.
     fn ask<S: Listener>(&mut self, view: &mut View<'_, S>, occurrence: Occurrence, is_alone: bool) {
         if !is_alone {
-            let (func, sink) = view.func_and_sink();
-            match self.inquiries.available(func, sink, occurrence) {
+            match self.available(view, occurrence, true) {
                 Ok(support) => {
                     let inserted = self.rewriting.replace(view, &mut self.inquiries, occurrence, &support);
                     self.follow(view, inserted);
                     return;
                 }
                 Err(_) if self.put_together(view, occurrence) => return,
-                Err(Refusal::NoPlace(_, first)) if view.func().entries.is_empty() => {
-                    self.wants_front = Some(first);
-                    return;
-                }
                 Err(refusal) => match self.insert_outside(view, occurrence, true) {
                     Some(inserted) => {
                         self.follow(view, inserted);
@@ -461,6 +403,32 @@ impl Walk<'_, '_> {
             let is_left = self.asked[other] && self.inquiries.snapshot.is_made(other);
             if is_left && self.inquiries.available(view.func(), &mut Silent, other).is_ok() {
                 self.ask(view, other, false);
+            }
+        }
+    }
+
+    /// Is an occurrence available? Where nothing but a place in front of the only entry is missing, a block is put there.
+    fn available<S: Listener>(
+        &mut self,
+        view: &mut View<'_, S>,
+        occurrence: Occurrence,
+        is_told: bool,
+    ) -> Result<Support, Refusal> {
+        loop {
+            let (func, sink) = view.func_and_sink();
+            let found = match is_told {
+                true => self.inquiries.available(func, sink, occurrence),
+                false => self.inquiries.available(func, &mut Silent, occurrence),
+            };
+            match found {
+                Err(Refusal::NoPlace(_, first)) if view.func().entries.is_empty() => {
+                    let front = front::put_in_front(view, first);
+                    self.inquiries.put_in_front(front, first);
+                    if let Some(costs) = &mut self.costs {
+                        costs.count_again(view.func());
+                    }
+                }
+                found => return found,
             }
         }
     }
@@ -557,7 +525,7 @@ impl Walk<'_, '_> {
 
     /// Says that something would not pay.
     fn tell_bill<S: Listener>(
-        &mut self,
+        &self,
         view: &mut View<'_, S>,
         occurrence: Occurrence,
         bill: Bill,
@@ -566,7 +534,7 @@ impl Walk<'_, '_> {
     ) {
         let snapshot = &self.inquiries.snapshot;
         let &OccurrenceData { inst, block, .. } = snapshot.occurrence(occurrence);
-        self.told.miss(view, |func| {
+        view.miss(|func| {
             let what = snapshot.forms.text(snapshot.module, func, form);
             let message = format!("{}: {}", refused(func, &what), bill.text());
             let remark = bill.on(Remark::missed("cost", block, message));
@@ -608,7 +576,7 @@ impl Walk<'_, '_> {
         let Some(support) = self.inquiries.support_of_move(view.func(), occurrence, hoist) else {
             inserted.into_iter().for_each(|inserted| self.inquiries.withdraw(inserted));
             let &OccurrenceData { inst, block, .. } = self.inquiries.snapshot.occurrence(occurrence);
-            self.told.miss(view, |_| {
+            view.miss(|_| {
                 let message = String::from("not every way to it comes from where it would be moved to");
                 let remark = Remark::missed("speculate", block, message);
                 inst.map_or(remark.clone(), |inst| remark.at(inst))
@@ -649,15 +617,9 @@ impl Walk<'_, '_> {
                 self.tell_refusal(view, inserted, Refusal::Budget);
                 return;
             }
-            let found = self.inquiries.available(view.func(), &mut Silent, inserted);
+            let found = self.available(view, inserted, false);
             if found.is_err() && self.put_together(view, inserted) {
                 continue;
-            }
-            if let Err(Refusal::NoPlace(_, first)) = found
-                && view.func().entries.is_empty()
-            {
-                self.wants_front = Some(first);
-                return;
             }
             let outside = if found.is_err() { self.insert_outside(view, inserted, false) } else { None };
             if let (Err(refusal @ Refusal::Divergent(..)), None) = (&found, &outside) {
@@ -694,7 +656,7 @@ impl Walk<'_, '_> {
         self.limit_is_told |= refusal == Refusal::Budget;
         let snapshot = &self.inquiries.snapshot;
         let &OccurrenceData { inst, block, form, .. } = snapshot.occurrence(occurrence);
-        self.told.miss(view, |func| {
+        view.miss(|func| {
             let about = match refusal {
                 Refusal::NotThere | Refusal::Budget => form,
                 Refusal::NotDownSafe(form, _)

@@ -443,18 +443,23 @@ impl Rewriting {
         }
     }
 
-    /// Where the value of one element of a vector is, and the last instruction of what the vector became: in the register that
-    /// the vector always had for it.
+    /// Where the value of one element of a vector is, and the last instruction of what the vector became: in that one of the
+    /// registers that have the vector there.
     fn holder_of_element<S: Listener>(
         &mut self,
         rewrite: &mut Rewrite<'_, '_, S>,
         snapshot: &Snapshot<'_>,
-        Element { whole, index, reg }: Element,
+        Element { whole, index }: Element,
     ) -> Option<(Holder, Inst)> {
-        let &OccurrenceData { inst, form, .. } = snapshot.occurrence(whole);
-        let last = self.holders[whole].as_ref().map(|&(_, last)| last).or(inst)?;
-        let reg = reg.unwrap_or_else(|| self.temporaries(rewrite, &snapshot.forms, form)[usize::from(index)]);
-        Some((Holder::Regs(Box::new(Regs::from_elem(reg, 1))), last))
+        let (regs, last) = match self.holders[whole].clone() {
+            Some((Holder::Form(form), last)) => (self.temporaries(rewrite, &snapshot.forms, form), last),
+            Some((Holder::Regs(regs), last)) => (*regs, last),
+            None => {
+                let inst = snapshot.occurrence(whole).inst?;
+                (rewrite.func().insts[inst].dsts.iter().copied().collect(), inst)
+            }
+        };
+        Some((Holder::Regs(Box::new(Regs::from_elem(regs[usize::from(index)], 1))), last))
     }
 
     /// Lets the temporaries of one form take over from those of another one at a definition.

@@ -16,7 +16,7 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use super::{OccurrenceData, Snapshot};
-use crate::ir::{Function, Reg};
+use crate::ir::Function;
 use crate::query::forms::{Subject, element_offset};
 use crate::query::items::{INSERTED, Occurrence};
 use crate::symbolic::SymbolicAddress;
@@ -28,8 +28,6 @@ pub struct Element {
     pub whole: Occurrence,
     /// Which one.
     pub index: u8,
-    /// The register that takes it; none if the vector has been inserted.
-    pub reg: Option<Reg>,
 }
 
 /// Vectors and their elements.
@@ -89,7 +87,7 @@ impl Snapshot<'_> {
             let item = self.add(data, place);
             if let Some(element) = item.occurrence() {
                 self.elements.of.entry(whole).or_default().push(element);
-                self.elements.elements.insert(element, Element { whole, index, reg });
+                self.elements.elements.insert(element, Element { whole, index });
             }
             self.add_item(block, family, item);
             if place == INSERTED {

@@ -29,6 +29,8 @@ pub(super) enum Point {
     Start(Block),
     Before(Inst),
     End(Block),
+    /// In front of the only entry, where control comes from outside.
+    Front(Block),
 }
 
 impl Point {
@@ -37,6 +39,10 @@ impl Point {
             Point::Start(block) => values.at_start(block, reg),
             Point::Before(inst) => values.before(func, inst, reg),
             Point::End(block) => values.at_end(block, reg),
+            Point::Front(first) => match values.join_of(first, reg) {
+                Some(join) => values.join_args(join).iter().find(|arg| arg.edge.is_none()).map(|arg| arg.value),
+                None => values.at_start(first, reg),
+            },
         }
     }
 }
@@ -60,6 +66,7 @@ impl Lately {
             Point::Start(block) => u64::from(block.as_u32()) << 2,
             Point::Before(inst) => u64::from(inst.as_u32()) << 2 | 1,
             Point::End(block) => u64::from(block.as_u32()) << 2 | 2,
+            Point::Front(block) => u64::from(block.as_u32()) << 2 | 3,
         };
         u64::from(form.as_u32()) << 34 | at
     }

@@ -525,13 +525,13 @@ impl<'m> Snapshot<'m> {
 
     /// A computation of a form is inserted at the end of a block; [`Snapshot::place`] says by which instruction.
     pub fn insert(&mut self, func: &Function, block: Block, form: Form) -> Occurrence {
-        let named = self.ways.named_as(block);
-        let looked = self.looked_for(func, form, Point::End(named));
+        let end = self.end_of(block);
+        let looked = self.looked_for(func, form, end);
         let address = self.looked[looked].address;
         let is_vector = self.forms.is_vector(form);
         let symbolic = if is_vector { self.looked_accesses[looked].address.clone() } else { None };
         let guard = self.forms.expression(form).guard;
-        let guard = guard.and_then(|guard| Some((self.values.at_end(named, guard.reg)?, guard.negated)));
+        let guard = guard.and_then(|guard| Some((end.value(&self.values, func, guard.reg)?, guard.negated)));
         let family = self.forms.family(form);
         let occurrence = self.occurrences.next_key();
         let (is_computed, is_marked, is_element) = (true, false, false);
@@ -587,17 +587,22 @@ impl<'m> Snapshot<'m> {
         });
     }
 
+    /// Where a block ends: there registers hold what they hold at the end of the block that its values are named in.
+    fn end_of(&self, block: Block) -> Point {
+        self.ways.front_of(block).map_or_else(|| Point::End(self.ways.named_as(block)), Point::Front)
+    }
+
     /// Has a register at the end of a block the value that it has before an instruction?
     pub fn holds_at_end(&self, func: &Function, block: Block, reg: Reg, inst: Inst) -> bool {
-        let there = self.values.at_end(self.ways.named_as(block), reg);
+        let there = self.end_of(block).value(&self.values, func, reg);
         there.is_some() && there == self.values.before(func, inst, reg)
     }
 
     /// Is there a register of the form that nothing has assigned on any way to the end of a block?
     pub fn reads_unassigned(&self, func: &Function, block: Block, form: Form) -> bool {
-        let named = self.ways.named_as(block);
+        let end = self.end_of(block);
         self.forms.regs(form).iter().any(|&reg| {
-            let value = self.values.at_end(named, reg);
+            let value = end.value(&self.values, func, reg);
             value.is_some_and(|value| self.values.definition(value) == Definition::Entry)
                 && func.param_of(reg).is_none()
         })
@@ -614,6 +619,7 @@ impl<'m> Snapshot<'m> {
         }
         let (from, onto) = match spot {
             Spot::Front(_) => return false,
+            Spot::End(block) if self.ways.front_of(block).is_some() => return false,
             Spot::Edge(from, to) => (from, Some(to)),
             Spot::End(block) => (block, self.ways.down(block).first().copied().filter(|_| self.ways.is_on_edge(block))),
         };

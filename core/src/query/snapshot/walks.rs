@@ -125,7 +125,7 @@ impl Snapshot<'_> {
         let mut above = self.items.above(block, family, (floor, place));
         let at = match below {
             Some(inst) => Point::Before(inst),
-            None => Point::End(self.ways.named_as(block)),
+            None => self.end_of(block),
         };
         // What is looked for is found when something may be it.
         let mut looked: Option<LookedFor> = None;
