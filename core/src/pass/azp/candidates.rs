@@ -206,7 +206,11 @@ pub(super) fn candidates(
                     }
                 }
                 Standing::Filtered | Standing::Several => {
-                    for (&reg, place) in func.insts[inst].dsts.iter().zip(0..) {
+                    let dsts = &func.insts[inst].dsts;
+                    for (&reg, place) in dsts.iter().zip(0..) {
+                        if is_overwritten(dsts, place) {
+                            continue;
+                        }
                         last_number += 1;
                         let number = last_number;
                         let Some(probability) = scene.zeros.probability(inst, reg) else { continue };
@@ -230,6 +234,10 @@ pub(super) fn candidates(
         for &value in &group {
             let Some(inst) = values.definition(value).inst() else { continue };
             let reg = reg_of(scene, value);
+            let place = values.defined(inst).iter().position(|&defined| defined == value);
+            if place.is_some_and(|place| is_overwritten(&func.insts[inst].dsts, place)) {
+                continue;
+            }
             let Some(own) = scene.zeros.probability(inst, reg) else { continue };
             let is_usable = own >= p_thresh
                 && has_zero_comparison(func, reg)
@@ -246,6 +254,11 @@ pub(super) fn candidates(
         }
     }
     filtered
+}
+
+/// Does the same instruction write that destination's register again? Nobody ever reads what it wrote first.
+fn is_overwritten(dsts: &[Reg], place: usize) -> bool {
+    dsts[place + 1..].contains(&dsts[place])
 }
 
 /// What an instruction's writes are as candidates; of one that is not looked at also why not.
