@@ -292,6 +292,12 @@ impl InstData {
         if let Control::Exit(exit) = self.control { exit } else { 0 }
     }
 
+    /// Does it write the register of that destination again, as a later one? Then nobody ever reads what it wrote first.
+    pub fn overwrites_dst(&self, place: usize) -> bool {
+        let later = self.dsts.get(place + 1..).unwrap_or(&[]);
+        self.dsts.get(place).is_some_and(|dst| later.contains(dst))
+    }
+
     /// The first destination, for the many opcodes that have exactly one.
     pub fn dst(&self) -> Option<Reg> {
         self.dsts.first().copied()

@@ -206,9 +206,9 @@ pub(super) fn candidates(
                     }
                 }
                 Standing::Filtered | Standing::Several => {
-                    let dsts = &func.insts[inst].dsts;
-                    for (&reg, place) in dsts.iter().zip(0..) {
-                        if is_overwritten(dsts, place) {
+                    let data = &func.insts[inst];
+                    for (&reg, place) in data.dsts.iter().zip(0..) {
+                        if data.overwrites_dst(place) {
                             continue;
                         }
                         last_number += 1;
@@ -235,7 +235,7 @@ pub(super) fn candidates(
             let Some(inst) = values.definition(value).inst() else { continue };
             let reg = reg_of(scene, value);
             let place = values.defined(inst).iter().position(|&defined| defined == value);
-            if place.is_some_and(|place| is_overwritten(&func.insts[inst].dsts, place)) {
+            if place.is_some_and(|place| func.insts[inst].overwrites_dst(place)) {
                 continue;
             }
             let Some(own) = scene.zeros.probability(inst, reg) else { continue };
@@ -254,11 +254,6 @@ pub(super) fn candidates(
         }
     }
     filtered
-}
-
-/// Does the same instruction write that destination's register again? Nobody ever reads what it wrote first.
-fn is_overwritten(dsts: &[Reg], place: usize) -> bool {
-    dsts[place + 1..].contains(&dsts[place])
 }
 
 /// What an instruction's writes are as candidates; of one that is not looked at also why not.

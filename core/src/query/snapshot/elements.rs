@@ -69,11 +69,7 @@ impl Snapshot<'_> {
             return;
         }
         for index in 0..opcode.vector {
-            let dsts = inst.map(|inst| &func.insts[inst].dsts[..]);
-            let reg = dsts.and_then(|dsts| dsts.get(usize::from(index)).copied());
-            let is_overwritten =
-                dsts.is_some_and(|dsts| dsts.iter().skip(usize::from(index) + 1).any(|&dst| Some(dst) == reg));
-            if is_overwritten {
+            if inst.is_some_and(|inst| func.insts[inst].overwrites_dst(usize::from(index))) {
                 continue;
             }
             let Some(form) = self.forms.element(form, index) else { continue };
