@@ -15,8 +15,7 @@ use cranelift_entity::{EntityRef, PrimaryMap};
 use super::profiles::{forget_block, is_empty, is_same, names, split_in_profile};
 use super::{Edit, EditSink, Editor, Place, Remark, Touched};
 use crate::ir::{
-    Block, Control, Few, Function, Global, GlobalData, Inst, InstData, Module, Opcode, Operand, Profile, Reg, Type,
-    ZeroEntry,
+    Block, Function, Global, GlobalData, Inst, InstData, Module, Opcode, Operand, Profile, Reg, Type, ZeroEntry,
 };
 
 /// A remark that gathers its edits. Complete when finished or dropped; with no edit at all nothing is recorded.
@@ -161,7 +160,7 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
             data.opcode = opcode;
             data.args.clear();
             data.args.push(operand);
-            data.control = Control::Targets(Few::new());
+            data.control = None;
         });
     }
 

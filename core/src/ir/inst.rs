@@ -88,7 +88,7 @@ pub enum Operand {
 
 // Walks over large programs take as long as it takes to read the instructions from memory.
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Operand>() == 16 && size_of::<InstData>() == 112);
+const _: () = assert!(size_of::<Operand>() == 16 && size_of::<InstData>() == 104);
 
 impl Operand {
     /// The register, if the operand is one (not negated).
@@ -171,10 +171,10 @@ pub struct Call {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Control {
     /// To one of these: `br` has one, a conditional `br` the true side then the false side, `switch` any number (the
-    /// last one is taken for every value beyond). Other instructions have none.
+    /// last one is taken for every value beyond).
     Targets(Few<Block>),
     /// To another function and back.
-    Call(Box<Call>),
+    Call(Call),
     /// Out of the function, `ret.K` by its exit K.
     Exit(u32),
 }
@@ -184,15 +184,15 @@ pub type InstArgs = SmallVec<[Operand; 3]>;
 
 /// One instruction. Terminators are instructions too; they stand last in their block.
 ///
-/// The order of the fields is that in memory: what is looked at together stands together, first what tells where control
-/// goes, which is read of one instruction here and one there.
+/// The order of the fields is that in memory: what is looked at together stands together. Where control goes stands elsewhere,
+/// since few instructions have anything to say about that.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[repr(C)]
 pub struct InstData {
     /// What it does.
     pub opcode: Opcode,
-    /// Where control goes.
-    pub control: Control,
+    /// Where control goes; none where it simply goes on, or ends.
+    pub control: Option<Box<Control>>,
     /// Lanes where the guard is false do not take part. Terminators have none.
     pub guard: Option<Guard>,
     /// Registers it writes, in text order.
@@ -209,7 +209,7 @@ impl InstData {
             opcode,
             dsts: dsts.into_iter().collect(),
             args: args.into_iter().collect(),
-            control: Control::Targets(Few::new()),
+            control: None,
         }
     }
 
@@ -225,17 +225,20 @@ impl InstData {
 
     /// The same instruction with these targets behind those that it has. Of a call they are where it comes back to.
     pub fn to(mut self, targets: impl IntoIterator<Item = Block>) -> Self {
-        match &mut self.control {
-            Control::Targets(list) => list.extend(targets),
-            Control::Call(call) => call.exits.extend(targets),
-            Control::Exit(_) => self.control = Control::Targets(targets.into_iter().collect()),
+        match self.control.as_deref_mut() {
+            Some(Control::Targets(list)) => list.extend(targets),
+            Some(Control::Call(call)) => call.exits.extend(targets),
+            None | Some(Control::Exit(_)) => {
+                let list: Few<Block> = targets.into_iter().collect();
+                self.control = (!list.is_empty()).then(|| Box::new(Control::Targets(list)));
+            }
         }
         self
     }
 
     /// The same instruction as a call of that function.
     pub fn calling(mut self, callee: Callee) -> Self {
-        self.control = Control::Call(Box::new(Call { callee, exits: Few::new() }));
+        self.control = Some(Box::new(Control::Call(Call { callee, exits: Few::new() })));
         self
     }
 
@@ -266,30 +269,30 @@ impl InstData {
     /// Where a terminator may go, in text order: the blocks of [`Control::Targets`], or where a call comes back to.
     #[inline]
     pub fn targets(&self) -> &[Block] {
-        match &self.control {
-            Control::Targets(targets) => targets,
-            Control::Call(call) => &call.exits,
-            Control::Exit(_) => &[],
+        match self.control.as_deref() {
+            Some(Control::Targets(targets)) => targets,
+            Some(Control::Call(call)) => &call.exits,
+            None | Some(Control::Exit(_)) => &[],
         }
     }
 
     /// The same, to be changed in place.
     pub fn targets_mut(&mut self) -> &mut [Block] {
-        match &mut self.control {
-            Control::Targets(targets) => targets,
-            Control::Call(call) => &mut call.exits,
-            Control::Exit(_) => &mut [],
+        match self.control.as_deref_mut() {
+            Some(Control::Targets(targets)) => targets,
+            Some(Control::Call(call)) => &mut call.exits,
+            None | Some(Control::Exit(_)) => &mut [],
         }
     }
 
     /// Whom a call calls.
     pub fn callee(&self) -> Option<Callee> {
-        if let Control::Call(call) = &self.control { Some(call.callee) } else { None }
+        if let Some(Control::Call(call)) = self.control.as_deref() { Some(call.callee) } else { None }
     }
 
     /// `ret.K`: the exit of a function with several, 0 elsewhere.
     pub fn exit(&self) -> u32 {
-        if let Control::Exit(exit) = self.control { exit } else { 0 }
+        if let Some(Control::Exit(exit)) = self.control.as_deref() { *exit } else { 0 }
     }
 
     /// Does it write the register of that destination again, as a later one? Then nobody ever reads what it wrote first.

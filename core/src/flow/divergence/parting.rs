@@ -18,6 +18,10 @@ use crate::ir::Block;
 /// Edges that may be inspected for all branches together, for each block and edge of the graph.
 const STEPS: usize = 16;
 
+/// But no more than so many. Where a graph is that large and its regions are, too, hardly any of them fits into what is
+/// allowed, and all that is walked through before it is used up would be for nothing.
+const MOST_STEPS: usize = 1 << 16;
+
 /// Uses and blocks that may be looked at for one branch without touching what all share.
 const FREE_LOOKS: usize = 256;
 
@@ -58,7 +62,7 @@ impl<'a> Parting<'a> {
     pub(super) fn new(input: DivergenceInput<'a>) -> Parting<'a> {
         let DivergenceInput { cfg, post_dominators, loops, .. } = input;
         Parting {
-            regions: Regions::new(cfg, STEPS * (cfg.block_count() + cfg.edge_count())),
+            regions: Regions::new(cfg, MOST_STEPS.min(STEPS * (cfg.block_count() + cfg.edge_count()))),
             apart: Cover::new(cfg, post_dominators),
             given_up: Cover::new(cfg, post_dominators),
             given_up_uses: vec![GivenUp::Nothing; cfg.block_count()],

@@ -1,4 +1,15 @@
-//! The fixpoint: what becomes divergent is queued once and makes its users divergent.
+//! The fixpoint: one sweep down the dominator tree, and after it what becomes divergent is queued once and makes its users
+//! divergent.
+//!
+//! ```text
+//! a: i = %tid; p = i < n; br p, b, c       the sweep: i and p are divergent, and the branch
+//! b: j = i + 1; k = join of k, m           it comes to j with what i is, and to k before m is known: k is looked at again
+//! c: …                                     then lanes part at a: what that makes divergent tells those who read it
+//! ```
+//!
+//! The sweep comes to a definition before it comes to what reads it, but for joins that control comes back to, which are
+//! looked at again behind it. Most of what is divergent is found like that, in the order in which it stands in memory;
+//! the queue takes values as they come.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -53,6 +64,10 @@ pub(super) struct Propagation<'a> {
     divergent: FixedBitSet,
     /// Divergent values whose readers have all been told.
     pub(super) told: FixedBitSet,
+    /// Is the sweep under way? It comes to all who read what it finds.
+    is_sweeping: bool,
+    /// Draws that the sweep found to be made by a part of the lanes; others of the same inputs may come behind them.
+    found_apart: Vec<(Inst, Cause)>,
     /// Values and branches whose effects are still to be looked at.
     values: Vec<Value>,
     branches: Vec<Block>,
@@ -79,6 +94,8 @@ impl<'a> Propagation<'a> {
             insts: vec![InstFacts::default(); input.func.insts.len()],
             divergent: FixedBitSet::with_capacity(input.values.len()),
             told: FixedBitSet::with_capacity(input.values.len()),
+            is_sweeping: false,
+            found_apart: Vec::new(),
             values: Vec::new(),
             branches: Vec::new(),
             drawn_apart,
@@ -88,7 +105,7 @@ impl<'a> Propagation<'a> {
     }
 
     pub(super) fn run(mut self) -> Divergence {
-        self.mark_sources();
+        self.sweep();
         let mut parting = None;
         loop {
             if let Some(value) = self.values.pop() {
@@ -107,8 +124,10 @@ impl<'a> Propagation<'a> {
         }
     }
 
-    fn mark_sources(&mut self) {
-        let DivergenceInput { func, cfg, values, .. } = self.input;
+    /// Comes to everything once, definitions first.
+    fn sweep(&mut self) {
+        let DivergenceInput { func, dominators, values, .. } = self.input;
+        self.is_sweeping = true;
         if func.kind == FuncKind::Func {
             for value in values.iter().filter(|&value| values.definition(value) == Definition::Entry) {
                 if func.param_of(values.reg(value)).is_some() {
@@ -116,8 +135,8 @@ impl<'a> Propagation<'a> {
                 }
             }
         }
-        // In the order of the text: that is the order in memory, which is read ahead.
-        for block in func.block_order().filter(|&block| cfg.is_reachable(block)) {
+        for &block in dominators.preorder() {
+            values.joins(block).for_each(|join| self.follow_args(join));
             for inst in func.block_insts(block) {
                 let data = &func.insts[inst];
                 let behaviour = behaviour(func, data);
@@ -139,14 +158,45 @@ impl<'a> Propagation<'a> {
                         self.mark_branch(block, Cause::Source(source));
                     }
                 }
+                for (&value, index) in values.used(inst).iter().zip(0..) {
+                    if self.is_divergent(value) {
+                        self.diverge_use(ValueUse::Operand { inst, index }, value, None);
+                    }
+                }
+                if data.guard.is_some() {
+                    for &value in values.defined(inst) {
+                        if let Definition::Guarded { old, .. } = values.definition(value)
+                            && self.is_divergent(old)
+                        {
+                            self.mark(value, Cause::Value(old));
+                        }
+                    }
+                }
             }
+        }
+        self.is_sweeping = false;
+        self.told.clone_from(&self.divergent);
+        for (inst, cause) in core::mem::take(&mut self.found_apart) {
+            self.draw_apart(inst, cause);
+        }
+        values.all_joins().for_each(|join| self.follow_args(join));
+    }
+
+    /// A join is divergent if something that it takes is.
+    fn follow_args(&mut self, join: Value) {
+        if !self.is_divergent(join)
+            && let Some(arg) = self.input.values.join_args(join).iter().find(|arg| self.is_divergent(arg.value))
+        {
+            self.mark(join, Cause::Value(arg.value));
         }
     }
 
     pub(super) fn mark(&mut self, value: Value, cause: Cause) {
         if !self.divergent.put(value.index()) {
             self.result.values[value] = Some(cause);
-            self.values.push(value);
+            if !self.is_sweeping {
+                self.values.push(value);
+            }
         }
     }
 
@@ -217,6 +267,10 @@ impl<'a> Propagation<'a> {
 
     /// Some lanes make this draw and others do not: from now on they may stand at different draws of its input.
     fn draw_apart(&mut self, inst: Inst, cause: Cause) {
+        if self.is_sweeping {
+            self.found_apart.push((inst, cause));
+            return;
+        }
         let DivergenceInput { func, values, .. } = self.input;
         let input_of = |inst: Inst| match func.insts[inst].args.first() {
             Some(Operand::Input(input)) if func.insts[inst].opcode.op == Op::In => Some(*input),

@@ -121,7 +121,7 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
     }
     for function in module.funcs.values_mut() {
         for inst in function.insts.values_mut() {
-            if let Control::Call(call) = &mut inst.control
+            if let Some(Control::Call(call)) = inst.control.as_deref_mut()
                 && let Some(id) = ids[call.callee.func.as_u32() as usize]
             {
                 call.callee.func = id;

@@ -1,5 +1,6 @@
 //! Instructions and terminators.
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -294,7 +295,7 @@ impl<'a> Parser<'a> {
             match exit.parse() {
                 // The first exit is the plain one: `ret.0` is `ret`.
                 Ok(0) => {}
-                Ok(exit) if exit < MAX_EXITS => data.control = Control::Exit(exit),
+                Ok(exit) if exit < MAX_EXITS => data.control = Some(Box::new(Control::Exit(exit))),
                 _ => {
                     let message = format!("expected the number of an exit, below {MAX_EXITS}, found {}", quoted(exit));
                     return Err(self.error("bad-number", token.span, message));
