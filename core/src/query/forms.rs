@@ -291,7 +291,7 @@ impl Forms {
         if let Some(known) = self.facts[form].only.expand() {
             return known;
         }
-        let set = self.set(SmallVec::from_elem(form, 1));
+        let set = self.sets.push((SmallVec::from_elem(form, 1), self.footprint(form)));
         self.facts[form].only = set.into();
         set
     }
@@ -308,6 +308,9 @@ impl Forms {
 
     /// The set of these forms, which are in the order in which they came up.
     pub fn set(&mut self, forms: SmallVec<[Form; 4]>) -> FormSet {
+        if let &[only] = forms.as_slice() {
+            return self.only(only);
+        }
         if let Some(&known) = self.set_numbers.get(&forms) {
             return known;
         }

@@ -26,6 +26,13 @@ pub struct SymbolicAddress {
     pub offset: Affine,
 }
 
+/// A copy, for tables that need one only for what is new.
+impl From<&SymbolicAddress> for SymbolicAddress {
+    fn from(address: &SymbolicAddress) -> SymbolicAddress {
+        address.clone()
+    }
+}
+
 impl AffineNames<'_> {
     /// The address that an instruction's memory operand is. None where it has none or its sum is too long.
     pub fn address(self, inst: Inst) -> Option<SymbolicAddress> {

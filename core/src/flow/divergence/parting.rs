@@ -110,7 +110,7 @@ impl<'a> Propagation<'a> {
         let is_too_large = around.is_some_and(|around| tables.regions.is_too_large(tables.left.loops.blocks(around)));
         // Debug builds walk all the same, to hold that against what the walk finds.
         if is_too_large && !cfg!(debug_assertions) {
-            tables.regions.allowance = 0;
+            tables.regions.give_up(Walk { branch, meeting, may_stop, floor: None });
             return Parted { branch, meeting, left, extent: Extent::Exhausted };
         }
         let walk = Walk { branch, meeting, may_stop, floor: self.floor(branch, tables) };

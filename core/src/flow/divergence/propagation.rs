@@ -140,31 +140,32 @@ impl<'a> Propagation<'a> {
             for inst in func.block_insts(block) {
                 let data = &func.insts[inst];
                 let behaviour = behaviour(func, data);
+                let (used, defined) = values.used_and_defined(inst);
                 let mut deeds = Deeds::REACHABLE;
                 deeds.set(Deeds::GUARDED, data.guard.is_some());
                 deeds.set(Deeds::EVENS, behaviour == Behaviour::Evens);
                 deeds.set(Deeds::BRANCHES, matches!(data.opcode.op, Op::BrIf | Op::Switch));
                 deeds.set(Deeds::DRAWS, data.opcode.op == Op::In);
-                deeds.set(Deeds::MAKES_SEVERAL, data.dsts.len() > 1);
-                let made = if data.dsts.len() == 1 { values.defined(inst).first().copied() } else { None };
+                deeds.set(Deeds::MAKES_SEVERAL, defined.len() > 1);
+                let made = if let &[made] = defined { Some(made) } else { None };
                 self.insts[inst.index()] = InstFacts { deeds, made: made.into(), block: block.into() };
                 if deeds.contains(Deeds::DRAWS) {
                     self.draws.push(inst);
                     self.drawing.insert(block.index());
                 }
                 if let Behaviour::Differs(source) = behaviour {
-                    values.defined(inst).iter().for_each(|&value| self.mark(value, Cause::Source(source)));
+                    defined.iter().for_each(|&value| self.mark(value, Cause::Source(source)));
                     if matches!(data.opcode.op, Op::CallTo | Op::Switch) {
                         self.mark_branch(block, Cause::Source(source));
                     }
                 }
-                for (&value, index) in values.used(inst).iter().zip(0..) {
+                for (&value, index) in used.iter().zip(0..) {
                     if self.is_divergent(value) {
                         self.diverge_use(ValueUse::Operand { inst, index }, value, None);
                     }
                 }
                 if data.guard.is_some() {
-                    for &value in values.defined(inst) {
+                    for &value in defined {
                         if let Definition::Guarded { old, .. } = values.definition(value)
                             && self.is_divergent(old)
                         {

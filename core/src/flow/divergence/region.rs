@@ -17,7 +17,8 @@
 //!
 //! A walk may stop early when all that is left to see is on one way and no edge from there enters another: no join can
 //! follow. What it may inspect is limited: [`FREE_STEPS`] for each branch, and beyond that what is left of an allowance
-//! that all branches share.
+//! that all branches share. Once that is used up, a walk through a whole region ends where it comes to a branch whose own
+//! region was too large: that is a part of it.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec;
@@ -25,6 +26,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
+use fixedbitset::FixedBitSet;
 
 use crate::graph::Cfg;
 use crate::ir::Block;
@@ -72,6 +74,8 @@ pub(super) struct Regions<'a> {
     below: Vec<Block>,
     /// How many open edges are in the sums of all ways.
     open: u32,
+    /// Branches of which the whole region was to be seen, and was too large.
+    too_large: FixedBitSet,
 }
 
 /// What the walk knows of a block.
@@ -102,6 +106,7 @@ impl<'a> Regions<'a> {
             labelled: Vec::new(),
             below: Vec::new(),
             open: 0,
+            too_large: FixedBitSet::with_capacity(blocks),
         }
     }
 
@@ -114,6 +119,9 @@ impl<'a> Regions<'a> {
             let block = self.cfg.reverse_postorder()[place as usize];
             self.places[block.index()].is_pending = false;
             self.region.push(block);
+            if self.allowance == 0 && !walk.may_stop && self.too_large.contains(block.index()) {
+                return self.give_up(walk);
+            }
             self.label(block, walk.branch);
             if walk.may_stop {
                 self.places[block.index()].open = self.edges_from_elsewhere(block, walk);
@@ -124,12 +132,7 @@ impl<'a> Regions<'a> {
                 let paid = steps.saturating_sub(free);
                 free -= steps - paid;
                 if paid > self.allowance {
-                    self.allowance = 0;
-                    for Reverse(place) in self.pending.drain() {
-                        self.places[self.cfg.reverse_postorder()[place as usize].index()].is_pending = false;
-                    }
-                    self.labelled.clear();
-                    return Extent::Exhausted;
+                    return self.give_up(walk);
                 }
                 self.allowance -= paid;
                 self.compare_edges(labelled, walk, &is_settled);
@@ -146,6 +149,19 @@ impl<'a> Regions<'a> {
             self.queue_successors(block, walk.meeting);
         }
         Extent::Whole
+    }
+
+    /// All that was allowed is used up.
+    pub(super) fn give_up(&mut self, walk: Walk) -> Extent {
+        self.allowance = 0;
+        if !walk.may_stop {
+            self.too_large.insert(walk.branch.index());
+        }
+        for Reverse(place) in self.pending.drain() {
+            self.places[self.cfg.reverse_postorder()[place as usize].index()].is_pending = false;
+        }
+        self.labelled.clear();
+        Extent::Exhausted
     }
 
     /// Would a walk through a whole region be given up that all blocks of this cycle belong to? So large ones need not be

@@ -276,6 +276,11 @@ impl Values {
         self.record(inst).map_or(&[], |record| &self.slots[record.definitions()])
     }
 
+    /// Both: what it reads and what its destinations hold after it.
+    pub fn used_and_defined(&self, inst: Inst) -> (&[Value], &[Value]) {
+        self.record(inst).map_or((&[], &[]), |record| (&self.slots[record.uses()], &self.slots[record.definitions()]))
+    }
+
     /// The value of an instruction's guard, if it has one.
     pub fn guard(&self, inst: Inst) -> Option<Value> {
         self.record(inst).filter(|record| record.is_guarded()).map(|record| self.slots[record.uses().start])

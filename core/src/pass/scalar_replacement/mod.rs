@@ -262,7 +262,7 @@ fn run<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Varian
         widths.iter().flat_map(|width| cfg.reverse_postorder().iter().map(move |block| (width, block)))
     {
         for inst in pass.inquiries.snapshot.occurring_in(view.func(), block) {
-            if view.func().insts[inst].opcode.vector != width {
+            if widths.len() > 1 && view.func().insts[inst].opcode.vector != width {
                 continue;
             }
             if let Some(occurrence) = pass.inquiries.snapshot.occurrence_of(inst) {

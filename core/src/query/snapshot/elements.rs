@@ -77,7 +77,7 @@ impl Snapshot<'_> {
                 address.offset.add_constant(element_offset(opcode, index));
                 address
             });
-            let address = self.number_of(address);
+            let address = self.number_of(address.as_ref());
             let data =
                 OccurrenceData { inst, block, form, family, address, guard, is_computed, is_marked, is_element: true };
             let item = self.add(data, place);

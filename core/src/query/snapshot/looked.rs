@@ -184,7 +184,7 @@ impl Snapshot<'_> {
             let regs = self.forms.regs(form);
             let of = |reg| regs.binary_search(&reg).ok().and_then(|index| key.1[index].expand());
             let access = self.computed_access(func, form, of);
-            let address = self.number_of(access.address.clone());
+            let address = self.number_of(access.address.as_ref());
             self.looked_accesses.push(access);
             let looked = self.looked.push(Looked { held: key.1.clone(), address });
             self.accesses.insert(key, looked);

@@ -261,6 +261,16 @@ pub enum Interest {
     Scalars,
 }
 
+/// An access to memory, as it was found in the text.
+struct Found {
+    block: Block,
+    inst: Inst,
+    access: Access,
+    /// Does it nothing but that?
+    is_plain: bool,
+    is_vector: bool,
+}
+
 impl<'m> Snapshot<'m> {
     /// A function as it is now.
     pub fn new(
@@ -280,7 +290,7 @@ impl<'m> Snapshot<'m> {
         let objects = Objects { module, func };
         let inductions = Inductions::new(cfg.clone(), dominators.clone());
         // Looked at while the instruction is at hand: programs are larger than caches.
-        let (mut accesses, mut barriers) = (Vec::new(), Vec::new());
+        let (mut accesses, mut barriers) = (Vec::with_capacity(func.insts.len() / 4), Vec::new());
         let definitions = Definitions::new(func, |block, place, inst, data| {
             places[inst] = place;
             data.dsts.iter().for_each(|&dst| marks[block].change(Footprint::of_reg(dst)));
@@ -298,7 +308,7 @@ impl<'m> Snapshot<'m> {
                 Interest::Scalars => wanted.push((block, inst)),
                 Interest::Loads => {
                     let effect = alias.effect(inst);
-                    let is_plain = matches!(effect, Effect::Access(_));
+                    let (is_plain, is_vector) = (matches!(effect, Effect::Access(_)), data.opcode.vector > 1);
                     match effect {
                         Effect::None => {}
                         Effect::Everything => barriers.push((block, place)),
@@ -306,7 +316,8 @@ impl<'m> Snapshot<'m> {
                             let address = access.address;
                             let address = address.map(|address| inductions.closed(func, &values, names, address));
                             let space = access.space.or_else(|| objects.space(address.as_ref()?.base));
-                            accesses.push((block, inst, Access { address, space, ..access }, is_plain));
+                            let access = Access { address, space, ..access };
+                            accesses.push(Found { block, inst, access, is_plain, is_vector });
                         }
                     }
                 }
@@ -363,7 +374,7 @@ impl<'m> Snapshot<'m> {
         snapshot
     }
 
-    fn find_loads(&mut self, func: &Function, accesses: Vec<(Block, Inst, Access, bool)>, barriers: Vec<(Block, u32)>) {
+    fn find_loads(&mut self, func: &Function, accesses: Vec<Found>, barriers: Vec<(Block, u32)>) {
         let values = self.values.clone();
         let sums = core::mem::take(&mut self.sums);
         let names = AffineNames::new(func, &values, self.overflow).remembering(&sums);
@@ -373,12 +384,11 @@ impl<'m> Snapshot<'m> {
             self.marks[block].change(Footprint::EVERYTHING);
         }
         let base = |access: &Access| access.address.as_ref().map_or(Base::Unknown, |address| address.base);
-        let keys: Vec<_> = accesses.iter().map(|(_, _, access, _)| (access.space, base(access))).collect();
+        let keys: Vec<_> = accesses.iter().map(|found| (found.access.space, base(&found.access))).collect();
         let (classes, _) = AliasClasses::of_objects(objects, &keys);
-        for ((block, inst, access, is_plain), class) in accesses.into_iter().zip(classes) {
+        for (Found { block, inst, access, is_plain, is_vector }, class) in accesses.into_iter().zip(classes) {
             let family = self.forms.loads_from(class);
             let place = self.places[inst];
-            let is_vector = func.insts[inst].opcode.vector > 1;
             let vector_address = if is_vector { access.address.clone() } else { None };
             let item = if access.writes {
                 self.marks[block].change(Footprint::of_family(family));
@@ -386,7 +396,7 @@ impl<'m> Snapshot<'m> {
                 Item::clobber(place, self.clobbers.len() - 1)
             } else if is_plain && let Some(form) = self.forms.of_inst(names, func, inst, Some(class)) {
                 let guard = func.insts[inst].guard.and_then(|guard| Some((values.guard(inst)?, guard.negated)));
-                let address = self.number_of(access.address.clone());
+                let address = self.number_of(access.address.as_ref());
                 if self.latest[form].is_none() {
                     self.know_from(func, inst, form, (access, address));
                 }
@@ -438,9 +448,9 @@ impl<'m> Snapshot<'m> {
         marks.all = marks.all.with(Footprint::of_family(family));
     }
 
-    fn number_of(&mut self, address: Option<SymbolicAddress>) -> PackedOption<Address> {
+    fn number_of(&mut self, address: Option<&SymbolicAddress>) -> PackedOption<Address> {
         let next = Address::new(self.addresses.len());
-        address.map(|address| *self.addresses.entry(address).or_insert(next)).into()
+        address.map(|address| *self.addresses.entry_ref(address).or_insert(next)).into()
     }
 
     /// Adds one that is there at first. They come in the order of the text.
