@@ -240,7 +240,7 @@ impl<'a> Propagation<'a> {
                     }
                 }
                 if is_guard && deeds.contains(Deeds::DRAWS) {
-                    self.draw_apart(inst, Cause::DrawnUnder(value));
+                    self.draw_apart(inst, cause.unwrap_or(Cause::DrawnUnder(value)));
                 }
             }
         }

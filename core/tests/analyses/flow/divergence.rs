@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use warpscope_core::flow::{Cause, Divergence, DivergenceInput, Source, Subject, ValueUses, Values};
 use warpscope_core::graph::{Cfg, Dominators, Loops, PostDominators};
 use warpscope_core::ir::{
-    Axis, Block, FuncKind, Function, InputData, InstData, Op, Opcode, Operand, Reg, Special, Type,
+    Axis, Block, FuncKind, Function, Guard, InputData, InstData, Op, Opcode, Operand, Reg, Special, Type,
 };
 
 use super::random_program::{Program, REGS, programs};
@@ -251,6 +251,27 @@ fn a_counter_is_uniform_in_its_loop_and_divergent_behind_it() {
             "`p` (in `b1`) is divergent because %tid differs by lane",
         ]
     );
+}
+
+/// The guard is uniform where it was computed, so that it is none of the causes.
+#[test]
+fn a_draw_under_what_lanes_left_behind_has_the_branch_for_its_cause() {
+    let [p, i, x] = [0, 1, 2].map(Reg::new);
+    // b0: i = 0; b1: i = i + 1, p = i < tid, br p, b1, b2; b2: @i x = in u.
+    let mut func = shape(&[&[1], &[1, 2], &[]], p);
+    let input = func.build_input(InputData { name: "u".into(), ty: Type::U32, uniform: true });
+    put(&mut func, 0, i, Op::Mov, vec![Operand::Const(0)]);
+    let step = put(&mut func, 1, i, Op::Add, vec![Operand::Reg(i), Operand::Const(1)]);
+    put(&mut func, 1, p, Op::Sub, vec![Operand::Reg(i), Operand::Special(Special::Tid(Axis::X))]);
+    let draw = put(&mut func, 2, x, Op::In, vec![Operand::Input(input)]);
+    func.insts[draw].guard = Some(Guard { reg: i, negated: false });
+    let Analysed { values, divergence, .. } = analyse(func);
+    let counter = values.defined(step)[0];
+    let drawn = values.defined(draw)[0];
+    assert_eq!(divergence.cause(counter), None);
+    assert_eq!(divergence.cause(drawn), Some(Cause::Left(counter, Block::new(1))));
+    let chain = divergence.explain(Subject::Value(drawn));
+    assert!(matches!(chain.last().unwrap().cause, Cause::Source(Source::Special(_))), "{chain:?}");
 }
 
 #[test]
