@@ -19,7 +19,7 @@ use warpscope_core::machine::Machine;
 use warpscope_core::ptx::{complete_launch, export};
 use warpscope_core::sim::{Argument, Bound, BufferDump, Progress, Settings, Simulation, bind};
 
-use crate::driver::{self, Failure, Gpu, Memory};
+use crate::driver::{self, Failure, Gpu, Memory, Texture};
 
 /// Bytes on either side of a buffer that belong to nobody.
 const MARGIN: usize = 1 << 16;
@@ -55,6 +55,21 @@ pub struct Expected {
     buffers: Vec<(String, Option<BufferDump>)>,
     globals: Vec<BufferDump>,
     is_approximate: bool,
+}
+
+/// A launch whose memory lies on the GPU.
+pub struct Prepared<'g, 'e> {
+    expected: &'e Expected,
+    memories: Vec<Option<Memory<'g>>>,
+    params: Vec<Vec<u8>>,
+    _textures: Vec<Texture<'g>>,
+}
+
+impl Prepared<'_, '_> {
+    /// Runs it, with that many blocks of that many threads, and waits for its end.
+    pub fn run(&self, module: &driver::Module<'_>, grid: [u32; 3], block: [u32; 3]) -> Result<(), Failure> {
+        module.launch(&self.expected.kernel, grid, block, self.expected.bound.shared, &self.params)
+    }
 }
 
 /// Runs a launch in the simulator, with warps of 32 lanes as the GPU has. The text says why that is impossible.
@@ -151,6 +166,13 @@ impl Expected {
 impl Expected {
     /// Runs it on the GPU; gives the memory of each buffer, where it begins a margin behind the address.
     pub fn launch<'g>(&self, gpu: &'g Gpu, module: &driver::Module<'_>) -> Result<Vec<Option<Memory<'g>>>, Failure> {
+        let launch = self.prepare(gpu)?;
+        launch.run(module, self.bound.grid, self.bound.block)?;
+        Ok(launch.memories)
+    }
+
+    /// Puts on the GPU what it is run with.
+    pub fn prepare<'g>(&self, gpu: &'g Gpu) -> Result<Prepared<'g, '_>, Failure> {
         let (mut memories, mut textures, mut params) = (Vec::new(), Vec::new(), Vec::new());
         for argument in &self.bound.params {
             let (bytes, memory) = match argument {
@@ -171,8 +193,17 @@ impl Expected {
             memories.push(memory);
             params.push(bytes);
         }
-        module.launch(&self.kernel, self.bound.grid, self.bound.block, self.bound.shared, &params)?;
-        Ok(memories)
+        Ok(Prepared { expected: self, memories, params, _textures: textures })
+    }
+
+    /// Threads of a block along each axis.
+    pub const fn block(&self) -> [u32; 3] {
+        self.bound.block
+    }
+
+    /// Threads of a block.
+    pub fn threads(&self) -> u32 {
+        self.bound.block_threads()
     }
 
     /// Warps of a block.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! warpscope-gpu agree     programs and forms of operations: the same memory?
-//! warpscope-gpu times     what variants of scalar replacement take, beside what is simulated
+//! warpscope-gpu times     what passes save, measured and simulated
 //! warpscope-gpu costs     latency and issue cost of each opcode class, in cycles
 //! ```
 //!
@@ -28,7 +28,7 @@ struct Arguments {
 enum Command {
     /// Run programs on the simulator and on the GPU and compare what they leave in memory.
     Agree(agreement::Options),
-    /// Time variants of scalar replacement, beside the simulator.
+    /// Time what passes save, beside the simulator.
     Times(times::Options),
     /// Measure what each opcode class costs, beside the machine model.
     Costs(costs::Options),

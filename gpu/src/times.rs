@@ -1,16 +1,20 @@
-//! What scalar replacement and zero specialisation save on the GPU beside what the simulator says, on the kernels written
-//! for them.
+//! What passes save on the GPU beside what the simulator says, on the kernels written for them.
 //!
 //! ```text
-//! kernel      variant     cycles by cycles of `none`:    simulated   measured
+//! kernel      variant     time by that of the first variant:    simulated   measured   with all multiprocessors full
 //! ```
 //!
 //! One block runs, so that what is measured is one multiprocessor, as in the simulator: from the first clock that a warp
 //! reads to the last. The rest stays different: a multiprocessor has four schedulers where the model has one, the
 //! assembler optimises once more, and between launches the second-level cache keeps what the simulator starts without. So
 //! the cycles themselves say little, and ratios are compared.
+//!
+//! A block of a few warps leaves a scheduler one, and waits wherever that one waits. So some kernels are measured once more
+//! with as many threads as the GPU has room for, and more behind them: they do again and again what the first block does, to
+//! the same memory, and what counts is the time that all of them take.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use warpscope_core::sim::Settings;
@@ -25,6 +29,8 @@ struct Suite {
     /// All clean up alike.
     variants: &'static [&'static str],
     fast_math: bool,
+    /// Are they measured with all multiprocessors full too? Not those whose blocks wait for what others store.
+    is_filled: bool,
 }
 
 /// Where kernels come from.
@@ -33,24 +39,62 @@ enum Kernels {
     Folder(&'static str),
     /// A text, by its name.
     Text(&'static str, &'static str),
+    /// Texts by their names, each with lanes that stay [together](TOGETHER) and with lanes that part.
+    Spread(&'static [(&'static str, &'static str)]),
 }
+
+/// What a launch says whose lanes stay together, and what it says in its place if they part.
+const TOGETHER: [&str; 2] = ["spread = 0", "spread = 1"];
 
 const SCALAR_REPLACEMENT: [&str; 5] =
     ["copy-prop,dce", "srqp,copy-prop,dce", "esrqp,copy-prop,dce", "ssrqp-s,copy-prop,dce", "ssrqp,copy-prop,dce"];
 const ZERO_SPECIALISATION: [&str; 2] = ["copy-prop,dce", "azp[machine=hopper],copy-prop,dce"];
 
-const SUITES: [Suite; 3] = [
+const PARTIAL_DEAD_CODE: [&str; 4] = [
+    "copy-prop,dce",
+    "pde[predication=false],copy-prop,dce",
+    "pde[cost=path],copy-prop,dce",
+    "pde[cost=warp],copy-prop,dce",
+];
+const SPECULATION: [&str; 3] =
+    ["copy-prop,dce", "spec-pre[cost=path],copy-prop,dce", "spec-pre[cost=warp],copy-prop,dce"];
+
+const SUITES: [Suite; 5] = [
     Suite {
         kernels: Kernels::Text("figure-4", include_str!("figure-4.wir")),
         variants: &SCALAR_REPLACEMENT,
         fast_math: false,
+        is_filled: false,
     },
-    Suite { kernels: Kernels::Folder("ssrqp"), variants: &SCALAR_REPLACEMENT, fast_math: false },
-    Suite { kernels: Kernels::Folder("azp"), variants: &ZERO_SPECIALISATION, fast_math: true },
+    Suite { kernels: Kernels::Folder("ssrqp"), variants: &SCALAR_REPLACEMENT, fast_math: false, is_filled: false },
+    Suite { kernels: Kernels::Folder("azp"), variants: &ZERO_SPECIALISATION, fast_math: true, is_filled: true },
+    Suite {
+        kernels: Kernels::Spread(&[
+            ("sinking", include_str!("sinking.wir")),
+            ("predicated", include_str!("predicated.wir")),
+        ]),
+        variants: &PARTIAL_DEAD_CODE,
+        fast_math: false,
+        is_filled: true,
+    },
+    Suite {
+        kernels: Kernels::Spread(&[("speculation", include_str!("speculation.wir"))]),
+        variants: &SPECULATION,
+        fast_math: false,
+        is_filled: true,
+    },
 ];
 
 /// Launches of each, of which the least counts.
 const LAUNCHES: usize = 30;
+
+/// Threads that a multiprocessor and a block have room for, and a block along `z`.
+const MOST_THREADS: u32 = 2048;
+const MOST_THREADS_OF_BLOCK: u32 = 1024;
+const MOST_DEEP: u32 = 64;
+
+/// What all blocks take at least where the multiprocessors are full, so that beginning and end weigh little.
+const FULL_LAUNCH: Duration = Duration::from_millis(4);
 
 /// Ratios this near to one are neither better nor worse.
 const NOISE: f64 = 0.01;
@@ -78,9 +122,17 @@ pub fn times(options: &Options) -> Result<()> {
                 let programs = examples_after(&options.examples.join(folder), suite.variants)?;
                 programs.into_iter().filter(Program::is_ptx).collect()
             }
-            Kernels::Text(name, text) => {
-                let after = |&variant: &&'static str| Program::from_text(name, text, variant);
-                suite.variants.iter().map(after).collect::<Vec<_>>()
+            Kernels::Text(name, text) => variants_of(suite, name, text),
+            Kernels::Spread(texts) => {
+                let [together, apart] = TOGETHER;
+                let both = |&(name, text): &(&str, &str)| {
+                    let texts = [
+                        (format!("{name}-together"), text.to_owned()),
+                        (format!("{name}-apart"), text.replace(together, apart)),
+                    ];
+                    texts.into_iter().flat_map(|(name, text)| variants_of(suite, &name, &text)).collect::<Vec<_>>()
+                };
+                texts.iter().flat_map(both).collect()
             }
         };
         let programs = programs.into_iter().map(|program| program.with_fast_math(suite.fast_math));
@@ -89,51 +141,78 @@ pub fn times(options: &Options) -> Result<()> {
     Ok(())
 }
 
+/// A text after each of a suite's variants.
+fn variants_of(suite: &Suite, name: &str, text: &str) -> Vec<Program> {
+    suite.variants.iter().map(|&variant| Program::from_text(name, text, variant)).collect()
+}
+
 /// The table of one suite; without a GPU the PTX.
 fn compare(gpu: Option<&Gpu>, suite: &Suite, programs: &[Program]) -> Result<()> {
-    let names = suite.variants[1..].iter().map(|variant| variant.split([',', '[']).next().unwrap_or(variant));
+    let ways = if suite.is_filled { 3 } else { 2 };
+    let names = suite.variants[1..].iter().map(|variant| variant.split(",copy-prop").next().unwrap_or(variant));
     if gpu.is_some() {
-        let columns: String = names.map(|name| format!(" {name:>13}")).collect();
-        println!("\n{:24} {:>10} {:>10} {columns}", "cycles and ratios", "simulated", "measured");
+        let full = if suite.is_filled { "ns, full" } else { "" };
+        let columns: String = names.map(|name| format!(" {name:>22}")).collect();
+        println!("\n{:24} {:>10} {:>10} {full:>10} {columns}", "cycles and ratios", "simulated", "measured");
     }
-    let (mut agree, mut all, mut kernels) = (0, 0, 0);
-    let mut products = vec![[1.0; 2]; suite.variants.len()];
+    let (mut agree, mut all, mut kernels) = ([0; 2], 0, 0);
+    let mut products = vec![[1.0; 3]; suite.variants.len()];
     for variants in programs.chunks(suite.variants.len()) {
-        let mut cycles = Vec::new();
+        let mut times = Vec::new();
         for program in variants {
             let (module, launches) = program.prepared().map_err(anyhow::Error::msg)?;
             let launch = launches.first().context("no launch")?;
             let settings = Settings { grid: Some([1; 3]), ..Settings::default() };
             let run = expected_with(&module, launch, settings).map_err(anyhow::Error::msg)?;
-            let text = instrumented(&ptx(&module, [launch.kernel.as_str()]).map_err(anyhow::Error::msg)?);
-            match gpu {
-                Some(gpu) => cycles.push([run.cycles as f64, least_cycles(gpu, &run, &text)? as f64]),
-                None => println!("// {}\n{text}", program.name),
-            }
+            let text = ptx(&module, [launch.kernel.as_str()]).map_err(anyhow::Error::msg)?;
+            let Some(gpu) = gpu else {
+                println!("// {}\n{}", program.name, instrumented(&text));
+                continue;
+            };
+            let measured = least_cycles(gpu, &run, &instrumented(&text))? as f64;
+            let full = if suite.is_filled { nanoseconds_when_full(gpu, &run, &text)? } else { 1.0 };
+            times.push([run.cycles as f64, measured, full]);
         }
-        if cycles.is_empty() {
+        if times.is_empty() {
             continue;
         }
         kernels += 1;
-        print!("{:24} {:10} {:10} ", variants[0].name.split(' ').next().unwrap_or("?"), cycles[0][0], cycles[0][1]);
-        for (variant, both) in cycles.iter().enumerate().skip(1) {
-            let ratio = [both[0] / cycles[0][0], both[1] / cycles[0][1]];
-            let side = ratio.map(|ratio| if (ratio - 1.0).abs() <= NOISE { 0 } else { 2 * i32::from(ratio > 1.0) - 1 });
-            (agree, all) = (agree + i32::from(side[0] == side[1]), all + 1);
-            (0..2).for_each(|which| products[variant][which] *= ratio[which]);
-            print!("   {:5.3} {:5.3}", ratio[0], ratio[1]);
+        print!("{:24}", variants[0].name.split(' ').next().unwrap_or("?"));
+        let [simulated, measured, full] = times[0];
+        print!(" {simulated:10.0} {measured:10.0}");
+        if suite.is_filled {
+            print!(" {full:10.3}");
+        }
+        print!("{:1$} ", "", 11 * (3 - ways));
+        for (variant, of_variant) in times.iter().enumerate().skip(1) {
+            let ratios = [0, 1, 2].map(|way| of_variant[way] / times[0][way]);
+            let side =
+                ratios.map(|ratio| if (ratio - 1.0).abs() <= NOISE { 0 } else { 2 * i32::from(ratio > 1.0) - 1 });
+            all += 1;
+            (0..2).for_each(|way| agree[way] += i32::from(side[0] == side[way + 1]));
+            (0..3).for_each(|way| products[variant][way] *= ratios[way]);
+            print_ratios(&ratios[..ways]);
         }
         println!();
     }
     if kernels > 0 {
-        print!("{:24} {:>10} {:>10} ", "geometric mean", "", "");
+        print!("{:24}{:33} ", "geometric mean", "");
         for product in &products[1..] {
             let mean = product.map(|product: f64| product.powf(1.0 / f64::from(kernels)));
-            print!("   {:5.3} {:5.3}", mean[0], mean[1]);
+            print_ratios(&mean[..ways]);
         }
-        println!("\nbetter, equal (within {NOISE}) or worse in both: {agree} of {all}");
+        println!("\nbetter, equal (within {NOISE}) or worse as simulated: {} of {all}", agree[0]);
+        if suite.is_filled {
+            println!("with all multiprocessors full: {} of {all}", agree[1]);
+        }
     }
     Ok(())
+}
+
+/// Ratios under the name of a variant.
+fn print_ratios(ratios: &[f64]) {
+    let ratios: String = ratios.iter().map(|ratio| format!(" {ratio:6.3}")).collect();
+    print!(" {ratios:>22}");
 }
 
 /// Cycles from the first clock of a warp to the last, the least of some launches.
@@ -151,6 +230,34 @@ fn least_cycles(gpu: &Gpu, run: &Expected, text: &str) -> Result<u64> {
         least = least.min(last.saturating_sub(first));
     }
     Ok(least)
+}
+
+/// Nanoseconds of the whole GPU's time for what the first block does, where it is done by as many threads as there is room
+/// for, and more behind them; the least of some launches.
+fn nanoseconds_when_full(gpu: &Gpu, run: &Expected, text: &str) -> Result<f64> {
+    // What a block is told of its place is that of the first. Large blocks take it from whoever deals them out to be what
+    // is waited for, so a block does it several times, once for each place along `z`.
+    let [x, y, z] = run.block();
+    let times = (MOST_THREADS_OF_BLOCK / run.threads().max(1)).clamp(1, MOST_DEEP / z.max(1));
+    let told = ["%ctaid.x", "%ctaid.y", "%ctaid.z", "%tid.z"];
+    anyhow::ensure!(z == 1 && times > 0, "`{}` has no room along `z`", run.kernel);
+    let text = told.iter().fold(text.to_owned(), |text, place| text.replace(place, "0")).replace("%ntid.z", "1");
+    let loaded = gpu.load(&text)?;
+    let time = |blocks: u32| -> Result<Duration> {
+        let launch = run.prepare(gpu)?;
+        let begin = Instant::now();
+        launch.run(&loaded, [blocks, 1, 1], [x, y, times])?;
+        Ok(begin.elapsed())
+    };
+    let mut blocks = MOST_THREADS / (run.threads() * times).max(1) * gpu.multiprocessors.cast_unsigned();
+    while time(blocks)? < FULL_LAUNCH && blocks < u32::MAX / 4 {
+        blocks *= 2;
+    }
+    let mut least = Duration::MAX;
+    for _ in 0..LAUNCHES {
+        least = least.min(time(blocks)?);
+    }
+    Ok(least.as_secs_f64() * 1e9 / f64::from(blocks) / f64::from(times))
 }
 
 /// The PTX with a clock read at a kernel's start and before each of its ends, in two words for each warp.
