@@ -27,7 +27,7 @@ use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
 use super::accesses::Accesses;
-use super::statements::Statement;
+use super::statements::{Occurrence, Statement};
 use crate::ir::Reg;
 use crate::pass::path_guided::nodes::{Node, Nodes};
 
@@ -346,7 +346,7 @@ impl Liveness {
 
     /// The nodes that the answers were found in.
     pub fn looked_at<'a>(&'a self, nodes: &'a Nodes, statement: &'a Statement) -> impl Iterator<Item = Node> + 'a {
-        let occurrences = statement.occurrences.iter().map(|occurrence| occurrence.node);
+        let occurrences = statement.occurrences.iter().map(Occurrence::node);
         let behind = occurrences.clone().flat_map(|node| nodes.successors(node).iter().copied());
         occurrences.chain(behind).chain(self.near_nodes.iter().copied().filter(|_| self.is_from_near))
     }
@@ -369,7 +369,7 @@ impl Liveness {
     fn look_from_near(&mut self, nodes: &Nodes, accesses: &Accesses, statement: &Statement) -> bool {
         self.near_nodes.drain(..).for_each(|node| self.near[node] = Near::Far);
         let mut live: SmallVec<[Node; 8]> = SmallVec::new();
-        let mut work: SmallVec<[Node; 16]> = statement.occurrences.iter().map(|occurrence| occurrence.node).collect();
+        let mut work: SmallVec<[Node; 16]> = statement.occurrences.iter().map(Occurrence::node).collect();
         while let Some(node) = work.pop() {
             for &next in nodes.successors(node).iter() {
                 if self.near[next] != Near::Far {

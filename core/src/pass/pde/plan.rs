@@ -271,15 +271,16 @@ impl Planner<'_> {
             return None;
         }
         let is_claimed = |node: Node| claimed.is_some_and(|claimed| claimed.nodes.contains(node));
-        let Scratch { liveness, places, .. } = &mut *scratch;
-        let search = self.search_behind(statement, liveness, is_claimed);
-        let (behind, gain) =
-            if self.manner.is_brief { search.what_matters(places) } else { (search.all(places), Gain::Open) };
+        let (behind, gain) = {
+            let Scratch { liveness, places, .. } = &mut *scratch;
+            let search = self.search_behind(statement, liveness, is_claimed);
+            if self.manner.is_brief { search.what_matters(places) } else { (search.all(places), Gain::Open) }
+        };
         if gain == Gain::TooLittle {
             told.pays_too_much();
         }
-        places.asked.iter().for_each(|&predicate| told.asks(predicate));
-        let from = self.nodes.block_or_target(statement.occurrences[0].node);
+        scratch.places.asked.iter().for_each(|&predicate| told.asks(predicate));
+        let from = self.nodes.block_or_target(statement.occurrences[0].node());
         let region = match behind {
             Behind::NothingDead => return None,
             Behind::TooMuch => {
@@ -334,7 +335,7 @@ impl Planner<'_> {
                 scratch.places.reuse(region);
             }
             Behind::TooMuch => {
-                told.refused(Refused::TooLarge { from: self.nodes.block_or_target(statement.occurrences[0].node) });
+                told.refused(Refused::TooLarge { from: self.nodes.block_or_target(statement.occurrences[0].node()) });
             }
             Behind::NothingDead | Behind::Claimed => {}
         }
@@ -363,7 +364,7 @@ impl Planner<'_> {
         };
         // Of what paths gain by, that is kept which warps gain by, join by join.
         let mut kept = region.no_flags();
-        let from = self.nodes.block_or_target(statement.occurrences[0].node);
+        let from = self.nodes.block_or_target(statement.occurrences[0].node());
         let times = self.times(statement);
         let before = self.warp_cycles_before(region, warps, times);
         let mut least = self.warp_cycles(region, &kept, &always, warps, times, told);
@@ -417,7 +418,7 @@ impl Planner<'_> {
     pub fn is_needed(&self, statement: &Statement, scratch: &mut Scratch) -> bool {
         scratch.liveness.look_behind(self.nodes, self.accesses, statement);
         let is_live_behind = |node: Node| scratch.liveness.is_live_out(self.nodes, node, statement.dst);
-        statement.occurrences.iter().any(|occurrence| is_live_behind(occurrence.node))
+        statement.occurrences.iter().any(|occurrence| is_live_behind(occurrence.node()))
     }
 
     /// What lies behind a statement that is needed.
@@ -431,9 +432,9 @@ impl Planner<'_> {
         statement: &'a Statement,
         liveness: &'a Liveness,
         is_claimed: C,
-    ) -> sinking::Search<'a, C> {
+    ) -> sinking::Search<'a, C, impl Fn() -> Times> {
         let Planner { nodes, accesses, paths, .. } = *self;
-        let times = (!self.manner.is_printed_rule).then(|| self.times(statement));
+        let times = (!self.manner.is_printed_rule).then_some(|| self.times(statement));
         sinking::Search { nodes, accesses, paths, liveness, statement, times, predicates: self.search(), is_claimed }
     }
 
@@ -458,7 +459,7 @@ impl Planner<'_> {
     pub fn times(&self, statement: &Statement) -> Times {
         let setting = InstData::new(Opcode::mov(Type::Pred), [], [Operand::Const(1)]);
         Times {
-            statement: f64::from(self.machine.issue_cycles(&statement.data)),
+            statement: f64::from(self.machine.issue_cycles(&self.func.insts[statement.inst])),
             predicated: ABORTED,
             predicate: f64::from(self.machine.issue_cycles(&setting)),
         }
@@ -604,7 +605,7 @@ impl Planner<'_> {
             }))
         });
         Some(Plan {
-            data: statement.data.clone(),
+            data: self.func.insts[statement.inst].clone(),
             occurrences: moved.iter().filter_map(|&place| region.members[place].occurrence).collect(),
             from: moved.iter().filter_map(|&place| self.nodes.block(region.members[place].node)).collect(),
             lands,

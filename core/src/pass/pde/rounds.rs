@@ -180,13 +180,13 @@ impl Rounds {
             let statement = self.catalogue.statement(number);
             let mut heard = Heard::default();
             planner.weigh(statement, &mut self.scratch, &mut heard);
-            let Occurrence { node, inst, .. } = statement.occurrences[0];
-            refused.extend(heard.refused.into_iter().map(|why| (node, inst, why)));
+            let occurrence = statement.occurrences[0];
+            refused.extend(heard.refused.into_iter().map(|why| (occurrence.node(), occurrence.inst, why)));
         }
         for (look, why) in core::mem::take(&mut self.refused) {
             if is_last_look(&self.catalogue, look) {
-                let Occurrence { node, inst, .. } = self.catalogue.statement(look[0]).occurrences[0];
-                refused.push((node, inst, why));
+                let occurrence = self.catalogue.statement(look[0]).occurrences[0];
+                refused.push((occurrence.node(), occurrence.inst, why));
             }
         }
         refused.sort_by_cached_key(|&(node, inst, _)| (node, place(func, inst)));
@@ -559,7 +559,7 @@ impl<'a> Claims<'a> {
         }
         core::mem::take(&mut self.leaving).into_iter().for_each(|statement| self.free(statement));
         let is_another = |&inst: &Inst| {
-            self.func.insts[inst] == statement.data && statement.occurrences.iter().all(|known| known.inst != inst)
+            statement.is(self.func, inst) && statement.occurrences.iter().all(|known| known.inst != inst)
         };
         self.freed.get(&statement.dst).is_some_and(|freed| freed.iter().any(is_another))
     }
@@ -567,7 +567,8 @@ impl<'a> Claims<'a> {
     /// The occurrences of a statement in front of which something could be free when it has gone.
     fn freeing<'s>(&self, statement: &'s Statement) -> impl Iterator<Item = &'s Occurrence> {
         let accesses = self.accesses;
-        statement.occurrences.iter().filter(move |&&Occurrence { node, place, .. }| {
+        statement.occurrences.iter().filter(move |&occurrence| {
+            let (node, place) = (occurrence.node(), occurrence.place);
             let is_touched_before = |reg: Reg| accesses.touches(node, reg).is_some_and(|touches| touches.first < place);
             place > 0 && statement.uses.iter().copied().chain([statement.dst]).any(is_touched_before)
         })

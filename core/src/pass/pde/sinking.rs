@@ -226,20 +226,20 @@ impl Places {
 }
 
 /// The search for what lies behind a statement, of whose destination is known where it is live behind.
-pub(super) struct Search<'a, C> {
+pub(super) struct Search<'a, C, T> {
     pub nodes: &'a Nodes,
     pub accesses: &'a Accesses,
     pub paths: Option<&'a Paths>,
     pub liveness: &'a Liveness,
     pub statement: &'a Statement,
     /// What the statement takes, if that decides.
-    pub times: Option<Times>,
+    pub times: Option<T>,
     pub predicates: predicate::Search<'a>,
     /// May a node not be looked at? The search ends where it finds one.
     pub is_claimed: C,
 }
 
-impl<C: Fn(Node) -> bool> Search<'_, C> {
+impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
     /// All that lies behind it. It could pass joins to which it comes on some ways only if executed paths with it do.
     pub fn all(&self, places: &mut Places) -> Behind {
         let known = self.begin(places).or_else(|| self.go_on(places, true));
@@ -310,7 +310,7 @@ impl<C: Fn(Node) -> bool> Search<'_, C> {
         if outcome.is_nothing_lost() {
             return Gain::Nothing;
         }
-        let Some(times) = self.times else { return Gain::Open };
+        let Some(times) = self.times.as_ref().map(|times| times()) else { return Gain::Open };
         let mut joins: SmallVec<[usize; 8]> = fronts().map(|(_, to)| to).collect();
         joins.sort_unstable();
         joins.dedup();
@@ -376,11 +376,11 @@ impl<C: Fn(Node) -> bool> Search<'_, C> {
             return Some(Behind::NothingDead);
         }
         for occurrence in &self.statement.occurrences {
-            if (self.is_claimed)(occurrence.node) {
+            if (self.is_claimed)(occurrence.node()) {
                 return Some(Behind::Claimed);
             }
-            places.enter(occurrence.node, Some(occurrence.inst), || self.look(occurrence.node));
-            places.work.insert(occurrence.node);
+            places.enter(occurrence.node(), Some(occurrence.inst), || self.look(occurrence.node()));
+            places.work.insert(occurrence.node());
         }
         if let Some(paths) = self.paths {
             places.with_it.clear();

@@ -29,8 +29,8 @@ use crate::pass::path_guided::nodes::Node;
 
 /// An instruction that may sink, wherever it stands.
 pub(super) struct Statement {
-    /// The instruction.
-    pub data: InstData,
+    /// An instruction like it, which has perhaps gone; where something else has taken its place the statement stands nowhere.
+    pub inst: Inst,
     /// What it writes.
     pub dst: Reg,
     /// What it reads.
@@ -80,16 +80,38 @@ impl Look {
 /// Where a statement stands.
 #[derive(Clone, Copy)]
 pub(super) struct Occurrence {
-    pub node: Node,
+    node: u32,
     /// From 0.
     pub place: u32,
     pub inst: Inst,
 }
 
+impl Occurrence {
+    /// The node.
+    pub fn node(&self) -> Node {
+        self.node as Node
+    }
+}
+
 impl Statement {
     /// By what statements stand in the order of their first occurrences.
     pub fn order(&self) -> (Node, u32) {
-        (self.occurrences[0].node, self.occurrences[0].place)
+        (self.occurrences[0].node(), self.occurrences[0].place)
+    }
+
+    /// Is an instruction like it?
+    pub fn is(&self, func: &Function, inst: Inst) -> bool {
+        self.inst == inst || func.insts[self.inst] == func.insts[inst]
+    }
+
+    /// Finds another instruction like it where something else has taken the place of the one that was known.
+    fn keep_like(&mut self, func: &Function) {
+        let writes = |inst: Inst| func.insts[inst].dst() == Some(self.dst);
+        if !writes(self.inst)
+            && let Some(other) = self.occurrences.iter().find(|occurrence| writes(occurrence.inst))
+        {
+            self.inst = other.inst;
+        }
     }
 
     /// Does an instruction belong to it?
@@ -122,8 +144,8 @@ pub(super) struct Catalogue {
     kept: Vec<Kept>,
     /// By register: the statements that read it.
     readers: Vec<SmallVec<[u32; 4]>>,
-    /// By what they are: those that write a register that others write too. Mostly there is one.
-    known: HashTable<u32>,
+    /// By the hashes of what they are: those that write a register that others write too. Mostly there is one.
+    known: HashTable<(u64, u32)>,
     hasher: DefaultHashBuilder,
 }
 
@@ -248,11 +270,12 @@ impl Catalogue {
             let Ok(at) = kept.place(node) else { continue };
             let number = kept.at[at].1;
             let statement = &mut self.statements[number as usize];
-            let place = statement.occurrences.binary_search_by_key(&node, |occurrence| occurrence.node);
+            statement.keep_like(func);
+            let place = statement.occurrences.binary_search_by_key(&node, Occurrence::node);
             let Ok(place) = place else { continue };
             match now {
                 // Most stand as they stood, perhaps in another place.
-                Some(now) if func.insts[now.inst] == statement.data => {
+                Some(now) if statement.is(func, now.inst) => {
                     if core::mem::replace(&mut statement.occurrences[place], now).inst != now.inst {
                         self.unsettle(number);
                     }
@@ -291,26 +314,32 @@ impl Catalogue {
         let Some(occurrence) = standing(func, accesses, touches, node) else { return };
         let reg = touches.reg();
         let Err(place) = self.kept[reg.index()].place(node) else { return };
-        let number = self.number(&func.insts[occurrence.inst], reg);
+        let number = self.number(func, occurrence.inst, reg);
         self.kept[reg.index()].at.insert(place, (node as u32, number));
         let occurrences = &mut self.statements[number as usize].occurrences;
-        let place = occurrences.partition_point(|other| other.node < node);
+        let place = occurrences.partition_point(|other| other.node() < node);
         occurrences.insert(place, occurrence);
         self.unsettle(number);
     }
 
     /// Which statement an instruction is; perhaps one that stands nowhere yet.
-    fn number(&mut self, data: &InstData, reg: Reg) -> u32 {
+    fn number(&mut self, func: &Function, inst: Inst, reg: Reg) -> u32 {
         let Catalogue { statements, kept, readers, known, hasher } = self;
         let looks = &mut kept[reg.index()].looks;
-        let hash = |data: &InstData| hasher.hash_one(data);
+        let hash = |inst: Inst| hasher.hash_one(&func.insts[inst]);
+        // What was known of a statement of another register may have become this instruction.
+        let is_it = |number: u32| {
+            let statement = &statements[number as usize];
+            statement.dst == reg && statement.is(func, inst)
+        };
         let found = match looks.as_slice() {
             [] => None,
-            &[Look { number: only, .. }] => (statements[only as usize].data == *data).then_some(only),
-            _ => known.find(hash(data), |&number| statements[number as usize].data == *data).copied(),
+            &[Look { number: only, .. }] => is_it(only).then_some(only),
+            _ => known.find(hash(inst), |&(_, number)| is_it(number)).map(|&(_, number)| number),
         };
         found.unwrap_or_else(|| {
             let number = statements.len() as u32;
+            let data = &func.insts[inst];
             let occurrences = SmallVec::new();
             let uses = data.uses();
             for &used in &uses {
@@ -322,10 +351,8 @@ impl Catalogue {
             let signature = uses.iter().fold(Signature::of(reg), |all, &used| all.and(Signature::of(used)));
             let look = looks.len() as u32;
             let is_changing_load = is_changing_load(data);
-            let (data, dst) = (data.clone(), reg);
-            statements.push(Statement { data, dst, uses, occurrences, signature, is_changing_load, look });
+            statements.push(Statement { inst, dst: reg, uses, occurrences, signature, is_changing_load, look });
             looks.push(Look { number, settled: NOWHERE, least: NOWHERE, most: 0 });
-            let hash_of = |&number: &u32| hash(&statements[number as usize].data);
             // The first is entered with the second.
             let entered = match looks.as_slice() {
                 [] | [_] => &[],
@@ -333,7 +360,8 @@ impl Catalogue {
                 [.., last] => core::slice::from_ref(last),
             };
             for &Look { number, .. } in entered {
-                known.insert_unique(hash_of(&number), number, hash_of);
+                let hash = hash(statements[number as usize].inst);
+                known.insert_unique(hash, (hash, number), |&(hash, _)| hash);
             }
             number
         })
@@ -344,7 +372,7 @@ impl Catalogue {
         let all = |catalogue: &Catalogue| -> Vec<Vec<(Node, u32, Inst)>> {
             let of = |look: &Look| {
                 let occurrences = catalogue.statement(look.number).occurrences.iter();
-                occurrences.map(|it| (it.node, it.place, it.inst)).collect::<Vec<_>>()
+                occurrences.map(|it| (it.node(), it.place, it.inst)).collect::<Vec<_>>()
             };
             let mut all: Vec<_> = catalogue.looks(reg).iter().map(of).filter(|it| !it.is_empty()).collect();
             all.sort_unstable();
@@ -363,7 +391,7 @@ impl Catalogue {
 
 /// The statement that stands in a node, is the last that touches what it writes, and could leave the node.
 fn standing(func: &Function, accesses: &Accesses, touches: &Touches, node: Node) -> Option<Occurrence> {
-    let occurrence = Occurrence { node, place: touches.last, inst: touches.last_inst };
+    let occurrence = Occurrence { node: node as u32, place: touches.last, inst: touches.last_inst };
     let data = &func.insts[occurrence.inst];
     let may_leave = data.dst() == Some(touches.reg()) && may_sink(data) && is_free_behind(accesses, data, &occurrence);
     may_leave.then_some(occurrence)
@@ -371,7 +399,7 @@ fn standing(func: &Function, accesses: &Accesses, touches: &Touches, node: Node)
 
 /// Can an instruction that is the last to touch its destination go to the end of its block?
 fn is_free_behind(accesses: &Accesses, data: &InstData, occurrence: &Occurrence) -> bool {
-    let &Occurrence { node, place, inst } = occurrence;
+    let (node, &Occurrence { place, inst, .. }) = (occurrence.node(), occurrence);
     let mut is_free = true;
     data.for_each_use(|reg| {
         let last_write = accesses.touches(node, reg).map_or(NOWHERE, |touches| touches.last_write);

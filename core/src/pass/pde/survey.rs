@@ -353,7 +353,7 @@ impl Scene<'_> {
 
     /// Why a statement stays of which the pass says nothing.
     fn silence(&self, statement: &Statement, text: &str) -> Remark {
-        let from = self.planner.nodes.block_or_target(statement.occurrences[0].node);
+        let from = self.planner.nodes.block_or_target(statement.occurrences[0].node());
         let said = |rule, why: &str| Remark::missed(rule, from, format!("`{text}` stays: {why}"));
         let scratch = &mut *self.scratch.borrow_mut();
         if !self.planner.is_needed(statement, scratch) {
