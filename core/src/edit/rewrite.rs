@@ -280,7 +280,10 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
     /// Puts an empty block on the edges `from -> to`.
     fn put_between(&mut self, from: Block, to: Block) -> Block {
         let name = self.func().fresh_edge_name(from, to);
-        let middle = self.create_block(name, None, Some(to));
+        // A function begins with its first block, even if control comes back there.
+        let layout = &self.func().layout;
+        let before = if layout.prev_block(to).is_some() { Some(to) } else { layout.next_block(from) };
+        let middle = self.create_block(name, None, before);
         self.insert(Place { block: middle, before: None }, InstData::branch(to));
         self.retarget(from, to, middle);
         middle

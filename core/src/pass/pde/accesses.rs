@@ -145,15 +145,15 @@ impl Accesses {
         accesses
     }
 
-    /// Looks again at nodes that have been changed, as statements were moved that wrote these registers and stood at these
-    /// instructions, in the order of the registers. Have loads got to know another memory?
+    /// Looks again at nodes that have been changed, as statements were moved that wrote these registers, with an instruction like
+    /// each and one at which it stood, in the order of the registers. Have loads got to know another memory?
     pub fn update(
         &mut self,
         module: &Module,
         func: &Function,
         nodes: &Nodes,
         changed: &[Node],
-        moved: &[(Reg, &InstData, Inst)],
+        moved: &[(Reg, Inst, Inst)],
     ) -> bool {
         self.fit(func);
         let mut grown: Vec<Reg> = Vec::new();
@@ -180,9 +180,8 @@ impl Accesses {
                 let Some(dst) = data.dst().filter(|_| !self.classes.has_looked_at(inst)) else { continue };
                 let first = moved.partition_point(|&(reg, ..)| reg < dst);
                 let mut statements = moved[first..].iter().take_while(|&&(reg, ..)| reg == dst);
-                if let Some(&(.., origin)) =
-                    statements.find(|(_, of, _)| of.opcode == data.opcode && of.args == data.args)
-                {
+                let is_it = |of: &InstData| of.opcode == data.opcode && of.args == data.args;
+                if let Some(&(.., origin)) = statements.find(|&&(_, like, _)| is_it(&func.insts[like])) {
                     self.classes.is_like(inst, origin);
                 }
             }

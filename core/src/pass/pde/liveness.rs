@@ -188,38 +188,10 @@ impl Liveness {
         self.known.get(reg.index()).is_some_and(|lives| !matches!(lives, Lives::Unknown))
     }
 
-    /// Finds a register's liveness anew in these nodes, if it was found from afar before. Elsewhere it is what it was.
-    pub fn renew_within(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg, within: &[Node]) {
-        let Liveness { known, groups, seen, shown, walks, .. } = self;
-        let Some(lives) = known.get_mut(reg.index()).filter(|lives| !matches!(lives, Lives::Unknown)) else { return };
-        *walks += 1;
-        let walk = *walks;
-        for &node in within {
-            seen[node] = walk;
-        }
-        // What of these has been shown to live so far, and what lives elsewhere.
-        let mut work: SmallVec<[Node; 32]> = SmallVec::from_slice(within);
-        while let Some(node) = work.pop() {
-            if shown[node] == walk {
-                continue;
-            }
-            let is_live = |&next: &Node| {
-                if seen[next] == walk { shown[next] == walk } else { lives.contains(groups, next) }
-            };
-            let touches = accesses.touches(node, reg);
-            let lives_here = match touches {
-                Some(touches) if touches.is_read_first => true,
-                Some(touches) if touches.is_overwritten => false,
-                _ => nodes.successors(node).iter().any(is_live),
-            };
-            if lives_here {
-                shown[node] = walk;
-                let before = nodes.predecessors(node).iter().copied();
-                work.extend(before.filter(|&before| seen[before] == walk));
-            }
-        }
-        for &node in within {
-            lives.set(groups, node, shown[node] == walk);
+    /// A register is live at the entry of a node from now on, or dead, if its liveness was found from afar before.
+    pub fn set(&mut self, reg: Reg, node: Node, is_live: bool) {
+        if let Some(lives) = self.known.get_mut(reg.index()) {
+            lives.set(&mut self.groups, node, is_live);
         }
     }
 

@@ -53,8 +53,10 @@ pub enum Spot {
 
 /// See the file's head.
 pub(super) struct Plan {
-    /// The statement.
-    pub data: InstData,
+    /// An instruction like the statement.
+    inst: Inst,
+    dst: Reg,
+    uses: SmallVec<[Reg; 4]>,
     /// The instructions that go.
     pub occurrences: SmallVec<[Inst; 2]>,
     /// Their blocks.
@@ -76,6 +78,9 @@ pub(super) struct Plan {
     /// The nodes that it changes, or in which its registers are live where they were not, or no more; and others where
     /// [`Plan::is_felt_outside`].
     pub changed: SmallVec<[u32; 8]>,
+    /// The nodes at whose entries it is delayed, and whether it comes to where it is needed from there. If it is not felt
+    /// outside, its destination is dead there from now on, and its operands are live where it does.
+    pub entries: SmallVec<[(u32, bool); 4]>,
     /// Are registers that it touches perhaps live in other places outside of its region?
     pub is_felt_outside: bool,
     /// Of those that pass joins with a predicate, or had to pay for warps.
@@ -587,12 +592,22 @@ impl Planner<'_> {
         let mut touched: SmallVec<[u32; 4]> = moved.iter().map(|&place| region.members[place].node as u32).collect();
         touched.extend(landings.iter().filter(|landing| landing.is_live).chain(&clears).map(node_of));
         touched.extend(begins.iter().map(|&node| node as u32));
-        let mut changed: SmallVec<[u32; 8]> = SmallVec::new();
-        for (place, member) in region.members.iter().enumerate() {
-            if delayed.entry[place] {
-                changed.push(member.node as u32);
-            }
+        let mut leads = region.leading_to_landings(delayed, &landings);
+        // A predicated statement keeps what its destination held in front of it, and its operands are read where it did not
+        // come before. What is executed no more lets its operands die in front of where it stood.
+        let is_felt_outside = is_predicated || !moved.iter().all(|&place| leads[place]);
+        // From the entries on: what stands in a node, if it is another, is what is needed behind it.
+        for (place, member) in region.members.iter().enumerate().filter(|(_, member)| member.occurrence.is_some()) {
+            debug_assert!(!delayed.entry[place] || member.is_dead || member.stop.is_some(), "it stops itself");
+            leads[place] = false;
         }
+        for landing in landings.iter().filter(|landing| landing.is_live && !landing.at_exit) {
+            leads[landing.member] = true;
+        }
+        let entries = region.members.iter().zip(&leads).enumerate().filter(|&(place, _)| delayed.entry[place]);
+        let entries: SmallVec<[(u32, bool); 4]> =
+            entries.map(|(_, (member, &leads))| (member.node as u32, leads)).collect();
+        let mut changed: SmallVec<[u32; 8]> = entries.iter().map(|&(node, _)| node).collect();
         changed.extend_from_slice(&touched);
         let in_favour = decisions.iter().filter(|it| it.is_worth_it() && enabled[it.join]);
         let terms = (is_predicated || !decisions.is_empty() || warp_cycles.is_some()).then(|| {
@@ -605,7 +620,9 @@ impl Planner<'_> {
             }))
         });
         Some(Plan {
-            data: self.func.insts[statement.inst].clone(),
+            inst: statement.inst,
+            dst: statement.dst,
+            uses: statement.uses.clone(),
             occurrences: moved.iter().filter_map(|&place| region.members[place].occurrence).collect(),
             from: moved.iter().filter_map(|&place| self.nodes.block(region.members[place].node)).collect(),
             lands,
@@ -614,9 +631,8 @@ impl Planner<'_> {
             is_predicated,
             guard,
             changed,
-            // A predicated statement keeps what its destination held in front of it, and its operands are read where it did not
-            // come before. What is executed no more lets its operands die in front of where it stood.
-            is_felt_outside: is_predicated || !region.all_land(delayed, &landings, &moved),
+            entries,
+            is_felt_outside,
             splits: touched.iter().any(|&node| self.nodes.edge(node as Node).is_some()),
             touched,
             terms: match terms {
@@ -655,25 +671,34 @@ impl Planner<'_> {
 impl Plan {
     /// Calls `visit` with the registers that it reads: operands of the statement, and the predicate if the program has it.
     pub fn for_each_read(&self, mut visit: impl FnMut(Reg)) {
-        self.data.for_each_use(&mut visit);
+        self.uses.iter().copied().for_each(&mut visit);
         if let Some(guard) = self.guard {
             visit(guard.reg);
         }
     }
 
     /// The register that the statement writes.
-    pub fn dst(&self) -> Option<Reg> {
-        self.data.dst()
+    pub fn dst(&self) -> Reg {
+        self.dst
+    }
+
+    /// An instruction that does what the statement does, perhaps with a guard.
+    pub fn inst(&self) -> Inst {
+        self.inst
     }
 
     /// Moves the statement. `nodes` hears which critical edges are split. Gives the predicate that has been made.
-    pub fn carry_out<S: Listener>(&self, rewrite: &mut Rewrite<'_, '_, S>, nodes: &mut Nodes) -> Option<Reg> {
+    pub fn carry_out<S: Listener>(&mut self, rewrite: &mut Rewrite<'_, '_, S>, nodes: &mut Nodes) -> Option<Reg> {
         let setting = |reg, value: u64| InstData::new(Opcode::mov(Type::Pred), [reg], [Operand::Const(value)]);
         let made = (self.is_predicated && self.guard.is_none()).then(|| rewrite.create_temporary(Type::Pred));
         let guard = self.guard.or(made.map(|reg| Guard { reg, negated: false }));
+        let mut like = None;
         for &(spot, is_partial) in &self.lands {
             let place = place_of(rewrite, nodes, spot);
-            rewrite.insert(place, self.data.clone().guarded(guard.filter(|_| is_partial)));
+            let data = rewrite.func().insts[self.inst].clone();
+            let landed = rewrite.insert(place, data.guarded(guard.filter(|_| is_partial)));
+            // Something else may take the place of those that go.
+            like = Some(landed);
         }
         if let Some((terms, reg)) = self.terms.as_ref().zip(made) {
             for &spot in &terms.clears {
@@ -681,6 +706,7 @@ impl Plan {
                 rewrite.insert(place, setting(reg, 0));
             }
         }
+        self.inst = like.unwrap_or(self.inst);
         for &inst in &self.occurrences {
             match made {
                 Some(reg) => rewrite.replace(inst, setting(reg, 1)),

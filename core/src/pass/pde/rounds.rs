@@ -35,7 +35,7 @@ use super::plan::{Claimed, Plan, Planner, Refused, Scratch, Told};
 use super::statements::{Catalogue, Look, Occurrence, Statement, may_sink};
 use super::{Rules, applied};
 use crate::edit::Remark;
-use crate::ir::{Block, Function, Inst, InstData, Module, Reg, Type, WarpCounts};
+use crate::ir::{Block, Function, Inst, Module, Reg, Type, WarpCounts};
 use crate::pass::path_guided::ascending::Ascending;
 use crate::pass::path_guided::nodes::{Node, Nodes};
 use crate::pass::path_guided::paths::Paths;
@@ -132,7 +132,7 @@ impl Rounds {
     pub fn sink<S: Listener>(mut self, view: &mut View<'_, S>) {
         let module = view.module();
         for round in 1..=MOST_ROUNDS {
-            let plans = self.plans(view.func());
+            let mut plans = self.plans(view.func());
             if round == 1 && self.rules.with_predicates && self.paths.is_none() && self.has_partial_join {
                 view.miss(no_profile);
             }
@@ -150,7 +150,7 @@ impl Rounds {
                 return;
             }
             let made: Vec<Option<Reg>> = plans
-                .iter()
+                .iter_mut()
                 .map(|plan| {
                     let mut rewrite = view.rewrite(|func| {
                         let text = instruction_text(module, func, plan.occurrences[0]);
@@ -276,7 +276,7 @@ impl Rounds {
         let statement = self.catalogue.statement(look.number);
         let plans = |reg: Reg| self.last_on.of(reg).map(|number| &self.last[number as usize]);
         // Of what it reads only that matters where it is written.
-        let mut writers = statement.uses.iter().flat_map(|&reg| plans(reg).filter(move |plan| plan.dst() == Some(reg)));
+        let mut writers = statement.uses.iter().flat_map(|&reg| plans(reg).filter(move |plan| plan.dst() == reg));
         let has_changed = plans(statement.dst).any(|plan| has_looked_at(&plan.changed))
             || writers.any(|plan| has_looked_at(&plan.touched));
         !(is_near_changed && has_changed)
@@ -301,12 +301,11 @@ impl Rounds {
         let mut touched: Vec<Node> = plans.iter().flat_map(|plan| &plan.touched).map(|&node| node as Node).collect();
         touched.sort_unstable();
         touched.dedup();
-        let dsts = plans.iter().filter_map(|plan| Some((plan.dst()?, &plan.data, *plan.occurrences.first()?)));
-        let mut origins: Vec<(Reg, &InstData, Inst)> = dsts.collect();
+        let dsts = plans.iter().filter_map(|plan| Some((plan.dst(), plan.inst(), *plan.occurrences.first()?)));
+        let mut origins: Vec<(Reg, Inst, Inst)> = dsts.collect();
         origins.sort_by_key(|&(reg, ..)| reg);
-        let left = self.catalogue.standing_in(&self.accesses, &touched);
         let has_other_memory = self.accesses.update(module, func, &self.nodes, &touched, &origins);
-        self.catalogue.renew(func, &self.accesses, &left, &touched);
+        self.catalogue.renew(func, &self.accesses, &touched);
         self.changed_last.clear();
         for &node in plans.iter().flat_map(|plan| &plan.changed) {
             if core::mem::replace(&mut self.changed[node as Node], self.round) != self.round {
@@ -330,20 +329,24 @@ impl Rounds {
                 }
             };
             plan.for_each_read(&mut concerns);
-            plan.dst().into_iter().chain(made).for_each(concerns);
+            [plan.dst()].into_iter().chain(made).for_each(concerns);
         }
         let mut within: Vec<Node> = Vec::new();
         for (reg, last) in living.regs() {
             let of_one = || living.listed(last).map(|number| &plans[number as usize]);
-            within.clear();
-            // It lives as it did not, or perhaps does: everywhere, or in the nodes that the plans have changed.
+            // It lives as it did not, or perhaps does: everywhere, or where the plans say.
             if of_one().any(|plan| plan.is_felt_outside) {
+                within.clear();
                 of_one().for_each(|plan| within.extend(plan.touched.iter().map(|&node| node as Node)));
                 let changed = liveness.renew(&self.nodes, &self.accesses, reg, &within);
                 self.felt.insert(reg, changed);
             } else {
-                of_one().for_each(|plan| within.extend(plan.changed.iter().map(|&node| node as Node)));
-                liveness.renew_within(&self.nodes, &self.accesses, reg, &within);
+                for plan in of_one() {
+                    let is_written = plan.dst() == reg;
+                    for &(node, leads) in plan.entries.iter().filter(|(_, leads)| is_written || *leads) {
+                        liveness.set(reg, node as Node, !is_written && leads);
+                    }
+                }
             }
             debug_assert!(liveness.is_right(&self.nodes, &self.accesses, reg), "elsewhere it lives as it did");
         }
@@ -361,7 +364,7 @@ impl Rounds {
         if plans.iter().any(|plan| plan.splits) {
             again.append(&mut self.counting_jumps);
         }
-        let mut moved: Vec<Reg> = plans.iter().filter_map(Plan::dst).collect();
+        let mut moved: Vec<Reg> = plans.iter().map(Plan::dst).collect();
         moved.sort_unstable();
         moved.dedup();
         if moved.iter().any(|&reg| func.reg_types[reg] == Type::Pred) {

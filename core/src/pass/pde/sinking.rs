@@ -636,8 +636,8 @@ impl Region {
         leads
     }
 
-    /// Does what goes away come to a landing where it is needed, from each place where it stood?
-    pub fn all_land(&self, delayed: &Delayed, landings: &[Landing], moved: &[usize]) -> bool {
+    /// From the ends of which members does the statement come to a landing where it is needed?
+    pub fn leading_to_landings(&self, delayed: &Delayed, landings: &[Landing]) -> Flags {
         let mut flags = self.no_flags();
         let (lands, exit) = (&mut flags[..], &delayed.exit[..]);
         let mut work: SmallVec<[usize; 16]> = SmallVec::new();
@@ -654,7 +654,7 @@ impl Region {
                 work.extend(self.before(place));
             }
         }
-        moved.iter().all(|&place| lands[place])
+        flags
     }
 
     /// The occurrences that go away: all that do not land right where they stand.

@@ -19,6 +19,7 @@
 use alloc::vec::Vec;
 use core::hash::BuildHasher;
 use cranelift_entity::EntityRef;
+use fixedbitset::FixedBitSet;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use smallvec::SmallVec;
 
@@ -140,8 +141,12 @@ impl Statement {
 pub(super) struct Catalogue {
     /// All of them, in no order, and perhaps some that no longer stand anywhere.
     statements: Vec<Statement>,
-    /// By register.
-    kept: Vec<Kept>,
+    /// By register: what is kept of the looks at its statements.
+    looks: Vec<SmallVec<[Look; 1]>>,
+    /// Registers of which somebody has asked for the statements.
+    asked: FixedBitSet,
+    /// By node: the registers that statements write which stand in it, in order, and which statements these are.
+    standing: Vec<SmallVec<[(Reg, u32); 4]>>,
     /// By register: the statements that read it.
     readers: Vec<SmallVec<[u32; 4]>>,
     /// By the hashes of what they are: those that write a register that others write too. Mostly there is one.
@@ -149,29 +154,12 @@ pub(super) struct Catalogue {
     hasher: DefaultHashBuilder,
 }
 
-/// The statements that write a register.
-#[derive(Clone, Default)]
-struct Kept {
-    looks: SmallVec<[Look; 1]>,
-    /// The nodes in which they stand, in order, and which of them does.
-    at: SmallVec<[(u32, u32); 2]>,
-    /// Has anybody asked?
-    is_known: bool,
-}
-
-impl Kept {
-    fn place(&self, node: Node) -> Result<usize, usize> {
-        self.at.binary_search_by_key(&(node as u32), |&(node, _)| node)
-    }
-}
-
 impl Catalogue {
     /// Of all registers that are wanted. What stands in a node is found together.
     pub fn of(func: &Function, accesses: &Accesses, is_wanted: impl Fn(Reg) -> bool) -> Catalogue {
         let mut catalogue = Catalogue::default();
-        let kept = |reg: Reg| Kept { is_known: is_wanted(reg), ..Kept::default() };
-        catalogue.kept.extend(func.regs.keys().map(kept));
-        catalogue.readers.resize_with(func.regs.len(), SmallVec::new);
+        catalogue.fit(accesses);
+        catalogue.asked.extend(func.regs.keys().filter(|&reg| is_wanted(reg)).map(EntityRef::index));
         for node in 0..accesses.nodes() {
             for touches in accesses.written_last(node).filter(|touches| is_wanted(touches.reg())) {
                 catalogue.enter_at(func, accesses, touches, node);
@@ -188,7 +176,7 @@ impl Catalogue {
     /// Gets to know the statements of a register.
     pub fn know(&mut self, func: &Function, accesses: &Accesses, reg: Reg) {
         self.fit(accesses);
-        if !core::mem::replace(&mut self.kept[reg.index()].is_known, true) {
+        if !self.asked.put(reg.index()) {
             for node in accesses.touching(reg) {
                 if let Some(touches) = accesses.touches(node, reg).filter(|touches| touches.is_written_last()) {
                     self.enter_at(func, accesses, touches, node);
@@ -199,9 +187,11 @@ impl Catalogue {
     }
 
     fn fit(&mut self, accesses: &Accesses) {
-        let count = self.kept.len().max(accesses.registers());
-        self.kept.resize_with(count, Kept::default);
+        let count = self.looks.len().max(accesses.registers());
+        self.looks.resize_with(count, SmallVec::new);
+        self.asked.grow(count);
         self.readers.resize_with(count, SmallVec::new);
+        self.standing.resize_with(accesses.nodes(), SmallVec::new);
     }
 
     /// The registers that are written by statements that stand somewhere and read a register.
@@ -214,13 +204,13 @@ impl Catalogue {
     /// The looks at the statements that write a register, and perhaps at some that no longer stand anywhere, if they are
     /// known.
     pub fn looks(&self, reg: Reg) -> &[Look] {
-        self.kept.get(reg.index()).map_or(&[], |kept| &kept.looks)
+        self.looks.get(reg.index()).map_or(&[], |looks| looks)
     }
 
     /// The look at a statement.
     pub fn look(&self, number: u32) -> &Look {
         let statement = self.statement(number);
-        &self.kept[statement.dst.index()].looks[statement.look as usize]
+        &self.looks[statement.dst.index()][statement.look as usize]
     }
 
     /// A statement has been looked at, and stays as long as nothing changes in these nodes.
@@ -241,7 +231,7 @@ impl Catalogue {
 
     fn look_mut(&mut self, number: u32) -> &mut Look {
         let statement = &self.statements[number as usize];
-        &mut self.kept[statement.dst.index()].looks[statement.look as usize]
+        &mut self.looks[statement.dst.index()][statement.look as usize]
     }
 
     /// The statement of a number.
@@ -249,73 +239,77 @@ impl Catalogue {
         &self.statements[number as usize]
     }
 
-    /// The registers that statements write which stand in nodes that are going to be changed, with the nodes.
-    pub fn standing_in(&self, accesses: &Accesses, changing: &[Node]) -> Vec<(Node, Reg)> {
-        let mut standing = Vec::new();
-        for &node in changing {
-            let regs = accesses.written_last(node).map(Touches::reg);
-            let stands = |reg: &Reg| self.kept.get(reg.index()).is_some_and(|kept| kept.place(node).is_ok());
-            standing.extend(regs.filter(stands).map(|reg| (node, reg)));
-        }
-        standing
-    }
-
-    /// Gets to know what stands now in nodes that have been changed, of what stood there before.
-    pub fn renew(&mut self, func: &Function, accesses: &Accesses, before: &[(Node, Reg)], changed: &[Node]) {
+    /// Gets to know what stands now in nodes that have been changed.
+    pub fn renew(&mut self, func: &Function, accesses: &Accesses, changed: &[Node]) {
         self.fit(accesses);
-        for &(node, reg) in before {
-            let touches = accesses.touches(node, reg).filter(|touches| touches.is_written_last());
-            let now = touches.and_then(|touches| standing(func, accesses, touches, node));
-            let kept = &mut self.kept[reg.index()];
-            let Ok(at) = kept.place(node) else { continue };
-            let number = kept.at[at].1;
-            let statement = &mut self.statements[number as usize];
-            statement.keep_like(func);
-            let place = statement.occurrences.binary_search_by_key(&node, Occurrence::node);
-            let Ok(place) = place else { continue };
-            match now {
-                // Most stand as they stood, perhaps in another place.
-                Some(now) if statement.is(func, now.inst) => {
-                    if core::mem::replace(&mut statement.occurrences[place], now).inst != now.inst {
-                        self.unsettle(number);
-                    }
-                }
-                _ => {
-                    statement.occurrences.remove(place);
-                    kept.at.remove(at);
-                    self.unsettle(number);
-                }
-            }
+        for &node in changed {
+            let mut written = accesses.written_last(node).peekable();
+            let mut standing_before = core::mem::take(&mut self.standing[node]);
+            standing_before.retain(|&mut (reg, number)| {
+                while written.next_if(|touches| touches.reg() < reg).is_some() {}
+                let now = written.next_if(|touches| touches.reg() == reg);
+                self.stands_still(func, accesses, number, node, now)
+            });
+            self.standing[node] = standing_before;
         }
+        // What has come to one node may have left another.
         for &node in changed {
             for touches in accesses.written_last(node) {
-                let kept = &self.kept[touches.reg().index()];
-                if kept.is_known && kept.place(node).is_err() {
+                if self.asked.contains(touches.reg().index()) {
                     self.enter_at(func, accesses, touches, node);
                 }
             }
         }
     }
 
+    /// Does a statement still stand in a node in which it stood, of whose register it is told what the node does to it now?
+    fn stands_still(
+        &mut self,
+        func: &Function,
+        accesses: &Accesses,
+        number: u32,
+        node: Node,
+        touches: Option<&Touches>,
+    ) -> bool {
+        let now = touches.and_then(|touches| standing(func, accesses, touches, node));
+        let statement = &mut self.statements[number as usize];
+        statement.keep_like(func);
+        let Ok(place) = statement.occurrences.binary_search_by_key(&node, Occurrence::node) else { return false };
+        // Most stand as they stood, perhaps in another place.
+        let now = now.filter(|now| statement.is(func, now.inst));
+        let is_same = match now {
+            Some(now) => core::mem::replace(&mut statement.occurrences[place], now).inst == now.inst,
+            None => {
+                statement.occurrences.remove(place);
+                false
+            }
+        };
+        if !is_same {
+            self.unsettle(number);
+        }
+        now.is_some()
+    }
+
     /// Forgets where the statements of a register stand, as that is told by more than the nodes in which they do.
     pub fn forget(&mut self, reg: Reg) {
-        if let Some(kept) = self.kept.get_mut(reg.index()) {
-            kept.is_known = false;
-            kept.at.clear();
-            for look in &mut kept.looks {
-                self.statements[look.number as usize].occurrences.clear();
-                look.settled = NOWHERE;
+        let Catalogue { statements, looks, asked, standing, .. } = self;
+        let Some(looks) = looks.get_mut(reg.index()) else { return };
+        asked.remove(reg.index());
+        for look in looks {
+            for occurrence in statements[look.number as usize].occurrences.drain(..) {
+                standing[occurrence.node()].retain(|&mut (other, _)| other != reg);
             }
+            look.settled = NOWHERE;
         }
     }
 
     /// Takes in what stands in a node, if a statement does that writes a register last.
     fn enter_at(&mut self, func: &Function, accesses: &Accesses, touches: &Touches, node: Node) {
-        let Some(occurrence) = standing(func, accesses, touches, node) else { return };
         let reg = touches.reg();
-        let Err(place) = self.kept[reg.index()].place(node) else { return };
+        let Err(at) = self.standing[node].binary_search_by_key(&reg, |&(reg, _)| reg) else { return };
+        let Some(occurrence) = standing(func, accesses, touches, node) else { return };
         let number = self.number(func, occurrence.inst, reg);
-        self.kept[reg.index()].at.insert(place, (node as u32, number));
+        self.standing[node].insert(at, (reg, number));
         let occurrences = &mut self.statements[number as usize].occurrences;
         let place = occurrences.partition_point(|other| other.node() < node);
         occurrences.insert(place, occurrence);
@@ -324,8 +318,8 @@ impl Catalogue {
 
     /// Which statement an instruction is; perhaps one that stands nowhere yet.
     fn number(&mut self, func: &Function, inst: Inst, reg: Reg) -> u32 {
-        let Catalogue { statements, kept, readers, known, hasher } = self;
-        let looks = &mut kept[reg.index()].looks;
+        let Catalogue { statements, looks, readers, known, hasher, .. } = self;
+        let looks = &mut looks[reg.index()];
         let hash = |inst: Inst| hasher.hash_one(&func.insts[inst]);
         // What was known of a statement of another register may have become this instruction.
         let is_it = |number: u32| {

@@ -239,7 +239,7 @@ pub fn carried_out(module: &Module, func: Func, settings: &Settings, inst: Inst)
         let statement = scene.statements.iter().find(|statement| statement.contains(inst))?;
         scene.plan(statement, &mut |_| {}, &mut |_| {})
     });
-    let plan = found.ok().flatten()?;
+    let mut plan = found.ok().flatten()?;
     let mut body = module.funcs[func].clone();
     let mut silent = Silent;
     let mut view = View::new(module, &mut body, &mut silent, Analyses::default());
