@@ -36,8 +36,6 @@ pub(super) struct Touches {
     pub last_write: u32,
     /// The one that writes it last, if any does.
     pub last_writer: Inst,
-    /// The last that touches it.
-    pub last_inst: Inst,
     /// Is it read before it is written without a guard?
     pub is_read_first: bool,
     /// Is it written without a guard?
@@ -54,7 +52,6 @@ impl Touches {
             last: place,
             last_write: NOWHERE,
             last_writer: inst,
-            last_inst: inst,
             is_read_first: false,
             is_overwritten: false,
         }
@@ -374,6 +371,6 @@ fn touched<'a>(
     if touches.first == NOWHERE {
         *touches = Touches::first(reg, place, inst);
     }
-    (touches.last, touches.last_inst) = (place, inst);
+    touches.last = place;
     touches
 }

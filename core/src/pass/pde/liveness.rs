@@ -12,8 +12,8 @@
 //! the second as much as the register lives; only if the first takes more than [`MOST_NEAR`] nodes the second is made. If the
 //! register lives in more than [`MOST_ALONE`] nodes, the next registers are looked for together with it, a bit of a word for
 //! each, so that long lives do not cost as much as there are registers times nodes. What was asked for is
-//! kept: where it is known that a register lives as it did but for some nodes, only those are looked at again. Whatever lives
-//! in them does so because of a read in them, or of a node behind them, whose answer stands.
+//! kept, and changes with what is carried out. Mostly a plan tells how: where a statement is on its way and comes to a landing
+//! on all ways, its destination is dead, and its operands are live if it comes to where it is needed.
 //!
 //! Where that is not known, but only in which nodes it is read or written otherwise, what lives more is found backwards from
 //! these. Now it lives nowhere but where the answer says so. In what is left each of these nodes is asked for a way to a

@@ -604,10 +604,13 @@ impl Planner<'_> {
         for landing in landings.iter().filter(|landing| landing.is_live && !landing.at_exit) {
             leads[landing.member] = true;
         }
-        let entries = region.members.iter().zip(&leads).enumerate().filter(|&(place, _)| delayed.entry[place]);
-        let entries: SmallVec<[(u32, bool); 4]> =
-            entries.map(|(_, (member, &leads))| (member.node as u32, leads)).collect();
-        let mut changed: SmallVec<[u32; 8]> = entries.iter().map(|&(node, _)| node).collect();
+        let (mut entries, mut changed): (SmallVec<[(u32, bool); 4]>, SmallVec<[u32; 8]>) = Default::default();
+        for (place, member) in region.members.iter().enumerate() {
+            if delayed.entry[place] {
+                entries.push((member.node as u32, leads[place]));
+                changed.push(member.node as u32);
+            }
+        }
         changed.extend_from_slice(&touched);
         let in_favour = decisions.iter().filter(|it| it.is_worth_it() && enabled[it.join]);
         let terms = (is_predicated || !decisions.is_empty() || warp_cycles.is_some()).then(|| {

@@ -12,7 +12,8 @@
 //!
 //! In a block only the last instruction that touches a register can be a statement that leaves it, so that the statements of
 //! one register cost as much as there are blocks that touch it. They are [kept](Catalogue) while the function changes: what
-//! stands in nodes that were changed is looked at again, and the rest stays. Beside the statements of a register stands what
+//! stands in nodes that were changed is looked at again, and the rest stays. What a statement does is not copied: it names an
+//! instruction like it, whose data stays where it is when it is taken out. Beside the statements of a register stands what
 //! is kept of the [looks](Look) at them, since in each round most registers that are asked for have to answer for all of
 //! their statements that nothing has changed.
 
@@ -383,9 +384,9 @@ impl Catalogue {
     }
 }
 
-/// The statement that stands in a node, is the last that touches what it writes, and could leave the node.
+/// The statement that stands in a node, is the last that touches what it writes, as is told, and could leave the node.
 fn standing(func: &Function, accesses: &Accesses, touches: &Touches, node: Node) -> Option<Occurrence> {
-    let occurrence = Occurrence { node: node as u32, place: touches.last, inst: touches.last_inst };
+    let occurrence = Occurrence { node: node as u32, place: touches.last, inst: touches.last_writer };
     let data = &func.insts[occurrence.inst];
     let may_leave = data.dst() == Some(touches.reg()) && may_sink(data) && is_free_behind(accesses, data, &occurrence);
     may_leave.then_some(occurrence)
