@@ -596,7 +596,7 @@ impl Planner<'_> {
         // A predicated statement keeps what its destination held in front of it, and its operands are read where it did not
         // come before. What is executed no more lets its operands die in front of where it stood.
         let is_felt_outside = is_predicated || !moved.iter().all(|&place| leads[place]);
-        // From the entries on: what stands in a node, if it is another, is what is needed behind it.
+        // The same for entries: what comes to a node in which the statement stands does not go on from there.
         for (place, member) in region.members.iter().enumerate().filter(|(_, member)| member.occurrence.is_some()) {
             debug_assert!(!delayed.entry[place] || member.is_dead || member.stop.is_some(), "it stops itself");
             leads[place] = false;
@@ -604,7 +604,8 @@ impl Planner<'_> {
         for landing in landings.iter().filter(|landing| landing.is_live && !landing.at_exit) {
             leads[landing.member] = true;
         }
-        let (mut entries, mut changed): (SmallVec<[(u32, bool); 4]>, SmallVec<[u32; 8]>) = Default::default();
+        let mut entries: SmallVec<[(u32, bool); 4]> = SmallVec::new();
+        let mut changed: SmallVec<[u32; 8]> = SmallVec::new();
         for (place, member) in region.members.iter().enumerate() {
             if delayed.entry[place] {
                 entries.push((member.node as u32, leads[place]));
