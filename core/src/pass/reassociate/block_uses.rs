@@ -138,6 +138,23 @@ impl Touched {
     }
 }
 
+/// What a block reads of others, and its copies, as whoever walks over it finds them.
+#[derive(Default)]
+pub struct BlockReads {
+    /// The numbers of the registers that it reads before it writes them, each once.
+    pub exposed: Vec<u32>,
+    /// Unguarded copies of registers, what is written first.
+    pub copies: Vec<(Reg, Reg)>,
+}
+
+impl BlockReads {
+    /// Of another block, nothing yet.
+    pub fn clear(&mut self) {
+        self.exposed.clear();
+        self.copies.clear();
+    }
+}
+
 /// The definitions and uses of the block that was looked at last.
 pub struct BlockUses {
     /// By place.
@@ -158,15 +175,17 @@ pub struct BlockUses {
     sketches: Sketches,
     /// By register: how many blocks read it before they write it.
     exposed: Vec<u32>,
-    /// The numbers of the registers that blocks read before they write them, each once; a block that is looked at again
-    /// gets a new list.
+    /// The numbers of the registers that blocks read before they write them, each once; a block that has
+    /// changed gets a new list.
     exposed_regs: Vec<u32>,
     /// By block: its list.
     exposed_in: Vec<Range<u32>>,
-    /// Unguarded copies of registers, what is written first; a block that is looked at again gets a new list.
+    /// Unguarded copies of registers, what is written first; a block that has changed gets a new list.
     copies: Vec<(Reg, Reg)>,
     /// By block: its list.
     copies_in: Vec<Range<u32>>,
+    /// Blocks that have changed and got their new lists, each with its list of exposed registers before.
+    renewed: Vec<(Block, Range<u32>)>,
     /// By block: how many instructions it had in the beginning.
     lengths: Vec<u32>,
     /// By register, behind one that stands for none: the last block that wrote it when all were surveyed. Writes stay in
@@ -191,12 +210,14 @@ impl BlockUses {
             exposed_in: vec![0..0; func.blocks.len()],
             copies: Vec::new(),
             copies_in: vec![0..0; func.blocks.len()],
+            renewed: Vec::new(),
             lengths: vec![0; func.blocks.len()],
             writers: vec![None.into(); func.regs.len() + 1],
         };
         // Blocks that nothing reaches are asked, too: what they read has to be assigned somewhere.
         for block in func.block_order() {
             uses.lengths[block.index()] = uses.survey::<true>(func, block);
+            uses.count_exposed(block);
         }
         uses
     }
@@ -257,25 +278,77 @@ impl BlockUses {
         &self.copies[start as usize..end as usize]
     }
 
-    /// Looks again at blocks that have changed: at their copies, and at what they read before they write it. Gives the registers of which no block does any more.
-    pub fn look_again(&mut self, func: &Function, blocks: impl Iterator<Item = Block>) -> FixedBitSet {
+    /// A block has changed, and this is what it reads now.
+    pub fn renew_reads(&mut self, func: &Function, block: Block, reads: &BlockReads) {
+        let before = self.exposed_in[block.index()].clone();
+        let (first_exposed, first_copy) = (self.exposed_regs.len() as u32, self.copies.len() as u32);
+        self.exposed_regs.extend(&reads.exposed);
+        self.copies.extend(&reads.copies);
+        self.set_lists(block, first_exposed, first_copy);
+        debug_assert!(self.are_right(func, block), "what a walk has found is what another one would find");
+        self.renewed.push((block, before));
+    }
+
+    /// A block has changed: what does it read now?
+    pub fn survey_again(&mut self, func: &Function, block: Block) {
+        let before = self.exposed_in[block.index()].clone();
         self.met.resize(func.regs.len() + 1, 0);
+        self.survey::<false>(func, block);
+        self.renewed.push((block, before));
+    }
+
+    /// Counts what the blocks that have changed read now. Gives the registers that no block reads any more before it writes
+    /// them.
+    pub fn count_renewed(&mut self, func: &Function) -> FixedBitSet {
         self.exposed.resize(func.regs.len(), 0);
         let mut gone = FixedBitSet::with_capacity(func.regs.len());
-        for block in blocks {
-            for index in self.exposed_in[block.index()].clone() {
+        for (block, before) in core::mem::take(&mut self.renewed) {
+            for index in before {
                 let reg = self.exposed_regs[index as usize] as usize;
                 self.exposed[reg] -= 1;
                 gone.insert(reg);
             }
-            self.survey::<false>(func, block);
+            self.count_exposed(block);
         }
         let still_exposed: Vec<usize> = gone.ones().filter(|&reg| self.exposed[reg] > 0).collect();
         still_exposed.into_iter().for_each(|reg| gone.set(reg, false));
         gone
     }
 
-    /// Adds what a block reads before it writes it, and its copies. The `FIRST` time its instructions get their sketches.
+    /// The last entries of both lists are those of a block.
+    fn set_lists(&mut self, block: Block, first_exposed: u32, first_copy: u32) {
+        self.exposed_in[block.index()] = first_exposed..self.exposed_regs.len() as u32;
+        self.copies_in[block.index()] = first_copy..self.copies.len() as u32;
+    }
+
+    /// What a block reads before it writes it is read by one block more.
+    fn count_exposed(&mut self, block: Block) {
+        let Range { start, end } = self.exposed_in[block.index()];
+        for &reg in &self.exposed_regs[start as usize..end as usize] {
+            self.exposed[reg as usize] += 1;
+        }
+    }
+
+    /// Would a survey find the lists of a block?
+    fn are_right(&mut self, func: &Function, block: Block) -> bool {
+        let lists = |uses: &BlockUses| {
+            let Range { start, end } = uses.exposed_in[block.index()];
+            let mut exposed = uses.exposed_regs[start as usize..end as usize].to_vec();
+            exposed.sort_unstable();
+            (exposed, uses.copies(block).to_vec())
+        };
+        let (own, ranges) =
+            (lists(self), (self.exposed_in[block.index()].clone(), self.copies_in[block.index()].clone()));
+        self.met.resize(func.regs.len() + 1, 0);
+        self.survey::<false>(func, block);
+        let found = lists(self);
+        self.exposed_regs.truncate(ranges.0.end as usize);
+        self.copies.truncate(ranges.1.end as usize);
+        (self.exposed_in[block.index()], self.copies_in[block.index()]) = ranges;
+        own == found
+    }
+
+    /// Lists what a block reads before it writes it, and its copies. The `FIRST` time its instructions get their sketches.
     /// Gives how many there are.
     fn survey<const FIRST: bool>(&mut self, func: &Function, block: Block) -> u32 {
         let now = self.next_moment();
@@ -313,11 +386,7 @@ impl BlockUses {
                 copies.push((Reg::from_u32(sketch.dst), Reg::from_u32(sketch.operands[0])));
             }
         }
-        for &reg in &self.exposed_regs[first_exposed as usize..] {
-            self.exposed[reg as usize] += 1;
-        }
-        self.exposed_in[block.index()] = first_exposed..self.exposed_regs.len() as u32;
-        self.copies_in[block.index()] = first_copy..self.copies.len() as u32;
+        self.set_lists(block, first_exposed, first_copy);
         length
     }
 

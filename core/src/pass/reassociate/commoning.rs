@@ -19,7 +19,7 @@ use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 
 use super::Misses;
-use super::block_uses::{BlockUses, Touched};
+use super::block_uses::{BlockReads, BlockUses, Touched};
 use super::computations::{Computations, Computed};
 use super::sketches::{NONE, Sketch};
 use crate::edit::{Fact, Remark};
@@ -68,6 +68,8 @@ pub struct Commoning {
     /// The last value of the blocks before, and the last one so far.
     before: u32,
     last_value: u32,
+    /// What the walk over the block has found besides.
+    reads: BlockReads,
 }
 
 impl Commoning {
@@ -76,7 +78,14 @@ impl Commoning {
     pub fn new(func: &Function, window: u32, tells_misses: bool) -> Commoning {
         let values = vec![0; func.regs.len()];
         let remembered = if tells_misses { u32::MAX } else { window };
-        Commoning { window, computations: Computations::new(remembered), values, before: 0, last_value: 0 }
+        Commoning {
+            window,
+            computations: Computations::new(remembered),
+            values,
+            before: 0,
+            last_value: 0,
+            reads: BlockReads::default(),
+        }
     }
 
     /// Commons what is in a block, as far as `takes_part` lets its instructions by their places, and notes the registers
@@ -95,6 +104,7 @@ impl Commoning {
             self.last_value = 0;
         }
         self.before = self.last_value;
+        self.reads.clear();
         // It has at most as many instructions as when it was looked at.
         self.computations.begin(uses.len());
         self.values.resize(view.func().regs.len(), 0);
@@ -109,13 +119,23 @@ impl Commoning {
                 if sketch.is_partial {
                     touched.add_all_of(view.func(), inst);
                 }
-                found = found.max(replace(view, block, (inst, sketch.dst), reg));
+                // Its operands have been met before, since what was computed from them has.
+                let replaced = replace(view, block, (inst, sketch.dst), reg);
+                if replaced == Found::Repetition {
+                    self.reads.copies.push((Reg::from_u32(sketch.dst), reg));
+                }
+                found = found.max(replaced);
                 uses.renew(view.func(), inst, touched);
                 touched.add(reg);
             }
             place += 1;
         }
         found
+    }
+
+    /// What the block that was visited last reads of others, and its copies.
+    pub fn reads(&self) -> &BlockReads {
+        &self.reads
     }
 
     /// The register that holds already what an instruction computes, if there is one.
@@ -131,16 +151,20 @@ impl Commoning {
         let func = view.func();
         if sketch.op == Op::Mov && !sketch.is_partial && !sketch.has_more && sketch.other == NONE {
             let (from, dst) = (Reg::from_u32(sketch.operands[0]), Reg::from_u32(sketch.dst));
+            self.reads.copies.push((dst, from));
             let is_same = func.reg_types[from] == func.reg_types[dst];
-            let value = is_same.then(|| self.value(from));
-            self.write(dst, value);
+            let value = self.value(from);
+            self.write(dst, is_same.then_some(value));
             return None;
         }
         if !takes_part || !sketch.is_function || !self.make_key(func, inst, sketch) {
             if sketch.is_partial {
-                self.write_all(&func.insts[inst].dsts);
-            } else if sketch.dst != NONE {
-                self.write(Reg::from_u32(sketch.dst), None);
+                self.meet_all(&func.insts[inst]);
+            } else {
+                self.read_all(sketch.operands);
+                if sketch.dst != NONE {
+                    self.write(Reg::from_u32(sketch.dst), None);
+                }
             }
             return None;
         }
@@ -242,16 +266,30 @@ impl Commoning {
         true
     }
 
-    /// What a register holds.
+    /// What a register holds that is read. One that has no value yet has not been met in this block.
     fn value(&mut self, reg: Reg) -> u32 {
         let value = self.values[reg.index()];
-        if value > self.before { value } else { self.write(reg, None) }
+        if value > self.before {
+            return value;
+        }
+        self.reads.exposed.push(reg.as_u32());
+        self.write(reg, None)
     }
 
-    /// The registers come to hold new values.
-    fn write_all(&mut self, regs: &[Reg]) {
-        for &reg in regs {
-            self.write(reg, None);
+    /// Registers are read, or [`NONE`].
+    fn read_all(&mut self, regs: [u32; 3]) {
+        regs.into_iter().filter(|&reg| reg != NONE).for_each(|reg| _ = self.value(Reg::from_u32(reg)));
+    }
+
+    /// An instruction reads what it reads, and the registers that it writes come to hold new values.
+    fn meet_all(&mut self, data: &InstData) {
+        data.for_each_use(|reg| _ = self.value(reg));
+        for &dst in &data.dsts {
+            if data.guard.is_some() {
+                // Other lanes keep what came in.
+                self.value(dst);
+            }
+            self.write(dst, None);
         }
     }
 

@@ -150,8 +150,6 @@ struct Walk {
     /// Distributions that may still be made.
     distributions: i64,
     misses: Misses,
-    /// Blocks in which something was rewritten in this round.
-    rewritten: FixedBitSet,
     /// Blocks in which commoning may find something although no tree got another shape.
     to_common: FixedBitSet,
     /// What this round has touched so far.
@@ -200,7 +198,6 @@ impl Walk {
             range: knobs.integer("ReassociateCSESkip") as u64..knobs.integer("ReassociateCSEBudget") as u64,
             distributions: knobs.integer("DistributeAndReassociateMulBudget"),
             misses: Misses::default(),
-            rewritten: FixedBitSet::with_capacity(cfg.block_count()),
             to_common: FixedBitSet::with_capacity(cfg.block_count()),
             touched: Touched::default(),
             concerned: None,
@@ -217,7 +214,6 @@ impl Walk {
         while rounds < MAX_ROUNDS && !to_visit.is_clear() {
             rounds += 1;
             let mut changed = FixedBitSet::with_capacity(cfg.block_count());
-            self.rewritten.clear();
             for &block in cfg.reverse_postorder() {
                 if to_visit.contains(block.index()) {
                     self.misses.0.remove(&block);
@@ -237,7 +233,7 @@ impl Walk {
     /// Adds to the blocks that were changed in a round those that this concerns, and to what was touched why.
     fn find_concerned(&mut self, func: &Function, changed: &mut FixedBitSet, touched: &mut Touched) {
         // A register that is now read only where it is written may be part of a tree there.
-        let gone = self.uses.look_again(func, self.rewritten.ones().map(Block::new));
+        let gone = self.uses.count_renewed(func);
         self.numbers.extend(self.numbers.len() as u32..func.regs.len() as u32);
         touched.add_set(&gone);
         // Those that come in; other blocks do not read the others.
@@ -273,10 +269,17 @@ impl Walk {
         self.numbers.extend(grown);
         self.uses.look_at(view.func(), block, self.concerned.as_ref());
         let Sorted { mut again, rebuilt } = self.sort_trees(view, block, &takes_part);
-        if rebuilt || self.concerned.is_none() || self.to_common.contains(block.index()) {
+        let commons = rebuilt || self.concerned.is_none() || self.to_common.contains(block.index());
+        if commons {
             again |= self.common(view, block, &takes_part);
         }
-        self.rewritten.set(block.index(), again || rebuilt);
+        if again || rebuilt {
+            // What is commoned is walked over once more as it is, and that walk has seen what a survey would.
+            match self.commoning.as_ref().filter(|_| commons) {
+                Some(commoning) => self.uses.renew_reads(view.func(), block, commoning.reads()),
+                None => self.uses.survey_again(view.func(), block),
+            }
+        }
         again
     }
 
