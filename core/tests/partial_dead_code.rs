@@ -265,6 +265,16 @@ fn a_survey_foretells_each_figure() {
     }
 }
 
+/// The pass looks no further than it must, and which plans get in each other's way is a question of where it looked.
+#[test]
+fn a_survey_foretells_who_shares_a_round() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/pde/edges-without-paths.wir");
+    let text = std::fs::read_to_string(path).expect("a text");
+    let (program, _) = text.split_once("// ----").expect("what becomes of it");
+    let module = laws::well_formed(program).expect("a program");
+    assert_eq!(survey_foretells(&module, "pde[cost=path]").expect("it foretells"), 6);
+}
+
 proptest! {
     #![proptest_config(config())]
 

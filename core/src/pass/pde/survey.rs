@@ -306,8 +306,7 @@ impl Scene<'_> {
         for (number, statement) in self.statements.iter().enumerate() {
             let (surveyed, plan) = self.verdict(statement);
             statements.push(surveyed);
-            let (nodes, scratch) = (self.planner.nodes, &mut self.scratch.borrow_mut());
-            if plan.is_some_and(|plan| claims.take(statement, &plan, nodes, scratch)) {
+            if plan.is_some() && self.is_taken(statement, &mut claims) {
                 round.push(number);
             }
         }
@@ -323,6 +322,16 @@ impl Scene<'_> {
         let frequent = self.planner.paths.map_or(0, |paths| paths.frequent);
         let (paths, estimated) = told(self.func, self.planner.nodes, frequent);
         Survey { paths, estimated, is_by_warp: self.rules.is_by_warp, statements, round, detail, refused: None }
+    }
+
+    /// Does the pass take a statement's plan into the round that it is making? It looks no further than it must, and whether
+    /// a plan gets in another one's way is a question of what was looked at.
+    fn is_taken<'s>(&self, statement: &'s Statement, claims: &mut Claims<'s>) -> bool {
+        let manner = Manner { is_brief: true, ..self.planner.manner };
+        let scratch = &mut self.scratch.borrow_mut();
+        let planner = Planner { manner, ..self.planner };
+        let plan = planner.plan(statement, None, scratch, &mut Refusals(&mut |_| {}), &mut |_| {});
+        plan.is_some_and(|plan| claims.take(statement, &plan, self.planner.nodes, scratch))
     }
 
     fn plan(
