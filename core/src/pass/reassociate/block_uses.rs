@@ -7,7 +7,7 @@
 //!
 //! One walk over the block. What leaves a block is told from one fact of the whole function, which registers some block
 //! reads before it writes them; a register that none does is not live between blocks. The walk that finds this finds the
-//! copies of all blocks as well.
+//! copies of all blocks as well. Of a block that has changed, whoever commons it finds both.
 //!
 //! The first walk also makes the [sketches](super::sketches) that the others read.
 

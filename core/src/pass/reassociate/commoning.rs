@@ -10,6 +10,9 @@
 //! their order does not matter. Only unguarded instructions that are functions of their operands take part. The earlier
 //! register must still hold the value, and stand no more than a window of instructions before.
 //!
+//! The walk meets every register and leaves the block as it stays, so it also finds what the block reads of others and its
+//! copies, which the next round asks for.
+//!
 //! One look-up an instruction among what was [computed](super::computations) within the window.
 
 use alloc::format;
