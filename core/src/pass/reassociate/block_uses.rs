@@ -175,8 +175,8 @@ pub struct BlockUses {
     sketches: Sketches,
     /// By register: how many blocks read it before they write it.
     exposed: Vec<u32>,
-    /// The numbers of the registers that blocks read before they write them, each once; a block that has
-    /// changed gets a new list.
+    /// The numbers of the registers that blocks read before they write them, each once; a block that has changed
+    /// gets a new list.
     exposed_regs: Vec<u32>,
     /// By block: its list.
     exposed_in: Vec<Range<u32>>,
