@@ -19,7 +19,7 @@
 
 use alloc::vec::Vec;
 
-use super::trees::{Forest, FreeInst, Leaf, MAX_LEAVES, multiply_add, put_before, registers};
+use super::trees::{Forest, FreeInst, Leaf, MAX_LEAVES, Value, multiply_add, put_before, registers};
 use crate::edit::Rewrite;
 use crate::ir::{Inst, InstData, Op, Opcode, Operand, Reg, Type};
 use crate::view::Listener;
@@ -34,13 +34,13 @@ pub struct Distribution {
     /// Is it rebuilt with `mad`?
     has_mad: bool,
     /// What all the products have.
-    pub factor: Operand,
+    pub factor: Value,
     /// What each has besides.
-    pub others: Vec<Operand>,
+    pub others: Vec<Value>,
     /// The sum's other terms, but for those in `products`.
-    rest: Vec<Operand>,
+    rest: Vec<Value>,
     /// The factors of the other products of `mad`.
-    products: Vec<[Operand; 2]>,
+    products: Vec<[Value; 2]>,
     /// Instructions that can be used for what is multiplied, and for the product if that is not left to the root.
     early: Vec<FreeInst>,
     /// Instructions for the steps after that.
@@ -131,7 +131,7 @@ pub fn find(forest: &mut Forest<'_>, root: u32) -> Result<Distribution, Hindranc
         if let Some(place) = term.product() {
             let [left, right] = forest.operands(place);
             if left != right {
-                factors.push((right.clone(), number, left.clone()));
+                factors.push((right, number, left));
             }
             factors.push((left, number, right));
         }
@@ -144,8 +144,8 @@ pub fn find(forest: &mut Forest<'_>, root: u32) -> Result<Distribution, Hindranc
     // The first of the largest ones.
     let group = groups.rev().max_by_key(|group| group.len()).filter(|group| group.len() > 1);
     let group = group.ok_or(Hindrance::NoFactor)?;
-    let factor = group[0].0.clone();
-    let others: Vec<Leaf> = group.iter().map(|(_, _, other)| other.clone()).collect();
+    let factor = group[0].0;
+    let others: Vec<Leaf> = group.iter().map(|&(_, _, other)| other).collect();
     let chosen: Vec<usize> = group.iter().map(|&(_, number, _)| number).collect();
     let (mut multiplications, mut rest, mut products) = (Vec::new(), Vec::new(), Vec::new());
     for (number, term) in sum.terms.iter().enumerate() {
@@ -153,7 +153,7 @@ pub fn find(forest: &mut Forest<'_>, root: u32) -> Result<Distribution, Hindranc
         match term {
             Term::Product(leaf) if is_chosen => multiplications.push(leaf.definition),
             Term::OfMad(_) if is_chosen => {}
-            Term::Leaf(leaf) | Term::Product(leaf) => rest.push(leaf.clone()),
+            Term::Leaf(leaf) | Term::Product(leaf) => rest.push(*leaf),
             Term::OfMad(place) => products.push(forest.operands::<2>(*place)),
         }
     }
@@ -176,7 +176,7 @@ pub fn find(forest: &mut Forest<'_>, root: u32) -> Result<Distribution, Hindranc
     read.extend(early.iter().filter_map(|free| free.reg));
     read.sort_unstable();
     let late: Vec<FreeInst> = late.iter().map(|&place| forest.free_inst(place, root, &read)).collect();
-    let operands = |leaves: Vec<Leaf>| leaves.into_iter().map(|leaf| leaf.operand).collect();
+    let values = |leaves: Vec<Leaf>| leaves.into_iter().map(|leaf| leaf.value).collect();
     places.push(root);
     let (root, dst) = forest.root(root).ok_or(Hindrance::NoFactor)?;
     Ok(Distribution {
@@ -185,18 +185,18 @@ pub fn find(forest: &mut Forest<'_>, root: u32) -> Result<Distribution, Hindranc
         dst,
         add: sum.add,
         has_mad: sum.has_mad,
-        factor: factor.operand,
-        others: operands(others),
-        rest: operands(rest),
-        products: products.into_iter().map(|factors| factors.map(|factor| factor.operand)).collect(),
+        factor: factor.value,
+        others: values(others),
+        rest: values(rest),
+        products: products.into_iter().map(|factors| factors.map(|factor| factor.value)).collect(),
         early,
         late,
     })
 }
 
 /// Orders factors; equal ones are one value.
-fn key(leaf: &Leaf) -> (&Operand, u32) {
-    (&leaf.operand, leaf.definition)
+fn key(leaf: &Leaf) -> (Value, u32) {
+    (leaf.value, leaf.definition)
 }
 
 impl Distribution {
@@ -223,22 +223,25 @@ impl Distribution {
         let mut sum: Option<Operand> = None;
         for other in others {
             sum = Some(match sum {
-                None => other,
+                None => other.into(),
                 Some(sum) => {
                     let Some(free) = early.next() else { return };
-                    Operand::Reg(put_before(rewrite, root, free, add, [sum, other]))
+                    Operand::Reg(put_before(rewrite, root, free, add, [sum, other.into()]))
                 }
             });
         }
         let Some(sum) = sum else { return };
-        let mut product = Step::Product([factor, sum]);
+        let mut product = Step::Product([factor.into(), sum]);
         if !has_mad && !rest.is_empty() {
             let (Step::Product(factors), Some(free)) = (product, early.next()) else { return };
             product = Step::Add(Operand::Reg(put_before(rewrite, root, free, multiply, factors)));
         }
         let place = if rest.is_empty() { 0 } else { rest.len() + products.len() };
-        let mut steps: Vec<Step> =
-            rest.into_iter().map(Step::Add).chain(products.into_iter().map(Step::Product)).collect();
+        let mut steps: Vec<Step> = rest
+            .into_iter()
+            .map(|term| Step::Add(term.into()))
+            .chain(products.into_iter().map(|factors| Step::Product(factors.map(Operand::from))))
+            .collect();
         steps.insert(place, product);
         let last = steps.len() - 1;
         let mut so_far: Option<Operand> = None;

@@ -46,16 +46,19 @@ use smallvec::SmallVec;
 use super::{Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
 use crate::graph::Cfg;
-use crate::ir::{Block, Function, Inst, InstData, Module, Op, Opcode, Operand, Reg, Symbol, Type};
+use crate::ir::{Block, Function, Inst, InstData, Module, Op, Opcode, Reg, Symbol, Type};
 use crate::text::{constant_text, instruction_text};
 use crate::view::{Listener, View};
 use block_uses::{BlockUses, Touched};
 use commoning::{Commoning, Found};
 use distribution::Hindrance;
-use trees::{Forest, FreeInst, Leaf, Licence, MAX_LEAVES, Outcome, Refusal, Tree};
+use trees::{Forest, FreeInst, Leaf, Licence, MAX_LEAVES, Outcome, Refusal, Settled, Tree, Value};
 
 /// Looks at one block before giving up.
 const MAX_ROUNDS: usize = 16;
+
+/// What becomes of a tree of which nothing else is known.
+const TOO_LARGE: Outcome = Outcome::Refused(Refusal::TooLarge);
 
 /// Leaves that a remark lists.
 const LISTED: usize = 32;
@@ -145,6 +148,8 @@ struct Walk {
     numbers: Vec<u32>,
     owners: Vec<u32>,
     sum_owners: Vec<u32>,
+    /// The tree that is looked at.
+    settled: Settled,
     /// Instructions by their numbers in reverse postorder that take part.
     range: core::ops::Range<u64>,
     /// Distributions that may still be made.
@@ -195,6 +200,7 @@ impl Walk {
             numbers,
             owners: Vec::new(),
             sum_owners: Vec::new(),
+            settled: Settled::default(),
             range: knobs.integer("ReassociateCSESkip") as u64..knobs.integer("ReassociateCSEBudget") as u64,
             distributions: knobs.integer("DistributeAndReassociateMulBudget"),
             misses: Misses::default(),
@@ -314,6 +320,7 @@ impl Walk {
         }
         let mut sorted = Sorted { again: false, rebuilt: false };
         let mut overwritten = false;
+        let mut settled = core::mem::take(&mut self.settled);
         for root in (0..self.uses.len()).rev() {
             if !self.uses.is_concerned(root) {
                 debug_assert!(
@@ -335,24 +342,22 @@ impl Walk {
             if !forest.is_root(root) || forest.is_canonical(root) {
                 continue;
             }
-            let (tree, outcome) = settle(&mut forest, root);
-            let has_products = tree.as_ref().is_some_and(|tree| forest.has_products(tree));
-            if let Some(tree) = &tree
-                && has_products
-            {
-                forest.disown(tree);
+            let outcome = forest.settle(root, &mut settled);
+            let has_products = outcome != TOO_LARGE && forest.has_products(&settled.tree);
+            if has_products {
+                forest.disown(&settled.tree);
                 let found = self.distribute(view, block, root);
                 if found.is_ok() {
                     (sorted.again, sorted.rebuilt) = (true, true);
                     continue;
                 }
                 overwritten |= found == Err(Hindrance::Overwritten);
-                self.forest(view.func(), Kind::Trees).own(tree);
+                self.forest(view.func(), Kind::Trees).own(&settled.tree);
             }
-            match (tree, outcome) {
-                (Some(tree), Outcome::Rebuilt(leaves)) => {
+            match outcome {
+                Outcome::Rebuilt => {
                     let mut forest = self.forest(view.func(), Kind::Trees);
-                    let Some(plan) = Rebuilding::new(&mut forest, tree, leaves) else { continue };
+                    let Some(plan) = Rebuilding::new(&mut forest, &settled) else { continue };
                     sorted.again |= plan.leaves.len() < plan.tree.leaves.len();
                     // A product has other factors now, and the sum that it may be a term of has been looked at before it; where
                     // there was a subtraction there may be a sum of products now.
@@ -362,16 +367,17 @@ impl Walk {
                     plan.apply(view, block, &self.numbers);
                     self.have_been_rewritten(view.func(), &insts);
                 }
-                (_, Outcome::Refused(refusal)) => {
+                Outcome::Refused(refusal) => {
                     overwritten |= matches!(refusal, Refusal::Overwritten(_));
                     if S::LISTENS {
                         let inst = self.uses.slot(root).inst;
                         self.misses.add(block, missed(view, block, inst, refusal));
                     }
                 }
-                _ => {}
+                Outcome::Canonical => {}
             }
         }
+        self.settled = settled;
         sorted.again |= sorted.rebuilt && overwritten;
         sorted
     }
@@ -391,9 +397,10 @@ impl Walk {
         let adds_products = forest.adds_products(root);
         let mut has_products = adds_products;
         if !adds_products && forest.is_root(root) {
-            let (tree, outcome) = settle(&mut forest, root);
-            has_products = tree.is_some_and(|tree| forest.has_products(&tree));
-            if matches!(outcome, Outcome::Rebuilt(_)) {
+            let mut settled = Settled::default();
+            let outcome = forest.settle(root, &mut settled);
+            has_products = outcome != TOO_LARGE && forest.has_products(&settled.tree);
+            if outcome == Outcome::Rebuilt {
                 return false;
             }
         }
@@ -421,8 +428,8 @@ impl Walk {
         let (module, ty) = (view.module(), distribution.ty());
         let mut rewrite = view.rewrite(|func| {
             let text = instruction_text(module, func, distribution.root());
-            let factor = operand_text(module, func, ty, &distribution.factor);
-            let others = listed(distribution.others.iter().map(|other| operand_text(module, func, ty, other)));
+            let factor = value_text(module, func, ty, distribution.factor);
+            let others = listed(distribution.others.iter().map(|&other| value_text(module, func, ty, other)));
             let message = format!("`{text}` adds up products that all have the factor {factor}");
             Remark::applied("distribute", block, message)
                 .at(distribution.root())
@@ -470,38 +477,21 @@ fn number_copies(func: &Function, copies: &[(Reg, Reg)], numbers: &mut [u32], mu
     }
 }
 
-/// The tree below a root and what becomes of it. Subtractions belong to it where it can be rebuilt with them.
-fn settle(forest: &mut Forest<'_>, root: u32) -> (Option<Tree>, Outcome) {
-    let Some(tree) = forest.tree(root, true) else { return (None, Outcome::Refused(Refusal::TooLarge)) };
-    let outcome = forest.outcome(&tree);
-    let has_difference = tree.nodes.iter().any(|&node| forest.opcode(node).op == Op::Sub);
-    if !has_difference || matches!(outcome, Outcome::Rebuilt(_)) {
-        return (Some(tree), outcome);
-    }
-    forest.disown(&tree);
-    let Some(without) = forest.tree(root, false) else { return (None, Outcome::Refused(Refusal::TooLarge)) };
-    match forest.outcome(&without) {
-        // That it cannot be rebuilt with them is what there is to say.
-        Outcome::Canonical => (Some(without), outcome),
-        other => (Some(without), other),
-    }
-}
-
 /// A tree that gets another shape.
-struct Rebuilding {
-    tree: Tree,
-    leaves: Vec<Leaf>,
+struct Rebuilding<'a> {
+    tree: &'a Tree,
+    leaves: &'a [Leaf],
     root: (Inst, Reg),
-    free: Vec<FreeInst>,
+    free: SmallVec<[FreeInst; 8]>,
     /// Subtractions that become negations.
-    negations: Vec<Inst>,
+    negations: SmallVec<[Inst; 4]>,
 }
 
-impl Rebuilding {
-    fn new(forest: &mut Forest<'_>, tree: Tree, leaves: Vec<Leaf>) -> Option<Rebuilding> {
-        forest.free_negations(&tree, &leaves);
-        let free = forest.free_insts(&tree, &trees::registers(&leaves));
-        let negations = leaves.iter().filter_map(|leaf| leaf.negation).collect();
+impl<'a> Rebuilding<'a> {
+    fn new(forest: &mut Forest<'_>, Settled { tree, leaves }: &'a Settled) -> Option<Rebuilding<'a>> {
+        forest.free_negations(tree, leaves);
+        let free = forest.free_insts(tree, &trees::registers(leaves));
+        let negations = leaves.iter().filter_map(|leaf| leaf.negation.expand()).collect();
         let root = forest.root(tree.root)?;
         Some(Rebuilding { tree, leaves, root, free, negations })
     }
@@ -523,19 +513,18 @@ impl Rebuilding {
             });
         }
         let mut free = self.free.into_iter();
-        let operands: Vec<Operand> = self.leaves.into_iter().map(|leaf| leaf.operand).collect();
-        trees::build(&mut rewrite, self.root, self.tree.opcode, &operands, &mut free);
+        trees::build(&mut rewrite, self.root, self.tree.opcode, self.leaves, &mut free);
         free.for_each(|free| rewrite.remove(free.inst));
     }
 
     fn explain(&self, module: &Module, func: &Function, block: Block, numbers: &[u32]) -> Remark {
         let Opcode { op, ty, .. } = self.tree.opcode;
         let texts = |leaves: &[Leaf]| leaf_texts(module, func, ty, leaves);
-        let (before, after) = (texts(&self.tree.leaves), texts(&self.leaves));
-        let ranks = self.tree.leaves.iter().map(|leaf| match leaf.operand {
-            Operand::Const(_) => "constant".to_string(),
-            Operand::Reg(reg) => format!("v{}", numbers[reg.index()]),
-            _ => "first".to_string(),
+        let (before, after) = (texts(&self.tree.leaves), texts(self.leaves));
+        let ranks = self.tree.leaves.iter().map(|leaf| match leaf.value {
+            Value::Const(_) => "constant".to_string(),
+            Value::Reg(reg) => format!("v{}", numbers[reg.index()]),
+            Value::Special(_) | Value::Symbol(_) => "first".to_string(),
         });
         let root = self.root.0;
         let message = format!(
@@ -557,9 +546,9 @@ impl Rebuilding {
 
 /// `a`, `b`, `-c`, `5`.
 fn leaf_texts(module: &Module, func: &Function, ty: Type, leaves: &[Leaf]) -> Vec<String> {
-    listed(leaves.iter().map(|leaf| match leaf.negation.map(|inst| func.insts[inst].args.as_slice()) {
-        Some([_, negated]) => format!("-{}", operand_text(module, func, ty, negated)),
-        _ => operand_text(module, func, ty, &leaf.operand),
+    listed(leaves.iter().map(|leaf| match leaf.negation.expand().map(|inst| func.insts[inst].args.as_slice()) {
+        Some([_, negated]) => format!("-{}", value_text(module, func, ty, Value::of(negated))),
+        _ => value_text(module, func, ty, leaf.value),
     }))
 }
 
@@ -573,16 +562,15 @@ fn listed(items: impl ExactSizeIterator<Item = String>) -> Vec<String> {
     texts
 }
 
-/// An operand as the text would write it.
-fn operand_text(module: &Module, func: &Function, ty: Type, operand: &Operand) -> String {
-    match *operand {
-        Operand::Reg(reg) => func.regs[reg].name.clone(),
-        Operand::Const(bits) => constant_text(bits, ty),
-        Operand::Special(special) => format!("{special}"),
-        Operand::Symbol(Symbol::Global(global)) => module.globals[global].name.clone(),
-        Operand::Symbol(Symbol::Array(array)) => func.arrays[array].name.clone(),
-        Operand::Symbol(Symbol::Param(index)) => func.params[index as usize].name.clone(),
-        Operand::NotReg(_) | Operand::Address(_) | Operand::List(_) | Operand::Input(_) => "?".to_string(),
+/// A value as the text would write it.
+fn value_text(module: &Module, func: &Function, ty: Type, value: Value) -> String {
+    match value {
+        Value::Reg(reg) => func.regs[reg].name.clone(),
+        Value::Const(bits) => constant_text(bits, ty),
+        Value::Special(special) => format!("{special}"),
+        Value::Symbol(Symbol::Global(global)) => module.globals[global].name.clone(),
+        Value::Symbol(Symbol::Array(array)) => func.arrays[array].name.clone(),
+        Value::Symbol(Symbol::Param(index)) => func.params[index as usize].name.clone(),
     }
 }
 

@@ -21,12 +21,13 @@
 
 use alloc::vec::Vec;
 
+use cranelift_entity::packed_option::PackedOption;
 use smallvec::SmallVec;
 
 use super::block_uses::BlockUses;
 use super::sketches::{NONE, Sketch};
 use crate::edit::{Place, Rewrite};
-use crate::ir::{Flags, Function, Inst, InstData, Op, Opcode, Operand, Reg, Type};
+use crate::ir::{Flags, Function, Inst, InstData, Op, Opcode, Operand, Reg, Special, Symbol, Type};
 use crate::sim::evaluate;
 use crate::view::Listener;
 
@@ -36,16 +37,76 @@ pub const MAX_LEAVES: usize = 256;
 /// Marks, in [`Forest::owners`], a node that goes on writing its register where it stands.
 const STAYS: u32 = 1 << 31;
 
+/// What arithmetic reads: the operands that need no memory of their own, so that many can be copied and sorted.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Value {
+    Reg(Reg),
+    Const(u64),
+    Special(Special),
+    Symbol(Symbol),
+}
+
+impl Value {
+    /// The value that an operand stands for. Nothing that a [`Licence`] allows reads anything else.
+    pub fn of(operand: &Operand) -> Value {
+        match *operand {
+            Operand::Reg(reg) => Value::Reg(reg),
+            Operand::Const(bits) => Value::Const(bits),
+            Operand::Special(special) => Value::Special(special),
+            Operand::Symbol(symbol) => Value::Symbol(symbol),
+            Operand::NotReg(_) | Operand::Address(_) | Operand::List(_) | Operand::Input(_) => {
+                debug_assert!(false, "arithmetic reads values");
+                Value::Const(0)
+            }
+        }
+    }
+
+    /// The register, if it is one's.
+    pub fn as_reg(self) -> Option<Reg> {
+        if let Value::Reg(reg) = self { Some(reg) } else { None }
+    }
+
+    /// The bits, if it is a constant.
+    pub fn as_const(self) -> Option<u64> {
+        if let Value::Const(bits) = self { Some(bits) } else { None }
+    }
+}
+
+impl From<Value> for Operand {
+    fn from(value: Value) -> Operand {
+        match value {
+            Value::Reg(reg) => Operand::Reg(reg),
+            Value::Const(bits) => Operand::Const(bits),
+            Value::Special(special) => Operand::Special(special),
+            Value::Symbol(symbol) => Operand::Symbol(symbol),
+        }
+    }
+}
+
 /// One operand of a tree.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Leaf {
     /// What is read.
-    pub operand: Operand,
+    pub value: Value,
     /// Where it is defined in the block.
     pub definition: u32,
     /// The subtraction that takes something away, if the leaf is the negation that it becomes.
-    pub negation: Option<Inst>,
+    pub negation: PackedOption<Inst>,
 }
+
+impl Leaf {
+    /// What is read, as it is defined there.
+    fn new(value: Value, definition: u32) -> Leaf {
+        Leaf { value, definition, negation: None.into() }
+    }
+
+    fn constant(bits: u64) -> Leaf {
+        Leaf::new(Value::Const(bits), NONE)
+    }
+}
+
+// A tree is sorted once more whenever its block is looked at again.
+const _: () = assert!(size_of::<Leaf>() == 24);
 
 /// What may be done to trees.
 #[derive(Clone, Copy)]
@@ -67,7 +128,7 @@ impl Licence {
     }
 }
 
-/// A tree as it stands.
+/// A tree as it stands. The next one takes the same room.
 pub struct Tree {
     /// Where its root stands in the block.
     pub root: u32,
@@ -79,6 +140,23 @@ pub struct Tree {
     pub nodes: Vec<u32>,
     /// Is every node the left operand of another?
     leans_left: bool,
+    /// Operands that are still to be looked at, and whether each stands on the left; used while the tree is made.
+    stack: Vec<(Leaf, bool)>,
+}
+
+impl Default for Tree {
+    /// None yet.
+    fn default() -> Tree {
+        let opcode = Opcode::untyped(Op::Mov);
+        Tree { root: 0, opcode, leaves: Vec::new(), nodes: Vec::new(), leans_left: true, stack: Vec::new() }
+    }
+}
+
+/// A tree and the leaves that it is rebuilt of, if it is. One after the other they take the same room.
+#[derive(Default)]
+pub struct Settled {
+    pub tree: Tree,
+    pub leaves: Vec<Leaf>,
 }
 
 /// Why a tree stays as it is.
@@ -93,13 +171,14 @@ pub enum Refusal {
 }
 
 /// What becomes of a tree.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// It is as it should be.
     Canonical,
     /// It stays as it is all the same.
     Refused(Refusal),
-    /// It is rebuilt of these leaves.
-    Rebuilt(Vec<Leaf>),
+    /// It is rebuilt.
+    Rebuilt,
 }
 
 /// Finds trees in one block.
@@ -158,25 +237,49 @@ impl Forest<'_> {
         (dst != NONE).then(|| Reg::from_u32(dst))
     }
 
-    /// An operand of an instruction at a place, one of the first three.
-    fn operand(&self, place: u32, index: usize) -> Operand {
+    /// An operand of an instruction at a place, one of the first three, which may be part of a tree or of a sum.
+    fn operand(&self, place: u32, index: usize) -> Value {
         let sketch = self.sketch(place);
         match (sketch.operands[index], sketch.other) {
-            (NONE, NONE) => self.data(place).args[index].clone(),
-            (NONE, other) => self.uses.sketches().other(other).clone(),
-            (reg, _) => Operand::Reg(Reg::from_u32(reg)),
+            (NONE, NONE) => Value::of(&self.data(place).args[index]),
+            (NONE, other) => Value::of(self.uses.sketches().other(other)),
+            (reg, _) => Value::Reg(Reg::from_u32(reg)),
         }
     }
 
-    /// The tree below a root. With `through_sub` subtractions belong to trees of additions. None if it is too large; then
-    /// all its nodes are its own nevertheless.
-    pub fn tree(&mut self, root: u32, through_sub: bool) -> Option<Tree> {
+    /// Finds the tree below a root, and what becomes of it: is it to be rebuilt, of which leaves? Subtractions belong to it
+    /// where it can be rebuilt with them.
+    pub fn settle(&mut self, root: u32, settled: &mut Settled) -> Outcome {
+        let Settled { tree, leaves } = settled;
+        if !self.find_tree(root, true, tree) {
+            return Outcome::Refused(Refusal::TooLarge);
+        }
+        let outcome = self.outcome(tree, leaves);
+        let has_difference = tree.nodes.iter().any(|&node| self.opcode(node).op == Op::Sub);
+        if !has_difference || outcome == Outcome::Rebuilt {
+            return outcome;
+        }
+        self.disown(tree);
+        if !self.find_tree(root, false, tree) {
+            return Outcome::Refused(Refusal::TooLarge);
+        }
+        match self.outcome(tree, leaves) {
+            // That it cannot be rebuilt with them is what there is to say.
+            Outcome::Canonical => outcome,
+            other => other,
+        }
+    }
+
+    /// The tree below a root. With `through_sub` subtractions belong to trees of additions. Gives whether it is not too
+    /// large; if it is, all its nodes are its own nevertheless.
+    fn find_tree(&mut self, root: u32, through_sub: bool, tree: &mut Tree) -> bool {
         let number = self.sketch(root).opcode;
         let opcode = self.uses.sketches().opcode(number);
-        let mut tree = Tree { root, opcode, leaves: Vec::new(), nodes: Vec::new(), leans_left: true };
-        let mut stack: Vec<(Leaf, bool)> = Vec::new();
-        self.push_operands(root, &mut stack);
-        while let Some((leaf, is_left)) = stack.pop() {
+        (tree.root, tree.opcode, tree.leans_left) = (root, opcode, true);
+        tree.leaves.clear();
+        tree.nodes.clear();
+        self.push_operands(root, &mut tree.stack);
+        while let Some((leaf, is_left)) = tree.stack.pop() {
             let place = leaf.definition;
             let is_alike = |op: Op| op == opcode.op || op == Op::Sub && opcode.op == Op::Add;
             let is_node =
@@ -190,11 +293,11 @@ impl Forest<'_> {
             match found {
                 Some(found) if found.opcode == number => {
                     tree.leans_left &= is_left;
-                    self.push_operands(place, &mut stack);
+                    self.push_operands(place, &mut tree.stack);
                 }
                 Some(found) if through_sub && is_difference(found) => {
                     tree.leans_left = false;
-                    self.push_difference(place, &mut stack);
+                    self.push_difference(place, &mut tree.stack);
                 }
                 _ => {
                     tree.leaves.push(leaf);
@@ -203,8 +306,8 @@ impl Forest<'_> {
             }
             tree.nodes.push(place);
         }
-        self.own(&tree);
-        (tree.leaves.len() <= MAX_LEAVES).then_some(tree)
+        self.own(tree);
+        tree.leaves.len() <= MAX_LEAVES
     }
 
     /// Is the tree below a root seen at a glance to be as it should be: does it lean to the left, its leaves sorted, none of
@@ -222,19 +325,17 @@ impl Forest<'_> {
             let definitions = self.uses.slot(place).operands;
             let [left, right] = [self.operand(place, 0), self.operand(place, 1)];
             let may_repeat = !matches!(opcode.op, Op::And | Op::Or | Op::Xor);
-            let mut is_in_order = |operand: &Operand, definition: u32| {
-                let key = self.operand_key(operand);
+            let mut is_in_order = |value: Value, definition: u32| {
+                let key = self.value_key(value);
                 let is_sorted = next.is_none_or(|next| if may_repeat { key <= next } else { key < next });
                 let is_last = next.replace(key).is_none();
-                is_sorted
-                    && !self.may_be_part(definition, opcode)
-                    && (is_last && changes_more(opcode, operand) || !key.0)
+                is_sorted && !self.may_be_part(definition, opcode) && (is_last && changes_more(opcode, value) || !key.0)
             };
-            if !is_in_order(&right, definitions[1]) {
+            if !is_in_order(right, definitions[1]) {
                 return false;
             }
             if !self.is_node(definitions[0], (opcode.op, number)) {
-                if !is_in_order(&left, definitions[0]) {
+                if !is_in_order(left, definitions[0]) {
                     return false;
                 }
                 break;
@@ -272,16 +373,13 @@ impl Forest<'_> {
         let (inst, dst) = (self.uses.slot(place).inst, self.sketch(place).dst);
         let subtrahend = self.operand(place, 1).as_const();
         let negated = subtrahend.and_then(|bits| evaluate(negation(self.opcode(place)), &[bits]));
-        stack.push(match (negated, dst) {
-            (Some(bits), _) => (Leaf { operand: Operand::Const(bits), definition: NONE, negation: None }, false),
+        let subtracted = match (negated, dst) {
+            (Some(bits), _) => Leaf::constant(bits),
             (None, NONE) => return,
-            (None, dst) => {
-                let operand = Operand::Reg(Reg::from_u32(dst));
-                (Leaf { operand, definition: place, negation: Some(inst) }, false)
-            }
-        });
-        let definition = self.uses.slot(place).operands[0];
-        stack.push((Leaf { operand: self.operand(place, 0), definition, negation: None }, true));
+            (None, dst) => Leaf { negation: inst.into(), ..Leaf::new(Value::Reg(Reg::from_u32(dst)), place) },
+        };
+        stack.push((subtracted, false));
+        stack.push((Leaf::new(self.operand(place, 0), self.uses.slot(place).operands[0]), true));
     }
 
     /// May an operand of that instruction be flattened, or be a product of a sum? Mostly not, and this is the quicker
@@ -321,39 +419,39 @@ impl Forest<'_> {
             && self.sketch(place).is_licensed
     }
 
-    /// What becomes of a tree.
-    pub fn outcome(&self, tree: &Tree) -> Outcome {
+    /// What becomes of a tree; if it is rebuilt, of `leaves`.
+    fn outcome(&self, tree: &Tree, leaves: &mut Vec<Leaf>) -> Outcome {
         if tree.leaves.len() <= 2 {
             return Outcome::Canonical;
         }
-        let mut leaves = tree.leaves.clone();
+        leaves.clone_from(&tree.leaves);
         leaves.sort_by_key(|leaf| self.key(leaf));
-        self.cancel(tree.opcode, &mut leaves);
-        self.fold(tree.opcode, &mut leaves);
-        if tree.leans_left && leaves == tree.leaves {
+        self.cancel(tree.opcode, leaves);
+        self.fold(tree.opcode, leaves);
+        if tree.leans_left && *leaves == tree.leaves {
             return Outcome::Canonical;
         }
-        if let Some(reg) = self.overwritten(tree.root, &leaves) {
+        if let Some(reg) = self.overwritten(tree.root, leaves) {
             return Outcome::Refused(Refusal::Overwritten(reg));
         }
         let negations = leaves.iter().filter(|leaf| leaf.negation.is_some()).count();
         if leaves.len().saturating_sub(2) + negations > tree.nodes.len() {
             return Outcome::Refused(Refusal::MoreInstructions);
         }
-        Outcome::Rebuilt(leaves)
+        Outcome::Rebuilt
     }
 
     /// Constants last, the others by value number.
     fn key(&self, leaf: &Leaf) -> (bool, u64) {
-        self.operand_key(&leaf.operand)
+        self.value_key(leaf.value)
     }
 
-    fn operand_key(&self, operand: &Operand) -> (bool, u64) {
-        match *operand {
-            Operand::Const(_) => (true, 0),
-            Operand::Reg(reg) => (false, 1 + u64::from(self.numbers[reg.as_u32() as usize])),
+    fn value_key(&self, value: Value) -> (bool, u64) {
+        match value {
+            Value::Const(_) => (true, 0),
+            Value::Reg(reg) => (false, 1 + u64::from(self.numbers[reg.as_u32() as usize])),
             // A special register or a symbol is the same everywhere.
-            _ => (false, 0),
+            Value::Special(_) | Value::Symbol(_) => (false, 0),
         }
     }
 
@@ -377,7 +475,7 @@ impl Forest<'_> {
             _ => return,
         }
         if leaves.is_empty() {
-            leaves.push(Leaf { operand: Operand::Const(0), definition: NONE, negation: None });
+            leaves.push(Leaf::constant(0));
         }
     }
 
@@ -402,11 +500,8 @@ impl Forest<'_> {
     /// What a leaf is the negation of.
     fn negated(&self, leaf: &Leaf) -> Option<Leaf> {
         let place = leaf.definition;
-        let operand = match self.func.insts[leaf.negation?].args.as_slice() {
-            [_, operand] => operand.clone(),
-            _ => return None,
-        };
-        Some(Leaf { operand, definition: self.uses.slot(place).operands[1], negation: None })
+        let [_, operand] = self.func.insts[leaf.negation.expand()?].args.as_slice() else { return None };
+        Some(Leaf::new(Value::of(operand), self.uses.slot(place).operands[1]))
     }
 
     /// Those of the tree's subtractions whose negation is not among the leaves that it is rebuilt of are as free as its
@@ -422,15 +517,15 @@ impl Forest<'_> {
     /// Makes one constant of several, and leaves out one that changes nothing or all others beside one that decides.
     fn fold(&self, opcode: Opcode, leaves: &mut Vec<Leaf>) {
         while let [.., a, b] = leaves.as_slice()
-            && let (Some(a), Some(b)) = (a.operand.as_const(), b.operand.as_const())
+            && let (Some(a), Some(b)) = (a.value.as_const(), b.value.as_const())
             && let Some(bits) = evaluate(opcode, &[a, b])
             && (self.licence.large_sums || !is_large_sum(opcode, [a, b], bits))
         {
             leaves.pop();
             leaves.pop();
-            leaves.push(Leaf { operand: Operand::Const(bits), definition: NONE, negation: None });
+            leaves.push(Leaf::constant(bits));
         }
-        let Some(bits) = leaves.last().and_then(|leaf| leaf.operand.as_const()) else { return };
+        let Some(bits) = leaves.last().and_then(|leaf| leaf.value.as_const()) else { return };
         let ones = opcode.ty.mask();
         match opcode.op {
             _ if opcode.ty.is_float() => {}
@@ -446,7 +541,7 @@ impl Forest<'_> {
     /// A leaf that does not hold at its root what it held where it was read.
     pub fn overwritten(&self, root: u32, leaves: &[Leaf]) -> Option<Reg> {
         let overwritten = |leaf: &Leaf| {
-            let reg = leaf.operand.as_reg()?;
+            let reg = leaf.value.as_reg()?;
             (!self.holds_until_root(reg, leaf.definition, root)).then_some(reg)
         };
         leaves.iter().find_map(overwritten)
@@ -467,9 +562,9 @@ impl Forest<'_> {
     /// The instructions of a tree that can be used for others, from the first to the last in the block: all but the root
     /// and what becomes a negation. With each the register that it may go on writing, if that is free in front of the
     /// root and not among those that are read there, which are sorted.
-    pub fn free_insts(&self, tree: &Tree, read: &[Reg]) -> Vec<FreeInst> {
-        let mut places = tree.nodes.clone();
-        places.retain(|&place| self.owners[place as usize] & STAYS == 0);
+    pub fn free_insts(&self, tree: &Tree, read: &[Reg]) -> SmallVec<[FreeInst; 8]> {
+        let is_free = |place: &u32| self.owners[*place as usize] & STAYS == 0;
+        let mut places: SmallVec<[u32; 8]> = tree.nodes.iter().copied().filter(is_free).collect();
         places.sort_unstable();
         places.into_iter().map(|place| self.free_inst(place, tree.root, read)).collect()
     }
@@ -484,11 +579,7 @@ impl Forest<'_> {
     /// The first operands of an instruction.
     pub fn operands<const N: usize>(&self, place: u32) -> [Leaf; N] {
         let definitions = self.uses.slot(place).operands;
-        core::array::from_fn(|index| Leaf {
-            operand: self.operand(place, index),
-            definition: definitions[index],
-            negation: None,
-        })
+        core::array::from_fn(|index| Leaf::new(self.operand(place, index), definitions[index]))
     }
 
     /// A root and the register that it writes.
@@ -537,33 +628,33 @@ pub struct FreeInst {
 }
 
 /// The registers that leaves read, sorted.
-pub fn registers(leaves: &[Leaf]) -> Vec<Reg> {
-    let mut read: Vec<Reg> = leaves.iter().filter_map(|leaf| leaf.operand.as_reg()).collect();
+pub fn registers(leaves: &[Leaf]) -> SmallVec<[Reg; 8]> {
+    let mut read: SmallVec<[Reg; 8]> = leaves.iter().filter_map(|leaf| leaf.value.as_reg()).collect();
     read.sort_unstable();
     read
 }
 
-/// Writes, in front of a root, what combines operands from the left to the right; the root itself does the last step.
-/// Takes one instruction for each operand beyond two.
+/// Writes, in front of a root, what combines leaves from the left to the right; the root itself does the last step.
+/// Takes one instruction for each leaf beyond two.
 pub fn build<S: Listener>(
     rewrite: &mut Rewrite<'_, '_, S>,
     (root, dst): (Inst, Reg),
     opcode: Opcode,
-    operands: &[Operand],
+    leaves: &[Leaf],
     free: &mut impl Iterator<Item = FreeInst>,
 ) {
-    let [first, others @ .., last] = operands else {
-        if let [only] = operands {
-            rewrite.replace(root, InstData::new(Opcode::mov(opcode.ty), [dst], [only.clone()]));
+    let [first, others @ .., last] = leaves else {
+        if let [only] = leaves {
+            rewrite.replace(root, InstData::new(Opcode::mov(opcode.ty), [dst], [only.value.into()]));
         }
         return;
     };
-    let mut left = first.clone();
-    for operand in others {
+    let mut left: Operand = first.value.into();
+    for leaf in others {
         let Some(free) = free.next() else { return };
-        left = Operand::Reg(put_before(rewrite, root, free, opcode, [left, operand.clone()]));
+        left = Operand::Reg(put_before(rewrite, root, free, opcode, [left, leaf.value.into()]));
     }
-    rewrite.replace(root, InstData::new(opcode, [dst], [left, last.clone()]));
+    rewrite.replace(root, InstData::new(opcode, [dst], [left, last.value.into()]));
 }
 
 /// Makes another instruction of a free one, in front of a root. Gives the register that it writes.
@@ -603,9 +694,9 @@ fn is_part(root: Op, op: Op) -> bool {
     (op == root) | (root == Op::Add) & matches!(op, Op::Sub | Op::Mul | Op::Mad | Op::Fma)
 }
 
-/// Does an operand, if it is a constant, neither leave a result as it is nor decide it alone?
-fn changes_more(opcode: Opcode, operand: &Operand) -> bool {
-    operand.as_const().is_none_or(|bits| ![0, 1, opcode.ty.mask()].contains(&bits))
+/// Does a value, if it is a constant, neither leave a result as it is nor decide it alone?
+fn changes_more(opcode: Opcode, value: Value) -> bool {
+    value.as_const().is_none_or(|bits| ![0, 1, opcode.ty.mask()].contains(&bits))
 }
 
 /// The negation that goes with a subtraction.
