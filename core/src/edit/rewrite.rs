@@ -146,22 +146,29 @@ impl<S: EditSink> Rewrite<'_, '_, S> {
         }
     }
 
-    /// Lets an instruction do something else with one operand, in place: what it writes and its guard stay.
-    pub fn replace_operation(&mut self, inst: Inst, opcode: Opcode, operand: Operand) {
+    /// Lets an instruction do something else with other operands, in place: what it writes and its guard stay.
+    pub fn replace_operation(&mut self, inst: Inst, opcode: Opcode, operands: impl IntoIterator<Item = Operand>) {
         if S::LISTENS {
             let InstData { guard, dsts, .. } = &self.func().insts[inst];
-            let new = InstData { guard: *guard, ..InstData::new(opcode, dsts.iter().copied(), [operand]) };
+            let new = InstData { guard: *guard, ..InstData::new(opcode, dsts.iter().copied(), operands) };
             return self.replace(inst, new);
         }
         self.changed = true;
-        self.editor.touched.shape |= opcode.op.is_terminator() || self.func().insts[inst].is_terminator();
         self.editor.touched.values = true;
-        self.editor.func.change_inst(inst, |data| {
+        let change = |data: &mut InstData| {
             data.opcode = opcode;
             data.args.clear();
-            data.args.push(operand);
+            data.args.extend(operands);
             data.control = None;
-        });
+        };
+        let data = &mut self.editor.func.insts[inst];
+        if data.opcode.is_pure() && opcode.is_pure() {
+            // Neither definitions nor edges nor accesses come or go.
+            change(data);
+        } else {
+            self.editor.touched.shape |= opcode.op.is_terminator() || data.is_terminator();
+            self.editor.func.change_inst(inst, change);
+        }
     }
 
     /// Changes what an instruction reads, in place: `change` may write to its guard and its operands, and says whether it

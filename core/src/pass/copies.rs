@@ -44,7 +44,7 @@ pub(super) fn replace_by_copies<S: Listener>(rewrite: &mut Rewrite<'_, '_, S>, i
         && dst != source
     {
         let opcode = Opcode::mov(func.reg_types[*dst]);
-        return rewrite.replace_operation(inst, opcode, Operand::Reg(*source));
+        return rewrite.replace_operation(inst, opcode, [Operand::Reg(*source)]);
     }
     let mut copies = copies(func, &func.insts[inst], sources);
     let last = copies.pop();

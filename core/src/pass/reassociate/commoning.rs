@@ -320,9 +320,8 @@ fn replace<S: Listener>(view: &mut View<'_, S>, block: Block, (inst, dst): (Inst
         rewrite.remove(inst);
         return Found::Removable;
     }
-    let dst = Reg::from_u32(dst);
-    let ty = rewrite.func().reg_types[dst];
-    rewrite.replace(inst, InstData::new(Opcode::mov(ty), [dst], [Operand::Reg(reg)]));
+    let opcode = Opcode::mov(rewrite.func().reg_types[Reg::from_u32(dst)]);
+    rewrite.replace_operation(inst, opcode, [Operand::Reg(reg)]);
     Found::Repetition
 }
 

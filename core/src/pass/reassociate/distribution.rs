@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 
 use super::trees::{Forest, FreeInst, Leaf, MAX_LEAVES, Value, multiply_add, put_before, registers};
 use crate::edit::Rewrite;
-use crate::ir::{Inst, InstData, Op, Opcode, Operand, Reg, Type};
+use crate::ir::{Inst, Op, Opcode, Operand, Type};
 use crate::view::Listener;
 
 /// A sum that gets fewer multiplications.
@@ -29,7 +29,6 @@ pub struct Distribution {
     /// Where the instructions stand that are rewritten.
     pub places: Vec<u32>,
     root: Inst,
-    dst: Reg,
     add: Opcode,
     /// Is it rebuilt with `mad`?
     has_mad: bool,
@@ -139,7 +138,7 @@ pub fn find(forest: &mut Forest<'_>, root: u32) -> Result<Distribution, Hindranc
     if factors.len() < 2 {
         return Err(Hindrance::NoFactor);
     }
-    factors.sort_by(|a, b| (key(&a.0), a.1).cmp(&(key(&b.0), b.1)));
+    factors.sort_by_key(|(factor, number, _)| (key(factor), *number));
     let groups = factors.chunk_by(|a, b| a.0 == b.0);
     // The first of the largest ones.
     let group = groups.rev().max_by_key(|group| group.len()).filter(|group| group.len() > 1);
@@ -178,11 +177,9 @@ pub fn find(forest: &mut Forest<'_>, root: u32) -> Result<Distribution, Hindranc
     let late: Vec<FreeInst> = late.iter().map(|&place| forest.free_inst(place, root, &read)).collect();
     let values = |leaves: Vec<Leaf>| leaves.into_iter().map(|leaf| leaf.value).collect();
     places.push(root);
-    let (root, dst) = forest.root(root).ok_or(Hindrance::NoFactor)?;
     Ok(Distribution {
         places,
-        root,
-        dst,
+        root: forest.inst(root),
         add: sum.add,
         has_mad: sum.has_mad,
         factor: factor.value,
@@ -217,7 +214,7 @@ impl Distribution {
 
     /// Does it.
     pub fn apply<S: Listener>(self, rewrite: &mut Rewrite<'_, '_, S>) {
-        let Distribution { root, dst, add, has_mad, factor, others, rest, products, early, late, .. } = self;
+        let Distribution { root, add, has_mad, factor, others, rest, products, early, late, .. } = self;
         let multiply = Opcode { op: Op::Mul, ..add };
         let (mut early, mut late) = (early.into_iter(), late.into_iter());
         let mut sum: Option<Operand> = None;
@@ -258,7 +255,7 @@ impl Distribution {
                 }
             };
             if number == last {
-                rewrite.replace(root, InstData::new(opcode, [dst], operands));
+                rewrite.replace_operation(root, opcode, operands);
                 break;
             }
             let Some(free) = free.next() else { return };

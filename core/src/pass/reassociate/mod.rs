@@ -357,7 +357,7 @@ impl Walk {
             match outcome {
                 Outcome::Rebuilt => {
                     let mut forest = self.forest(view.func(), Kind::Trees);
-                    let Some(plan) = Rebuilding::new(&mut forest, &settled) else { continue };
+                    let plan = Rebuilding::new(&mut forest, &settled);
                     sorted.again |= plan.leaves.len() < plan.tree.leaves.len();
                     // A product has other factors now, and the sum that it may be a term of has been looked at before it; where
                     // there was a subtraction there may be a sum of products now.
@@ -481,24 +481,23 @@ fn number_copies(func: &Function, copies: &[(Reg, Reg)], numbers: &mut [u32], mu
 struct Rebuilding<'a> {
     tree: &'a Tree,
     leaves: &'a [Leaf],
-    root: (Inst, Reg),
+    root: Inst,
     free: SmallVec<[FreeInst; 8]>,
     /// Subtractions that become negations.
     negations: SmallVec<[Inst; 4]>,
 }
 
 impl<'a> Rebuilding<'a> {
-    fn new(forest: &mut Forest<'_>, Settled { tree, leaves }: &'a Settled) -> Option<Rebuilding<'a>> {
+    fn new(forest: &mut Forest<'_>, Settled { tree, leaves }: &'a Settled) -> Rebuilding<'a> {
         forest.free_negations(tree, leaves);
         let free = forest.free_insts(tree, &trees::registers(leaves));
         let negations = leaves.iter().filter_map(|leaf| leaf.negation.expand()).collect();
-        let root = forest.root(tree.root)?;
-        Some(Rebuilding { tree, leaves, root, free, negations })
+        Rebuilding { tree, leaves, root: forest.inst(tree.root), free, negations }
     }
 
     /// The instructions that are rewritten.
     fn insts(&self) -> impl Iterator<Item = Inst> {
-        self.free.iter().map(|free| free.inst).chain(self.negations.iter().copied()).chain([self.root.0])
+        self.free.iter().map(|free| free.inst).chain(self.negations.iter().copied()).chain([self.root])
     }
 
     fn apply<S: Listener>(self, view: &mut View<'_, S>, block: Block, numbers: &[u32]) {
@@ -526,7 +525,7 @@ impl<'a> Rebuilding<'a> {
             Value::Reg(reg) => format!("v{}", numbers[reg.index()]),
             Value::Special(_) | Value::Symbol(_) => "first".to_string(),
         });
-        let root = self.root.0;
+        let root = self.root;
         let message = format!(
             "`{}` is the root of a tree of `{}` over {}, which becomes {}",
             instruction_text(module, func, root),

@@ -582,9 +582,9 @@ impl Forest<'_> {
         core::array::from_fn(|index| Leaf::new(self.operand(place, index), definitions[index]))
     }
 
-    /// A root and the register that it writes.
-    pub fn root(&self, root: u32) -> Option<(Inst, Reg)> {
-        Some((self.uses.slot(root).inst, self.dst(root)?))
+    /// The instruction at a place.
+    pub fn inst(&self, place: u32) -> Inst {
+        self.uses.slot(place).inst
     }
 
     /// A tree's instructions belong to its root.
@@ -638,14 +638,14 @@ pub fn registers(leaves: &[Leaf]) -> SmallVec<[Reg; 8]> {
 /// Takes one instruction for each leaf beyond two.
 pub fn build<S: Listener>(
     rewrite: &mut Rewrite<'_, '_, S>,
-    (root, dst): (Inst, Reg),
+    root: Inst,
     opcode: Opcode,
     leaves: &[Leaf],
     free: &mut impl Iterator<Item = FreeInst>,
 ) {
     let [first, others @ .., last] = leaves else {
         if let [only] = leaves {
-            rewrite.replace(root, InstData::new(Opcode::mov(opcode.ty), [dst], [only.value.into()]));
+            rewrite.replace_operation(root, Opcode::mov(opcode.ty), [only.value.into()]);
         }
         return;
     };
@@ -654,7 +654,7 @@ pub fn build<S: Listener>(
         let Some(free) = free.next() else { return };
         left = Operand::Reg(put_before(rewrite, root, free, opcode, [left, leaf.value.into()]));
     }
-    rewrite.replace(root, InstData::new(opcode, [dst], [left, last.value.into()]));
+    rewrite.replace_operation(root, opcode, [left, last.value.into()]);
 }
 
 /// Makes another instruction of a free one, in front of a root. Gives the register that it writes.
@@ -665,8 +665,14 @@ pub fn put_before<S: Listener>(
     opcode: Opcode,
     operands: impl IntoIterator<Item = Operand>,
 ) -> Reg {
-    let dst = free.reg.unwrap_or_else(|| rewrite.create_temporary(opcode.ty));
-    rewrite.replace(free.inst, InstData::new(opcode, [dst], operands));
+    let dst = if let Some(reg) = free.reg {
+        rewrite.replace_operation(free.inst, opcode, operands);
+        reg
+    } else {
+        let dst = rewrite.create_temporary(opcode.ty);
+        rewrite.replace(free.inst, InstData::new(opcode, [dst], operands));
+        dst
+    };
     if let Some(block) = rewrite.func().inst_block(root) {
         rewrite.move_inst(free.inst, Place { block, before: Some(root) });
     }
