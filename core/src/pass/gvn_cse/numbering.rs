@@ -25,6 +25,7 @@
 use alloc::vec::Vec;
 
 use cranelift_entity::SecondaryMap;
+use smallvec::SmallVec;
 
 use super::eligibility::{Class, is_copy};
 use super::expressions::{Expressions, KeyPart, Number};
@@ -45,7 +46,9 @@ pub(in crate::pass) struct Outline<'a> {
     joins: JoinFinder<'a>,
     memory: Vec<MemoryInst>,
     loads: usize,
-    across_lanes: usize,
+    /// The operations across lanes, one of each kind with the place of a block that has it.
+    across_lanes: SmallVec<[(Opcode, u32); 4]>,
+    needs_regions: bool,
 }
 
 /// An instruction that has to do with memory.
@@ -77,7 +80,7 @@ impl<'a> Outline<'a> {
     pub fn of(func: &Function, dominators: &'a Dominators) -> Outline<'a> {
         let joins = JoinFinder::new(func.regs.len(), dominators);
         let memory = Vec::with_capacity(func.insts.len() / 2);
-        let mut outline = Outline { joins, memory, loads: 0, across_lanes: 0 };
+        let mut outline = Outline { joins, memory, loads: 0, across_lanes: SmallVec::new(), needs_regions: false };
         for (place, &block) in dominators.preorder().iter().enumerate() {
             let place = place as u32;
             for inst in func.block_insts(block) {
@@ -92,16 +95,23 @@ impl<'a> Outline<'a> {
                     outline.memory.push(MemoryInst::new(func, place, inst));
                     outline.loads += usize::from(op == Op::Ld);
                 } else if op.is_convergent() {
-                    outline.across_lanes += 1;
+                    outline.add_across_lanes(data.opcode, place);
                 }
             }
         }
         outline
     }
 
-    /// Do regions matter? One operation across lanes has nothing to be compared with.
+    fn add_across_lanes(&mut self, opcode: Opcode, place: u32) {
+        match self.across_lanes.iter().find(|(kind, _)| *kind == opcode) {
+            Some((_, before)) => self.needs_regions |= *before != place,
+            None => self.across_lanes.push((opcode, place)),
+        }
+    }
+
+    /// Do regions matter? An operation across lanes is compared with others of its kind, and a block is in one region.
     pub fn needs_regions(&self) -> bool {
-        self.across_lanes > 1
+        self.needs_regions
     }
 }
 
