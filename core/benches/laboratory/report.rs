@@ -36,11 +36,13 @@ const A_MOMENT: Duration = Duration::from_millis(20);
 /// How often as long as the work itself the copies for it may take altogether.
 const MOST_ON_COPIES: u32 = 5;
 
-/// Whether the command line asks for the measurements of that name: it gives parts of names, or nothing for all.
+/// Whether the command line asks for the measurements of that name: it gives parts of names, or nothing for all. Of a part
+/// that a `$` ends names have to end with it: `gvn-cse$` is not `gvn-cse, cleaned up`.
 pub fn chosen(name: &str) -> bool {
     // Cargo adds options of its own.
     let mut parts = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).peekable();
-    parts.peek().is_none() || parts.any(|part| name.contains(&part))
+    let is_asked = |part: String| part.strip_suffix('$').map_or(name.contains(&part), |end| name.ends_with(end));
+    parts.peek().is_none() || parts.any(is_asked)
 }
 
 /// The same for a group of measurements, which begins when it is its turn.

@@ -19,7 +19,7 @@ use figures::{HEADING, Lines};
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// Only measurements whose name contains this, `copy-prop, deep` for instance.
+    /// Only measurements whose name contains this, `copy-prop, deep` for instance, or ends with it, as in `gvn-cse$`.
     filter: Option<String>,
 }
 

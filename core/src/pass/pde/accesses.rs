@@ -251,17 +251,20 @@ impl Accesses {
             }
         }
         let (known, found) = all;
-        for touches in known.iter().chain(&*found) {
-            place_of[touches.reg.index()] = NOWHERE;
-        }
-        known.retain(|touches| touches.first != NOWHERE);
         let mut signature = Signature::default();
-        for touches in known.iter().chain(&*found) {
-            signature = signature.and(Signature::of(touches.reg));
-            if touches.is_read_first {
-                read_first.insert(touches.reg.index());
+        let mut leave = |touches: &Touches| {
+            place_of[touches.reg.index()] = NOWHERE;
+            let is_touched = touches.first != NOWHERE;
+            if is_touched {
+                signature = signature.and(Signature::of(touches.reg));
+                if touches.is_read_first {
+                    read_first.insert(touches.reg.index());
+                }
             }
-        }
+            is_touched
+        };
+        known.retain(&mut leave);
+        found.iter().for_each(|touches| _ = leave(touches));
         signatures[node] = signature;
         if found.is_empty() {
             return;
