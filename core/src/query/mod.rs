@@ -21,6 +21,7 @@ mod availability;
 mod definitions;
 mod forms;
 mod items;
+mod known;
 mod propagation;
 mod region;
 mod snapshot;

@@ -42,6 +42,7 @@ use cranelift_entity::packed_option::PackedOption;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
+use super::known::Known;
 use super::snapshot::Changes;
 use crate::ir::{Block, Function, Inst};
 use crate::questions::{Answer, QuestionEvent, QuestionId};
@@ -149,7 +150,7 @@ pub struct Meeting<Q> {
 pub type RecordId = u32;
 
 /// A question apart from where it is asked, in the order in which they came up.
-type Number = u32;
+pub(super) type Number = u32;
 
 /// All that leans on one question under way, and on nothing that began before it.
 struct Cohort {
@@ -284,42 +285,8 @@ struct Frame {
     id: QuestionId,
 }
 
-/// The last record of each question at each block. A walk goes from block to neighbouring block with one question, and
-/// those mostly have numbers close together: so the records of one question lie in pages of as many blocks as fill two
-/// cache lines, which are fetched together.
-struct Known {
-    /// By question: the first page that it has turned to, which for most is the only one, and where its slots begin.
-    first: Vec<(u32, u32)>,
-    /// The others.
-    pages: HashMap<Page, u32>,
-    slots: Vec<RecordId>,
-    /// The page that was used last, and where its slots begin.
-    latest: (Page, u32),
-}
-
-/// A question, and some blocks.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Page {
-    question: Number,
-    blocks: u32,
-}
-
-impl Default for Known {
-    fn default() -> Known {
-        // No question has that number.
-        let latest = (Page { question: Number::MAX, blocks: 0 }, 0);
-        Known { first: Vec::new(), pages: HashMap::new(), slots: Vec::new(), latest }
-    }
-}
-
-/// Blocks of a page.
-const PAGE: u32 = 32;
-
-/// No page: blocks are not so many.
-const NO_PAGE: u32 = u32::MAX;
-
 /// No record.
-const NONE: RecordId = RecordId::MAX;
+pub(super) const NONE: RecordId = RecordId::MAX;
 
 /// From here on, what is known of a question at a block is a verdict, not a record.
 const VERDICTS: RecordId = 1 << 31;
@@ -329,41 +296,6 @@ const LONG: usize = 32;
 
 /// So many verdicts are compared with a new one: those of one inquiry are few.
 const LATEST: usize = 4;
-
-impl Known {
-    /// Where the record of a question at a block stands among the slots.
-    #[inline]
-    fn place(&mut self, block: Block, question: Number) -> u32 {
-        let page = Page { question, blocks: block.as_u32() / PAGE };
-        if self.latest.0 != page {
-            self.latest = (page, self.turn_to(page));
-        }
-        self.latest.1 + block.as_u32() % PAGE
-    }
-
-    /// Where the slots of a page begin.
-    #[inline(never)]
-    fn turn_to(&mut self, page: Page) -> u32 {
-        let index = page.question as usize;
-        if index >= self.first.len() {
-            self.first.resize(index + 1, (NO_PAGE, 0));
-        }
-        let slots = &mut self.slots;
-        let mut add_page = || {
-            let first = slots.len();
-            slots.resize(first + PAGE as usize, NONE);
-            first as u32
-        };
-        match &mut self.first[index] {
-            (blocks, start) if *blocks == page.blocks => *start,
-            first @ (NO_PAGE, _) => {
-                *first = (page.blocks, add_page());
-                first.1
-            }
-            _ => *self.pages.entry(page).or_insert_with(add_page),
-        }
-    }
-}
 
 /// Tells those who listen, and gives out numbers.
 pub struct Teller<'s, S> {
@@ -436,7 +368,7 @@ impl<Q, A> Default for Propagation<Q, A> {
 impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
     /// With room for so many records, and as many questions.
     pub fn with_room(records: usize) -> Self {
-        let known = Known { first: Vec::with_capacity(records), ..Known::default() };
+        let known = Known::with_room(records);
         let (questions, numbers) = (Vec::with_capacity(records), HashMap::with_capacity(records));
         Propagation { records: Vec::with_capacity(records), questions, numbers, known, ..Self::default() }
     }
@@ -629,7 +561,7 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
             });
             let record = self.records.len() as RecordId;
             let place = self.known.place(next, number);
-            let known = self.known.slots[place as usize];
+            let known = self.known[place];
             if known != NONE
                 && let Some((answer, rule, cohort)) = self.known_answer(problem, known, question)
             {
@@ -642,7 +574,7 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
                 self.take(next, known, answer, cohort);
                 continue;
             }
-            self.known.slots[place as usize] = record;
+            self.known[place] = record;
             let time = self.time(problem.time(question));
             let state = State::UnderWay { depth };
             self.records.push(Record { block: next, question: number, state, cohort: None.into(), time });
@@ -748,7 +680,7 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
             self.verdicts.push(Verdict { answer: *answer, rule, time });
             self.verdicts.len() - 1
         });
-        self.known.slots[place as usize] = VERDICTS + verdict as RecordId;
+        self.known[place] = VERDICTS + verdict as RecordId;
         true
     }
 
@@ -871,9 +803,9 @@ impl<Q: Copy + Eq + Hash, A: Copy + PartialEq> Propagation<Q, A> {
                 if self.earlier(cohort, None.into()).is_some()
                     || cohort.expand().is_some_and(|cohort| self.find(cohort) == own)
                 {
-                    let place = self.known.place(block, question) as usize;
-                    if self.known.slots[place] == other {
-                        self.known.slots[place] = NONE;
+                    let place = self.known.place(block, question);
+                    if self.known[place] == other {
+                        self.known[place] = NONE;
                     }
                 }
             }
