@@ -63,7 +63,9 @@ impl Lab {
                 }
                 let view = Rc::new(*view);
                 self.view = Some(view.clone());
-                if !self.lacks_program() {
+                if self.lacks_program() {
+                    self.forget_others_runs();
+                } else {
                     self.last_good = Some(view);
                 }
             }
@@ -97,11 +99,14 @@ impl Lab {
                 if let Request::Simulate(Simulate { before, after, .. }) = request {
                     self.ran = Rc::new((before.text.clone(), after.text.clone()));
                 }
+                // An answer may come late.
+                self.forget_others_runs();
             }
             Response::Zeros(zeros) => {
                 if let Request::Probe(probe) = request {
                     self.zeros = Some(Rc::new(Counted { asked: probe.clone(), zeros }));
                 }
+                self.forget_others_runs();
             }
             Response::Tried(tried) => {
                 if let Request::Try(trial) = request {
@@ -122,6 +127,7 @@ impl Lab {
                 }
                 self.watched.playing &= !(ended && is_last);
                 self.moment = Some(Rc::new(moment));
+                self.forget_others_runs();
             }
             Response::Link(Ok(link)) => self.dialog = Some(Dialog::Share(link)),
             Response::Link(Err(why)) => self.notice = Some(Notice { text: why, is_error: true }),

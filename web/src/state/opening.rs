@@ -54,6 +54,15 @@ impl Lab {
         }
     }
 
+    /// A bench that was opened and has never had a program that runs shows no figures: those that are there are of the bench
+    /// before it, which may have been an example that nobody has seen. Where a program was edited, its last figures stay.
+    pub(super) fn forget_others_runs(&mut self) {
+        if self.lacks_program() && self.last_good.is_none() {
+            (self.runs, self.ran) = (None, Rc::default());
+            (self.zeros, self.moment) = (None, None);
+        }
+    }
+
     /// Results of another program are worse than none.
     pub(super) fn forget_runs(&mut self) {
         (self.playing, self.asking) = (false, false);

@@ -351,3 +351,26 @@ fn the_way_of_a_statement_leads_to_its_change() {
     let there = Rc::new(there).reduce(answer(asked, &Surveyed::default()));
     assert!(!there.asking, "nothing sinks any more");
 }
+
+#[test]
+fn a_bench_that_never_had_a_program_shows_no_figures_of_the_one_before() {
+    let runs = || Response::Simulated(Box::new(Simulated { before: Ok(Run::default()), after: Ok(Run::default()) }));
+    let ran = || Action::Answered(Box::new(Request::Simulate(Simulate::default())), runs());
+    let seen =
+        |lab: &Lab, view: View| Action::Answered(Box::new(Request::Look(lab.look())), Response::View(Box::new(view)));
+    let open = |source: &str| {
+        let bench = Bench { source: source.to_owned(), ..Bench::default() };
+        Action::OpenExample("an example", Box::new(Shared { bench, ..Shared::default() }))
+    };
+    let lab = Rc::new(Lab::new()).reduce(open("good"));
+    let lab = lab.clone().reduce(seen(&lab, view(&[2]))).reduce(ran());
+    assert!(lab.runs.is_some());
+    // A person who is typing sees what the program did before the mistake.
+    let lab = lab.reduce(Action::EditSource("goo".to_owned()));
+    let lab = lab.clone().reduce(seen(&lab, View::default()));
+    assert!(lab.lacks_program() && lab.runs.is_some());
+    let lab = lab.reduce(open("bad"));
+    let lab = lab.clone().reduce(seen(&lab, View::default()));
+    assert!(lab.lacks_program() && lab.runs.is_none());
+    assert!(lab.reduce(ran()).runs.is_none(), "an answer that was asked for before comes late");
+}
