@@ -34,6 +34,7 @@ pub fn Results(PaneProps { lab, act }: &PaneProps) -> Html {
             </h3>
             <div class="scroll part-body" tabindex="0" role="region" aria-label="Statistics">
                 { match sides {
+                    None if lab.has_mistakes() => html! { <p class="empty">{ "Nothing has run yet: the program has mistakes." }</p> },
                     None => html! { <p class="empty">{ "Nothing has run yet." }</p> },
                     Some((before, after)) => html! {
                         <>

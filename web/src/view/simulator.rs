@@ -17,11 +17,12 @@ const WARP_SIZES: [u32; 3] = [32, 16, 8];
 /// The simulator pane.
 #[component]
 pub fn Simulator(PaneProps { lab, act }: &PaneProps) -> Html {
-    let state = match (lab.stopped, lab.running, &lab.runs) {
-        (true, ..) => "stopped",
-        (_, true, _) => "running…",
-        (.., None) => "waiting for a program",
-        _ => "",
+    // That nothing has run is to be read among the results, where there is room for it.
+    let (state, class) = match (lab.stopped, lab.running, &lab.runs) {
+        (true, ..) => ("stopped", "note run-state"),
+        (_, true, _) => ("running…", "note run-state late"),
+        (.., None) => ("waiting for a program", "hidden"),
+        _ => ("", "note run-state"),
     };
     html! {
         <section class="pane simulator" aria-labelledby="simulator-title" data-testid="simulator-pane">
@@ -38,7 +39,7 @@ pub fn Simulator(PaneProps { lab, act }: &PaneProps) -> Html {
                         { Icon::Stop.html() }<span>{ "Stop" }</span>
                     </button>
                 }
-                <span class={if lab.running { "note run-state late" } else { "note run-state" }} role="status" data-testid="run-state">{ state }</span>
+                <span {class} role="status" data-testid="run-state">{ state }</span>
                 { machine(lab, act) }
             </div>
             <div class="pane-body simulation">
