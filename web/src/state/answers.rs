@@ -50,7 +50,12 @@ impl Lab {
                     && is_last
                 {
                     self.looking = false;
+                    self.is_newly_opened = false;
                     self.answered = Some(Rc::new(look.clone()));
+                }
+                // A program that has left the page is not the last good one of what is there now.
+                if self.is_newly_opened {
+                    return;
                 }
                 // Whoever pastes another program does not mean its launch to be that of the last one.
                 if view.launch_is_foreign && self.source_leads && is_last {

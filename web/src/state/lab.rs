@@ -56,6 +56,8 @@ pub struct Lab {
     pub answered: Option<Rc<Look>>,
     /// Whether a newer answer is on its way.
     pub looking: bool,
+    /// Whether the bench that was opened last has not been answered for yet: what still comes is about the one before it.
+    pub is_newly_opened: bool,
     /// Whether the program was edited after the launch.
     pub source_leads: bool,
     /// Whether the engine has been loaded.
@@ -133,6 +135,7 @@ impl Lab {
             last_good: None,
             answered: None,
             looking: false,
+            is_newly_opened: false,
             source_leads: false,
             is_engine_ready: false,
             runs: None,

@@ -26,6 +26,7 @@ impl Lab {
         self.launches.replace((&before.source, &before.launch), (&self.bench.source, &self.bench.launch));
         self.last_good = None;
         self.opened = Some(Rc::new(self.bench.clone()));
+        self.is_newly_opened = true;
         self.position = shared.position;
         self.scope = shared.scope;
         self.walk_at = shared.moment;

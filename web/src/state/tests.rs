@@ -374,3 +374,23 @@ fn a_bench_that_never_had_a_program_shows_no_figures_of_the_one_before() {
     assert!(lab.lacks_program() && lab.runs.is_none());
     assert!(lab.reduce(ran()).runs.is_none(), "an answer that was asked for before comes late");
 }
+
+#[test]
+fn a_late_answer_about_the_bench_before_is_not_taken_for_the_one_that_was_opened() {
+    let open = |source: &str| {
+        let bench = Bench { source: source.to_owned(), ..Bench::default() };
+        Action::OpenExample("an example", Box::new(Shared { bench, ..Shared::default() }))
+    };
+    let answer = |asked: Request, view: View| Action::Answered(Box::new(asked), Response::View(Box::new(view)));
+    let lab = Rc::new(Lab::new()).reduce(open("good"));
+    let asked_before = Request::Look(lab.look());
+    let lab = lab.reduce(open("bad")).reduce(answer(asked_before, view(&[2])));
+    assert!(lab.last_good.is_none() && lab.view.is_none());
+    let asked = Request::Look(lab.look());
+    let lab = lab.reduce(answer(asked, View::default()));
+    assert!(lab.lacks_program() && lab.last_good.is_none());
+    // Of one bench an answer that comes late is better than none: somebody is typing.
+    let asked_before = Request::Look(lab.look());
+    let lab = lab.reduce(Action::EditSource("go".to_owned())).reduce(answer(asked_before, view(&[2])));
+    assert!(lab.last_good.is_some());
+}
