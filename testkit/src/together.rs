@@ -1,4 +1,4 @@
-//! Programs of what lanes do together: votes, shuffles, matches, barriers and atomics, each form in a program of its own.
+//! Programs of what lanes do together: votes, shuffles, matches, reductions, barriers and atomics, each form in a program of its own.
 //!
 //! ```text
 //! p = setp.ne.u32 flag, 0 ; v = vote.ballot.b32 p     by all lanes, and by those that a branch sends there
@@ -53,6 +53,13 @@ fn collectives() -> Vec<(String, &'static str)> {
         ("{v, u} = match.all.b32 c".to_owned(), "b32"),
         ("{v, u} = match.all.b64 w".to_owned(), "b32"),
     ];
+    // Of the last, operands are negative in some lanes.
+    for operation in ["add.u32", "min.u32", "max.u32", "and.b32", "or.b32", "xor.b32"] {
+        list.push((format!("v = redux.{operation} a"), "b32"));
+    }
+    for operation in ["add.s32", "min.s32", "max.s32"] {
+        list.push((format!("d = sub.s32 a, 1\n    v = redux.{operation} d"), "b32"));
+    }
     for mode in ["all", "any", "uni"] {
         list.push((format!("v = vote.{mode}.pred p"), "pred"));
     }

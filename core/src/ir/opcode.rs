@@ -70,6 +70,8 @@ roots! {
     VoteAll = "vote.all", VoteAny = "vote.any", VoteUni = "vote.uni", VoteBallot = "vote.ballot",
     ShflIdx = "shfl.idx", ShflUp = "shfl.up", ShflDown = "shfl.down", ShflBfly = "shfl.bfly",
     MatchAny = "match.any", MatchAll = "match.all", Activemask = "activemask",
+    /// What the values of a warp's lanes come to, in all of these lanes: their sum, their least, their union.
+    Redux = "redux",
     /// Draws the next value of an `input`.
     In = "in",
     /// A pure function of its operands that costs what its first operand says, in cycles.
@@ -128,6 +130,7 @@ impl Op {
                 | Op::MatchAny
                 | Op::MatchAll
                 | Op::Activemask
+                | Op::Redux
         ) || self.is_call()
     }
 
@@ -252,7 +255,7 @@ words! {
 }
 
 words! {
-    /// The operation of `atom` and `red`.
+    /// The operation of `atom` and `red`, and of `redux`, which has the first six.
     AtomicOp {
         Add = "add", Min = "min", Max = "max", And = "and", Or = "or", Xor = "xor",
         /// Wraps to 0 above the operand.
@@ -402,7 +405,7 @@ pub struct Opcode {
     pub cmp: Option<Cmp>,
     /// `setp` with a third operand.
     pub combine: Option<Combine>,
-    /// `atom`'s and `red`'s operation.
+    /// The operation of `atom`, `red` and `redux`.
     pub atomic: Option<AtomicOp>,
     /// `prmt`'s mode.
     pub prmt: Option<PrmtMode>,
@@ -462,7 +465,7 @@ impl Opcode {
         Opcode { cmp: Some(cmp), ..*self }.words()[1]
     }
 
-    /// The second word of what neither compares nor changes memory.
+    /// The second word of what neither compares nor has an operation of [`AtomicOp`].
     pub const PLAIN_WORD: u32 = Opcode::comparison_word(None) | (AtomicOp::ALL.len() as u32) << 8;
 
     const fn comparison_word(cmp: Option<Cmp>) -> u32 {

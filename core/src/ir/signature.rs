@@ -164,6 +164,7 @@ impl Opcode {
             Op::MatchAny => with_members(self, Signature::new([Type::B32], [value])),
             Op::MatchAll => with_members(self, Signature::new([Type::B32], [value]).with_optional_dst(Type::Pred)),
             Op::Activemask => Signature::new([Type::B32], []),
+            Op::Redux => with_members(self, Signature::new([ty], [value])),
             Op::In => Signature::new([ty], [Input]),
             Op::Work => Signature { rest: Some(Any(ty)), ..Signature::new([ty], [Cycles]) },
             Op::Call | Op::CallTo => Signature { rest: Some(Any(ty)), ..Signature::new([], []).with_optional_dst(ty) },

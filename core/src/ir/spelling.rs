@@ -60,6 +60,7 @@ impl Op {
             Op::Tex2d => bits == 32,
             Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly => bits == 32,
             Op::MatchAny | Op::MatchAll => class != Pred && bits >= 32,
+            Op::Redux => bits == 32 && class != Float,
             Op::VoteAll | Op::VoteAny | Op::VoteUni => ty == Type::Pred,
             Op::VoteBallot | Op::Activemask => bits == 32,
             Op::BarSync | Op::BarWarp | Op::Membar => true,
@@ -119,7 +120,7 @@ impl Op {
             Op::Membar => Flags::CTA.union(Flags::GL).union(Flags::SYS),
             Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot => Flags::SYNC,
             Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly => Flags::SYNC,
-            Op::MatchAny | Op::MatchAll => Flags::SYNC,
+            Op::MatchAny | Op::MatchAll | Op::Redux => Flags::SYNC,
             Op::Br | Op::BrIf | Op::Call | Op::CallTo => Flags::UNI,
             _ => Flags::empty(),
         }
@@ -136,11 +137,20 @@ impl Op {
             .chain(flags.map(|(_, name)| *name))
             .chain(Cmp::ALL.iter().filter(move |_| self == Op::Setp).map(|cmp| cmp.name()))
             .chain(Combine::ALL.iter().filter(move |_| self == Op::Setp).map(|combine| combine.name()))
-            .chain(AtomicOp::ALL.iter().filter(move |_| matches!(self, Op::Atom | Op::Red)).map(|op| op.name()))
+            .chain(AtomicOp::ALL.iter().filter(move |op| self.has_operation(**op)).map(|op| op.name()))
             .chain(PrmtMode::ALL.iter().filter(move |_| self == Op::Prmt).map(|mode| mode.name()))
             .chain(Space::ALL.into_iter().filter(move |_| memory).map(Space::name))
             .chain(words(vectors, &["v2", "v4"]))
             .chain(Rounding::ALL.iter().filter(move |r| self.allows_rounding(Type::F32, **r)).map(|r| r.name()))
+    }
+
+    /// Are there forms of the root with that operation?
+    const fn has_operation(self, operation: AtomicOp) -> bool {
+        match self {
+            Op::Atom | Op::Red => true,
+            Op::Redux => !matches!(operation, AtomicOp::Inc | AtomicOp::Dec | AtomicOp::Exch | AtomicOp::Cas),
+            _ => false,
+        }
     }
 
     fn allows_rounding(self, ty: Type, rounding: Rounding) -> bool {
@@ -220,9 +230,7 @@ fn apply_suffix<'a>(opcode: &mut Opcode, word: &'a str, types: &mut u32) -> Resu
             return if opcode.combine.replace(combine).is_some() { repeated } else { Ok(()) };
         }
     }
-    if matches!(op, Op::Atom | Op::Red)
-        && let Some(atomic) = AtomicOp::from_name(word)
-    {
+    if let Some(atomic) = AtomicOp::from_name(word).filter(|atomic| op.has_operation(*atomic)) {
         return if opcode.atomic.replace(atomic).is_some() { repeated } else { Ok(()) };
     }
     if op == Op::Prmt
@@ -299,6 +307,9 @@ fn complete<'a>(mut opcode: Opcode, types: u32) -> Result<Opcode, SpellingError<
         Op::Atom | Op::Red if opcode.atomic.is_none() => {
             return Err(SpellingError::Missing(op, "an operation, as in `atom.global.add.u32`"));
         }
+        Op::Redux if opcode.atomic.is_none() => {
+            return Err(SpellingError::Missing(op, "an operation, as in `redux.sync.add.s32`"));
+        }
         Op::ShfL | Op::ShfR if !opcode.flags.intersects(Flags::WRAP | Flags::CLAMP) => {
             return Err(SpellingError::Missing(op, "`.wrap` or `.clamp`"));
         }
@@ -361,6 +372,8 @@ fn suffix_for_another_type(opcode: Opcode) -> Option<&'static str> {
     let applies = |atomic: &AtomicOp| match atomic {
         AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => !ty.is_float(),
         AtomicOp::Inc | AtomicOp::Dec => !ty.is_float() && !ty.is_signed(),
+        // Here bits have no sum and no order.
+        AtomicOp::Add | AtomicOp::Min | AtomicOp::Max => op != Op::Redux || ty.is_integer(),
         _ => true,
     };
     opcode.atomic.filter(|atomic| !applies(atomic)).map(AtomicOp::name)
@@ -369,8 +382,8 @@ fn suffix_for_another_type(opcode: Opcode) -> Option<&'static str> {
 impl fmt::Display for Opcode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let op = self.op;
-        // PTX puts `.sync` inside `vote.sync.all` and `shfl.sync.idx`, behind `match.any.sync`.
-        let inner_sync = self.has(Flags::SYNC) && !matches!(op, Op::MatchAny | Op::MatchAll);
+        // PTX puts `.sync` inside `vote.sync.all` and `shfl.sync.idx`, behind `match.any.sync` and `redux.sync`.
+        let inner_sync = self.has(Flags::SYNC) && !matches!(op, Op::MatchAny | Op::MatchAll | Op::Redux);
         let name = match op {
             Op::BrIf => "br",
             Op::CallTo => "call",

@@ -70,7 +70,7 @@ classes! {
     Vote = "vote",
     /// `shfl`.
     Shuffle = "shuffle",
-    /// `match`.
+    /// `match`, and `redux`, which goes the same way round the lanes.
     Match = "match",
     /// `ld` from global memory, or generic: the latency in the table is that of a first-level hit.
     LoadGlobal = "load-global",
@@ -168,7 +168,7 @@ impl OpClass {
             Op::Membar => OpClass::Fence,
             Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot | Op::Activemask => OpClass::Vote,
             Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly => OpClass::Shuffle,
-            Op::MatchAny | Op::MatchAll => OpClass::Match,
+            Op::MatchAny | Op::MatchAll | Op::Redux => OpClass::Match,
             Op::In => OpClass::Draw,
             Op::Work => OpClass::Work,
             Op::Call | Op::CallTo | Op::Br | Op::BrIf | Op::Switch | Op::Ret | Op::Exit => OpClass::Control,

@@ -1,4 +1,4 @@
-//! What the lanes of a warp do together: votes, shuffles, matches.
+//! What the lanes of a warp do together: votes, shuffles, matches, reductions.
 //!
 //! ```text
 //! active lanes     0 1 2 3 4 5 6 7        v = vote.sync.ballot p, m
@@ -7,17 +7,18 @@
 //! ```
 //!
 //! A lane works with its *members*: the active lanes, and of these only the ones that the member mask of a `.sync` form
-//! names, where there is one. So groups of lanes may vote, match and shuffle side by side, each under a mask of its own.
+//! names, where there is one. So groups of lanes may vote, match, shuffle and add up side by side, each under a mask of its own.
 //! PTX also waits for named lanes that are elsewhere; here lanes meet at the immediate post-dominator and nowhere else, and
 //! whoever is not there is left out. A shuffle that asks a lane which is no member, or lies outside the segment, gives the
 //! asking lane its own value, and the second destination is false for the latter, as in PTX; the former is undefined in
-//! PTX and fixed here so that runs are deterministic, and so is the result of a lane that its own mask leaves out.
+//! PTX and fixed here so that runs are deterministic, and so is the result of a lane that its own mask leaves out. A
+//! reduction of no lanes is what changes nothing: 0 for a sum, all ones for a conjunction.
 //!
-//! Source: PTX ISA, sections on `vote`, `shfl`, `match`, `activemask`.
+//! Source: PTX ISA, sections on `vote`, `shfl`, `match`, `activemask`, `redux`.
 
 use super::decode::{Value, WarpSite};
 use super::lanes::{self, Lane, LaneFile, for_each_lane};
-use crate::ir::Op;
+use crate::ir::{AtomicOp, Op};
 
 /// A frame's view of slots: where a slot of a decoded instruction lies in the lane file.
 #[derive(Clone, Copy)]
@@ -102,6 +103,21 @@ pub fn run(site: &WarpSite, file: &mut LaneFile, frame: FrameBase, mask: u32, wa
                 flags |= u32::from(all) << lane;
             });
         }
+        Op::Redux => {
+            let mut values = [0u32; 32];
+            for_each_lane(mask, |lane| values[lane] = operand(file, 0, lane) as u32);
+            // Mostly all lanes have one mask.
+            let mut last = None;
+            for_each_lane(mask, |lane| {
+                let members = members(file, lane);
+                let result = match last {
+                    Some((before, result)) if before == members => result,
+                    _ => reduced(site.reduction, &values, members),
+                };
+                last = Some((members, result));
+                results[lane] = u64::from(result);
+            });
+        }
         _ => {
             let default_clamp = if site.op == Op::ShflUp { 0 } else { warp_size - 1 };
             let mut values = [0u64; 32];
@@ -121,6 +137,27 @@ pub fn run(site: &WarpSite, file: &mut LaneFile, frame: FrameBase, mask: u32, wa
     }
     if let Some(predicate) = site.predicate {
         for_each_lane(mask, |lane| frame.write(file, Value::Predicate(predicate, 0), lane, u64::from(flags >> lane)));
+    }
+}
+
+/// What the values of some lanes come to.
+fn reduced(reduction: Option<(AtomicOp, bool)>, values: &[u32; 32], members: u32) -> u32 {
+    let fold = |nothing: u32, combine: fn(u32, u32) -> u32| {
+        let mut all = nothing;
+        for_each_lane(members, |lane| all = combine(all, values[lane]));
+        all
+    };
+    match reduction {
+        Some((AtomicOp::Add, _)) => fold(0, u32::wrapping_add),
+        Some((AtomicOp::Min, false)) => fold(u32::MAX, u32::min),
+        Some((AtomicOp::Max, false)) => fold(0, u32::max),
+        Some((AtomicOp::Min, true)) => fold(i32::MAX as u32, |a, b| i32::min(a as i32, b as i32) as u32),
+        Some((AtomicOp::Max, true)) => fold(i32::MIN as u32, |a, b| i32::max(a as i32, b as i32) as u32),
+        Some((AtomicOp::And, _)) => fold(u32::MAX, |a, b| a & b),
+        Some((AtomicOp::Or, _)) => fold(0, |a, b| a | b),
+        Some((AtomicOp::Xor, _)) => fold(0, |a, b| a ^ b),
+        // The decoder lets no other through.
+        Some(_) | None => 0,
     }
 }
 

@@ -3,6 +3,7 @@
 mod assembles;
 mod errors;
 mod examples;
+mod expansions;
 mod inputs;
 mod launches;
 mod oracle;

@@ -539,6 +539,10 @@ fn suffixes_that_do_not_go_with_the_type_are_refused() {
         "atom.global.and.f32",
         "atom.global.inc.s32",
         "atom.global.dec.f32",
+        "redux.sync.add.b32",
+        "redux.sync.max.b32",
+        "redux.sync.exch.b32",
+        "redux.sync.inc.u32",
     ] {
         let refused = matches!(
             Opcode::from_spelling(text),
@@ -561,6 +565,8 @@ fn suffixes_that_do_not_go_with_the_type_are_refused() {
         "atom.global.inc.u32",
         "atom.global.and.b32",
         "atom.global.min.f32",
+        "redux.sync.min.s32",
+        "redux.xor.b32",
     ] {
         assert!(Opcode::from_spelling(text).is_ok(), "`{text}`: {:?}", Opcode::from_spelling(text));
     }

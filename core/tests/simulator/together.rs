@@ -1,4 +1,4 @@
-//! Votes, shuffles and matches under the active mask, under member masks, in warps of 8, 16 and 32 lanes, against the
+//! Votes, shuffles, matches and reductions under the active mask, under member masks, in warps of 8, 16 and 32 lanes, against the
 //! PTX manual's definitions lane by lane; and barriers.
 
 use super::operands::Draws;
@@ -160,6 +160,36 @@ fn matches() {
         check(&format!("f = mov.u32 5\n$ = match.all{sync}.b32 f{m}"), masks, |warp, lane| {
             mask_of(warp.members(lane).into_iter())
         });
+    }
+}
+
+/// Every operation on every type that it has, also of lanes that their own masks leave out, and of none.
+#[test]
+fn reductions() {
+    let values = |warp: &Warp, lane: usize| -> Vec<u32> {
+        // As the program: a few numbers of either sign.
+        warp.members(lane).into_iter().map(|other| (warp.operands[other][0] as u32).wrapping_sub(3)).collect()
+    };
+    let signed = |values: Vec<u32>| values.into_iter().map(|value| value as i32);
+    for (sync, masks) in [("", false), (".sync", true)] {
+        let m = if masks { ", m" } else { "" };
+        let check = |operation: &str, reference: &dyn Fn(Vec<u32>) -> u32| {
+            check(&format!("f = sub.u32 a, 3\n$ = redux{sync}.{operation} f{m}"), masks, |warp, lane| {
+                u64::from(reference(values(warp, lane)))
+            });
+        };
+        for ty in ["u32", "s32"] {
+            check(&format!("add.{ty}"), &|values| values.into_iter().fold(0, u32::wrapping_add));
+        }
+        check("min.u32", &|values| values.into_iter().min().unwrap_or(u32::MAX));
+        check("max.u32", &|values| values.into_iter().max().unwrap_or(0));
+        check("min.s32", &|values| signed(values).min().unwrap_or(i32::MAX) as u32);
+        check("max.s32", &|values| signed(values).max().unwrap_or(i32::MIN) as u32);
+        for ty in ["b32", "u32", "s32"] {
+            check(&format!("and.{ty}"), &|values| values.into_iter().fold(u32::MAX, |all, value| all & value));
+            check(&format!("or.{ty}"), &|values| values.into_iter().fold(0, |all, value| all | value));
+            check(&format!("xor.{ty}"), &|values| values.into_iter().fold(0, |all, value| all ^ value));
+        }
     }
 }
 

@@ -23,7 +23,8 @@ pub(super) fn behaviour(func: &Function, inst: &InstData) -> Behaviour {
         Op::Call | Op::CallTo => Behaviour::Differs(Source::Call),
         Op::Atom => Behaviour::Differs(Source::Atomic),
         Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly => Behaviour::Differs(Source::Exchange),
-        Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot | Op::Activemask | Op::MatchAll => Behaviour::Evens,
+        Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot | Op::Activemask => Behaviour::Evens,
+        Op::MatchAll | Op::Redux => Behaviour::Evens,
         Op::In => match inst.args.first() {
             Some(Operand::Input(input)) if func.inputs[*input].uniform && func.kind == FuncKind::Kernel => {
                 Behaviour::Follows

@@ -60,7 +60,7 @@ impl Class {
             Op::Sin | Op::Cos | Op::Ex2 | Op::Lg2 | Op::Rsqrt | Op::Rcp | Op::Sqrt => Class::Transcendental,
             Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly => Class::Shuffle,
             Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot => Class::Convergent,
-            Op::MatchAny | Op::MatchAll | Op::Activemask => Class::Convergent,
+            Op::MatchAny | Op::MatchAll | Op::Activemask | Op::Redux => Class::Convergent,
             op if op.has_effect() || op.is_convergent() => Class::Never,
             _ => Class::Pure,
         }

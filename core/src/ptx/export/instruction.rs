@@ -27,7 +27,7 @@ impl Writer<'_> {
             Op::Call => self.call(inst),
             Op::Selp => self.selp(inst),
             Op::Cvt if rounds_to_integer_between_floats(inst.opcode) => self.two_conversions(inst),
-            Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot | Op::MatchAny | Op::MatchAll => {
+            Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot | Op::MatchAny | Op::MatchAll | Op::Redux => {
                 self.collective(inst, &[])
             }
             Op::ShflIdx | Op::ShflDown | Op::ShflBfly => self.collective(inst, &["31"]),

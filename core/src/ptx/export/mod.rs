@@ -205,6 +205,7 @@ fn symbol(name: &str) -> String {
             | "vote"
             | "shfl"
             | "match"
+            | "redux"
             | "shf"
             | "sad"
             | "lop3"

@@ -77,6 +77,12 @@ fn completed(mut opcode: Opcode) -> Opcode {
             opcode.flags |= Flags::SYNC;
         }
         Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot => opcode.flags |= Flags::SYNC,
+        Op::Redux => {
+            if matches!(opcode.atomic, Some(AtomicOp::And | AtomicOp::Or | AtomicOp::Xor)) {
+                opcode.ty = Type::B32;
+            }
+            opcode.flags |= Flags::SYNC;
+        }
         Op::Membar => {
             let scopes = [Flags::SYS, Flags::GL, Flags::CTA];
             let widest = scopes.into_iter().find(|scope| opcode.has(*scope)).unwrap_or(Flags::GL);

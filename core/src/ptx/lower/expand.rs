@@ -32,6 +32,8 @@ impl<'a> Lowering<'a, '_> {
             "sad" => self.sad(inst)?,
             "bfind" => self.bfind(inst)?,
             "cnot" => self.cnot(inst)?,
+            "bmsk" => self.bmsk(inst)?,
+            "szext" => self.szext(inst)?,
             "lop3" => self.lop3(inst)?,
             "dp4a" => self.dp4a(inst)?,
             "testp" => self.testp(inst)?,
@@ -199,6 +201,55 @@ impl<'a> Lowering<'a, '_> {
         let dst = self.named(dst, ty)?;
         self.select(dst, ty, Operand::Const(1), Operand::Const(0), zero);
         Ok(())
+    }
+
+    /// `bmsk.clamp.b32 d, a, b`, `bmsk.wrap.b32`: b ones from bit a on, where both numbers end at 32 or wrap there. Shifts
+    /// give 0 from 32 bits on.
+    fn bmsk(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        let ty = self.last_type(inst)?;
+        let [dst, a, b] = &inst.operands[..] else { return Err(self.count_error(inst, 2)) };
+        let (a, b) = (self.value(a, Type::U32)?, self.value(b, Type::U32)?);
+        if ty != Type::B32 {
+            return Err(self.unsupported("`bmsk` is of type `.b32`"));
+        }
+        let [a, b] = match self.wraps(inst)? {
+            true => [a, b]
+                .map(|number| self.compute(Opcode::new(Op::And, Type::B32), Type::U32, [number, Operand::Const(31)])),
+            false => [a, b],
+        };
+        let end = self.compute(Opcode::new(Op::Shl, ty), ty, [Operand::Const(1), b]);
+        let ones = self.compute(Opcode::new(Op::Sub, Type::U32), ty, [end, Operand::Const(1)]);
+        let dst = self.named(dst, ty)?;
+        self.emit(InstData::new(Opcode::new(Op::Shl, ty), [dst], [ones, a]));
+        Ok(())
+    }
+
+    /// `szext.clamp.T d, a, b`, `szext.wrap.T`: the low b bits of a, extended by their sign or with zeros. `bfe` looks at the
+    /// low 8 bits of a length.
+    fn szext(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        let ty = self.last_type(inst)?;
+        let [dst, a, b] = &inst.operands[..] else { return Err(self.count_error(inst, 2)) };
+        let (a, b) = (self.value(a, ty)?, self.value(b, Type::U32)?);
+        if !matches!(ty, Type::S32 | Type::U32) {
+            return Err(self.unsupported("`szext` is of 32-bit integers"));
+        }
+        let (opcode, end) = match self.wraps(inst)? {
+            true => (Opcode::new(Op::And, Type::B32), 31),
+            false => (Opcode::new(Op::Min, Type::U32), 32),
+        };
+        let length = self.compute(opcode, Type::U32, [b, Operand::Const(end)]);
+        let dst = self.named(dst, ty)?;
+        self.emit(InstData::new(Opcode::new(Op::Bfe, ty), [dst], [a, Operand::Const(0), length]));
+        Ok(())
+    }
+
+    /// Does a number of bits wrap at 32, or is it 32 at most?
+    fn wraps(&mut self, inst: &Inst<'a>) -> Lowered<bool> {
+        match inst.modifiers.first() {
+            Some(&"wrap") => Ok(true),
+            Some(&"clamp") => Ok(false),
+            _ => Err(self.unsupported(&format!("`{}` needs `.clamp` or `.wrap`", inst.opcode.text))),
+        }
     }
 
     /// `lop3.b32 d, a, b, c, table`: bit k of the table is the result where (a, b, c) are the bits of k. The function

@@ -235,13 +235,12 @@ fn unsupported_family(root: &str) -> Option<&'static str> {
         | "elect" => "asynchronous copies, their barriers and clusters",
         "suld" | "sust" | "sured" | "suq" | "istypep" => "surfaces",
         "txq" | "tld4" => "only `tex.1d` and `tex.2d` read textures",
-        "redux" => "reductions over a warp; write them with `shfl`",
         "bar" | "barrier" => "only `bar.sync` and `bar.warp.sync` are",
         "vabsdiff" | "vadd" | "vsub" | "vmad" | "vmax" | "vmin" | "vset" | "vshl" | "vshr" | "vadd2" | "vadd4"
         | "vsub2" | "vsub4" | "vavrg2" | "vavrg4" | "vabsdiff2" | "vabsdiff4" | "vmax2" | "vmax4" | "vmin2"
         | "vmin4" | "vset2" | "vset4" | "dp2a" => "video instructions",
-        "tanh" | "isspacep" | "fns" | "createpolicy" | "alloca" | "stacksave" | "stackrestore" | "szext" | "bmsk"
-        | "match" | "vote" | "shfl" | "applypriority" => "no equivalent here",
+        "tanh" | "isspacep" | "fns" | "createpolicy" | "alloca" | "stacksave" | "stackrestore" | "match" | "vote"
+        | "shfl" | "applypriority" => "no equivalent here",
         _ => return None,
     })
 }

@@ -95,7 +95,7 @@ pub struct Access {
     pub operands: SmallVec<[Value; 2]>,
 }
 
-/// A vote, shuffle, match, `activemask` or barrier.
+/// A vote, shuffle, match, reduction, `activemask` or barrier.
 #[derive(Clone, Copy, Debug)]
 pub struct WarpSite {
     /// Which.
@@ -108,6 +108,8 @@ pub struct WarpSite {
     pub operands: [Option<Value>; 3],
     /// The member mask: a bit for each lane that the asking lane works with.
     pub members: Option<Value>,
+    /// What a reduction makes of its lanes' values, and whether these have signs.
+    pub reduction: Option<(AtomicOp, bool)>,
 }
 
 /// `in`.

@@ -1,4 +1,4 @@
-//! Decodes what the lanes of a warp do together: barriers, votes, shuffles, matches.
+//! Decodes what the lanes of a warp do together: barriers, votes, shuffles, matches, reductions.
 
 use super::instruction::{Decoder, Refusal};
 use super::{DecodedInst, Kind, WarpSite};
@@ -8,9 +8,14 @@ impl Decoder<'_, '_> {
     pub(super) fn warp(&mut self, data: &InstData, decoded: &mut DecodedInst) -> Result<(), Refusal> {
         let op = data.opcode.op;
         let signature = data.opcode.signature();
-        let mut site = WarpSite { op, dst: None, predicate: None, operands: [None; 3], members: None };
+        let reduction = match (op, data.opcode.atomic) {
+            (Op::Redux, None) => return Err("the reduction's operation is missing"),
+            (Op::Redux, Some(operation)) => Some((operation, data.opcode.ty.is_signed())),
+            _ => None,
+        };
+        let mut site = WarpSite { op, dst: None, predicate: None, operands: [None; 3], members: None, reduction };
         let members_at = match op {
-            Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot | Op::MatchAny | Op::MatchAll => 1,
+            Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot | Op::MatchAny | Op::MatchAll | Op::Redux => 1,
             _ => site.operands.len(),
         };
         for (k, operand) in data.args.iter().enumerate() {

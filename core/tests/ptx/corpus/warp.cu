@@ -30,6 +30,18 @@ extern "C" __global__ void votes(unsigned *out)
     out[i] = m;
 }
 
+extern "C" __global__ void reductions(int *out, unsigned mask)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    int v = out[i];
+    int s = __reduce_add_sync(0xffffffffu, v) + __reduce_min_sync(0xffffffffu, v) + __reduce_max_sync(0xffffffffu, v);
+    unsigned u = __reduce_add_sync(0xffffffffu, (unsigned)s) + __reduce_max_sync(0xffffffffu, (unsigned)v);
+    if (v > 3)
+        u ^= __reduce_or_sync(__activemask() & mask, (unsigned)v);
+    u ^= __reduce_and_sync(0xffffffffu, (unsigned)v) + __reduce_xor_sync(0xffffffffu, (unsigned)v);
+    out[i] = u;
+}
+
 extern "C" __global__ void atomics(unsigned *out, unsigned long long *wide, float *sums, int n)
 {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,0 +1,164 @@
+//! What PTX has as one instruction and the text IR as several computes what the PTX ISA says, on edges and drawn numbers;
+//! and one that the IR has, `redux`, comes through as it is.
+
+use super::examples::simulated;
+use warpscope_core::ptx::import;
+use warpscope_core::text;
+
+const THREADS: usize = 256;
+
+/// Numbers at which operations change what they do, and others. The same ones in every run.
+fn numbers(column: u64) -> Vec<u32> {
+    const EDGES: [u32; 14] =
+        [0, 1, 2, 7, 31, 32, 33, 255, 256, 0x0001_0000, 0x00ff_ffff, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff];
+    let mut state = column.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut draw = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 32) as u32
+    };
+    (0..THREADS).map(|_| if draw() % 3 == 0 { draw() >> (draw() % 32) } else { EDGES[draw() as usize % 14] }).collect()
+}
+
+/// Runs lines of PTX that set `%r4` from `%r1`, `%r2` and `%r3`, and compares each thread's result with the reference.
+fn check(lines: &str, reference: impl Fn(u32, u32, u32) -> u32) {
+    let operands = [numbers(1), numbers(2), numbers(3)];
+    let found = results(lines, &operands);
+    for thread in 0..THREADS {
+        let [a, b, c] = [0, 1, 2].map(|column: usize| operands[column][thread]);
+        assert_eq!(found[thread], reference(a, b, c), "`{lines}` of {a:#x}, {b:#x}, {c:#x}");
+    }
+}
+
+fn results(lines: &str, operands: &[Vec<u32>; 3]) -> Vec<u32> {
+    let loads: String = (1..=3)
+        .map(|k| format!("ld.param.u64 %rd1, [p{k}];\nadd.s64 %rd2, %rd1, %rd9;\nld.global.u32 %r{k}, [%rd2];\n"))
+        .collect();
+    let source = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p1, .param .u64 p2, .param .u64 \
+         p3, .param .u64 p4)\n{{\n.reg .pred %p<4>;\n.reg .b32 %r<20>;\n.reg .b64 %rd<10>;\nmov.u32 %r9, %tid.x;\n\
+         mul.wide.u32 %rd9, %r9, 4;\n{loads}{lines}\nld.param.u64 %rd1, [p4];\nadd.s64 %rd2, %rd1, %rd9;\n\
+         st.global.u32 [%rd2], %r4;\nret;\n}}\n"
+    );
+    let imported = import(&source);
+    assert!(imported.diagnostics.is_empty(), "`{lines}`: {:?}", imported.diagnostics);
+    let buffer = |k: usize, values: &[u32]| {
+        let list: Vec<String> = values.iter().map(u32::to_string).collect();
+        format!("    #{k} = buffer u32[{THREADS}] {{ {} }}\n", list.join(", "))
+    };
+    let buffers: String = operands.iter().enumerate().map(|(k, values)| buffer(k, values)).collect();
+    let launch = text::parse(&format!(
+        "launch k {{\n    block {THREADS}\n{buffers}    #3 = buffer u32[{THREADS}] const 0\n}}\n"
+    ));
+    assert!(launch.diagnostics.is_empty(), "{:?}", launch.diagnostics);
+    let memory = simulated(&imported.module, &launch.module.launches[0]);
+    memory[3].as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect()
+}
+
+/// Ones from bit 0 on; all where there are 32 or more.
+fn ones(count: u32) -> u32 {
+    1_u64.checked_shl(count).map_or(u32::MAX, |end| end.wrapping_sub(1) as u32)
+}
+
+/// A shift that leaves nothing from 32 bits on.
+fn shifted(value: u32, by: u32) -> u32 {
+    value.checked_shl(by).unwrap_or(0)
+}
+
+#[test]
+fn masks_and_extensions() {
+    check("bmsk.clamp.b32 %r4, %r1, %r2;", |a, b, _| shifted(ones(b.min(32)), a));
+    check("bmsk.wrap.b32 %r4, %r1, %r2;", |a, b, _| ones(b % 32) << (a % 32));
+    let signed = |a: u32, bits: u32| match bits {
+        0 => 0,
+        bits => (a << (32 - bits)) as i32 >> (32 - bits),
+    };
+    check("szext.clamp.u32 %r4, %r1, %r2;", |a, b, _| a & ones(b.min(32)));
+    check("szext.wrap.u32 %r4, %r1, %r2;", |a, b, _| a & ones(b % 32));
+    check("szext.clamp.s32 %r4, %r1, %r2;", |a, b, _| signed(a, b.min(32)) as u32);
+    check("szext.wrap.s32 %r4, %r1, %r2;", |a, b, _| signed(a, b % 32) as u32);
+}
+
+#[test]
+fn bits_that_are_looked_for() {
+    let highest = |a: u32| if a == 0 { u32::MAX } else { 31 - a.leading_zeros() };
+    let unlike_sign = |a: u32| if (a as i32) < 0 { !a } else { a };
+    let from_the_top = |place: u32| if place == u32::MAX { place } else { 31 - place };
+    check("bfind.u32 %r4, %r1;", |a, _, _| highest(a));
+    check("bfind.s32 %r4, %r1;", |a, _, _| highest(unlike_sign(a)));
+    check("bfind.shiftamt.u32 %r4, %r1;", |a, _, _| from_the_top(highest(a)));
+    check("bfind.shiftamt.s32 %r4, %r1;", |a, _, _| from_the_top(highest(unlike_sign(a))));
+    check("cnot.b32 %r4, %r1;", |a, _, _| u32::from(a == 0));
+}
+
+/// Each of the 256 functions of three bits, bit by bit.
+#[test]
+fn functions_of_three_words() {
+    for table in 0..=255_u32 {
+        check(&format!("lop3.b32 %r4, %r1, %r2, %r3, {table};"), |a, b, c| {
+            let bit = |k: u32| {
+                let place = (a >> k & 1) << 2 | (b >> k & 1) << 1 | c >> k & 1;
+                (table >> place & 1) << k
+            };
+            (0..32).map(bit).fold(0, |all, bit| all | bit)
+        });
+    }
+}
+
+#[test]
+fn selections_and_distances() {
+    check("slct.u32.s32 %r4, %r1, %r2, %r3;", |a, b, c| if c as i32 >= 0 { a } else { b });
+    check("sad.u32 %r4, %r1, %r2, %r3;", |a, b, c| c.wrapping_add(a.abs_diff(b)));
+    check("sad.s32 %r4, %r1, %r2, %r3;", |a, b, c| c.wrapping_add((a as i32).abs_diff(b as i32)));
+    check("set.lt.u32.s32 %r4, %r1, %r2;", |a, b, _| if (a as i32) < b as i32 { u32::MAX } else { 0 });
+    check("set.ge.f32.u32 %r4, %r1, %r2;", |a, b, _| if a >= b { 1.0_f32.to_bits() } else { 0 });
+}
+
+#[test]
+fn products_of_parts_of_words() {
+    let low = |a: u32| u64::from(a & 0x00ff_ffff);
+    let signed = |a: u32| i64::from((a << 8) as i32 >> 8);
+    check("mul24.lo.u32 %r4, %r1, %r2;", |a, b, _| (low(a) * low(b)) as u32);
+    check("mul24.hi.u32 %r4, %r1, %r2;", |a, b, _| ((low(a) * low(b)) >> 16) as u32);
+    check("mul24.lo.s32 %r4, %r1, %r2;", |a, b, _| (signed(a) * signed(b)) as u32);
+    check("mul24.hi.s32 %r4, %r1, %r2;", |a, b, _| ((signed(a) * signed(b)) >> 16) as u32);
+    check("mad24.lo.u32 %r4, %r1, %r2, %r3;", |a, b, c| ((low(a) * low(b)) as u32).wrapping_add(c));
+    let bytes = |a: u32| a.to_le_bytes().map(i64::from);
+    let signed_bytes = |a: u32| a.to_le_bytes().map(|byte| i64::from(byte as i8));
+    let dot = |a: [i64; 4], b: [i64; 4], c: u32| {
+        let sum: i64 = a.into_iter().zip(b).map(|(a, b)| a * b).sum();
+        (sum as u32).wrapping_add(c)
+    };
+    check("dp4a.u32.u32 %r4, %r1, %r2, %r3;", |a, b, c| dot(bytes(a), bytes(b), c));
+    check("dp4a.s32.s32 %r4, %r1, %r2, %r3;", |a, b, c| dot(signed_bytes(a), signed_bytes(b), c));
+    check("dp4a.s32.u32 %r4, %r1, %r2, %r3;", |a, b, c| dot(signed_bytes(a), bytes(b), c));
+}
+
+/// A step that writes under a guard leaves the register as it was where the guard is false.
+#[test]
+fn guards_hold_for_whole_expansions() {
+    let guarded = |line: &str| format!("mov.u32 %r4, 77;\nsetp.lt.u32 %p1, %r3, 100;\n@%p1 {line}");
+    check(&guarded("bmsk.clamp.b32 %r4, %r1, %r2;"), |a, b, c| if c < 100 { shifted(ones(b.min(32)), a) } else { 77 });
+    check(&guarded("cnot.b32 %r4, %r1;"), |a, _, c| if c < 100 { u32::from(a == 0) } else { 77 });
+    check(&guarded("sad.u32 %r4, %r1, %r2, %r3;"), |a, b, c| if c < 100 { a.abs_diff(b).wrapping_add(c) } else { 77 });
+}
+
+#[test]
+fn reductions_over_a_warp() {
+    let operands = [numbers(1), numbers(2), numbers(3)];
+    let check = |operation: &str, reduce: &dyn Fn(&[u32]) -> u32| {
+        let found = results(&format!("redux.sync.{operation} %r4, %r1, 0xffffffff;"), &operands);
+        for (warp, lanes) in found.chunks(32).zip(operands[0].chunks(32)) {
+            assert_eq!(warp, [reduce(lanes); 32], "{operation}");
+        }
+    };
+    let signed = |lanes: &[u32]| lanes.iter().map(|&lane| lane as i32).collect::<Vec<_>>();
+    check("add.u32", &|lanes| lanes.iter().fold(0, |sum, lane| sum.wrapping_add(*lane)));
+    check("add.s32", &|lanes| lanes.iter().fold(0, |sum, lane| sum.wrapping_add(*lane)));
+    check("min.u32", &|lanes| lanes.iter().copied().min().unwrap_or(0));
+    check("max.u32", &|lanes| lanes.iter().copied().max().unwrap_or(0));
+    check("min.s32", &|lanes| signed(lanes).into_iter().min().unwrap_or(0) as u32);
+    check("max.s32", &|lanes| signed(lanes).into_iter().max().unwrap_or(0) as u32);
+    check("and.b32", &|lanes| lanes.iter().fold(u32::MAX, |all, lane| all & lane));
+    check("or.b32", &|lanes| lanes.iter().fold(0, |all, lane| all | lane));
+    check("xor.b32", &|lanes| lanes.iter().fold(0, |all, lane| all ^ lane));
+}
