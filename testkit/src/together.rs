@@ -19,7 +19,8 @@ pub fn programs() -> Vec<(String, String)> {
     let mut programs = Vec::new();
     for (operation, ty) in collectives() {
         programs.push((operation.clone(), collective(&operation, ty, false)));
-        if !operation.contains("shfl") {
+        // Shuffles read lanes that take part, and a barrier is for all threads.
+        if !operation.contains("shfl") && !operation.contains("bar.") {
             programs.push((format!("{operation} behind a branch"), collective(&operation, ty, true)));
         }
     }
@@ -59,6 +60,10 @@ fn collectives() -> Vec<(String, &'static str)> {
     }
     for operation in ["add.s32", "min.s32", "max.s32"] {
         list.push((format!("d = sub.s32 a, 1\n    v = redux.{operation} d"), "b32"));
+    }
+    for (ask, ty) in [("popc.u32", "b32"), ("and.pred", "pred"), ("or.pred", "pred")] {
+        list.push((format!("v = bar.red.{ask} p"), ty));
+        list.push((format!("q = setp.lt.u32 a, 3\n    v = bar.red.{ask} !q, 5"), ty));
     }
     for mode in ["all", "any", "uni"] {
         list.push((format!("v = vote.{mode}.pred p"), "pred"));

@@ -108,7 +108,7 @@ impl<'a> AliasAnalysis<'a> {
             return Effect::None;
         }
         match data.opcode.op {
-            Op::Call | Op::CallTo | Op::BarSync | Op::BarWarp | Op::Membar => Effect::Everything,
+            op if op.is_call() || op.orders_memory() => Effect::Everything,
             // What others have stored anywhere may be seen behind it.
             _ if data.opcode.acquires() => Effect::Everything,
             Op::Atom | Op::Red => self.access(inst).map_or(Effect::Everything, Effect::Ordered),
@@ -123,8 +123,8 @@ impl<'a> AliasAnalysis<'a> {
 
     /// Is an instruction one that [`AliasAnalysis::effect`] may have something to say about? Seen at its opcode.
     pub fn may_have_effect(data: &InstData) -> bool {
-        let is_barrier = matches!(data.opcode.op, Op::Call | Op::CallTo | Op::BarSync | Op::BarWarp | Op::Membar);
-        is_barrier || data.opcode.op.reads_memory() || data.opcode.op.writes_memory()
+        let op = data.opcode.op;
+        op.is_call() || op.orders_memory() || op.reads_memory() || op.writes_memory()
     }
 
     /// The access that a load, store or atomic makes.

@@ -316,6 +316,16 @@ impl InstData {
         matches!(self.opcode.op, Op::Ld | Op::St | Op::Atom | Op::Red) && self.opcode.space.is_none()
     }
 
+    /// Leaves out what a barrier of the whole block need not say: that it is barrier 0.
+    pub fn leave_out_barrier_0(&mut self) {
+        // In front of it stands only what `bar.red` asks of the threads.
+        let number = self.args.len().saturating_sub(1);
+        let is_alone = number == usize::from(self.opcode.op != Op::BarSync);
+        if self.opcode.op.is_block_barrier() && is_alone && self.args.last() == Some(&Operand::Const(0)) {
+            self.args.pop();
+        }
+    }
+
     /// Does it end a block?
     pub fn is_terminator(&self) -> bool {
         self.opcode.op.is_terminator()

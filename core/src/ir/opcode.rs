@@ -64,6 +64,12 @@ roots! {
     /// `tex.2d.v4.f32 T, x, y`: an opaque pure load of four elements.
     Tex2d = "tex.2d",
     BarSync = "bar.sync",
+    /// Waits as `bar.sync` does, and gives in how many threads a predicate holds.
+    BarPopc = "bar.red.popc",
+    /// Waits, and gives whether it holds in all threads.
+    BarAnd = "bar.red.and",
+    /// Waits, and gives whether it holds in any thread.
+    BarOr = "bar.red.or",
     /// Waits for the lanes of a member mask within one warp.
     BarWarp = "bar.warp.sync",
     Membar = "membar",
@@ -103,6 +109,21 @@ impl Op {
         matches!(self, Op::Call | Op::CallTo)
     }
 
+    /// Is it a barrier for all threads of a block, in one of its forms?
+    pub const fn is_block_barrier(self) -> bool {
+        matches!(self, Op::BarSync | Op::BarPopc | Op::BarAnd | Op::BarOr)
+    }
+
+    /// Is it a barrier, of a block or of a warp?
+    pub const fn is_barrier(self) -> bool {
+        self.is_block_barrier() || matches!(self, Op::BarWarp)
+    }
+
+    /// Is what others have stored seen behind it: a barrier or a fence?
+    pub const fn orders_memory(self) -> bool {
+        self.is_barrier() || matches!(self, Op::Membar)
+    }
+
     /// Does it read memory?
     pub const fn reads_memory(self) -> bool {
         matches!(self, Op::Ld | Op::Atom | Op::Red | Op::Tex2d) || self.is_call()
@@ -117,9 +138,7 @@ impl Op {
     pub const fn is_convergent(self) -> bool {
         matches!(
             self,
-            Op::BarSync
-                | Op::BarWarp
-                | Op::VoteAll
+            Op::VoteAll
                 | Op::VoteAny
                 | Op::VoteUni
                 | Op::VoteBallot
@@ -131,12 +150,13 @@ impl Op {
                 | Op::MatchAll
                 | Op::Activemask
                 | Op::Redux
-        ) || self.is_call()
+        ) || self.is_barrier()
+            || self.is_call()
     }
 
     /// Must it stay although nothing reads its result: stores, barriers, draws, calls, terminators?
     pub const fn has_effect(self) -> bool {
-        self.writes_memory() || self.is_terminator() || matches!(self, Op::BarSync | Op::BarWarp | Op::Membar | Op::In)
+        self.writes_memory() || self.is_terminator() || self.orders_memory() || matches!(self, Op::In)
     }
 
     /// Is the result a function of the operands alone, in every lane by itself? Such an instruction can be repeated,
@@ -434,7 +454,8 @@ impl Opcode {
     /// An opcode whose spelling has no type (`br`, `ret`, `bar.sync`, `vote.all`).
     pub const fn untyped(op: Op) -> Opcode {
         let ty = match op {
-            Op::VoteAll | Op::VoteAny | Op::VoteUni => Type::Pred,
+            Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::BarAnd | Op::BarOr => Type::Pred,
+            Op::BarPopc => Type::U32,
             _ => Type::B32,
         };
         Opcode::new(op, ty)

@@ -153,6 +153,9 @@ impl Opcode {
             Op::BarSync => {
                 Signature::new([], []).with_optional_arg(Value(Type::U32)).with_optional_arg(Value(Type::U32))
             }
+            Op::BarPopc | Op::BarAnd | Op::BarOr => Signature::new([ty], [Predicate])
+                .with_optional_arg(Value(Type::U32))
+                .with_optional_arg(Value(Type::U32)),
             Op::BarWarp => Signature::new([], []).with_optional_arg(Value(Type::B32)),
             Op::Membar => Signature::new([], []),
             Op::VoteAll | Op::VoteAny | Op::VoteUni => with_members(self, Signature::new([Type::Pred], [Predicate])),

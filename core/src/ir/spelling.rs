@@ -64,6 +64,8 @@ impl Op {
             Op::VoteAll | Op::VoteAny | Op::VoteUni => ty == Type::Pred,
             Op::VoteBallot | Op::Activemask => bits == 32,
             Op::BarSync | Op::BarWarp | Op::Membar => true,
+            Op::BarPopc => matches!(ty, Type::U32),
+            Op::BarAnd | Op::BarOr => matches!(ty, Type::Pred),
             Op::Call | Op::Br | Op::BrIf | Op::Switch | Op::Ret | Op::Exit | Op::CallTo => true,
         }
     }
@@ -74,6 +76,9 @@ impl Op {
             || matches!(
                 self,
                 Op::BarSync
+                    | Op::BarPopc
+                    | Op::BarAnd
+                    | Op::BarOr
                     | Op::BarWarp
                     | Op::Membar
                     | Op::VoteAll

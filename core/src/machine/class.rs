@@ -88,7 +88,7 @@ classes! {
     Atomic = "atomic",
     /// `atom` and `red` on shared memory.
     AtomicShared = "atomic-shared",
-    /// `bar.sync`, `bar.warp.sync`.
+    /// `bar.sync`, `bar.red`, `bar.warp.sync`.
     Barrier = "barrier",
     /// `membar`.
     Fence = "fence",
@@ -164,7 +164,7 @@ impl OpClass {
             Op::Atom | Op::Red if opcode.space == Some(Space::Shared) => OpClass::AtomicShared,
             Op::Atom | Op::Red => OpClass::Atomic,
             Op::Tex2d => OpClass::Texture,
-            Op::BarSync | Op::BarWarp => OpClass::Barrier,
+            Op::BarSync | Op::BarPopc | Op::BarAnd | Op::BarOr | Op::BarWarp => OpClass::Barrier,
             Op::Membar => OpClass::Fence,
             Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot | Op::Activemask => OpClass::Vote,
             Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly => OpClass::Shuffle,

@@ -31,12 +31,14 @@ impl Verifier<'_> {
             let message = format!("the input {} draws type {}, not {}", quoted(&input.name), input.ty, data.opcode.ty);
             self.report(func, inst, Part::Operand(0), "type-mismatch", message);
         }
-        if op == Op::BarSync
-            && let Some(barrier) = data.args.first().and_then(Operand::as_const)
+        // Which barrier it is stands behind what is asked of the threads, if anything is.
+        let number = usize::from(op != Op::BarSync);
+        if op.is_block_barrier()
+            && let Some(barrier) = data.args.get(number).and_then(Operand::as_const)
             && barrier > 15
         {
             let message = format!("there are 16 barriers, 0 to 15, not {barrier}");
-            self.report(func, inst, Part::Operand(0), "out-of-range", message);
+            self.report(func, inst, Part::Operand(number), "out-of-range", message);
         }
     }
 

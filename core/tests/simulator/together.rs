@@ -295,3 +295,36 @@ fn barriers_by_number_and_count() {
     let sum = |i: u64| (0..5).map(|round| (95 - i) + round + if i < 64 { (i ^ 32) + round } else { 0 }).sum::<u64>();
     assert_eq!(outcome.buffer("r"), (0..96).map(sum).collect::<Vec<u64>>());
 }
+
+/// What is asked of all threads at a barrier: of several blocks, of the last warp's few lanes, of a barrier for some warps
+/// only, one answer after the other.
+#[test]
+fn barriers_that_ask_all_threads() {
+    let outcome =
+        run("kernel k(x: ptr.global, n: ptr.global, a: ptr.global, o: ptr.global, h: ptr.global) {\nentry:\n    \
+         i = mad.u32 %ctaid, %ntid, %tid\n    v = ld.global.u32 x[i]\n    p = setp.ge.u32 v, 1\n    \
+         c = bar.red.popc.u32 p\n    d = bar.red.popc !p, 0\n    e = mad.u32 d, 1000, c\n    \
+         st.global.u32 n[i], e\n    s = mov.u32 0\n    t = mov.u32 0\n    b = mov.u32 0\n    br again\nagain:\n    \
+         q = setp.ge.u32 v, b\n    w = bar.red.and.pred q, 2\n    u = bar.red.or.pred q, 2\n    \
+         f = selp.u32 1, 0, w\n    s = add.u32 s, f\n    f = selp.u32 1, 0, u\n    t = add.u32 t, f\n    \
+         b = add.u32 b, 1\n    more = setp.lt.u32 b, 6\n    br more, again, done\ndone:\n    \
+         st.global.u32 a[i], s\n    st.global.u32 o[i], t\n    low = setp.lt.u32 %warpid, 2\n    \
+         br low, half, end\nhalf:\n    g = bar.red.popc p, 7, 64\n    st.global.u32 h[i], g\n    br end\nend:\n    \
+         exit\n}\nlaunch k {\n    grid 3\n    block 84\n    x = buffer u32[252] random(0, 4)\n    \
+         n = buffer u32[252] const 0\n    a = buffer u32[252] const 0\n    o = buffer u32[252] const 0\n    \
+         h = buffer u32[252] const 0\n}\n");
+    for block in 0..3 {
+        let all = 84 * block..84 * (block + 1);
+        let values = &outcome.buffer("x")[all.clone()];
+        let count = |values: &[u64]| values.iter().filter(|&&value| value >= 1).count() as u64;
+        let (least, most) = (values.iter().min().copied(), values.iter().max().copied());
+        let rounds = |value: Option<u64>| value.map_or(0, |value| value + 1);
+        let (some, none) = (count(values), 84 - count(values));
+        for i in all.clone() {
+            assert_eq!(outcome.buffer("n")[i], 1000 * none + some, "thread {i}");
+            assert_eq!((outcome.buffer("a")[i], outcome.buffer("o")[i]), (rounds(least), rounds(most)), "thread {i}");
+            let half = if i < all.start + 64 { count(&values[..64]) } else { 0 };
+            assert_eq!(outcome.buffer("h")[i], half, "thread {i}");
+        }
+    }
+}

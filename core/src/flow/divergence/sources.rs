@@ -24,7 +24,7 @@ pub(super) fn behaviour(func: &Function, inst: &InstData) -> Behaviour {
         Op::Atom => Behaviour::Differs(Source::Atomic),
         Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly => Behaviour::Differs(Source::Exchange),
         Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot | Op::Activemask => Behaviour::Evens,
-        Op::MatchAll | Op::Redux => Behaviour::Evens,
+        Op::MatchAll | Op::Redux | Op::BarPopc | Op::BarAnd | Op::BarOr => Behaviour::Evens,
         Op::In => match inst.args.first() {
             Some(Operand::Input(input)) if func.inputs[*input].uniform && func.kind == FuncKind::Kernel => {
                 Behaviour::Follows

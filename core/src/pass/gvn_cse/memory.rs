@@ -311,7 +311,7 @@ impl Memory {
 /// Has an instruction to do with memory that anybody writes?
 pub(super) const fn concerns_memory(op: Op) -> bool {
     let reads = op.reads_memory() && !matches!(op, Op::Tex2d);
-    reads || op.writes_memory() || matches!(op, Op::BarSync | Op::BarWarp | Op::Membar)
+    reads || op.writes_memory() || op.orders_memory()
 }
 
 /// Does no other thread write there?

@@ -218,7 +218,7 @@ impl<'m> Judge<'m> {
             let why = match func.insts[inst].opcode.op {
                 Op::Call => "what a call costs is not known here",
                 Op::In => "no pass moves a draw",
-                Op::BarSync if is_divergent => "lanes may part here, and a barrier is for all of them",
+                op if op.is_block_barrier() && is_divergent => "lanes may part here, and a barrier is for all of them",
                 _ => return None,
             };
             let op = func.insts[inst].opcode.op.name();

@@ -186,12 +186,11 @@ pub(super) fn is_changing_load(data: &InstData) -> bool {
 
 /// May memory hold something else behind it: stores and atomics, calls, and what waits for others' stores?
 pub(super) fn may_change_memory(op: Op) -> bool {
-    op.writes_memory() || matches!(op, Op::Call | Op::CallTo | Op::BarSync | Op::BarWarp | Op::Membar)
+    op.writes_memory() || op.is_call() || op.orders_memory()
 }
 
 /// Is more than the memory at its address concerned?
 fn orders_memory(data: &InstData) -> bool {
     const ORDERS: Flags = Flags::ACQUIRE.union(Flags::RELEASE).union(Flags::ACQ_REL);
-    matches!(data.opcode.op, Op::Call | Op::CallTo | Op::BarSync | Op::BarWarp | Op::Membar)
-        || data.opcode.flags.intersects(ORDERS)
+    data.opcode.op.is_call() || data.opcode.op.orders_memory() || data.opcode.flags.intersects(ORDERS)
 }

@@ -38,6 +38,16 @@ impl Writer<'_> {
                 self.statement(inst, &format!("bar.sync {list};"));
                 Ok(())
             }
+            Op::BarPopc | Op::BarAnd | Op::BarOr => {
+                let mut args = self.arguments(inst, &inst.opcode.signature())?;
+                // PTX has the predicate behind the others, and always says which barrier it is.
+                args.rotate_left(1);
+                if args.len() == 1 {
+                    args.insert(0, "0".to_string());
+                }
+                self.plain(inst, &args);
+                Ok(())
+            }
             Op::BarWarp => {
                 let args = self.arguments(inst, &inst.opcode.signature())?;
                 let mask = args.first().map_or("0xffffffff", String::as_str);

@@ -21,7 +21,8 @@ pub fn spelling(opcode: Opcode) -> String {
         Op::Mul if opcode.ty.is_integer() => text.replacen("mul", "mul.lo", 1),
         Op::Mad if opcode.ty.is_integer() => text.replacen("mad", "mad.lo", 1),
         Op::Madc if !opcode.has(Flags::HI) => text.replacen("madc", "madc.lo", 1),
-        Op::VoteAll | Op::VoteAny | Op::VoteUni => format!("{text}.pred"),
+        Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::BarAnd | Op::BarOr => format!("{text}.pred"),
+        Op::BarPopc => format!("{text}.u32"),
         Op::VoteBallot | Op::Activemask => format!("{text}.b32"),
         Op::Tex2d if opcode.src_ty == Type::F32 => format!("{text}.f32"),
         // Subnormal results of f16 are kept, and PTX wants that said.

@@ -39,9 +39,9 @@ impl<'a> Lowering<'a, '_> {
             "testp" => self.testp(inst)?,
             "tex" => self.tex(inst)?,
             "atom" if is_sink(inst.operands.first()) => self.reduce(inst)?,
-            "bar" | "barrier" if inst.modifiers.first() == Some(&"cta") => {
+            "bar" | "barrier" if matches!(inst.modifiers[..], ["cta", ..]) || inst.opcode.text == "barrier" => {
                 let mut plain = inst.clone();
-                plain.modifiers.remove(0);
+                plain.modifiers.retain(|word| *word != "cta");
                 plain.opcode.text = "bar";
                 let opcode = self.opcode(&plain)?;
                 self.generic(&plain, opcode)?;

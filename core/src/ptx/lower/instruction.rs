@@ -117,7 +117,10 @@ impl<'a> Lowering<'a, '_> {
         }
         let takes_carry = matches!(opcode.op, Op::Addc | Op::Subc | Op::Madc);
         let taken = signature.args.len() - usize::from(takes_carry);
-        for (index, source) in sources.iter().enumerate() {
+        // PTX has what is asked of the threads behind which barrier it is, and how many threads it is for.
+        let asks_threads = matches!(opcode.op, Op::BarPopc | Op::BarAnd | Op::BarOr);
+        let (front, behind) = sources.split_at(if asks_threads { sources.len().saturating_sub(1) } else { 0 });
+        for (index, source) in behind.iter().chain(front).enumerate() {
             if index >= taken {
                 return Err(self.count_error(inst, taken));
             }
@@ -132,9 +135,7 @@ impl<'a> Lowering<'a, '_> {
         if data.args.len() < signature.required_args {
             return Err(self.count_error(inst, taken));
         }
-        if opcode.op == Op::BarSync && data.args[..] == [Operand::Const(0)] {
-            data.args.clear();
-        }
+        data.leave_out_barrier_0();
         self.emit(data);
         Ok(())
     }
@@ -235,7 +236,7 @@ fn unsupported_family(root: &str) -> Option<&'static str> {
         | "elect" => "asynchronous copies, their barriers and clusters",
         "suld" | "sust" | "sured" | "suq" | "istypep" => "surfaces",
         "txq" | "tld4" => "only `tex.1d` and `tex.2d` read textures",
-        "bar" | "barrier" => "only `bar.sync` and `bar.warp.sync` are",
+        "bar" | "barrier" => "only `bar.sync`, `bar.red` and `bar.warp.sync` are",
         "vabsdiff" | "vadd" | "vsub" | "vmad" | "vmax" | "vmin" | "vset" | "vshl" | "vshr" | "vadd2" | "vadd4"
         | "vsub2" | "vsub4" | "vavrg2" | "vavrg4" | "vabsdiff2" | "vabsdiff4" | "vmax2" | "vmax4" | "vmin2"
         | "vmin4" | "vset2" | "vset4" | "dp2a" => "video instructions",

@@ -104,7 +104,7 @@ pub struct WarpSite {
     pub dst: Option<Value>,
     /// Second destination: a predicate.
     pub predicate: Option<u32>,
-    /// Operands in order, without the member mask.
+    /// Operands in order, without the member mask; of a barrier its number, how many threads it is for, and the predicate.
     pub operands: [Option<Value>; 3],
     /// The member mask: a bit for each lane that the asking lane works with.
     pub members: Option<Value>,

@@ -37,7 +37,11 @@ impl Decoder<'_, '_> {
         if let Some(&reg) = data.dsts.get(1) {
             site.predicate = Some(self.predicate(reg)?);
         }
-        decoded.kind = if op == Op::BarSync { Kind::Barrier } else { Kind::Warp };
+        if matches!(op, Op::BarPopc | Op::BarAnd | Op::BarOr) {
+            // As for `bar.sync`: first the barrier and how many threads it is for.
+            site.operands.rotate_left(1);
+        }
+        decoded.kind = if op.is_block_barrier() { Kind::Barrier } else { Kind::Warp };
         decoded.side = self.builder.program.warp_sites.len() as u32;
         self.builder.program.warp_sites.push(site);
         Ok(())

@@ -1,15 +1,24 @@
-//! Barriers of a block, and what is wrong where one can never be passed.
+//! Barriers of a block, what is asked of all threads at one, and what is wrong where one can never be passed.
 
 use alloc::format;
 
-use super::{Issue, NEVER, Progress, Simulation, Waiting};
+use super::{Arrivals, Issue, NEVER, Progress, Simulation, Waiting};
+use crate::ir::Op;
 use crate::sim::error::{ErrorKind, SimError};
+use crate::sim::lanes::for_each_lane;
 use crate::sim::reconvergence::Reconvergence;
+use crate::sim::together::FrameBase;
+use crate::sim::watch::Watcher;
 
 impl<R: Reconvergence> Simulation<R> {
     /// A warp arrives. Every lane that it was launched with has to take part: one that has ended or waits elsewhere can
-    /// never arrive. `passed` is when all may go on if this warp is the last.
-    pub(super) fn barrier(&mut self, issue: Issue<'_>, passed: u64) -> Result<(), SimError> {
+    /// never arrive. `passed` is when all may go on if this warp is the last; then each gets what it has asked of all.
+    pub(super) fn barrier(
+        &mut self,
+        issue: Issue<'_>,
+        passed: u64,
+        watcher: &mut impl Watcher,
+    ) -> Result<(), SimError> {
         let Issue { slot, pc, inst, frame, mask } = issue;
         if mask == 0 {
             return Ok(());
@@ -30,18 +39,27 @@ impl<R: Reconvergence> Simulation<R> {
             );
             return Err(self.blame(slot, pc, lane, None, ErrorKind::Barrier, message));
         }
+        let mut holding = 0;
+        if let Some(predicate) = site.operands[2] {
+            for_each_lane(mask, |lane| holding += frame.read(&self.file, predicate, lane) as u32);
+        }
         let Some(state) = &mut self.blocks[block] else { return Ok(()) };
         // A warp with fewer threads counts as a whole one.
         let expected = said.unwrap_or(state.threads.next_multiple_of(size));
-        let arrived = state.barriers.entry(number).or_insert((0, expected));
-        arrived.0 += size;
-        let complete = arrived.0 >= arrived.1;
-        if complete {
+        let arrived = state.barriers.entry(number).or_insert(Arrivals { expected, ..Arrivals::default() });
+        arrived.places += size;
+        arrived.threads += mask.count_ones();
+        arrived.holding += holding;
+        let all = *arrived;
+        if all.places >= all.expected {
             state.barriers.remove(&number);
+            self.answer(slot, pc, all, watcher);
             for other in 0..self.warps.len() {
                 let Some(warp) = &mut self.warps[other] else { continue };
-                if warp.block == block && warp.waits.is_some_and(|waiting| waiting.barrier == number) {
+                let waiting = warp.waits.filter(|waiting| warp.block == block && waiting.barrier == number);
+                if let Some(Waiting { pc, .. }) = waiting {
                     warp.waits = None;
+                    self.answer(other, pc, all, watcher);
                     self.set_ready(other);
                     self.fronts[other].wait_until(passed);
                 }
@@ -51,6 +69,21 @@ impl<R: Reconvergence> Simulation<R> {
             self.fronts[slot].ready = NEVER;
         }
         Ok(())
+    }
+
+    /// Writes into the lanes of a warp what it has asked of all threads with the barrier at `pc`, if anything.
+    fn answer(&mut self, slot: usize, pc: u32, all: Arrivals, watcher: &mut impl Watcher) {
+        let program = self.program.clone();
+        let site = &program.warp_sites[program.insts[pc as usize].side as usize];
+        let Some(dst) = site.dst else { return };
+        let result = match site.op {
+            Op::BarPopc => all.holding,
+            Op::BarAnd => u32::from(all.holding == all.threads),
+            _ => u32::from(all.holding > 0),
+        };
+        let (frame, lanes) = (FrameBase(self.fronts[slot].base), self.warp(slot).lanes);
+        for_each_lane(lanes, |lane| frame.write(&mut self.file, dst, lane, result.into()));
+        watcher.wrote(slot, &program, pc, lanes, &self.file, frame);
     }
 
     /// Nobody can issue: either all is done, or warps wait at barriers for lanes that will never come.

@@ -127,7 +127,7 @@ impl<R: Reconvergence> Simulation<R> {
                 self.count_hold(pc, busy);
                 self.finish(slot, timing, busy, latency, IdleCause::Arithmetic);
                 self.fronts[slot].wait_until(passed);
-                return if inst.kind == Kind::Barrier { self.barrier(issue, passed) } else { Ok(()) };
+                return if inst.kind == Kind::Barrier { self.barrier(issue, passed, watcher) } else { Ok(()) };
             }
             Kind::Branch => self.advance(slot, pc, inst.slots.a, watcher),
             Kind::BranchIf => self.branch(issue, watcher),

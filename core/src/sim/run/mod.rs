@@ -102,14 +102,27 @@ struct Waiting {
     pc: u32,
 }
 
+/// Who waits at a barrier.
+#[derive(Clone, Copy, Default)]
+struct Arrivals {
+    /// Threads that have come; a warp with fewer lanes counts as a whole one.
+    places: u32,
+    /// How many of those are expected.
+    expected: u32,
+    /// Threads that there are in these warps.
+    threads: u32,
+    /// Threads in which the predicate of a `bar.red` holds.
+    holding: u32,
+}
+
 /// A resident block.
 struct BlockSlot {
     /// Its place in the grid, in order.
     number: u64,
     /// Its warps that have not ended.
     warps: u32,
-    /// Threads waiting, and threads expected, by barrier.
-    barriers: BTreeMap<u32, (u32, u32)>,
+    /// Who has come so far, by barrier.
+    barriers: BTreeMap<u32, Arrivals>,
     threads: u32,
 }
 

@@ -148,9 +148,7 @@ impl<'a> Parser<'a> {
         self.check_destinations(opcode, &signature, dsts, word)?;
         let mut data = InstData::new(opcode, [], []);
         data.args = self.operands(body, opcode, &signature, raw, word)?;
-        if opcode.op == Op::BarSync && data.args[..] == [Operand::Const(0)] {
-            data.args.clear();
-        }
+        data.leave_out_barrier_0();
         Ok(data)
     }
 

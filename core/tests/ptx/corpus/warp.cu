@@ -42,6 +42,18 @@ extern "C" __global__ void reductions(int *out, unsigned mask)
     out[i] = u;
 }
 
+extern "C" __global__ void counts(int *out)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    int v = out[i];
+    int n = __syncthreads_count(v & 1);
+    if (__syncthreads_or(v == 5))
+        n += 1000;
+    if (__syncthreads_and(v != 5))
+        n += 2000;
+    out[i] = n;
+}
+
 extern "C" __global__ void atomics(unsigned *out, unsigned long long *wide, float *sums, int n)
 {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
