@@ -58,7 +58,9 @@ fn unsupported_instructions_are_reported_and_other_kernels_load() {
         ("bar.red.popc.u32 %r1;", "takes 3 operands"),
         ("redux.sync.min.NaN.f32 %r1, %r2, -1;", "`.NaN` of `redux`"),
         ("mov.u32 %r1, %clock;", "special register"),
-        ("add.f16x2 %r1, %r2, %r3;", "is not supported"),
+        ("fma.rn.bf16x2 %r1, %r2, %r3, %r1;", "`.bf16x2` of `fma`"),
+        ("fma.rn.relu.f16x2 %r1, %r2, %r3, %r1;", "`.relu` of `fma`"),
+        ("setp.lt.f16x2 %p1, %r2, %r3;", "two predicates"),
         ("call (%r1), %rd1, (%r2), prototype;", "calls through a register"),
         ("call.uni (%r1), vprintf, (%r2);", "has no body in this file"),
     ];

@@ -162,3 +162,55 @@ fn reductions_over_a_warp() {
     check("or.b32", &|lanes| lanes.iter().fold(0, |all, lane| all | lane));
     check("xor.b32", &|lanes| lanes.iter().fold(0, |all, lane| all ^ lane));
 }
+
+/// Operations on two halves of words compute what the operations on each half do, which have tests of their own.
+#[test]
+fn operations_on_both_halves() {
+    let operands = [numbers(4), numbers(5), numbers(6)];
+    let halves = "{.reg .b16 %h<8>;\nmov.b32 {%h1, %h2}, %r1;\nmov.b32 {%h3, %h4}, %r2;\nmov.b32 {%h5, %h6}, %r3;\n";
+    let check = |together: &str, low: &str, high: &str| {
+        let found = results(together, &operands);
+        let expected = results(&format!("{halves}{low}\n{high}\nmov.b32 %r4, {{%h1, %h2}};}}"), &operands);
+        assert_eq!(found, expected, "`{together}`");
+        assert!(found.iter().any(|result| *result != found[0]), "`{together}` computes something");
+    };
+    for operation in ["add", "add.rn.ftz", "add.sat", "sub.rn", "mul", "mul.ftz.sat", "min", "max.ftz"] {
+        check(
+            &format!("{operation}.f16x2 %r4, %r1, %r2;"),
+            &format!("{operation}.f16 %h1, %h1, %h3;"),
+            &format!("{operation}.f16 %h2, %h2, %h4;"),
+        );
+    }
+    for operation in ["neg", "abs.ftz"] {
+        check(
+            &format!("{operation}.f16x2 %r4, %r1;"),
+            &format!("{operation}.f16 %h1, %h1;"),
+            &format!("{operation}.f16 %h2, %h2;"),
+        );
+    }
+    check("fma.rn.f16x2 %r4, %r1, %r2, %r3;", "fma.rn.f16 %h1, %h1, %h3, %h5;", "fma.rn.f16 %h2, %h2, %h4, %h6;");
+    // A constant has two halves as well: 2.0 above 1.0.
+    check(
+        "mul.f16x2 %r4, %r1, 0x40003c00;",
+        "mov.b16 %h7, 0x3c00;\nmul.f16 %h1, %h1, %h7;",
+        "mov.b16 %h7, 0x4000;\nmul.f16 %h2, %h2, %h7;",
+    );
+    check(
+        "mov.b32 %r4, 9;\nsetp.gt.u32 %p1, %r3, 255;\n@%p1 add.f16x2 %r4, %r1, %r2;",
+        "setp.gt.u32 %p1, %r3, 255;\nadd.f16 %h1, %h1, %h3;\nadd.f16 %h2, %h2, %h4;\n@!%p1 mov.b16 %h1, 9;",
+        "@!%p1 mov.b16 %h2, 0;",
+    );
+    // What the source's halves were is read before either is written.
+    check("add.f16x2 %r1, %r1, %r1;\nmov.b32 %r4, %r1;", "add.f16 %h1, %h1, %h1;", "add.f16 %h2, %h2, %h2;");
+    check(
+        "setp.lt.f16x2 %p1|%p2, %r1, %r2;\nselp.b32 %r5, 1, 0, %p1;\nselp.b32 %r6, 2, 0, %p2;\nadd.u32 %r4, %r5, %r6;",
+        "setp.lt.f16 %p1, %h1, %h3;\nsetp.lt.f16 %p2, %h2, %h4;\nselp.b16 %h1, 1, 0, %p1;\nselp.b16 %h7, 2, 0, %p2;",
+        "add.u16 %h1, %h1, %h7;\nmov.b16 %h2, 0;",
+    );
+    check(
+        "setp.ne.u32 %p1, %r3, 0;\nsetp.neu.and.f16x2 _|%p1, %r1, %r2, !%p1;\nselp.b32 %r4, 1, 0, %p1;",
+        "setp.ne.u32 %p1, %r3, 0;\nsetp.neu.and.f16 %p1, %h2, %h4, !%p1;\nselp.b16 %h1, 1, 0, %p1;",
+        "mov.b16 %h2, 0;",
+    );
+    check("cvt.rn.f16x2.f32 %r4, %r1, %r2;", "cvt.rn.f16.f32 %h1, %r2;", "cvt.rn.f16.f32 %h2, %r1;");
+}
