@@ -30,6 +30,13 @@ fn check(lines: &str, reference: impl Fn(u32, u32, u32) -> u32) {
 }
 
 fn results(lines: &str, operands: &[Vec<u32>; 3]) -> Vec<u32> {
+    let (found, messages) = results_and_messages(lines, operands);
+    assert_eq!(messages, [] as [String; 0], "`{lines}`");
+    found
+}
+
+/// What each thread stores, and what is said while the program is read.
+fn results_and_messages(lines: &str, operands: &[Vec<u32>; 3]) -> (Vec<u32>, Vec<String>) {
     let loads: String = (1..=3)
         .map(|k| format!("ld.param.u64 %rd1, [p{k}];\nadd.s64 %rd2, %rd1, %rd9;\nld.global.u32 %r{k}, [%rd2];\n"))
         .collect();
@@ -40,7 +47,11 @@ fn results(lines: &str, operands: &[Vec<u32>; 3]) -> Vec<u32> {
          st.global.u32 [%rd2], %r4;\nret;\n}}\n"
     );
     let imported = import(&source);
-    assert!(imported.diagnostics.is_empty(), "`{lines}`: {:?}", imported.diagnostics);
+    let messages = imported.diagnostics.iter().map(|diagnostic| {
+        assert!(!diagnostic.is_error(), "`{lines}`: {}", diagnostic.message);
+        diagnostic.message.clone()
+    });
+    let messages = messages.collect();
     let buffer = |k: usize, values: &[u32]| {
         let list: Vec<String> = values.iter().map(u32::to_string).collect();
         format!("    #{k} = buffer u32[{THREADS}] {{ {} }}\n", list.join(", "))
@@ -51,7 +62,7 @@ fn results(lines: &str, operands: &[Vec<u32>; 3]) -> Vec<u32> {
     ));
     assert!(launch.diagnostics.is_empty(), "{:?}", launch.diagnostics);
     let memory = simulated(&imported.module, &launch.module.launches[0]);
-    memory[3].as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect()
+    (memory[3].as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect(), messages)
 }
 
 /// Ones from bit 0 on; all where there are 32 or more.
@@ -213,4 +224,25 @@ fn operations_on_both_halves() {
         "mov.b16 %h2, 0;",
     );
     check("cvt.rn.f16x2.f32 %r4, %r1, %r2;", "cvt.rn.f16.f32 %h1, %r2;", "cvt.rn.f16.f32 %h2, %r1;");
+}
+
+/// `printf` and `assert`, as nvcc writes them: what the driver would do is not done, and the rest of the kernel is.
+#[test]
+fn what_the_driver_defines_is_left_out() {
+    let operands = [numbers(1), numbers(2), numbers(3)];
+    let printing = "{ .param .b64 param0;\nst.param.b64 [param0+0], %rd9;\n.param .b64 param1;\n\
+                    st.param.b64 [param1+0], %rd9;\n.param .b32 retval0;\n\
+                    call.uni (retval0), vprintf, (param0, param1);\nld.param.b32 %r5, [retval0+0]; }";
+    let (found, messages) = results_and_messages(&format!("{printing}\nadd.u32 %r4, %r1, %r5;"), &operands);
+    assert_eq!(messages, ["`printf` prints nothing here"]);
+    assert_eq!(found, operands[0]);
+    let guarded = printing.replace("call.uni", "@%p1 call.uni").replace("ld.param", "@%p1 ld.param");
+    let source = format!("mov.u32 %r5, 3;\nsetp.lt.u32 %p1, %r2, 9;\n{guarded}\nmov.u32 %r4, %r5;");
+    let (found, _) = results_and_messages(&source, &operands);
+    assert_eq!(found, operands[1].iter().map(|&b| if b < 9 { 0 } else { 3 }).collect::<Vec<_>>());
+    let failing = "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra HOLDS;\n{ .param .b64 param0;\nst.param.b64 [param0+0], %rd9;\n\
+                   call.uni __assertfail, (param0); }\nHOLDS: mov.u32 %r4, 7;";
+    let (found, messages) = results_and_messages(failing, &operands);
+    assert_eq!(messages, ["an assertion that fails only ends the thread here"]);
+    assert_eq!(found, operands[0].iter().map(|&a| if a < 32 { 7 } else { 0 }).collect::<Vec<_>>());
 }

@@ -12,6 +12,9 @@
 //! between the two, the value is kept in a register named like the variable, so that the call sees what was stored.
 //! An aggregate becomes a local array, written by `st.local` and passed by its address: the callee only reads it,
 //! or for a result only writes it, before the caller goes on.
+//!
+//! What `printf` and `assert` call stands in the driver, where nobody can see it: the one does nothing here, the other ends
+//! the thread, each with a warning.
 
 use super::body::{Entity, Lowered, Lowering};
 use super::{FuncResult, is_aggregate};
@@ -206,6 +209,23 @@ impl<'a> Lowering<'a, '_> {
             return Err(self.error("ptx-operands", "`call` takes the name of a function"));
         };
         let Some(&func) = self.context.funcs.get(name) else {
+            match *name {
+                "vprintf" => {
+                    self.warn("`printf` prints nothing here");
+                    self.drop_arguments(arguments);
+                    let (dst, taken) = self.call_result(inst, results, Type::S32, rest)?;
+                    let nothing = |dst: Reg| InstData::new(Opcode::mov(Type::S32), [dst], [Operand::Const(0)]);
+                    dst.into_iter().for_each(|dst| _ = self.emit(nothing(dst)));
+                    return Ok(taken);
+                }
+                "__assertfail" => {
+                    self.warn("an assertion that fails only ends the thread here");
+                    self.drop_arguments(arguments);
+                    self.leave(Op::Exit, rest);
+                    return Ok(false);
+                }
+                _ => {}
+            }
             self.excuse(results);
             return Err(if name.starts_with('%') {
                 self.unsupported("calls through a register are not supported")
@@ -213,9 +233,7 @@ impl<'a> Lowering<'a, '_> {
                 let message = format!("the function `{name}` has no body in this file");
                 let diagnostic = Diagnostic::error("ptx-undefined", self.span, message);
                 let hint = match *name {
-                    "vprintf" => "the driver defines it, and there is none here: leave out `printf`",
                     "malloc" | "free" => "the driver defines it, and there is none here: use an array of fixed size",
-                    "__assertfail" => "the driver defines it, and there is none here: compile with `-DNDEBUG`",
                     _ => "compile it into the same file",
                 };
                 self.report(diagnostic.with_hint(hint))
@@ -266,6 +284,18 @@ impl<'a> Lowering<'a, '_> {
         };
         self.emit(InstData::new(opcode, dst, args).calling(Callee { func, entry: 0 }));
         Ok(taken)
+    }
+
+    /// What was stored for a call that is not made goes nowhere.
+    fn drop_arguments(&mut self, arguments: &[Source<'a>]) {
+        for argument in arguments {
+            let OperandKind::Name(name) = argument.kind else { continue };
+            if let Ok(Entity::CallParam(dropped)) = self.resolve(name) {
+                self.call_params[dropped].pending = None;
+                self.pending.retain(|index| *index != dropped);
+            }
+        }
+        self.flush();
     }
 
     /// The register that takes a call's scalar result: where the only thing that happens to the result is one
