@@ -1,6 +1,8 @@
 //! What PTX has as one instruction and the text IR as several computes what the PTX ISA says, on edges and drawn numbers;
 //! and one that the IR has, `redux`, comes through as it is.
 
+use std::cmp::Ordering;
+
 use super::examples::simulated;
 use warpscope_core::ptx::import;
 use warpscope_core::text;
@@ -224,6 +226,59 @@ fn operations_on_both_halves() {
         "mov.b16 %h2, 0;",
     );
     check("cvt.rn.f16x2.f32 %r4, %r1, %r2;", "cvt.rn.f16.f32 %h1, %r2;", "cvt.rn.f16.f32 %h2, %r1;");
+}
+
+/// The bfloat that a float is rounded to, chosen by distance among those on both sides.
+fn nearest_bfloat(bits: u32) -> u32 {
+    if f32::from_bits(bits).is_nan() {
+        return 0x7fff;
+    }
+    let (down, up) = (bits >> 16, (bits >> 16) + 1);
+    // Beyond the greatest one the next would be a power of two.
+    let size = |bfloat: u32| match bfloat & 0x7fff {
+        0x7f80 => 2.0_f64.powi(128),
+        finite => f64::from(f32::from_bits(finite << 16)),
+    };
+    let exact = size_of_float(bits);
+    match (exact - size(down)).total_cmp(&(size(up) - exact)) {
+        Ordering::Less => down,
+        Ordering::Greater => up,
+        Ordering::Equal => down + (down & 1),
+    }
+}
+
+/// As exactly as it is.
+fn size_of_float(bits: u32) -> f64 {
+    match f32::from_bits(bits).abs() {
+        f32::INFINITY => 2.0_f64.powi(128),
+        finite => f64::from(finite),
+    }
+}
+
+#[test]
+fn bfloats() {
+    // Halfway between two of them, a bit more, a bit less, at both ends of the range.
+    let near =
+        "and.b32 %r5, %r1, 0xffff0000;\nand.b32 %r6, %r2, 3;\nadd.u32 %r6, %r6, 0x7ffe;\nor.b32 %r5, %r5, %r6;\n";
+    let nearby = |a: u32, b: u32| a & 0xffff_0000 | ((b & 3) + 0x7ffe);
+    let narrowed = "cvt.u32.u16 %r4, %h1;}";
+    check(&format!("{{.reg .b16 %h<3>;\ncvt.rn.bf16.f32 %h1, %r1;\n{narrowed}"), |a, _, _| nearest_bfloat(a));
+    check(&format!("{{.reg .b16 %h<3>;\n{near}cvt.rn.bf16.f32 %h1, %r5;\n{narrowed}"), |a, b, _| {
+        nearest_bfloat(nearby(a, b))
+    });
+    let truncated = |a: u32| if f32::from_bits(a).is_nan() { 0x7fff } else { a >> 16 };
+    check(&format!("{{.reg .b16 %h<3>;\ncvt.rz.bf16.f32 %h1, %r1;\n{narrowed}"), |a, _, _| truncated(a));
+    check("cvt.rn.bf16x2.f32 %r4, %r1, %r2;", |a, b, _| nearest_bfloat(a) << 16 | nearest_bfloat(b));
+    check("cvt.rz.bf16x2.f32 %r4, %r1, %r2;", |a, b, _| truncated(a) << 16 | truncated(b));
+    // Wherever the bits of a NaN are seen they are those of one.
+    let widened = |a: u32| match a << 16 {
+        nan if f32::from_bits(nan).is_nan() => 0x7fff_ffff,
+        bits => bits,
+    };
+    check(
+        "{.reg .b16 %h<3>;\n.reg .f32 %f<3>;\nmov.b32 {%h1, %h2}, %r1;\ncvt.f32.bf16 %f1, %h1;\nmov.b32 %r4, %f1;}",
+        |a, _, _| widened(a & 0xffff),
+    );
 }
 
 /// `printf` and `assert`, as nvcc writes them: what the driver would do is not done, and the rest of the kernel is.

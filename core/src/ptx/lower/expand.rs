@@ -14,9 +14,8 @@ use super::body::{Lowered, Lowering};
 use super::number_bits;
 use crate::ir::{Cmp, Combine, Flags, InstData, Op, Opcode, Operand, Reg, Type};
 use crate::ptx::syntax::{Inst, Number, Operand as Source, OperandKind};
-use alloc::boxed::Box;
 use alloc::format;
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
 impl<'a> Lowering<'a, '_> {
     /// Lowers an instruction that has no opcode here; false where it has one.
@@ -39,9 +38,6 @@ impl<'a> Lowering<'a, '_> {
             "dp4a" => self.dp4a(inst)?,
             "testp" => self.testp(inst)?,
             "tex" => self.tex(inst)?,
-            "add" | "sub" | "mul" | "fma" | "neg" | "abs" | "min" | "max" if is_of_halves(inst) => self.halves(inst)?,
-            "setp" if is_of_halves(inst) => self.compare_halves(inst)?,
-            "cvt" if matches!(inst.modifiers[..], [.., "f16x2", "f32"]) => self.pack_halves(inst)?,
             "atom" if is_sink(inst.operands.first()) => self.reduce(inst)?,
             "bar" | "barrier" if matches!(inst.modifiers[..], ["cta", ..]) || inst.opcode.text == "barrier" => {
                 let mut plain = inst.clone();
@@ -50,7 +46,7 @@ impl<'a> Lowering<'a, '_> {
                 let opcode = self.opcode(&plain)?;
                 self.generic(&plain, opcode)?;
             }
-            _ => return Ok(false),
+            _ => return self.expand_halves(inst),
         }
         Ok(true)
     }
@@ -352,77 +348,6 @@ impl<'a> Lowering<'a, '_> {
         Ok(())
     }
 
-    /// `fma.rn.f16x2 d, a, b, c` and others: the operation of `.f16` on both halves of each word.
-    fn halves(&mut self, inst: &Inst<'a>) -> Lowered<()> {
-        let opcode = self.opcode(&of_one_half(inst))?;
-        let [dst, sources @ ..] = &inst.operands[..] else { return Err(self.count_error(inst, 1)) };
-        if sources.len() != opcode.signature().args.len() {
-            return Err(self.count_error(inst, opcode.signature().args.len()));
-        }
-        let dst = self.named(dst, Type::B32)?;
-        let [mut low, mut high]: [SmallVec<[Operand; 3]>; 2] = Default::default();
-        for source in sources {
-            let [low_half, high_half] = self.split(source)?;
-            low.push(low_half);
-            high.push(high_half);
-        }
-        let results = [low, high].map(|args| self.compute(opcode, Type::B16, args));
-        self.emit(packed(dst, results));
-        Ok(())
-    }
-
-    /// `setp.lt.f16x2 p|q, a, b[, c]`: p of the low halves, q of the high ones.
-    fn compare_halves(&mut self, inst: &Inst<'a>) -> Lowered<()> {
-        let opcode = self.opcode(&of_one_half(inst))?;
-        let [dst, a, b, rest @ ..] = &inst.operands[..] else { return Err(self.count_error(inst, 2)) };
-        let OperandKind::Pair(p, q) = dst.kind else {
-            return Err(self.error("ptx-operands", "expected two predicates to write, as in `p|q`"));
-        };
-        let (a, b) = (self.split(a)?, self.split(b)?);
-        let combined = match (opcode.combine, rest) {
-            (None, []) => None,
-            (Some(_), [c]) => Some(self.predicate(c)?),
-            _ => return Err(self.count_error(inst, 2)),
-        };
-        // Neither may be written before the other has read it.
-        let results: SmallVec<[Operand; 2]> = a
-            .into_iter()
-            .zip(b)
-            .map(|(a, b)| self.compute(opcode, Type::Pred, [a, b].into_iter().chain(combined.clone())))
-            .collect();
-        for (name, result) in [p, q].into_iter().zip(results).filter(|(name, _)| *name != "_") {
-            let dst = self.destination(name, Type::Pred, false)?;
-            self.emit(InstData::new(Opcode::mov(Type::Pred), [dst], [result]));
-        }
-        Ok(())
-    }
-
-    /// `cvt.rn.f16x2.f32 d, a, b`: the high half of a, the low half of b.
-    fn pack_halves(&mut self, inst: &Inst<'a>) -> Lowered<()> {
-        let mut scalar = inst.clone();
-        if let [.., half, _] = &mut scalar.modifiers[..] {
-            *half = "f16";
-        }
-        let opcode = self.opcode(&scalar)?;
-        let [dst, a, b] = &inst.operands[..] else { return Err(self.count_error(inst, 2)) };
-        let (a, b) = (self.value(a, Type::F32)?, self.value(b, Type::F32)?);
-        let dst = self.named(dst, Type::B32)?;
-        let results = [b, a].map(|value| self.compute(opcode, Type::B16, [value]));
-        self.emit(packed(dst, results));
-        Ok(())
-    }
-
-    /// The low and the high half of a word.
-    fn split(&mut self, source: &Source<'a>) -> Lowered<[Operand; 2]> {
-        let word = self.value(source, Type::B32)?;
-        if let Operand::Const(bits) = word {
-            return Ok([bits & 0xffff, bits >> 16 & 0xffff].map(Operand::Const));
-        }
-        let halves = [self.temporary(Type::B16), self.temporary(Type::B16)];
-        self.emit_unguarded(InstData::new(Opcode::mov(Type::B32), halves, [word]));
-        Ok(halves.map(Operand::Reg))
-    }
-
     /// `testp.finite`, `.infinite`, `.number`, `.notanumber`.
     fn testp(&mut self, inst: &Inst<'a>) -> Lowered<()> {
         let [what, _] = &inst.modifiers[..] else {
@@ -505,7 +430,7 @@ impl<'a> Lowering<'a, '_> {
         self.emit(data);
     }
 
-    fn named(&mut self, dst: &Source<'a>, ty: Type) -> Lowered<Reg> {
+    pub(super) fn named(&mut self, dst: &Source<'a>, ty: Type) -> Lowered<Reg> {
         match dst.kind {
             OperandKind::Name(name) => self.destination(name, ty, false),
             _ => Err(self.error("ptx-operands", "expected a register to write")),
@@ -522,25 +447,6 @@ impl<'a> Lowering<'a, '_> {
     fn last_type(&mut self, inst: &Inst<'a>) -> Lowered<Type> {
         self.type_named(inst.modifiers.last().copied().unwrap_or("none"))
     }
-}
-
-/// Is it an operation on two halves of words?
-fn is_of_halves(inst: &Inst<'_>) -> bool {
-    inst.modifiers.last() == Some(&"f16x2")
-}
-
-/// The same on one of them.
-fn of_one_half<'a>(inst: &Inst<'a>) -> Inst<'a> {
-    let mut scalar = inst.clone();
-    if let Some(ty) = scalar.modifiers.last_mut() {
-        *ty = "f16";
-    }
-    scalar
-}
-
-/// A word of two halves.
-fn packed(dst: Reg, [low, high]: [Operand; 2]) -> InstData {
-    InstData::new(Opcode::mov(Type::B32), [dst], [Operand::List(Box::new(smallvec![low, high]))])
 }
 
 fn is_sink(operand: Option<&Source<'_>>) -> bool {

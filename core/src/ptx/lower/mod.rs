@@ -31,6 +31,7 @@ mod body;
 mod call;
 mod control;
 mod expand;
+mod halves;
 mod instruction;
 mod names;
 mod operand;
