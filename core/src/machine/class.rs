@@ -70,7 +70,7 @@ classes! {
     Vote = "vote",
     /// `shfl`.
     Shuffle = "shuffle",
-    /// `match`, and `redux`, which goes the same way round the lanes.
+    /// `match`, and `redux`, which is taken to cost the same: nothing has been measured of it.
     Match = "match",
     /// `ld` from global memory, or generic: the latency in the table is that of a first-level hit.
     LoadGlobal = "load-global",
