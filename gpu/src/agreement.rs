@@ -18,16 +18,20 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use warpscope_core::ir::{Launch, Module, Opcode};
-use warpscope_core::ptx::export;
-use warpscope_core::text::print;
+use warpscope_core::ptx::{export, import};
+use warpscope_core::text::{self, print};
+use warpscope_testkit::expansions::{self, Expansion};
 use warpscope_testkit::forms;
 
-use crate::comparison::{Outcome, expected, ptx};
+use crate::comparison::{Outcome, expected, ptx, with_rounding};
 use crate::driver::Gpu;
 use crate::programs::{self, Program};
 
-/// Forms of operations in one module.
+/// Forms of operations, or instructions of PTX, in one module.
 const FORMS_A_MODULE: usize = 24;
+
+/// The language of the driver, where PTX is given to it as it stands.
+const VERSION: &str = ".version 8.0";
 
 /// Seconds that an item may take.
 const PATIENCE: u64 = 40;
@@ -47,7 +51,8 @@ pub struct Options {
     /// Processes that compare at a time.
     #[arg(long, default_value_t = 8)]
     workers: usize,
-    /// Only kinds whose name contains this: `arithmetic`, `together`, `examples`, `generated`.
+    /// Only kinds whose name contains this: `arithmetic`, `expansions`, `as-written`, `together`, `examples`,
+    /// `generated`.
     #[arg(long, default_value = "")]
     filter: String,
     /// Without a GPU: what can be simulated and written as PTX.
@@ -65,6 +70,10 @@ pub struct Options {
 enum Item {
     /// Forms of operations, each a kernel.
     Arithmetic(Vec<Opcode>),
+    /// Instructions of PTX that are several here: the GPU gets them as they stand.
+    Expansions(Vec<Expansion>),
+    /// PTX as nvcc printed it, which the GPU gets as it stands.
+    AsWritten(Program),
     /// What lanes do together.
     Together(Program),
     Example(Program),
@@ -75,12 +84,16 @@ enum Item {
 struct Prepared {
     module: Module,
     launches: Vec<(String, Launch)>,
+    /// The PTX for the GPU, if that is not what the module is exported as.
+    written: Option<String>,
 }
 
 impl Item {
     fn kind(&self) -> &'static str {
         match self {
             Item::Arithmetic(_) => "arithmetic",
+            Item::Expansions(_) => "expansions",
+            Item::AsWritten(_) => "as-written",
             Item::Together(_) => "together",
             Item::Example(_) => "examples",
             Item::Generated(_) => "generated",
@@ -91,7 +104,10 @@ impl Item {
     fn name(&self) -> String {
         match self {
             Item::Arithmetic(group) => group.first().map(ToString::to_string).unwrap_or_default(),
-            Item::Together(program) | Item::Example(program) | Item::Generated(program) => program.name.clone(),
+            Item::Expansions(group) => group.first().map(|first| first.lines.clone()).unwrap_or_default(),
+            Item::AsWritten(program) | Item::Together(program) | Item::Example(program) | Item::Generated(program) => {
+                program.name.clone()
+            }
         }
     }
 
@@ -99,12 +115,23 @@ impl Item {
         match self {
             Item::Arithmetic(group) => {
                 let launches = group.iter().map(ToString::to_string).zip(forms::launches(group, forms::MANY)).collect();
-                Ok(Prepared { module: forms::module(group), launches })
+                Ok(Prepared { module: forms::module(group), launches, written: None })
             }
-            Item::Together(program) | Item::Example(program) | Item::Generated(program) => {
+            Item::Expansions(group) => {
+                let written = expansions::module(group.iter().map(|expansion| expansion.lines.as_str()));
+                let operands = [1, 2, 3].map(expansions::numbers);
+                let launches = group.iter().enumerate().flat_map(|(at, Expansion { lines, result })| {
+                    let launch = text::parse(&expansions::launch(&format!("k{at}"), &operands, result)).module.launches;
+                    launch.into_iter().map(|launch| (lines.clone(), launch))
+                });
+                Ok(Prepared { launches: launches.collect(), module: import(&written).module, written: Some(written) })
+            }
+            Item::AsWritten(program) | Item::Together(program) | Item::Example(program) | Item::Generated(program) => {
                 let (module, launches) = program.prepared()?;
                 let named = |launch| (program.name.clone(), launch);
-                Ok(Prepared { module, launches: launches.into_iter().map(named).collect() })
+                let launches = launches.into_iter().map(named).collect();
+                let written = if matches!(self, Item::AsWritten(_)) { program.ptx() } else { None };
+                Ok(Prepared { module, launches, written: written.map(str::to_owned) })
             }
         }
     }
@@ -116,6 +143,12 @@ fn items(options: &Options) -> Result<Vec<Item>> {
         forms::forms().into_iter().partition(|form| export(&forms::module(&[*form])).diagnostics.is_empty());
     let mut items: Vec<Item> = some.chunks(FORMS_A_MODULE).map(|group| Item::Arithmetic(group.to_vec())).collect();
     items.extend(missing.into_iter().map(|form| Item::Arithmetic(vec![form])));
+    let mut expansions = expansions::all().into_iter().peekable();
+    while expansions.peek().is_some() {
+        items.push(Item::Expansions(expansions.by_ref().take(FORMS_A_MODULE).collect()));
+    }
+    let written = programs::examples_after(&options.examples, &[""])?.into_iter().filter(Program::is_ptx);
+    items.extend(written.map(Item::AsWritten));
     items.extend(programs::together().into_iter().map(Item::Together));
     items.extend(programs::examples(&options.examples)?.into_iter().map(Item::Example));
     items.extend(programs::generated(options.generated).into_iter().map(Item::Generated));
@@ -239,7 +272,8 @@ fn work(options: &Options, first: usize, stride: usize) -> Result<()> {
         };
         if let Some(folder) = &options.save {
             std::fs::write(folder.join(format!("{number}.wir")), print(&prepared.module))?;
-            std::fs::write(folder.join(format!("{number}.ptx")), export(&prepared.module).text)?;
+            let text = prepared.written.clone().unwrap_or_else(|| export(&prepared.module).text);
+            std::fs::write(folder.join(format!("{number}.ptx")), text)?;
         }
         let (outcomes, is_final) = outcomes(&prepared, gpu.as_ref());
         for ((name, _), outcome) in prepared.launches.iter().zip(&outcomes) {
@@ -256,15 +290,19 @@ fn work(options: &Options, first: usize, stride: usize) -> Result<()> {
 
 /// A line for the supervisor.
 fn say(number: usize, item: &Item, outcome: &str, name: &str, text: &str) -> Result<()> {
-    let text = text.replace(['\n', '\t'], " ");
+    let [name, text] = [name, text].map(|field| field.replace(['\n', '\t'], " "));
     writeln!(std::io::stdout(), "{number}\t{}\t{outcome}\t{name}\t{text}", item.kind())?;
     Ok(())
 }
 
 /// What comes of each launch, and whether the last of them has taken the context with it.
-fn outcomes(Prepared { module, launches }: &Prepared, gpu: Option<&Gpu>) -> (Vec<Outcome>, bool) {
+fn outcomes(Prepared { module, launches, written }: &Prepared, gpu: Option<&Gpu>) -> (Vec<Outcome>, bool) {
     let mut outcomes = Vec::new();
-    let text = match ptx(module, launches.iter().map(|(_, launch)| launch.kernel.as_str())) {
+    let text = match written {
+        Some(text) => Ok(with_rounding(&for_the_driver(text))),
+        None => ptx(module, launches.iter().map(|(_, launch)| launch.kernel.as_str())),
+    };
+    let text = match text {
         Ok(text) => text,
         Err(why) => return (vec![Outcome::Skipped(why); launches.len()], false),
     };
@@ -294,4 +332,12 @@ fn outcomes(Prepared { module, launches }: &Prepared, gpu: Option<&Gpu>) -> (Vec
         outcomes.push(outcome);
     }
     (outcomes, false)
+}
+
+/// PTX whose version a driver reads that is older than the compiler which printed it. Nothing that the examples are made of
+/// has come with the versions between.
+fn for_the_driver(text: &str) -> String {
+    let is_version = |line: &str| line.trim_start().starts_with(".version");
+    let of = |line| if is_version(line) { VERSION } else { line };
+    text.lines().flat_map(|line| [of(line), "\n"]).collect()
 }

@@ -119,12 +119,12 @@ pub fn ptx<'a>(module: &Module, kernels: impl IntoIterator<Item = &'a str>) -> R
 }
 
 /// Every `add`, `sub` and `mul` of floats with its rounding.
-fn with_rounding(text: &str) -> String {
+pub fn with_rounding(text: &str) -> String {
     let mut rounded = String::with_capacity(text.len());
     for line in text.lines() {
         let opcode = line.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default();
         let words: Vec<&str> = opcode.split('.').collect();
-        let is_float = words.last().is_some_and(|ty| matches!(*ty, "f16" | "f32" | "f64"));
+        let is_float = words.last().is_some_and(|ty| matches!(*ty, "f16" | "f16x2" | "f32" | "f64"));
         let is_open = matches!(words[0], "add" | "sub" | "mul")
             && !words.iter().any(|word| matches!(*word, "rn" | "rz" | "rm" | "rp"));
         if is_float && is_open {

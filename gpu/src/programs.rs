@@ -63,6 +63,14 @@ impl Program {
         matches!(self.text, Text::Ptx { .. })
     }
 
+    /// The PTX that it comes from.
+    pub fn ptx(&self) -> Option<&str> {
+        match &self.text {
+            Text::Ptx { program, .. } => Some(program),
+            Text::Wir(_) => None,
+        }
+    }
+
     /// What is run: the module after the pipeline, and its launches.
     pub fn prepared(&self) -> Result<(Module, Vec<Launch>), String> {
         let mut module = match &self.text {

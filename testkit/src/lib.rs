@@ -6,6 +6,7 @@ mod body;
 pub mod bounded;
 pub mod emit;
 pub mod even_bits;
+pub mod expansions;
 pub mod figures;
 pub mod forms;
 pub mod hostile;

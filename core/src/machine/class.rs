@@ -70,8 +70,10 @@ classes! {
     Vote = "vote",
     /// `shfl`.
     Shuffle = "shuffle",
-    /// `match`, and `redux`, which is taken to cost the same: nothing has been measured of it.
+    /// `match`.
     Match = "match",
+    /// `redux`.
+    Reduce = "reduce",
     /// `ld` from global memory, or generic: the latency in the table is that of a first-level hit.
     LoadGlobal = "load-global",
     /// `ld` from local memory, which lies behind the same cache.
@@ -88,8 +90,10 @@ classes! {
     Atomic = "atomic",
     /// `atom` and `red` on shared memory.
     AtomicShared = "atomic-shared",
-    /// `bar.sync`, `bar.red`, `bar.warp.sync`.
+    /// `bar.sync`, `bar.warp.sync`.
     Barrier = "barrier",
+    /// `bar.red`: a barrier with an answer.
+    BarrierReduce = "barrier-reduce",
     /// `membar`.
     Fence = "fence",
     /// `br`, `switch`, `call`, `ret`, `exit`.
@@ -164,11 +168,13 @@ impl OpClass {
             Op::Atom | Op::Red if opcode.space == Some(Space::Shared) => OpClass::AtomicShared,
             Op::Atom | Op::Red => OpClass::Atomic,
             Op::Tex2d => OpClass::Texture,
-            Op::BarSync | Op::BarPopc | Op::BarAnd | Op::BarOr | Op::BarWarp => OpClass::Barrier,
+            Op::BarSync | Op::BarWarp => OpClass::Barrier,
+            Op::BarPopc | Op::BarAnd | Op::BarOr => OpClass::BarrierReduce,
             Op::Membar => OpClass::Fence,
             Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot | Op::Activemask => OpClass::Vote,
             Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly => OpClass::Shuffle,
-            Op::MatchAny | Op::MatchAll | Op::Redux => OpClass::Match,
+            Op::MatchAny | Op::MatchAll => OpClass::Match,
+            Op::Redux => OpClass::Reduce,
             Op::In => OpClass::Draw,
             Op::Work => OpClass::Work,
             Op::Call | Op::CallTo | Op::Br | Op::BrIf | Op::Switch | Op::Ret | Op::Exit => OpClass::Control,

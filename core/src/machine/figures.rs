@@ -163,6 +163,7 @@ fn rows(class: OpClass) -> (Row, Row) {
         OpClass::Vote => (full_rate, Estimate(6)),
         OpClass::Shuffle => (Published([2, 2, 2, 2]), Estimate(22)),
         OpClass::Match => (Estimate(4), Estimate(24)),
+        OpClass::Reduce => (Estimate(4), Estimate(44)),
         OpClass::LoadGlobal | OpClass::LoadLocal => (full_rate, Published([33, 30, 33, 32])),
         OpClass::LoadShared => (full_rate, Published([33, 30, 23, 29])),
         // A hit in the constant cache, which this model never misses.
@@ -172,6 +173,8 @@ fn rows(class: OpClass) -> (Row, Row) {
         OpClass::Atomic => (full_rate, Published([245, 245, NONE, NONE])),
         OpClass::AtomicShared => (full_rate, Estimate(40)),
         OpClass::Barrier => (full_rate, Estimate(16)),
+        // The answer comes back as from a memory.
+        OpClass::BarrierReduce => (full_rate, Estimate(60)),
         OpClass::Fence => (full_rate, Estimate(16)),
         // Fetch follows the branch without a gap; other warps would fill one.
         OpClass::Control => (full_rate, Estimate(1)),
@@ -209,9 +212,11 @@ const fn measured_on_hopper(class: OpClass) -> (u32, u32) {
         OpClass::Vote => (NONE, 13),
         OpClass::Shuffle => (NONE, 26),
         OpClass::Match => (4, 28),
+        OpClass::Reduce => (4, 44),
         OpClass::Atomic => (NONE, 346),
         OpClass::AtomicShared => (NONE, 88),
         OpClass::Barrier => (NONE, 14),
+        OpClass::BarrierReduce => (NONE, 59),
         _ => (NONE, NONE),
     }
 }

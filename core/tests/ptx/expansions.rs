@@ -6,20 +6,7 @@ use std::cmp::Ordering;
 use super::examples::simulated;
 use warpscope_core::ptx::import;
 use warpscope_core::text;
-
-const THREADS: usize = 256;
-
-/// Numbers at which operations change what they do, and others. The same ones in every run.
-fn numbers(column: u64) -> Vec<u32> {
-    const EDGES: [u32; 14] =
-        [0, 1, 2, 7, 31, 32, 33, 255, 256, 0x0001_0000, 0x00ff_ffff, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff];
-    let mut state = column.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut draw = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 32) as u32
-    };
-    (0..THREADS).map(|_| if draw() % 3 == 0 { draw() >> (draw() % 32) } else { EDGES[draw() as usize % 14] }).collect()
-}
+use warpscope_testkit::expansions::{self, THREADS, numbers};
 
 /// Runs lines of PTX that set `%r4` from `%r1`, `%r2` and `%r3`, and compares each thread's result with the reference.
 fn check(lines: &str, reference: impl Fn(u32, u32, u32) -> u32) {
@@ -39,29 +26,14 @@ fn results(lines: &str, operands: &[Vec<u32>; 3]) -> Vec<u32> {
 
 /// What each thread stores, and what is said while the program is read.
 fn results_and_messages(lines: &str, operands: &[Vec<u32>; 3]) -> (Vec<u32>, Vec<String>) {
-    let loads: String = (1..=3)
-        .map(|k| format!("ld.param.u64 %rd1, [p{k}];\nadd.s64 %rd2, %rd1, %rd9;\nld.global.u32 %r{k}, [%rd2];\n"))
-        .collect();
-    let source = format!(
-        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p1, .param .u64 p2, .param .u64 \
-         p3, .param .u64 p4)\n{{\n.reg .pred %p<4>;\n.reg .b32 %r<20>;\n.reg .b64 %rd<10>;\nmov.u32 %r9, %tid.x;\n\
-         mul.wide.u32 %rd9, %r9, 4;\n{loads}{lines}\nld.param.u64 %rd1, [p4];\nadd.s64 %rd2, %rd1, %rd9;\n\
-         st.global.u32 [%rd2], %r4;\nret;\n}}\n"
-    );
+    let source = expansions::module([lines]);
     let imported = import(&source);
     let messages = imported.diagnostics.iter().map(|diagnostic| {
         assert!(!diagnostic.is_error(), "`{lines}`: {}", diagnostic.message);
         diagnostic.message.clone()
     });
     let messages = messages.collect();
-    let buffer = |k: usize, values: &[u32]| {
-        let list: Vec<String> = values.iter().map(u32::to_string).collect();
-        format!("    #{k} = buffer u32[{THREADS}] {{ {} }}\n", list.join(", "))
-    };
-    let buffers: String = operands.iter().enumerate().map(|(k, values)| buffer(k, values)).collect();
-    let launch = text::parse(&format!(
-        "launch k {{\n    block {THREADS}\n{buffers}    #3 = buffer u32[{THREADS}] const 0\n}}\n"
-    ));
+    let launch = text::parse(&expansions::launch("k0", operands, "u32"));
     assert!(launch.diagnostics.is_empty(), "{:?}", launch.diagnostics);
     let memory = simulated(&imported.module, &launch.module.launches[0]);
     (memory[3].as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect(), messages)
@@ -281,6 +253,28 @@ fn bfloats() {
     );
 }
 
+#[test]
+fn kinds_of_floats() {
+    let check = |what: &str, is_so: fn(f32) -> bool| {
+        let lines = format!("{{.reg .f32 %f;\nmov.b32 %f, %r1;\ntestp.{what}.f32 %p1, %f;\nselp.u32 %r4, 1, 0, %p1;}}");
+        check(&lines, |a, _, _| u32::from(is_so(f32::from_bits(a))));
+    };
+    check("finite", f32::is_finite);
+    check("infinite", f32::is_infinite);
+    check("number", |a| !a.is_nan());
+    check("notanumber", f32::is_nan);
+    check("normal", |a| a.is_normal() || a == 0.0);
+    check("subnormal", f32::is_subnormal);
+    // Of doubles, each number stands above the other in one word.
+    let check = |what: &str, is_so: fn(f64) -> bool| {
+        let lines =
+            format!("{{.reg .f64 %f;\nmov.b64 %f, %rd3;\ntestp.{what}.f64 %p1, %f;\nselp.u32 %r4, 1, 0, %p1;}}");
+        self::check(&lines, |a, b, _| u32::from(is_so(f64::from_bits(u64::from(b) << 32 | u64::from(a)))));
+    };
+    check("normal", |a| a.is_normal() || a == 0.0);
+    check("subnormal", f64::is_subnormal);
+}
+
 /// `printf` and `assert`, as nvcc writes them: what the driver would do is not done, and the rest of the kernel is.
 #[test]
 fn what_the_driver_defines_is_left_out() {
@@ -300,4 +294,13 @@ fn what_the_driver_defines_is_left_out() {
     let (found, messages) = results_and_messages(failing, &operands);
     assert_eq!(messages, ["an assertion that fails only ends the thread here"]);
     assert_eq!(found, operands[0].iter().map(|&a| if a < 32 { 7 } else { 0 }).collect::<Vec<_>>());
+}
+
+/// All that are compared on a GPU are read without a message, and are computed.
+#[test]
+fn all_that_are_listed_load() {
+    let operands = [numbers(1), numbers(2), numbers(3)];
+    for expansion in expansions::all() {
+        results(&expansion.lines, &operands);
+    }
 }

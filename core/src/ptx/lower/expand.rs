@@ -15,7 +15,7 @@ use super::number_bits;
 use crate::ir::{Cmp, Combine, Flags, InstData, Op, Opcode, Operand, Reg, Type};
 use crate::ptx::syntax::{Inst, Number, Operand as Source, OperandKind};
 use alloc::format;
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 
 impl<'a> Lowering<'a, '_> {
     /// Lowers an instruction that has no opcode here; false where it has one.
@@ -348,26 +348,50 @@ impl<'a> Lowering<'a, '_> {
         Ok(())
     }
 
-    /// `testp.finite`, `.infinite`, `.number`, `.notanumber`.
+    /// `testp.finite`, `.infinite`, `.number`, `.notanumber`, `.normal` (zeros are), `.subnormal`.
     fn testp(&mut self, inst: &Inst<'a>) -> Lowered<()> {
         let [what, _] = &inst.modifiers[..] else {
             return Err(self.unsupported("`testp` needs a property and a type"));
         };
         let ty = self.last_type(inst)?;
+        let (infinity, smallest_normal) = match ty {
+            Type::F32 => (f32::INFINITY.to_bits().into(), f32::MIN_POSITIVE.to_bits().into()),
+            Type::F64 => (f64::INFINITY.to_bits(), f64::MIN_POSITIVE.to_bits()),
+            _ => return Err(self.unsupported("`testp` is of `f32` and `f64`")),
+        };
         let [dst, a] = &inst.operands[..] else { return Err(self.count_error(inst, 1)) };
         let a = self.value(a, ty)?;
         let OperandKind::Name(dst) = dst.kind else { return Err(self.count_error(inst, 1)) };
         let dst = self.destination(dst, Type::Pred, false)?;
-        let infinity = Operand::Const(number_bits(Number::Double(f64::INFINITY.to_bits()), ty));
-        let (cmp, of_size) = match *what {
-            "finite" => (Cmp::Lt, true),
-            "infinite" => (Cmp::Eq, true),
-            "number" => (Cmp::Num, false),
-            "notanumber" => (Cmp::Nan, false),
+        // A comparison of the value with itself, of its size with a number, or of that together with a predicate.
+        let size = |this: &mut Self| this.compute(Opcode::new(Op::Abs, ty), ty, [a.clone()]);
+        let both = |cmp: Cmp| Opcode { combine: Some(Combine::And), ..Opcode::setp(cmp, ty) };
+        let (opcode, args): (Opcode, SmallVec<[Operand; 3]>) = match *what {
+            "number" => (Opcode::setp(Cmp::Num, ty), smallvec![a.clone(), a]),
+            "notanumber" => (Opcode::setp(Cmp::Nan, ty), smallvec![a.clone(), a]),
+            "finite" => (Opcode::setp(Cmp::Lt, ty), smallvec![size(self), Operand::Const(infinity)]),
+            "infinite" => (Opcode::setp(Cmp::Eq, ty), smallvec![size(self), Operand::Const(infinity)]),
+            "normal" | "subnormal" => {
+                let size = size(self);
+                let small = self.compute(
+                    Opcode::setp(Cmp::Lt, ty),
+                    Type::Pred,
+                    [size.clone(), Operand::Const(smallest_normal)],
+                );
+                let nonzero = [size.clone(), Operand::Const(0), small];
+                if *what == "subnormal" {
+                    (both(Cmp::Gt), nonzero.into())
+                } else {
+                    let subnormal = self.compute(both(Cmp::Gt), Type::Pred, nonzero);
+                    let Operand::Reg(subnormal) = subnormal else { unreachable!("what is computed is in a register") };
+                    (both(Cmp::Lt), smallvec![size, Operand::Const(infinity), Operand::NotReg(subnormal)])
+                }
+            }
             _ => return Err(self.unsupported(&format!("`testp.{what}` is not supported"))),
         };
-        let args = if of_size { [self.compute(Opcode::new(Op::Abs, ty), ty, [a]), infinity] } else { [a.clone(), a] };
-        self.emit(InstData::new(Opcode::setp(cmp, ty), [dst], args));
+        let mut test = InstData::new(opcode, [dst], []);
+        test.args = args.into_iter().collect();
+        self.emit(test);
         Ok(())
     }
 
