@@ -7,6 +7,7 @@ use warpscope_core::ir::Module;
 use warpscope_core::pass::{PASSES, Step};
 use warpscope_testkit::modifiers::{self, modifiers};
 use warpscope_testkit::recipe::recipe;
+use warpscope_testkit::repeats::{self, repeats};
 use warpscope_testkit::scattered::{self, scattered};
 use warpscope_testkit::sums::{self, sums};
 use warpscope_testkit::{emit, laws};
@@ -118,6 +119,16 @@ proptest! {
     #[test]
     fn sums_a_second_run_of_a_pass_finds_nothing(recipe in sums()) {
         holds_for_every_pass(&sums::program(&recipe), a_second_run_finds_nothing)?;
+    }
+
+    #[test]
+    fn repeats_every_step_is_a_good_program_and_can_be_taken_back(recipe in repeats()) {
+        holds_for_every_pass(&repeats::program(&recipe), every_step_is_sound)?;
+    }
+
+    #[test]
+    fn repeats_every_pass_leaves_the_memory_that_was_computed(recipe in repeats()) {
+        memory_is_the_same(&repeats::program(&recipe))?;
     }
 
     #[test]

@@ -78,6 +78,8 @@ pub fn all() -> Vec<Expansion> {
     halves().into_iter().for_each(|lines| add("f16", lines));
     bfloats().into_iter().for_each(|(lines, result)| add(result, lines));
     of_warps().into_iter().for_each(|lines| add("u32", lines));
+    functions().into_iter().for_each(|(lines, result)| add(result, lines));
+    copies().into_iter().for_each(|lines| add("u32", lines));
     all
 }
 
@@ -134,6 +136,14 @@ fn of_integers() -> Vec<String> {
              sad.{ty} %h1, %h1, %h2, %h3;\ncvt.u32.u16 %r4, %h1;}}"
         ));
     }
+    for half in ["lo", "hi"] {
+        for (a, b) in [("u32", "u32"), ("s32", "s32"), ("u32", "s32"), ("s32", "u32")] {
+            list.push(format!("dp2a.{half}.{a}.{b} %r4, %r1, %r2, %r3;"));
+        }
+    }
+    list.extend(["s16", "u16"].map(|ty| format!("cvt.pack.sat.{ty}.s32 %r4, %r1, %r2;")));
+    list.extend(["s8", "u8"].map(|ty| format!("cvt.pack.sat.{ty}.s32.b32 %r4, %r1, %r2, %r3;")));
+    list.extend(["min", "max"].map(|which| format!("{which}.s32.relu %r4, %r1, %r2;")));
     list.push("add.cc.u32 %r5, %r1, %r2;\naddc.cc.u32 %r6, %r2, %r3;\naddc.u32 %r4, %r6, %r5;".to_owned());
     list.push("sub.cc.u32 %r5, %r1, %r2;\nsubc.cc.u32 %r6, %r2, %r3;\nsubc.u32 %r4, %r6, %r5;".to_owned());
     list
@@ -156,6 +166,12 @@ fn comparisons() -> Vec<(String, &'static str)> {
             );
             list.push((lines, buffer));
         }
+    }
+    for which in ["min", "max", "min.ftz", "max.ftz"] {
+        let lines = format!(
+            "{{.reg .f32 %f<3>;\nmov.b32 %f1, %r1;\nmov.b32 %f2, %r2;\n{which}.NaN.f32 %f1, %f1, %f2;\nmov.b32 %r4, %f1;}}"
+        );
+        list.push((lines, "f32"));
     }
     for what in ["finite", "infinite", "number", "notanumber", "normal", "subnormal"] {
         list.push((
@@ -233,6 +249,68 @@ fn bfloats() -> Vec<(String, &'static str)> {
             .to_owned(),
         "f32",
     ));
+    list
+}
+
+/// Approximate functions, of numbers as they are and of numbers near 0.
+fn functions() -> Vec<(String, &'static str)> {
+    let mut list = Vec::new();
+    // By 1, and by 2⁻³².
+    for scale in ["0f3F800000", "0f2F800000"] {
+        list.push((
+            format!(
+                "{{.reg .f32 %f<3>;\ncvt.rn.f32.s32 %f1, %r1;\nmul.rn.f32 %f1, %f1, {scale};\n\
+                 tanh.approx.f32 %f2, %f1;\nmov.b32 %r4, %f2;}}"
+            ),
+            "f32",
+        ));
+    }
+    list.push((
+        "{.reg .f32 %f<3>;\nmov.b32 %f1, %r1;\ntanh.approx.f32 %f2, %f1;\nmov.b32 %r4, %f2;}".to_owned(),
+        "f32",
+    ));
+    for function in ["ex2", "tanh"] {
+        list.push((format!("{function}.approx.f16x2 %r4, %r1;"), "f16"));
+        list.push((
+            format!(
+                "{{.reg .b16 %h<3>;\nmov.b32 {{%h1, %h2}}, %r1;\n{function}.approx.f16 %h1, %h1;\nmov.b32 %r4, {{%h1, %h2}};}}"
+            ),
+            "f16",
+        ));
+    }
+    list
+}
+
+/// Each thread copies 16 bytes of the third buffer, which 4 of them share, to shared memory, and takes its word of them.
+pub fn copies() -> Vec<String> {
+    let with = |copy: &str| {
+        format!(
+            ".shared .align 16 .b8 tile[4096];\nand.b32 %r5, %r9, 63;\nmul.wide.u32 %rd5, %r5, 16;\n\
+             add.s64 %rd5, %rd1, %rd5;\nmov.u32 %r6, tile;\nmad.lo.u32 %r6, %r9, 16, %r6;\nmov.u32 %r7, 99;\n\
+             st.shared.v4.u32 [%r6], {{%r7, %r7, %r7, %r7}};\n{copy}\ncp.async.commit_group;\n\
+             cp.async.wait_group 0;\nshr.u32 %r7, %r9, 6;\nmad.lo.u32 %r7, %r7, 4, %r6;\nld.shared.u32 %r4, [%r7];"
+        )
+    };
+    let some = "and.b32 %r8, %r1, 31;\nmin.u32 %r8, %r8, ";
+    let when = "setp.gt.u32 %p1, %r1, 99;\n";
+    let unless = "setp.gt.u32 %p2, %r2, 99;\n";
+    let mut list = vec![
+        with("cp.async.ca.shared.global [%r6], [%rd5], 4;"),
+        with("cp.async.ca.shared.global [%r6+8], [%rd5+8], 8;"),
+        with("cp.async.cg.shared.global.L2::128B [%r6], [%rd5], 16;"),
+        with("cp.async.ca.shared.global [%r6], [%rd5], 16, 7;"),
+        with(&format!("{when}@!%p1 cp.async.cg.shared.global [%r6], [%rd5], 16;")),
+        with(&format!("{unless}cp.async.cg.shared.global [%r6], [%rd5], 16, %p2;")),
+        with(&format!("{when}{unless}@%p1 cp.async.ca.shared.global [%r6], [%rd5], 8, %p2;")),
+        with(&format!("{some}16;\n{when}@%p1 cp.async.cg.shared.global [%r6], [%rd5], 16, %r8;")),
+        with(
+            "createpolicy.fractional.L2::evict_first.b64 %rd6, 1.0;\n\
+              cp.async.cg.shared.global.L2::cache_hint [%r6], [%rd5], 16, %rd6;",
+        ),
+    ];
+    list.extend(
+        [4, 8, 16].map(|size| with(&format!("{some}{size};\ncp.async.ca.shared.global [%r6], [%rd5], {size}, %r8;"))),
+    );
     list
 }
 

@@ -16,6 +16,7 @@ pub mod once;
 mod operations;
 pub mod paths;
 pub mod recipe;
+pub mod repeats;
 pub mod sample;
 pub mod scattered;
 pub mod shades;
@@ -47,6 +48,11 @@ macro_rules! generated_programs_are_sound {
             #[test]
             fn sums_compute_the_same(recipe in $crate::sums::sums(), seed in 0..4u64) {
                 is_sound(&$crate::sums::program(&recipe), seed)?;
+            }
+
+            #[test]
+            fn what_repeats_computes_the_same(recipe in $crate::repeats::repeats(), seed in 0..4u64) {
+                is_sound(&$crate::repeats::program(&recipe), seed)?;
             }
 
             #[test]

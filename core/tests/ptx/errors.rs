@@ -50,8 +50,8 @@ fn unsupported_instructions_are_reported_and_other_kernels_load() {
     let unsupported = [
         ("wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1, %r2}, [%rd1], %r3;", "matrices in tensor cores"),
         ("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%r1}, {%r2}, {%r3}, {%r4};", "matrices in tensor cores"),
-        ("cp.async.ca.shared.global [%r1], [%rd1], 16;", "asynchronous copies"),
-        ("mbarrier.init.shared::cta.b64 [%r1], 1;", "asynchronous copies"),
+        ("cp.async.bulk.wait_group 0;", "of asynchronous copies only `cp.async`"),
+        ("mbarrier.init.shared::cta.b64 [%r1], 1;", "barriers of asynchronous copies"),
         ("suld.b.2d.b32.trap {%r1}, [%rd1, {%r2, %r3}];", "surfaces"),
         ("bar.arrive 0, 64;", "only `bar.sync`"),
         ("barrier.cta.arrive.aligned 0, 64;", "only `bar.sync`"),

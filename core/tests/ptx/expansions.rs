@@ -25,7 +25,7 @@ fn results(lines: &str, operands: &[Vec<u32>; 3]) -> Vec<u32> {
 }
 
 /// What each thread stores, and what is said while the program is read.
-fn results_and_messages(lines: &str, operands: &[Vec<u32>; 3]) -> (Vec<u32>, Vec<String>) {
+pub(super) fn results_and_messages(lines: &str, operands: &[Vec<u32>; 3]) -> (Vec<u32>, Vec<String>) {
     let source = expansions::module([lines]);
     let imported = import(&source);
     let messages = imported.diagnostics.iter().map(|diagnostic| {
@@ -40,7 +40,7 @@ fn results_and_messages(lines: &str, operands: &[Vec<u32>; 3]) -> (Vec<u32>, Vec
 }
 
 /// Ones from bit 0 on; all where there are 32 or more.
-fn ones(count: u32) -> u32 {
+pub(super) fn ones(count: u32) -> u32 {
     1_u64.checked_shl(count).map_or(u32::MAX, |end| end.wrapping_sub(1) as u32)
 }
 
@@ -296,11 +296,90 @@ fn what_the_driver_defines_is_left_out() {
     assert_eq!(found, operands[0].iter().map(|&a| if a < 32 { 7 } else { 0 }).collect::<Vec<_>>());
 }
 
-/// All that are compared on a GPU are read without a message, and are computed.
+/// All that are compared on a GPU are read without an error, and are computed.
 #[test]
 fn all_that_are_listed_load() {
     let operands = [numbers(1), numbers(2), numbers(3)];
     for expansion in expansions::all() {
-        results(&expansion.lines, &operands);
+        results_and_messages(&expansion.lines, &operands);
+    }
+}
+
+#[test]
+fn products_of_halves_of_words_and_bytes() {
+    let halves = |a: u32, is_signed: bool| {
+        [a as u16, (a >> 16) as u16].map(|half| if is_signed { i64::from(half as i16) } else { half.into() })
+    };
+    let bytes = |a: u32, is_signed: bool| {
+        a.to_le_bytes().map(|byte| if is_signed { i64::from(byte as i8) } else { byte.into() })
+    };
+    for (first, second) in [(false, false), (false, true), (true, false), (true, true)] {
+        let types = [first, second].map(|is_signed| if is_signed { "s32" } else { "u32" }).join(".");
+        for (half, from) in [("lo", 0), ("hi", 2)] {
+            check(&format!("dp2a.{half}.{types} %r4, %r1, %r2, %r3;"), |a, b, c| {
+                let (a, b) = (halves(a, first), &bytes(b, second)[from..]);
+                ((a[0] * b[0] + a[1] * b[1]) as u32).wrapping_add(c)
+            });
+        }
+    }
+}
+
+#[test]
+fn numbers_that_are_made_to_fit() {
+    let nearest = |a: u32, least: i32, most: i32| (a as i32).clamp(least, most) as u32;
+    check("cvt.pack.sat.s16.s32 %r4, %r1, %r2;", |a, b, _| {
+        nearest(a, -0x8000, 0x7fff) << 16 | nearest(b, -0x8000, 0x7fff) & 0xffff
+    });
+    check("cvt.pack.sat.u16.s32 %r4, %r1, %r2;", |a, b, _| nearest(a, 0, 0xffff) << 16 | nearest(b, 0, 0xffff));
+    check("cvt.pack.sat.s8.s32.b32 %r4, %r1, %r2, %r3;", |a, b, c| {
+        c << 16 | (nearest(a, -0x80, 0x7f) & 0xff) << 8 | nearest(b, -0x80, 0x7f) & 0xff
+    });
+    check("cvt.pack.sat.u8.s32.b32 %r4, %r1, %r2, %r3;", |a, b, c| {
+        c << 16 | nearest(a, 0, 0xff) << 8 | nearest(b, 0, 0xff)
+    });
+    check("min.s32.relu %r4, %r1, %r2;", |a, b, _| (a as i32).min(b as i32).max(0) as u32);
+    check("max.s32.relu %r4, %r1, %r2;", |a, b, _| (a as i32).max(b as i32).max(0) as u32);
+    let floats = "{.reg .f32 %f<3>;\nmov.b32 %f1, %r1;\nmov.b32 %f2, %r2;\n";
+    check(&format!("{floats}min.NaN.f32 %f1, %f1, %f2;\nmov.b32 %r4, %f1;}}"), |a, b, _| {
+        let [a, b] = [a, b].map(f32::from_bits);
+        // Of two zeros the one with a sign is less.
+        let least = if a < b || a == b && a.is_sign_negative() { a } else { b };
+        if a.is_nan() || b.is_nan() { 0x7fff_ffff } else { least.to_bits() }
+    });
+}
+
+#[test]
+fn approximate_functions() {
+    let operands = [numbers(1), numbers(2), numbers(3)];
+    let as_float = |bits: u32| f64::from(f32::from_bits(bits));
+    // From 2^-32 to 2^32 in size, and any float at all.
+    for (before, number) in [
+        ("cvt.rn.f32.s32 %f1, %r1;", &|a: u32| f64::from(a as i32)),
+        ("cvt.rn.f32.s32 %f1, %r1;\nmul.rn.f32 %f1, %f1, 0f2F800000;", &|a: u32| {
+            f64::from(a as i32) * 2.0_f64.powi(-32)
+        }),
+        ("mov.b32 %f1, %r1;", &as_float),
+    ] as [(&str, &dyn Fn(u32) -> f64); 3]
+    {
+        let lines = format!("{{.reg .f32 %f<3>;\n{before}\ntanh.approx.f32 %f2, %f1;\nmov.b32 %r4, %f2;}}");
+        for (&operand, found) in operands[0].iter().zip(results(&lines, &operands)) {
+            let (exact, found) = (number(operand).tanh(), as_float(found));
+            // A float may be rounded on the way to where it is given, and below the least normal one.
+            let error = exact.abs() * 2.0_f64.powi(-15) + f64::from(f32::MIN_POSITIVE);
+            assert!(
+                (found - exact).abs() <= error || found.is_nan() && exact.is_nan(),
+                "{before} {operand:#x}: {found}"
+            );
+        }
+    }
+    // Of halves: of all numbers within what the tested ones have, the nearest to what floats give.
+    for (function, of_floats) in [("ex2", "ex2.approx.f32"), ("tanh", "tanh.approx.f32")] {
+        let found = results(&format!("{function}.approx.f16x2 %r4, %r1;"), &operands);
+        let each = format!(
+            "{{.reg .b16 %h<3>;\n.reg .f32 %f<3>;\nmov.b32 {{%h1, %h2}}, %r1;\ncvt.f32.f16 %f1, %h1;\n\
+             cvt.f32.f16 %f2, %h2;\n{of_floats} %f1, %f1;\n{of_floats} %f2, %f2;\ncvt.rn.f16.f32 %h1, %f1;\n\
+             cvt.rn.f16.f32 %h2, %f2;\nmov.b32 %r4, {{%h1, %h2}};}}"
+        );
+        assert_eq!(found, results(&each, &operands), "{function}");
     }
 }

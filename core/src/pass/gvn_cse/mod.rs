@@ -122,7 +122,6 @@ impl Pass for GvnCse {
             names_work: S::LISTENS,
             is_algebraic: true,
             follows_copies: true,
-            has_surroundings: true,
             forwards_stores: knobs.switch("forward_stores"),
         };
         let place = (view.module(), view.func());

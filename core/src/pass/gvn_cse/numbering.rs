@@ -126,8 +126,6 @@ pub(in crate::pass) struct Options {
     pub is_algebraic: bool,
     /// Does a copy have the number of what it copies?
     pub follows_copies: bool,
-    /// Do memory and lanes belong to what an instruction is compared by?
-    pub has_surroundings: bool,
     /// Is what a thread stores what it loads again, as it is where no two threads write one address at a time?
     pub forwards_stores: bool,
 }
@@ -426,7 +424,7 @@ impl<'a> Numbering<'a> {
                 self.note_operands(inst, data);
                 self.expressions.fresh(count)
             }
-            Class::Load if self.options.has_surroundings => self.load(func, inst, load, guard),
+            Class::Load => self.load(func, inst, load, guard),
             _ => {
                 self.make_key(func, inst, guard);
                 self.add_lanes(block, class);
@@ -742,7 +740,7 @@ impl<'a> Numbering<'a> {
 
     /// The region in which an operation across lanes stands.
     fn add_lanes(&mut self, block: Block, class: Class) {
-        if self.options.has_surroundings && matches!(class, Class::Convergent | Class::Shuffle) {
+        if matches!(class, Class::Convergent | Class::Shuffle) {
             // Behind a call there may be fewer lanes.
             let after = if self.calls == 0 { 0 } else { block.as_u32() + 1 };
             self.expressions.extend([self.regions.of(block), after, self.calls]);

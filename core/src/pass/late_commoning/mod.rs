@@ -102,7 +102,6 @@ impl LateCommoning {
             names_work: true,
             is_algebraic: false,
             follows_copies: !knobs.switch("DisableMoveCommoning"),
-            has_surroundings: false,
             forwards_stores: false,
         };
         let place = (view.module(), view.func());

@@ -2,7 +2,7 @@
 
 use super::call::CallParam;
 use super::names::{clean, fallthrough};
-use super::{Context, FuncResult, MAX_ARRAY_BYTES, MAX_PARAMS, MAX_SHARED_BYTES, array_length, is_aggregate};
+use super::{Context, FuncResult, IGNORED, MAX_ARRAY_BYTES, MAX_PARAMS, MAX_SHARED_BYTES, array_length, is_aggregate};
 use crate::ir::{
     Array, ArrayData, Block, Func, FuncKind, Function, Global, Guard, Inst as InstId, InstData, Opcode, Operand,
     ParamType, Reg, Space, Span, Special, Type,
@@ -467,7 +467,7 @@ impl<'a> Lowering<'a, '_> {
     }
 
     pub(super) fn warn(&mut self, message: &str) {
-        self.problems.push(Diagnostic::warning("ptx-ignored", self.span, message));
+        self.problems.push(Diagnostic::warning(IGNORED, self.span, message));
     }
 
     pub(super) fn unsupported(&mut self, message: &str) -> Reported {

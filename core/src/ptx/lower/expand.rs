@@ -21,9 +21,11 @@ impl<'a> Lowering<'a, '_> {
     /// Lowers an instruction that has no opcode here; false where it has one.
     pub(super) fn expand(&mut self, inst: &Inst<'a>) -> Lowered<bool> {
         match inst.opcode.text {
-            "prefetch" | "prefetchu" | "nanosleep" | "pmevent" | "discard" => {
+            "prefetch" | "prefetchu" | "nanosleep" | "pmevent" | "discard" | "applypriority" => {
                 self.warn(&format!("`{}` does nothing here", inst.opcode.text));
             }
+            "createpolicy" => self.policy(inst)?,
+            "cp" => self.copy_to_shared(inst)?,
             "fence" => self.fence(inst)?,
             "brkpt" => self.warn("`brkpt` does nothing here"),
             "set" => self.set(inst)?,
@@ -36,6 +38,10 @@ impl<'a> Lowering<'a, '_> {
             "szext" => self.szext(inst)?,
             "lop3" => self.lop3(inst)?,
             "dp4a" => self.dp4a(inst)?,
+            "dp2a" => self.dp2a(inst)?,
+            "cvt" if inst.modifiers.first() == Some(&"pack") => self.pack(inst)?,
+            "min" | "max" if matches!(inst.modifiers[..], [.., "NaN", _]) => self.extreme_or_nan(inst)?,
+            "min" | "max" if matches!(inst.modifiers[..], ["s32", "relu"]) => self.extreme_above_zero(inst)?,
             "testp" => self.testp(inst)?,
             "tex" => self.tex(inst)?,
             "atom" if is_sink(inst.operands.first()) => self.reduce(inst)?,
@@ -46,7 +52,7 @@ impl<'a> Lowering<'a, '_> {
                 let opcode = self.opcode(&plain)?;
                 self.generic(&plain, opcode)?;
             }
-            _ => return self.expand_halves(inst),
+            _ => return Ok(self.expand_halves(inst)? || self.expand_function(inst)?),
         }
         Ok(true)
     }
@@ -345,6 +351,105 @@ impl<'a> Lowering<'a, '_> {
             }
             sum = self.compute(opcode, Type::S32, [x, y, sum]);
         }
+        Ok(())
+    }
+
+    /// `dp2a.lo.T.U d, a, b, c`: c plus the products of both halves of a by the two low bytes of b; with `.hi`, by the high
+    /// ones.
+    fn dp2a(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        let [half @ ("lo" | "hi"), first, second] = &inst.modifiers[..] else {
+            return Err(self.unsupported("`dp2a` needs `.lo` or `.hi` and two types"));
+        };
+        let (first, second) = (self.type_named(first)?, self.type_named(second)?);
+        if first.bits() != 32 || second.bits() != 32 || !first.is_integer() || !second.is_integer() {
+            return Err(self.unsupported("`dp2a` is of 32-bit integers"));
+        }
+        let [dst, a, b, c] = &inst.operands[..] else { return Err(self.count_error(inst, 3)) };
+        let (a, b, c) = (self.value(a, first)?, self.value(b, second)?, self.value(c, Type::S32)?);
+        let dst = self.named(dst, Type::S32)?;
+        let part = |this: &mut Self, of: &Operand, ty: Type, at: u64, width: u64| {
+            this.compute(Opcode::new(Op::Bfe, ty), ty, [of.clone(), Operand::Const(at), Operand::Const(width)])
+        };
+        let byte = if *half == "hi" { 16 } else { 0 };
+        let [low, high] = [0, 1].map(|k| [part(self, &a, first, 16 * k, 16), part(self, &b, second, byte + 8 * k, 8)]);
+        let sum = self.compute(Opcode::new(Op::Mad, Type::S32), Type::S32, low.into_iter().chain([c]));
+        self.emit(InstData::new(Opcode::new(Op::Mad, Type::S32), [dst], high.into_iter().chain([sum])));
+        Ok(())
+    }
+
+    /// `cvt.pack.sat.T.s32 d, a, b`: a above b, each the nearest number of 16 bits. `cvt.pack.sat.T.s32.b32 d, a, b, c` of 8
+    /// or fewer: above them the low bits of c.
+    fn pack(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        let (ty, has_third) = match inst.modifiers[..] {
+            ["pack", "sat", ty @ ("s16" | "u16"), "s32"] => (ty, false),
+            ["pack", "sat", ty @ ("s8" | "u8"), "s32", "b32"] => (ty, true),
+            _ => return Err(self.unsupported("of `cvt.pack` only `.sat` to 8 and 16 bits from `.s32` is supported")),
+        };
+        let ty = self.type_named(ty)?;
+        let width = u64::from(ty.bits());
+        let (dst, a, b, c) = match &inst.operands[..] {
+            [dst, a, b] if !has_third => (dst, a, b, None),
+            [dst, a, b, c] if has_third => (dst, a, b, Some(self.value(c, Type::B32)?)),
+            _ => return Err(self.count_error(inst, 2 + usize::from(has_third))),
+        };
+        let (least, most) =
+            if ty.is_signed() { (-1_i64 << (width - 1), (1 << (width - 1)) - 1) } else { (0, (1 << width) - 1) };
+        let number = |value: i64| Operand::Const(value as u64 & Type::S32.mask());
+        let [high, low] = [a, b].map(|source| {
+            let value = self.value(source, Type::S32)?;
+            let value = self.compute(Opcode::new(Op::Max, Type::S32), Type::S32, [value, number(least)]);
+            Ok(self.compute(Opcode::new(Op::Min, Type::S32), Type::S32, [value, number(most)]))
+        });
+        let (high, low) = (high?, low?);
+        let dst = self.named(dst, Type::B32)?;
+        let insert = |upper: Operand, lower: Operand, width: u64| {
+            [upper, lower, Operand::Const(width), Operand::Const(32 - width)]
+        };
+        let opcode = Opcode::new(Op::Bfi, Type::B32);
+        match c {
+            None => self.emit(InstData::new(opcode, [dst], insert(high, low, width))),
+            Some(c) => {
+                let both = self.compute(opcode, Type::B32, insert(high, low, width));
+                self.emit(InstData::new(opcode, [dst], insert(c, both, 2 * width)))
+            }
+        };
+        Ok(())
+    }
+
+    /// `min.NaN.T d, a, b`, `max.NaN.T`: not a number where one of both is none.
+    fn extreme_or_nan(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        let mut plain = inst.clone();
+        plain.modifiers.retain(|word| *word != "NaN");
+        let opcode = self.opcode(&plain)?;
+        let ty = opcode.ty;
+        let [dst, a, b] = &inst.operands[..] else { return Err(self.count_error(inst, 2)) };
+        let (a, b) = (self.value(a, ty)?, self.value(b, ty)?);
+        let is_nan = self.compute(Opcode::setp(Cmp::Nan, ty), Type::Pred, [a.clone(), b.clone()]);
+        let extreme = self.compute(opcode, ty, [a, b]);
+        let dst = self.named(dst, ty)?;
+        // All ones but for the sign is the one NaN there is.
+        self.select(dst, ty, Operand::Const(ty.mask() >> 1), extreme, is_nan);
+        Ok(())
+    }
+
+    /// `min.s32.relu d, a, b`, `max.s32.relu`: 0 where that is negative.
+    fn extreme_above_zero(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        let ty = Type::S32;
+        let op = if inst.opcode.text == "min" { Op::Min } else { Op::Max };
+        let [dst, a, b] = &inst.operands[..] else { return Err(self.count_error(inst, 2)) };
+        let (a, b) = (self.value(a, ty)?, self.value(b, ty)?);
+        let extreme = self.compute(Opcode::new(op, ty), ty, [a, b]);
+        let dst = self.named(dst, ty)?;
+        self.emit(InstData::new(Opcode::new(Op::Max, ty), [dst], [extreme, Operand::Const(0)]));
+        Ok(())
+    }
+
+    /// A policy of the cache is any number, as nobody asks for it.
+    fn policy(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        self.warn("`createpolicy` does nothing here");
+        let Some(dst) = inst.operands.first() else { return Err(self.count_error(inst, 1)) };
+        let dst = self.named(dst, Type::B64)?;
+        self.copy(dst, Type::B64, Operand::Const(0));
         Ok(())
     }
 

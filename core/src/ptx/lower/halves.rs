@@ -143,7 +143,7 @@ impl<'a> Lowering<'a, '_> {
     }
 
     /// The low and the high half of a word.
-    fn split(&mut self, source: &Source<'a>) -> Lowered<[Operand; 2]> {
+    pub(super) fn split(&mut self, source: &Source<'a>) -> Lowered<[Operand; 2]> {
         let word = self.value(source, Type::B32)?;
         if let Operand::Const(bits) = word {
             return Ok([bits & 0xffff, bits >> 16 & 0xffff].map(Operand::Const));
@@ -164,6 +164,6 @@ fn of_one_half<'a>(inst: &Inst<'a>) -> Inst<'a> {
 }
 
 /// A word of two halves.
-fn packed(dst: Reg, [low, high]: [Operand; 2]) -> InstData {
+pub(super) fn packed(dst: Reg, [low, high]: [Operand; 2]) -> InstData {
     InstData::new(Opcode::mov(Type::B32), [dst], [Operand::List(Box::new(smallvec![low, high]))])
 }

@@ -11,6 +11,13 @@ use smallvec::SmallVec;
 impl<'a> Lowering<'a, '_> {
     /// Lowers an instruction. True where the statement behind it was taken along.
     pub(super) fn inst(&mut self, inst: &Inst<'a>, rest: &[Statement<'a>]) -> Lowered<bool> {
+        // A policy of the cache, which does nothing here, stands last.
+        if inst.modifiers.contains(&"L2::cache_hint") {
+            let mut plain = inst.clone();
+            plain.modifiers.retain(|word| *word != "L2::cache_hint");
+            plain.operands.pop();
+            return self.inst(&plain, rest);
+        }
         self.guard = match inst.guard {
             Some(guard) => Some(Guard { reg: self.predicate_register(guard.register.text)?, negated: guard.negated }),
             None => None,
@@ -222,8 +229,7 @@ impl<'a> Lowering<'a, '_> {
 fn unsupported_family(root: &str) -> Option<&'static str> {
     Some(match root {
         "wmma" | "mma" | "wgmma" | "ldmatrix" | "stmatrix" | "movmatrix" | "tcgen05" => "matrices in tensor cores",
-        "cp"
-        | "mbarrier"
+        "mbarrier"
         | "setmaxnreg"
         | "griddepcontrol"
         | "tensormap"
@@ -233,15 +239,17 @@ fn unsupported_family(root: &str) -> Option<&'static str> {
         | "mapa"
         | "getctarank"
         | "clusterlaunchcontrol"
-        | "elect" => "asynchronous copies, their barriers and clusters",
+        | "elect" => "barriers of asynchronous copies, and clusters",
         "suld" | "sust" | "sured" | "suq" | "istypep" => "surfaces",
         "txq" | "tld4" => "only `tex.1d` and `tex.2d` read textures",
         "bar" | "barrier" => "only `bar.sync`, `bar.red` and `bar.warp.sync` are",
         "vabsdiff" | "vadd" | "vsub" | "vmad" | "vmax" | "vmin" | "vset" | "vshl" | "vshr" | "vadd2" | "vadd4"
         | "vsub2" | "vsub4" | "vavrg2" | "vavrg4" | "vabsdiff2" | "vabsdiff4" | "vmax2" | "vmax4" | "vmin2"
-        | "vmin4" | "vset2" | "vset4" | "dp2a" => "video instructions",
-        "tanh" | "isspacep" | "fns" | "createpolicy" | "alloca" | "stacksave" | "stackrestore" | "match" | "vote"
-        | "shfl" | "applypriority" => "no equivalent here",
+        | "vmin4" | "vset2" | "vset4" => "video instructions",
+        "tanh" => "only `tanh.approx` of `.f32`, `.f16` and `.f16x2` is",
+        "isspacep" | "fns" | "alloca" | "stacksave" | "stackrestore" | "match" | "vote" | "shfl" => {
+            "no equivalent here"
+        }
         _ => return None,
     })
 }

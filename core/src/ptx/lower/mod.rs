@@ -17,7 +17,7 @@
 //! - a `.shared` variable of the module is declared in every kernel that reaches it and passed to functions as a
 //!   pointer, because shared arrays belong to kernels here;
 //! - the carry flag is a predicate register;
-//! - a few opcodes become short sequences ([`expand`]);
+//! - a few opcodes become short sequences ([`expand`]), and an asynchronous copy is done at once ([`copies`]);
 //! - a register that is read although nothing assigns it starts as 0, with a warning ([`unassigned`]).
 //!
 //! A function with an error is left out, and so is whoever calls it, each with a diagnostic; the others load.
@@ -30,7 +30,9 @@
 mod body;
 mod call;
 mod control;
+mod copies;
 mod expand;
+mod functions;
 mod halves;
 mod instruction;
 mod names;
@@ -51,6 +53,9 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
+
+/// The code of warnings that something does nothing here, or something else.
+const IGNORED: &str = "ptx-ignored";
 
 /// Module-scope shared variables a file may have.
 const SHARED_VARIABLES: usize = 256;
@@ -98,6 +103,9 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
     }
     let mut lowered = Vec::new();
     let mut func_names = NameSpace::default();
+    // What is left out is said once of a file, where it stands first.
+    let mut ignored: BTreeSet<String> = BTreeSet::new();
+    let mut is_news = |problem: &Diagnostic| problem.code != IGNORED || ignored.insert(problem.message.clone());
     for (index, source) in sources.iter().enumerate() {
         let name = func_names.fresh(&names::clean(source.name.text));
         func_names.take(&name);
@@ -106,7 +114,7 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
         if sound {
             errors.extend(unassigned::assign(&mut function));
         }
-        errors.into_iter().for_each(|error| problems.push(error));
+        errors.into_iter().filter(&mut is_news).for_each(|error| problems.push(error));
         lowered.push((source, sound.then_some(function)));
     }
     drop_callers(&mut lowered, problems);
