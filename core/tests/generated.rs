@@ -137,6 +137,11 @@ proptest! {
     }
 
     #[test]
+    fn repeats_a_second_run_of_a_pass_finds_nothing(recipe in repeats()) {
+        holds_for_every_pass(&repeats::program(&recipe), a_second_run_finds_nothing)?;
+    }
+
+    #[test]
     fn modifiers_every_step_is_a_good_program_and_can_be_taken_back(recipe in modifiers()) {
         holds_for_every_pass(&modifiers::program(&recipe), every_step_is_sound)?;
     }

@@ -272,6 +272,14 @@ impl Forms {
         &self.forms[form].expression
     }
 
+    /// Does one form load what another one does, at least for the lanes for which that does?
+    pub fn has_lanes_of(&self, form: Form, other: Form) -> bool {
+        let [wide, narrow] = [form, other].map(|form| self.expression(form));
+        let loads_for_more =
+            || wide.guard.is_none() && narrow.guard.is_some() && wide.is_load() && wide.subject == narrow.subject;
+        form == other || loads_for_more() && wide.types == narrow.types
+    }
+
     /// The registers that a form reads, each once.
     pub fn regs(&self, form: Form) -> &[Reg] {
         &self.facts[form].regs

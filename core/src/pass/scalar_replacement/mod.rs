@@ -253,6 +253,7 @@ fn run<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Varian
         costs,
         asked: SecondaryMap::new(),
         counted_on: Vec::new(),
+        guarded: Vec::new(),
         paid_for: Vec::new(),
         limit_is_told: false,
     };
@@ -271,9 +272,11 @@ fn run<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Varian
                 pass.ask(view, occurrence, is_alone);
                 pass.asked[occurrence] = true;
                 pass.ask_again(view);
+                pass.note_guarded(occurrence);
             }
         }
     }
+    pass.ask_guarded_again(view);
 }
 
 /// The blocks whose branches diverge, as the knob has it.
@@ -365,6 +368,8 @@ struct Walk<'m> {
     asked: SecondaryMap<Occurrence, bool>,
     /// Those that a bill which has been paid counts on going away.
     counted_on: Vec<Occurrence>,
+    /// Those with a guard that have had their turn.
+    guarded: Vec<Occurrence>,
     /// What has moved up and is available there by insertions that a bill has, which has been paid.
     paid_for: Vec<(Occurrence, Bill)>,
     limit_is_told: bool,
@@ -403,6 +408,35 @@ impl Walk<'_> {
             let is_left = self.asked[other] && self.inquiries.snapshot.is_made(other);
             if is_left && self.inquiries.available(view.func(), &mut Silent, other).is_ok() {
                 self.ask(view, other, false);
+            }
+        }
+    }
+
+    fn note_guarded(&mut self, occurrence: Occurrence) {
+        let snapshot = &self.inquiries.snapshot;
+        if snapshot.forms.expression(snapshot.occurrence(occurrence).form).guard.is_some() {
+            self.guarded.push(occurrence);
+        }
+    }
+
+    /// What is made for all lanes is there for those of a guard as well, so that insertions for what was asked about later
+    /// may have made available what has a guard.
+    fn ask_guarded_again<S: Listener>(&mut self, view: &mut View<'_, S>) {
+        for _ in 0..MAX_FOLLOWED {
+            let mut is_done = true;
+            for occurrence in core::mem::take(&mut self.guarded) {
+                if !self.inquiries.snapshot.is_made(occurrence) {
+                    continue;
+                }
+                if self.inquiries.available(view.func(), &mut Silent, occurrence).is_ok() {
+                    self.ask(view, occurrence, false);
+                    is_done = false;
+                } else {
+                    self.guarded.push(occurrence);
+                }
+            }
+            if is_done {
+                break;
             }
         }
     }
@@ -617,6 +651,7 @@ impl Walk<'_> {
                 self.tell_refusal(view, inserted, Refusal::Budget);
                 return;
             }
+            self.note_guarded(inserted);
             let found = self.available(view, inserted, false);
             if found.is_err() && self.put_together(view, inserted) {
                 continue;

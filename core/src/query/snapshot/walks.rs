@@ -250,7 +250,9 @@ impl Snapshot<'_> {
         self.steps += 1;
         let Some(&first) = self.forms.members(set).first() else { return DescentEnd::Changed };
         if self.ways.is_on_edge(block) {
-            let is_there = self.is_on_edge(block, first, counts, |form| self.forms.members(set).contains(&form));
+            let is_there = self.is_on_edge(block, first, counts, |found| {
+                self.forms.members(set).iter().any(|&form| self.forms.has_lanes_of(found, form))
+            });
             return if is_there { DescentEnd::Same } else { DescentEnd::Bottom(set) };
         }
         if !self.marks[block].all.meets(self.forms.set_footprint(set)) {
@@ -336,7 +338,7 @@ impl Snapshot<'_> {
     ) -> Passage {
         self.steps += 1;
         if self.ways.is_on_edge(block) {
-            let is_there = self.is_on_edge(block, form, counts, |other| other == form);
+            let is_there = self.is_on_edge(block, form, counts, |found| self.forms.has_lanes_of(found, form));
             return if is_there { Passage::Same } else { Passage::Bottom };
         }
         let what = self.forms.footprint(form);
