@@ -138,7 +138,7 @@ proptest! {
 
     #[test]
     fn repeats_a_second_run_of_a_pass_finds_nothing(recipe in repeats()) {
-        holds_for_every_pass(&repeats::program(&recipe), a_second_run_finds_nothing)?;
+        holds_for_every_pass(&repeats::program(&recipe.without_vectors()), a_second_run_finds_nothing)?;
     }
 
     #[test]

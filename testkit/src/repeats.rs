@@ -7,9 +7,10 @@
 //! ```
 //!
 //! In the programs of [`crate::recipe`] an expression comes twice by chance only, and hardly ever on both sides of what
-//! changes it. Here are few operations, few constants and four places of memory of each thread, two in each of two spaces,
-//! and mostly an operand is what was computed just before, so that nearly everything has been done before: loads, votes
-//! under changing lanes, and what is computed from these. Most results have registers of their own, so that they are there
+//! changes it. Here are few operations, few constants and little memory of each thread, two words in each of two spaces, and
+//! mostly an operand is what was computed just before, so that nearly everything has been done before: loads of a word, of
+//! both together or of a byte of one, votes under changing lanes, and what is computed from these. A function that is called
+//! changes memory as well. Most results have registers of their own, so that they are there
 //! still. Parts follow one another; some lanes may do one thing in between and the others another one, or all go through it
 //! several times.
 //!
@@ -24,8 +25,22 @@ use proptest::prelude::{Strategy, any};
 /// Registers that are written again and again, and stored at the end.
 const REGISTERS: u8 = 4;
 
+/// The form of a load of two words.
+const VECTOR: u8 = 17;
+
 /// Threads of the launch: two warps.
 const THREADS: u32 = 64;
+
+/// Changes a word, and gives what it was.
+const CHANGE: &str = "\
+func change(m: ptr.global, place: u32, new: u32) -> u32 {
+entry:
+    old = ld.global.u32 m[place]
+    st.global.u32 m[place], new
+    ret old
+}
+
+";
 
 /// How often a part that is repeated runs.
 const TURNS: u8 = 3;
@@ -56,7 +71,7 @@ struct Inst {
 /// Any such program.
 pub fn repeats() -> impl Strategy<Value = Repeats> {
     let inst = || {
-        (0..16_u8, option::weighted(0.2, 0..REGISTERS), any::<[u8; 2]>(), option::weighted(0.15, any::<bool>()))
+        (0..20_u8, option::weighted(0.2, 0..REGISTERS), any::<[u8; 2]>(), option::weighted(0.15, any::<bool>()))
             .prop_map(|(form, dst, choices, guard)| Inst { form, dst, choices, guard })
     };
     let side = move || vec(inst(), 0..5);
@@ -66,11 +81,23 @@ pub fn repeats() -> impl Strategy<Value = Repeats> {
     vec(part, 1..4).prop_map(|parts| Repeats { parts })
 }
 
+impl Repeats {
+    /// The same without loads of two words, which may be put together from what stands in registers that they write, in an
+    /// order that a first run does not find.
+    pub fn without_vectors(mut self) -> Repeats {
+        for Part { insts, sides, .. } in &mut self.parts {
+            let all = core::iter::once(insts).chain(sides.iter_mut().flatten());
+            all.for_each(|insts| insts.retain(|inst| inst.form != VECTOR));
+        }
+        self
+    }
+}
+
 /// The program as text.
 pub fn program(recipe: &Repeats) -> String {
     let mut text = format!(
         "    shared s: u32[{}]\nentry:\n    t = mov.u32 %tid\n    p = setp.lt.u32 t, 40\n    \
-         q = setp.ne.u32 t, 3\n    st.shared.u32 s[t], t\n    st.shared.u32 s[t + {THREADS}], 5\n",
+         q = setp.ne.u32 t, 3\n    word = mul.u32 t, 2\n    next = add.u32 word, 1\n    byte = mul.u32 t, 8\n    st.shared.v2.u32 s[word], {{t, 5}}\n",
         2 * THREADS
     );
     for register in 0..REGISTERS {
@@ -106,7 +133,7 @@ pub fn program(recipe: &Repeats) -> String {
     }
     let words = THREADS * (u32::from(REGISTERS) + computed.count);
     format!(
-        "kernel k(m: ptr.global restrict, o: ptr.global restrict) {{\n{text}    ret\n}}\nlaunch k {{\n    block {THREADS}\n    \
+        "{CHANGE}kernel k(m: ptr.global restrict, o: ptr.global restrict) {{\n{text}    ret\n}}\nlaunch k {{\n    block {THREADS}\n    \
          m = buffer u32[{}] random(0, 9)\n    o = buffer u32[{words}] const 0\n}}\n",
         2 * THREADS
     )
@@ -142,7 +169,7 @@ impl Inst {
             _ => String::from("3"),
         };
         let (space, array) = if y.is_multiple_of(4) { ("shared", "s") } else { ("global", "m") };
-        let place = if y % 8 == 3 { format!("t + {THREADS}") } else { String::from("t") };
+        let place = if y % 8 == 3 { "word + 1" } else { "word" };
         let guard = match self.guard {
             Some(true) => "@p ",
             Some(false) => "@!p ",
@@ -158,6 +185,18 @@ impl Inst {
             11 => format!("add.u32 {a}, {b}"),
             12 => String::from("vote.ballot.b32 q"),
             13 => format!("atom.{space}.add.u32 {array}[{place}], {b}"),
+            15 => format!("ld.{space}.u8 {array}[byte + {}]", y / 8 % 8),
+            16 => {
+                let _ = writeln!(text, "    {guard}st.{space}.u8 {array}[byte + {}], {a}", y / 8 % 8);
+                return;
+            }
+            VECTOR => {
+                let [first, second] = [x, y].map(|choice| choice / 8 % REGISTERS);
+                let second = if first == second { (first + 1) % REGISTERS } else { second };
+                let _ = writeln!(text, "    {guard}{{r{first}, r{second}}} = ld.{space}.v2.u32 {array}[word]");
+                return;
+            }
+            18 => format!("call change(m, {}, {a})", if place == "word" { "word" } else { "next" }),
             // What guards and branches ask changes as well.
             14 => {
                 let predicate = if y.is_multiple_of(3) { "p" } else { "q" };
@@ -166,8 +205,9 @@ impl Inst {
             }
             _ => format!("mov.u32 {a}"),
         };
-        // What lanes do not assign is not theirs to read.
-        if let Some(register) = self.dst.or(self.guard.map(|_| x % REGISTERS)) {
+        // What lanes do not assign is not theirs to read, and a register of its own would have the type of a byte.
+        let has_guard_or_is_byte = self.guard.is_some() || self.form == 15;
+        if let Some(register) = self.dst.or(has_guard_or_is_byte.then_some(x % REGISTERS)) {
             let _ = writeln!(text, "    {guard}r{register} = {operation}");
             return;
         }

@@ -428,12 +428,14 @@ impl Walk<'_> {
                 if !self.inquiries.snapshot.is_made(occurrence) {
                     continue;
                 }
-                if self.inquiries.available(view.func(), &mut Silent, occurrence).is_ok() {
+                let is_available = self.inquiries.available(view.func(), &mut Silent, occurrence).is_ok();
+                if is_available {
                     self.ask(view, occurrence, false);
-                    is_done = false;
-                } else {
+                } else if !self.put_together(view, occurrence) {
                     self.guarded.push(occurrence);
+                    continue;
                 }
+                is_done = false;
             }
             if is_done {
                 break;
