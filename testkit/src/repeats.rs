@@ -14,7 +14,8 @@
 //! still. Parts follow one another; some lanes may do one thing in between and the others another one, or all go through it
 //! several times.
 //!
-//! A thread has its memory for itself, so that the order of threads makes no difference.
+//! A thread has its memory for itself, but for what it exchanges with its neighbour between barriers, so that the order of
+//! threads makes no difference.
 
 use std::fmt::Write;
 
@@ -27,6 +28,9 @@ const REGISTERS: u8 = 4;
 
 /// The form of a load of two words.
 const VECTOR: u8 = 17;
+
+/// The form of an exchange with a neighbour, between barriers.
+const EXCHANGE: u8 = 19;
 
 /// Threads of the launch: two warps.
 const THREADS: u32 = 64;
@@ -97,7 +101,7 @@ impl Repeats {
 pub fn program(recipe: &Repeats) -> String {
     let mut text = format!(
         "    shared s: u32[{}]\nentry:\n    t = mov.u32 %tid\n    p = setp.lt.u32 t, 40\n    \
-         q = setp.ne.u32 t, 3\n    word = mul.u32 t, 2\n    next = add.u32 word, 1\n    byte = mul.u32 t, 8\n    st.shared.v2.u32 s[word], {{t, 5}}\n",
+         q = setp.ne.u32 t, 3\n    word = mul.u32 t, 2\n    next = add.u32 word, 1\n    byte = mul.u32 t, 8\n    other = xor.b32 word, 2\n    st.shared.v2.u32 s[word], {{t, 5}}\n",
         2 * THREADS
     );
     for register in 0..REGISTERS {
@@ -106,7 +110,7 @@ pub fn program(recipe: &Repeats) -> String {
     let mut computed = Computed::default();
     for (index, Part { insts, sides, is_repeated }) in recipe.parts.iter().enumerate() {
         let _ = writeln!(text, "    turn = mov.u32 0\n    br part{index}\npart{index}:");
-        insts.iter().for_each(|inst| inst.write(&mut text, &mut computed));
+        insts.iter().for_each(|inst| inst.write_for_all(&mut text, &mut computed));
         if let Some(sides) = sides {
             let _ = writeln!(text, "    br p, some{index}, others{index}");
             for (side, insts) in ["some", "others"].into_iter().zip(sides) {
@@ -159,6 +163,19 @@ impl Computed {
 }
 
 impl Inst {
+    /// Where all threads come by, they may tell each other something as well.
+    fn write_for_all(&self, text: &mut String, computed: &mut Computed) {
+        let [x, y] = self.choices;
+        if self.form != EXCHANGE {
+            return self.write(text, computed);
+        }
+        let (mine, theirs) = (computed.operand(x), y % REGISTERS);
+        let _ = writeln!(
+            text,
+            "    st.shared.u32 s[word], {mine}\n    bar.sync\n    r{theirs} = ld.shared.u32 s[other]\n    bar.sync"
+        );
+    }
+
     fn write(&self, text: &mut String, computed: &mut Computed) {
         let [x, y] = self.choices;
         let a = computed.operand(x);
