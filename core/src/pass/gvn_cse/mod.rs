@@ -21,7 +21,8 @@
 //! compiler runs the pass: it leaves it out on 30, 50, 80 and 89, which a remark says; here it runs when asked.
 //!
 //! Linear in instructions, apart from a logarithm for finding which value a register holds. Running it again finds
-//! nothing more.
+//! nothing more, but for a load of several words whose values stand in the registers that it writes: in which order these
+//! could be copied, an earlier copy may have changed.
 //!
 //! Source: ptxas page, Phase 49; P. Briggs, K. Cooper and L. Simpson, Value numbering, SPE 1997.
 

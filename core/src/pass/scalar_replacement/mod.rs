@@ -52,7 +52,8 @@
 //! `faulting=guarded` it moves only to where all that it is made on are predicates already, and takes them as its guard.
 //!
 //! What was inserted is asked about again, at most [`MAX_FOLLOWED`] times, and so is what a move that was paid for counts on
-//! going away. Running `ssrqp` or `ssrqp-s` again may still move
+//! going away. What has a guard is asked about again in the end, as often, since what others have inserted for all lanes may
+//! be there for it now. Running `ssrqp` or `ssrqp-s` again may still move
 //! something further up: moving one load makes blocks above down-safe for others that were asked about before it. As loads
 //! only move up, that comes to an end. The remark `budget` says where questions ended early.
 //!
