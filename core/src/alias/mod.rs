@@ -29,7 +29,7 @@ use crate::flow::{Definition, ValueNames, Values};
 use crate::ir::{AddressBase, FuncKind, Function, Inst, InstData, Module, Op, Operand, ParamType, Space, Symbol};
 use crate::symbolic::{Affine, AffineNames, Atom, Base, SymbolicAddress};
 
-pub(crate) use bases::{Bases, Definitions, Single, Start};
+pub(crate) use bases::{BaseWalk, Bases, Definitions, Start};
 pub use classes::{AliasClass, AliasClasses};
 
 /// Do two accesses reach the same memory?

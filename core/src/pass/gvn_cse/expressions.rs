@@ -119,25 +119,22 @@ impl KeyPart {
 
 /// All keys and the numbers that they have.
 pub(in crate::pass) struct Expressions {
-    /// Each key stands behind its length.
+    /// Each key stands behind what was noted for it and its length.
     keys: Keys,
-    table: HashTable<Found>,
+    /// Where keys stand. Small, since each look at it is at another place.
+    table: HashTable<u32>,
     next: u32,
 }
 
-/// Where a key stands, and what was noted for it.
-#[derive(Clone, Copy)]
-struct Found {
-    start: u32,
-    noted: u32,
-}
+/// The words in front of a key.
+const HEAD: usize = 2;
 
 impl Expressions {
     /// None yet, with room for so many.
     pub fn with_capacity(keys: usize) -> Expressions {
-        let mut words = Vec::with_capacity(8 * keys + 1);
-        words.push(0);
-        let keys_so_far = Keys { words, open: 1, mixed: 0 };
+        let mut words = Vec::with_capacity((HEAD + 7) * keys + HEAD);
+        words.extend([0; HEAD]);
+        let keys_so_far = Keys { words, open: HEAD, mixed: 0 };
         let table = HashTable::with_capacity(keys);
         Expressions { keys: keys_so_far, table, next: 0 }
     }
@@ -184,22 +181,23 @@ impl Expressions {
             &words[start..start + words[start - 1] as usize]
         };
         // Word by word: what was written just now is read soonest in the same pieces.
-        let is_own = |found: &Found| {
-            let key = key_at(found.start);
+        let is_own = |&start: &u32| {
+            let key = key_at(start);
             key.len() == own.len() && key.iter().zip(own).all(|(a, b)| a == b)
         };
-        let hash_of = |found: &Found| finished(key_at(found.start).iter().fold(0, |mixed, &word| mix(mixed, word)));
+        let hash_of = |&start: &u32| finished(key_at(start).iter().fold(0, |mixed, &word| mix(mixed, word)));
         match self.table.entry(self.keys.hash(), is_own, hash_of) {
             Entry::Occupied(found) => {
-                let noted = found.get().noted;
+                let noted = words[*found.get() as usize - HEAD];
                 self.keys.give_up();
                 noted
             }
             Entry::Vacant(free) => {
                 let keys = &mut self.keys;
-                free.insert(Found { start: keys.open as u32, noted: new });
-                keys.words[keys.open - 1] = (keys.words.len() - keys.open) as u32;
-                keys.words.push(0);
+                free.insert(keys.open as u32);
+                let len = (keys.words.len() - keys.open) as u32;
+                keys.words[keys.open - HEAD..keys.open].copy_from_slice(&[new, len]);
+                keys.words.extend([0; HEAD]);
                 keys.close();
                 new
             }
@@ -210,8 +208,8 @@ impl Expressions {
     pub fn find(&mut self) -> Option<u32> {
         let (words, own) = self.keys.words.split_at(self.keys.open);
         let key_at = |start: usize| &words[start..start + words[start - 1] as usize];
-        let found = self.table.find(self.keys.hash(), |found| key_at(found.start as usize) == own);
-        let noted = found.map(|found| found.noted);
+        let found = self.table.find(self.keys.hash(), |&start| key_at(start as usize) == own);
+        let noted = found.map(|&start| words[start as usize - HEAD]);
         self.keys.give_up();
         noted
     }

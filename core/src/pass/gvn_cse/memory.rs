@@ -27,8 +27,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::numbering::MemoryInst;
-use crate::alias::{Access, AliasAnalysis, AliasClasses, Bases, Moment, Objects, Relation, Single};
-use crate::flow::Joins;
+use crate::alias::{Access, AliasAnalysis, AliasClasses, Moment, Objects, Relation};
 use crate::graph::{Cfg, Dominators, IteratedFrontier};
 use crate::ir::{Block, Function, Inst, Module, Op, Space};
 use crate::symbolic::Base;
@@ -106,22 +105,13 @@ impl Memory {
         (module, func): (&Module, &Function),
         (cfg, dominators): (&'a Cfg, &'a Dominators),
         frontier: Option<IteratedFrontier<'a>>,
-        joins: &Joins,
         found: &[MemoryInst],
     ) -> Memory {
         let objects = Objects { module, func };
-        let mut bases = Bases::new(func, Single { func, joins });
-        let accesses: Vec<Option<(Option<Space>, Base)>> = found
-            .iter()
-            .map(|found| {
-                let (space, start) = found.access?;
-                let base = bases.of(found.inst, start);
-                Some((space.or_else(|| objects.space(base)), base))
-            })
-            .collect();
-        let keys: Vec<_> = accesses.iter().flatten().copied().collect();
+        let space_of = |(space, base): (Option<Space>, Base)| (space.or_else(|| objects.space(base)), base);
+        let keys: Vec<_> = found.iter().filter_map(|found| found.access.map(space_of)).collect();
         let (classes, class_count) = AliasClasses::of_objects(objects, &keys);
-        let (mut classes, class_count) = (classes.into_iter(), class_count as usize);
+        let (mut classes, class_count) = (classes.into_iter().zip(keys), class_count as usize);
         let (barriers, calls) = (class_count, class_count + 1);
         let order = dominators.preorder();
         let mut memory = Memory {
@@ -144,9 +134,10 @@ impl Memory {
         memory.before.push(0);
         memory.makers.push(NONE);
         let mut defining: Vec<Vec<Block>> = vec![Vec::new(); class_count + 2];
-        for (&MemoryInst { inst, op, place, .. }, access) in found.iter().zip(accesses) {
-            let class = access.and_then(|(space, _)| {
-                let class = classes.next()?.as_u32() as usize;
+        for &MemoryInst { inst, op, place, access } in found {
+            let class = access.and_then(|_| {
+                let (class, (space, _)) = classes.next()?;
+                let class = class.as_u32() as usize;
                 memory.is_private[class] &= is_private(space);
                 memory.is_constant[class] &= is_constant(space);
                 Some(class)

@@ -33,17 +33,18 @@ use super::lanes::Regions;
 use super::memory::{Load, Memory, State, concerns_memory};
 use super::origins::Origins;
 use super::registers::{Registers, walk_order};
-use crate::alias::{AliasAnalysis, Start};
-use crate::flow::{Definition, JoinFinder, Value, ValueNames};
+use crate::alias::{AliasAnalysis, BaseWalk};
+use crate::flow::{Definition, JoinFinder, Joins, Value, ValueNames};
 use crate::graph::{Cfg, Dominators};
 use crate::ir::{
     Address, AddressBase, Block, Flags, Function, Inst, InstData, Module, Op, Opcode, Operand, Reg, Space,
 };
-use crate::symbolic::{AffineNames, KnownSums, Overflow};
+use crate::symbolic::{AffineNames, Base, KnownSums, Overflow};
 
 /// What one look at all instructions tells.
 pub(in crate::pass) struct Outline<'a> {
     joins: JoinFinder<'a>,
+    bases: BaseWalk,
     memory: Vec<MemoryInst>,
     loads: usize,
     /// The operations across lanes, one of each kind with the place of a block that has it.
@@ -59,18 +60,18 @@ pub(super) struct MemoryInst {
     /// The place of its block.
     pub place: u32,
     /// The space that it names, and what its address is counted from, if it has one.
-    pub access: Option<(Option<Space>, Start)>,
+    pub access: Option<(Option<Space>, Base)>,
 }
 
 impl MemoryInst {
     #[inline]
-    fn new(func: &Function, place: u32, inst: Inst) -> MemoryInst {
+    fn new(func: &Function, bases: &BaseWalk, place: u32, inst: Inst) -> MemoryInst {
         let data = &func.insts[inst];
         let op = data.opcode.op;
         // Behind what acquires, anything may be there that others have stored: no address says what is concerned.
         let has_address = !op.is_call() && !data.opcode.acquires();
         let address = data.args.iter().find_map(Operand::as_address).filter(|_| has_address);
-        let access = address.map(|address| (data.opcode.space, Start::of(func, address)));
+        let access = address.map(|address| (data.opcode.space, bases.base(func, address)));
         MemoryInst { inst, op, place, access }
     }
 }
@@ -79,8 +80,14 @@ impl<'a> Outline<'a> {
     /// Looks at all instructions that can be reached.
     pub fn of(func: &Function, dominators: &'a Dominators) -> Outline<'a> {
         let joins = JoinFinder::new(func.regs.len(), dominators);
-        let memory = Vec::with_capacity(func.insts.len() / 2);
-        let mut outline = Outline { joins, memory, loads: 0, across_lanes: SmallVec::new(), needs_regions: false };
+        let mut outline = Outline {
+            joins,
+            bases: BaseWalk::new(func),
+            memory: Vec::with_capacity(func.insts.len() / 2),
+            loads: 0,
+            across_lanes: SmallVec::new(),
+            needs_regions: false,
+        };
         for (place, &block) in dominators.preorder().iter().enumerate() {
             let place = place as u32;
             for inst in func.block_insts(block) {
@@ -90,9 +97,10 @@ impl<'a> Outline<'a> {
                     data.dsts.iter().for_each(|&reg| outline.joins.read(place, reg));
                 }
                 data.dsts.iter().for_each(|&reg| outline.joins.write(place, reg, inst));
+                outline.bases.visit(func, inst, data);
                 let op = data.opcode.op;
                 if concerns_memory(op) {
-                    outline.memory.push(MemoryInst::new(func, place, inst));
+                    outline.memory.push(MemoryInst::new(func, &outline.bases, place, inst));
                     outline.loads += usize::from(op == Op::Ld);
                 } else if op.is_convergent() {
                     outline.add_across_lanes(data.opcode, place);
@@ -100,6 +108,26 @@ impl<'a> Outline<'a> {
             }
         }
         outline
+    }
+
+    /// The joins, and what is known of memory if loads are to be compared.
+    fn finish(
+        mut self,
+        (module, func): (&Module, &Function),
+        (cfg, dominators): (&'a Cfg, &'a Dominators),
+    ) -> (Joins, Option<Memory>) {
+        let mut frontier = None;
+        let joins = self.joins.finish_with(cfg, &mut frontier);
+        if self.loads < 2 {
+            return (joins, None);
+        }
+        if self.bases.settle(func, &joins) {
+            for found in &mut self.memory {
+                *found = MemoryInst::new(func, &self.bases, found.place, found.inst);
+            }
+        }
+        let memory = Memory::new((module, func), (cfg, dominators), frontier, &self.memory);
+        (joins, Some(memory))
     }
 
     fn add_across_lanes(&mut self, opcode: Opcode, place: u32) {
@@ -262,10 +290,7 @@ impl<'a> Numbering<'a> {
         outline: Outline<'a>,
         options: Options,
     ) -> Numbering<'a> {
-        let mut frontier = None;
-        let joins = outline.joins.finish_with(cfg, &mut frontier);
-        let memory = (outline.loads > 1)
-            .then(|| Memory::new((module, func), (cfg, dominators), frontier, &joins, &outline.memory));
+        let (joins, memory) = outline.finish((module, func), (cfg, dominators));
         let mut numbering = Numbering {
             module,
             cfg,
