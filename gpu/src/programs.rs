@@ -18,7 +18,7 @@ use warpscope_core::report::measure;
 use warpscope_core::session::{Options, Session};
 use warpscope_core::sim::Settings;
 use warpscope_core::text;
-use warpscope_testkit::{emit, modifiers, recipe, scattered, shades, subscripts, sums, together};
+use warpscope_testkit::{emit, modifiers, recipe, repeats, scattered, shades, subscripts, sums, together};
 
 /// What programs go through. `infer-space` stands in front of what PTX goes through, as whoever loads PTX runs it.
 pub const PIPELINES: [&str; 11] = [
@@ -152,6 +152,7 @@ pub fn generated(count: usize) -> Vec<Program> {
             ("shades", shades::program(&draw(&shades::shades(), &mut runner))),
             ("subscripts", subscripts::program(&draw(&subscripts::subscripts(), &mut runner))),
             ("modifiers", modifiers::program(&draw(&modifiers::modifiers(), &mut runner))),
+            ("repeats", repeats::program(&draw(&repeats::repeats(), &mut runner))),
         ];
         for (kind, source) in texts {
             let (name, text) = (format!("{kind} {index}"), Text::Wir(source));
