@@ -17,7 +17,8 @@ use warpscope_core::ptx;
 use warpscope_core::report::measure;
 use warpscope_core::session::{Options, Session};
 use warpscope_core::sim::Settings;
-use warpscope_core::text;
+use warpscope_core::text::{self, Severity};
+use warpscope_core::verify;
 use warpscope_testkit::{emit, modifiers, recipe, repeats, scattered, shades, subscripts, sums, together};
 
 /// What programs go through. `infer-space` stands in front of what PTX goes through, as whoever loads PTX runs it.
@@ -74,7 +75,13 @@ impl Program {
     /// What is run: the module after the pipeline, and its launches.
     pub fn prepared(&self) -> Result<(Module, Vec<Launch>), String> {
         let mut module = match &self.text {
-            Text::Wir(source) => text::parse(source).module,
+            Text::Wir(source) => {
+                let checked = verify::check(source);
+                if let Some(error) = checked.diagnostics.iter().find(|one| one.severity == Severity::Error) {
+                    return Err(format!("is no program: {}", error.message));
+                }
+                checked.module
+            }
             Text::Ptx { program, launch } => {
                 let mut module = ptx::import(program).module;
                 module.launches = text::parse(launch).module.launches;

@@ -5,14 +5,15 @@
 //! a: p = setp.lt.u32 x, 3    ──▶   @t1 p = setp.lt.u32 x, 3
 //!    @q st.global.u32 o[0], x      t2 = and.pred t1, q    a guard of its own: both must hold
 //!                                  @t2 st.global.u32 o[0], x
-//! b: @q y = mov.u32 1              t3 = xor.pred q, t2    not t1, but q
+//! b: @q y = mov.u32 1              t3 = xor.pred q, t2    q, but not t1
 //!                                  @t3 y = mov.u32 1
 //! ```
 //!
 //! The conjunction of a branch's predicate `p` and a guard's `q` takes one instruction where both are plain, and one
-//! where both are negated: `!p & !q` is the negation of `p | q`, and a guard may be negated. A mixed one differs from
-//! its plain operand where both hold, `p & !q = p ^ (p & q)`, so that a nested diamond takes two for both its sides.
-//! Conjunctions are used again until their guard's register is overwritten.
+//! where both are negated: `!p & !q` is the negation of `p | q`, and a guard may be negated. A mixed one is told from one of
+//! these and an operand: `p & !q` is `p` where not both hold, `p ^ (p & q)`, and `q & !p` is where one holds and `p` does
+//! not, `(p | q) ^ p`. So a nested diamond takes two for both its sides, whichever side it is in. What has been computed is
+//! used again until the guard's register is overwritten.
 //!
 //! A comparison in the side itself, of which nobody outside reads the result, takes the branch's predicate into it:
 //!
@@ -291,15 +292,35 @@ impl Builder {
         let guard = match (side.negated, own.negated) {
             (false, false) => (*known.both.get_or_insert_with(|| self.compute(Op::And, [branch, other])), false),
             (true, true) => (*known.either.get_or_insert_with(|| self.compute(Op::Or, [branch, other])), true),
-            (is_false_side, _) => {
-                let both = *known.both.get_or_insert_with(|| self.compute(Op::And, [branch, other]));
-                let (slot, plain) =
-                    if is_false_side { (&mut known.other_only, other) } else { (&mut known.branch_only, branch) };
-                (*slot.get_or_insert_with(|| self.compute(Op::Xor, [plain, both])), false)
-            }
+            (false, true) => (self.branch_only(&mut known, branch, other), false),
+            (true, false) => (self.other_only(&mut known, branch, other), false),
         };
         self.known.insert(own.reg, known);
         guard
+    }
+
+    /// Where the branch's predicate holds, and the other one does not.
+    fn branch_only(&mut self, known: &mut Known, branch: Predicate, other: Predicate) -> Predicate {
+        if let Some(only) = known.branch_only {
+            return only;
+        }
+        let differing = match (known.both, known.either) {
+            (None, Some(either)) => [either, other],
+            _ => [branch, *known.both.get_or_insert_with(|| self.compute(Op::And, [branch, other]))],
+        };
+        *known.branch_only.insert(self.compute(Op::Xor, differing))
+    }
+
+    /// Where the other one holds, and the branch's does not.
+    fn other_only(&mut self, known: &mut Known, branch: Predicate, other: Predicate) -> Predicate {
+        if let Some(only) = known.other_only {
+            return only;
+        }
+        let differing = match (known.both, known.either) {
+            (Some(both), None) => [other, both],
+            _ => [*known.either.get_or_insert_with(|| self.compute(Op::Or, [branch, other])), branch],
+        };
+        *known.other_only.insert(self.compute(Op::Xor, differing))
     }
 
     /// What registers hold changes.

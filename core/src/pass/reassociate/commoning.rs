@@ -21,10 +21,10 @@ use alloc::vec::Vec;
 
 use cranelift_entity::EntityRef;
 
-use super::Misses;
 use super::block_uses::{BlockReads, BlockUses, Touched};
 use super::computations::{Computations, Computed};
 use super::sketches::{NONE, Sketch};
+use super::{Misses, fetch};
 use crate::edit::{Fact, Remark};
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg};
 use crate::text::instruction_text;
@@ -52,6 +52,9 @@ impl Kind {
 /// Values that have numbers of their own.
 const MOST_VALUES: u32 = 1 << 29;
 
+/// Instructions that are read one right behind the other.
+const AT_ONCE: usize = 16;
+
 /// What there was to common in a block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Found {
@@ -73,6 +76,16 @@ pub struct Commoning {
     last_value: u32,
     /// What the walk over the block has found besides.
     reads: BlockReads,
+    /// What is to become copies when the walk is over.
+    repetitions: Vec<Repetition>,
+}
+
+/// An instruction, the register that it writes, and the one that holds already what it computes.
+#[derive(Clone, Copy)]
+struct Repetition {
+    inst: Inst,
+    dst: Reg,
+    earlier: Reg,
 }
 
 impl Commoning {
@@ -88,6 +101,7 @@ impl Commoning {
             before: 0,
             last_value: 0,
             reads: BlockReads::default(),
+            repetitions: Vec::new(),
         }
     }
 
@@ -111,28 +125,35 @@ impl Commoning {
         // It has at most as many instructions as when it was looked at.
         self.computations.begin(uses.len());
         self.values.resize(view.func().regs.len(), 0);
-        let mut found = Found::Nothing;
         let mut next = view.func().layout.first_inst(block);
         let mut place = 0;
         while let Some(inst) = next {
             next = view.func().layout.next_inst(inst);
             let sketch = *uses.sketch(inst);
-            if let Some(reg) = self.visit_inst(view, block, (inst, &sketch), place, takes_part(place), misses) {
+            if let Some(earlier) = self.visit_inst(view, block, (inst, &sketch), place, takes_part(place), misses) {
                 // What functions touch is all in their sketches, as they were and as they are now, unless they are partial.
                 if sketch.is_partial {
                     touched.add_all_of(view.func(), inst);
                 }
+                let dst = Reg::from_u32(sketch.dst);
                 // Its operands have been met before, since what was computed from them has.
-                let replaced = replace(view, block, (inst, sketch.dst), reg);
-                if replaced == Found::Repetition {
-                    self.reads.copies.push((Reg::from_u32(sketch.dst), reg));
+                if dst != earlier {
+                    self.reads.copies.push((dst, earlier));
                 }
-                found = found.max(replaced);
-                uses.renew(view.func(), inst, touched);
-                touched.add(reg);
+                self.repetitions.push(Repetition { inst, dst, earlier });
             }
             place += 1;
         }
+        let mut found = Found::Nothing;
+        for repetitions in self.repetitions.chunks(AT_ONCE) {
+            fetch(view.func(), repetitions.iter().map(|repetition| repetition.inst));
+            for &repetition in repetitions {
+                found = found.max(replace(view, block, repetition));
+                uses.renew(view.func(), repetition.inst, touched);
+                touched.add(repetition.earlier);
+            }
+        }
+        self.repetitions.clear();
         found
     }
 
@@ -308,20 +329,21 @@ impl Commoning {
 }
 
 /// Lets an instruction copy a register to the one that it writes, or takes it out where that is the same.
-fn replace<S: Listener>(view: &mut View<'_, S>, block: Block, (inst, dst): (Inst, u32), reg: Reg) -> Found {
+fn replace<S: Listener>(view: &mut View<'_, S>, block: Block, repetition: Repetition) -> Found {
+    let Repetition { inst, dst, earlier } = repetition;
     let module = view.module();
     let mut rewrite = view.rewrite(|func| {
-        let (text, name) = (instruction_text(module, func, inst), &func.regs[reg].name);
+        let (text, name) = (instruction_text(module, func, inst), &func.regs[earlier].name);
         Remark::applied("common", block, format!("`{text}`: `{name}` holds that already"))
             .at(inst)
-            .with("earlier", Fact::Reg(reg))
+            .with("earlier", Fact::Reg(earlier))
     });
-    if dst == reg.as_u32() {
+    if dst == earlier {
         rewrite.remove(inst);
         return Found::Removable;
     }
-    let opcode = Opcode::mov(rewrite.func().reg_types[Reg::from_u32(dst)]);
-    rewrite.replace_operation(inst, opcode, [Operand::Reg(reg)]);
+    let opcode = Opcode::mov(rewrite.func().reg_types[dst]);
+    rewrite.replace_operation(inst, opcode, [Operand::Reg(earlier)]);
     Found::Repetition
 }
 

@@ -502,6 +502,7 @@ impl<'a> Rebuilding<'a> {
 
     fn apply<S: Listener>(self, view: &mut View<'_, S>, block: Block, numbers: &[u32]) {
         let module = view.module();
+        fetch(view.func(), self.insts());
         let mut rewrite = view.rewrite(|func| self.explain(module, func, block, numbers));
         for &inst in &self.negations {
             rewrite.update(inst, |data| {
@@ -541,6 +542,13 @@ impl<'a> Rebuilding<'a> {
             .with("after", Fact::Words(after))
             .with("leaves", Fact::Count(self.tree.leaves.len() as u64))
     }
+}
+
+/// Reads instructions that are going to be rewritten, of which so far only the sketches were read. In a large function they
+/// are far away, and come sooner together than each when it is its turn.
+fn fetch(func: &Function, insts: impl Iterator<Item = Inst>) {
+    let both_ends = insts.map(|inst| &func.insts[inst]).map(|data| data.opcode.op as usize + data.args.len());
+    core::hint::black_box(both_ends.fold(0, core::ops::Add::add));
 }
 
 /// `a`, `b`, `-c`, `5`.
