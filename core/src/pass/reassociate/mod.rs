@@ -548,7 +548,7 @@ impl<'a> Rebuilding<'a> {
 /// are far away, and come sooner together than each when it is its turn.
 fn fetch(func: &Function, insts: impl Iterator<Item = Inst>) {
     let both_ends = insts.map(|inst| &func.insts[inst]).map(|data| data.opcode.op as usize + data.args.len());
-    core::hint::black_box(both_ends.fold(0, core::ops::Add::add));
+    core::hint::black_box(both_ends.sum::<usize>());
 }
 
 /// `a`, `b`, `-c`, `5`.
