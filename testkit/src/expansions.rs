@@ -77,6 +77,7 @@ pub fn all() -> Vec<Expansion> {
     comparisons().into_iter().for_each(|(lines, result)| add(result, lines));
     halves().into_iter().for_each(|lines| add("f16", lines));
     bfloats().into_iter().for_each(|(lines, result)| add(result, lines));
+    bfloat_arithmetic().into_iter().for_each(|lines| add("u32", lines));
     of_warps().into_iter().for_each(|lines| add("u32", lines));
     functions().into_iter().for_each(|(lines, result)| add(result, lines));
     copies().into_iter().for_each(|lines| add("u32", lines));
@@ -214,6 +215,9 @@ fn halves() -> Vec<String> {
              or.b32 %r4, %r5, %r6;"
         ));
     }
+    list.extend(["fma.rn.relu", "fma.rn.ftz.relu"].map(|fma| format!("{fma}.f16x2 %r4, %r1, %r2, %r3;")));
+    list.extend(["min.NaN", "max.NaN"].map(|which| format!("{which}.f16x2 %r4, %r1, %r2;")));
+    list.extend(["lt", "neu"].map(|cmp| format!("set.{cmp}.f16x2.f16x2 %r4, %r1, %r2;")));
     list.push("cvt.rn.f16x2.f32 %r4, %r1, %r2;".to_owned());
     list.push("cvt.rz.f16x2.f32 %r4, %r1, %r2;".to_owned());
     let words_as_floats = |line: &str| {
@@ -249,6 +253,63 @@ fn bfloats() -> Vec<(String, &'static str)> {
             .to_owned(),
         "f32",
     ));
+    list
+}
+
+/// Arithmetic of bfloats, one and two at a time, of what is close to 1 and of anything.
+fn bfloat_arithmetic() -> Vec<String> {
+    let operations = [
+        ("add", 2),
+        ("sub.rn", 2),
+        ("mul", 2),
+        ("fma.rn", 3),
+        ("fma.rn.relu", 3),
+        ("abs", 1),
+        ("min", 2),
+        ("max", 2),
+        ("min.NaN", 2),
+        ("max.NaN", 2),
+        ("set.gt.bf16x2", 2),
+        ("set.nan.bf16x2", 2),
+        ("set.le.u32", 2),
+    ];
+    let near_one = |register: u32| {
+        format!("and.b32 %r{register}, %r{register}, 0x87ff87ff;\nor.b32 %r{register}, %r{register}, 0x3c003c00;\n")
+    };
+    let mut list = Vec::new();
+    for (operation, count) in operations {
+        let words = ["%r1", "%r2", "%r3"][..count].join(", ");
+        let halves = ["%h1", "%h3", "%h5"][..count].join(", ");
+        for before in [String::new(), (1..=3).map(near_one).collect()] {
+            list.push(format!("{before}{operation}.bf16x2 %r4, {words};"));
+            if !operation.starts_with("set") {
+                list.push(format!(
+                    "{before}{{.reg .b16 %h<7>;\nmov.b32 {{%h1, %h2}}, %r1;\nmov.b32 {{%h3, %h4}}, %r2;\n\
+                     mov.b32 {{%h5, %h6}}, %r3;\n{operation}.bf16 %h1, {halves};\nmov.b32 %r4, {{%h1, %h2}};}}"
+                ));
+            }
+        }
+    }
+    // PTX does not say which NaN the negation of one is.
+    let negated =
+        "neg.bf16x2 %r4, %r1;\nsetp.nan.bf16x2 %p1|%p2, %r4, %r4;\n@%p1 mov.b32 %r4, 1;\n@%p2 mov.b32 %r4, 2;";
+    list.push(negated.to_owned());
+    for cmp in ["eq", "ne", "lt", "geu", "num", "nan"] {
+        list.push(format!(
+            "setp.{cmp}.bf16x2 %p1|%p2, %r1, %r2;\nselp.b32 %r5, 1, 2, %p1;\nselp.b32 %r6, 0x30000, 0x40000, %p2;\n\
+             or.b32 %r4, %r5, %r6;"
+        ));
+    }
+    let one =
+        |line: &str| format!("{{.reg .b16 %h<3>;\nmov.b32 {{%h1, %h2}}, %r1;\n{line}\nmov.b32 %r4, {{%h1, %h2}};}}");
+    list.extend(["rni", "rzi", "rmi", "rpi"].map(|rounding| one(&format!("cvt.{rounding}.bf16.bf16 %h1, %h1;"))));
+    list.extend(["rn", "rz", "rm", "rp"].map(|rounding| one(&format!("cvt.{rounding}.bf16.s32 %h1, %r2;"))));
+    list.extend(["rn", "rz", "rm", "rp"].map(|rounding| one(&format!("cvt.{rounding}.bf16.u64 %h1, %rd3;"))));
+    list.push(one("{.reg .f64 %d;\ncvt.rn.f64.s64 %d, %rd3;\ncvt.rn.bf16.f64 %h1, %d;}"));
+    list.push(one("cvt.rn.bf16.f16 %h1, %h1;"));
+    list.push(one("cvt.rn.f16.bf16 %h2, %h1;"));
+    list.push(one("cvt.rzi.s32.bf16 %r5, %h1;\nmov.b32 {%h1, %h2}, %r5;"));
+    list.push(one("cvt.rmi.u16.bf16 %h1, %h1;"));
     list
 }
 

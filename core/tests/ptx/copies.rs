@@ -53,7 +53,7 @@ fn copies_that_are_not_supported() {
         ("cp.async.ca.shared.global [%r1], [%r2], 4;", "an address is an integer of 64 bits"),
         ("dp2a.u32.u32 %r4, %r1, %r2, %r3;", "`dp2a` needs `.lo` or `.hi` and two types"),
         ("cvt.pack.sat.s4.s32.b32 %r4, %r1, %r2, %r3;", "of `cvt.pack` only"),
-        ("tanh.approx.bf16 %r4, %r1;", "only `tanh.approx` of"),
+        ("tanh.approx.f64 %r4, %r1;", "only `tanh.approx` of"),
         ("ld.global.L2::cache_hint.u32 %r4;", "takes 1 operands"),
     ] {
         let imported = import(&expansions::module([line]));

@@ -222,7 +222,7 @@ fn derived_launches_run() {
 /// Both flavours of every kernel of the corpus leave the same memory, floats up to what fusing and reordering change.
 #[test]
 fn flavours_of_the_corpus_agree() {
-    for name in ["bits", "calls", "floats", "partly", "warp"] {
+    for name in ["bfloats", "bits", "calls", "floats", "partly", "warp"] {
         let [fast, plain] = ["O3", "O0"].map(|flavour| {
             let path = inputs::corpus_folder().join(format!("{name}.{flavour}.ptx"));
             import(&inputs::read(&path)).module

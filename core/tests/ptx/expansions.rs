@@ -1,17 +1,19 @@
 //! What PTX has as one instruction and the text IR as several computes what the PTX ISA says, on edges and drawn numbers;
 //! and one that the IR has, `redux`, comes through as it is.
 
-use std::cmp::Ordering;
-
 use super::examples::simulated;
 use warpscope_core::ptx::import;
 use warpscope_core::text;
 use warpscope_testkit::expansions::{self, THREADS, numbers};
 
 /// Runs lines of PTX that set `%r4` from `%r1`, `%r2` and `%r3`, and compares each thread's result with the reference.
-fn check(lines: &str, reference: impl Fn(u32, u32, u32) -> u32) {
-    let operands = [numbers(1), numbers(2), numbers(3)];
-    let found = results(lines, &operands);
+pub(super) fn check(lines: &str, reference: impl Fn(u32, u32, u32) -> u32) {
+    check_on(&[numbers(1), numbers(2), numbers(3)], lines, reference);
+}
+
+/// The same with these numbers.
+pub(super) fn check_on(operands: &[Vec<u32>; 3], lines: &str, reference: impl Fn(u32, u32, u32) -> u32) {
+    let found = results(lines, operands);
     for thread in 0..THREADS {
         let [a, b, c] = [0, 1, 2].map(|column: usize| operands[column][thread]);
         assert_eq!(found[thread], reference(a, b, c), "`{lines}` of {a:#x}, {b:#x}, {c:#x}");
@@ -174,6 +176,32 @@ fn operations_on_both_halves() {
         );
     }
     check("fma.rn.f16x2 %r4, %r1, %r2, %r3;", "fma.rn.f16 %h1, %h1, %h3, %h5;", "fma.rn.f16 %h2, %h2, %h4, %h6;");
+    // 0 in place of what is negative, and a NaN stays one.
+    check(
+        "fma.rn.relu.f16x2 %r4, %r1, %r2, %r3;",
+        "fma.rn.f16 %h1, %h1, %h3, %h5;\nmov.b16 %h7, 0;\nsetp.gtu.f16 %p1, %h1, %h7;\n@!%p1 mov.b16 %h1, 0;",
+        "fma.rn.f16 %h2, %h2, %h4, %h6;\nsetp.gtu.f16 %p1, %h2, %h7;\n@!%p1 mov.b16 %h2, 0;",
+    );
+    check(
+        "{.reg .b16 %g<3>;\nmov.b32 {%g1, %g2}, %r1;\nfma.rn.relu.f16 %g1, %g1, %g1, %g2;\nmov.b32 %r4, {%g1, %g2};}",
+        "fma.rn.f16 %h1, %h1, %h1, %h2;\nmov.b16 %h7, 0;\nsetp.gtu.f16 %p1, %h1, %h7;\n@!%p1 mov.b16 %h1, 0;",
+        "",
+    );
+    for which in ["min", "max"] {
+        let half = |own: &str, other: &str| {
+            format!(
+                "setp.nan.f16 %p1, {own}, {other};\n{which}.f16 {own}, {own}, {other};\n@%p1 mov.b16 {own}, 0x7fff;"
+            )
+        };
+        check(&format!("{which}.NaN.f16x2 %r4, %r1, %r2;"), &half("%h1", "%h3"), &half("%h2", "%h4"));
+    }
+    for (result, yes) in [("f16x2", "0x3c00"), ("u32", "0xffff"), ("s32", "0xffff")] {
+        check(
+            &format!("set.lt.{result}.f16x2 %r4, %r1, %r2;"),
+            &format!("setp.lt.f16 %p1, %h1, %h3;\nselp.b16 %h1, {yes}, 0, %p1;"),
+            &format!("setp.lt.f16 %p1, %h2, %h4;\nselp.b16 %h2, {yes}, 0, %p1;"),
+        );
+    }
     // A constant has two halves as well: 2.0 above 1.0.
     check(
         "mul.f16x2 %r4, %r1, 0x40003c00;",
@@ -198,59 +226,6 @@ fn operations_on_both_halves() {
         "mov.b16 %h2, 0;",
     );
     check("cvt.rn.f16x2.f32 %r4, %r1, %r2;", "cvt.rn.f16.f32 %h1, %r2;", "cvt.rn.f16.f32 %h2, %r1;");
-}
-
-/// The bfloat that a float is rounded to, chosen by distance among those on both sides.
-fn nearest_bfloat(bits: u32) -> u32 {
-    if f32::from_bits(bits).is_nan() {
-        return 0x7fff;
-    }
-    let (down, up) = (bits >> 16, (bits >> 16) + 1);
-    // Beyond the greatest one the next would be a power of two.
-    let size = |bfloat: u32| match bfloat & 0x7fff {
-        0x7f80 => 2.0_f64.powi(128),
-        finite => f64::from(f32::from_bits(finite << 16)),
-    };
-    let exact = size_of_float(bits);
-    match (exact - size(down)).total_cmp(&(size(up) - exact)) {
-        Ordering::Less => down,
-        Ordering::Greater => up,
-        Ordering::Equal => down + (down & 1),
-    }
-}
-
-/// As exactly as it is.
-fn size_of_float(bits: u32) -> f64 {
-    match f32::from_bits(bits).abs() {
-        f32::INFINITY => 2.0_f64.powi(128),
-        finite => f64::from(finite),
-    }
-}
-
-#[test]
-fn bfloats() {
-    // Halfway between two of them, a bit more, a bit less, at both ends of the range.
-    let near =
-        "and.b32 %r5, %r1, 0xffff0000;\nand.b32 %r6, %r2, 3;\nadd.u32 %r6, %r6, 0x7ffe;\nor.b32 %r5, %r5, %r6;\n";
-    let nearby = |a: u32, b: u32| a & 0xffff_0000 | ((b & 3) + 0x7ffe);
-    let narrowed = "cvt.u32.u16 %r4, %h1;}";
-    check(&format!("{{.reg .b16 %h<3>;\ncvt.rn.bf16.f32 %h1, %r1;\n{narrowed}"), |a, _, _| nearest_bfloat(a));
-    check(&format!("{{.reg .b16 %h<3>;\n{near}cvt.rn.bf16.f32 %h1, %r5;\n{narrowed}"), |a, b, _| {
-        nearest_bfloat(nearby(a, b))
-    });
-    let truncated = |a: u32| if f32::from_bits(a).is_nan() { 0x7fff } else { a >> 16 };
-    check(&format!("{{.reg .b16 %h<3>;\ncvt.rz.bf16.f32 %h1, %r1;\n{narrowed}"), |a, _, _| truncated(a));
-    check("cvt.rn.bf16x2.f32 %r4, %r1, %r2;", |a, b, _| nearest_bfloat(a) << 16 | nearest_bfloat(b));
-    check("cvt.rz.bf16x2.f32 %r4, %r1, %r2;", |a, b, _| truncated(a) << 16 | truncated(b));
-    // Wherever the bits of a NaN are seen they are those of one.
-    let widened = |a: u32| match a << 16 {
-        nan if f32::from_bits(nan).is_nan() => 0x7fff_ffff,
-        bits => bits,
-    };
-    check(
-        "{.reg .b16 %h<3>;\n.reg .f32 %f<3>;\nmov.b32 {%h1, %h2}, %r1;\ncvt.f32.bf16 %f1, %h1;\nmov.b32 %r4, %f1;}",
-        |a, _, _| widened(a & 0xffff),
-    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! PTX in and out: everything that compilers print for ordinary kernels loads, and what is written assembles.
 
 mod assembles;
+mod bfloats;
 mod copies;
 mod errors;
 mod examples;

@@ -20,6 +20,9 @@ use smallvec::{SmallVec, smallvec};
 impl<'a> Lowering<'a, '_> {
     /// Lowers an instruction that has no opcode here; false where it has one.
     pub(super) fn expand(&mut self, inst: &Inst<'a>) -> Lowered<bool> {
+        if inst.modifiers.iter().any(|word| matches!(*word, "bf16" | "bf16x2")) {
+            return Ok(self.expand_bfloats(inst)? || self.expand_function(inst)?);
+        }
         match inst.opcode.text {
             "prefetch" | "prefetchu" | "nanosleep" | "pmevent" | "discard" | "applypriority" => {
                 self.warn(&format!("`{}` does nothing here", inst.opcode.text));
@@ -28,7 +31,7 @@ impl<'a> Lowering<'a, '_> {
             "cp" => self.copy_to_shared(inst)?,
             "fence" => self.fence(inst)?,
             "brkpt" => self.warn("`brkpt` does nothing here"),
-            "set" => self.set(inst)?,
+            "set" if inst.modifiers.last() != Some(&"f16x2") => self.set(inst)?,
             "slct" => self.slct(inst)?,
             "mul24" | "mad24" => self.mul24(inst)?,
             "sad" => self.sad(inst)?,
@@ -40,7 +43,7 @@ impl<'a> Lowering<'a, '_> {
             "dp4a" => self.dp4a(inst)?,
             "dp2a" => self.dp2a(inst)?,
             "cvt" if inst.modifiers.first() == Some(&"pack") => self.pack(inst)?,
-            "min" | "max" if matches!(inst.modifiers[..], [.., "NaN", _]) => self.extreme_or_nan(inst)?,
+            "min" | "max" if matches!(inst.modifiers[..], [.., "NaN", "f16" | "f32"]) => self.extreme_or_nan(inst)?,
             "min" | "max" if matches!(inst.modifiers[..], ["s32", "relu"]) => self.extreme_above_zero(inst)?,
             "testp" => self.testp(inst)?,
             "tex" => self.tex(inst)?,
@@ -553,7 +556,7 @@ impl<'a> Lowering<'a, '_> {
         self.generic(&plain, opcode)
     }
 
-    fn select(&mut self, dst: Reg, ty: Type, yes: Operand, no: Operand, holds: Operand) {
+    pub(super) fn select(&mut self, dst: Reg, ty: Type, yes: Operand, no: Operand, holds: Operand) {
         let mut data = InstData::new(Opcode::new(Op::Selp, ty), [dst], []);
         data.args = smallvec![yes, no, holds];
         self.emit(data);

@@ -1,4 +1,4 @@
-//! Approximate functions that the text IR has not: `tanh`, and `ex2` and `tanh` of halves.
+//! Approximate functions that the text IR has not: `tanh`, and `ex2` and `tanh` of halves and bfloats.
 //!
 //! ```text
 //! tanh.approx.f32 %f1, %f2;    →   near 0: x·(1 − x²/3 + 2x⁴/15); elsewhere 1 − 2/(2^(2x·log₂e) + 1)
@@ -6,12 +6,11 @@
 //! ```
 //!
 //! Sound as in [`super::expand`], as far as PTX says what these compute: `tanh.approx` may err by 2⁻¹¹ of its result, where
-//! what it becomes here errs by less than 2⁻¹⁵; a half has 11 bits.
+//! what it becomes here errs by less than 2⁻¹⁵; a half has 11 bits, and a bfloat 8.
 //!
 //! Source: PTX ISA, "tanh", "ex2" and "Half precision floating-point instructions".
 
 use super::body::{Lowered, Lowering};
-use super::halves::packed;
 use crate::ir::{Cmp, Flags, Op, Opcode, Operand, Rounding, Type};
 use crate::ptx::syntax::Inst;
 
@@ -23,29 +22,26 @@ impl<'a> Lowering<'a, '_> {
     pub(super) fn expand_function(&mut self, inst: &Inst<'a>) -> Lowered<bool> {
         let function = match (inst.opcode.text, &inst.modifiers[..]) {
             ("tanh", ["approx", "f32" | "f16" | "f16x2"]) => Lowering::tanh,
-            ("ex2", ["approx", "f16" | "f16x2"]) => Lowering::ex2,
+            ("tanh", ["approx", "bf16" | "bf16x2"]) => Lowering::tanh,
+            ("ex2", ["approx", "f16" | "f16x2"] | ["approx", "ftz", "bf16" | "bf16x2"]) => Lowering::ex2,
             _ => return Ok(false),
         };
-        let [dst, x] = &inst.operands[..] else { return Err(self.count_error(inst, 1)) };
         match inst.modifiers.last() {
             Some(&"f32") => {
+                let [dst, x] = &inst.operands[..] else { return Err(self.count_error(inst, 1)) };
                 let x = self.value(x, Type::F32)?;
                 let dst = self.named(dst, Type::F32)?;
                 let result = function(self, x);
                 self.copy(dst, Type::F32, result);
             }
-            Some(&"f16") => {
-                let x = self.value(x, Type::F16)?;
-                let dst = self.named(dst, Type::F16)?;
-                let result = self.of_half(x, function);
-                self.copy(dst, Type::B16, result);
+            Some(&("f16" | "f16x2")) => {
+                self.on_halves(inst, 1, |lowering, args| lowering.of_half(args[0].clone(), function))?;
             }
-            _ => {
-                let halves = self.split(x)?;
-                let dst = self.named(dst, Type::B32)?;
-                let results = halves.map(|half| self.of_half(half, function));
-                self.emit(packed(dst, results));
-            }
+            _ => self.on_halves(inst, 1, |lowering, args| {
+                let wide = lowering.wide_bits(args[0].clone());
+                let result = function(lowering, wide);
+                lowering.bfloat(result, Rounding::Rn)
+            })?,
         }
         Ok(true)
     }

@@ -1,14 +1,13 @@
-//! Operations of PTX on two halves of words, and conversions to and from bfloats, which the text IR has not.
+//! Operations of PTX on two halves of words, which the text IR has not.
 //!
 //! ```text
 //! fma.rn.f16x2 %r4, %r1, %r2, %r3;   →   {t1, t2} = mov.b32 r1, and so on for r2 and r3
 //!                                        t7 = fma.rn.f16 t1, t3, t5
 //!                                        t8 = fma.rn.f16 t2, t4, t6
 //!                                        r4 = mov.b32 {t7, t8}
-//! cvt.f32.bf16 %f1, %rs1;            →   t1 = cvt.u32.u16 rs1 ; t2 = shl.b32 t1, 16 ; f1 = add.f32 t2, -0.0
 //! ```
 //!
-//! Sound as in [`super::expand`]. Arithmetic of bfloats, which rounds once to 8 bits, is not supported.
+//! Sound as in [`super::expand`].
 //!
 //! Source: PTX ISA, the sections on half precision instructions and on `cvt`.
 
@@ -22,60 +21,153 @@ impl<'a> Lowering<'a, '_> {
     /// Lowers an instruction of these kinds; false where it is of no such kind.
     pub(super) fn expand_halves(&mut self, inst: &Inst<'a>) -> Lowered<bool> {
         match (inst.opcode.text, &inst.modifiers[..]) {
-            ("add" | "sub" | "mul" | "fma" | "neg" | "abs" | "min" | "max", [.., "f16x2"]) => self.halves(inst)?,
-            ("setp", [.., "f16x2"]) => self.compare_halves(inst)?,
+            ("fma", [.., "relu", "f16" | "f16x2"]) => self.multiply_add_above_zero(inst)?,
+            ("min" | "max", [.., "NaN", "f16x2"]) => self.extremes_or_nan(inst)?,
+            ("add" | "sub" | "mul" | "fma" | "neg" | "abs" | "min" | "max", [.., "f16x2"]) => {
+                let opcode = self.opcode(&with_type(inst, "f16"))?;
+                let count = opcode.signature().args.len();
+                self.on_halves(inst, count, |lowering, args| lowering.compute(opcode, Type::B16, args))?;
+            }
+            ("setp", [.., "f16x2"]) => {
+                let opcode = self.opcode(&with_type(inst, "f16"))?;
+                self.compare_halves(inst, opcode, |_, half| half)?;
+            }
+            ("set", [.., "f16x2" | "u32" | "s32", "f16x2"]) => self.compare_to_halves(inst, "f16", |_, half| half)?,
             ("cvt", [.., "f16x2", "f32"]) => self.pack_halves(inst)?,
-            ("cvt", ["f32", "bf16"]) => self.widen_bfloat(inst)?,
-            ("cvt", [rounding @ ("rn" | "rz"), "bf16", "f32"]) => self.narrow_to_bfloat(inst, *rounding == "rn")?,
-            ("cvt", [rounding @ ("rn" | "rz"), "bf16x2", "f32"]) => self.pack_bfloats(inst, *rounding == "rn")?,
             _ => return Ok(false),
         }
         Ok(true)
     }
 
-    /// `fma.rn.f16x2 d, a, b, c` and others: the operation of `.f16` on both halves of each word.
-    fn halves(&mut self, inst: &Inst<'a>) -> Lowered<()> {
-        let opcode = self.opcode(&of_one_half(inst))?;
-        let [dst, sources @ ..] = &inst.operands[..] else { return Err(self.count_error(inst, 1)) };
-        if sources.len() != opcode.signature().args.len() {
-            return Err(self.count_error(inst, opcode.signature().args.len()));
+    /// An operation of so many halves on halves, or on both halves of each word where the type of the instruction ends in
+    /// `x2`.
+    pub(super) fn on_halves(
+        &mut self,
+        inst: &Inst<'a>,
+        count: usize,
+        operation: impl Fn(&mut Self, Halves) -> Operand,
+    ) -> Lowered<()> {
+        let [dst, sources @ ..] = &inst.operands[..] else { return Err(self.count_error(inst, count)) };
+        if sources.len() != count {
+            return Err(self.count_error(inst, count));
+        }
+        if !inst.modifiers.last().is_some_and(|ty| ty.ends_with("x2")) {
+            let args = sources.iter().map(|source| self.value(source, Type::B16)).collect::<Lowered<_>>()?;
+            let dst = self.named(dst, Type::B16)?;
+            let result = operation(self, args);
+            self.copy(dst, Type::B16, result);
+            return Ok(());
         }
         let dst = self.named(dst, Type::B32)?;
-        let [mut low, mut high]: [SmallVec<[Operand; 3]>; 2] = Default::default();
+        let [mut low, mut high] = [Halves::new(), Halves::new()];
         for source in sources {
             let [low_half, high_half] = self.split(source)?;
             low.push(low_half);
             high.push(high_half);
         }
-        let results = [low, high].map(|args| self.compute(opcode, Type::B16, args));
+        let results = [low, high].map(|args| operation(self, args));
         self.emit(packed(dst, results));
         Ok(())
     }
 
-    /// `setp.lt.f16x2 p|q, a, b[, c]`: p of the low halves, q of the high ones.
-    fn compare_halves(&mut self, inst: &Inst<'a>) -> Lowered<()> {
-        let opcode = self.opcode(&of_one_half(inst))?;
-        let [dst, a, b, rest @ ..] = &inst.operands[..] else { return Err(self.count_error(inst, 2)) };
+    /// `fma.rn.relu.f16 d, a, b, c`: 0 where that is negative.
+    fn multiply_add_above_zero(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        let mut plain = with_type(inst, "f16");
+        plain.modifiers.retain(|word| *word != "relu");
+        let opcode = self.opcode(&plain)?;
+        self.on_halves(inst, 3, |lowering, args| {
+            let result = lowering.compute(opcode, Type::B16, args);
+            lowering.above_zero(Type::F16, result)
+        })
+    }
+
+    /// `min.NaN.f16x2 d, a, b`, `max.NaN.f16x2`.
+    fn extremes_or_nan(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        let mut plain = with_type(inst, "f16");
+        plain.modifiers.retain(|word| *word != "NaN");
+        let opcode = self.opcode(&plain)?;
+        self.on_halves(inst, 2, |lowering, args| lowering.extreme_unless_nan(opcode, &args))
+    }
+
+    /// What `min` or `max` gives of two floats, or the one NaN where one of both is none.
+    pub(super) fn extreme_unless_nan(&mut self, opcode: Opcode, args: &[Operand]) -> Operand {
+        let (ty, bits) = (opcode.ty, opcode.ty.as_bits());
+        let is_nan = self.compute(Opcode::setp(Cmp::Nan, ty), Type::Pred, args.iter().cloned());
+        let extreme = self.compute(opcode, bits, args.iter().cloned());
+        // All ones but for the sign is the one NaN there is.
+        self.compute(Opcode::new(Op::Selp, bits), bits, [Operand::Const(ty.mask() >> 1), extreme, is_nan])
+    }
+
+    /// A float, or 0 where that is negative.
+    pub(super) fn above_zero(&mut self, ty: Type, value: Operand) -> Operand {
+        self.extreme_unless_nan(Opcode::new(Op::Max, ty), &[value, Operand::Const(0)])
+    }
+
+    /// `setp.lt.f16x2 p|q, a, b[, c]`: p of the low halves, q of the high ones, which are compared as what `number` makes of
+    /// them.
+    pub(super) fn compare_halves(
+        &mut self,
+        inst: &Inst<'a>,
+        opcode: Opcode,
+        number: impl Fn(&mut Self, Operand) -> Operand,
+    ) -> Lowered<()> {
+        let [dst, sources @ ..] = &inst.operands[..] else { return Err(self.count_error(inst, 2)) };
         let OperandKind::Pair(p, q) = dst.kind else {
             return Err(self.error("ptx-operands", "expected two predicates to write, as in `p|q`"));
         };
-        let (a, b) = (self.split(a)?, self.split(b)?);
-        let combined = match (opcode.combine, rest) {
-            (None, []) => None,
-            (Some(_), [c]) => Some(self.predicate(c)?),
-            _ => return Err(self.count_error(inst, 2)),
-        };
         // Neither may be written before the other has read it.
-        let results: SmallVec<[Operand; 2]> = a
-            .into_iter()
-            .zip(b)
-            .map(|(a, b)| self.compute(opcode, Type::Pred, [a, b].into_iter().chain(combined.clone())))
-            .collect();
+        let results = self.compared_halves(inst, sources, opcode, number)?;
         for (name, result) in [p, q].into_iter().zip(results).filter(|(name, _)| *name != "_") {
             let dst = self.destination(name, Type::Pred, false)?;
             self.emit(InstData::new(Opcode::mov(Type::Pred), [dst], [result]));
         }
         Ok(())
+    }
+
+    /// `set.lt.f16x2.f16x2 d, a, b[, c]`, and to `.u32` and `.s32`: in each half of the result 1.0, or all ones.
+    pub(super) fn compare_to_halves(
+        &mut self,
+        inst: &Inst<'a>,
+        one_half: &'static str,
+        number: impl Fn(&mut Self, Operand) -> Operand,
+    ) -> Lowered<()> {
+        let mut comparison = with_type(inst, if one_half == "bf16" { "f32" } else { one_half });
+        comparison.opcode.text = "setp";
+        let result = comparison.modifiers.remove(comparison.modifiers.len() - 2);
+        let opcode = self.opcode(&comparison)?;
+        let [dst, sources @ ..] = &inst.operands[..] else { return Err(self.count_error(inst, 2)) };
+        let results = self.compared_halves(inst, sources, opcode, number)?;
+        let yes = Operand::Const(match result {
+            "f16x2" => 0x3c00,
+            "bf16x2" => 0x3f80,
+            _ => 0xffff,
+        });
+        let choice = Opcode::new(Op::Selp, Type::B16);
+        let halves = results.map(|holds| self.compute(choice, Type::B16, [yes.clone(), Operand::Const(0), holds]));
+        let dst = self.named(dst, Type::B32)?;
+        self.emit(packed(dst, halves));
+        Ok(())
+    }
+
+    /// What a comparison tells of the low halves of two words, and of the high ones.
+    fn compared_halves(
+        &mut self,
+        inst: &Inst<'a>,
+        sources: &[Source<'a>],
+        opcode: Opcode,
+        number: impl Fn(&mut Self, Operand) -> Operand,
+    ) -> Lowered<[Operand; 2]> {
+        let [a, b, rest @ ..] = sources else { return Err(self.count_error(inst, 2)) };
+        let ([a_low, a_high], [b_low, b_high]) = (self.split(a)?, self.split(b)?);
+        let combined = match (opcode.combine, rest) {
+            (None, []) => None,
+            (Some(_), [c]) => Some(self.predicate(c)?),
+            _ => return Err(self.count_error(inst, 2)),
+        };
+        Ok([[a_low, b_low], [a_high, b_high]].map(|halves| {
+            let numbers = halves.map(|half| number(self, half));
+            self.compute(opcode, Type::Pred, numbers.into_iter().chain(combined.clone()))
+        }))
     }
 
     /// `cvt.rn.f16x2.f32 d, a, b`: the high half of a, the low half of b.
@@ -93,55 +185,6 @@ impl<'a> Lowering<'a, '_> {
         Ok(())
     }
 
-    /// `cvt.f32.bf16 d, a`: a bfloat is the high half of a float. With -0 added each number stays what it is, and what is none
-    /// becomes the one NaN.
-    fn widen_bfloat(&mut self, inst: &Inst<'a>) -> Lowered<()> {
-        let [dst, a] = &inst.operands[..] else { return Err(self.count_error(inst, 1)) };
-        let a = self.value(a, Type::B16)?;
-        let low = self.compute(Opcode::cvt(Type::U32, Type::U16), Type::U32, [a]);
-        let bits = self.compute(Opcode::new(Op::Shl, Type::B32), Type::B32, [low, Operand::Const(16)]);
-        let dst = self.named(dst, Type::F32)?;
-        let minus_zero = Operand::Const(1 << 31);
-        self.emit(InstData::new(Opcode::new(Op::Add, Type::F32), [dst], [bits, minus_zero]));
-        Ok(())
-    }
-
-    /// `cvt.rn.bf16.f32 d, a`, `cvt.rz.bf16.f32`.
-    fn narrow_to_bfloat(&mut self, inst: &Inst<'a>, to_nearest: bool) -> Lowered<()> {
-        let [dst, a] = &inst.operands[..] else { return Err(self.count_error(inst, 1)) };
-        let high = self.bfloat(a, to_nearest)?;
-        let dst = self.named(dst, Type::B16)?;
-        self.emit(InstData::new(Opcode::mov(Type::B16), [dst], [high]));
-        Ok(())
-    }
-
-    /// `cvt.rn.bf16x2.f32 d, a, b`, `cvt.rz.bf16x2.f32`: the high half of a, the low half of b.
-    fn pack_bfloats(&mut self, inst: &Inst<'a>, to_nearest: bool) -> Lowered<()> {
-        let [dst, a, b] = &inst.operands[..] else { return Err(self.count_error(inst, 2)) };
-        let (high, low) = (self.bfloat(a, to_nearest)?, self.bfloat(b, to_nearest)?);
-        let dst = self.named(dst, Type::B32)?;
-        self.emit(packed(dst, [low, high]));
-        Ok(())
-    }
-
-    /// The bits of the bfloat next to a float, the even one of two, or of the next one towards zero. Half a step less a bit,
-    /// and that bit where the high half is odd, carry into it just where it is to be rounded up.
-    fn bfloat(&mut self, source: &Source<'a>, to_nearest: bool) -> Lowered<Operand> {
-        let value = self.value(source, Type::F32)?;
-        let integer = |op: Op| Opcode::new(op, Type::U32);
-        let mut bits = self.compute(Opcode::mov(Type::B32), Type::B32, [value.clone()]);
-        if to_nearest {
-            let place = [Operand::Const(16), Operand::Const(1)];
-            let odd = self.compute(integer(Op::Bfe), Type::U32, [bits.clone()].into_iter().chain(place));
-            let half = self.compute(integer(Op::Add), Type::U32, [bits, Operand::Const(0x7fff)]);
-            bits = self.compute(integer(Op::Add), Type::U32, [half, odd]);
-        }
-        let high = self.compute(integer(Op::Shr), Type::U32, [bits, Operand::Const(16)]);
-        let is_nan = self.compute(Opcode::setp(Cmp::Nan, Type::F32), Type::Pred, [value.clone(), value]);
-        let chosen = self.compute(integer(Op::Selp), Type::U32, [Operand::Const(0x7fff), high, is_nan]);
-        Ok(self.compute(Opcode::cvt(Type::U16, Type::U32), Type::B16, [chosen]))
-    }
-
     /// The low and the high half of a word.
     pub(super) fn split(&mut self, source: &Source<'a>) -> Lowered<[Operand; 2]> {
         let word = self.value(source, Type::B32)?;
@@ -154,13 +197,16 @@ impl<'a> Lowering<'a, '_> {
     }
 }
 
-/// The same operation on one half of each word.
-fn of_one_half<'a>(inst: &Inst<'a>) -> Inst<'a> {
-    let mut scalar = inst.clone();
-    if let Some(ty) = scalar.modifiers.last_mut() {
-        *ty = "f16";
+/// Operands of 16 bits.
+pub(super) type Halves = SmallVec<[Operand; 3]>;
+
+/// The same instruction of another type.
+pub(super) fn with_type<'a>(inst: &Inst<'a>, ty: &'static str) -> Inst<'a> {
+    let mut other = inst.clone();
+    if let Some(last) = other.modifiers.last_mut() {
+        *last = ty;
     }
-    scalar
+    other
 }
 
 /// A word of two halves.

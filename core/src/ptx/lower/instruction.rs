@@ -246,7 +246,7 @@ fn unsupported_family(root: &str) -> Option<&'static str> {
         "vabsdiff" | "vadd" | "vsub" | "vmad" | "vmax" | "vmin" | "vset" | "vshl" | "vshr" | "vadd2" | "vadd4"
         | "vsub2" | "vsub4" | "vavrg2" | "vavrg4" | "vabsdiff2" | "vabsdiff4" | "vmax2" | "vmax4" | "vmin2"
         | "vmin4" | "vset2" | "vset4" => "video instructions",
-        "tanh" => "only `tanh.approx` of `.f32`, `.f16` and `.f16x2` is",
+        "tanh" => "only `tanh.approx` of `.f32`, `.f16` and `.bf16` is",
         "isspacep" | "fns" | "alloca" | "stacksave" | "stackrestore" | "match" | "vote" | "shfl" => {
             "no equivalent here"
         }

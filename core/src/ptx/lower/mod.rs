@@ -27,6 +27,7 @@
 //!
 //! Source: PTX ISA, "Instruction Set" and "Abstracting the ABI".
 
+mod bfloats;
 mod body;
 mod call;
 mod control;
