@@ -161,13 +161,21 @@ impl BaseWalk {
     /// The walk comes to an instruction.
     #[inline]
     pub fn visit(&mut self, func: &Function, inst: Inst, data: &InstData) {
+        // Plain numbers make plain numbers, and most are.
+        let has_object = |arg: &Operand| match arg {
+            Operand::Reg(reg) => self.known[reg.index()] != Origin::Plain,
+            Operand::Symbol(_) => true,
+            _ => false,
+        };
         if may_make_addresses(data.opcode.op)
+            && data.args.iter().any(has_object)
             && let Some(dst) = data.dst()
         {
             self.visit_maker(func, inst, data, dst);
         }
     }
 
+    #[inline(never)]
     fn visit_maker(&mut self, func: &Function, inst: Inst, data: &InstData, dst: Reg) {
         let made = made_by(func, dst, data, |reg| self.known[reg.index()]).unwrap_or(Origin::Plain);
         if made != Origin::Plain && data.guard.is_none() {

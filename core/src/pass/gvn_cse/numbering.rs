@@ -577,7 +577,7 @@ impl<'a> Numbering<'a> {
             }
             Operand::Const(_) | Operand::Special(_) | Operand::Symbol(_) => {
                 let number = self.leaf(from)?;
-                self.origins.name(number, dst, None);
+                self.origins.name_copy_of_leaf(number, dst);
                 Some(number)
             }
             _ => None,

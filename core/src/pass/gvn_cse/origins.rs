@@ -51,6 +51,8 @@ impl Maker {
     const ENTRY: Maker = Maker(u32::MAX);
     /// A join, or one of several results: nothing that could be looked into.
     const UNKNOWN: Maker = Maker(u32::MAX - 1);
+    /// A constant, a special register or a symbol.
+    const LEAF: Maker = Maker(u32::MAX - 2);
 }
 
 impl Origins {
@@ -102,6 +104,11 @@ impl Origins {
         self.set(number, Name { reg, maker: maker.map_or(Maker::UNKNOWN, |inst| Maker(inst.as_u32())) });
     }
 
+    /// A register holds the number of a constant, special register or symbol.
+    pub fn name_copy_of_leaf(&mut self, number: Number, reg: Reg) {
+        self.set(number, Name { reg, maker: Maker::LEAF });
+    }
+
     /// A number is what a register holds on entry.
     pub fn name_entry(&mut self, number: Number, reg: Reg) {
         self.set(number, Name { reg, maker: Maker::ENTRY });
@@ -111,6 +118,7 @@ impl Origins {
     pub fn name_leaf(&mut self, number: Number, operand: &Operand) {
         if self.is_kept {
             self.leaves.insert(number.0, operand.clone());
+            self.set(number, Name { reg: Reg::new(0), maker: Maker::LEAF });
         }
     }
 
@@ -162,7 +170,7 @@ impl ValueNames for Origins {
     fn definition(&self, value: Value) -> Definition {
         match self.names.get(value.index()).map(|name| name.maker) {
             Some(Maker::ENTRY) => Definition::Entry,
-            None | Some(Maker::UNKNOWN) => Definition::Join { block: Block::new(0) },
+            None | Some(Maker::UNKNOWN | Maker::LEAF) => Definition::Join { block: Block::new(0) },
             Some(Maker(inst)) => Definition::Inst { inst: Inst::from_u32(inst), index: 0 },
         }
     }
@@ -176,6 +184,8 @@ impl ValueNames for Origins {
     }
 
     fn leaf(&self, value: Value) -> Option<&Operand> {
-        self.leaves.get(&value.as_u32())
+        // Most are none, and a name is found sooner than a leaf.
+        let is_leaf = self.names.get(value.index()).is_some_and(|name| name.maker == Maker::LEAF);
+        if is_leaf { self.leaves.get(&value.as_u32()) } else { None }
     }
 }
