@@ -67,7 +67,7 @@ pub(super) fn replace_repetitions<S: Listener>(
         open.push((index + dominators.subtree(block).len(), walk.undo.len(), block));
         walk.report.open(view, block);
         for (reg, number) in joins.drain(..) {
-            let holder = Holder { reg, number, maker: Maker::join(block) };
+            let holder = Holder { reg, number, maker: Maker::join(block), block };
             walk.report.note_join(view, block, holder);
             if scope.has_joins() {
                 walk.hold(view.func(), block, number, (reg, number, holder.maker));
@@ -86,6 +86,8 @@ pub(super) struct Holder {
     /// The number that the register holds with it: another one if it was written under a guard.
     pub number: Number,
     pub maker: Maker,
+    /// The block in which it comes to hold the value. Not asked from the maker, which is far away when it is looked for.
+    pub block: Block,
 }
 
 /// An instruction, or the beginning of a block where definitions meet; that has the uppermost bit set.
@@ -114,15 +116,12 @@ impl Maker {
 
 impl Holder {
     fn none() -> Holder {
-        Holder { reg: Reg::from_u32(0), number: Number(0), maker: Maker::NONE }
+        Holder { reg: Reg::from_u32(0), number: Number(0), maker: Maker::NONE, block: Block::from_u32(0) }
     }
 
-    /// The block in which it comes to hold the value.
-    pub fn block(self, func: &Function) -> Option<Block> {
-        match self.maker.place() {
-            Ok(inst) => func.inst_block(inst),
-            Err(block) => Some(block),
-        }
+    /// Is its maker still there?
+    fn is_there(self, func: &Function) -> bool {
+        self.maker.place().is_err() || self.maker.place().is_ok_and(|inst| func.inst_block(inst).is_some())
     }
 }
 
@@ -200,6 +199,7 @@ impl Walk<'_> {
             let earlier = if S::LISTENS { self.note_work(view.func(), own) } else { None };
             let expression = self.report.expression(view, &self.numbering, inst);
             let dsts = view.func().insts[inst].dsts.clone();
+            let mut is_there = true;
             if let Some(first) = numbered.replaceable() {
                 if self.left == 0 {
                     self.tell_limit(view, block, inst);
@@ -208,6 +208,7 @@ impl Walk<'_> {
                 self.left -= 1;
                 if (first.0..).take(dsts.len()).all(|number| self.is_held(view.func(), block, number)) {
                     self.replace(view, block, inst, first);
+                    is_there = view.func().inst_block(inst).is_some();
                 } else if let Some(constant) = self.loaded_constant(view.func(), inst, first) {
                     replace_by_constant(view, block, inst, constant);
                 } else if let Some(earlier) = earlier {
@@ -224,10 +225,10 @@ impl Walk<'_> {
                 let maker = Maker::inst(inst);
                 let first = numbered.replaceable().map(|first| Number(first.0 + index));
                 if S::LISTENS {
-                    let holder = Holder { reg, number, maker };
+                    let holder = Holder { reg, number, maker, block };
                     self.report.note_write(view, block, holder, first, (index, &expression));
                 }
-                if let Some(first) = first {
+                if let Some(first) = first.filter(|_| is_there) {
                     self.hold(view.func(), block, first, (reg, number, maker));
                 }
             }
@@ -353,12 +354,12 @@ impl Walk<'_> {
             return self.hold_again(func, block, number, reg, held, maker);
         }
         self.leaders.resize(place, Leader { holder: Holder::none(), latest: ALONE });
-        self.leaders.push(Leader { holder: Holder { reg, number: held, maker }, latest: ALONE });
+        self.leaders.push(Leader { holder: Holder { reg, number: held, maker, block }, latest: ALONE });
     }
 
     /// The same for a number that may have had a leader.
     fn hold_again(&mut self, func: &Function, block: Block, number: Number, reg: Reg, held: Number, maker: Maker) {
-        let holder = Holder { reg, number: held, maker };
+        let holder = Holder { reg, number: held, maker, block };
         let place = number.0 as usize;
         let Leader { holder: before, latest } = self.leaders[place];
         if before.maker == Maker::NONE || !self.dominates(func, before, block) {
@@ -366,7 +367,7 @@ impl Walk<'_> {
             return;
         }
         // What is out of reach here is so further down.
-        if !self.is_within_reach(func, before, block) {
+        if !self.is_within_reach(before, block) {
             self.leaders[place].holder = holder;
         }
         if latest == ALONE {
@@ -380,19 +381,18 @@ impl Walk<'_> {
     }
 
     fn dominates(&self, func: &Function, holder: Holder, block: Block) -> bool {
-        holder.block(func).is_some_and(|from| self.dominators.dominates(from, block))
+        // A store that a register was held by may have been taken out since.
+        self.dominators.dominates(holder.block, block) && (!self.numbering.forwards_stores() || holder.is_there(func))
     }
 
-    fn is_within_reach(&self, func: &Function, holder: Holder, block: Block) -> bool {
-        holder.block(func).is_some_and(|from| self.scope.reaches(self.dominators, from, block))
+    fn is_within_reach(&self, holder: Holder, block: Block) -> bool {
+        self.scope.reaches(self.dominators, holder.block, block)
     }
 
     /// Has a number a leader within reach?
     fn is_held(&self, func: &Function, block: Block, number: u32) -> bool {
         self.leaders.get(number as usize).is_some_and(|&Leader { holder: leader, .. }| {
-            leader.maker != Maker::NONE
-                && self.dominates(func, leader, block)
-                && self.is_within_reach(func, leader, block)
+            leader.maker != Maker::NONE && self.dominates(func, leader, block) && self.is_within_reach(leader, block)
         })
     }
 
@@ -419,7 +419,7 @@ impl Walk<'_> {
         let module = view.module();
         let mut rewrite = view.rewrite(|func| {
             let text = instruction_text(module, func, inst);
-            let scope = leader.block(func).unwrap_or(block);
+            let scope = leader.block;
             let name = &func.regs[leader.reg].name;
             let at = &func.blocks[scope].name;
             let kept = match sources[0] {
