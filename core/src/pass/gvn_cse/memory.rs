@@ -26,7 +26,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::numbering::MemoryInst;
+use super::outline::MemoryInst;
 use crate::alias::{Access, AliasAnalysis, AliasClasses, Moment, Objects, Relation};
 use crate::graph::{Cfg, Dominators, IteratedFrontier};
 use crate::ir::{Block, Function, Inst, Module, Op, Space};

@@ -7,8 +7,9 @@
 //!     st.global.u32 o[0], y         st.global.u32 o[0], y
 //! ```
 //!
-//! Every value gets a number, and what has one number is one value ([`numbering`]); an instruction whose number has been
-//! computed in a block that dominates becomes a copy of that ([`commoning`]). Which instructions take part is the page's
+//! After one look at all instructions ([`outline`]) every value gets a number, and what has one number is one value
+//! ([`numbering`]); an instruction whose number has been computed in a block that dominates becomes a copy of that
+//! ([`commoning`]). Which instructions take part is the page's
 //! table ([`eligibility`]), how far a value is taken is the mode ([`scope`]), loads have the state of memory in their
 //! numbers ([`memory`]), and operations across lanes the region in which the same lanes are active ([`lanes`]). Whoever
 //! listens is told of the table of values as the walk goes ([`report`]).
@@ -33,6 +34,7 @@ pub(super) mod lanes;
 pub(super) mod memory;
 pub(super) mod numbering;
 mod origins;
+pub(super) mod outline;
 mod registers;
 mod report;
 mod scope;
@@ -44,7 +46,8 @@ use crate::edit::{Fact, Remark};
 use crate::view::{Listener, View};
 use commoning::replace_repetitions;
 use lanes::Regions;
-use numbering::{Numbering, Options, Outline};
+use numbering::{Numbering, Options};
+use outline::Outline;
 use scope::Scope;
 
 /// See the file's head.

@@ -39,7 +39,7 @@ impl<'a> Lowering<'a, '_> {
             }
             ("setp", [.., "bf16"]) => self.compare_bfloats(inst)?,
             ("set", [.., "bf16x2" | "u32" | "s32", "bf16x2"]) => {
-                self.compare_to_halves(inst, "bf16", Self::wide_bits)?;
+                self.compare_to_halves(inst, "f32", Self::wide_bits)?;
             }
             ("set", [.., result, "bf16"]) => self.bfloat_set(inst, result)?,
             ("cvt", [rounding, "bf16x2", "f32"]) => {

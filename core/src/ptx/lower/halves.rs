@@ -125,13 +125,14 @@ impl<'a> Lowering<'a, '_> {
     }
 
     /// `set.lt.f16x2.f16x2 d, a, b[, c]`, and to `.u32` and `.s32`: in each half of the result 1.0, or all ones.
+    /// What `number` makes of the halves is compared as that type.
     pub(super) fn compare_to_halves(
         &mut self,
         inst: &Inst<'a>,
-        one_half: &'static str,
+        compared: &'static str,
         number: impl Fn(&mut Self, Operand) -> Operand,
     ) -> Lowered<()> {
-        let mut comparison = with_type(inst, if one_half == "bf16" { "f32" } else { one_half });
+        let mut comparison = with_type(inst, compared);
         comparison.opcode.text = "setp";
         let result = comparison.modifiers.remove(comparison.modifiers.len() - 2);
         let opcode = self.opcode(&comparison)?;

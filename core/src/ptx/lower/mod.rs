@@ -17,7 +17,8 @@
 //! - a `.shared` variable of the module is declared in every kernel that reaches it and passed to functions as a
 //!   pointer, because shared arrays belong to kernels here;
 //! - the carry flag is a predicate register;
-//! - a few opcodes become short sequences ([`expand`]), and an asynchronous copy is done at once ([`copies`]);
+//! - a few opcodes become short sequences ([`expand`]), among them those of two halves ([`halves`]) and of bfloats
+//!   ([`bfloats`]), and an asynchronous copy is done at once ([`copies`]);
 //! - a register that is read although nothing assigns it starts as 0, with a warning ([`unassigned`]).
 //!
 //! A function with an error is left out, and so is whoever calls it, each with a diagnostic; the others load.
