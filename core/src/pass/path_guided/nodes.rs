@@ -46,8 +46,8 @@ pub(in crate::pass) struct Nodes {
     predecessors: Lists,
     /// By node: is it a join that nothing goes back to?
     joins: Vec<bool>,
-    /// By node: does control go back from it or a later one to an earlier one?
-    is_passed_back: Vec<bool>,
+    /// By node: the least to which control can come from it or a later one.
+    least_behind: Vec<u32>,
     dominators: OnceCell<Dominators>,
     loops: OnceCell<Loops>,
 }
@@ -108,7 +108,7 @@ impl Nodes {
             ways.len() > 1 && !entries.contains(&node) && !ways.iter().any(|&before| Nodes::goes_back(before, node))
         };
         let joins = (0..origins.len()).map(is_join).collect();
-        let is_passed_back = passed_back(origins.len(), pairs.iter().copied());
+        let least_behind = least_behind(origins.len(), pairs.iter().copied());
         Nodes {
             origins,
             blocks,
@@ -117,7 +117,7 @@ impl Nodes {
             successors,
             predecessors,
             joins,
-            is_passed_back,
+            least_behind,
             dominators: OnceCell::new(),
             loops: OnceCell::new(),
         }
@@ -231,7 +231,12 @@ impl Nodes {
 
     /// Does control go back from a node or a later one to an earlier one? If not, earlier ones lie behind it for good.
     pub fn is_passed_back(&self, node: Node) -> bool {
-        self.is_passed_back[node]
+        self.least_behind(node) < node
+    }
+
+    /// A node such that control comes to none in front of it from this one or a later one: the last such that is not behind it.
+    pub fn least_behind(&self, node: Node) -> Node {
+        self.least_behind[node] as Node
     }
 
     /// Does control go back to a node, and only from where it has come through it?
@@ -286,19 +291,24 @@ fn distinct(blocks: &[Block]) -> SmallVec<[Block; 4]> {
     found
 }
 
-/// For each node whether an edge leads from it or a later one to an earlier one.
-fn passed_back(count: usize, edges: impl Iterator<Item = (Node, Node)>) -> Vec<bool> {
+/// For each node the last one up to it to which no edge leads back over it, so that earlier ones lie behind for good.
+fn least_behind(count: usize, edges: impl Iterator<Item = (Node, Node)>) -> Vec<u32> {
     // How many edges more, or fewer, go back over a node than over the one before it.
     let mut changes = vec![0i32; count + 1];
     for (from, to) in edges.filter(|&(from, to)| to < from) {
         changes[to + 1] += 1;
         changes[from + 1] -= 1;
     }
-    let sums = changes.iter().scan(0, |sum, change| {
-        *sum += change;
-        Some(*sum > 0)
-    });
-    sums.take(count).collect()
+    let (mut going_back, mut least) = (0, 0);
+    let mut all = Vec::with_capacity(count);
+    for (node, change) in changes.into_iter().take(count).enumerate() {
+        going_back += change;
+        if going_back == 0 {
+            least = node as u32;
+        }
+        all.push(least);
+    }
+    all
 }
 
 /// For each node what stands beside it in `pairs`, in their order.

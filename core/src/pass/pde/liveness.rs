@@ -15,6 +15,10 @@
 //! kept, and changes with what is carried out. Mostly a plan tells how: where a statement is on its way and comes to a landing
 //! on all ways, its destination is dead, and its operands are live if it comes to where it is needed.
 //!
+//! Only statements that write a register ask for it, of nodes to which control comes from them. So nothing is looked for in
+//! front of the first node that writes it, or of the outermost loop around that: what is perhaps read before it is written would
+//! live from the beginning of the function on. Statements move the way of control, so that this bound only moves the same way.
+//!
 //! Where that is not known, but only in which nodes it is read or written otherwise, what lives more is found backwards from
 //! these. Now it lives nowhere but where the answer says so. In what is left each of these nodes is asked for a way to a
 //! read: without one the register is dead in all that the search has found, and the nodes in front of that are asked. So
@@ -59,8 +63,29 @@ struct Shared {
     bit: u32,
 }
 
-/// Where registers are live that have been looked for together: a word for each node.
-type Group = Vec<u64>;
+/// Where registers are live that have been looked for together.
+struct Group {
+    /// Nobody asks for earlier nodes.
+    first: Node,
+    /// A word for each node from that on; for what is behind the last nothing is live.
+    words: Vec<u64>,
+}
+
+impl Group {
+    fn at(&self, node: Node) -> u64 {
+        node.checked_sub(self.first).and_then(|place| self.words.get(place)).copied().unwrap_or(0)
+    }
+
+    fn set(&mut self, node: Node, bit: u32, is_live: bool) {
+        let Some(place) = node.checked_sub(self.first) else { return };
+        if place >= self.words.len() && is_live {
+            self.words.resize(place + 1, 0);
+        }
+        if let Some(word) = self.words.get_mut(place) {
+            *word = *word & !(1 << bit) | u64::from(is_live) << bit;
+        }
+    }
+}
 
 /// Which registers of a group a node overwrites, and which are live at its entry.
 #[derive(Clone, Copy, Default)]
@@ -83,7 +108,7 @@ impl Lives {
             Lives::Unknown => true,
             Lives::Few(nodes) => nodes.binary_search(&(node as u32)).is_ok(),
             Lives::Many(nodes) => nodes.contains(node),
-            Lives::Shared(Shared { group, bit }) => groups[*group as usize][node] >> bit & 1 == 1,
+            Lives::Shared(Shared { group, bit }) => groups[*group as usize].at(node) >> bit & 1 == 1,
         }
     }
 
@@ -103,10 +128,7 @@ impl Lives {
                 _ => {}
             },
             Lives::Many(nodes) => nodes.set(node, is_live),
-            Lives::Shared(Shared { group, bit }) => {
-                let word = &mut groups[*group as usize][node];
-                *word = *word & !(1 << *bit) | u64::from(is_live) << *bit;
-            }
+            Lives::Shared(Shared { group, bit }) => groups[*group as usize].set(node, *bit, is_live),
         }
     }
 }
@@ -201,7 +223,8 @@ impl Liveness {
         self.look_from_afar(nodes, accesses, reg, nodes.len());
         let found = core::mem::replace(&mut self.known[reg.index()], known);
         let known = &self.known[reg.index()];
-        (0..nodes.len()).all(|node| known.contains(&self.groups, node) == found.contains(&self.groups, node))
+        (first_asked(nodes, accesses, reg)..nodes.len())
+            .all(|node| known.contains(&self.groups, node) == found.contains(&self.groups, node))
     }
 
     /// What is known of a register, which is not known from then on.
@@ -214,11 +237,12 @@ impl Liveness {
     /// nodes. Gives where its liveness has changed, in order.
     pub fn renew(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg, touched: &[Node]) -> Vec<u32> {
         let Some(mut lives) = self.take(reg) else { return Vec::new() };
+        let first = first_asked(nodes, accesses, reg);
         // With each change; what has changed there and back is in it twice.
         let mut changes: Vec<u32> = Vec::new();
         let mut work: Vec<Node> = touched.to_vec();
         while let Some(node) = work.pop() {
-            if lives.contains(&self.groups, node) {
+            if node < first || lives.contains(&self.groups, node) {
                 continue;
             }
             let touches = accesses.touches(node, reg);
@@ -377,7 +401,8 @@ impl Liveness {
         self.known.resize_with(self.known.len().max(accesses.registers()), || Lives::Unknown);
         self.walks += 1;
         self.found.clear();
-        for node in accesses.touching(reg) {
+        let first = first_asked(nodes, accesses, reg);
+        for node in accesses.touching(reg).skip_while(|&node| node < first) {
             let Some(touches) = accesses.touches(node, reg) else { continue };
             if touches.is_read_first {
                 self.found.push(node as u32);
@@ -393,7 +418,7 @@ impl Liveness {
             }
             next += 1;
             for &before in nodes.predecessors(node as Node) {
-                if core::mem::replace(&mut self.seen[before], self.walks) != self.walks {
+                if before >= first && core::mem::replace(&mut self.seen[before], self.walks) != self.walks {
                     self.found.push(before as u32);
                 }
             }
@@ -413,13 +438,20 @@ impl Liveness {
     fn look_together(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg) {
         let others = (reg.index()..accesses.registers()).map(Reg::new);
         let others = others.filter(|&reg| accesses.may_cross(reg) && !self.is_found(reg));
-        let regs: SmallVec<[Reg; 64]> = others.take(u64::BITS as usize).collect();
+        let of = |reg: Reg| (first_asked(nodes, accesses, reg), reg);
+        let mut regs: SmallVec<[(Node, Reg); 64]> = others.take(u64::BITS as usize).map(of).collect();
+        // Those that are asked for at a node are the first of them.
+        regs.sort_unstable();
+        let are_asked_at = |node: Node| match regs.partition_point(|&(first, _)| first <= node) as u32 {
+            u64::BITS => !0,
+            count => (1 << count) - 1,
+        };
         let Liveness { known, groups, together, found, .. } = self;
         together.resize(nodes.len(), Together::default());
         found.clear();
         let mut work = FixedBitSet::with_capacity(nodes.len());
-        for (bit, &reg) in regs.iter().enumerate() {
-            for node in accesses.touching(reg) {
+        for (bit, &(first, reg)) in regs.iter().enumerate() {
+            for node in accesses.touching(reg).skip_while(|&node| node < first) {
                 let Some(touches) = accesses.touches(node, reg) else { continue };
                 let here = &mut together[node];
                 let was_nothing = here.is_nothing();
@@ -442,7 +474,10 @@ impl Liveness {
                     for &before in nodes.predecessors(node) {
                         let more = together[node].live;
                         let to = &mut together[before];
-                        let more = more & !to.overwritten & !to.live;
+                        let mut more = more & !to.overwritten & !to.live;
+                        if more != 0 {
+                            more &= are_asked_at(before);
+                        }
                         if more != 0 {
                             if to.is_nothing() {
                                 found.push(before as u32);
@@ -455,12 +490,12 @@ impl Liveness {
             }
         }
         if found.len() > nodes.len() / 32 {
-            let mut group: Group = vec![0; nodes.len()];
-            found.iter().for_each(|&node| group[node as usize] = together[node as usize].live);
-            for (bit, &reg) in regs.iter().enumerate() {
+            let (first, last) = (regs[0].0, found.iter().max().map_or(0, |&last| last as Node));
+            let words = (first..=last).map(|node| together[node].live).collect();
+            for (bit, &(_, reg)) in regs.iter().enumerate() {
                 known[reg.index()] = Lives::Shared(Shared { group: groups.len() as u32, bit: bit as u32 });
             }
-            groups.push(group);
+            groups.push(Group { first, words });
         } else {
             found.sort_unstable();
             let mut lives: SmallVec<[Vec<u32>; 64]> = regs.iter().map(|_| Vec::new()).collect();
@@ -471,10 +506,15 @@ impl Liveness {
                     live &= live - 1;
                 }
             }
-            for (&reg, nodes) in regs.iter().zip(lives) {
+            for (&(_, reg), nodes) in regs.iter().zip(lives) {
                 known[reg.index()] = Lives::Few(nodes);
             }
         }
         found.drain(..).for_each(|node| together[node as usize] = Together::default());
     }
+}
+
+/// The first node that may be asked for a register: a statement that writes it stands there or behind.
+fn first_asked(nodes: &Nodes, accesses: &Accesses, reg: Reg) -> Node {
+    accesses.writers(reg).next().map_or(nodes.len(), |(node, _)| nodes.least_behind(node))
 }
