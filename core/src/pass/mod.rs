@@ -11,6 +11,7 @@ mod const_fold;
 mod copies;
 mod copy_prop;
 mod dce;
+mod fetch;
 mod fresh_knowledge;
 mod general_optimize;
 mod gvn_cse;

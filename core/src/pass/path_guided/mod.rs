@@ -9,3 +9,4 @@ pub(super) mod nodes;
 pub(super) mod path_sets;
 pub(super) mod paths;
 pub(super) mod rules;
+pub(super) mod stretches;

@@ -18,6 +18,7 @@ use core::ops::Range;
 use cranelift_entity::EntityRef;
 use smallvec::SmallVec;
 
+use super::stretches::Stretches;
 use crate::graph::{Cfg, Dominators, Loops};
 use crate::ir::{Block, Function, WarpCounts};
 
@@ -48,8 +49,11 @@ pub(in crate::pass) struct Nodes {
     joins: Vec<bool>,
     /// By node: the least to which control can come from it or a later one.
     least_behind: Vec<u32>,
+    /// The same graph, as others want it.
+    cfg: OnceCell<Cfg>,
     dominators: OnceCell<Dominators>,
     loops: OnceCell<Loops>,
+    stretches: OnceCell<Stretches>,
 }
 
 /// A list of nodes for each node.
@@ -118,8 +122,10 @@ impl Nodes {
             predecessors,
             joins,
             least_behind,
+            cfg: OnceCell::new(),
             dominators: OnceCell::new(),
             loops: OnceCell::new(),
+            stretches: OnceCell::new(),
         }
     }
 
@@ -247,12 +253,21 @@ impl Nodes {
 
     /// Is a node outside of the smallest loop that another one is in?
     pub fn is_out_of_loop(&self, node: Node, inside: Node) -> bool {
-        let loops = self.loops.get_or_init(|| Loops::compute(&as_cfg(&self.successors, &self.entries)));
+        let loops = self.loops.get_or_init(|| Loops::compute(self.cfg()));
         loops.innermost(Block::new(inside)).is_some_and(|of| !loops.contains(of, Block::new(node)))
     }
 
+    /// Parts that control enters in one place, and leaves for one place.
+    pub fn stretches(&self) -> &Stretches {
+        self.stretches.get_or_init(|| Stretches::of(self.len(), &self.entries, |node| self.successors(node)))
+    }
+
+    fn cfg(&self) -> &Cfg {
+        self.cfg.get_or_init(|| as_cfg(&self.successors, &self.entries))
+    }
+
     fn dominators(&self) -> &Dominators {
-        self.dominators.get_or_init(|| Dominators::compute(&as_cfg(&self.successors, &self.entries)))
+        self.dominators.get_or_init(|| Dominators::compute(self.cfg()))
     }
 }
 

@@ -11,7 +11,8 @@
 //! Both give the same answers. The first costs as much as lies between a statement and what touches its destination next,
 //! the second as much as the register lives; only if the first takes more than [`MOST_NEAR`] nodes the second is made. If the
 //! register lives in more than [`MOST_ALONE`] nodes, the next registers are looked for together with it, a bit of a word for
-//! each, so that long lives do not cost as much as there are registers times nodes. What was asked for is
+//! each, so that long lives do not cost as much as there are registers times nodes. In a large graph one looks first at the
+//! [stretches](super::stretched) that touch the register, if these are little of it. What was asked for is
 //! kept, and changes with what is carried out. Mostly a plan tells how: where a statement is on its way and comes to a landing
 //! on all ways, its destination is dead, and its operands are live if it comes to where it is needed.
 //!
@@ -32,6 +33,7 @@ use smallvec::SmallVec;
 
 use super::accesses::Accesses;
 use super::statements::{Occurrence, Statement};
+use super::stretched::Stretched;
 use crate::ir::Reg;
 use crate::pass::path_guided::nodes::{Node, Nodes};
 
@@ -40,6 +42,10 @@ const MOST_NEAR: usize = 8;
 
 /// Nodes in which a register may be live before one looks for others together with it.
 const MOST_ALONE: usize = 256;
+
+/// Nodes of graphs in which it is as good to look at all of them for 64 registers together as at stretches for each. Fewer
+/// where debugging, so that tests of small programs see both.
+const FEW_NODES: usize = if cfg!(debug_assertions) { 64 } else { 8192 };
 
 /// Nodes that are looked at in search of reads that are left before one begins at all reads; a sixteenth of all nodes if
 /// that is more, as to begin again takes as long.
@@ -54,6 +60,8 @@ enum Lives {
     Many(FixedBitSet),
     /// A bit of each word of a group.
     Shared(Shared),
+    /// As the few parts of the graph tell that touch it.
+    Stretched(Stretched),
 }
 
 /// The place of a register in a group.
@@ -102,33 +110,35 @@ impl Together {
 }
 
 impl Lives {
-    fn contains(&self, groups: &[Group], node: Node) -> bool {
+    fn contains(&self, nodes: &Nodes, groups: &[Group], node: Node) -> bool {
         match self {
             // Nothing may be dropped of which nothing is known.
             Lives::Unknown => true,
-            Lives::Few(nodes) => nodes.binary_search(&(node as u32)).is_ok(),
-            Lives::Many(nodes) => nodes.contains(node),
+            Lives::Few(few) => few.binary_search(&(node as u32)).is_ok(),
+            Lives::Many(many) => many.contains(node),
             Lives::Shared(Shared { group, bit }) => groups[*group as usize].at(node) >> bit & 1 == 1,
+            Lives::Stretched(stretched) => stretched.contains(nodes.stretches(), node),
         }
     }
 
     fn as_set(&self, groups: &[Group], nodes: &Nodes) -> FixedBitSet {
         match self {
             Lives::Many(set) => set.clone(),
-            _ => (0..nodes.len()).filter(|&node| self.contains(groups, node)).collect(),
+            _ => (0..nodes.len()).filter(|&node| self.contains(nodes, groups, node)).collect(),
         }
     }
 
-    fn set(&mut self, groups: &mut [Group], node: Node, is_live: bool) {
+    fn set(&mut self, nodes: &Nodes, groups: &mut [Group], node: Node, is_live: bool) {
         match self {
             Lives::Unknown => {}
-            Lives::Few(nodes) => match (nodes.binary_search(&(node as u32)), is_live) {
-                (Ok(place), false) => drop(nodes.remove(place)),
-                (Err(place), true) => nodes.insert(place, node as u32),
+            Lives::Few(few) => match (few.binary_search(&(node as u32)), is_live) {
+                (Ok(place), false) => drop(few.remove(place)),
+                (Err(place), true) => few.insert(place, node as u32),
                 _ => {}
             },
-            Lives::Many(nodes) => nodes.set(node, is_live),
+            Lives::Many(many) => many.set(node, is_live),
             Lives::Shared(Shared { group, bit }) => groups[*group as usize].set(node, *bit, is_live),
+            Lives::Stretched(stretched) => stretched.set(nodes.stretches(), node, is_live),
         }
     }
 }
@@ -189,7 +199,10 @@ impl Liveness {
         }
         self.asked.grow(accesses.registers());
         self.asked.insert(reg.index());
-        if !self.is_found(reg) && !self.look_from_afar(nodes, accesses, reg, MOST_ALONE) {
+        let is_found = self.is_found(reg)
+            || nodes.len() > FEW_NODES && self.look_at_stretches(nodes, accesses, reg)
+            || self.look_from_afar(nodes, accesses, reg, MOST_ALONE);
+        if !is_found {
             self.look_together(nodes, accesses, reg);
         }
     }
@@ -210,10 +223,18 @@ impl Liveness {
         self.known.get(reg.index()).is_some_and(|lives| !matches!(lives, Lives::Unknown))
     }
 
-    /// A register is live at the entry of a node from now on, or dead, if its liveness was found from afar before.
-    pub fn set(&mut self, reg: Reg, node: Node, is_live: bool) {
+    /// Something touches a register in a node from now on, or no more.
+    pub fn touch(&mut self, nodes: &Nodes, reg: Reg, node: Node) {
+        if let Some(Lives::Stretched(stretched)) = self.known.get_mut(reg.index()) {
+            stretched.touch(nodes.stretches(), node);
+        }
+    }
+
+    /// A register is live at the entry of a node from now on, or dead, if its liveness was found from afar before. Of several
+    /// nodes the last ones come first.
+    pub fn set(&mut self, nodes: &Nodes, reg: Reg, node: Node, is_live: bool) {
         if let Some(lives) = self.known.get_mut(reg.index()) {
-            lives.set(&mut self.groups, node, is_live);
+            lives.set(nodes, &mut self.groups, node, is_live);
         }
     }
 
@@ -224,7 +245,7 @@ impl Liveness {
         let found = core::mem::replace(&mut self.known[reg.index()], known);
         let known = &self.known[reg.index()];
         (first_asked(nodes, accesses, reg)..nodes.len())
-            .all(|node| known.contains(&self.groups, node) == found.contains(&self.groups, node))
+            .all(|node| known.contains(nodes, &self.groups, node) == found.contains(nodes, &self.groups, node))
     }
 
     /// What is known of a register, which is not known from then on.
@@ -237,20 +258,30 @@ impl Liveness {
     /// nodes. Gives where its liveness has changed, in order.
     pub fn renew(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg, touched: &[Node]) -> Vec<u32> {
         let Some(mut lives) = self.take(reg) else { return Vec::new() };
+        if let Lives::Stretched(before) = &lives {
+            if !self.look_at_stretches(nodes, accesses, reg) {
+                self.look_from_afar(nodes, accesses, reg, nodes.len());
+            }
+            if let Lives::Stretched(now) = &self.known[reg.index()] {
+                return now.difference(before, nodes.stretches());
+            }
+            return self.difference(nodes, reg, &lives);
+        }
         let first = first_asked(nodes, accesses, reg);
         // With each change; what has changed there and back is in it twice.
         let mut changes: Vec<u32> = Vec::new();
         let mut work: Vec<Node> = touched.to_vec();
         while let Some(node) = work.pop() {
-            if node < first || lives.contains(&self.groups, node) {
+            if node < first || lives.contains(nodes, &self.groups, node) {
                 continue;
             }
             let touches = accesses.touches(node, reg);
             let is_read = touches.is_some_and(|touches| touches.is_read_first);
             let is_open = touches.is_none_or(|touches| !touches.is_overwritten);
-            let is_live_behind = || nodes.successors(node).iter().any(|&next| lives.contains(&self.groups, next));
+            let is_live_behind =
+                || nodes.successors(node).iter().any(|&next| lives.contains(nodes, &self.groups, next));
             if is_read || is_open && is_live_behind() {
-                lives.set(&mut self.groups, node, true);
+                lives.set(nodes, &mut self.groups, node, true);
                 changes.push(node as u32);
                 work.extend(nodes.predecessors(node));
             }
@@ -261,14 +292,19 @@ impl Liveness {
             self.known[reg.index()] = lives;
         } else {
             self.look_from_afar(nodes, accesses, reg, nodes.len());
-            let mut difference = lives.as_set(&self.groups, nodes);
-            difference.grow(nodes.len());
-            difference.symmetric_difference_with(&self.known[reg.index()].as_set(&self.groups, nodes));
-            changes.extend(difference.ones().map(|node| node as u32));
+            changes.extend(self.difference(nodes, reg, &lives));
         }
         changes.sort_unstable();
         let runs = changes.chunk_by(|a, b| a == b).filter(|run| run.len() % 2 == 1);
         runs.map(|run| run[0]).collect()
+    }
+
+    /// Where a register is live that is known now, and was not by what was known, or the other way round; in order.
+    fn difference(&self, nodes: &Nodes, reg: Reg, before: &Lives) -> Vec<u32> {
+        let mut difference = before.as_set(&self.groups, nodes);
+        difference.grow(nodes.len());
+        difference.symmetric_difference_with(&self.known[reg.index()].as_set(&self.groups, nodes));
+        difference.ones().map(|node| node as u32).collect()
     }
 
     /// Takes away where a register is not live, of what lives everywhere where it is live. All such nodes come to one of
@@ -289,7 +325,7 @@ impl Liveness {
         let shown = self.walks;
         let mut ways: Vec<u32> = Vec::new();
         while let Some(start) = work.pop() {
-            if !lives.contains(&self.groups, start) || self.shown[start] == shown {
+            if !lives.contains(nodes, &self.groups, start) || self.shown[start] == shown {
                 continue;
             }
             self.walks += 1;
@@ -316,7 +352,7 @@ impl Liveness {
                 } else if touches.is_none_or(|touches| !touches.is_overwritten) {
                     for &to in nodes.successors(node as Node) {
                         let mut is_new = || core::mem::replace(&mut self.seen[to], self.walks) != self.walks;
-                        if lives.contains(&self.groups, to) && is_new() {
+                        if lives.contains(nodes, &self.groups, to) && is_new() {
                             self.found.push(to as u32);
                             ways.push(next as u32);
                         }
@@ -326,7 +362,7 @@ impl Liveness {
             }
             if !is_read {
                 for &node in &self.found {
-                    lives.set(&mut self.groups, node as Node, false);
+                    lives.set(nodes, &mut self.groups, node as Node, false);
                     work.extend(nodes.predecessors(node as Node));
                 }
                 changes.extend(&self.found);
@@ -349,16 +385,16 @@ impl Liveness {
 
     /// May the destination of the statement that was looked from be read from the entry of a node on, before it is written
     /// in all lanes?
-    pub fn is_live_in(&self, node: Node, reg: Reg) -> bool {
+    pub fn is_live_in(&self, nodes: &Nodes, node: Node, reg: Reg) -> bool {
         if self.is_from_near {
             return self.near[node] == Near::Live;
         }
-        self.known.get(reg.index()).is_none_or(|lives| lives.contains(&self.groups, node))
+        self.known.get(reg.index()).is_none_or(|lives| lives.contains(nodes, &self.groups, node))
     }
 
     /// The same for the end of a node.
     pub fn is_live_out(&self, nodes: &Nodes, node: Node, reg: Reg) -> bool {
-        nodes.successors(node).iter().any(|&next| self.is_live_in(next, reg))
+        nodes.successors(node).iter().any(|&next| self.is_live_in(nodes, next, reg))
     }
 
     /// Was everything near that comes to what touches the register?
@@ -434,6 +470,17 @@ impl Liveness {
         true
     }
 
+    /// Looks at the stretches that touch a register. Gives up where these are too much.
+    fn look_at_stretches(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg) -> bool {
+        let found = Stretched::of(nodes, accesses, reg, first_asked(nodes, accesses, reg));
+        let is_found = found.is_some();
+        self.known.resize_with(self.known.len().max(accesses.registers()), || Lives::Unknown);
+        if let Some(stretched) = found {
+            self.known[reg.index()] = Lives::Stretched(stretched);
+        }
+        is_found
+    }
+
     /// Looks from afar for a register and the next ones behind it that may be live between nodes, a bit for each.
     fn look_together(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg) {
         let others = (reg.index()..accesses.registers()).map(Reg::new);
@@ -442,6 +489,7 @@ impl Liveness {
         let mut regs: SmallVec<[(Node, Reg); 64]> = others.take(u64::BITS as usize).map(of).collect();
         // Those that are asked for at a node are the first of them.
         regs.sort_unstable();
+        let all_are_asked_from = regs.last().map_or(0, |&(first, _)| first);
         let are_asked_at = |node: Node| match regs.partition_point(|&(first, _)| first <= node) as u32 {
             u64::BITS => !0,
             count => (1 << count) - 1,
@@ -475,7 +523,7 @@ impl Liveness {
                         let more = together[node].live;
                         let to = &mut together[before];
                         let mut more = more & !to.overwritten & !to.live;
-                        if more != 0 {
+                        if more != 0 && before < all_are_asked_from {
                             more &= are_asked_at(before);
                         }
                         if more != 0 {

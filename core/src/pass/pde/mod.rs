@@ -46,6 +46,7 @@ mod predicate;
 mod rounds;
 mod sinking;
 mod statements;
+mod stretched;
 pub mod survey;
 
 use alloc::format;

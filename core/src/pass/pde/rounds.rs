@@ -36,6 +36,7 @@ use super::statements::{Catalogue, Look, Occurrence, Statement, may_sink};
 use super::{Rules, applied};
 use crate::edit::Remark;
 use crate::ir::{Block, Function, Inst, Module, Reg, Type, WarpCounts};
+use crate::pass::fetch::{TOGETHER, fetch};
 use crate::pass::path_guided::ascending::Ascending;
 use crate::pass::path_guided::nodes::{Node, Nodes};
 use crate::pass::path_guided::paths::Paths;
@@ -149,16 +150,17 @@ impl Rounds {
                 view.miss(more_rounds);
                 return;
             }
-            let made: Vec<Option<Reg>> = plans
-                .iter_mut()
-                .map(|plan| {
+            let mut made: Vec<Option<Reg>> = Vec::with_capacity(plans.len());
+            for plans in plans.chunks_mut(TOGETHER) {
+                fetch(view.func(), plans.iter().map(Plan::inst));
+                made.extend(plans.iter_mut().map(|plan| {
                     let mut rewrite = view.rewrite(|func| {
                         let text = instruction_text(module, func, plan.occurrences[0]);
                         applied(func, plan, &text)
                     });
                     plan.carry_out(&mut rewrite, &mut self.nodes)
-                })
-                .collect();
+                }));
+            }
             view.let_profiles_follow();
             self.have_been_carried_out(module, view.func(), plans, &made);
         }
@@ -342,9 +344,10 @@ impl Rounds {
                 self.felt.insert(reg, changed);
             } else {
                 for plan in of_one() {
+                    plan.touched.iter().for_each(|&node| liveness.touch(&self.nodes, reg, node as Node));
                     let is_written = plan.dst() == reg;
-                    for &(node, leads) in plan.entries.iter().filter(|(_, leads)| is_written || *leads) {
-                        liveness.set(reg, node as Node, !is_written && leads);
+                    for &(node, leads) in plan.entries.iter().rev().filter(|(_, leads)| is_written || *leads) {
+                        liveness.set(&self.nodes, reg, node as Node, !is_written && leads);
                     }
                 }
             }

@@ -366,7 +366,7 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
     /// Is the destination dead at the entry of a node, and what of it stops the statement?
     fn look(&self, node: Node) -> (bool, u32) {
         let stop = self.statement.first_stop(self.accesses, node).unwrap_or(NOWHERE);
-        (!self.liveness.is_live_in(node, self.statement.dst), stop)
+        (!self.liveness.is_live_in(self.nodes, node, self.statement.dst), stop)
     }
 
     /// Puts in where the statement stands. Gives what lies behind if that is told without looking there.

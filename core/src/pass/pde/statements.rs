@@ -27,6 +27,7 @@ use smallvec::SmallVec;
 use super::accesses::{Accesses, NOWHERE, Signature, Touches};
 use super::memory::is_changing_load;
 use crate::ir::{Function, Inst, InstData, Op, Reg};
+use crate::pass::fetch::fetch;
 use crate::pass::path_guided::nodes::Node;
 
 /// An instruction that may sink, wherever it stands.
@@ -116,6 +117,11 @@ impl Statement {
         }
     }
 
+    /// Can it go to the end of the block from where it is the last to touch its destination?
+    fn is_free_behind(&self, accesses: &Accesses, occurrence: &Occurrence) -> bool {
+        is_free_behind(accesses, &self.uses, self.dst, self.is_changing_load, occurrence)
+    }
+
     /// Does an instruction belong to it?
     pub fn contains(&self, inst: Inst) -> bool {
         self.occurrences.iter().any(|occurrence| occurrence.inst == inst)
@@ -162,7 +168,9 @@ impl Catalogue {
         catalogue.fit(accesses);
         catalogue.asked.extend(func.regs.keys().filter(|&reg| is_wanted(reg)).map(EntityRef::index));
         for node in 0..accesses.nodes() {
-            for touches in accesses.written_last(node).filter(|touches| is_wanted(touches.reg())) {
+            let wanted = || accesses.written_last(node).filter(|touches| is_wanted(touches.reg()));
+            fetch(func, wanted().map(|touches| touches.last_writer));
+            for touches in wanted() {
                 catalogue.enter_at(func, accesses, touches, node);
             }
         }
@@ -272,10 +280,22 @@ impl Catalogue {
         node: Node,
         touches: Option<&Touches>,
     ) -> bool {
-        let now = touches.and_then(|touches| standing(func, accesses, touches, node));
         let statement = &mut self.statements[number as usize];
+        let known = statement.occurrences.binary_search_by_key(&node, Occurrence::node);
+        // Mostly it is the same instruction, which does not have to be read again.
+        if let (Ok(place), Some(touches)) = (known, touches)
+            && touches.last_writer == statement.occurrences[place].inst
+        {
+            let now = Occurrence { node: node as u32, place: touches.last, inst: touches.last_writer };
+            if statement.is_free_behind(accesses, &now) {
+                debug_assert!(standing(func, accesses, touches, node).is_some(), "it could go to the end as before");
+                statement.occurrences[place] = now;
+                return true;
+            }
+        }
+        let now = touches.and_then(|touches| standing(func, accesses, touches, node));
         statement.keep_like(func);
-        let Ok(place) = statement.occurrences.binary_search_by_key(&node, Occurrence::node) else { return false };
+        let Ok(place) = known else { return false };
         // Most stand as they stood, perhaps in another place.
         let now = now.filter(|now| statement.is(func, now.inst));
         let is_same = match now {
@@ -388,20 +408,27 @@ impl Catalogue {
 fn standing(func: &Function, accesses: &Accesses, touches: &Touches, node: Node) -> Option<Occurrence> {
     let occurrence = Occurrence { node: node as u32, place: touches.last, inst: touches.last_writer };
     let data = &func.insts[occurrence.inst];
-    let may_leave = data.dst() == Some(touches.reg()) && may_sink(data) && is_free_behind(accesses, data, &occurrence);
+    let (reg, is_load) = (touches.reg(), is_changing_load(data));
+    let may_leave =
+        data.dst() == Some(reg) && may_sink(data) && is_free_behind(accesses, &data.uses(), reg, is_load, &occurrence);
     may_leave.then_some(occurrence)
 }
 
 /// Can an instruction that is the last to touch its destination go to the end of its block?
-fn is_free_behind(accesses: &Accesses, data: &InstData, occurrence: &Occurrence) -> bool {
-    let (node, &Occurrence { place, inst, .. }) = (occurrence.node(), occurrence);
-    let mut is_free = true;
-    data.for_each_use(|reg| {
+fn is_free_behind(
+    accesses: &Accesses,
+    uses: &[Reg],
+    dst: Reg,
+    is_changing_load: bool,
+    &Occurrence { node, place, inst }: &Occurrence,
+) -> bool {
+    let node = node as Node;
+    let is_free = |&reg: &Reg| {
         let last_write = accesses.touches(node, reg).map_or(NOWHERE, |touches| touches.last_write);
-        is_free &= data.dst() != Some(reg) && (last_write == NOWHERE || last_write < place);
-    });
+        reg != dst && (last_write == NOWHERE || last_write < place)
+    };
     let is_behind_effects = || accesses.effects(node, inst).is_none_or(|(_, last)| last < place);
-    is_free && (!is_changing_load(data) || is_behind_effects())
+    uses.iter().all(is_free) && (!is_changing_load || is_behind_effects())
 }
 
 /// Can it stand elsewhere, where its operands are the same?

@@ -21,12 +21,13 @@ use alloc::vec::Vec;
 
 use cranelift_entity::EntityRef;
 
+use super::Misses;
 use super::block_uses::{BlockReads, BlockUses, Touched};
 use super::computations::{Computations, Computed};
 use super::sketches::{NONE, Sketch};
-use super::{Misses, fetch};
 use crate::edit::{Fact, Remark};
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg};
+use crate::pass::fetch::{TOGETHER, fetch};
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
 
@@ -51,9 +52,6 @@ impl Kind {
 
 /// Values that have numbers of their own.
 const MOST_VALUES: u32 = 1 << 29;
-
-/// Instructions that are read one right behind the other.
-const AT_ONCE: usize = 16;
 
 /// What there was to common in a block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -145,7 +143,7 @@ impl Commoning {
             place += 1;
         }
         let mut found = Found::Nothing;
-        for repetitions in self.repetitions.chunks(AT_ONCE) {
+        for repetitions in self.repetitions.chunks(TOGETHER) {
             fetch(view.func(), repetitions.iter().map(|repetition| repetition.inst));
             for &repetition in repetitions {
                 found = found.max(replace(view, block, repetition));

@@ -43,6 +43,7 @@ use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
+use super::fetch::fetch;
 use super::{Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
 use crate::graph::Cfg;
@@ -502,6 +503,7 @@ impl<'a> Rebuilding<'a> {
 
     fn apply<S: Listener>(self, view: &mut View<'_, S>, block: Block, numbers: &[u32]) {
         let module = view.module();
+        // So far only the sketches were read.
         fetch(view.func(), self.insts());
         let mut rewrite = view.rewrite(|func| self.explain(module, func, block, numbers));
         for &inst in &self.negations {
@@ -542,13 +544,6 @@ impl<'a> Rebuilding<'a> {
             .with("after", Fact::Words(after))
             .with("leaves", Fact::Count(self.tree.leaves.len() as u64))
     }
-}
-
-/// Reads instructions that are going to be rewritten, of which so far only the sketches were read. In a large function they
-/// are far away, and come sooner together than each when it is its turn.
-fn fetch(func: &Function, insts: impl Iterator<Item = Inst>) {
-    let both_ends = insts.map(|inst| &func.insts[inst]).map(|data| data.opcode.op as usize + data.args.len());
-    core::hint::black_box(both_ends.sum::<usize>());
 }
 
 /// `a`, `b`, `-c`, `5`.
