@@ -109,16 +109,8 @@ impl Sets {
     ) -> Sets {
         // Mostly there are few paths, and a set is one word.
         match paths.tables()[0].width() {
-            1 => Sets::of_width::<1>((region, paths), delayed, always, false, memory),
-            _ => Sets::of_width::<ANY>((region, paths), delayed, always, false, memory),
-        }
-    }
-
-    /// The same, but for paths that end with the statement on its way: they count as removable, as they execute it no more.
-    fn with_ends((region, paths): (&Region, &Paths), delayed: &Delayed, always: &Delayed) -> Sets {
-        match paths.tables()[0].width() {
-            1 => Sets::of_width::<1>((region, paths), delayed, always, true, &mut Vec::new()),
-            _ => Sets::of_width::<ANY>((region, paths), delayed, always, true, &mut Vec::new()),
+            1 => Sets::of_width::<1>((region, paths), delayed, always, memory),
+            _ => Sets::of_width::<ANY>((region, paths), delayed, always, memory),
         }
     }
 
@@ -127,7 +119,6 @@ impl Sets {
         (region, paths): (&Region, &Paths),
         delayed: &Delayed,
         always: &Delayed,
-        with_ends: bool,
         memory: &mut Vec<PathSets>,
     ) -> Sets {
         let members = &region.members;
@@ -172,9 +163,6 @@ impl Sets {
                         (false, false) => add(set, entry_removable.at(next)),
                     }
                 }
-                if with_ends {
-                    add(set, ends.at(member.node));
-                }
                 keep(set, on.at(member.node));
                 if region.next(place).len() == 0 {
                     add(set, on.at(member.node));
@@ -195,12 +183,6 @@ impl Sets {
     /// Leaves its memory to others.
     fn leave(self, memory: &mut Vec<PathSets>) {
         memory.extend([self.entry_available, self.exit_available, self.exit_removable]);
-    }
-
-    /// Does a frequent path have it available behind a join, and removable?
-    fn benefits_frequent(&self, join: usize, paths: &Paths) -> bool {
-        let both = self.exit_available.at(join).iter().zip(self.exit_removable.at(join));
-        both.zip(paths.frequent_ones()).any(|((available, removable), frequent)| available & removable & frequent != 0)
     }
 
     /// Paths on which the statement is available behind a join, and removable.
@@ -309,6 +291,7 @@ pub(super) fn decide(
     let mut decisions = Vec::new();
     // Joins that are not decided against, and so may be passed on the way to where a statement is dead.
     let mut open: Flags = region.members.iter().map(|member| member.is_join).collect();
+    // Where it comes to all on all ways there is nothing to decide.
     if !(0..count).any(|place| open[place] && !always.entry[place]) {
         return (enabled, decisions);
     }
@@ -318,40 +301,20 @@ pub(super) fn decide(
     let mut most_delayed = region.delayed(&with_later);
     let leads_to_dead = region.leading_to_dead(&most_delayed);
     open.iter_mut().zip(&leads_to_dead).for_each(|(is_open, leads)| *is_open &= leads);
-    let mut joins: Vec<usize> = (0..count).filter(|&place| open[place]).collect();
+    let joins: Vec<usize> = (0..count).filter(|&place| open[place]).collect();
     joins.iter().skip(MOST_JOINS).for_each(|&place| open[place] = false);
-    joins.truncate(MOST_JOINS);
     let closed: SmallVec<[usize; 16]> = (0..count).filter(|&place| with_later[place] && !open[place]).collect();
     closed.iter().for_each(|&place| with_later[place] = false);
     region.disable(&mut most_delayed, &with_later, closed.into_iter());
-    let mut memory: Vec<PathSets> = Vec::new();
-    // The last join that a frequent path could benefit from, as long as none is enabled: what is removable only gets less.
-    // One in front of it may let a statement come to it on all ways. Mostly there is none.
-    let is_passed_over = is_brief && !is_printed_rule;
-    let last_of_use = if is_passed_over { last_of_use((region, paths), &most_delayed, always) } else { Some(count) };
-    let Some(last_of_use) = last_of_use else { return (enabled, decisions) };
     let mut so_far = SoFar::of(region, paths, always.clone(), always);
-    let (mut is_any_enabled, mut passed) = (false, SmallVec::<[usize; 16]>::new());
-    for &join in &joins {
-        let may_benefit = is_any_enabled || join <= last_of_use;
-        if !may_benefit && !always.entry[join] {
-            debug_assert!(
-                loses_nothing(region, paths, always, join),
-                "no path could come past it and lose an execution"
-            );
-            open[join] = false;
+    let mut memory: Vec<PathSets> = Vec::new();
+    let mut last: Option<usize> = None;
+    for &join in joins.iter().take(MOST_JOINS) {
+        if let Some(last) = last.replace(join).filter(|&last| !enabled[last]) {
+            with_later[last] = false;
+            region.disable(&mut most_delayed, &with_later, [last].into_iter());
         }
-        if !may_benefit || enabled[join] || always.entry[join] {
-            passed.push(join);
-            continue;
-        }
-        passed.retain(|&mut passed| !enabled[passed]);
-        if !passed.is_empty() {
-            passed.iter().for_each(|&passed| with_later[passed] = false);
-            region.disable(&mut most_delayed, &with_later, passed.drain(..));
-        }
-        passed.push(join);
-        if !most_delayed.entry[join] {
+        if enabled[join] || always.entry[join] || !most_delayed.entry[join] {
             continue;
         }
         debug_assert!(
@@ -441,7 +404,6 @@ pub(super) fn decide(
         look(&Weighing { decision: &decision, times, executions, rare: &rare, region, paths, delayed, always });
         if decision.is_worth_it() {
             decision.together.iter().for_each(|&place| enabled[place] = true);
-            is_any_enabled = true;
             if is_printed_rule {
                 // Sinking goes on at every join behind, as long as something is removable.
                 let is_behind = |place: &usize| open[*place] && *place > join && delayed.entry[*place];
@@ -460,29 +422,6 @@ pub(super) fn decide(
         }
     }
     (enabled, decisions)
-}
-
-/// The last join past which a frequent path could lose an execution that it has if no join is enabled. `most_delayed` is
-/// where the statement is delayed if all may be passed. Past later ones alone none does.
-fn last_of_use((region, paths): (&Region, &Paths), most_delayed: &Delayed, always: &Delayed) -> Option<usize> {
-    let is_new = |place: usize| most_delayed.entry[place] && !always.entry[place];
-    let count = region.members.len();
-    // Where what comes to a loop lets in what comes round it, paths benefit that do not pass the join.
-    let comes_round = |place: usize| is_new(place) && region.before(place).any(|before| before >= place);
-    if (0..count).any(comes_round) {
-        return Some(count);
-    }
-    let sets = Sets::with_ends((region, paths), most_delayed, always);
-    let is_passed = |place: usize| region.members[place].is_join && is_new(place);
-    (0..count).rev().find(|&place| is_passed(place) && sets.benefits_frequent(place, paths))
-}
-
-/// Does no frequent path lose an execution if this join alone is passed?
-fn loses_nothing(region: &Region, paths: &Paths, always: &Delayed, join: usize) -> bool {
-    let mut enabled = region.no_flags();
-    enabled[join] = true;
-    let before = executions(region, paths, always, always);
-    paths.changes(&before, &executions(region, paths, &region.delayed(&enabled), always)).0 == 0.0
 }
 
 /// What becomes of a statement with the joins that are enabled so far.
