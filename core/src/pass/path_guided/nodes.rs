@@ -47,7 +47,7 @@ pub(in crate::pass) struct Nodes {
     predecessors: Lists,
     /// By node: is it a join that nothing goes back to?
     joins: Vec<bool>,
-    /// By node: the least to which control can come from it or a later one.
+    /// By node: the last one up to it over which no edge goes back.
     least_behind: Vec<u32>,
     /// The same graph, as others want it.
     cfg: OnceCell<Cfg>,
@@ -240,7 +240,7 @@ impl Nodes {
         self.least_behind(node) < node
     }
 
-    /// A node such that control comes to none in front of it from this one or a later one: the last such that is not behind it.
+    /// The last node up to this one over which no edge goes back: to those in front of it control does not come from here on.
     pub fn least_behind(&self, node: Node) -> Node {
         self.least_behind[node] as Node
     }
