@@ -19,7 +19,7 @@ use warpscope_testkit::recipe::recipe;
 use warpscope_testkit::shades::{self, shades};
 use warpscope_testkit::{emit, generated_programs_are_sound, laws, paths};
 
-/// With and without predicates, by path and by warp, and as printed.
+/// With and without predicates, by path and by warp, as printed, and in windows of which small programs have several.
 const VARIANTS: &[&str] = &[
     "pde",
     "pde[cost=path,fp=0.8]",
@@ -27,6 +27,8 @@ const VARIANTS: &[&str] = &[
     "pde[cost=path]",
     "pde[cost=path,machine=turing,fp=0.5]",
     "pde[cost=path,rule=printed]",
+    "pde[window=1]",
+    "pde[cost=path,window=5]",
 ];
 
 /// The example that only the printed rule changes, for the worse.

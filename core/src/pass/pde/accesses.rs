@@ -113,6 +113,10 @@ pub(super) struct Accesses {
     found: Vec<Touches>,
     order: Vec<u64>,
     classes: Classes,
+    /// Registers that some load has written of memory that may be written.
+    loaded: FixedBitSet,
+    /// Can a load leave its node? If none can, nobody asks about memory.
+    needs_classes: bool,
 }
 
 impl Accesses {
@@ -127,6 +131,8 @@ impl Accesses {
             found: Vec::new(),
             order: Vec::new(),
             classes: Classes::unknown(),
+            loaded: FixedBitSet::new(),
+            needs_classes: false,
         };
         accesses.sites.resize(nodes.len(), Sites::default());
         accesses.fit(func);
@@ -136,7 +142,7 @@ impl Accesses {
                 accesses.touching[touches.reg.index()].push(node as u32);
             }
         }
-        if accesses.needs_classes(func) {
+        if accesses.needs_classes {
             accesses.classify(module, func);
         }
         accesses
@@ -153,21 +159,22 @@ impl Accesses {
         moved: &[(Reg, Inst, Inst)],
     ) -> bool {
         self.fit(func);
-        let mut grown: Vec<Reg> = Vec::new();
+        let mut grown: Vec<(Reg, u32)> = Vec::new();
         for &node in changed {
             self.look_at(func, nodes, node);
-            for touches in &self.found {
-                self.touching[touches.reg.index()].push(node as u32);
-                grown.push(touches.reg);
-            }
+            grown.extend(self.found.iter().map(|touches| (touches.reg, node as u32)));
         }
         grown.sort_unstable();
-        grown.dedup();
-        for reg in grown {
-            let touching = &mut self.touching[reg.index()];
-            // What was there is in order already, which this sort makes use of.
-            touching.sort();
-            touching.dedup();
+        for more in grown.chunk_by(|(reg, _), (other, _)| reg == other) {
+            let touching = &mut self.touching[more[0].0.index()];
+            // Some may be there, as they have touched it before.
+            let mut last = touching.len();
+            for &(_, node) in more.iter().rev() {
+                if let Err(place) = touching[..last].binary_search(&node) {
+                    touching.insert(place, node);
+                    last = place;
+                }
+            }
         }
         for &node in changed {
             let Sites { memory, effects, .. } = &mut self.sites[node];
@@ -184,21 +191,33 @@ impl Accesses {
             }
             *effects = Effects::of(func, &self.classes, memory);
         }
-        let is_old = match self.classes.is_known() {
-            true => moved.iter().any(|&(reg, ..)| self.classes.depend_on(reg)),
-            false => self.needs_classes(func),
+        let may_differ = match self.classes.is_known() {
+            true => {
+                let mut classes = core::mem::replace(&mut self.classes, Classes::unknown());
+                let may_differ = classes.may_differ(func, self, moved.iter().map(|&(reg, ..)| reg));
+                self.classes = classes;
+                may_differ
+            }
+            false => self.needs_classes,
         };
-        is_old && self.classify(module, func)
+        debug_assert!(may_differ || self.are_classes_right(module, func), "what makes addresses is as it was");
+        may_differ && self.classify(module, func)
     }
 
-    /// Can a load leave its node? If none can, nobody asks about memory.
-    fn needs_classes(&self, func: &Function) -> bool {
-        self.loaded(func).any(|reg| self.may_cross(reg))
+    /// Are the classes those that would be found now?
+    fn are_classes_right(&self, module: &Module, func: &Function) -> bool {
+        let memory = self.memory();
+        !self.needs_classes || Classes::of(module, func, self, &memory).are_like(&self.classes, &memory)
+    }
+
+    /// All instructions that have to do with memory.
+    fn memory(&self) -> Vec<Inst> {
+        self.sites.iter().flat_map(|site| site.memory.iter().map(|&(_, inst)| inst)).collect()
     }
 
     /// Finds the classes of memory anew. Are they others than they were?
     fn classify(&mut self, module: &Module, func: &Function) -> bool {
-        let memory: Vec<Inst> = self.sites.iter().flat_map(|site| site.memory.iter().map(|&(_, inst)| inst)).collect();
+        let memory = self.memory();
         let classes = Classes::of(module, func, self, &memory);
         let is_new = !classes.are_like(&self.classes, &memory);
         self.classes = classes;
@@ -218,11 +237,12 @@ impl Accesses {
         self.touching.resize(func.regs.len(), SmallVec::new());
         self.place_of.resize(func.regs.len(), NOWHERE);
         self.read_first.grow(func.regs.len());
+        self.loaded.grow(func.regs.len());
     }
 
     /// Looks at a node, and keeps what it does to registers that it did not touch before in `found`, in order.
     fn look_at(&mut self, func: &Function, nodes: &Nodes, node: Node) {
-        let Accesses { sites, signatures, read_first, place_of, found, order, .. } = self;
+        let Accesses { sites, signatures, read_first, place_of, found, order, loaded, needs_classes, .. } = self;
         found.clear();
         let Some(block) = nodes.block(node) else { return };
         let Sites { touches: known, memory, .. } = &mut sites[node];
@@ -246,8 +266,15 @@ impl Accesses {
                 (touches.last_write, touches.last_writer) = (place, inst);
                 touches.is_overwritten |= data.guard.is_none();
             }
-            if is_changing_load(data) || may_change_memory(data.opcode.op) {
+            let is_load = is_changing_load(data);
+            if is_load || may_change_memory(data.opcode.op) {
                 memory.push((place, inst));
+            }
+            if is_load {
+                for dst in &data.dsts {
+                    loaded.insert(dst.index());
+                    *needs_classes |= read_first.contains(dst.index());
+                }
             }
         }
         let (known, found) = all;
@@ -259,6 +286,7 @@ impl Accesses {
                 signature = signature.and(Signature::of(touches.reg));
                 if touches.is_read_first {
                     read_first.insert(touches.reg.index());
+                    *needs_classes |= loaded.contains(touches.reg.index());
                 }
             }
             is_touched

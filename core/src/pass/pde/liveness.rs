@@ -43,6 +43,9 @@ const MOST_NEAR: usize = 8;
 /// Nodes in which a register may be live before one looks for others together with it.
 const MOST_ALONE: usize = 256;
 
+/// Registers on either side that are looked for together with one, if these are not known.
+const MOST_BESIDE: usize = 256;
+
 /// Nodes of graphs in which it is as good to look at all of them for 64 registers together as at stretches for each. Fewer
 /// where debugging, so that tests of small programs see both.
 const FEW_NODES: usize = if cfg!(debug_assertions) { 64 } else { 8192 };
@@ -481,9 +484,12 @@ impl Liveness {
         is_found
     }
 
-    /// Looks from afar for a register and the next ones behind it that may be live between nodes, a bit for each.
+    /// Looks from afar for a register and those beside it that may be live between nodes, a bit for each.
     fn look_together(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg) {
-        let others = (reg.index()..accesses.registers()).map(Reg::new);
+        let index = reg.index();
+        let behind = index..accesses.registers().min(index + MOST_BESIDE);
+        let in_front = index.saturating_sub(MOST_BESIDE)..index;
+        let others = behind.chain(in_front.rev()).map(Reg::new);
         let others = others.filter(|&reg| accesses.may_cross(reg) && !self.is_found(reg));
         let of = |reg: Reg| (first_asked(nodes, accesses, reg), reg);
         let mut regs: SmallVec<[(Node, Reg); 64]> = others.take(u64::BITS as usize).map(of).collect();

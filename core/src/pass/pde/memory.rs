@@ -13,14 +13,14 @@
 //!
 //! What an address is counted from is told from the instructions that make it ([`Bases`]). A register that is written in
 //! several places holds the same object everywhere if all these instructions are equal, whatever their guards: that is how
-//! the pass leaves what it has moved. When what makes an address moves, classes are found anew.
+//! the pass leaves what it has moved. When what makes an address moves, and then not all that writes its register is equal to
+//! what was, classes are found anew.
 //!
 //! Linear in the instructions that access memory, as [`AliasClasses`] is.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
-use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
 use super::accesses::Accesses;
@@ -36,14 +36,30 @@ const UNKNOWN: u32 = u32::MAX - 1;
 pub(super) struct Classes {
     of: SecondaryMap<Inst, u32>,
     is_known: bool,
-    /// Registers whose definitions they depend on.
-    asked: FixedBitSet,
+    /// By register: what was told of its definitions, where they depend on that.
+    told: SecondaryMap<Reg, Written>,
+}
+
+/// What is told of the definitions of a register.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Written {
+    /// Nobody has asked.
+    Unasked,
+    Nowhere,
+    /// By instructions that are not equal, or where they do not tell what it holds.
+    Otherwise,
+    /// By instructions like this one, which has perhaps gone.
+    Like(Inst),
 }
 
 impl Classes {
     /// All memory is of one.
     pub fn unknown() -> Classes {
-        Classes { of: SecondaryMap::with_default(UNKNOWN), is_known: false, asked: FixedBitSet::new() }
+        Classes {
+            of: SecondaryMap::with_default(UNKNOWN),
+            is_known: false,
+            told: SecondaryMap::with_default(Written::Unasked),
+        }
     }
 
     /// Of instructions that access memory or order it.
@@ -54,9 +70,8 @@ impl Classes {
         if !is_some(&is_changing_load) || !is_some(&|data| data.opcode.op.writes_memory()) {
             return classes;
         }
-        let params: SmallVec<[Reg; 8]> = func.params.iter().filter_map(|param| param.reg).collect();
         let objects = Objects { module, func };
-        let mut bases = Bases::new(func, Equal { func, accesses, params });
+        let mut bases = Bases::new(func, Equal::of(func, accesses));
         let mut found: Vec<Inst> = Vec::new();
         let mut keys = Vec::new();
         for &inst in memory {
@@ -72,11 +87,10 @@ impl Classes {
         }
         let (numbers, _) = AliasClasses::of_objects(objects, &keys);
         found.into_iter().zip(numbers).for_each(|(inst, class)| classes.of[inst] = class.as_u32());
-        classes.asked.grow(func.regs.len());
-        func.regs
-            .keys()
-            .filter(|&reg| bases.has_asked(reg))
-            .for_each(|reg| classes.asked.insert(reg.as_u32() as usize));
+        let equal = Equal::of(func, accesses);
+        for reg in func.regs.keys().filter(|&reg| bases.has_asked(reg)) {
+            classes.told[reg] = equal.written(reg);
+        }
         classes
     }
 
@@ -85,9 +99,27 @@ impl Classes {
         self.is_known
     }
 
-    /// Do they depend on what writes a register?
-    pub fn depend_on(&self, reg: Reg) -> bool {
-        self.asked.contains(reg.as_u32() as usize)
+    /// Would other classes perhaps be found, now that what writes these registers has moved? Mostly it stands elsewhere, and
+    /// all that writes a register is equal as it was.
+    pub fn may_differ(&mut self, func: &Function, accesses: &Accesses, moved: impl Iterator<Item = Reg>) -> bool {
+        let mut equal = None;
+        for reg in moved {
+            let told = self.told[reg];
+            if told == Written::Unasked {
+                continue;
+            }
+            let equal = equal.get_or_insert_with(|| Equal::of(func, accesses));
+            let now = equal.written(reg);
+            let is_same = match (told, now) {
+                (Written::Like(before), Written::Like(now)) => equal.are_equal(before, now),
+                _ => told == now,
+            };
+            if !is_same {
+                return true;
+            }
+            self.told[reg] = now;
+        }
+        false
     }
 
     /// Is the class of an instruction known?
@@ -156,16 +188,32 @@ struct Equal<'a> {
     params: SmallVec<[Reg; 8]>,
 }
 
+impl<'a> Equal<'a> {
+    fn of(func: &'a Function, accesses: &'a Accesses) -> Equal<'a> {
+        Equal { func, accesses, params: func.params.iter().filter_map(|param| param.reg).collect() }
+    }
+
+    /// Do two instructions the same, whatever their guards?
+    fn are_equal(&self, inst: Inst, other: Inst) -> bool {
+        let [a, b] = [inst, other].map(|inst| &self.func.insts[inst]);
+        inst == other || a.opcode == b.opcode && a.dsts == b.dsts && a.args == b.args
+    }
+
+    fn written(&self, reg: Reg) -> Written {
+        match self.only(reg) {
+            Some(inst) => Written::Like(inst),
+            None if self.is_written(reg) => Written::Otherwise,
+            None => Written::Nowhere,
+        }
+    }
+}
+
 impl Definitions for Equal<'_> {
     fn only(&self, reg: Reg) -> Option<Inst> {
         let mut only: Option<Inst> = None;
         for (_, touches) in self.accesses.writers(reg) {
             let inst = touches.last_writer;
-            let is_equal = |other: Inst| {
-                let [a, b] = [inst, other].map(|inst| &self.func.insts[inst]);
-                a.opcode == b.opcode && a.dsts == b.dsts && a.args == b.args
-            };
-            if touches.first_write != touches.last_write || only.is_some_and(|other| !is_equal(other)) {
+            if touches.first_write != touches.last_write || only.is_some_and(|other| !self.are_equal(inst, other)) {
                 return None;
             }
             only = Some(inst);

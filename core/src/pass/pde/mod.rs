@@ -30,8 +30,8 @@
 //! operands, and is executed at most once for each time that it was. Loads pass what writes [memory](memory) only
 //! where that cannot be what they read, and nothing that orders memory. Critical edges on which something is put are split.
 //!
-//! Bounds: regions have at most 4096 nodes and 64 joins that are decided on; at most [`MOST_ROUNDS`](rounds::MOST_ROUNDS) rounds are made, which
-//! the remark `max-rounds` says. Running the pass again finds nothing more, but for that.
+//! Bounds: regions have at most 4096 nodes and 64 joins that are decided on; at most [`MOST_ROUNDS`](rounds::MOST_ROUNDS) rounds are made
+//! for each window of blocks, which the remark `max-rounds` says. Running the pass again finds nothing more, but for that.
 //!
 //! Source: R. Gupta, D. Berson and J. Z. Fang, Path profile guided partial dead code elimination using predication, 1997;
 //! J. Knoop, O. Rüthing and B. Steffen, Partial dead code elimination, 1994.
@@ -84,6 +84,11 @@ impl Pass for Pde {
             },
             COST,
             MACHINE,
+            Knob {
+                name: "window",
+                kind: KnobKind::Integer { default: 2048, min: 1, max: 1_000_000_000 },
+                help: "blocks and critical edges that are worked on together: what stands in the last ones sinks first, until nothing more does there",
+            },
         ],
         needs_fast_math: false,
     };
@@ -104,6 +109,8 @@ struct Rules {
     is_printed: bool,
     is_by_warp: bool,
     machine: Machine,
+    /// Nodes of a window.
+    window: usize,
 }
 
 impl Rules {
@@ -111,7 +118,8 @@ impl Rules {
         let knobs = &settings.knobs;
         let guided::Rules { share, is_by_warp, machine } = guided::Rules::of(func, knobs, Pde::INFO.name)?;
         let (with_predicates, is_printed) = (knobs.switch("predication"), knobs.choice("rule") == "printed");
-        Ok(Rules { with_predicates, share, is_printed, is_by_warp, machine })
+        let window = usize::try_from(knobs.integer("window")).unwrap_or(usize::MAX).max(1);
+        Ok(Rules { with_predicates, share, is_printed, is_by_warp, machine, window })
     }
 }
 

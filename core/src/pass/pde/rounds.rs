@@ -1,9 +1,13 @@
 //! Plans are made for statements and carried out, until nothing more is gained.
 //!
 //! ```text
-//! first round: all registers       x sinks in front of its use, a is free to follow
+//! first round: all statements      x sinks in front of its use, a is free to follow
 //! later ones: what is written to a register that a plan has touched, or reads what one has moved
 //! ```
+//!
+//! What stands in the last nodes comes first: the nodes are cut into *windows*, and a round is made for the last one in which
+//! a statement is to be looked at. So a statement finds behind its window what has sunk already, and does not follow it step
+//! by step; and in a large function all that rounds look at again and again is near.
 //!
 //! A round makes plans for statements as the function is, and carries out those that do not get in each other's way:
 //! none writes a register that another writes or reads, unless nothing that it has looked at is changed by plans before
@@ -18,7 +22,7 @@
 //! then, and those that asked a branch for its predicate after that was moved. So rounds find what they would if everything
 //! was new to them, which is asserted of the last one.
 //!
-//! Bounds: [`MOST_ROUNDS`]; a round takes time for what has changed.
+//! Bounds: [`MOST_ROUNDS`] for each window; a round takes time for what has changed.
 
 use alloc::format;
 use alloc::vec;
@@ -46,7 +50,7 @@ use crate::view::{Listener, View};
 /// Instructions in front of one that goes that are looked at.
 const MOST_AHEAD: usize = 256;
 
-/// Rounds that are made at most.
+/// Rounds that are made at most for one window, until one in front of all is looked at.
 pub(super) const MOST_ROUNDS: usize = 32;
 
 /// See the file's head.
@@ -59,8 +63,12 @@ pub(super) struct Rounds {
     paths: Option<Paths>,
     /// How often warps execute each node, where warps pay.
     warps: Option<Vec<f64>>,
-    /// Registers whose statements are to be looked at.
+    /// Registers whose statements may have to be looked at, as the last round has touched them.
     waiting: Waiting,
+    /// Statements that are to be looked at, or some of them: others are known to be new, or have to be asked.
+    queue: Queue,
+    /// Room for what plans of a round claim.
+    marks: Marks,
     /// By register: where else it is live now, or no more, though nothing that has been changed there; in order.
     felt: HashMap<Reg, Vec<u32>>,
     /// Where the nodes are of looks at statements that stayed as they were.
@@ -89,6 +97,7 @@ pub(super) struct Rounds {
     /// Predicates that were asked for, with the statements for which they were.
     asking: Vec<(Reg, u32)>,
     has_partial_join: bool,
+    has_spoken_of_profiles: bool,
 }
 
 impl Rounds {
@@ -100,11 +109,14 @@ impl Rounds {
         let accesses = Accesses::of(view.module(), func, &nodes);
         let paths = if rules.with_predicates { Paths::of(func, &nodes, rules.share) } else { None };
         let warps = rules.is_by_warp.then(|| nodes.executions(&WarpCounts::of(func)));
-        let mut waiting = Waiting::default();
-        func.regs.keys().filter(|&reg| accesses.may_cross(reg)).for_each(|reg| waiting.insert(reg));
+        let mut catalogue = Catalogue::of(func, &accesses, |reg| accesses.may_cross(reg));
+        let mut queue = Queue::of(nodes.len(), rules.window);
+        for number in catalogue.take_unsettled() {
+            queue.put(number, catalogue.statement(number));
+        }
         Rounds {
             rules,
-            catalogue: Catalogue::of(func, &accesses, |reg| accesses.may_cross(reg)),
+            catalogue,
             scratch: Scratch::new(&nodes),
             felt: HashMap::new(),
             settled: Vec::new(),
@@ -124,48 +136,36 @@ impl Rounds {
             accesses,
             paths,
             warps,
-            waiting,
+            waiting: Waiting::default(),
+            queue,
+            marks: Marks::default(),
             has_partial_join: false,
+            has_spoken_of_profiles: false,
         }
     }
 
     /// Makes rounds until nothing more is gained.
     pub fn sink<S: Listener>(mut self, view: &mut View<'_, S>) {
         let module = view.module();
-        for round in 1..=MOST_ROUNDS {
-            let mut plans = self.plans(view.func());
-            if round == 1 && self.rules.with_predicates && self.paths.is_none() && self.has_partial_join {
-                view.miss(no_profile);
+        let mut is_all = true;
+        while let Some(taken) = self.take(view.func()) {
+            let (is_new, is_too_often) = (taken.is_new, taken.is_too_often);
+            let plans = self.plans(view.func(), taken);
+            if is_new {
+                self.say_of_profiles(view);
             }
-            if let Some(estimated) = self.paths.as_ref().and_then(|paths| paths.estimated)
-                && round == 1
-                && self.has_partial_join
-            {
-                view.miss(|func| estimated.remark(func));
+            match (plans.is_empty(), is_too_often) {
+                (true, _) => {}
+                (false, true) => is_all = false,
+                (false, false) => self.carry_out(view, plans),
             }
-            if plans.is_empty() {
-                break;
-            }
-            if round == MOST_ROUNDS {
-                view.miss(more_rounds);
-                return;
-            }
-            let mut made: Vec<Option<Reg>> = Vec::with_capacity(plans.len());
-            for plans in plans.chunks_mut(TOGETHER) {
-                fetch(view.func(), plans.iter().map(Plan::inst));
-                made.extend(plans.iter_mut().map(|plan| {
-                    let mut rewrite = view.rewrite(|func| {
-                        let text = instruction_text(module, func, plan.occurrences[0]);
-                        applied(func, plan, &text)
-                    });
-                    plan.carry_out(&mut rewrite, &mut self.nodes)
-                }));
-            }
-            view.let_profiles_follow();
-            self.have_been_carried_out(module, view.func(), plans, &made);
+        }
+        if !is_all {
+            view.miss(more_rounds);
+            return;
         }
         debug_assert!(
-            Rounds::of(view, self.rules.clone()).plans(view.func()).is_empty(),
+            Rounds::of(view, self.rules.clone()).finds_nothing(view.func()),
             "a last look finds nothing more"
         );
         // What is said of the program as it stays.
@@ -197,34 +197,84 @@ impl Rounds {
         }
     }
 
-    /// Plans for what is to be looked at that do not get in each other's way, in the order of the function.
-    fn plans(&mut self, func: &Function) -> Vec<Plan> {
+    /// Says once what is wrong with profiles, if it matters.
+    fn say_of_profiles<S: Listener>(&mut self, view: &mut View<'_, S>) {
+        if self.has_partial_join && !core::mem::replace(&mut self.has_spoken_of_profiles, true) {
+            match self.paths.as_ref().map(|paths| paths.estimated) {
+                None if self.rules.with_predicates => view.miss(no_profile),
+                Some(Some(estimated)) => view.miss(|func| estimated.remark(func)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Carries plans out, and gets to know what has changed.
+    fn carry_out<S: Listener>(&mut self, view: &mut View<'_, S>, mut plans: Vec<Plan>) {
+        let module = view.module();
+        let mut made: Vec<Option<Reg>> = Vec::with_capacity(plans.len());
+        for plans in plans.chunks_mut(TOGETHER) {
+            fetch(view.func(), plans.iter().map(Plan::inst));
+            made.extend(plans.iter_mut().map(|plan| {
+                let mut rewrite = view.rewrite(|func| {
+                    let text = instruction_text(module, func, plan.occurrences[0]);
+                    applied(func, plan, &text)
+                });
+                plan.carry_out(&mut rewrite, &mut self.nodes)
+            }));
+        }
+        view.let_profiles_follow();
+        self.have_been_carried_out(module, view.func(), plans, &made);
+    }
+
+    /// Is there no plan for any statement?
+    fn finds_nothing(mut self, func: &Function) -> bool {
+        while let Some(taken) = self.take(func) {
+            if !self.plans(func, taken).is_empty() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Takes statements out of the queue, when all are in it that are to be looked at.
+    fn take(&mut self, func: &Function) -> Option<Taken> {
         let felt = core::mem::take(&mut self.felt);
-        // By the nodes and the places in which they stand.
-        let mut statements: Vec<(u64, u32)> = Vec::new();
+        let mut again: Vec<u32> = Vec::new();
         for reg in self.waiting.take() {
             if self.accesses.may_cross(reg) {
                 let felt = felt.get(&reg).map_or(&[][..], Vec::as_slice);
                 self.catalogue.know(func, &self.accesses, reg);
-                for look in self.catalogue.looks(reg) {
-                    if !self.is_settled(look, felt) {
-                        let (node, place) = self.catalogue.statement(look.number).order();
-                        statements.push(((node as u64) << 32 | u64::from(place), look.number));
-                    }
-                }
+                let near = self.catalogue.looks_near(reg, &self.changed_last, felt);
+                again.extend(near.filter(|look| !self.is_settled(look, felt)).map(|look| look.number));
+                again.drain(..).for_each(|number| self.catalogue.unsettle(number));
             }
         }
+        for number in self.catalogue.take_unsettled() {
+            self.queue.put(number, self.catalogue.statement(number));
+        }
+        self.queue.take()
+    }
+
+    /// Plans for what was taken that do not get in each other's way, in the order of the function.
+    fn plans(&mut self, func: &Function, taken: Taken) -> Vec<Plan> {
+        // By the nodes and the places in which they stand.
+        let order = |&number: &u32| {
+            let (node, place) = self.catalogue.statement(number).order();
+            ((node as u64) << 32 | u64::from(place), number)
+        };
+        let is_unsettled = |number: &&u32| self.catalogue.look(**number).is_unsettled();
+        let mut statements: Vec<(u64, u32)> = taken.numbers.iter().filter(is_unsettled).map(order).collect();
         statements.sort_unstable();
         let weights = (self.paths.as_ref(), self.warps.as_deref());
         let planner = planner((func, &self.nodes, &self.accesses), weights, &self.rules);
         let mut plans: Vec<Plan> = Vec::new();
-        let mut claims = Claims::new(func, &self.accesses);
+        let mut claims = Claims::new(func, &self.accesses, core::mem::take(&mut self.marks));
         let (mut settled, mut again): (Vec<(u32, u32)>, Vec<u32>) = (Vec::new(), Vec::new());
         for (_, number) in statements {
             let statement = self.catalogue.statement(number);
             let mut heard = Heard::default();
             // Only the first round has to know of all statements to what joins they come.
-            let claimed = if self.round > 0 || self.has_partial_join { claims.claimed(statement) } else { None };
+            let claimed = if !taken.is_new || self.has_partial_join { claims.claimed(statement) } else { None };
             let plan = planner.plan(statement, claimed, &mut self.scratch, &mut heard, &mut |_| {});
             self.has_partial_join |= heard.has_partial_join;
             match plan {
@@ -248,6 +298,7 @@ impl Rounds {
                 }
             }
         }
+        self.marks = claims.leave();
         for (number, settled) in settled {
             let Range { start, end } = self.settled[settled as usize];
             self.catalogue.settle(number, settled, &self.looked_at[start as usize..end as usize]);
@@ -466,6 +517,88 @@ impl Waiting {
     }
 }
 
+/// Statements that are to be looked at, by the windows of the nodes in which they stand first.
+struct Queue {
+    /// Nodes of a window.
+    window: Node,
+    /// By window; some stand in another one by now.
+    waiting: Vec<Vec<u32>>,
+    /// By statement: the window in which it waits, or [`NONE`].
+    waits_in: Vec<u32>,
+    /// No window from this one on has any.
+    end: usize,
+    /// The first window that has been taken from.
+    front: usize,
+    /// By window: how many rounds have been made for it, and what was the front then.
+    made: Vec<(usize, usize)>,
+}
+
+/// What is looked at in a round.
+struct Taken {
+    numbers: Vec<u32>,
+    /// Is it all of a window of which nothing has been looked at before?
+    is_new: bool,
+    /// Was the window looked at [`MOST_ROUNDS`] times?
+    is_too_often: bool,
+}
+
+impl Queue {
+    /// None of a graph of so many nodes.
+    fn of(nodes: usize, window: Node) -> Queue {
+        let count = nodes.div_ceil(window);
+        Queue {
+            window,
+            waiting: vec![Vec::new(); count],
+            waits_in: Vec::new(),
+            end: 0,
+            front: count,
+            made: vec![(count, 0); count],
+        }
+    }
+
+    /// Puts a statement in, if it stands anywhere.
+    fn put(&mut self, number: u32, statement: &Statement) {
+        if statement.occurrences.is_empty() {
+            return;
+        }
+        let window = statement.order().0 / self.window;
+        let place = number as usize;
+        self.waits_in.resize(self.waits_in.len().max(place + 1), NONE);
+        if core::mem::replace(&mut self.waits_in[place], window as u32) != window as u32 {
+            self.waiting[window].push(number);
+            self.end = self.end.max(window + 1);
+        }
+    }
+
+    /// Takes those of the last window out that has any.
+    fn take(&mut self) -> Option<Taken> {
+        while self.end > 0 {
+            let window = self.end - 1;
+            let mut numbers = core::mem::take(&mut self.waiting[window]);
+            numbers.retain(|&number| {
+                let waits_in = &mut self.waits_in[number as usize];
+                let is_here = *waits_in == window as u32;
+                if is_here {
+                    *waits_in = NONE;
+                }
+                is_here
+            });
+            if !numbers.is_empty() {
+                let is_new = window < self.front;
+                self.front = self.front.min(window);
+                let (front, made) = &mut self.made[window];
+                if core::mem::replace(front, self.front) != self.front {
+                    *made = 0;
+                }
+                *made += 1;
+                return Some(Taken { numbers, is_new, is_too_often: *made >= MOST_ROUNDS });
+            }
+            self.end -= 1;
+        }
+        None
+    }
+}
+
 /// A plan writes the register.
 const WRITTEN: u8 = 1;
 /// A plan reads it.
@@ -483,10 +616,7 @@ const FELT: u8 = 4;
 pub(super) struct Claims<'a> {
     func: &'a Function,
     accesses: &'a Accesses,
-    /// By register: what of these is so. Empty before the first plan.
-    regs: Vec<u8>,
-    /// The nodes that plans change.
-    changed: FixedBitSet,
+    marks: Marks,
     /// Statements of the plans, of which nobody has asked yet what is in front of them.
     leaving: Vec<&'a Statement>,
     /// By the register that they write: instructions in front of one that goes, which touch a register that it touches.
@@ -495,18 +625,60 @@ pub(super) struct Claims<'a> {
     may_free_others: bool,
 }
 
-impl<'a> Claims<'a> {
-    /// Of no plans yet for a function.
-    pub fn new(func: &'a Function, accesses: &'a Accesses) -> Claims<'a> {
-        Claims {
-            func,
-            accesses,
-            regs: Vec::new(),
-            changed: FixedBitSet::new(),
-            leaving: Vec::new(),
-            freed: HashMap::new(),
-            may_free_others: false,
+/// Registers and nodes that are marked; kept from round to round, as what is not marked is most of them.
+#[derive(Default)]
+pub(super) struct Marks {
+    /// By register: what of these is so. Empty before the first plan.
+    regs: Vec<u8>,
+    /// Those of which anything is so.
+    marked: Vec<Reg>,
+    /// The nodes that plans change.
+    changed: FixedBitSet,
+    /// The same, some more than once.
+    all_changed: Vec<u32>,
+}
+
+impl Marks {
+    /// For that many registers and nodes.
+    fn fit(&mut self, registers: usize, nodes: usize) {
+        self.regs.resize(registers, 0);
+        self.changed.grow(nodes);
+    }
+
+    /// Is a register something to a plan?
+    fn is(&self, what: u8, reg: Reg) -> bool {
+        self.regs.get(reg.index()).is_some_and(|all| all & what != 0)
+    }
+
+    fn mark(&mut self, what: u8, reg: Reg) {
+        let all = &mut self.regs[reg.index()];
+        if *all == 0 {
+            self.marked.push(reg);
         }
+        *all |= what;
+    }
+
+    fn change(&mut self, nodes: &[u32]) {
+        nodes.iter().for_each(|&node| self.changed.insert(node as Node));
+        self.all_changed.extend_from_slice(nodes);
+    }
+
+    fn clear(&mut self) {
+        self.marked.drain(..).for_each(|reg| self.regs[reg.index()] = 0);
+        self.all_changed.drain(..).for_each(|node| self.changed.remove(node as Node));
+    }
+}
+
+impl<'a> Claims<'a> {
+    /// Of no plans yet for a function, with marks of which there are none.
+    pub fn new(func: &'a Function, accesses: &'a Accesses, marks: Marks) -> Claims<'a> {
+        Claims { func, accesses, marks, leaving: Vec::new(), freed: HashMap::new(), may_free_others: false }
+    }
+
+    /// Leaves the room for marks to others, without any.
+    pub fn leave(mut self) -> Marks {
+        self.marks.clear();
+        self.marks
     }
 
     /// What of plans so far a plan for a statement may not share with them, if it shares registers with any.
@@ -515,17 +687,12 @@ impl<'a> Claims<'a> {
     /// again as it shares a register that a plan writes, or writes what one reads, and there a node has changed.
     pub fn claimed(&self, statement: &Statement) -> Option<Claimed<'_>> {
         let uses = || statement.uses.iter().copied();
-        let is_anywhere = || uses().chain([statement.dst]).any(|reg| self.is(FELT, reg));
-        self.shares(statement.dst, uses()).then(|| Claimed { nodes: &self.changed, is_anywhere: is_anywhere() })
-    }
-
-    /// Is a register something to a plan?
-    fn is(&self, what: u8, reg: Reg) -> bool {
-        self.regs.get(reg.index()).is_some_and(|all| all & what != 0)
+        let is_anywhere = || uses().chain([statement.dst]).any(|reg| self.marks.is(FELT, reg));
+        self.shares(statement.dst, uses()).then(|| Claimed { nodes: &self.marks.changed, is_anywhere: is_anywhere() })
     }
 
     fn shares(&self, dst: Reg, mut reads: impl Iterator<Item = Reg>) -> bool {
-        self.is(READ | WRITTEN, dst) || reads.any(|reg| self.is(WRITTEN, reg))
+        self.marks.is(READ | WRITTEN, dst) || reads.any(|reg| self.marks.is(WRITTEN, reg))
     }
 
     /// Takes a statement's plan in if those before it leave it as it is. It is the last that was made with this scratch, which
@@ -536,20 +703,20 @@ impl<'a> Claims<'a> {
         let all = || reads().chain([dst]);
         let mut is_apart = || {
             !plan.is_predicated
-                && !all().any(|reg| self.is(FELT, reg))
-                && !scratch.looked_at(nodes, statement).iter().any(|&node| self.changed.contains(node as usize))
+                && !all().any(|reg| self.marks.is(FELT, reg))
+                && !scratch.looked_at(nodes, statement).iter().any(|&node| self.marks.changed.contains(node as usize))
         };
         if self.shares(dst, reads()) && (!is_apart() || self.free_more_of(statement)) {
             return false;
         }
-        self.regs.resize(self.accesses.registers(), 0);
-        self.changed.grow(self.accesses.nodes());
+        let marks = &mut self.marks;
+        marks.fit(self.accesses.registers(), self.accesses.nodes());
         if plan.is_felt_outside {
-            all().for_each(|reg| self.regs[reg.index()] |= FELT);
+            all().for_each(|reg| marks.mark(FELT, reg));
         }
-        self.regs[dst.index()] |= WRITTEN;
-        reads().for_each(|reg| self.regs[reg.index()] |= READ);
-        plan.changed.iter().for_each(|&node| self.changed.insert(node as Node));
+        marks.mark(WRITTEN, dst);
+        reads().for_each(|reg| marks.mark(READ, reg));
+        marks.change(&plan.changed);
         let is_far = |occurrence: &Occurrence| occurrence.place as usize > MOST_AHEAD;
         // More stands in front of it than is looked at.
         self.may_free_others |= statement.occurrences.iter().any(is_far) && self.freeing(statement).any(is_far);

@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 use core::hash::BuildHasher;
 use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
-use hashbrown::{DefaultHashBuilder, HashTable};
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use smallvec::SmallVec;
 
 use super::accesses::{Accesses, NOWHERE, Signature, Touches};
@@ -76,9 +76,33 @@ impl Look {
 
     /// Is one of these nodes, in order, not far away from all that was looked at?
     pub fn is_near(&self, nodes: &[u32]) -> bool {
-        nodes.get(nodes.partition_point(|&node| node < self.least)).is_some_and(|&node| node <= self.most)
+        Span { least: self.least, most: self.most }.is_near(nodes)
     }
 }
+
+/// The first and the last of some nodes.
+#[derive(Clone, Copy)]
+struct Span {
+    least: u32,
+    most: u32,
+}
+
+impl Span {
+    /// Of no nodes.
+    const NONE: Span = Span { least: NOWHERE, most: 0 };
+
+    /// Is one of these nodes, in order, neither in front of all nor behind?
+    fn is_near(self, nodes: &[u32]) -> bool {
+        nodes.get(nodes.partition_point(|&node| node < self.least)).is_some_and(|&node| node <= self.most)
+    }
+
+    fn with(self, other: Span) -> Span {
+        Span { least: self.least.min(other.least), most: self.most.max(other.most) }
+    }
+}
+
+/// Looks that are asked together whether any was near.
+const TOGETHER: usize = 16;
 
 /// Where a statement stands.
 #[derive(Clone, Copy)]
@@ -150,6 +174,10 @@ pub(super) struct Catalogue {
     statements: Vec<Statement>,
     /// By register: what is kept of the looks at its statements.
     looks: Vec<SmallVec<[Look; 1]>>,
+    /// By register with more than [`TOGETHER`] of them: where so many and so many were, at least.
+    spans: HashMap<Reg, Vec<Span>>,
+    /// Statements that nobody has looked at as they stand since they were last taken out here, some more than once.
+    unsettled: Vec<u32>,
     /// Registers of which somebody has asked for the statements.
     asked: FixedBitSet,
     /// By node: the registers that statements write which stand in it, in order, and which statements these are.
@@ -212,8 +240,29 @@ impl Catalogue {
 
     /// The looks at the statements that write a register, and perhaps at some that no longer stand anywhere, if they are
     /// known.
-    pub fn looks(&self, reg: Reg) -> &[Look] {
+    fn looks(&self, reg: Reg) -> &[Look] {
         self.looks.get(reg.index()).map_or(&[], |looks| looks)
+    }
+
+    /// Those of them that may have been at one of these nodes, or of those, both in order.
+    pub fn looks_near<'a>(
+        &'a self,
+        reg: Reg,
+        nodes: &'a [u32],
+        others: &'a [u32],
+    ) -> impl Iterator<Item = &'a Look> + 'a {
+        let all = self.looks(reg);
+        let spans = if all.len() > TOGETHER { self.spans.get(&reg).map(Vec::as_slice) } else { None };
+        let is_near = move |place: usize| {
+            let span = spans.and_then(|spans| spans.get(place));
+            span.is_none_or(|span| span.is_near(nodes) || span.is_near(others))
+        };
+        all.chunks(TOGETHER).enumerate().filter(move |&(place, _)| is_near(place)).flat_map(|(_, looks)| looks)
+    }
+
+    /// The statements that are to be looked at since this was last asked, some more than once.
+    pub fn take_unsettled(&mut self) -> Vec<u32> {
+        core::mem::take(&mut self.unsettled)
     }
 
     /// The look at a statement.
@@ -224,10 +273,29 @@ impl Catalogue {
 
     /// A statement has been looked at, and stays as long as nothing changes in these nodes.
     pub fn settle(&mut self, number: u32, settled: u32, looked_at: &[u32]) {
+        let one = |&node: &u32| Span { least: node, most: node };
+        let span = looked_at.iter().map(one).fold(Span::NONE, Span::with);
         let look = self.look_mut(number);
         look.settled = settled;
-        look.least = looked_at.iter().copied().min().unwrap_or(NOWHERE);
-        look.most = looked_at.iter().copied().max().unwrap_or(0);
+        Span { least: look.least, most: look.most } = span;
+        let Statement { dst, look, .. } = *self.statement(number);
+        if self.looks(dst).len() > TOGETHER {
+            self.widen(dst, look, span);
+        }
+    }
+
+    /// A look of a register that has many was there.
+    fn widen(&mut self, reg: Reg, look: u32, span: Span) {
+        let Catalogue { looks, spans, .. } = self;
+        let spans = spans.entry(reg).or_default();
+        let looks = &looks[reg.index()];
+        let known = spans.len();
+        let of = |looks: &[Look]| {
+            looks.iter().map(|look| Span { least: look.least, most: look.most }).fold(Span::NONE, Span::with)
+        };
+        spans.extend(looks.chunks(TOGETHER).skip(known).map(of));
+        let all = &mut spans[look as usize / TOGETHER];
+        *all = all.with(span);
     }
 
     /// A statement is to be looked at again, if it stands anywhere.
@@ -236,6 +304,9 @@ impl Catalogue {
         let look = self.look_mut(number);
         (look.least, look.most) = (NOWHERE, 0);
         look.settled = if stands { UNSETTLED } else { NOWHERE };
+        if stands {
+            self.unsettled.push(number);
+        }
     }
 
     fn look_mut(&mut self, number: u32) -> &mut Look {

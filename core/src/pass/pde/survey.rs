@@ -20,7 +20,7 @@ use fixedbitset::FixedBitSet;
 use super::accesses::Accesses;
 use super::benefit::{Decision, Manner, Weighing};
 use super::plan::{Plan, Planner, Refused, Scratch, Seen, Terms, Told};
-use super::rounds::Claims;
+use super::rounds::{Claims, Marks};
 use super::sinking::{Behind, Delayed, Landing, Region};
 use super::statements::{Catalogue, Statement, may_sink};
 use super::{Rules, applied};
@@ -301,15 +301,8 @@ fn with_planner<T>(
 
 impl Scene<'_> {
     fn survey(&self) -> Survey {
-        let (mut claims, mut round, mut statements) =
-            (Claims::new(self.planner.func, self.planner.accesses), Vec::new(), Vec::new());
-        for (number, statement) in self.statements.iter().enumerate() {
-            let (surveyed, plan) = self.verdict(statement);
-            statements.push(surveyed);
-            if plan.is_some() && self.is_taken(statement, &mut claims) {
-                round.push(number);
-            }
-        }
+        let statements: Vec<Surveyed> = self.statements.iter().map(|statement| self.verdict(statement).0).collect();
+        let round = self.round(&statements);
         let wanted = match self.question.wanted {
             Some(inst) => self.statements.iter().position(|statement| statement.contains(inst)).ok_or(inst),
             None => round.first().copied().ok_or(Inst::from_u32(0)),
@@ -322,6 +315,18 @@ impl Scene<'_> {
         let frequent = self.planner.paths.map_or(0, |paths| paths.frequent);
         let (paths, estimated) = told(self.func, self.planner.nodes, frequent);
         Survey { paths, estimated, is_by_warp: self.rules.is_by_warp, statements, round, detail, refused: None }
+    }
+
+    /// The statements that the pass would sink next: of those in the last window of the function in which any does.
+    fn round(&self, surveyed: &[Surveyed]) -> Vec<usize> {
+        let numbers: Vec<usize> = (0..surveyed.len()).filter(|&number| surveyed[number].passes).collect();
+        let window = |number: usize| self.statements[number].order().0 / self.rules.window;
+        let windows = numbers.chunk_by(|&number, &next| window(number) == window(next));
+        let taken = |numbers: &[usize]| -> Vec<usize> {
+            let mut claims = Claims::new(self.planner.func, self.planner.accesses, Marks::default());
+            numbers.iter().copied().filter(|&number| self.is_taken(&self.statements[number], &mut claims)).collect()
+        };
+        windows.rev().map(taken).find(|round| !round.is_empty()).unwrap_or_default()
     }
 
     /// Does the pass take a statement's plan into the round that it is making? It looks no further than it must, and whether
