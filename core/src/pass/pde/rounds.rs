@@ -65,6 +65,8 @@ pub(super) struct Rounds {
     warps: Option<Vec<f64>>,
     /// Registers whose statements may have to be looked at, as the last round has touched them.
     waiting: Waiting,
+    /// Registers that statements wrote which the last round has moved, so that what reads them may have to be looked at.
+    moved: Vec<Reg>,
     /// Statements that are to be looked at, or some of them: others are known to be new, or have to be asked.
     queue: Queue,
     /// Room for what plans of a round claim.
@@ -137,6 +139,7 @@ impl Rounds {
             paths,
             warps,
             waiting: Waiting::default(),
+            moved: Vec::new(),
             queue,
             marks: Marks::default(),
             has_partial_join: false,
@@ -246,9 +249,13 @@ impl Rounds {
                 self.catalogue.know(func, &self.accesses, reg);
                 let near = self.catalogue.looks_near(reg, &self.changed_last, felt);
                 again.extend(near.filter(|look| !self.is_settled(look, felt)).map(|look| look.number));
-                again.drain(..).for_each(|number| self.catalogue.unsettle(number));
             }
         }
+        for reg in core::mem::take(&mut self.moved) {
+            let near = self.catalogue.reading_near(reg, &self.changed_last);
+            again.extend(near.filter(|look| !self.is_settled(look, &[])).map(|look| look.number));
+        }
+        again.drain(..).for_each(|number| self.catalogue.unsettle(number));
         for number in self.catalogue.take_unsettled() {
             self.queue.put(number, self.catalogue.statement(number));
         }
@@ -428,10 +435,7 @@ impl Rounds {
         for number in again {
             self.look_again(number);
         }
-        // What reads a register that has been moved.
-        for dst in moved.into_iter().flat_map(|reg| self.catalogue.written_from(reg)) {
-            self.waiting.insert(dst);
-        }
+        self.moved = moved;
     }
 }
 

@@ -182,8 +182,10 @@ pub(super) struct Catalogue {
     asked: FixedBitSet,
     /// By node: the registers that statements write which stand in it, in order, and which statements these are.
     standing: Vec<SmallVec<[(Reg, u32); 4]>>,
-    /// By register: the statements that read it.
+    /// By register: the statements that read it, in order.
     readers: Vec<SmallVec<[u32; 4]>>,
+    /// By register with more than [`TOGETHER`] of them: where so many and so many were looked at, at least.
+    reader_spans: HashMap<Reg, Vec<Span>>,
     /// By the hashes of what they are: those that write a register that others write too. Mostly there is one.
     known: HashTable<(u64, u32)>,
     hasher: DefaultHashBuilder,
@@ -231,11 +233,13 @@ impl Catalogue {
         self.standing.resize_with(accesses.nodes(), SmallVec::new);
     }
 
-    /// The registers that are written by statements that stand somewhere and read a register.
-    pub fn written_from(&self, reg: Reg) -> impl Iterator<Item = Reg> + '_ {
+    /// The looks at statements that read a register, if they may have been at one of these nodes, which are in order.
+    pub fn reading_near<'a>(&'a self, reg: Reg, nodes: &'a [u32]) -> impl Iterator<Item = &'a Look> + 'a {
         let readers = self.readers.get(reg.index()).map_or(&[][..], SmallVec::as_slice);
-        let statements = readers.iter().map(|&number| self.statement(number));
-        statements.filter(|statement| !statement.occurrences.is_empty()).map(|statement| statement.dst)
+        let spans = if readers.len() > TOGETHER { self.reader_spans.get(&reg).map(Vec::as_slice) } else { None };
+        let chunks = readers.chunks(TOGETHER).enumerate();
+        let near = chunks.filter(move |&(place, _)| is_near(spans, place, |span| span.is_near(nodes)));
+        near.flat_map(|(_, readers)| readers).map(|&number| self.look(number))
     }
 
     /// The looks at the statements that write a register, and perhaps at some that no longer stand anywhere, if they are
@@ -253,11 +257,9 @@ impl Catalogue {
     ) -> impl Iterator<Item = &'a Look> + 'a {
         let all = self.looks(reg);
         let spans = if all.len() > TOGETHER { self.spans.get(&reg).map(Vec::as_slice) } else { None };
-        let is_near = move |place: usize| {
-            let span = spans.and_then(|spans| spans.get(place));
-            span.is_none_or(|span| span.is_near(nodes) || span.is_near(others))
-        };
-        all.chunks(TOGETHER).enumerate().filter(move |&(place, _)| is_near(place)).flat_map(|(_, looks)| looks)
+        let near = move |span: &Span| span.is_near(nodes) || span.is_near(others);
+        let chunks = all.chunks(TOGETHER).enumerate();
+        chunks.filter(move |&(place, _)| is_near(spans, place, near)).flat_map(|(_, looks)| looks)
     }
 
     /// The statements that are to be looked at since this was last asked, some more than once.
@@ -278,24 +280,26 @@ impl Catalogue {
         let look = self.look_mut(number);
         look.settled = settled;
         Span { least: look.least, most: look.most } = span;
-        let Statement { dst, look, .. } = *self.statement(number);
-        if self.looks(dst).len() > TOGETHER {
-            self.widen(dst, look, span);
+        // Where its registers have many statements, it is kept together with others.
+        let Catalogue { statements, looks, spans, readers, reader_spans, .. } = self;
+        let of = |look: &Look| Span { least: look.least, most: look.most };
+        let Statement { dst, look, ref uses, .. } = statements[number as usize];
+        let all = &looks[dst.index()];
+        if all.len() > TOGETHER {
+            widen(spans.entry(dst).or_default(), all, look as usize, span, of);
         }
-    }
-
-    /// A look of a register that has many was there.
-    fn widen(&mut self, reg: Reg, look: u32, span: Span) {
-        let Catalogue { looks, spans, .. } = self;
-        let spans = spans.entry(reg).or_default();
-        let looks = &looks[reg.index()];
-        let known = spans.len();
-        let of = |looks: &[Look]| {
-            looks.iter().map(|look| Span { least: look.least, most: look.most }).fold(Span::NONE, Span::with)
-        };
-        spans.extend(looks.chunks(TOGETHER).skip(known).map(of));
-        let all = &mut spans[look as usize / TOGETHER];
-        *all = all.with(span);
+        for &used in uses {
+            let readers = &readers[used.index()];
+            if readers.len() > TOGETHER
+                && let Ok(place) = readers.binary_search(&number)
+            {
+                let look = |&number: &u32| {
+                    let statement = &statements[number as usize];
+                    of(&looks[statement.dst.index()][statement.look as usize])
+                };
+                widen(reader_spans.entry(used).or_default(), readers, place, span, look);
+            }
+        }
     }
 
     /// A statement is to be looked at again, if it stands anywhere.
@@ -473,6 +477,19 @@ impl Catalogue {
         }
         all(self) == all(&anew)
     }
+}
+
+/// May some of so many looks have been near? Where that is not kept they may.
+fn is_near(spans: Option<&[Span]>, place: usize, is_near: impl Fn(&Span) -> bool) -> bool {
+    spans.and_then(|spans| spans.get(place)).is_none_or(is_near)
+}
+
+/// One of many has looked there, of which all are kept together with others.
+fn widen<T>(spans: &mut Vec<Span>, all: &[T], place: usize, span: Span, of: impl Fn(&T) -> Span) {
+    let known = spans.len();
+    spans.extend(all.chunks(TOGETHER).skip(known).map(|some| some.iter().map(&of).fold(Span::NONE, Span::with)));
+    let together = &mut spans[place / TOGETHER];
+    *together = together.with(span);
 }
 
 /// The statement that stands in a node, is the last that touches what it writes, as is told, and could leave the node.
