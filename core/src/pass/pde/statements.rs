@@ -93,6 +93,11 @@ impl Span {
 
     /// Is one of these nodes, in order, neither in front of all nor behind?
     fn is_near(self, nodes: &[u32]) -> bool {
+        // Mostly all of them are far away.
+        let (Some(&first), Some(&last)) = (nodes.first(), nodes.last()) else { return false };
+        if self.most < first || self.least > last {
+            return false;
+        }
         nodes.get(nodes.partition_point(|&node| node < self.least)).is_some_and(|&node| node <= self.most)
     }
 
@@ -101,8 +106,11 @@ impl Span {
     }
 }
 
+/// Statements of a register of which it is kept beside where they looked, so that those far away are not asked.
+const MANY: usize = 16;
+
 /// Looks that are asked together whether any was near.
-const TOGETHER: usize = 16;
+const TOGETHER: usize = 4;
 
 /// Where a statement stands.
 #[derive(Clone, Copy)]
@@ -174,7 +182,7 @@ pub(super) struct Catalogue {
     statements: Vec<Statement>,
     /// By register: what is kept of the looks at its statements.
     looks: Vec<SmallVec<[Look; 1]>>,
-    /// By register with more than [`TOGETHER`] of them: where so many and so many were, at least.
+    /// By register with more than [`MANY`] of them: where so many and so many were, at least.
     spans: HashMap<Reg, Vec<Span>>,
     /// Statements that nobody has looked at as they stand since they were last taken out here, some more than once.
     unsettled: Vec<u32>,
@@ -184,7 +192,7 @@ pub(super) struct Catalogue {
     standing: Vec<SmallVec<[(Reg, u32); 4]>>,
     /// By register: the statements that read it, in order.
     readers: Vec<SmallVec<[u32; 4]>>,
-    /// By register with more than [`TOGETHER`] of them: where so many and so many were looked at, at least.
+    /// By register with more than [`MANY`] of them: where so many and so many were looked at, at least.
     reader_spans: HashMap<Reg, Vec<Span>>,
     /// By the hashes of what they are: those that write a register that others write too. Mostly there is one.
     known: HashTable<(u64, u32)>,
@@ -236,7 +244,7 @@ impl Catalogue {
     /// The looks at statements that read a register, if they may have been at one of these nodes, which are in order.
     pub fn reading_near<'a>(&'a self, reg: Reg, nodes: &'a [u32]) -> impl Iterator<Item = &'a Look> + 'a {
         let readers = self.readers.get(reg.index()).map_or(&[][..], SmallVec::as_slice);
-        let spans = if readers.len() > TOGETHER { self.reader_spans.get(&reg).map(Vec::as_slice) } else { None };
+        let spans = if readers.len() > MANY { self.reader_spans.get(&reg).map(Vec::as_slice) } else { None };
         let chunks = readers.chunks(TOGETHER).enumerate();
         let near = chunks.filter(move |&(place, _)| is_near(spans, place, |span| span.is_near(nodes)));
         near.flat_map(|(_, readers)| readers).map(|&number| self.look(number))
@@ -256,7 +264,7 @@ impl Catalogue {
         others: &'a [u32],
     ) -> impl Iterator<Item = &'a Look> + 'a {
         let all = self.looks(reg);
-        let spans = if all.len() > TOGETHER { self.spans.get(&reg).map(Vec::as_slice) } else { None };
+        let spans = if all.len() > MANY { self.spans.get(&reg).map(Vec::as_slice) } else { None };
         let near = move |span: &Span| span.is_near(nodes) || span.is_near(others);
         let chunks = all.chunks(TOGETHER).enumerate();
         chunks.filter(move |&(place, _)| is_near(spans, place, near)).flat_map(|(_, looks)| looks)
@@ -285,12 +293,12 @@ impl Catalogue {
         let of = |look: &Look| Span { least: look.least, most: look.most };
         let Statement { dst, look, ref uses, .. } = statements[number as usize];
         let all = &looks[dst.index()];
-        if all.len() > TOGETHER {
+        if all.len() > MANY {
             widen(spans.entry(dst).or_default(), all, look as usize, span, of);
         }
         for &used in uses {
             let readers = &readers[used.index()];
-            if readers.len() > TOGETHER
+            if readers.len() > MANY
                 && let Ok(place) = readers.binary_search(&number)
             {
                 let look = |&number: &u32| {
