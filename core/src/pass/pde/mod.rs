@@ -19,7 +19,8 @@
 //! executed for nothing. Most are not weighed at all, as no path could lose anything past them, or others would pay more
 //! whatever else is passed ([`losing`]). What pays is enabled, together with the joins behind that the benefit needs; a
 //! [predicate](predicate) tells where the statement is on its way. What lands where its result is not needed is dropped.
-//! That is repeated until nothing changes, since what has sunk makes way for others.
+//! That is repeated until nothing changes, since what has sunk makes way for others: in large functions window by window, from
+//! the last blocks on, so that what sinks finds the way behind it as it stays.
 //!
 //! On a machine with warps a path is taken by lanes, but an instruction is paid by the warp: where a statement lands on both
 //! sides of a branch whose lanes part, the warp executes it twice, and it is free only where no lane needs it. With
