@@ -56,8 +56,7 @@ pub(super) struct Look {
     /// Under what the look is kept that found that it stays; [`UNSETTLED`], or [`NOWHERE`] for what stands nowhere.
     settled: u32,
     /// The first and the last node that were looked at.
-    least: u32,
-    most: u32,
+    span: Span,
 }
 
 /// There has been no look at it as it stands.
@@ -76,7 +75,7 @@ impl Look {
 
     /// Is one of these nodes, in order, not far away from all that was looked at?
     pub fn is_near(&self, nodes: &[u32]) -> bool {
-        Span { least: self.least, most: self.most }.is_near(nodes)
+        self.span.is_near(nodes)
     }
 }
 
@@ -286,11 +285,10 @@ impl Catalogue {
         let one = |&node: &u32| Span { least: node, most: node };
         let span = looked_at.iter().map(one).fold(Span::NONE, Span::with);
         let look = self.look_mut(number);
-        look.settled = settled;
-        Span { least: look.least, most: look.most } = span;
+        (look.settled, look.span) = (settled, span);
         // Where its registers have many statements, it is kept together with others.
         let Catalogue { statements, looks, spans, readers, reader_spans, .. } = self;
-        let of = |look: &Look| Span { least: look.least, most: look.most };
+        let of = |look: &Look| look.span;
         let Statement { dst, look, ref uses, .. } = statements[number as usize];
         let all = &looks[dst.index()];
         if all.len() > MANY {
@@ -314,7 +312,7 @@ impl Catalogue {
     pub fn unsettle(&mut self, number: u32) {
         let stands = !self.statement(number).occurrences.is_empty();
         let look = self.look_mut(number);
-        (look.least, look.most) = (NOWHERE, 0);
+        look.span = Span::NONE;
         look.settled = if stands { UNSETTLED } else { NOWHERE };
         if stands {
             self.unsettled.push(number);
@@ -450,7 +448,7 @@ impl Catalogue {
             let look = looks.len() as u32;
             let is_changing_load = is_changing_load(data);
             statements.push(Statement { inst, dst: reg, uses, occurrences, signature, is_changing_load, look });
-            looks.push(Look { number, settled: NOWHERE, least: NOWHERE, most: 0 });
+            looks.push(Look { number, settled: NOWHERE, span: Span::NONE });
             // The first is entered with the second.
             let entered = match looks.as_slice() {
                 [] | [_] => &[],

@@ -301,7 +301,7 @@ fn with_planner<T>(
 
 impl Scene<'_> {
     fn survey(&self) -> Survey {
-        let statements: Vec<Surveyed> = self.statements.iter().map(|statement| self.verdict(statement).0).collect();
+        let statements: Vec<Surveyed> = self.statements.iter().map(|statement| self.verdict(statement)).collect();
         let round = self.round(&statements);
         let wanted = match self.question.wanted {
             Some(inst) => self.statements.iter().position(|statement| statement.contains(inst)).ok_or(inst),
@@ -348,7 +348,7 @@ impl Scene<'_> {
         self.planner.plan(statement, None, &mut self.scratch.borrow_mut(), &mut Refusals(tell), look)
     }
 
-    fn verdict(&self, statement: &Statement) -> (Surveyed, Option<Plan>) {
+    fn verdict(&self, statement: &Statement) -> Surveyed {
         let text = instruction_text(self.module, self.func, statement.occurrences[0].inst);
         let mut refused = None;
         let mut tell = |why: Refused| {
@@ -362,7 +362,7 @@ impl Scene<'_> {
         };
         let Remark { rule, message: verdict, .. } = remark;
         let occurrences = statement.occurrences.iter().map(|occurrence| occurrence.inst).collect();
-        (Surveyed { occurrences, passes: plan.is_some(), rule, verdict }, plan)
+        Surveyed { occurrences, passes: plan.is_some(), rule, verdict }
     }
 
     /// Why a statement stays of which the pass says nothing.
