@@ -289,12 +289,13 @@ pub(super) fn decide(
     let count = region.members.len();
     let mut enabled = region.no_flags();
     let mut decisions = Vec::new();
-    // Joins that are not decided against, and so may be passed on the way to where a statement is dead.
-    let mut open: Flags = region.members.iter().map(|member| member.is_join).collect();
     // Where it comes to all on all ways there is nothing to decide.
-    if !(0..count).any(|place| open[place] && !always.entry[place]) {
+    let mut ways_to_joins = region.members.iter().zip(&always.entry).filter(|(member, _)| member.is_join);
+    if ways_to_joins.all(|(_, &is_always)| is_always) {
         return (enabled, decisions);
     }
+    // Joins that are not decided against, and so may be passed on the way to where a statement is dead.
+    let mut open: Flags = region.members.iter().map(|member| member.is_join).collect();
     // Behind others nothing is ever dropped, and no path would benefit. What is delayed if all that are enabled or open from a
     // join on may be passed is less from join to join.
     let mut with_later = open.clone();
@@ -306,10 +307,18 @@ pub(super) fn decide(
     let closed: SmallVec<[usize; 16]> = (0..count).filter(|&place| with_later[place] && !open[place]).collect();
     closed.iter().for_each(|&place| with_later[place] = false);
     region.disable(&mut most_delayed, &with_later, closed.into_iter());
-    let mut so_far = SoFar::of(region, paths, always.clone(), always);
+    // Nothing is passed but by these: open joins, and loops if what comes round lets it in.
+    let begins = |place: &usize| !always.entry[*place] && region.before(*place).any(|before| always.exit[before]);
+    let beginnings: SmallVec<[usize; 8]> = (0..count).filter(begins).collect();
+    let mut so_far: Option<SoFar> = None;
     let mut memory: Vec<PathSets> = Vec::new();
     let mut last: Option<usize> = None;
     for &join in joins.iter().take(MOST_JOINS) {
+        let is_loop = |place: usize| region.members[place].is_free() && !nodes.is_join(region.members[place].node);
+        let may_begin = |&place: &usize| open[place] || is_loop(place);
+        if !beginnings.iter().any(may_begin) {
+            break;
+        }
         if let Some(last) = last.replace(join).filter(|&last| !enabled[last]) {
             with_later[last] = false;
             region.disable(&mut most_delayed, &with_later, [last].into_iter());
@@ -324,6 +333,7 @@ pub(super) fn decide(
                 ),
             "what was taken away is all"
         );
+        let current = so_far.get_or_insert_with(|| SoFar::of(region, paths, always.clone(), always));
         let fewer;
         let mut known_sets = None;
         let mut delayed = &most_delayed;
@@ -359,7 +369,7 @@ pub(super) fn decide(
                     known_sets = Some(sets);
                 }
             }
-            before = &so_far.executions;
+            before = &current.executions;
             after = executions(region, paths, delayed, always);
             (benefit_paths, cost_paths) = paths.changes(before, &after);
         }
@@ -384,7 +394,7 @@ pub(super) fn decide(
             gaining.set_range(..paths.frequent, false);
             let counts = before.iter().zip(&after).enumerate().take(paths.frequent);
             gaining.extend(counts.filter(|(_, (before, after))| after > before).map(|(path, _)| path));
-            let states = (&so_far.delayed, delayed, always);
+            let states = (&current.delayed, delayed, always);
             let last_trips = LastTrips::of((region, nodes, paths), states, &sets, &gaining);
             printed_paths += last_trips.told;
             benefit_paths -= last_trips.open.min(benefit_paths);
@@ -409,9 +419,9 @@ pub(super) fn decide(
                 let is_behind = |place: &usize| open[*place] && *place > join && delayed.entry[*place];
                 let is_removable = |place: &usize| !is_none(sets.exit_removable.at(*place));
                 (0..count).filter(is_behind).filter(is_removable).for_each(|place| enabled[place] = true);
-                so_far = SoFar::of(region, paths, region.delayed(&enabled), always);
+                so_far = Some(SoFar::of(region, paths, region.delayed(&enabled), always));
             } else {
-                so_far = SoFar { delayed: delayed.clone(), executions: after };
+                so_far = Some(SoFar { delayed: delayed.clone(), executions: after });
             }
         } else {
             open[join] = false;

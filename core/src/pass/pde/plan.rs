@@ -25,7 +25,7 @@ use super::sinking::{self, Behind, Delayed, Flags, Gain, Landing, Landings, Plac
 use super::statements::Statement;
 use crate::edit::{Fact, Place, Remark, Rewrite};
 use crate::ir::{Block, Function, Guard, Inst, InstData, Opcode, Operand, Reg, Type};
-use crate::machine::Machine;
+use crate::machine::{Machine, OpClass};
 use crate::pass::path_guided::nodes::{Node, Nodes};
 use crate::pass::path_guided::paths::Paths;
 use crate::view::Listener;
@@ -400,8 +400,8 @@ impl Planner<'_> {
         look: &mut dyn FnMut(Seen<'_>),
     ) -> (Flags, Vec<Decision>) {
         let Some(paths) = self.paths else { return (region.no_flags(), Vec::new()) };
-        let times = self.times(statement);
         let times = |delayed: &Delayed, always: &Delayed| {
+            let times = self.times(statement);
             let landings = region.landings(delayed, always);
             let is_partial = landings.iter().any(|landing| landing.is_live && landing.is_partial);
             let needs_new = is_partial && self.known(region, delayed, always, &landings, told).is_none();
@@ -462,11 +462,11 @@ impl Planner<'_> {
 
     /// What an execution takes: that of the statement for which it holds the scheduler.
     pub fn times(&self, statement: &Statement) -> Times {
-        let setting = InstData::new(Opcode::mov(Type::Pred), [], [Operand::Const(1)]);
+        let setting = OpClass::of(Opcode::mov(Type::Pred));
         Times {
             statement: f64::from(self.machine.issue_cycles(&self.func.insts[statement.inst])),
             predicated: ABORTED,
-            predicate: f64::from(self.machine.issue_cycles(&setting)),
+            predicate: f64::from(self.machine.cost(setting).issue.value),
         }
     }
 

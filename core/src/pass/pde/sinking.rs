@@ -61,7 +61,7 @@ pub(super) struct Member {
 
 impl Member {
     /// Does nothing in it keep the statement from its end?
-    fn is_free(&self) -> bool {
+    pub fn is_free(&self) -> bool {
         !self.is_dead && self.stop.is_none() && self.occurrence.is_none()
     }
 }
