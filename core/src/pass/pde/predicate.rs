@@ -59,6 +59,7 @@ pub(super) struct Search<'a> {
 const MOST_IN_FRONT: usize = 256;
 
 /// Room for the nodes in front of a join, and from which sides of a branch they are reached. Kept for the next join.
+#[derive(Default)]
 pub(super) struct Sides {
     /// By node that has been found: [`Sides::SEEN`], and a bit for each side from which it is reached; else 0.
     of: Vec<u8>,

@@ -120,6 +120,10 @@ pub(super) struct Places {
     is_dead_anywhere: bool,
     /// Nodes through which it could go, had it come on all ways.
     ends: Vec<u32>,
+    /// Nodes to which it comes on all ways but those that go back.
+    loops: Vec<u32>,
+    /// Nodes to which it does not come on all ways as it does not come on one that goes back, or from one of these.
+    taken: Vec<u32>,
     /// From where it lands along paths.
     pub walk: Walk,
     /// What lies in front of a join.
@@ -139,12 +143,19 @@ struct Found {
     is_reached: bool,
     /// Does it not come to the end, as it does not come on all ways?
     is_end: bool,
+    /// Does it not come on a way that goes back, or from a node of which that is so?
+    is_taken: bool,
 }
 
 impl Found {
     /// Does nothing in it keep the statement from its end?
     fn is_free(&self) -> bool {
         !self.is_dead && self.stop == NOWHERE && self.occurrence.is_none()
+    }
+
+    /// Is the statement delayed at its end?
+    fn is_delayed(&self) -> bool {
+        self.occurrence.is_some() || self.is_reached && self.is_free() && !self.is_end && !self.is_taken
     }
 }
 
@@ -164,6 +175,8 @@ impl Places {
             has_partial_join: false,
             is_dead_anywhere: false,
             ends: Vec::new(),
+            loops: Vec::new(),
+            taken: Vec::new(),
             walk: Walk::new(nodes),
             sides: Sides::new(nodes),
             asked: SmallVec::new(),
@@ -196,20 +209,42 @@ impl Places {
             self.of[node] = self.found.len() as u32;
             let (is_dead, stop) = look();
             let node = node as u32;
-            self.found.push(Found { node, stop, occurrence, is_dead, is_reached: false, is_end: false });
+            let found =
+                Found { node, stop, occurrence, is_dead, is_reached: false, is_end: false, is_taken: false };
+            self.found.push(found);
             self.found.len() - 1
         })
     }
 
     /// Does the statement come to a node on every way that does not go back?
     fn comes_on_all_ways(&self, nodes: &Nodes, node: Node) -> bool {
-        let comes = |before: Node| {
-            let found = self.get(before).map(|place| &self.found[place]);
-            found
-                .is_some_and(|found| found.occurrence.is_some() || found.is_reached && found.is_free() && !found.is_end)
-        };
         let mut ways = nodes.predecessors(node).iter();
-        !nodes.is_entry(node) && ways.all(|&before| Nodes::goes_back(before, node) || comes(before))
+        !nodes.is_entry(node) && ways.all(|&before| Nodes::goes_back(before, node) || self.is_delayed(before))
+    }
+
+    /// Is the statement delayed at the end of a node?
+    fn is_delayed(&self, node: Node) -> bool {
+        self.get(node).is_some_and(|place| self.found[place].is_delayed())
+    }
+
+    /// Takes away where it does not come on all ways when those that go back are asked, too.
+    fn take_away(&mut self, nodes: &Nodes) {
+        let mut work: SmallVec<[u32; 16]> = SmallVec::new();
+        for &head in &self.loops {
+            let mut ways = nodes.predecessors(head as Node).iter();
+            if ways.any(|&before| Nodes::goes_back(before, head as Node) && !self.is_delayed(before)) {
+                work.push(head);
+            }
+        }
+        while let Some(node) = work.pop() {
+            let Some(place) = self.get(node as Node) else { continue };
+            // What stops it or has it anew is passed on nowhere.
+            if self.found[place].is_delayed() && self.found[place].occurrence.is_none() {
+                self.found[place].is_taken = true;
+                self.taken.push(node);
+                work.extend(nodes.successors(node as Node).iter().map(|&next| next as u32));
+            }
+        }
     }
 
     /// Forgets the last search.
@@ -217,6 +252,8 @@ impl Places {
         self.work.clear();
         self.walk.clear();
         self.ends.clear();
+        self.loops.clear();
+        self.taken.clear();
         self.asked.clear();
         (self.has_partial_join, self.is_dead_anywhere) = (false, false);
         for found in self.found.drain(..) {
@@ -258,20 +295,24 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
         };
         // Mostly no path comes with it to one of them, and that is all.
         if places.ends.iter().any(|&node| is_passed(places, node as Node)) {
-            let near = Region::of(self.nodes, places);
-            let gain = self.gain(places, &near);
+            places.take_away(self.nodes);
+            let mut near = None;
+            let gain = self.gain(places, &mut near);
             if gain != Gain::Open {
                 let behind = match places.is_dead_anywhere {
                     _ if places.walk.looked_at().any(&self.is_claimed) => Behind::Claimed,
-                    true => Behind::Region(near),
+                    true => Behind::Region(near.unwrap_or_else(|| Region::of(self.nodes, places))),
                     false => Behind::NothingDead,
                 };
                 return (behind, gain);
             }
-            places.spare = near;
-            // A region numbers them in another order.
-            for (place, found) in places.found.iter().enumerate() {
+            if let Some(near) = near {
+                places.reuse(near);
+            }
+            // A region numbers them in another order, and what lies behind joins may come round loops.
+            for (place, found) in places.found.iter_mut().enumerate() {
                 places.of[found.node as Node] = place as u32;
+                found.is_taken = false;
             }
             for &node in &places.ends {
                 places.work.insert(node as Node);
@@ -287,14 +328,13 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
         if places.is_dead_anywhere { Behind::Region(Region::of(self.nodes, places)) } else { Behind::NothingDead }
     }
 
-    /// What could be gained by passing more joins than none. `near` is the region in which none is passed.
-    fn gain(&self, places: &mut Places, near: &Region) -> Gain {
+    /// What could be gained by passing more joins than none. Gives the region in which none is passed if that is asked.
+    fn gain(&self, places: &mut Places, region: &mut Option<Region>) -> Gain {
         let Some(paths) = self.paths else { return Gain::Nothing };
-        let always = near.always_delayed();
-        let members = || (0..near.members.len()).filter(|&place| always.exit[place]);
-        let edges = members().flat_map(|place| near.next(place).map(move |next| (place, next)));
-        let fronts = || edges.clone().filter(|&(_, next)| !always.entry[next] && near.members[next].is_free());
-        let node = |place: usize| near.members[place].node;
+        // Where it lands in front of what it could go through.
+        let ends = places.ends.iter().chain(&places.taken).map(|&node| node as Node);
+        let ways = ends.flat_map(|to| self.nodes.predecessors(to).iter().map(move |&from| (from, to)));
+        let fronts: SmallVec<[(Node, Node); 8]> = ways.filter(|&(from, _)| places.is_delayed(from)).collect();
         let meets = |node: Node| match self.look(node) {
             (true, _) => Meets::Dead,
             (false, NOWHERE) => Meets::Nothing,
@@ -304,36 +344,44 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
             set.iter().zip(paths.frequent_ones()).map(|(set, frequent)| set & frequent).collect()
         };
         let starts: SmallVec<[(Node, SmallVec<[Word; 1]>); 4]> =
-            fronts().map(|(from, to)| (node(to), frequent(paths.on(node(from))))).collect();
+            fronts.iter().map(|&(from, to)| (to, frequent(paths.on(from)))).collect();
         let starts = starts.iter().map(|(node, set)| (*node, set.as_slice()));
         let Some(outcome) = places.walk.follow(self.nodes, paths, starts, meets) else { return Gain::Open };
         if outcome.is_nothing_lost() {
             return Gain::Nothing;
         }
         let Some(times) = self.times.as_ref().map(|times| times()) else { return Gain::Open };
-        let mut joins: SmallVec<[usize; 8]> = fronts().map(|(_, to)| to).collect();
+        let mut joins: SmallVec<[Node; 8]> = fronts.iter().map(|&(_, to)| to).collect();
         joins.sort_unstable();
         joins.dedup();
         if joins.len() > MOST_JOINS {
             return Gain::Open;
         }
         // What setting a predicate takes if it passes none but these in the beginning: past each it lands with one.
-        let Places { walk, sides, asked, .. } = places;
-        let comes = |before: Node| near.member(before).is_some_and(|place| always.exit[place]);
+        let (mut asked, mut sides) = (core::mem::take(&mut places.asked), core::mem::take(&mut places.sides));
         let predicates: SmallVec<[f64; 8]> = joins
             .iter()
             .map(|&join| {
-                let join = node(join);
+                let comes = |before: Node| places.is_delayed(before);
                 let may_be_known = match self.nodes.is_join(join) {
-                    true => self.predicates.may_be_known(join, comes, sides, |reg| asked.push(reg)),
+                    true => self.predicates.may_be_known(join, comes, &mut sides, |reg| asked.push(reg)),
                     false => !self.nodes.is_loop(join),
                 };
                 if may_be_known { 0.0 } else { times.predicate }
             })
             .collect();
+        (places.asked, places.sides) = (asked, sides);
         if predicates.iter().all(|&predicate| times.statement <= predicate) {
             return Gain::TooLittle;
         }
+        let near = region.insert(Region::of(self.nodes, places));
+        let always = near.always_delayed();
+        debug_assert!(
+            places.order.iter().zip(&always.exit).all(|(&place, &exit)| places.found[place as usize].is_delayed() == exit),
+            "what was taken away is all"
+        );
+        let node = |place: usize| near.members[place].node;
+        let walk = &mut places.walk;
         // A path loses no more than what it executes.
         let (mut landed, mut most_lost) = (paths.none(), 0.0);
         for landing in near.landings(&always, &always).iter().filter(|landing| landing.is_live) {
@@ -342,7 +390,7 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
             let both = outcome.lost.iter().zip(on).map(|(lost, on)| lost & on);
             most_lost += paths.executions(both);
         }
-        let is_open = joins.into_iter().map(node).zip(predicates).any(|(join, predicate)| {
+        let is_open = joins.into_iter().zip(predicates).any(|(join, predicate)| {
             // Where it lands in front of a loop, others may be weighed first: what comes round the loop may let it in.
             if !self.nodes.is_join(join) {
                 return true;
@@ -397,6 +445,9 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
             let place = places.of[node] as usize;
             let found = places.found[place];
             let comes_on_all_ways = found.occurrence.is_none() && places.comes_on_all_ways(nodes, node);
+            if comes_on_all_ways && nodes.predecessors(node).iter().any(|&before| Nodes::goes_back(before, node)) {
+                places.loops.push(node as u32);
+            }
             if let Some(paths) = paths {
                 match (found.occurrence, comes_on_all_ways) {
                     (Some(_), _) => add(places.with_it.as_mut_slice(), paths.on(node)),
