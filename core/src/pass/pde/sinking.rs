@@ -211,8 +211,7 @@ impl Places {
             self.of[node] = self.found.len() as u32;
             let (is_dead, stop) = look();
             let node = node as u32;
-            let found =
-                Found { node, stop, occurrence, is_dead, is_reached: false, is_end: false, is_taken: false };
+            let found = Found { node, stop, occurrence, is_dead, is_reached: false, is_end: false, is_taken: false };
             self.found.push(found);
             self.found.len() - 1
         })
@@ -379,7 +378,11 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
         let near = region.insert(Region::of(self.nodes, places));
         let always = near.always_delayed();
         debug_assert!(
-            places.order.iter().zip(&always.exit).all(|(&place, &exit)| places.found[place as usize].is_delayed() == exit),
+            places
+                .order
+                .iter()
+                .zip(&always.exit)
+                .all(|(&place, &exit)| places.found[place as usize].is_delayed() == exit),
             "what was taken away is all"
         );
         let node = |place: usize| near.members[place].node;
