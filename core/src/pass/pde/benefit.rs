@@ -36,8 +36,8 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use fixedbitset::FixedBitSet;
-use smallvec::SmallVec;
+use fixedbitset::{Block as Word, FixedBitSet};
+use smallvec::{SmallVec, smallvec};
 
 use super::sinking::{Delayed, Flags, Region};
 use crate::pass::path_guided::nodes::Nodes;
@@ -311,6 +311,7 @@ pub(super) fn decide(
     let begins = |place: &usize| !always.entry[*place] && region.before(*place).any(|before| always.exit[before]);
     let beginnings: SmallVec<[usize; 8]> = (0..count).filter(begins).collect();
     let mut so_far: Option<SoFar> = None;
+    let mut promising: Option<SmallVec<[usize; 8]>> = None;
     let mut memory: Vec<PathSets> = Vec::new();
     let mut last: Option<usize> = None;
     for &join in joins.iter().take(MOST_JOINS) {
@@ -333,6 +334,22 @@ pub(super) fn decide(
                 ),
             "what was taken away is all"
         );
+        // Most joins are those past which no path could lose anything.
+        let mut cannot_pay = false;
+        if is_brief && !is_printed_rule {
+            let places = promising.get_or_insert_with(|| {
+                let delayed = so_far.as_ref().map_or(always, |so_far| &so_far.delayed);
+                promising_places((region, paths), delayed, &most_delayed, &mut memory)
+            });
+            cannot_pay = !places.iter().any(|&place| place == join || region.comes_on_all_ways(place, &most_delayed));
+            if cannot_pay && !cfg!(debug_assertions) {
+                if places.is_empty() {
+                    break;
+                }
+                open[join] = false;
+                continue;
+            }
+        }
         let current = so_far.get_or_insert_with(|| SoFar::of(region, paths, always.clone(), always));
         let fewer;
         let mut known_sets = None;
@@ -372,6 +389,7 @@ pub(super) fn decide(
             before = &current.executions;
             after = executions(region, paths, delayed, always);
             (benefit_paths, cost_paths) = paths.changes(before, &after);
+            debug_assert!(!cannot_pay || benefit_paths == 0.0, "no path could lose anything past it");
         }
         if is_brief && benefit_paths == 0.0 {
             if let Some(sets) = known_sets {
@@ -423,6 +441,7 @@ pub(super) fn decide(
             } else {
                 so_far = Some(SoFar { delayed: delayed.clone(), executions: after });
             }
+            promising = None;
         } else {
             open[join] = false;
         }
@@ -432,6 +451,68 @@ pub(super) fn decide(
         }
     }
     (enabled, decisions)
+}
+
+/// Members in front of which a statement lands that could pass them, so that paths would perhaps lose an execution. `delayed`
+/// is where it is delayed so far, and `most_delayed` where it is if all joins are passed that could be.
+///
+/// A path loses one only where the statement no longer lands in front of such a member, and it comes from there to no
+/// landing. If it comes to one when all that could be is passed, it does so, or to an earlier one, when less is.
+fn promising_places(
+    (region, paths): (&Region, &Paths),
+    delayed: &Delayed,
+    most_delayed: &Delayed,
+    memory: &mut Vec<PathSets>,
+) -> SmallVec<[usize; 8]> {
+    match paths.tables()[0].width() {
+        1 => promising_places_of_width::<1>((region, paths), delayed, most_delayed, memory),
+        _ => promising_places_of_width::<ANY>((region, paths), delayed, most_delayed, memory),
+    }
+}
+
+/// The same where sets have `WIDTH` words, or [`ANY`] number of them.
+fn promising_places_of_width<const WIDTH: usize>(
+    (region, paths): (&Region, &Paths),
+    delayed: &Delayed,
+    most_delayed: &Delayed,
+    memory: &mut Vec<PathSets>,
+) -> SmallVec<[usize; 8]> {
+    let members = &region.members;
+    // By member: the paths that come from its entry to a landing.
+    let mut table = PathSets::unwritten(paths.count(), members.len(), memory.pop().unwrap_or_default());
+    let width = if WIDTH == ANY { table.width() } else { WIDTH };
+    let [on, ..] = paths.tables().map(|table| table.rows(width));
+    let mut landing = table.rows_mut(width);
+    let mut promising: SmallVec<[usize; 8]> = SmallVec::new();
+    let mut set: SmallVec<[Word; 4]> = smallvec![0; width];
+    for (place, member) in members.iter().enumerate().rev() {
+        let here = on.at(member.node);
+        set.fill(0);
+        for next in region.next(place).filter(|&next| most_delayed.exit[place] && !members[next].is_dead) {
+            let goes_back = next <= place;
+            if !most_delayed.entry[next] {
+                add(&mut set, here);
+            } else if !goes_back {
+                add(&mut set, landing.at(next));
+            }
+            let is_front = most_delayed.entry[next] && delayed.exit[place] && !delayed.entry[next];
+            let is_lost = |here: &[Word]| match goes_back {
+                true => !is_none(here),
+                false => here.iter().zip(landing.at(next)).any(|(here, landing)| here & !landing != 0),
+            };
+            if is_front && !promising.contains(&next) && is_lost(here) {
+                promising.push(next);
+            }
+        }
+        let to = landing.at_mut(place);
+        match (most_delayed.entry[place] && !member.is_dead, member.stop.is_some()) {
+            (true, true) => to.copy_from_slice(here),
+            (true, false) => to.iter_mut().zip(here.iter().zip(&set)).for_each(|(to, (here, set))| *to = here & set),
+            (false, _) => to.fill(0),
+        }
+    }
+    memory.push(table);
+    promising
 }
 
 /// What becomes of a statement with the joins that are enabled so far.

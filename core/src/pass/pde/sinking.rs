@@ -585,6 +585,11 @@ impl Region {
         self.ways_to(place).iter().filter(|&&before| before != NONE).map(|&before| before as usize)
     }
 
+    /// Does a statement come to a member on every way, if it is delayed like this?
+    pub fn comes_on_all_ways(&self, place: usize, delayed: &Delayed) -> bool {
+        self.ways_to(place).iter().all(|&before| before != NONE && delayed.exit[before as usize])
+    }
+
     /// Do several ways lead to a member, from nodes outside too?
     pub fn has_several_ways(&self, place: usize) -> bool {
         self.ways_to(place).len() > 1
