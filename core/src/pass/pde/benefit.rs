@@ -28,7 +28,8 @@
 //!
 //! A bit vector over paths for each node of the region, so that it costs as much as there are *executed* paths; joins are
 //! decided one after the other, each with two passes over the region. Where the statement is delayed past all joins that
-//! may still be passed only gets less from join to join, so that it is not found anew.
+//! may still be passed only gets less from join to join, so that it is not found anew. Most joins are not weighed: one pass
+//! tells in front of which it lands on a path that could come to no other landing, and past others no path loses anything.
 //!
 //! Source: Gupta, Berson and Fang 1997, sections 2.1.1 to 2.1.3, figures 4 and 7. As printed, X-AVAIL negates too much (it is
 //! ¬BLOCK ∧ N-AVAIL), the cost of a join leaves out that of the joins that its benefit needs, and what enables those later
@@ -334,7 +335,7 @@ pub(super) fn decide(
                 ),
             "what was taken away is all"
         );
-        // Most joins are those past which no path could lose anything.
+        // Past most joins no path could lose anything. Where debugging, they are weighed to see that.
         let mut cannot_pay = false;
         if is_brief && !is_printed_rule {
             let places = promising.get_or_insert_with(|| {
@@ -456,8 +457,9 @@ pub(super) fn decide(
 /// Members in front of which a statement lands that could pass them, so that paths would perhaps lose an execution. `delayed`
 /// is where it is delayed so far, and `most_delayed` where it is if all joins are passed that could be.
 ///
-/// A path loses one only where the statement no longer lands in front of such a member, and it comes from there to no
-/// landing. If it comes to one when all that could be is passed, it does so, or to an earlier one, when less is.
+/// Sound: a path loses one only where the statement no longer lands in front of a member, and it comes from there to no
+/// landing. If it comes to one when all that could be is passed, it does so, or to an earlier one, when less is. A member is
+/// passed if it is enabled, or if the statement comes to it on all ways.
 fn promising_places(
     (region, paths): (&Region, &Paths),
     delayed: &Delayed,
