@@ -294,35 +294,37 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
             let on = |paths: &Paths| !are_disjoint(places.with_it.as_slice(), paths.on(node));
             self.nodes.is_join(node) && self.paths.is_some_and(on)
         };
-        // Mostly no path comes with it to one of them, and that is all.
-        if places.ends.iter().any(|&node| is_passed(places, node as Node)) {
+        // Mostly no path comes with it to one of them, and it comes round all loops: that is all.
+        let is_any_passed = places.ends.iter().any(|&node| is_passed(places, node as Node));
+        if self.paths.is_some() && (is_any_passed || places.is_dead_anywhere) {
             places.take_away(self.nodes);
-            let mut near = None;
-            let gain = self.gain(places, &mut near);
-            if gain != Gain::Open {
-                let behind = match places.is_dead_anywhere {
-                    _ if places.walk.looked_at().any(&self.is_claimed) => Behind::Claimed,
-                    true => Behind::Region(near.unwrap_or_else(|| Region::of(self.nodes, places))),
-                    false => Behind::NothingDead,
-                };
-                return (behind, gain);
-            }
-            if let Some(near) = near {
-                places.reuse(near);
-            }
-            // A region numbers them in another order, and what lies behind joins may come round loops.
-            for (place, found) in places.found.iter_mut().enumerate() {
-                places.of[found.node as Node] = place as u32;
-                found.is_taken = false;
-            }
-            for &node in &places.ends {
-                places.work.insert(node as Node);
-            }
-            if let Some(behind) = self.go_on(places, true) {
-                return (behind, Gain::Open);
-            }
         }
-        (self.found(places), Gain::Open)
+        if !is_any_passed && places.taken.is_empty() {
+            return (self.found(places), Gain::Nothing);
+        }
+        let mut near = None;
+        let gain = self.gain(places, &mut near);
+        if gain != Gain::Open || !is_any_passed {
+            let behind = match places.is_dead_anywhere {
+                _ if places.walk.looked_at().any(&self.is_claimed) => Behind::Claimed,
+                true => Behind::Region(near.unwrap_or_else(|| Region::of(self.nodes, places))),
+                false => Behind::NothingDead,
+            };
+            return (behind, gain);
+        }
+        if let Some(near) = near {
+            places.reuse(near);
+        }
+        // A region numbers them in another order, and what lies behind joins may come round loops.
+        for (place, found) in places.found.iter_mut().enumerate() {
+            places.of[found.node as Node] = place as u32;
+            found.is_taken = false;
+        }
+        for &node in &places.ends {
+            places.work.insert(node as Node);
+        }
+        let known = self.go_on(places, true);
+        (known.unwrap_or_else(|| self.found(places)), Gain::Open)
     }
 
     fn found(&self, places: &mut Places) -> Behind {
