@@ -17,7 +17,7 @@ use warpscope_core::text::print;
 use warpscope_testkit::figures::{cycles, figures, saves_what_is_foreseen};
 use warpscope_testkit::recipe::recipe;
 use warpscope_testkit::shades::{self, shades};
-use warpscope_testkit::{emit, generated_programs_are_sound, laws, paths};
+use warpscope_testkit::{emit, generated_programs_are_sound, laws, paths, sample};
 
 /// With and without predicates, by path and by warp, as printed, and in windows of which small programs have several.
 const VARIANTS: &[&str] = &[
@@ -275,6 +275,27 @@ fn a_survey_foretells_who_shares_a_round() {
     let (program, _) = text.split_once("// ----").expect("what becomes of it");
     let module = laws::well_formed(program).expect("a program");
     assert_eq!(survey_foretells(&module, "pde[cost=path]").expect("it foretells"), 6);
+}
+
+/// Programs with more executed paths than a word has bits: sets of paths then have several words. (What is told of joins
+/// without weighing them is asserted where it is told.)
+#[test]
+fn with_many_paths_the_same_is_computed() {
+    let (mut most, mut with_predicates) = (0, 0);
+    for (source, seed) in sample::programs(1000, 8).iter().zip(1..) {
+        let mut module = laws::well_formed(source).expect("it is generated");
+        paths::declare(&mut module, 300, seed);
+        for profile in module.funcs.values().flat_map(|func| &func.profiles) {
+            let Profile::Path(paths) = profile else { continue };
+            most = most.max(paths.len());
+        }
+        let after = after(&module, "pde[cost=path,fp=0.9]");
+        let predicated = |module: &Module| print(module).matches('@').count();
+        with_predicates += usize::from(predicated(&after) > predicated(&module));
+        laws::memory_is_the_same(&module, &after, false).expect("it computes the same");
+    }
+    assert!(most > 3 * 64, "only {most} paths were executed");
+    assert!(with_predicates > 3, "in {with_predicates} programs something sinks with a predicate");
 }
 
 proptest! {
