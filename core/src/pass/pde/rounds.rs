@@ -19,7 +19,7 @@
 //! in which this plan took the write away or put it. Outside of these nodes such a register is live where it was; where
 //! that may not be so ([`Plan::is_felt_outside`]), its liveness is compared. Looked at are also statements whose plans
 //! got in another one's way, those that were told of the cycles of jumps after an edge was split, as that jump is there
-//! then, and those that asked a branch for its predicate after that was moved. So rounds find what they would if everything
+//! then, and those that asked a branch for its predicate after that is written elsewhere. So rounds find what they would if everything
 //! was new to them, which is asserted of the last one.
 //!
 //! Bounds: [`MOST_ROUNDS`] for each window; a round takes time for what has changed.
@@ -96,8 +96,8 @@ pub(super) struct Rounds {
     round: u32,
     /// Statements whose cost counted jumps that are not there yet.
     counting_jumps: Vec<u32>,
-    /// Predicates that were asked for, with the statements for which they were.
-    asking: Vec<(Reg, u32)>,
+    /// By predicate: for which statements it was asked for.
+    asking: HashMap<Reg, Asking>,
     has_partial_join: bool,
     has_spoken_of_profiles: bool,
 }
@@ -133,7 +133,7 @@ impl Rounds {
             in_order: Ascending::new(nodes.len()),
             round: 0,
             counting_jumps: Vec::new(),
-            asking: Vec::new(),
+            asking: HashMap::new(),
             nodes,
             accesses,
             paths,
@@ -292,7 +292,10 @@ impl Rounds {
                     if heard.counts_jumps {
                         self.counting_jumps.push(number);
                     }
-                    self.asking.extend(heard.asked.iter().map(|&predicate| (predicate, number)));
+                    for &predicate in &heard.asked {
+                        let asking = || Asking { writer: self.accesses.only_writer(predicate), numbers: Vec::new() };
+                        self.asking.entry(predicate).or_insert_with(asking).numbers.push(number);
+                    }
                     let number_of_look = self.settled.len() as u32;
                     let first = self.looked_at.len() as u32;
                     self.looked_at.extend(self.scratch.looked_at(&self.nodes, statement));
@@ -428,15 +431,25 @@ impl Rounds {
         let mut moved: Vec<Reg> = plans.iter().map(Plan::dst).collect();
         moved.sort_unstable();
         moved.dedup();
-        if moved.iter().any(|&reg| func.reg_types[reg] == Type::Pred) {
-            let is_moved = |&mut (reg, _): &mut (Reg, u32)| moved.binary_search(&reg).is_ok();
-            again.extend(self.asking.extract_if(.., is_moved).map(|(_, number)| number));
+        for &reg in moved.iter().filter(|&&reg| func.reg_types[reg] == Type::Pred) {
+            let Some(asking) = self.asking.get_mut(&reg) else { continue };
+            // Of most of them there is more than one write, before and after.
+            let writer = self.accesses.only_writer(reg);
+            if core::mem::replace(&mut asking.writer, writer) != writer {
+                again.append(&mut asking.numbers);
+            }
         }
         for number in again {
             self.look_again(number);
         }
         self.moved = moved;
     }
+}
+
+/// Statements for which a predicate was asked for. That the answer depends on where it is written, if only in one place.
+struct Asking {
+    writer: Option<Node>,
+    numbers: Vec<u32>,
 }
 
 /// Makes plans by what is known.
