@@ -493,13 +493,8 @@ impl Liveness {
         let others = others.filter(|&reg| accesses.may_cross(reg) && !self.is_found(reg));
         let of = |reg: Reg| (first_asked(nodes, accesses, reg), reg);
         let mut regs: SmallVec<[(Node, Reg); 64]> = others.take(u64::BITS as usize).map(of).collect();
-        // Those that are asked for at a node are the first of them.
         regs.sort_unstable();
-        let all_are_asked_from = regs.last().map_or(0, |&(first, _)| first);
-        let are_asked_at = |node: Node| match regs.partition_point(|&(first, _)| first <= node) as u32 {
-            u64::BITS => !0,
-            count => (1 << count) - 1,
-        };
+        let mut asked = Asked::of(&regs);
         let Liveness { known, groups, together, found, .. } = self;
         together.resize(nodes.len(), Together::default());
         found.clear();
@@ -519,18 +514,40 @@ impl Liveness {
                 }
             }
         }
+        // Where they are read or written in many nodes of a few, all of these are looked at once.
+        let range = regs.first().map_or(0, |&(first, _)| first)..found.iter().max().map_or(0, |&last| last as Node + 1);
+        if range.len() <= FEW_NODES {
+            work.clear();
+            for node in range.rev() {
+                let mut live = 0;
+                for &next in nodes.successors(node) {
+                    live |= together[next].live;
+                    if Nodes::goes_back(node, next) {
+                        work.insert(next);
+                    }
+                }
+                let here = &mut together[node];
+                let more = live & !here.overwritten & !here.live & asked.at(node);
+                if more != 0 {
+                    if here.is_nothing() {
+                        found.push(node as u32);
+                    }
+                    here.live |= more;
+                }
+            }
+        }
         // From the last nodes on, since only edges that go back lead to what has been looked at: once more for these.
         while !work.is_clear() {
             for words in (0..work.as_slice().len()).rev() {
                 while let Some(bit) = work.as_slice()[words].checked_ilog2() {
                     let node = words * fixedbitset::Block::BITS as usize + bit as usize;
                     work.remove(node);
+                    let live = together[node].live;
                     for &before in nodes.predecessors(node) {
-                        let more = together[node].live;
                         let to = &mut together[before];
-                        let mut more = more & !to.overwritten & !to.live;
-                        if more != 0 && before < all_are_asked_from {
-                            more &= are_asked_at(before);
+                        let mut more = live & !to.overwritten & !to.live;
+                        if more != 0 {
+                            more &= asked.at(before);
                         }
                         if more != 0 {
                             if to.is_nothing() {
@@ -565,6 +582,35 @@ impl Liveness {
             }
         }
         found.drain(..).for_each(|node| together[node as usize] = Together::default());
+    }
+}
+
+/// Which of some registers may be asked for at a node: the first of them, as they are in the order of the first nodes at which
+/// they may be.
+struct Asked<'a> {
+    regs: &'a [(Node, Reg)],
+    /// How many of them may at the last node that was looked at.
+    count: usize,
+}
+
+impl<'a> Asked<'a> {
+    /// Of registers behind the first nodes, at most 64.
+    fn of(regs: &'a [(Node, Reg)]) -> Asked<'a> {
+        Asked { regs, count: regs.len() }
+    }
+
+    /// A bit for each of them. Nodes come mostly one after the other.
+    fn at(&mut self, node: Node) -> u64 {
+        while self.count > 0 && self.regs[self.count - 1].0 > node {
+            self.count -= 1;
+        }
+        while self.regs.get(self.count).is_some_and(|&(first, _)| first <= node) {
+            self.count += 1;
+        }
+        match self.count as u32 {
+            u64::BITS => !0,
+            count => (1 << count) - 1,
+        }
     }
 }
 
