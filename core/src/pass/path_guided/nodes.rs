@@ -47,6 +47,8 @@ pub(in crate::pass) struct Nodes {
     predecessors: Lists,
     /// By node: is it a join that nothing goes back to?
     joins: Vec<bool>,
+    /// By node: does control come to it from one other only, and begin elsewhere?
+    one_way: Vec<bool>,
     /// By node: the last one up to it over which no edge goes back.
     least_behind: Vec<u32>,
     /// The same graph, as others want it.
@@ -111,6 +113,8 @@ impl Nodes {
             let ways = predecessors.of(node);
             ways.len() > 1 && !entries.contains(&node) && !ways.iter().any(|&before| Nodes::goes_back(before, node))
         };
+        let has_one_way = |node: Node| predecessors.of(node).len() == 1 && !entries.contains(&node);
+        let one_way = (0..origins.len()).map(has_one_way).collect();
         let joins = (0..origins.len()).map(is_join).collect();
         let least_behind = least_behind(origins.len(), pairs.iter().copied());
         Nodes {
@@ -121,6 +125,7 @@ impl Nodes {
             successors,
             predecessors,
             joins,
+            one_way,
             least_behind,
             cfg: OnceCell::new(),
             dominators: OnceCell::new(),
@@ -201,6 +206,12 @@ impl Nodes {
     /// Is a node a join that nothing goes back to?
     pub fn is_join(&self, node: Node) -> bool {
         self.joins[node]
+    }
+
+    /// Does control come to a node from one other only, and begin elsewhere? That lies in front of it, and no path begins in it.
+    #[inline]
+    pub fn has_one_way(&self, node: Node) -> bool {
+        self.one_way[node]
     }
 
     /// Does control go back from one node to the next?

@@ -446,55 +446,68 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
 
     /// Goes on to what can be reached. Gives what lies behind if not all of that is looked at.
     fn go_on(&self, places: &mut Places, passes_joins: bool) -> Option<Behind> {
-        let Search { nodes, paths, .. } = *self;
+        // What has one way to it that leads forward, and is free: it comes there, and that is all.
+        let mut ahead: SmallVec<[u32; 32]> = SmallVec::new();
         // In the order of the nodes, so that all is known of what comes before a join, but for ways back.
         while let Some(node) = places.work.pop() {
-            let place = places.of[node] as usize;
-            let found = places.found[place];
-            let comes_on_all_ways = found.occurrence.is_none() && places.comes_on_all_ways(nodes, node);
-            if comes_on_all_ways && nodes.predecessors(node).iter().any(|&before| Nodes::goes_back(before, node)) {
-                places.loops.push(node as u32);
+            if self.goes_through(places, node, passes_joins) {
+                ahead.push(node as u32);
             }
-            if let Some(paths) = paths {
-                match (found.occurrence, comes_on_all_ways) {
-                    (Some(_), _) => add(places.with_it.as_mut_slice(), paths.on(node)),
-                    (None, true) if paths.any_starts(node) => {
-                        add(places.with_it.as_mut_slice(), paths.starts(node));
+            while let Some(node) = ahead.pop() {
+                for &next in self.nodes.successors(node as Node) {
+                    let known = places.found.len();
+                    let place = places.enter(next, None, || self.look(next));
+                    if place == known && (self.is_claimed)(next) {
+                        return Some(Behind::Claimed);
                     }
-                    (None, _) => {}
-                }
-            }
-            places.found[place].is_end = false;
-            if found.occurrence.is_none() && !comes_on_all_ways {
-                let is_join = found.is_free() && nodes.is_join(node);
-                let comes_with_it = |paths: &Paths| !are_disjoint(places.with_it.as_slice(), paths.on(node));
-                let passes = passes_joins && is_join && paths.is_some_and(comes_with_it);
-                places.has_partial_join |= is_join;
-                places.found[place].is_end = !passes;
-                if !passes {
-                    if !passes_joins {
-                        places.ends.push(node as u32);
+                    let found = &mut places.found[place];
+                    places.is_dead_anywhere |= found.is_dead;
+                    if !core::mem::replace(&mut found.is_reached, true) && found.is_free() {
+                        match self.nodes.has_one_way(next) {
+                            true => ahead.push(next as u32),
+                            false => places.work.insert(next),
+                        }
                     }
-                    continue;
                 }
-            }
-            for &next in nodes.successors(node) {
-                let known = places.found.len();
-                let place = places.enter(next, None, || self.look(next));
-                if place == known && (self.is_claimed)(next) {
-                    return Some(Behind::Claimed);
+                if places.found.len() > MOST_NODES {
+                    return Some(Behind::TooMuch);
                 }
-                let found = &mut places.found[place];
-                places.is_dead_anywhere |= found.is_dead;
-                if !core::mem::replace(&mut found.is_reached, true) && found.is_free() {
-                    places.work.insert(next);
-                }
-            }
-            if places.found.len() > MOST_NODES {
-                return Some(Behind::TooMuch);
             }
         }
         None
+    }
+
+    /// Does the statement come to the end of a node? All is known of what comes before.
+    fn goes_through(&self, places: &mut Places, node: Node, passes_joins: bool) -> bool {
+        let Search { nodes, paths, .. } = *self;
+        let place = places.of[node] as usize;
+        let found = places.found[place];
+        let comes_on_all_ways = found.occurrence.is_none() && places.comes_on_all_ways(nodes, node);
+        if comes_on_all_ways && nodes.predecessors(node).iter().any(|&before| Nodes::goes_back(before, node)) {
+            places.loops.push(node as u32);
+        }
+        if let Some(paths) = paths {
+            match (found.occurrence, comes_on_all_ways) {
+                (Some(_), _) => add(places.with_it.as_mut_slice(), paths.on(node)),
+                (None, true) if paths.any_starts(node) => {
+                    add(places.with_it.as_mut_slice(), paths.starts(node));
+                }
+                (None, _) => {}
+            }
+        }
+        places.found[place].is_end = false;
+        if found.occurrence.is_some() || comes_on_all_ways {
+            return true;
+        }
+        let is_join = found.is_free() && nodes.is_join(node);
+        let comes_with_it = |paths: &Paths| !are_disjoint(places.with_it.as_slice(), paths.on(node));
+        let passes = passes_joins && is_join && paths.is_some_and(comes_with_it);
+        places.has_partial_join |= is_join;
+        places.found[place].is_end = !passes;
+        if !passes && !passes_joins {
+            places.ends.push(node as u32);
+        }
+        passes
     }
 }
 
