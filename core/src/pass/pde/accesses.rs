@@ -343,7 +343,7 @@ impl Accesses {
     }
 
     /// The nodes that touch a register, and perhaps some that no longer do.
-    pub fn touching(&self, reg: Reg) -> impl Iterator<Item = Node> + '_ {
+    pub fn touching(&self, reg: Reg) -> impl DoubleEndedIterator<Item = Node> + ExactSizeIterator + '_ {
         self.touching[reg.index()].iter().map(|&node| node as Node)
     }
 

@@ -27,6 +27,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
@@ -35,6 +36,7 @@ use super::accesses::Accesses;
 use super::statements::{Occurrence, Statement};
 use super::stretched::Stretched;
 use crate::ir::Reg;
+use crate::pass::path_guided::ascending::Ascending;
 use crate::pass::path_guided::nodes::{Node, Nodes};
 
 /// Nodes that are looked at from a statement on before one begins at the reads of its destination.
@@ -45,6 +47,10 @@ const MOST_ALONE: usize = 256;
 
 /// Registers on either side that are looked for together with one, if these are not known.
 const MOST_BESIDE: usize = 256;
+
+/// Nodes for each that touches a register, up to which one looks at all of them at once. Fewer where debugging, so that tests
+/// of small programs see both.
+const MOST_BETWEEN: usize = if cfg!(debug_assertions) { 1 } else { 32 };
 
 /// Nodes of graphs in which it is as good to look at all of them for 64 registers together as at stretches for each. Fewer
 /// where debugging, so that tests of small programs see both.
@@ -83,6 +89,57 @@ struct Group {
 }
 
 impl Group {
+    /// Of registers that are touched in many nodes of a range: all of these are looked at once, and again only what edges that
+    /// go back lead to. They are in the order of the first nodes at which they may be asked for, of which the range begins with
+    /// the first. `overwritten` has no bits, and room for all nodes when it has been used once.
+    fn of(
+        (nodes, accesses): (&Nodes, &Accesses),
+        regs: &[(Node, Reg)],
+        range: Range<Node>,
+        overwritten: &mut Vec<u64>,
+    ) -> Group {
+        let (first, mut end) = (range.start, range.end);
+        let mut words: Vec<u64> = vec![0; nodes.len() - first];
+        overwritten.resize(nodes.len(), 0);
+        for (bit, &(first_asked, reg)) in regs.iter().enumerate() {
+            for node in accesses.touching(reg).skip_while(|&node| node < first_asked) {
+                if let Some(touches) = accesses.touches(node, reg) {
+                    words[node - first] |= u64::from(touches.is_read_first) << bit;
+                    overwritten[node] |= u64::from(touches.is_overwritten) << bit;
+                }
+            }
+        }
+        let mut asked = Asked::of(regs);
+        let mut work = Ascending::new(nodes.len());
+        // The last nodes come first.
+        let mirrored = |node: Node| nodes.len() - 1 - node;
+        for node in range.clone().rev() {
+            let mut live = 0;
+            for &next in nodes.successors(node) {
+                live |= words[next - first];
+                if Nodes::goes_back(node, next) {
+                    work.insert(mirrored(next));
+                }
+            }
+            words[node - first] |= live & !overwritten[node] & asked.at(node);
+        }
+        while let Some(node) = work.pop().map(mirrored) {
+            let live = words[node - first];
+            for &before in nodes.predecessors(node).iter().filter(|&&before| before >= first) {
+                let to = &mut words[before - first];
+                let more = live & !overwritten[before] & !*to;
+                if more != 0 && more & asked.at(before) != 0 {
+                    *to |= more & asked.at(before);
+                    end = end.max(before + 1);
+                    work.insert(mirrored(before));
+                }
+            }
+        }
+        overwritten[range].fill(0);
+        words.truncate(end - first);
+        Group { first, words }
+    }
+
     fn at(&self, node: Node) -> u64 {
         node.checked_sub(self.first).and_then(|place| self.words.get(place)).copied().unwrap_or(0)
     }
@@ -161,8 +218,10 @@ pub(super) struct Liveness {
     /// Registers that somebody has asked for from afar.
     asked: FixedBitSet,
     groups: Vec<Group>,
-    /// By node, while a group is looked for.
+    /// By node, while a group is looked for that is touched in few nodes.
     together: Vec<Together>,
+    /// By node, while another is: which registers it overwrites.
+    overwritten: Vec<u64>,
     /// By node, of the last statement, where that was enough.
     near: Vec<Near>,
     near_nodes: Vec<Node>,
@@ -183,6 +242,7 @@ impl Liveness {
             asked: FixedBitSet::new(),
             groups: Vec::new(),
             together: Vec::new(),
+            overwritten: Vec::new(),
             near: vec![Near::Far; nodes.len()],
             near_nodes: Vec::new(),
             is_from_near: false,
@@ -494,8 +554,18 @@ impl Liveness {
         let of = |reg: Reg| (first_asked(nodes, accesses, reg), reg);
         let mut regs: SmallVec<[(Node, Reg); 64]> = others.take(u64::BITS as usize).map(of).collect();
         regs.sort_unstable();
+        let touches: usize = regs.iter().map(|&(_, reg)| accesses.touching(reg).len()).sum();
+        let last = regs.iter().filter_map(|&(_, reg)| accesses.touching(reg).next_back()).max();
+        let range = regs[0].0..last.map_or(0, |last| last + 1);
+        let Liveness { known, groups, together, found, overwritten, .. } = self;
+        if touches * MOST_BETWEEN >= range.len() {
+            for (bit, &(_, reg)) in regs.iter().enumerate() {
+                known[reg.index()] = Lives::Shared(Shared { group: groups.len() as u32, bit: bit as u32 });
+            }
+            groups.push(Group::of((nodes, accesses), &regs, range, overwritten));
+            return;
+        }
         let mut asked = Asked::of(&regs);
-        let Liveness { known, groups, together, found, .. } = self;
         together.resize(nodes.len(), Together::default());
         found.clear();
         let mut work = FixedBitSet::with_capacity(nodes.len());
@@ -511,28 +581,6 @@ impl Liveness {
                 }
                 if touches.is_read_first {
                     work.insert(node);
-                }
-            }
-        }
-        // Where they are read or written in many nodes of a few, all of these are looked at once.
-        let range = regs.first().map_or(0, |&(first, _)| first)..found.iter().max().map_or(0, |&last| last as Node + 1);
-        if range.len() <= FEW_NODES {
-            work.clear();
-            for node in range.rev() {
-                let mut live = 0;
-                for &next in nodes.successors(node) {
-                    live |= together[next].live;
-                    if Nodes::goes_back(node, next) {
-                        work.insert(next);
-                    }
-                }
-                let here = &mut together[node];
-                let more = live & !here.overwritten & !here.live & asked.at(node);
-                if more != 0 {
-                    if here.is_nothing() {
-                        found.push(node as u32);
-                    }
-                    here.live |= more;
                 }
             }
         }
