@@ -51,8 +51,8 @@ pub(in crate::pass) struct Nodes {
     one_way: Vec<bool>,
     /// By node: the last one up to it over which no edge goes back.
     least_behind: Vec<u32>,
-    /// The same graph, as others want it.
-    cfg: OnceCell<Cfg>,
+    /// The same graph, as others want it: its blocks are the nodes in the order in which it has found them.
+    cfg: Cfg,
     dominators: OnceCell<Dominators>,
     loops: OnceCell<Loops>,
     stretches: OnceCell<Stretches>,
@@ -127,7 +127,7 @@ impl Nodes {
             joins,
             one_way,
             least_behind,
-            cfg: OnceCell::new(),
+            cfg: by_search,
             dominators: OnceCell::new(),
             loops: OnceCell::new(),
             stretches: OnceCell::new(),
@@ -238,12 +238,12 @@ impl Nodes {
 
     /// The node that dominates a node and is nearest to it.
     pub fn immediate_dominator(&self, node: Node) -> Option<Node> {
-        self.dominators().immediate_dominator(Block::new(node)).map(EntityRef::index)
+        self.dominators().immediate_dominator(self.in_cfg(node)).and_then(|block| self.cfg.position(block))
     }
 
     /// Is every way to `below` through `above`?
     pub fn dominates(&self, above: Node, below: Node) -> bool {
-        self.dominators().dominates(Block::new(above), Block::new(below))
+        self.dominators().dominates(self.in_cfg(above), self.in_cfg(below))
     }
 
     /// Does control go back from a node or a later one to an earlier one? If not, earlier ones lie behind it for good.
@@ -264,8 +264,8 @@ impl Nodes {
 
     /// Is a node outside of the smallest loop that another one is in?
     pub fn is_out_of_loop(&self, node: Node, inside: Node) -> bool {
-        let loops = self.loops.get_or_init(|| Loops::compute(self.cfg()));
-        loops.innermost(Block::new(inside)).is_some_and(|of| !loops.contains(of, Block::new(node)))
+        let loops = self.loops.get_or_init(|| Loops::compute(&self.cfg));
+        loops.innermost(self.in_cfg(inside)).is_some_and(|of| !loops.contains(of, self.in_cfg(node)))
     }
 
     /// Parts that control enters in one place, and leaves for one place.
@@ -273,12 +273,13 @@ impl Nodes {
         self.stretches.get_or_init(|| Stretches::of(self.len(), &self.entries, |node| self.successors(node)))
     }
 
-    fn cfg(&self) -> &Cfg {
-        self.cfg.get_or_init(|| as_cfg(&self.successors, &self.entries))
+    /// The block that stands for a node in the graph for others.
+    fn in_cfg(&self, node: Node) -> Block {
+        self.cfg.reverse_postorder()[node]
     }
 
     fn dominators(&self) -> &Dominators {
-        self.dominators.get_or_init(|| Dominators::compute(self.cfg()))
+        self.dominators.get_or_init(|| Dominators::compute(&self.cfg))
     }
 }
 
