@@ -208,7 +208,7 @@ impl Nodes {
         self.joins[node]
     }
 
-    /// Does control come to a node from one other only, and begin elsewhere? That lies in front of it, and no path begins in it.
+    /// Does control come to a node from one other only, and begin elsewhere? That one lies in front of it.
     #[inline]
     pub fn has_one_way(&self, node: Node) -> bool {
         self.one_way[node]

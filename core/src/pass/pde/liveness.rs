@@ -555,8 +555,9 @@ impl Liveness {
         let mut regs: SmallVec<[(Node, Reg); 64]> = others.take(u64::BITS as usize).map(of).collect();
         regs.sort_unstable();
         let touches: usize = regs.iter().map(|&(_, reg)| accesses.touching(reg).len()).sum();
+        let first = regs.first().map_or(0, |&(first, _)| first);
         let last = regs.iter().filter_map(|&(_, reg)| accesses.touching(reg).next_back()).max();
-        let range = regs[0].0..last.map_or(0, |last| last + 1);
+        let range = first..last.map_or(first, |last| first.max(last + 1));
         let Liveness { known, groups, together, found, overwritten, .. } = self;
         if touches * MOST_BETWEEN >= range.len() {
             for (bit, &(_, reg)) in regs.iter().enumerate() {
