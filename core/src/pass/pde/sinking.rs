@@ -464,8 +464,8 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
                     places.is_dead_anywhere |= found.is_dead;
                     if !core::mem::replace(&mut found.is_reached, true) && found.is_free() {
                         // Declared paths may begin anywhere.
-                        let begins = self.paths.is_some_and(|paths| paths.any_starts(next));
-                        match self.nodes.has_one_way(next) && !begins {
+                        let begins = || self.paths.is_some_and(|paths| paths.any_starts(next));
+                        match self.nodes.has_one_way(next) && !begins() {
                             true => ahead.push(next as u32),
                             false => places.work.insert(next),
                         }
