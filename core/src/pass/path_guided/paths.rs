@@ -169,6 +169,8 @@ pub(in crate::pass) struct Paths {
     starts: PathSets,
     /// The nodes in which any begins.
     starting: FixedBitSet,
+    /// Does any begin in a node that has one way to it? Of those of Ball and Larus none does, declared ones may.
+    pub begin_on_one_way: bool,
     ends: PathSets,
     /// The frequent ones, as a set.
     frequent_ones: FixedBitSet,
@@ -222,7 +224,8 @@ impl Paths {
         let frequencies: Vec<u64> = executed.iter().map(|path| path.frequency).collect();
         let mut frequent_ones = FixedBitSet::with_capacity(frequencies.len());
         frequent_ones.insert_range(..frequent);
-        Some(Paths { frequencies, frequent, estimated, on, starts, starting, ends, frequent_ones })
+        let begin_on_one_way = starting.ones().any(|node| nodes.has_one_way(node));
+        Some(Paths { frequencies, frequent, estimated, on, starts, starting, begin_on_one_way, ends, frequent_ones })
     }
 
     /// How many there are.

@@ -285,9 +285,7 @@ impl Rounds {
             let plan = planner.plan(statement, claimed, &mut self.scratch, &mut heard, &mut |_| {});
             self.has_partial_join |= heard.has_partial_join;
             match plan {
-                Some(plan) if claims.take(statement, &plan, &heard.asked, &self.nodes, &mut self.scratch) => {
-                    plans.push(plan);
-                }
+                Some(plan) if claims.take(statement, &plan, &self.nodes, &mut self.scratch) => plans.push(plan),
                 Some(_) => again.push(number),
                 None if heard.is_claimed => again.push(number),
                 None => {
@@ -629,8 +627,8 @@ const FELT: u8 = 4;
 ///
 /// A plan holds as long as what it was made from: what nodes that were looked at do to its registers, and where these are
 /// live in them. A plan before it changes that for registers that it writes or reads itself, in the nodes that it changes,
-/// and elsewhere only if it is felt outside of them. Where a predicate of the program comes from is not told by nodes: a plan
-/// with a predicate has asked for none that plans before it write. What a plan takes away may have kept the same statement in its block in
+/// and elsewhere only if it is felt outside of them. Where a predicate comes from is not told by nodes, so plans with one
+/// share no register with plans before them. What a plan takes away may have kept the same statement in its block in
 /// another place: all that is free then goes together, in a round to come.
 pub(super) struct Claims<'a> {
     func: &'a Function,
@@ -715,20 +713,13 @@ impl<'a> Claims<'a> {
     }
 
     /// Takes a statement's plan in if those before it leave it as it is. It is the last that was made with this scratch, which
-    /// knows at which nodes it has looked; `asked` are the predicates that were asked for.
-    pub fn take(
-        &mut self,
-        statement: &'a Statement,
-        plan: &Plan,
-        asked: &[Reg],
-        nodes: &Nodes,
-        scratch: &mut Scratch,
-    ) -> bool {
+    /// knows at which nodes it has looked.
+    pub fn take(&mut self, statement: &'a Statement, plan: &Plan, nodes: &Nodes, scratch: &mut Scratch) -> bool {
         let dst = statement.dst;
         let reads = || statement.uses.iter().copied().chain(plan.guard.map(|guard| guard.reg));
         let all = || reads().chain([dst]);
         let mut is_apart = || {
-            !(plan.is_predicated && asked.iter().any(|&predicate| self.marks.is(WRITTEN, predicate)))
+            !plan.is_predicated
                 && !all().any(|reg| self.marks.is(FELT, reg))
                 && !scratch.looked_at(nodes, statement).iter().any(|&node| self.marks.changed.contains(node as usize))
         };
@@ -795,12 +786,12 @@ impl<'a> Claims<'a> {
 
 /// What is heard while a plan is made.
 #[derive(Default)]
-pub(super) struct Heard {
+struct Heard {
     refused: Vec<Refused>,
     has_partial_join: bool,
     counts_jumps: bool,
     /// Each once.
-    pub asked: SmallVec<[Reg; 4]>,
+    asked: SmallVec<[Reg; 4]>,
     is_claimed: bool,
     pays_too_much: bool,
 }

@@ -448,6 +448,8 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
     fn go_on(&self, places: &mut Places, passes_joins: bool) -> Option<Behind> {
         // What has one way to it, which leads forward, and is free: the statement comes there, and that is all.
         let mut ahead: SmallVec<[u32; 32]> = SmallVec::new();
+        let beginning = self.paths.filter(|paths| paths.begin_on_one_way);
+        let begins = |node: Node| beginning.is_some_and(|paths| paths.any_starts(node));
         // In the order of the nodes, so that all is known of what comes before a join, but for ways back.
         while let Some(node) = places.work.pop() {
             if self.goes_through(places, node, passes_joins) {
@@ -463,9 +465,7 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
                     let found = &mut places.found[place];
                     places.is_dead_anywhere |= found.is_dead;
                     if !core::mem::replace(&mut found.is_reached, true) && found.is_free() {
-                        // Declared paths may begin anywhere.
-                        let begins = || self.paths.is_some_and(|paths| paths.any_starts(next));
-                        match self.nodes.has_one_way(next) && !begins() {
+                        match self.nodes.has_one_way(next) && !begins(next) {
                             true => ahead.push(next as u32),
                             false => places.work.insert(next),
                         }

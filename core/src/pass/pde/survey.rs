@@ -20,7 +20,7 @@ use fixedbitset::FixedBitSet;
 use super::accesses::Accesses;
 use super::benefit::{Decision, Manner, Weighing};
 use super::plan::{Plan, Planner, Refused, Scratch, Seen, Terms, Told};
-use super::rounds::{Claims, Heard, Marks};
+use super::rounds::{Claims, Marks};
 use super::sinking::{Behind, Delayed, Landing, Region};
 use super::statements::{Catalogue, Statement, may_sink};
 use super::{Rules, applied};
@@ -335,9 +335,8 @@ impl Scene<'_> {
         let manner = Manner { is_brief: true, ..self.planner.manner };
         let scratch = &mut self.scratch.borrow_mut();
         let planner = Planner { manner, ..self.planner };
-        let mut heard = Heard::default();
-        let plan = planner.plan(statement, None, scratch, &mut heard, &mut |_| {});
-        plan.is_some_and(|plan| claims.take(statement, &plan, &heard.asked, self.planner.nodes, scratch))
+        let plan = planner.plan(statement, None, scratch, &mut Refusals(&mut |_| {}), &mut |_| {});
+        plan.is_some_and(|plan| claims.take(statement, &plan, self.planner.nodes, scratch))
     }
 
     fn plan(
