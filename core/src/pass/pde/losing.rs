@@ -16,8 +16,9 @@
 //! where it lands, and takes away those right in front of a join to which it did not come on all ways. So a path that
 //! executes it less often goes through one of these, on past the join, and comes to no other landing: the statement is
 //! still on its way where the path ends, where it leaves what is known of it, or where the destination is dead. All paths on
-//! which that could be are found, whichever joins are passed. Where it lands in front of joins only, and not of loops, these
-//! are the first that are weighed; as long as none of them is enabled, no other is. A path without any landing that is
+//! which that could be are found, whichever joins are passed. Heads of loops that cannot let it in, whatever is passed, are not
+//! begun at: there it goes on landing. Where it lands in front of joins only, and not of loops that could let it in, these are
+//! the first that are weighed; as long as none of them is enabled, no other is. A path without any landing that is
 //! followed past such a join, and comes to what stops the statement before it comes to where the destination is dead, comes
 //! to a landing there or earlier, whichever joins are passed with it: it pays.
 //!

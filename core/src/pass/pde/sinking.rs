@@ -124,6 +124,8 @@ pub(super) struct Places {
     ends: Vec<u32>,
     /// Nodes to which it comes on all ways but those that go back.
     loops: Vec<u32>,
+    /// Those of them to which it does not come on one that goes back, whatever else is taken away.
+    shut: Vec<u32>,
     /// Nodes to which it does not come on all ways as it does not come on one that goes back, or from one of these.
     taken: Vec<u32>,
     /// From where it lands along paths.
@@ -178,6 +180,7 @@ impl Places {
             is_dead_anywhere: false,
             ends: Vec::new(),
             loops: Vec::new(),
+            shut: Vec::new(),
             taken: Vec::new(),
             walk: Walk::new(nodes),
             sides: Sides::new(nodes),
@@ -223,6 +226,16 @@ impl Places {
         !nodes.is_entry(node) && ways.all(|&before| Nodes::goes_back(before, node) || self.is_delayed(before))
     }
 
+    /// Could the statement come to a node, to which edges go back, on all ways if it passed joins? Only if control comes there
+    /// from a join to which it comes on some ways, or from another node that does not let it in because of a way that goes
+    /// back; these lie in the loop if it is one that the statement comes to in front.
+    fn may_be_let_in(&self, nodes: &Nodes, node: Node) -> bool {
+        let is_in_front = nodes.is_loop(node) && self.comes_on_all_ways(nodes, node);
+        let joins = self.ends.iter().filter(|&&end| nodes.is_join(end as Node));
+        let mut others = joins.chain(&self.shut).map(|&other| other as Node).filter(|&other| other != node);
+        others.any(|other| nodes.least_behind(other) <= node && (other > node || !is_in_front))
+    }
+
     /// Is the statement delayed at the end of a node?
     fn is_delayed(&self, node: Node) -> bool {
         self.get(node).is_some_and(|place| self.found[place].is_delayed())
@@ -237,6 +250,7 @@ impl Places {
                 work.push(head);
             }
         }
+        self.shut.extend_from_slice(&work);
         while let Some(node) = work.pop() {
             let Some(place) = self.get(node as Node) else { continue };
             // What stops it or has it anew is passed on nowhere.
@@ -254,6 +268,7 @@ impl Places {
         self.walk.clear();
         self.ends.clear();
         self.loops.clear();
+        self.shut.clear();
         self.taken.clear();
         self.asked.clear();
         (self.has_partial_join, self.is_dead_anywhere) = (false, false);
@@ -335,7 +350,8 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
     fn gain(&self, places: &mut Places, region: &mut Option<Region>) -> Gain {
         let Some(paths) = self.paths else { return Gain::Nothing };
         // Where it lands in front of what it could go through.
-        let ends = places.ends.iter().chain(&places.taken).map(|&node| node as Node);
+        let may_be_passed = |&to: &Node| self.nodes.is_join(to) || places.may_be_let_in(self.nodes, to);
+        let ends = places.ends.iter().chain(&places.taken).map(|&node| node as Node).filter(may_be_passed);
         let ways = ends.flat_map(|to| self.nodes.predecessors(to).iter().map(move |&from| (from, to)));
         let fronts: SmallVec<[(Node, Node); 8]> = ways.filter(|&(from, _)| places.is_delayed(from)).collect();
         let meets = |node: Node| match self.look(node) {
