@@ -11,7 +11,8 @@
 //! Both give the same answers. The first costs as much as lies between a statement and what touches its destination next,
 //! the second as much as the register lives; only if the first takes more than [`MOST_NEAR`] nodes the second is made. If the
 //! register lives in more than [`MOST_ALONE`] nodes, the next registers are looked for together with it, a bit of a word for
-//! each, so that long lives do not cost as much as there are registers times nodes. In a large graph one looks first at the
+//! each, so that long lives do not cost as much as there are registers times nodes: by one pass over the nodes if they are
+//! touched in many of them, else from node to node where they live. In a large graph one looks first at the
 //! [stretches](super::stretched) that touch the register, if these are little of it. What was asked for is
 //! kept, and changes with what is carried out. Mostly a plan tells how: where a statement is on its way and comes to a landing
 //! on all ways, its destination is dead, and its operands are live if it comes to where it is needed.

@@ -19,8 +19,8 @@
 //! in which this plan took the write away or put it. Outside of these nodes such a register is live where it was; where
 //! that may not be so ([`Plan::is_felt_outside`]), its liveness is compared. Looked at are also statements whose plans
 //! got in another one's way, those that were told of the cycles of jumps after an edge was split, as that jump is there
-//! then, and those that asked a branch for its predicate after that is written elsewhere. So rounds find what they would if everything
-//! was new to them, which is asserted of the last one.
+//! then, and those that asked a branch for its predicate after that is written elsewhere. So rounds find what they would if
+//! everything was new to them, which is asserted of the last one.
 //!
 //! Bounds: [`MOST_ROUNDS`] for each window; a round takes time for what has changed.
 
