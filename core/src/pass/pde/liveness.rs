@@ -43,8 +43,9 @@ use crate::pass::path_guided::nodes::{Node, Nodes};
 /// Nodes that are looked at from a statement on before one begins at the reads of its destination.
 const MOST_NEAR: usize = 8;
 
-/// Nodes in which a register may be live before one looks for others together with it.
-const MOST_ALONE: usize = 256;
+/// Nodes in which a register may be live before one looks for others together with it. Fewer where debugging, so that tests of
+/// small programs see both.
+const MOST_ALONE: usize = if cfg!(debug_assertions) { 8 } else { 256 };
 
 /// Registers on either side that are looked for together with one, if these are not known.
 const MOST_BESIDE: usize = 256;
@@ -115,14 +116,14 @@ impl Group {
         // The last nodes come first.
         let mirrored = |node: Node| nodes.len() - 1 - node;
         for node in range.clone().rev() {
-            let mut live = 0;
-            for &next in nodes.successors(node) {
-                live |= words[next - first];
-                if Nodes::goes_back(node, next) {
-                    work.insert(mirrored(next));
-                }
-            }
+            let live = nodes.successors(node).iter().fold(0, |live, &next| live | words[next - first]);
             words[node - first] |= live & !overwritten[node] & asked.at(node);
+            // From behind the range, too.
+            let is_loop = !nodes.has_one_way(node)
+                && nodes.predecessors(node).iter().any(|&before| Nodes::goes_back(before, node));
+            if is_loop && words[node - first] != 0 {
+                work.insert(mirrored(node));
+            }
         }
         while let Some(node) = work.pop().map(mirrored) {
             let live = words[node - first];
