@@ -298,6 +298,22 @@ fn with_many_paths_the_same_is_computed() {
     assert!(with_predicates > 3, "in {with_predicates} programs something sinks with a predicate");
 }
 
+/// What is told of long programs without looking at all of them is asserted where it is told: of joins past which no path could
+/// lose anything, which are not weighed, and of nodes in which nothing happens, which are not looked at by themselves.
+#[test]
+fn long_programs_are_looked_at_in_short() {
+    let mut with_predicates = 0;
+    for source in sample::programs(1000, 100) {
+        let mut module = laws::well_formed(&source).expect("it is generated");
+        paths::declare(&mut module, 50, 1);
+        let after = after(&module, "pde[cost=path]");
+        let predicated = |module: &Module| print(module).matches('@').count();
+        with_predicates += usize::from(predicated(&after) > predicated(&module));
+        laws::memory_is_the_same(&module, &after, false).expect("it computes the same");
+    }
+    assert!(with_predicates > 50, "in {with_predicates} programs something sinks with a predicate");
+}
+
 proptest! {
     #![proptest_config(config())]
 

@@ -135,6 +135,12 @@ pub(in crate::pass) fn add(set: &mut [Block], other: &[Block]) {
     set.iter_mut().zip(other).for_each(|(a, b)| *a |= b);
 }
 
+/// Adds to `set` what is in both of two others.
+#[inline]
+pub(in crate::pass) fn add_common(set: &mut [Block], one: &[Block], other: &[Block]) {
+    set.iter_mut().zip(one.iter().zip(other)).for_each(|(a, (b, c))| *a |= b & c);
+}
+
 /// Adds to `set` what is in `other`, but not in `without`.
 pub(in crate::pass) fn add_difference(set: &mut [Block], other: &[Block], without: &[Block]) {
     set.iter_mut().zip(other.iter().zip(without)).for_each(|(a, (b, c))| *a |= b & !c);

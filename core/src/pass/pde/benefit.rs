@@ -43,7 +43,7 @@ use smallvec::{SmallVec, smallvec};
 use super::sinking::{Delayed, Flags, Region};
 use crate::pass::path_guided::nodes::Nodes;
 use crate::pass::path_guided::path_sets::{
-    PathSets, add, add_difference, are_disjoint, is_none, keep, ones, take_away,
+    PathSets, add, add_common, add_difference, are_disjoint, is_none, keep, ones, take_away,
 };
 use crate::pass::path_guided::paths::Paths;
 
@@ -134,9 +134,10 @@ impl Sets {
             let set = entry_available.at_mut(place);
             set.fill(0);
             if delayed_entry[place] {
-                for before in region.before(place) {
+                for way in region.ways_to(place) {
+                    let before = way.member();
                     if delayed_exit[before] && before < place {
-                        add(set, exit_available.at(before));
+                        add_common(set, exit_available.at(before), on.at(way.leaving()));
                     }
                 }
                 keep(set, on.at(member.node));
@@ -155,17 +156,23 @@ impl Sets {
             let set = exit_removable.at_mut(place);
             set.fill(0);
             if delayed_exit[place] {
-                for next in region.next(place) {
+                for way in region.ways_from(place) {
+                    let (next, leaving) = (way.member(), way.leaving());
                     let to = &members[next];
                     match (next <= place, to.is_dead) {
-                        (true, true) => add(set, ends.at(member.node)),
+                        (true, true) => add(set, ends.at(leaving)),
                         (true, false) => {}
-                        (false, true) => add_difference(set, on.at(to.node), starts.at(to.node)),
-                        (false, false) => add(set, entry_removable.at(next)),
+                        // What begins at the next node has not come there.
+                        (false, true) => {
+                            let coming = on.at(to.node).iter().zip(starts.at(to.node)).map(|(on, starts)| on & !starts);
+                            let coming = coming.zip(on.at(leaving)).map(|(coming, leaving)| coming & leaving);
+                            set.iter_mut().zip(coming).for_each(|(set, coming)| *set |= coming);
+                        }
+                        (false, false) => add_common(set, entry_removable.at(next), on.at(leaving)),
                     }
                 }
                 keep(set, on.at(member.node));
-                if region.next(place).len() == 0 {
+                if region.ways_from(place).is_empty() {
                     add(set, on.at(member.node));
                 }
             }
@@ -198,7 +205,7 @@ impl Sets {
 fn executions(region: &Region, paths: &Paths, delayed: &Delayed, always: &Delayed) -> Vec<u32> {
     let mut counts = vec![0; paths.frequencies.len()];
     for landing in region.landings(delayed, always).iter().filter(|landing| landing.is_live) {
-        ones(paths.on(region.members[landing.member].node)).for_each(|path| counts[path] += 1);
+        ones(paths.on(landing.node)).for_each(|path| counts[path] += 1);
     }
     counts
 }
@@ -231,14 +238,14 @@ impl LastTrips {
         let occurrences = || region.members.iter().filter(|member| member.occurrence.is_some());
         let mut told = paths.none();
         for landing in region.landings(delayed, always) {
-            let node = region.members[landing.member].node;
+            let node = landing.node;
             let is_new = landing.is_live && landing.is_partial && !before.contains(&landing);
             if is_new && occurrences().any(|member| nodes.is_out_of_loop(node, member.node)) {
                 if paths.estimated.is_some() {
                     add(open.as_mut_slice(), paths.on(node));
                 }
                 let available = if landing.at_exit { &sets.exit_available } else { &sets.entry_available };
-                add(told.as_mut_slice(), available.at(landing.member));
+                add_common(told.as_mut_slice(), available.at(landing.member), paths.on(node));
             }
         }
         open.intersect_with(gaining);
@@ -325,7 +332,9 @@ pub(super) fn decide(
             with_later[last] = false;
             region.disable(&mut most_delayed, &with_later, [last].into_iter());
         }
-        if enabled[join] || always.entry[join] || !most_delayed.entry[join] {
+        // With those that are enabled so far it may come to a join on all ways; the printed rule does not look at that.
+        let so_far_delayed = so_far.as_ref().filter(|_| !is_printed_rule).map_or(always, |so_far| &so_far.delayed);
+        if enabled[join] || so_far_delayed.entry[join] || !most_delayed.entry[join] {
             continue;
         }
         debug_assert!(
@@ -458,8 +467,9 @@ pub(super) fn decide(
 /// is where it is delayed so far, and `most_delayed` where it is if all joins are passed that could be.
 ///
 /// Sound: a path loses one only where the statement no longer lands in front of a member, and it comes from there to no
-/// landing. If it comes to one when all that could be is passed, it does so, or to an earlier one, when less is. A member is
-/// passed if it is enabled, or if the statement comes to it on all ways.
+/// landing that is new: to none, or first to where the statement is delayed so far, so that it lands behind that as it did. If
+/// it comes to a new one when all that could be is passed, it does so, or to an earlier one, when less is. A member is passed if
+/// it is enabled, or if the statement comes to it on all ways.
 fn promising_places(
     (region, paths): (&Region, &Paths),
     delayed: &Delayed,
@@ -480,7 +490,7 @@ fn promising_places_of_width<const WIDTH: usize>(
     memory: &mut Vec<PathSets>,
 ) -> SmallVec<[usize; 8]> {
     let members = &region.members;
-    // By member: the paths that come from its entry to a landing.
+    // By member: the paths that come from its entry to a landing before they come to where it is delayed so far.
     let mut table = PathSets::unwritten(paths.count(), members.len(), memory.pop().unwrap_or_default());
     let width = if WIDTH == ANY { table.width() } else { WIDTH };
     let [on, ..] = paths.tables().map(|table| table.rows(width));
@@ -490,19 +500,23 @@ fn promising_places_of_width<const WIDTH: usize>(
     for (place, member) in members.iter().enumerate().rev() {
         let here = on.at(member.node);
         set.fill(0);
-        for next in region.next(place).filter(|&next| most_delayed.exit[place] && !members[next].is_dead) {
+        for way in region.ways_from(place) {
+            let (next, leaving) = (way.member(), on.at(way.leaving()));
+            if !most_delayed.exit[place] || members[next].is_dead {
+                continue;
+            }
             let goes_back = next <= place;
             if !most_delayed.entry[next] {
-                add(&mut set, here);
-            } else if !goes_back {
-                add(&mut set, landing.at(next));
+                add(&mut set, leaving);
+            } else if !goes_back && !delayed.entry[next] {
+                add_common(&mut set, landing.at(next), leaving);
             }
             let is_front = most_delayed.entry[next] && delayed.exit[place] && !delayed.entry[next];
-            let is_lost = |here: &[Word]| match goes_back {
-                true => !is_none(here),
-                false => here.iter().zip(landing.at(next)).any(|(here, landing)| here & !landing != 0),
+            let is_lost = || match goes_back {
+                true => !is_none(leaving),
+                false => leaving.iter().zip(landing.at(next)).any(|(leaving, landing)| leaving & !landing != 0),
             };
-            if is_front && !promising.contains(&next) && is_lost(here) {
+            if is_front && !promising.contains(&next) && is_lost() {
                 promising.push(next);
             }
         }

@@ -26,6 +26,7 @@ use super::statements::Statement;
 use crate::edit::{Fact, Place, Remark, Rewrite};
 use crate::ir::{Block, Function, Guard, Inst, InstData, Opcode, Operand, Reg, Type};
 use crate::machine::{Machine, OpClass};
+use crate::pass::path_guided::ascending::Ascending;
 use crate::pass::path_guided::nodes::{Node, Nodes};
 use crate::pass::path_guided::paths::Paths;
 use crate::view::Listener;
@@ -213,6 +214,13 @@ pub(super) struct Scratch {
     pub places: Places,
     /// Room for the nodes that were looked at.
     looked_at: Vec<u32>,
+    room: Room,
+}
+
+/// Room for sets of nodes, all of them empty.
+struct Room {
+    marks: FixedBitSet,
+    in_order: Ascending,
 }
 
 /// What plans before have claimed that a plan would have to share with them: without it it is not made.
@@ -227,7 +235,7 @@ pub(super) struct Claimed<'a> {
 impl Scratch {
     /// The nodes that were looked at for the last plan: in the search, and where liveness was found.
     pub fn looked_at(&mut self, nodes: &Nodes, statement: &Statement) -> &[u32] {
-        let Scratch { liveness, places, looked_at } = self;
+        let Scratch { liveness, places, looked_at, .. } = self;
         looked_at.clear();
         looked_at.extend(places.looked_at().map(|node| node as u32));
         let others = liveness.looked_at(nodes, statement).filter(|&node| !places.has_looked_at(node));
@@ -237,7 +245,8 @@ impl Scratch {
 
     /// For that many nodes.
     pub fn new(nodes: &Nodes) -> Scratch {
-        Scratch { liveness: Liveness::new(nodes), places: Places::new(nodes), looked_at: Vec::new() }
+        let room = Room { marks: FixedBitSet::with_capacity(nodes.len()), in_order: Ascending::new(nodes.len()) };
+        Scratch { liveness: Liveness::new(nodes), places: Places::new(nodes), looked_at: Vec::new(), room }
     }
 }
 
@@ -255,6 +264,18 @@ pub(super) trait Told {
     fn is_claimed(&mut self);
     /// Paths could lose it past joins, but others pay more in any case: nothing was weighed.
     fn pays_too_much(&mut self);
+}
+
+/// Nobody hears anything.
+struct Deaf;
+
+impl Told for Deaf {
+    fn refused(&mut self, _: Refused) {}
+    fn has_partial_join(&mut self) {}
+    fn counts_jumps(&mut self) {}
+    fn asks(&mut self, _: Reg) {}
+    fn is_claimed(&mut self) {}
+    fn pays_too_much(&mut self) {}
 }
 
 impl Planner<'_> {
@@ -303,22 +324,30 @@ impl Planner<'_> {
             "nothing is gained by what was not looked at"
         );
         let joins = Joins { are_partial: scratch.places.has_partial_join, are_weighed: gain == Gain::Open };
-        let plan = self.plan_in(&region, statement, joins, told, look);
+        let plan = self.plan_in(&region, statement, joins, &mut scratch.room, told, look);
+        debug_assert!(
+            !self.manner.is_brief || self.nodes.len() > FEW_NODES || self.plans_as(statement, plan.as_ref()),
+            "it is the plan that is made from all nodes, one by one"
+        );
         scratch.places.reuse(region);
         plan
     }
 
+    /// Is that the plan for a statement that is made if each node behind it is looked at by itself?
+    fn plans_as(&self, statement: &Statement, plan: Option<&Plan>) -> bool {
+        let mut scratch = Scratch::new(self.nodes);
+        scratch.liveness.look_behind(self.nodes, self.accesses, statement);
+        let Behind::Region(region) = self.behind(statement, &mut scratch) else { return plan.is_none() };
+        let joins = Joins { are_partial: scratch.places.has_partial_join, are_weighed: true };
+        let of_all = self.plan_in(&region, statement, joins, &mut scratch.room, &mut Deaf, &mut |_| {});
+        match (plan, of_all) {
+            (Some(plan), Some(of_all)) => plan.is_like(&of_all),
+            (plan, of_all) => plan.is_none() && of_all.is_none(),
+        }
+    }
+
     /// Would a statement pass no join with a predicate if all that lies behind it was looked at?
     fn passes_no_join(&self, statement: &Statement) -> bool {
-        struct Deaf;
-        impl Told for Deaf {
-            fn refused(&mut self, _: Refused) {}
-            fn has_partial_join(&mut self) {}
-            fn counts_jumps(&mut self) {}
-            fn asks(&mut self, _: Reg) {}
-            fn is_claimed(&mut self) {}
-            fn pays_too_much(&mut self) {}
-        }
         let mut scratch = Scratch::new(self.nodes);
         scratch.liveness.look_behind(self.nodes, self.accesses, statement);
         let Behind::Region(region) = self.behind(statement, &mut scratch) else { return true };
@@ -352,6 +381,7 @@ impl Planner<'_> {
         region: &Region,
         statement: &Statement,
         joins: Joins,
+        room: &mut Room,
         told: &mut impl Told,
         look: &mut dyn FnMut(Seen<'_>),
     ) -> Option<Plan> {
@@ -365,7 +395,7 @@ impl Planner<'_> {
         };
         self.say_costs(region, &decisions, told);
         let Some(warps) = self.warps else {
-            return self.planned(statement, region, &enabled, &always, &decisions, None, look);
+            return self.planned(statement, region, &enabled, &always, &decisions, None, room, look);
         };
         // Of what paths gain by, that is kept which warps gain by, join by join.
         let mut kept = region.no_flags();
@@ -387,7 +417,7 @@ impl Planner<'_> {
             told.refused(Refused::Warps { from, before, after: plain.min(least) });
             return None;
         }
-        self.planned(statement, region, &kept, &always, &decisions, Some((before, least)), look)
+        self.planned(statement, region, &kept, &always, &decisions, Some((before, least)), room, look)
     }
 
     /// Which joins it would be worth to pass, and what was decided about them.
@@ -489,16 +519,14 @@ impl Planner<'_> {
         let delayed = region.delayed(enabled);
         let landings = region.landings(&delayed, always);
         let live = landings.iter().filter(|landing| landing.is_live);
-        let mut sum: f64 =
-            live.clone().map(|landing| warps[region.members[landing.member].node] * times.statement).sum();
+        let mut sum: f64 = live.clone().map(|landing| warps[landing.node] * times.statement).sum();
         let is_partial = live.clone().any(|landing| landing.is_partial);
         // What is put on a critical edge also takes a jump.
-        let mut touched: BTreeSet<Node> = live.map(|landing| region.members[landing.member].node).collect();
+        let mut touched: BTreeSet<Node> = live.map(|landing| landing.node).collect();
         if is_partial && self.known(region, &delayed, always, &landings, told).is_none() {
             let moved = region.moved(&landings).map(|place| region.members[place].node);
             let entries = self.nodes.entries().iter().copied();
-            let clears: Vec<Node> =
-                self.cleared(region, &landings).iter().map(|landing| region.members[landing.member].node).collect();
+            let clears: Vec<Node> = self.cleared(region, &landings).iter().map(|landing| landing.node).collect();
             touched.extend(&clears);
             let sets: f64 = moved.chain(entries).chain(clears).map(|node| warps[node]).sum();
             sum += sets * times.predicate;
@@ -521,13 +549,13 @@ impl Planner<'_> {
         let mut asked = FixedBitSet::with_capacity(self.nodes.len());
         let mut work: Vec<Node> = Vec::new();
         for landing in landings.iter().filter(|landing| landing.is_live && landing.is_partial) {
-            let node = region.members[landing.member].node;
+            let node = landing.node;
             if !landing.at_exit || !is_set(node) {
                 work.push(node);
             }
         }
         // What lies in front of all that comes behind a landing is not met again, if nothing goes back there.
-        let behind = landings.iter().flat_map(|landing| self.nodes.successors(region.members[landing.member].node));
+        let behind = landings.iter().flat_map(|landing| self.nodes.successors(landing.node));
         let first = behind.copied().min().filter(|&first| !self.nodes.is_passed_back(first)).unwrap_or(0);
         while let Some(node) = work.pop() {
             if node >= first && !asked.put(node) {
@@ -535,7 +563,7 @@ impl Planner<'_> {
             }
         }
         let is_asked_behind = |landing: &&Landing| {
-            let node = region.members[landing.member].node;
+            let node = landing.node;
             let is_set_behind = !landing.at_exit && is_set(node);
             !is_set_behind && self.nodes.successors(node).iter().any(|&next| asked.contains(next))
         };
@@ -551,6 +579,7 @@ impl Planner<'_> {
         always: &Delayed,
         decisions: &[Decision],
         warp_cycles: Option<(f64, f64)>,
+        room: &mut Room,
         look: &mut dyn FnMut(Seen<'_>),
     ) -> Option<Plan> {
         let passing;
@@ -569,13 +598,10 @@ impl Planner<'_> {
         }
         let is_predicated = landings.iter().any(|landing| landing.is_live && landing.is_partial);
         let guard = if is_predicated { self.search().known(region, delayed, always, &landings, |_| {}) } else { None };
-        let is_staying = |landing: &Landing| {
-            landing.at_exit && landing.is_live && region.members[landing.member].occurrence.is_some()
-        };
         let mut lands: SmallVec<[(Spot, bool); 2]> = SmallVec::new();
         let (mut to, mut dropped): (SmallVec<[Block; 4]>, SmallVec<[Block; 4]>) = (SmallVec::new(), SmallVec::new());
-        for landing in landings.iter().filter(|landing| !is_staying(landing)) {
-            let block = self.nodes.block_or_target(region.members[landing.member].node);
+        for landing in landings.iter().filter(|landing| !region.stays(landing)) {
+            let block = self.nodes.block_or_target(landing.node);
             let list = if landing.is_live { &mut to } else { &mut dropped };
             if !list.contains(&block) {
                 list.push(block);
@@ -588,11 +614,17 @@ impl Planner<'_> {
         let clears = if needs_new { self.cleared(region, &landings) } else { Landings::new() };
         let joins = (0..enabled.len()).filter(|&place| enabled[place] && !always.entry[place] && delayed.entry[place]);
         let begins = if needs_new { self.nodes.entries() } else { &[] };
-        let node_of = |landing: &Landing| region.members[landing.member].node as u32;
+        let node_of = |landing: &Landing| landing.node as u32;
         let mut touched: SmallVec<[u32; 4]> = moved.iter().map(|&place| region.members[place].node as u32).collect();
         touched.extend(landings.iter().filter(|landing| landing.is_live).chain(&clears).map(node_of));
         touched.extend(begins.iter().map(|&node| node as u32));
-        let mut leads = region.leading_to_landings(delayed, &landings);
+        // Of nodes that belong to members that is marked at once.
+        let marks = &mut room.marks;
+        let mut leads = region.leading_to_landings(delayed, &landings, |member, mut node| {
+            while node != member && !marks.put(node) {
+                node = self.nodes.predecessors(node)[0];
+            }
+        });
         // A predicated statement keeps what its destination held in front of it, and its operands are read where it did not
         // come before. What is executed no more lets its operands die in front of where it stood.
         let is_felt_outside = is_predicated || !moved.iter().all(|&place| leads[place]);
@@ -606,11 +638,17 @@ impl Planner<'_> {
         }
         let mut entries: SmallVec<[(u32, bool); 4]> = SmallVec::new();
         let mut changed: SmallVec<[u32; 8]> = SmallVec::new();
-        for (place, member) in region.members.iter().enumerate() {
-            if delayed.entry[place] {
-                entries.push((member.node as u32, leads[place]));
-                changed.push(member.node as u32);
-            }
+        for (place, member) in region.members.iter().enumerate().filter(|&(place, _)| delayed.entry[place]) {
+            room.in_order.insert(member.node);
+            marks.set(member.node, leads[place]);
+        }
+        for passed in region.passed.iter().filter(|passed| delayed.exit[passed.member()]) {
+            room.in_order.insert(passed.node());
+        }
+        while let Some(node) = room.in_order.pop() {
+            entries.push((node as u32, marks.contains(node)));
+            changed.push(node as u32);
+            marks.remove(node);
         }
         changed.extend_from_slice(&touched);
         let in_favour = decisions.iter().filter(|it| it.is_worth_it() && enabled[it.join]);
@@ -647,8 +685,7 @@ impl Planner<'_> {
     }
 
     pub fn spot(&self, region: &Region, landing: &Landing) -> Option<Spot> {
-        let member = &region.members[landing.member];
-        let node = member.node;
+        let (member, node) = (&region.members[landing.member], landing.node);
         match (self.nodes.edge(node), self.nodes.block(node), landing.at_exit) {
             (Some((from, to)), ..) => Some(Spot::Edge(from, to)),
             (None, Some(block), true) => Some(Spot::End(block)),
@@ -662,7 +699,7 @@ impl Planner<'_> {
         if landing.is_live {
             return self.spot(region, landing);
         }
-        let node = region.members[landing.member].node;
+        let node = landing.node;
         match (self.nodes.edge(node), self.nodes.block(node), landing.at_exit) {
             (Some((from, to)), ..) => Some(Spot::Edge(from, to)),
             (None, Some(block), true) => Some(Spot::End(block)),
@@ -673,6 +710,19 @@ impl Planner<'_> {
 }
 
 impl Plan {
+    /// Does another plan for the same statement do the same?
+    fn is_like(&self, other: &Plan) -> bool {
+        let terms = |plan: &Plan| plan.terms.as_ref().map(|terms| (terms.clears.clone(), terms.joins.clone()));
+        let places = |plan: &Plan| (plan.occurrences.clone(), plan.lands.clone(), plan.dropped.clone());
+        let nodes = |plan: &Plan| (plan.touched.clone(), plan.changed.clone(), plan.entries.clone());
+        let guard = |plan: &Plan| plan.guard.map(|guard| (guard.reg, guard.negated));
+        places(self) == places(other)
+            && nodes(self) == nodes(other)
+            && guard(self) == guard(other)
+            && self.is_felt_outside == other.is_felt_outside
+            && (!self.is_predicated || terms(self) == terms(other))
+    }
+
     /// Calls `visit` with the registers that it reads: operands of the statement, and the predicate if the program has it.
     pub fn for_each_read(&self, mut visit: impl FnMut(Reg)) {
         self.uses.iter().copied().for_each(&mut visit);

@@ -139,8 +139,7 @@ impl Search<'_> {
         mut ask: impl FnMut(Reg),
     ) -> Option<Guard> {
         let partial = |landing: &&Landing| landing.is_live && landing.is_partial;
-        let nodes: Vec<Node> =
-            landings.iter().filter(partial).map(|landing| region.members[landing.member].node).collect();
+        let nodes: Vec<Node> = landings.iter().filter(partial).map(|landing| landing.node).collect();
         let ways = Ways { nodes: self.nodes, region, delayed, always };
         let mut above = self.nodes.immediate_dominator(*nodes.first()?);
         let mut branches = 0;
@@ -266,14 +265,11 @@ impl Ways<'_> {
     /// Does the statement come to each of these nodes in that state, on all ways that leave `head` for `side` and stay
     /// `between`?
     fn all_are(&self, head: Node, side: Node, nodes: &[Node], wanted: State, between: &mut Between) -> bool {
-        let start = match self.region.member(head) {
-            Some(place) if self.delayed.exit[place] => {
-                if !self.always.exit[place] {
-                    return false;
-                }
-                State::With
-            }
-            _ => State::Without,
+        let is_behind = |delayed: &Delayed| self.region.is_delayed_behind(self.nodes, head, delayed);
+        let start = match is_behind(self.delayed) {
+            true if !is_behind(self.always) => return false,
+            true => State::With,
+            false => State::Without,
         };
         between.walk += 1;
         let mut work: SmallVec<[(Node, State); 8]> = SmallVec::new();
@@ -293,7 +289,7 @@ impl Ways<'_> {
 
     /// The state at the entry of a node to which it goes.
     fn entering(&self, state: State, next: Node) -> State {
-        let goes_on = self.region.member(next).is_some_and(|place| self.delayed.entry[place]);
+        let goes_on = self.region.is_delayed_before(self.nodes, next, self.delayed);
         if goes_on { state } else { State::Without }
     }
 
@@ -301,7 +297,7 @@ impl Ways<'_> {
     fn behind(&self, state: State, node: Node) -> State {
         match self.region.member(node) {
             Some(place) if self.region.members[place].occurrence.is_some() => State::With,
-            Some(place) if self.delayed.exit[place] => state,
+            _ if self.region.is_delayed_behind(self.nodes, node, self.delayed) => state,
             _ => State::Without,
         }
     }

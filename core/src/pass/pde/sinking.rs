@@ -57,8 +57,9 @@ pub(super) struct Member {
     pub is_end: bool,
     /// May sinking be enabled here: a join with nothing in the way, reached by edges forward only?
     pub is_join: bool,
-    /// In the region's list: where its own ways begin, where those that lead on do, and where these end.
-    ways: [u32; 3],
+    /// In the region's lists: where the ways to it begin and end, and the ways from it.
+    to: [u32; 2],
+    from: [u32; 2],
 }
 
 impl Member {
@@ -72,8 +73,53 @@ impl Member {
 #[derive(Default)]
 pub(super) struct Region {
     pub members: Vec<Member>,
-    /// For each member those that come before, [`NONE`] for a node outside, and those that come next.
-    ways: Vec<u32>,
+    /// Nodes that belong to a member, each with the place of that, in no order.
+    pub passed: Vec<Passed>,
+    /// The ways to each member, from [`NONE`] where they come from outside, and those from each.
+    to: Vec<Way>,
+    from: Vec<Way>,
+}
+
+/// A node with one way to it in which nothing happens: a statement goes through it wherever it goes through another node from
+/// which that way comes, and it belongs to that.
+#[derive(Clone, Copy)]
+pub(super) struct Passed {
+    node: u32,
+    /// The place of the node to which it belongs.
+    place: u32,
+}
+
+impl Passed {
+    /// The node.
+    pub fn node(&self) -> Node {
+        self.node as Node
+    }
+
+    /// The member to which it belongs.
+    pub fn member(&self) -> usize {
+        self.place as usize
+    }
+}
+
+/// A way from one member to another.
+#[derive(Clone, Copy)]
+pub(super) struct Way {
+    /// The other one.
+    place: u32,
+    /// The node that the way leaves: the member that it comes from, or one that belongs to it.
+    leaving: u32,
+}
+
+impl Way {
+    /// The other member.
+    pub fn member(&self) -> usize {
+        self.place as usize
+    }
+
+    /// The node that the way leaves: the member that it comes from, or one that belongs to it.
+    pub fn leaving(&self) -> Node {
+        self.leaving as Node
+    }
 }
 
 /// Sums of executions that are made in another order differ by less than this share.
@@ -106,9 +152,12 @@ pub(super) enum Gain {
 
 /// What a search keeps for the next.
 pub(super) struct Places {
-    /// By node: its place among those found.
+    /// By node: its place among those found, or [`PASSED`] and that among those that belong to one.
     of: Vec<u32>,
     found: Vec<Found>,
+    passed: Vec<Passed>,
+    /// Does what could belong to another node belong to it? Else it is found by itself.
+    is_brief: bool,
     work: Ascending,
     /// The places of those found, in the order of their nodes.
     order: Vec<u32>,
@@ -163,8 +212,14 @@ impl Found {
     }
 }
 
+/// What is seen of a node in which the destination is live and nothing stops the statement.
+const NOTHING_HAPPENS: (bool, u32) = (false, NOWHERE);
+
 /// Not found.
 const NONE: u32 = u32::MAX;
+
+/// Found, but not by itself.
+const PASSED: u32 = 1 << 31;
 
 impl Places {
     /// For that many nodes.
@@ -172,6 +227,8 @@ impl Places {
         Places {
             of: vec![NONE; nodes.len()],
             found: Vec::new(),
+            passed: Vec::new(),
+            is_brief: false,
             work: Ascending::new(nodes.len()),
             order: Vec::new(),
             with_it: FixedBitSet::new(),
@@ -191,7 +248,8 @@ impl Places {
     /// The nodes that were looked at in the last search.
     pub fn looked_at(&self) -> impl Iterator<Item = Node> + '_ {
         let walked = self.walk.looked_at().filter(|&node| self.of[node] == NONE);
-        self.found.iter().map(|found| found.node as Node).chain(walked)
+        let passed = self.passed.iter().map(Passed::node);
+        self.found.iter().map(|found| found.node as Node).chain(passed).chain(walked)
     }
 
     /// Takes back the memory of a region that nobody asks any more.
@@ -204,20 +262,28 @@ impl Places {
         self.of[node] != NONE || self.walk.has_looked_at(node)
     }
 
+    /// The place of a node that has been found, or of that to which it belongs.
     fn get(&self, node: Node) -> Option<usize> {
-        Some(self.of[node]).filter(|&place| place != NONE).map(|place| place as usize)
+        match self.of[node] {
+            NONE => None,
+            place if place & PASSED != 0 => Some(self.passed[(place & !PASSED) as usize].member()),
+            place => Some(place as usize),
+        }
     }
 
-    /// The place of a node that is there from now on.
-    fn enter(&mut self, node: Node, occurrence: Option<Inst>, look: impl FnOnce() -> (bool, u32)) -> usize {
-        self.get(node).unwrap_or_else(|| {
-            self.of[node] = self.found.len() as u32;
-            let (is_dead, stop) = look();
-            let node = node as u32;
-            let found = Found { node, stop, occurrence, is_dead, is_reached: false, is_end: false, is_taken: false };
-            self.found.push(found);
-            self.found.len() - 1
-        })
+    /// Puts in a node that is not there. Gives its place.
+    fn enter(&mut self, node: Node, occurrence: Option<Inst>, (is_dead, stop): (bool, u32)) -> usize {
+        let place = self.found.len();
+        self.of[node] = place as u32;
+        let node = node as u32;
+        self.found.push(Found { node, stop, occurrence, is_dead, is_reached: false, is_end: false, is_taken: false });
+        place
+    }
+
+    /// Puts in a node that is not there, and belongs to another one.
+    fn pass(&mut self, node: Node, place: usize) {
+        self.of[node] = PASSED | self.passed.len() as u32;
+        self.passed.push(Passed { node: node as u32, place: place as u32 });
     }
 
     /// Does the statement come to a node on every way that does not go back?
@@ -253,8 +319,11 @@ impl Places {
         self.shut.extend_from_slice(&work);
         while let Some(node) = work.pop() {
             let Some(place) = self.get(node as Node) else { continue };
+            let is_passed = self.found[place].node != node;
             // What stops it or has it anew is passed on nowhere.
-            if self.found[place].is_delayed() && self.found[place].occurrence.is_none() {
+            if is_passed {
+                work.extend(nodes.successors(node as Node).iter().map(|&next| next as u32));
+            } else if self.found[place].is_delayed() && self.found[place].occurrence.is_none() {
                 self.found[place].is_taken = true;
                 self.taken.push(node);
                 work.extend(nodes.successors(node as Node).iter().map(|&next| next as u32));
@@ -274,6 +343,9 @@ impl Places {
         (self.has_partial_join, self.is_dead_anywhere) = (false, false);
         for found in self.found.drain(..) {
             self.of[found.node as usize] = NONE;
+        }
+        for passed in self.passed.drain(..) {
+            self.of[passed.node()] = NONE;
         }
     }
 }
@@ -295,13 +367,15 @@ pub(super) struct Search<'a, C, T> {
 impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
     /// All that lies behind it. It could pass joins to which it comes on some ways only if executed paths with it do.
     pub fn all(&self, places: &mut Places) -> Behind {
+        places.is_brief = false;
         let known = self.begin(places).or_else(|| self.go_on(places, true));
         known.unwrap_or_else(|| self.found(places))
     }
 
     /// The same, but no more than matters: joins to which it comes on some ways only are passed if that could be worth it
-    /// ([`Walk`]). With it comes what could be gained.
+    /// ([`Walk`]), and nodes in which nothing happens belong to others. With it comes what could be gained.
     pub fn what_matters(&self, places: &mut Places) -> (Behind, Gain) {
+        places.is_brief = true;
         if let Some(behind) = self.begin(places).or_else(|| self.go_on(places, false)) {
             return (behind, Gain::Nothing);
         }
@@ -403,12 +477,11 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
                 .all(|(&place, &exit)| places.found[place as usize].is_delayed() == exit),
             "what was taken away is all"
         );
-        let node = |place: usize| near.members[place].node;
         let walk = &mut places.walk;
         // A path loses no more than what it executes.
         let (mut landed, mut most_lost) = (paths.none(), 0.0);
         for landing in near.landings(&always, &always).iter().filter(|landing| landing.is_live) {
-            let on = paths.on(node(landing.member));
+            let on = paths.on(landing.node);
             add(landed.as_mut_slice(), on);
             let both = outcome.lost.iter().zip(on).map(|(lost, on)| lost & on);
             most_lost += paths.executions(both);
@@ -450,7 +523,7 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
             if (self.is_claimed)(occurrence.node()) {
                 return Some(Behind::Claimed);
             }
-            places.enter(occurrence.node(), Some(occurrence.inst), || self.look(occurrence.node()));
+            places.enter(occurrence.node(), Some(occurrence.inst), self.look(occurrence.node()));
             places.work.insert(occurrence.node());
         }
         if let Some(paths) = self.paths {
@@ -462,32 +535,47 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
 
     /// Goes on to what can be reached. Gives what lies behind if not all of that is looked at.
     fn go_on(&self, places: &mut Places, passes_joins: bool) -> Option<Behind> {
-        // What has one way to it, which leads forward, and is free: the statement comes there, and that is all.
-        let mut ahead: SmallVec<[u32; 32]> = SmallVec::new();
+        // What has one way to it, which leads forward, and is free: the statement comes there, and that is all. With it stands
+        // the place of the node to which it belongs.
+        let mut ahead: SmallVec<[(u32, u32); 32]> = SmallVec::new();
         let beginning = self.paths.filter(|paths| paths.begin_on_one_way);
         let begins = |node: Node| beginning.is_some_and(|paths| paths.any_starts(node));
         // In the order of the nodes, so that all is known of what comes before a join, but for ways back.
         while let Some(node) = places.work.pop() {
             if self.goes_through(places, node, passes_joins) {
-                ahead.push(node as u32);
+                ahead.push((node as u32, places.of[node]));
             }
-            while let Some(node) = ahead.pop() {
+            while let Some((node, belonging)) = ahead.pop() {
                 for &next in self.nodes.successors(node as Node) {
-                    let known = places.found.len();
-                    let place = places.enter(next, None, || self.look(next));
-                    if place == known && (self.is_claimed)(next) {
-                        return Some(Behind::Claimed);
-                    }
+                    let place = match places.get(next) {
+                        Some(place) => place,
+                        None => {
+                            if (self.is_claimed)(next) {
+                                return Some(Behind::Claimed);
+                            }
+                            let look = self.look(next);
+                            let goes_through = self.nodes.has_one_way(next) && look == NOTHING_HAPPENS && !begins(next);
+                            if goes_through && places.is_brief && !self.nodes.successors(next).is_empty() {
+                                places.pass(next, belonging as usize);
+                                ahead.push((next as u32, belonging));
+                                continue;
+                            }
+                            let place = places.enter(next, None, look);
+                            if goes_through {
+                                places.found[place].is_reached = true;
+                                ahead.push((next as u32, place as u32));
+                                continue;
+                            }
+                            place
+                        }
+                    };
                     let found = &mut places.found[place];
                     places.is_dead_anywhere |= found.is_dead;
                     if !core::mem::replace(&mut found.is_reached, true) && found.is_free() {
-                        match self.nodes.has_one_way(next) && !begins(next) {
-                            true => ahead.push(next as u32),
-                            false => places.work.insert(next),
-                        }
+                        places.work.insert(next);
                     }
                 }
-                if places.found.len() > MOST_NODES {
+                if places.found.len() + places.passed.len() > MOST_NODES {
                     return Some(Behind::TooMuch);
                 }
             }
@@ -556,6 +644,8 @@ pub(super) type Landings = SmallVec<[Landing; 6]>;
 pub(super) struct Landing {
     /// The member.
     pub member: usize,
+    /// The node: the member, or one that belongs to it.
+    pub node: Node,
     /// At its end, or in front of what stops it.
     pub at_exit: bool,
     /// Is its destination needed there? Else it is dropped.
@@ -567,32 +657,33 @@ pub(super) struct Landing {
 impl Region {
     /// Of the nodes that have been found.
     fn of(nodes: &Nodes, places: &mut Places) -> Region {
-        let Places { of, found, work, order, .. } = places;
+        let Places { of, found, passed, work, order, .. } = places;
         found.iter().for_each(|found| work.insert(found.node as Node));
         order.clear();
         while let Some(node) = work.pop() {
             let place = order.len() as u32;
             order.push(core::mem::replace(&mut of[node], place));
         }
-        let Region { mut members, mut ways } = core::mem::take(&mut places.spare);
+        let mut region = core::mem::take(&mut places.spare);
+        let Region { members, passed: belonging, to, from } = &mut region;
         members.clear();
-        ways.clear();
-        for found in places.order.iter().map(|&place| &places.found[place as usize]) {
+        belonging.clear();
+        to.clear();
+        let member = |place: u32| of[found[place as usize].node as Node];
+        belonging.extend(passed.iter().map(|passed| Passed { place: member(passed.place), ..*passed }));
+        let place_of = |node: Node| match of[node] {
+            place if place == NONE || place & PASSED == 0 => place,
+            place => belonging[(place & !PASSED) as usize].place,
+        };
+        for found in places.order.iter().map(|&place| &found[place as usize]) {
             let &Found { stop, occurrence, is_dead, is_reached, is_end, .. } = found;
             let node = found.node as Node;
-            let first = ways.len() as u32;
-            for &before in nodes.predecessors(node) {
-                ways.push(places.of[before]);
-            }
+            let first = to.len() as u32;
+            let ways = nodes.predecessors(node);
+            to.extend(ways.iter().map(|&before| Way { place: place_of(before), leaving: before as u32 }));
             if nodes.is_entry(node) {
                 // Control also comes from nowhere.
-                ways.push(NONE);
-            }
-            let middle = ways.len() as u32;
-            for &next in nodes.successors(node) {
-                if places.of[next] != NONE {
-                    ways.push(places.of[next]);
-                }
+                to.push(Way { place: NONE, leaving: NONE });
             }
             members.push(Member {
                 node,
@@ -602,10 +693,28 @@ impl Region {
                 is_reached,
                 is_end,
                 is_join: found.is_free() && is_reached && !is_end && nodes.is_join(node),
-                ways: [first, middle, ways.len() as u32],
+                to: [first, to.len() as u32],
+                from: [0, 0],
             });
         }
-        Region { members, ways }
+        // The same from where they come: how many these are, and then which.
+        let is_inside = |way: &Way| way.place != NONE;
+        to.iter().filter(|way| is_inside(way)).for_each(|way| members[way.member()].from[1] += 1);
+        let mut count = 0;
+        for Member { from, .. } in members.iter_mut() {
+            (*from, count) = ([count, count], count + from[1]);
+        }
+        from.clear();
+        from.resize(count as usize, Way { place: NONE, leaving: NONE });
+        for place in 0..members.len() {
+            let [first, end] = members[place].to;
+            for way in to[first as usize..end as usize].iter().filter(|way| is_inside(way)) {
+                let [_, end] = &mut members[way.member()].from;
+                from[*end as usize] = Way { place: place as u32, leaving: way.leaving };
+                *end += 1;
+            }
+        }
+        region
     }
 
     /// The member that a node is.
@@ -613,30 +722,57 @@ impl Region {
         self.members.binary_search_by_key(&node, |member| member.node).ok()
     }
 
+    /// Is the statement at the end of a node, if it is delayed like this?
+    pub fn is_delayed_behind(&self, nodes: &Nodes, mut node: Node, delayed: &Delayed) -> bool {
+        // What has one way to it and is no member belongs to one, or lies where the statement does not come.
+        loop {
+            match self.member(node) {
+                Some(place) => return delayed.exit[place],
+                None if nodes.has_one_way(node) => node = nodes.predecessors(node)[0],
+                None => return false,
+            }
+        }
+    }
+
+    /// Is it at the beginning of a node?
+    pub fn is_delayed_before(&self, nodes: &Nodes, node: Node, delayed: &Delayed) -> bool {
+        self.member(node).map_or_else(|| self.is_delayed_behind(nodes, node, delayed), |place| delayed.entry[place])
+    }
+
     /// Members that come before one.
     pub fn before(&self, place: usize) -> impl Iterator<Item = usize> + Clone + '_ {
-        self.ways_to(place).iter().filter(|&&before| before != NONE).map(|&before| before as usize)
+        self.ways_to(place).map(Way::member)
     }
 
     /// Does a statement come to a member on every way, if it is delayed like this?
     pub fn comes_on_all_ways(&self, place: usize, delayed: &Delayed) -> bool {
-        self.ways_to(place).iter().all(|&before| before != NONE && delayed.exit[before as usize])
+        self.all_ways_to(place).iter().all(|way| way.place != NONE && delayed.exit[way.member()])
     }
 
     /// Do several ways lead to a member, from nodes outside too?
     pub fn has_several_ways(&self, place: usize) -> bool {
-        self.ways_to(place).len() > 1
+        self.all_ways_to(place).len() > 1
     }
 
     /// Members that come next. All successors of what the statement can go through are members.
     pub fn next(&self, place: usize) -> impl ExactSizeIterator<Item = usize> + Clone + '_ {
-        let [_, first, end] = self.members[place].ways;
-        self.ways[first as usize..end as usize].iter().map(|&next| next as usize)
+        self.ways_from(place).iter().map(Way::member)
     }
 
-    fn ways_to(&self, place: usize) -> &[u32] {
-        let [first, end, _] = self.members[place].ways;
-        &self.ways[first as usize..end as usize]
+    /// The ways to a member from others.
+    pub fn ways_to(&self, place: usize) -> impl Iterator<Item = &Way> + Clone + '_ {
+        self.all_ways_to(place).iter().filter(|way| way.place != NONE)
+    }
+
+    /// The ways from a member to others.
+    pub fn ways_from(&self, place: usize) -> &[Way] {
+        let [first, end] = self.members[place].from;
+        &self.from[first as usize..end as usize]
+    }
+
+    fn all_ways_to(&self, place: usize) -> &[Way] {
+        let [first, end] = self.members[place].to;
+        &self.to[first as usize..end as usize]
     }
 
     /// No member.
@@ -687,7 +823,7 @@ impl Region {
     /// Looks at a member again. Is the statement no longer delayed at its exit?
     fn takes_away(&self, place: usize, state: &mut State<'_>, is_enabled: bool) -> bool {
         let member = &self.members[place];
-        let mut comes = self.ways_to(place).iter().map(|&before| before != NONE && state.exit[before as usize]);
+        let mut comes = self.all_ways_to(place).iter().map(|way| way.place != NONE && state.exit[way.member()]);
         let entry = member.is_reached && if is_enabled { comes.any(|comes| comes) } else { comes.all(|comes| comes) };
         let exit = member.occurrence.is_some() || entry && member.stop.is_none() && !member.is_dead;
         state.entry[place] = entry;
@@ -701,15 +837,18 @@ impl Region {
         for (place, member) in self.members.iter().enumerate() {
             if entry[place] && (member.is_dead || member.stop.is_some()) {
                 let (is_live, is_partial) = (!member.is_dead, !always.entry[place]);
-                landings.push(Landing { member: place, at_exit: false, is_live, is_partial });
+                landings.push(Landing { member: place, node: member.node, at_exit: false, is_live, is_partial });
             }
             // What leaves for a join where it is not delayed has one successor.
             if exit[place] {
-                for next in self.next(place).filter(|&next| !entry[next]) {
-                    let (is_live, is_partial) = (!self.members[next].is_dead, !always.exit[place]);
-                    landings.push(Landing { member: place, at_exit: true, is_live, is_partial });
+                for way in self.ways_from(place).iter().filter(|way| !entry[way.member()]) {
+                    let (is_live, is_partial) = (!self.members[way.member()].is_dead, !always.exit[place]);
+                    landings.push(Landing { member: place, node: way.leaving(), at_exit: true, is_live, is_partial });
                 }
             }
+        }
+        if !self.passed.is_empty() {
+            landings.sort_by_key(|landing| (landing.node, landing.at_exit));
         }
         landings
     }
@@ -730,31 +869,47 @@ impl Region {
         leads
     }
 
-    /// From the ends of which members does the statement come to a landing where it is needed?
-    pub fn leading_to_landings(&self, delayed: &Delayed, landings: &[Landing]) -> Flags {
+    /// From the ends of which members does the statement come to a landing where it is needed? Calls `visit` with a member and
+    /// a node for each way on which it does, where that leaves a node that belongs to the member.
+    pub fn leading_to_landings(
+        &self,
+        delayed: &Delayed,
+        landings: &[Landing],
+        mut visit: impl FnMut(Node, Node),
+    ) -> Flags {
         let mut flags = self.no_flags();
         let (lands, exit) = (&mut flags[..], &delayed.exit[..]);
         let mut work: SmallVec<[usize; 16]> = SmallVec::new();
+        let mut leave = |place: usize, leaving: Node, work: &mut SmallVec<[usize; 16]>| {
+            if exit[place] {
+                visit(self.members[place].node, leaving);
+                work.push(place);
+            }
+        };
         for landing in landings.iter().filter(|landing| landing.is_live) {
-            if landing.at_exit {
-                work.push(landing.member);
-            } else {
-                work.extend(self.before(landing.member));
+            match landing.at_exit {
+                true => leave(landing.member, landing.node, &mut work),
+                false => self.ways_to(landing.member).for_each(|way| leave(way.member(), way.leaving(), &mut work)),
             }
         }
         while let Some(place) = work.pop() {
-            let is_new = exit[place] && !core::mem::replace(&mut lands[place], true);
+            let is_new = !core::mem::replace(&mut lands[place], true);
             if is_new && self.members[place].occurrence.is_none() {
-                work.extend(self.before(place));
+                self.ways_to(place).for_each(|way| leave(way.member(), way.leaving(), &mut work));
             }
         }
         flags
     }
 
+    /// Does a statement land right where it stands?
+    pub fn stays(&self, landing: &Landing) -> bool {
+        let member = &self.members[landing.member];
+        landing.at_exit && landing.is_live && member.occurrence.is_some() && landing.node == member.node
+    }
+
     /// The occurrences that go away: all that do not land right where they stand.
     pub fn moved<'a>(&'a self, landings: &'a [Landing]) -> impl Iterator<Item = usize> + 'a {
-        let stays =
-            |place: usize| landings.iter().any(|landing| landing.member == place && landing.at_exit && landing.is_live);
+        let stays = |place: usize| landings.iter().any(|landing| self.stays(landing) && landing.member == place);
         (0..self.members.len()).filter(move |&place| self.members[place].occurrence.is_some() && !stays(place))
     }
 }

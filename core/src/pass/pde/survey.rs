@@ -602,7 +602,7 @@ impl Scene<'_> {
 
     /// Where it lands; none where it stays as it stands.
     fn landed(&self, region: &Region, landing: &Landing) -> Option<Landed> {
-        if landing.at_exit && landing.is_live && region.members[landing.member].occurrence.is_some() {
+        if region.stays(landing) {
             return None;
         }
         let spot = self.planner.spot_behind(region, landing)?;
