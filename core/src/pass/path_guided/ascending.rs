@@ -57,6 +57,14 @@ impl Ascending {
         Some(node)
     }
 
+    /// Is there none?
+    pub fn is_empty(&mut self) -> bool {
+        while self.summary.get(self.first).is_some_and(|&word| word == 0) {
+            self.first += 1;
+        }
+        self.first >= self.summary.len()
+    }
+
     /// Takes all out.
     pub fn clear(&mut self) {
         while self.pop().is_some() {}

@@ -112,8 +112,9 @@ impl Group {
             }
         }
         let mut asked = Asked::of(regs);
-        let mut work = Ascending::new(nodes.len());
-        // The last nodes come first.
+        // Where more may live in front of a node. The last ones come first, and what an edge leads to that goes back waits for all
+        // others, so that a loop is gone through once for many of them.
+        let (mut work, mut waiting) = (Ascending::new(nodes.len()), Ascending::new(nodes.len()));
         let mirrored = |node: Node| nodes.len() - 1 - node;
         for node in range.clone().rev() {
             let live = nodes.successors(node).iter().fold(0, |live, &next| live | words[next - first]);
@@ -122,10 +123,17 @@ impl Group {
             let is_loop = !nodes.has_one_way(node)
                 && nodes.predecessors(node).iter().any(|&before| Nodes::goes_back(before, node));
             if is_loop && words[node - first] != 0 {
-                work.insert(mirrored(node));
+                waiting.insert(mirrored(node));
             }
         }
-        while let Some(node) = work.pop().map(mirrored) {
+        loop {
+            let Some(node) = work.pop().map(mirrored) else {
+                core::mem::swap(&mut work, &mut waiting);
+                if work.is_empty() {
+                    break;
+                }
+                continue;
+            };
             let live = words[node - first];
             for &before in nodes.predecessors(node).iter().filter(|&&before| before >= first) {
                 let to = &mut words[before - first];
@@ -133,7 +141,8 @@ impl Group {
                 if more != 0 && more & asked.at(before) != 0 {
                     *to |= more & asked.at(before);
                     end = end.max(before + 1);
-                    work.insert(mirrored(before));
+                    let sweep = if Nodes::goes_back(before, node) { &mut waiting } else { &mut work };
+                    sweep.insert(mirrored(before));
                 }
             }
         }

@@ -337,7 +337,12 @@ impl Planner<'_> {
     fn plans_as(&self, statement: &Statement, plan: Option<&Plan>) -> bool {
         let mut scratch = Scratch::new(self.nodes);
         scratch.liveness.look_behind(self.nodes, self.accesses, statement);
-        let Behind::Region(region) = self.behind(statement, &mut scratch) else { return plan.is_none() };
+        let region = match self.behind(statement, &mut scratch) {
+            Behind::Region(region) => region,
+            // Less may have been looked at.
+            Behind::TooMuch => return true,
+            Behind::NothingDead | Behind::Claimed => return plan.is_none(),
+        };
         let joins = Joins { are_partial: scratch.places.has_partial_join, are_weighed: true };
         let of_all = self.plan_in(&region, statement, joins, &mut scratch.room, &mut Deaf, &mut |_| {});
         match (plan, of_all) {
