@@ -259,6 +259,52 @@ fn a_survey_of_a_figure_shows_its_sets() {
     assert!(by_warp.refused.is_some(), "without counts it cannot");
 }
 
+/// Behind `m`, which it passes with a predicate, the statement comes to `j` on all ways: nothing has to be enabled there.
+#[test]
+fn a_join_behind_one_that_is_enabled_is_passed_as_well() {
+    let source = "
+kernel k(a: f32, b: f32, c: u32, o: ptr.global restrict) {
+    input other: f32
+n0:
+    i = mov.u32 %tid
+    p0 = setp.lt.u32 i, 3
+    br p0, n1, n2
+n1:
+    x = mul.f32 a, b
+    p1 = setp.eq.u32 i, 1
+    br p1, m, j
+n2:
+    x = in.f32 other
+    br m
+m:
+    p2 = setp.eq.u32 c, 1
+    br p2, j, e
+j:
+    br u
+u:
+    st.global.f32 o[i], x
+    ret
+e:
+    ret
+    profile path {
+        n0 n1 m e: 100
+        n0 n1 j u: 10
+        n0 n1 m j u: 1
+        n0 n2 m j u: 5
+    }
+}
+";
+    let module = laws::well_formed(source).expect("a program");
+    let kernel = module.kernels().next().expect("a kernel");
+    let found = survey(&module, kernel, &settings("pde[machine=unit,cost=path]"), Question::default());
+    let detail = found.detail.expect("the product sinks");
+    let name = |block: Block| module.funcs[kernel].blocks[block].name.as_str();
+    let joins: Vec<(&str, JoinVerdict)> = detail.joins.iter().map(|join| (name(join.block), join.verdict)).collect();
+    assert_eq!(joins, [("m", JoinVerdict::Enabled), ("j", JoinVerdict::PastOthers)]);
+    assert_eq!(detail.joins[0].weighed.map(|weighed| (weighed.benefit_paths, weighed.cost_paths)), Some((100.0, 5.0)));
+    survey_foretells(&module, "pde[machine=unit,cost=path]").expect("the pass does what is foretold");
+}
+
 #[test]
 fn a_survey_foretells_each_figure() {
     for (name, module) in figures("pde") {

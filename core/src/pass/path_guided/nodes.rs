@@ -214,6 +214,14 @@ impl Nodes {
         self.one_way[node]
     }
 
+    /// Does control go back to a node?
+    #[inline]
+    pub fn is_head(&self, node: Node) -> bool {
+        // Mostly it is known.
+        let may_be = !self.one_way[node] && !self.joins[node];
+        may_be && self.predecessors(node).iter().any(|&before| Nodes::goes_back(before, node))
+    }
+
     /// Does control go back from one node to the next?
     pub fn goes_back(from: Node, to: Node) -> bool {
         to <= from

@@ -40,8 +40,8 @@ use alloc::vec::Vec;
 use fixedbitset::{Block as Word, FixedBitSet};
 use smallvec::{SmallVec, smallvec};
 
-use super::sinking::{Delayed, Flags, Region};
-use crate::pass::path_guided::nodes::Nodes;
+use super::sinking::{Delayed, Flags, Landing, Landings, Region};
+use crate::pass::path_guided::nodes::{Node, Nodes};
 use crate::pass::path_guided::path_sets::{
     PathSets, add, add_common, add_difference, are_disjoint, is_none, keep, ones, take_away,
 };
@@ -202,9 +202,9 @@ impl Sets {
 }
 
 /// How often the statement is executed on each path, with a predicate or without.
-fn executions(region: &Region, paths: &Paths, delayed: &Delayed, always: &Delayed) -> Vec<u32> {
+fn executions(landings: &[Landing], paths: &Paths) -> Vec<u32> {
     let mut counts = vec![0; paths.frequencies.len()];
-    for landing in region.landings(delayed, always).iter().filter(|landing| landing.is_live) {
+    for landing in landings.iter().filter(|landing| landing.is_live) {
         ones(paths.on(landing.node)).for_each(|path| counts[path] += 1);
     }
     counts
@@ -219,11 +219,12 @@ struct LastTrips {
 }
 
 impl LastTrips {
-    /// Where `region` is delayed as given, with its sets; it was delayed as given by `delayed_before`. `gaining` are the paths
-    /// that gain an execution.
+    /// Where the statement is delayed as given, with the sets of that, and where it lands and landed before. `gaining` are the
+    /// paths that gain an execution.
     fn of(
         (region, nodes, paths): (&Region, &Nodes, &Paths),
-        (delayed_before, delayed, always): (&Delayed, &Delayed, &Delayed),
+        (delayed, always): (&Delayed, &Delayed),
+        (before, landings): (&[Landing], &[Landing]),
         sets: &Sets,
         gaining: &FixedBitSet,
     ) -> LastTrips {
@@ -234,13 +235,13 @@ impl LastTrips {
                 add(open.as_mut_slice(), paths.starts(member.node));
             }
         }
-        let before = region.landings(delayed_before, always);
-        let occurrences = || region.members.iter().filter(|member| member.occurrence.is_some());
+        let standing = region.members.iter().filter(|member| member.occurrence.is_some());
+        let standing: SmallVec<[Node; 4]> = standing.map(|member| member.node).collect();
         let mut told = paths.none();
-        for landing in region.landings(delayed, always) {
+        for landing in landings {
             let node = landing.node;
-            let is_new = landing.is_live && landing.is_partial && !before.contains(&landing);
-            if is_new && occurrences().any(|member| nodes.is_out_of_loop(node, member.node)) {
+            let is_new = landing.is_live && landing.is_partial && !before.contains(landing);
+            if is_new && standing.iter().any(|&inside| nodes.is_out_of_loop(node, inside)) {
                 if paths.estimated.is_some() {
                     add(open.as_mut_slice(), paths.on(node));
                 }
@@ -285,12 +286,13 @@ pub(super) struct Manner {
 }
 
 /// Decides on every join of a region in order. `always` is where the statement is delayed with no join enabled. Gives which
-/// are enabled, and the decisions. `look` sees all that are weighed.
+/// are enabled, and the decisions. `times` is asked where it is delayed as given and lands there; `look` sees all that are
+/// weighed.
 pub(super) fn decide(
     (region, nodes, always): (&Region, &Nodes, &Delayed),
     paths: &Paths,
     manner: Manner,
-    mut times: impl FnMut(&Delayed, &Delayed) -> Times,
+    mut times: impl FnMut(&Delayed, &[Landing]) -> Times,
     look: &mut dyn FnMut(&Weighing<'_>),
 ) -> (Flags, Vec<Decision>) {
     let Manner { is_printed_rule, is_brief } = manner;
@@ -367,6 +369,7 @@ pub(super) fn decide(
         let mut together = vec![join];
         let (mut benefit_paths, mut cost_paths);
         let (mut before, mut after): (&[u32], Vec<u32>) = (&[], Vec::new());
+        let landings;
         if is_printed_rule {
             // Everything else is looked at as if statements passed every join.
             let sets = Sets::of((region, paths), delayed, always, &mut memory);
@@ -376,6 +379,7 @@ pub(super) fn decide(
             benefit_paths = paths.frequency(&sets.benefiting(join), true);
             cost_paths = paths.frequency(&paying, true);
             sets.leave(&mut memory);
+            landings = region.landings(delayed, always);
         } else {
             let later = || (join + 1..count).filter(|&place| open[place]);
             if later().next().is_some() {
@@ -397,7 +401,8 @@ pub(super) fn decide(
                 }
             }
             before = &current.executions;
-            after = executions(region, paths, delayed, always);
+            landings = region.landings(delayed, always);
+            after = executions(&landings, paths);
             (benefit_paths, cost_paths) = paths.changes(before, &after);
             debug_assert!(!cannot_pay || benefit_paths == 0.0, "no path could lose anything past it");
         }
@@ -422,12 +427,12 @@ pub(super) fn decide(
             gaining.set_range(..paths.frequent, false);
             let counts = before.iter().zip(&after).enumerate().take(paths.frequent);
             gaining.extend(counts.filter(|(_, (before, after))| after > before).map(|(path, _)| path));
-            let states = (&current.delayed, delayed, always);
-            let last_trips = LastTrips::of((region, nodes, paths), states, &sets, &gaining);
+            let both = (&current.landings[..], &landings[..]);
+            let last_trips = LastTrips::of((region, nodes, paths), (delayed, always), both, &sets, &gaining);
             printed_paths += last_trips.told;
             benefit_paths -= last_trips.open.min(benefit_paths);
         }
-        let times = times(delayed, always);
+        let times = times(delayed, &landings);
         let decision = Decision {
             join,
             together,
@@ -449,7 +454,7 @@ pub(super) fn decide(
                 (0..count).filter(is_behind).filter(is_removable).for_each(|place| enabled[place] = true);
                 so_far = Some(SoFar::of(region, paths, region.delayed(&enabled), always));
             } else {
-                so_far = Some(SoFar { delayed: delayed.clone(), executions: after });
+                so_far = Some(SoFar { delayed: delayed.clone(), landings, executions: after });
             }
             promising = None;
         } else {
@@ -534,12 +539,14 @@ fn promising_places_of_width<const WIDTH: usize>(
 /// What becomes of a statement with the joins that are enabled so far.
 struct SoFar {
     delayed: Delayed,
+    landings: Landings,
     executions: Vec<u32>,
 }
 
 impl SoFar {
     fn of(region: &Region, paths: &Paths, delayed: Delayed, always: &Delayed) -> SoFar {
-        let executions = executions(region, paths, &delayed, always);
-        SoFar { delayed, executions }
+        let landings = region.landings(&delayed, always);
+        let executions = executions(&landings, paths);
+        SoFar { delayed, landings, executions }
     }
 }

@@ -120,9 +120,7 @@ impl Group {
             let live = nodes.successors(node).iter().fold(0, |live, &next| live | words[next - first]);
             words[node - first] |= live & !overwritten[node] & asked.at(node);
             // From behind the range, too.
-            let is_loop = !nodes.has_one_way(node)
-                && nodes.predecessors(node).iter().any(|&before| Nodes::goes_back(before, node));
-            if is_loop && words[node - first] != 0 {
+            if words[node - first] != 0 && nodes.is_head(node) {
                 waiting.insert(mirrored(node));
             }
         }

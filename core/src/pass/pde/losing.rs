@@ -28,6 +28,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 use fixedbitset::{Block as Word, FixedBitSet};
+use smallvec::{SmallVec, smallvec};
 
 use crate::pass::path_guided::ascending::Ascending;
 use crate::pass::path_guided::nodes::{Node, Nodes};
@@ -51,12 +52,15 @@ pub(super) enum Meets {
     Nothing,
 }
 
+/// A set of paths. Mostly there are few.
+pub(super) type Words = SmallVec<[Word; 2]>;
+
 /// Where paths have come to, as sets.
 pub(super) struct Outcome {
     /// Those that came to where the destination is dead, ended, or went elsewhere.
-    pub lost: Vec<Word>,
+    pub lost: Words,
     /// Those that came to what stops the statement.
-    pub stopped: Vec<Word>,
+    pub stopped: Words,
 }
 
 impl Outcome {
@@ -121,8 +125,8 @@ impl Walk {
         meets: impl Fn(Node) -> Meets,
     ) -> Option<Outcome> {
         let width = paths.tables()[0].width();
-        let mut outcome = Outcome { lost: vec![0; width], stopped: vec![0; width] };
-        let mut set = vec![0; width];
+        let mut outcome = Outcome { lost: smallvec![0; width], stopped: smallvec![0; width] };
+        let mut set: Words = smallvec![0; width];
         for (node, from) in starts {
             set.copy_from_slice(from);
             self.go_on(core::iter::once(node), paths, &mut set);

@@ -435,11 +435,10 @@ impl Planner<'_> {
         look: &mut dyn FnMut(Seen<'_>),
     ) -> (Flags, Vec<Decision>) {
         let Some(paths) = self.paths else { return (region.no_flags(), Vec::new()) };
-        let times = |delayed: &Delayed, always: &Delayed| {
+        let times = |delayed: &Delayed, landings: &[Landing]| {
             let times = self.times(statement);
-            let landings = region.landings(delayed, always);
             let is_partial = landings.iter().any(|landing| landing.is_live && landing.is_partial);
-            let needs_new = is_partial && self.known(region, delayed, always, &landings, told).is_none();
+            let needs_new = is_partial && self.known(region, delayed, always, landings, told).is_none();
             Times { predicate: if needs_new { times.predicate } else { 0.0 }, ..times }
         };
         decide((region, self.nodes, always), paths, self.manner, times, &mut |weighing| look(Seen::Join(weighing)))
@@ -642,19 +641,23 @@ impl Planner<'_> {
             leads[landing.member] = true;
         }
         let mut entries: SmallVec<[(u32, bool); 4]> = SmallVec::new();
-        let mut changed: SmallVec<[u32; 8]> = SmallVec::new();
-        for (place, member) in region.members.iter().enumerate().filter(|&(place, _)| delayed.entry[place]) {
-            room.in_order.insert(member.node);
-            marks.set(member.node, leads[place]);
+        let members = region.members.iter().enumerate().filter(|&(place, _)| delayed.entry[place]);
+        if region.passed.is_empty() {
+            entries.extend(members.map(|(place, member)| (member.node as u32, leads[place])));
+        } else {
+            for (place, member) in members {
+                room.in_order.insert(member.node);
+                marks.set(member.node, leads[place]);
+            }
+            for passed in region.passed.iter().filter(|passed| delayed.exit[passed.member()]) {
+                room.in_order.insert(passed.node());
+            }
+            while let Some(node) = room.in_order.pop() {
+                entries.push((node as u32, marks.contains(node)));
+                marks.remove(node);
+            }
         }
-        for passed in region.passed.iter().filter(|passed| delayed.exit[passed.member()]) {
-            room.in_order.insert(passed.node());
-        }
-        while let Some(node) = room.in_order.pop() {
-            entries.push((node as u32, marks.contains(node)));
-            changed.push(node as u32);
-            marks.remove(node);
-        }
+        let mut changed: SmallVec<[u32; 8]> = entries.iter().map(|&(node, _)| node).collect();
         changed.extend_from_slice(&touched);
         let in_favour = decisions.iter().filter(|it| it.is_worth_it() && enabled[it.join]);
         let terms = (is_predicated || !decisions.is_empty() || warp_cycles.is_some()).then(|| {

@@ -29,7 +29,7 @@ use smallvec::{SmallVec, smallvec};
 use super::accesses::{Accesses, NOWHERE};
 use super::benefit::Times;
 use super::liveness::Liveness;
-use super::losing::{MOST_JOINS, Meets, Walk};
+use super::losing::{MOST_JOINS, Meets, Walk, Words};
 use super::predicate::{self, Sides};
 use super::statements::Statement;
 use crate::ir::{Inst, Reg};
@@ -433,10 +433,10 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
             (false, NOWHERE) => Meets::Nothing,
             (false, _) => Meets::Stop,
         };
-        let frequent = |set: &[Word]| -> SmallVec<[Word; 1]> {
+        let frequent = |set: &[Word]| -> Words {
             set.iter().zip(paths.frequent_ones()).map(|(set, frequent)| set & frequent).collect()
         };
-        let starts: SmallVec<[(Node, SmallVec<[Word; 1]>); 4]> =
+        let starts: SmallVec<[(Node, Words); 4]> =
             fronts.iter().map(|&(from, to)| (to, frequent(paths.on(from)))).collect();
         let starts = starts.iter().map(|(node, set)| (*node, set.as_slice()));
         let Some(outcome) = places.walk.follow(self.nodes, paths, starts, meets) else { return Gain::Open };
@@ -494,8 +494,7 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
             if times.statement <= predicate {
                 return false;
             }
-            let free: SmallVec<[Word; 1]> =
-                paths.on(join).iter().zip(landed.as_slice()).map(|(on, landed)| on & !landed).collect();
+            let free: Words = paths.on(join).iter().zip(landed.as_slice()).map(|(on, landed)| on & !landed).collect();
             let starts = core::iter::once((join, free.as_slice()));
             // Who is not frequent pays in any case.
             let Some(outcome) = walk.follow(self.nodes, paths, starts, meets) else { return true };
@@ -589,7 +588,7 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
         let place = places.of[node] as usize;
         let found = places.found[place];
         let comes_on_all_ways = found.occurrence.is_none() && places.comes_on_all_ways(nodes, node);
-        if comes_on_all_ways && nodes.predecessors(node).iter().any(|&before| Nodes::goes_back(before, node)) {
+        if comes_on_all_ways && nodes.is_head(node) {
             places.loops.push(node as u32);
         }
         if let Some(paths) = paths {

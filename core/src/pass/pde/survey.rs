@@ -145,6 +145,8 @@ pub enum JoinVerdict {
     Enabled,
     /// Passed, as an earlier one needs it.
     EnabledWith(Block),
+    /// Passed, as the statement comes on all ways once it passes others with a predicate.
+    PastOthers,
     /// It costs more.
     Cost,
     /// Paths would gain by it, warps would not.
@@ -422,8 +424,9 @@ impl Scene<'_> {
         }
         let Behind::Region(region) = self.planner.behind(statement, scratch) else { return detail };
         let always = region.delayed(&region.no_flags());
-        let joins =
-            (0..region.members.len()).filter_map(|place| self.join(&region, &always, place, &weighed, sunk.as_deref()));
+        let delayed = sunk.as_ref().map_or_else(|| always.clone(), |enabled| region.delayed(enabled));
+        let joins = (0..region.members.len())
+            .filter_map(|place| self.join(&region, &always, place, &weighed, (sunk.as_deref(), &delayed)));
         detail.joins = joins.collect();
         let enabled = sunk.unwrap_or_else(|| region.no_flags().into_vec());
         let counted = self.question.warps.map(|counts| self.planner.nodes.executions(counts));
@@ -473,7 +476,7 @@ impl Scene<'_> {
         always: &Delayed,
         place: usize,
         weighed: &[Seat],
-        enabled: Option<&[bool]>,
+        (enabled, delayed): (Option<&[bool]>, &Delayed),
     ) -> Option<Join> {
         let (member, nodes) = (&region.members[place], self.planner.nodes);
         let block = nodes.block(member.node).filter(|_| region.has_several_ways(place) && member.is_reached)?;
@@ -500,6 +503,7 @@ impl Scene<'_> {
             (Some(own), _) if own.decision.benefit_paths > 0.0 => JoinVerdict::Cost,
             (Some(_), _) => JoinVerdict::NoBenefit,
             (None, None) if is_enabled => JoinVerdict::Enabled,
+            (None, None) if delayed.entry[place] => JoinVerdict::PastOthers,
             (None, None) => JoinVerdict::NotReached,
         };
         let seat = own.or(with);

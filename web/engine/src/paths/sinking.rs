@@ -202,6 +202,9 @@ impl Told<'_> {
                     self.name(earlier)
                 ),
             ),
+            JoinVerdict::PastOthers => {
+                ("passed", true, format!("It comes to {name} on all ways, as it passes other joins with a predicate."))
+            }
             JoinVerdict::Cost => ("refused", false, format!("It does not pass {name}{with}: that costs more.")),
             JoinVerdict::Warps => {
                 ("refused", false, format!("Paths would gain by passing {name}{with}, warps would not."))
@@ -413,6 +416,9 @@ impl Told<'_> {
                             "It comes to the join {name} on some ways only, and passes as the benefit of {} needs that.{line}",
                             self.name(earlier)
                         ),
+                        JoinVerdict::PastOthers => {
+                            format!("It comes to the join {name} on all ways, as it passes others with a predicate.")
+                        }
                         _ => format!(
                             "It comes to the join {name} on some ways only, and passes it with a predicate.{line}"
                         ),
