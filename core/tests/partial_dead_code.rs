@@ -297,10 +297,13 @@ e:
     let module = laws::well_formed(source).expect("a program");
     let kernel = module.kernels().next().expect("a kernel");
     let found = survey(&module, kernel, &settings("pde[machine=unit,cost=path]"), Question::default());
-    let detail = found.detail.expect("the product sinks");
+    let detail = found.detail.as_ref().expect("the product sinks");
     let name = |block: Block| module.funcs[kernel].blocks[block].name.as_str();
     let joins: Vec<(&str, JoinVerdict)> = detail.joins.iter().map(|join| (name(join.block), join.verdict)).collect();
     assert_eq!(joins, [("m", JoinVerdict::Enabled), ("j", JoinVerdict::PastOthers)]);
+    let frequencies = |set: &[usize]| set.iter().map(|&path| found.paths[path].frequency).collect::<Vec<_>>();
+    assert_eq!(frequencies(&detail.joins[1].available), [10, 1], "they come there with it");
+    assert_eq!((&detail.joins[1].benefits, &detail.joins[1].costs), (&vec![], &vec![]), "it was not weighed");
     assert_eq!(detail.joins[0].weighed.map(|weighed| (weighed.benefit_paths, weighed.cost_paths)), Some((100.0, 5.0)));
     survey_foretells(&module, "pde[machine=unit,cost=path]").expect("the pass does what is foretold");
 }

@@ -409,3 +409,51 @@ for (const width of [1440, 320]) {
     }
   });
 }
+
+/// Past `m` it sinks with a predicate, and comes to `j` on all ways then.
+const BEHIND = `kernel k(a: f32, b: f32, c: u32, o: ptr.global restrict) {
+    input other: f32
+n0:
+    i = mov.u32 %tid
+    p0 = setp.lt.u32 i, 3
+    br p0, n1, n2
+n1:
+    x = mul.f32 a, b
+    p1 = setp.eq.u32 i, 1
+    br p1, m, j
+n2:
+    x = in.f32 other
+    br m
+m:
+    p2 = setp.eq.u32 c, 1
+    br p2, j, e
+j:
+    br u
+u:
+    st.global.f32 o[i], x
+    ret
+e:
+    ret
+    profile path {
+        n0 n1 m e: 100
+        n0 n1 j u: 10
+        n0 n1 m j u: 1
+        n0 n2 m j u: 5
+    }
+}
+`;
+
+test("a join behind one that is passed with a predicate is passed as well", async (t) => {
+  const page = await openPage(t);
+  await openPaths(page, "figure-1");
+  await pasteProgram(page, BEHIND);
+  await waitForMistakes(page, "No mistakes");
+  await page.getByTestId("transport").getByRole("button", { name: "First", exact: true }).click();
+  await eventually("something comes next", async () => /x = mul\.f32 a, b sinks/.test(await lead(page)));
+  await page.getByTestId("block-j").locator(".label").click();
+  await eventually("why is told", async () =>
+    /It comes to j on all ways, as it passes other joins with a predicate/.test(await page.getByTestId("join-verdict").innerText()),
+  );
+  await page.getByTestId("block-m").locator(".label").click();
+  await eventually("the one in front was weighed", async () => /It passes m with a predicate: that pays/.test(await page.getByTestId("join-verdict").innerText()));
+});

@@ -29,7 +29,8 @@
 //! A bit vector over paths for each node of the region, so that it costs as much as there are *executed* paths; joins are
 //! decided one after the other, each with two passes over the region. Where the statement is delayed past all joins that
 //! may still be passed only gets less from join to join, so that it is not found anew. Most joins are not weighed: one pass
-//! tells in front of which it lands on a path that could come to no other landing, and past others no path loses anything.
+//! tells in front of which it lands on a path that could come to no new landing, and past others no path loses anything. One to
+//! which the statement comes on all ways with those enabled so far is passed anyhow.
 //!
 //! Source: Gupta, Berson and Fang 1997, sections 2.1.1 to 2.1.3, figures 4 and 7. As printed, X-AVAIL negates too much (it is
 //! ¬BLOCK ∧ N-AVAIL), the cost of a join leaves out that of the joins that its benefit needs, and what enables those later

@@ -12,6 +12,16 @@
 //! way from an occurrence. Where it is delayed on all ways without any join enabled, it lands without a predicate, else with
 //! one.
 //!
+//! A node with one way to it in which nothing happens *belongs* to the one in front: it is looked at once, and is no member of
+//! the region. Sound: the statement is delayed in it exactly if it is at the end of the member to which it belongs, and paths
+//! through it come through that. A way from one member to the next knows the last node on it, as the statement may land at the
+//! end of that, and only paths through that go this way.
+//!
+//! ```text
+//! a: x = s ─▶ b ─▶ (b→d) ─▶ d: a join       members a, d and c: uses x; b and (b→d) belong to a, and if the statement stops
+//!             └──▶ c: uses x                in front of d, it lands on (b→d)
+//! ```
+//!
 //! Where it is delayed is found by one walk in the order of the nodes, and then only what edges that go back take away is
 //! looked at again. When fewer joins are enabled, less is delayed, and one goes on from what was. The search for a region
 //! knows the first of that already, so that it needs none to see that nothing is gained past joins.

@@ -18,7 +18,7 @@ use core::cell::RefCell;
 use fixedbitset::FixedBitSet;
 
 use super::accesses::Accesses;
-use super::benefit::{Decision, Manner, Weighing};
+use super::benefit::{Decision, Manner, Sets, Weighing};
 use super::plan::{Plan, Planner, Refused, Scratch, Seen, Terms, Told};
 use super::rounds::{Claims, Marks};
 use super::sinking::{Behind, Delayed, Landing, Region};
@@ -425,8 +425,10 @@ impl Scene<'_> {
         let Behind::Region(region) = self.planner.behind(statement, scratch) else { return detail };
         let always = region.delayed(&region.no_flags());
         let delayed = sunk.as_ref().map_or_else(|| always.clone(), |enabled| region.delayed(enabled));
-        let joins = (0..region.members.len())
-            .filter_map(|place| self.join(&region, &always, place, &weighed, (sunk.as_deref(), &delayed)));
+        let sets = self.planner.paths.map(|paths| Sets::of((&region, paths), &delayed, &always, &mut Vec::new()));
+        let passing = Passing { enabled: sunk.as_deref(), delayed: &delayed, sets: sets.as_ref() };
+        let joins =
+            (0..region.members.len()).filter_map(|place| self.join(&region, &always, place, &weighed, &passing));
         detail.joins = joins.collect();
         let enabled = sunk.unwrap_or_else(|| region.no_flags().into_vec());
         let counted = self.question.warps.map(|counts| self.planner.nodes.executions(counts));
@@ -476,8 +478,9 @@ impl Scene<'_> {
         always: &Delayed,
         place: usize,
         weighed: &[Seat],
-        (enabled, delayed): (Option<&[bool]>, &Delayed),
+        passing: &Passing<'_>,
     ) -> Option<Join> {
+        let Passing { enabled, delayed, sets } = *passing;
         let (member, nodes) = (&region.members[place], self.planner.nodes);
         let block = nodes.block(member.node).filter(|_| region.has_several_ways(place) && member.is_reached)?;
         let none = || self.planner.paths.map(Paths::none).unwrap_or_default();
@@ -507,9 +510,14 @@ impl Scene<'_> {
             (None, None) => JoinVerdict::NotReached,
         };
         let seat = own.or(with);
+        // Where nothing had to be weighed, what holds in the end.
+        let in_the_end = || match sets.filter(|_| seat.is_none() && delayed.entry[place]) {
+            Some(sets) => (sets.exit_available.set(place), sets.exit_removable.set(place)),
+            None => (none(), none()),
+        };
         let (available, removable) = seat
             .and_then(|seat| seat.sets.iter().find(|(at, ..)| *at == place))
-            .map_or_else(|| (none(), none()), |(_, available, removable)| (available.clone(), removable.clone()));
+            .map_or_else(in_the_end, |(_, available, removable)| (available.clone(), removable.clone()));
         let on = self.planner.paths.map_or_else(none, |paths| paths.set_on(member.node));
         // By the printed rule, and of a join that an earlier one needs, the sets of this one say it.
         let by_sets = || {
@@ -612,6 +620,16 @@ impl Scene<'_> {
         let spot = self.planner.spot_behind(region, landing)?;
         Some(Landed { spot, is_live: landing.is_live, is_partial: landing.is_partial })
     }
+}
+
+/// What joins a statement passes in the end.
+struct Passing<'a> {
+    /// Which are enabled, if anything was decided.
+    enabled: Option<&'a [bool]>,
+    /// Where it is delayed with these.
+    delayed: &'a Delayed,
+    /// The sets of that, where there are paths.
+    sets: Option<&'a Sets>,
 }
 
 /// What was seen of a join. Members are places in the region, which is the same whenever it is asked for.
