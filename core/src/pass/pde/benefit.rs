@@ -41,7 +41,7 @@ use alloc::vec::Vec;
 use fixedbitset::{Block as Word, FixedBitSet};
 use smallvec::{SmallVec, smallvec};
 
-use super::sinking::{Delayed, Flags, Landing, Landings, Region};
+use super::region::{Delayed, Flags, Landing, Landings, Region};
 use crate::pass::path_guided::nodes::{Node, Nodes};
 use crate::pass::path_guided::path_sets::{
     PathSets, add, add_common, add_difference, are_disjoint, is_none, keep, ones, take_away,

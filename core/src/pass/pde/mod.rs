@@ -12,7 +12,7 @@
 //! n6: x is not needed                         n6: x is not needed
 //! ```
 //!
-//! Each [statement](statements) is looked at in the region that it could sink to ([`sinking`]). Without a predicate it passes
+//! Each [statement](statements) is looked at in the [region] that it could sink to ([`sinking`]). Without a predicate it passes
 //! joins that it comes to on all ways, so that no path executes more than before. With a `profile path`, or paths that are
 //! [estimated](super::path_guided::estimate) from a `profile edge`, joins that it comes to on some ways only are weighed
 //! ([`benefit`]): executed paths on which it is not needed any more, against others on which a predicated version is
@@ -44,6 +44,7 @@ mod losing;
 mod memory;
 mod plan;
 mod predicate;
+mod region;
 mod rounds;
 mod sinking;
 mod statements;

@@ -37,7 +37,7 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use super::accesses::Accesses;
-use super::sinking::{Delayed, Landing, Region};
+use super::region::{Delayed, Landing, Region};
 use crate::ir::{Block, Function, Guard, Op, Operand, Reg};
 use crate::pass::path_guided::nodes::{Node, Nodes};
 
