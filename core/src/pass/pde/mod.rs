@@ -39,6 +39,7 @@
 
 mod accesses;
 mod benefit;
+mod course;
 mod liveness;
 mod losing;
 mod memory;

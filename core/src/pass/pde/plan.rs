@@ -19,6 +19,7 @@ use smallvec::SmallVec;
 
 use super::accesses::Accesses;
 use super::benefit::{Decision, Manner, Times, Weighing, decide};
+use super::course::{Course, Room, moved};
 use super::liveness::Liveness;
 use super::predicate::Search;
 use super::region::{Delayed, Flags, Landing, Landings, Region};
@@ -27,7 +28,6 @@ use super::statements::Statement;
 use crate::edit::{Fact, Place, Remark, Rewrite};
 use crate::ir::{Block, Function, Guard, Inst, InstData, Opcode, Operand, Reg, Type};
 use crate::machine::{Machine, OpClass};
-use crate::pass::path_guided::ascending::Ascending;
 use crate::pass::path_guided::nodes::{Node, Nodes};
 use crate::pass::path_guided::paths::Paths;
 use crate::view::Listener;
@@ -200,13 +200,24 @@ pub(super) struct Planner<'a> {
     pub machine: Machine,
 }
 
-/// What is told of the joins of a region.
+/// What was decided in a region.
 #[derive(Clone, Copy)]
-struct Joins {
-    /// Does the statement come to any on some ways only?
-    are_partial: bool,
-    /// Could it be worth it to let it pass some?
-    are_weighed: bool,
+struct Decided<'a> {
+    enabled: &'a [bool],
+    decisions: &'a [Decision],
+    /// Cycles of all warps, before and after, where they are counted.
+    warp_cycles: Option<(f64, f64)>,
+}
+
+/// How a statement lands with a predicate.
+#[derive(Clone, Copy)]
+struct Predicated<'a> {
+    /// The program's own, which does not have to be set.
+    guard: Option<Guard>,
+    /// Where a new one is made false again.
+    cleared: &'a [Landing],
+    /// Where it begins.
+    begins: &'a [Node],
 }
 
 /// What planning for one statement keeps for the next.
@@ -216,12 +227,6 @@ pub(super) struct Scratch {
     /// Room for the nodes that were looked at.
     looked_at: Vec<u32>,
     room: Room,
-}
-
-/// Room for sets of nodes, all of them empty.
-struct Room {
-    marks: FixedBitSet,
-    in_order: Ascending,
 }
 
 /// What plans before have claimed that a plan would have to share with them: without it it is not made.
@@ -246,8 +251,8 @@ impl Scratch {
 
     /// For that many nodes.
     pub fn new(nodes: &Nodes) -> Scratch {
-        let room = Room { marks: FixedBitSet::with_capacity(nodes.len()), in_order: Ascending::new(nodes.len()) };
-        Scratch { liveness: Liveness::new(nodes), places: Places::new(nodes), looked_at: Vec::new(), room }
+        let (liveness, places, room) = (Liveness::new(nodes), Places::new(nodes), Room::new(nodes));
+        Scratch { liveness, places, looked_at: Vec::new(), room }
     }
 }
 
@@ -308,29 +313,38 @@ impl Planner<'_> {
         }
         scratch.places.asked.iter().for_each(|&predicate| told.asks(predicate));
         let from = self.nodes.block_or_target(statement.occurrences[0].node());
-        let region = match behind {
-            Behind::NothingDead => return None,
-            Behind::TooMuch => {
+        match behind {
+            Some(Behind::NothingDead) => return None,
+            Some(Behind::TooMuch) => {
                 told.refused(Refused::TooLarge { from });
                 return None;
             }
-            Behind::Claimed => {
+            Some(Behind::Claimed) => {
                 told.is_claimed();
                 return None;
             }
-            Behind::Region(region) => region,
-        };
+            None => {}
+        }
         debug_assert!(
             gain == Gain::Open || self.nodes.len() > FEW_NODES || self.passes_no_join(statement),
             "nothing is gained by what was not looked at"
         );
-        let joins = Joins { are_partial: scratch.places.has_partial_join, are_weighed: gain == Gain::Open };
-        let plan = self.plan_in(&region, statement, joins, &mut scratch.room, told, look);
+        let plan = if gain == Gain::Open || self.warps.is_some() {
+            let region = Region::of(self.nodes, &mut scratch.places);
+            let plan = self.plan_in(&region, statement, gain == Gain::Open, scratch, told, look);
+            scratch.places.reuse(region);
+            plan
+        } else {
+            if scratch.places.has_partial_join {
+                told.has_partial_join();
+            }
+            let Scratch { places, room, .. } = &mut *scratch;
+            Course::of_found(self.nodes, places, room).and_then(|course| self.planned(statement, course, None))
+        };
         debug_assert!(
             !self.manner.is_brief || self.nodes.len() > FEW_NODES || self.plans_as(statement, plan.as_ref()),
             "it is the plan that is made from all nodes, one by one"
         );
-        scratch.places.reuse(region);
         plan
     }
 
@@ -339,13 +353,12 @@ impl Planner<'_> {
         let mut scratch = Scratch::new(self.nodes);
         scratch.liveness.look_behind(self.nodes, self.accesses, statement);
         let region = match self.behind(statement, &mut scratch) {
-            Behind::Region(region) => region,
+            Ok(region) => region,
             // Less may have been looked at.
-            Behind::TooMuch => return true,
-            Behind::NothingDead | Behind::Claimed => return plan.is_none(),
+            Err(Behind::TooMuch) => return true,
+            Err(Behind::NothingDead | Behind::Claimed) => return plan.is_none(),
         };
-        let joins = Joins { are_partial: scratch.places.has_partial_join, are_weighed: true };
-        let of_all = self.plan_in(&region, statement, joins, &mut scratch.room, &mut Deaf, &mut |_| {});
+        let of_all = self.plan_in(&region, statement, true, &mut scratch, &mut Deaf, &mut |_| {});
         match (plan, of_all) {
             (Some(plan), Some(of_all)) => plan.is_like(&of_all),
             (plan, of_all) => plan.is_none() && of_all.is_none(),
@@ -356,7 +369,7 @@ impl Planner<'_> {
     fn passes_no_join(&self, statement: &Statement) -> bool {
         let mut scratch = Scratch::new(self.nodes);
         scratch.liveness.look_behind(self.nodes, self.accesses, statement);
-        let Behind::Region(region) = self.behind(statement, &mut scratch) else { return true };
+        let Ok(region) = self.behind(statement, &mut scratch) else { return true };
         let (enabled, _) = self.decided(&region, &region.always_delayed(), statement, &mut Deaf, &mut |_| {});
         !enabled.contains(&true)
     }
@@ -367,41 +380,42 @@ impl Planner<'_> {
             return;
         }
         match self.behind(statement, scratch) {
-            Behind::Region(region) => {
+            Ok(region) => {
                 let always = region.always_delayed();
                 let (enabled, decisions) = self.decided(&region, &always, statement, told, &mut |_| {});
                 debug_assert!(!enabled.contains(&true), "it was seen that others pay more");
                 self.say_costs(&region, &decisions, told);
                 scratch.places.reuse(region);
             }
-            Behind::TooMuch => {
+            Err(Behind::TooMuch) => {
                 told.refused(Refused::TooLarge { from: self.nodes.block_or_target(statement.occurrences[0].node()) });
             }
-            Behind::NothingDead | Behind::Claimed => {}
+            Err(Behind::NothingDead | Behind::Claimed) => {}
         }
     }
 
-    /// What is done for a statement in its region.
+    /// What is done for a statement in its region, of all that was found.
     fn plan_in(
         &self,
         region: &Region,
         statement: &Statement,
-        joins: Joins,
-        room: &mut Room,
+        are_joins_weighed: bool,
+        scratch: &mut Scratch,
         told: &mut impl Told,
         look: &mut dyn FnMut(Seen<'_>),
     ) -> Option<Plan> {
         let always = region.always_delayed();
-        if joins.are_partial {
+        if scratch.places.has_partial_join {
             told.has_partial_join();
         }
-        let (enabled, decisions) = match joins.are_weighed {
+        let (enabled, decisions) = match are_joins_weighed {
             true => self.decided(region, &always, statement, told, look),
             false => (region.no_flags(), Vec::new()),
         };
         self.say_costs(region, &decisions, told);
         let Some(warps) = self.warps else {
-            return self.planned(statement, region, &enabled, &always, &decisions, None, room, look);
+            let decided = Decided { enabled: &enabled, decisions: &decisions, warp_cycles: None };
+            return self.planned_in(statement, region, &always, decided, scratch, look);
         };
         // Of what paths gain by, that is kept which warps gain by, join by join.
         let mut kept = region.no_flags();
@@ -423,7 +437,8 @@ impl Planner<'_> {
             told.refused(Refused::Warps { from, before, after: plain.min(least) });
             return None;
         }
-        self.planned(statement, region, &kept, &always, &decisions, Some((before, least)), room, look)
+        let decided = Decided { enabled: &kept, decisions: &decisions, warp_cycles: Some((before, least)) };
+        self.planned_in(statement, region, &always, decided, scratch, look)
     }
 
     /// Which joins it would be worth to pass, and what was decided about them.
@@ -462,9 +477,12 @@ impl Planner<'_> {
     }
 
     /// What lies behind a statement that is needed.
-    pub fn behind(&self, statement: &Statement, scratch: &mut Scratch) -> Behind {
+    pub fn behind(&self, statement: &Statement, scratch: &mut Scratch) -> Result<Region, Behind> {
         let Scratch { liveness, places, .. } = scratch;
-        self.search_behind(statement, liveness, |_| false).all(places)
+        match self.search_behind(statement, liveness, |_| false).all(places) {
+            Some(behind) => Err(behind),
+            None => Ok(Region::of(self.nodes, places)),
+        }
     }
 
     fn search_behind<'a, C>(
@@ -529,9 +547,10 @@ impl Planner<'_> {
         // What is put on a critical edge also takes a jump.
         let mut touched: BTreeSet<Node> = live.map(|landing| landing.node).collect();
         if is_partial && self.known(region, &delayed, always, &landings, told).is_none() {
-            let moved = region.moved(&landings).map(|place| region.members[place].node);
+            let standing = region.standing();
+            let moved = moved(&standing, &landings).map(|(node, _)| node as Node);
             let entries = self.nodes.entries().iter().copied();
-            let clears: Vec<Node> = self.cleared(region, &landings).iter().map(|landing| landing.node).collect();
+            let clears: Vec<Node> = self.cleared(&standing, &landings).iter().map(|landing| landing.node).collect();
             touched.extend(&clears);
             let sets: f64 = moved.chain(entries).chain(clears).map(|node| warps[node]).sum();
             sum += sets * times.predicate;
@@ -546,9 +565,9 @@ impl Planner<'_> {
     }
 
     /// Landings behind which a new predicate is asked for before the statement is met again.
-    fn cleared(&self, region: &Region, landings: &[Landing]) -> Landings {
+    fn cleared(&self, standing: &[(u32, Inst)], landings: &[Landing]) -> Landings {
         let mut set = FixedBitSet::with_capacity(self.nodes.len());
-        set.extend(region.moved(landings).map(|place| region.members[place].node));
+        set.extend(moved(standing, landings).map(|(node, _)| node as Node));
         let is_set = |node: Node| set.contains(node);
         // Nodes at whose entry it is asked for.
         let mut asked = FixedBitSet::with_capacity(self.nodes.len());
@@ -575,18 +594,17 @@ impl Planner<'_> {
         landings.iter().filter(is_asked_behind).copied().collect()
     }
 
-    #[expect(clippy::too_many_arguments, reason = "what was found, and who sees it")]
-    fn planned(
+    /// What is done if that was decided in a region of all that was found.
+    fn planned_in(
         &self,
         statement: &Statement,
         region: &Region,
-        enabled: &[bool],
         always: &Delayed,
-        decisions: &[Decision],
-        warp_cycles: Option<(f64, f64)>,
-        room: &mut Room,
+        decided: Decided<'_>,
+        scratch: &mut Scratch,
         look: &mut dyn FnMut(Seen<'_>),
     ) -> Option<Plan> {
+        let Decided { enabled, decisions, warp_cycles } = decided;
         let passing;
         let delayed = if enabled.contains(&true) {
             passing = region.delayed(enabled);
@@ -596,117 +614,97 @@ impl Planner<'_> {
         };
         let landings = region.landings(delayed, always);
         look(Seen::Sunk { region, enabled, always, delayed, landings: &landings });
-        let moved: SmallVec<[usize; 4]> = region.moved(&landings).collect();
-        let is_dropped = landings.iter().any(|landing| !landing.is_live);
-        if moved.is_empty() || !is_dropped {
-            return None;
-        }
         let is_predicated = landings.iter().any(|landing| landing.is_live && landing.is_partial);
         let guard = if is_predicated { self.search().known(region, delayed, always, &landings, |_| {}) } else { None };
-        let mut lands: SmallVec<[(Spot, bool); 2]> = SmallVec::new();
-        let (mut to, mut dropped): (SmallVec<[Block; 4]>, SmallVec<[Block; 4]>) = (SmallVec::new(), SmallVec::new());
-        for landing in landings.iter().filter(|landing| !region.stays(landing)) {
-            let block = self.nodes.block_or_target(landing.node);
-            let list = if landing.is_live { &mut to } else { &mut dropped };
-            if !list.contains(&block) {
-                list.push(block);
-            }
-            if landing.is_live {
-                lands.push((self.spot(region, landing)?, landing.is_partial));
-            }
-        }
+        let Scratch { places, room, .. } = scratch;
+        let course = Course::of_region(self.nodes, (region, places), delayed, landings, room)?;
         let needs_new = is_predicated && guard.is_none();
-        let clears = if needs_new { self.cleared(region, &landings) } else { Landings::new() };
-        let joins = (0..enabled.len()).filter(|&place| enabled[place] && !always.entry[place] && delayed.entry[place]);
+        let cleared = if needs_new { self.cleared(&region.standing(), &course.landings) } else { Landings::new() };
         let begins = if needs_new { self.nodes.entries() } else { &[] };
-        let node_of = |landing: &Landing| landing.node as u32;
-        let mut touched: SmallVec<[u32; 4]> = moved.iter().map(|&place| region.members[place].node as u32).collect();
-        touched.extend(landings.iter().filter(|landing| landing.is_live).chain(&clears).map(node_of));
-        touched.extend(begins.iter().map(|&node| node as u32));
-        // Of nodes that belong to members that is marked at once.
-        let marks = &mut room.marks;
-        let mut leads = region.leading_to_landings(delayed, &landings, |member, mut node| {
-            while node != member && !marks.put(node) {
-                node = self.nodes.predecessors(node)[0];
-            }
-        });
-        // A predicated statement keeps what its destination held in front of it, and its operands are read where it did not
-        // come before. What is executed no more lets its operands die in front of where it stood.
-        let is_felt_outside = is_predicated || !moved.iter().all(|&place| leads[place]);
-        // The same for entries: what comes to a node in which the statement stands does not go on from there.
-        for (place, member) in region.members.iter().enumerate().filter(|(_, member)| member.occurrence.is_some()) {
-            debug_assert!(!delayed.entry[place] || member.is_dead || member.stop.is_some(), "it stops itself");
-            leads[place] = false;
-        }
-        for landing in landings.iter().filter(|landing| landing.is_live && !landing.at_exit) {
-            leads[landing.member] = true;
-        }
-        let mut entries: SmallVec<[(u32, bool); 4]> = SmallVec::new();
-        let members = region.members.iter().enumerate().filter(|&(place, _)| delayed.entry[place]);
-        if region.passed.is_empty() {
-            entries.extend(members.map(|(place, member)| (member.node as u32, leads[place])));
-        } else {
-            for (place, member) in members {
-                room.in_order.insert(member.node);
-                marks.set(member.node, leads[place]);
-            }
-            for passed in region.passed.iter().filter(|passed| delayed.exit[passed.member()]) {
-                room.in_order.insert(passed.node());
-            }
-            while let Some(node) = room.in_order.pop() {
-                entries.push((node as u32, marks.contains(node)));
-                marks.remove(node);
-            }
-        }
-        let mut changed: SmallVec<[u32; 8]> = entries.iter().map(|&(node, _)| node).collect();
-        changed.extend_from_slice(&touched);
+        let joins = (0..enabled.len()).filter(|&place| enabled[place] && !always.entry[place] && delayed.entry[place]);
         let in_favour = decisions.iter().filter(|it| it.is_worth_it() && enabled[it.join]);
-        let terms = (is_predicated || !decisions.is_empty() || warp_cycles.is_some()).then(|| {
+        let has_terms = is_predicated || !decisions.is_empty() || warp_cycles.is_some();
+        let terms = has_terms.then(|| {
             Some(Box::new(Terms {
-                clears: clears.iter().map(|landing| self.spot_behind(region, landing)).collect::<Option<_>>()?,
+                clears: cleared.iter().map(|landing| self.spot_behind(landing)).collect::<Option<_>>()?,
                 begins: begins.iter().filter_map(|&node| self.nodes.block(node)).collect(),
                 joins: joins.filter_map(|place| self.nodes.block(region.members[place].node)).collect(),
                 favour: in_favour.fold(Favour::default(), Favour::and),
                 warp_cycles,
             }))
         });
+        let terms = match terms {
+            Some(terms) => Some(terms?),
+            None => None,
+        };
+        let predicated = Predicated { guard, cleared: &cleared, begins };
+        let mut plan = self.planned(statement, course, is_predicated.then_some(predicated))?;
+        plan.terms = terms;
+        Some(plan)
+    }
+
+    /// What is done if a statement takes that course.
+    fn planned(&self, statement: &Statement, course: Course, predicated: Option<Predicated<'_>>) -> Option<Plan> {
+        let Course { moved, landings, entries, is_needed_behind_all } = course;
+        let mut lands: SmallVec<[(Spot, bool); 2]> = SmallVec::new();
+        let (mut to, mut dropped): (SmallVec<[Block; 4]>, SmallVec<[Block; 4]>) = (SmallVec::new(), SmallVec::new());
+        let stays = |landing: &Landing| landing.at_exit && landing.is_live && statement.stands_in(landing.node);
+        for landing in landings.iter().filter(|landing| !stays(landing)) {
+            let block = self.nodes.block_or_target(landing.node);
+            let list = if landing.is_live { &mut to } else { &mut dropped };
+            if !list.contains(&block) {
+                list.push(block);
+            }
+            if landing.is_live {
+                lands.push((self.spot(landing)?, landing.is_partial));
+            }
+        }
+        let mut touched: SmallVec<[u32; 4]> = moved.iter().map(|&(node, _)| node).collect();
+        let live = landings.iter().filter(|landing| landing.is_live);
+        touched.extend(live.map(|landing| landing.node as u32));
+        if let Some(Predicated { cleared, begins, .. }) = predicated {
+            touched.extend(cleared.iter().map(|landing| landing.node as u32));
+            touched.extend(begins.iter().map(|&node| node as u32));
+        }
+        let mut changed: SmallVec<[u32; 8]> = entries.iter().map(|&(node, _)| node).collect();
+        changed.extend_from_slice(&touched);
+        // A predicated statement keeps what its destination held in front of it, and its operands are read where it did not
+        // come before. What is executed no more lets its operands die in front of where it stood.
+        let is_felt_outside = predicated.is_some() || !is_needed_behind_all;
         Some(Plan {
             inst: statement.inst,
             dst: statement.dst,
             uses: statement.uses.clone(),
-            occurrences: moved.iter().filter_map(|&place| region.members[place].occurrence).collect(),
-            from: moved.iter().filter_map(|&place| self.nodes.block(region.members[place].node)).collect(),
+            occurrences: moved.iter().map(|&(_, inst)| inst).collect(),
+            from: moved.iter().filter_map(|&(node, _)| self.nodes.block(node as Node)).collect(),
             lands,
             to,
             dropped,
-            is_predicated,
-            guard,
+            is_predicated: predicated.is_some(),
+            guard: predicated.and_then(|predicated| predicated.guard),
             changed,
             entries,
             is_felt_outside,
             splits: touched.iter().any(|&node| self.nodes.edge(node as Node).is_some()),
             touched,
-            terms: match terms {
-                Some(terms) => Some(terms?),
-                None => None,
-            },
+            terms: None,
         })
     }
 
-    pub fn spot(&self, region: &Region, landing: &Landing) -> Option<Spot> {
-        let (member, node) = (&region.members[landing.member], landing.node);
+    pub fn spot(&self, landing: &Landing) -> Option<Spot> {
+        let node = landing.node;
         match (self.nodes.edge(node), self.nodes.block(node), landing.at_exit) {
             (Some((from, to)), ..) => Some(Spot::Edge(from, to)),
             (None, Some(block), true) => Some(Spot::End(block)),
-            (None, Some(block), false) => self.func.block_insts(block).nth(member.stop? as usize).map(Spot::Before),
+            (None, Some(block), false) => self.func.block_insts(block).nth(landing.stop as usize).map(Spot::Before),
             (None, None, _) => None,
         }
     }
 
     /// Where something is put behind a landing, or where the statement is dropped.
-    pub fn spot_behind(&self, region: &Region, landing: &Landing) -> Option<Spot> {
+    pub fn spot_behind(&self, landing: &Landing) -> Option<Spot> {
         if landing.is_live {
-            return self.spot(region, landing);
+            return self.spot(landing);
         }
         let node = landing.node;
         match (self.nodes.edge(node), self.nodes.block(node), landing.at_exit) {

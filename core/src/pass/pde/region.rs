@@ -33,6 +33,8 @@
 use alloc::vec::Vec;
 use smallvec::{SmallVec, smallvec};
 
+use super::accesses::NOWHERE;
+use super::course::Standing;
 use crate::ir::Inst;
 use crate::pass::path_guided::nodes::{Node, Nodes};
 
@@ -158,6 +160,8 @@ pub(super) struct Landing {
     pub is_live: bool,
     /// Has it come on some ways only, so that a predicate has to tell?
     pub is_partial: bool,
+    /// Where it is not at the end, and needed: the place of what stops it.
+    pub stop: u32,
 }
 
 impl Region {
@@ -281,13 +285,15 @@ impl Region {
         for (place, member) in self.members.iter().enumerate() {
             if entry[place] && (member.is_dead || member.stop.is_some()) {
                 let (is_live, is_partial) = (!member.is_dead, !always.entry[place]);
-                landings.push(Landing { member: place, node: member.node, at_exit: false, is_live, is_partial });
+                let stop = member.stop.unwrap_or(NOWHERE);
+                landings.push(Landing { member: place, node: member.node, at_exit: false, is_live, is_partial, stop });
             }
             // What leaves for a join where it is not delayed has one successor.
             if exit[place] {
                 for way in self.ways_from(place).iter().filter(|way| !entry[way.member()]) {
                     let (is_live, is_partial) = (!self.members[way.member()].is_dead, !always.exit[place]);
-                    landings.push(Landing { member: place, node: way.leaving(), at_exit: true, is_live, is_partial });
+                    let (node, stop) = (way.leaving(), NOWHERE);
+                    landings.push(Landing { member: place, node, at_exit: true, is_live, is_partial, stop });
                 }
             }
         }
@@ -313,47 +319,17 @@ impl Region {
         leads
     }
 
-    /// From the ends of which members does the statement come to a landing where it is needed? Calls `visit` with a member and
-    /// a node for each way on which it does, where that leaves a node that belongs to the member.
-    pub fn leading_to_landings(
-        &self,
-        delayed: &Delayed,
-        landings: &[Landing],
-        mut visit: impl FnMut(Node, Node),
-    ) -> Flags {
-        let mut flags = self.no_flags();
-        let (lands, exit) = (&mut flags[..], &delayed.exit[..]);
-        let mut work: SmallVec<[usize; 16]> = SmallVec::new();
-        let mut leave = |place: usize, leaving: Node, work: &mut SmallVec<[usize; 16]>| {
-            if exit[place] {
-                visit(self.members[place].node, leaving);
-                work.push(place);
-            }
-        };
-        for landing in landings.iter().filter(|landing| landing.is_live) {
-            match landing.at_exit {
-                true => leave(landing.member, landing.node, &mut work),
-                false => self.ways_to(landing.member).for_each(|way| leave(way.member(), way.leaving(), &mut work)),
-            }
-        }
-        while let Some(place) = work.pop() {
-            let is_new = !core::mem::replace(&mut lands[place], true);
-            if is_new && self.members[place].occurrence.is_none() {
-                self.ways_to(place).for_each(|way| leave(way.member(), way.leaving(), &mut work));
-            }
-        }
-        flags
+    /// Where the statement stands.
+    pub fn standing(&self) -> Standing {
+        let standing = |member: &Member| Some((member.node as u32, member.occurrence?));
+        self.members.iter().filter_map(standing).collect()
     }
 
-    /// Does a statement land right where it stands?
-    pub fn stays(&self, landing: &Landing) -> bool {
-        let member = &self.members[landing.member];
-        landing.at_exit && landing.is_live && member.occurrence.is_some() && landing.node == member.node
-    }
-
-    /// The occurrences that go away: all that do not land right where they stand.
-    pub fn moved<'a>(&'a self, landings: &'a [Landing]) -> impl Iterator<Item = usize> + 'a {
-        let stays = |place: usize| landings.iter().any(|landing| self.stays(landing) && landing.member == place);
-        (0..self.members.len()).filter(move |&place| self.members[place].occurrence.is_some() && !stays(place))
+    /// Visits the nodes at whose entries a statement is delayed, in no order.
+    pub fn for_each_entry(&self, delayed: &Delayed, visit: &mut dyn FnMut(Node)) {
+        let members = self.members.iter().zip(&delayed.entry).filter(|&(_, &is_delayed)| is_delayed);
+        members.for_each(|(member, _)| visit(member.node));
+        let passed = self.passed.iter().filter(|passed| delayed.exit[passed.member()]);
+        passed.for_each(|passed| visit(passed.node()));
     }
 }

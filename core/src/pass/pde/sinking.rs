@@ -24,10 +24,11 @@ use smallvec::SmallVec;
 
 use super::accesses::{Accesses, NOWHERE};
 use super::benefit::Times;
+use super::course::Standing;
 use super::liveness::Liveness;
 use super::losing::{MOST_JOINS, Meets, Walk, Words};
 use super::predicate::{self, Sides};
-use super::region::{Member, NONE, Passed, Region, Way};
+use super::region::{Landing, Landings, Member, NONE, Passed, Region, Way};
 use super::statements::Statement;
 use crate::ir::{Inst, Reg};
 use crate::pass::path_guided::ascending::Ascending;
@@ -41,7 +42,7 @@ const MOST_NODES: usize = 4096;
 /// Sums of executions that are made in another order differ by less than this share.
 const ROUNDING: f64 = 1e-9;
 
-/// What lies behind a statement.
+/// What lies behind a statement, if nothing has to be made of what was found there.
 pub(super) enum Behind {
     /// Nothing that it would be dropped in.
     NothingDead,
@@ -49,7 +50,6 @@ pub(super) enum Behind {
     TooMuch,
     /// One of the nodes that are claimed.
     Claimed,
-    Region(Region),
 }
 
 /// What could be gained by passing joins to which a statement comes on some ways only.
@@ -90,6 +90,9 @@ pub(super) struct Places {
     shut: Vec<u32>,
     /// Nodes to which it does not come on all ways as it does not come on one that goes back, or from one of these.
     taken: Vec<u32>,
+    /// Where it lands, if that was asked.
+    landings: Landings,
+    has_landed: bool,
     /// From where it lands along paths.
     pub walk: Walk,
     /// What lies in front of a join.
@@ -111,6 +114,8 @@ struct Found {
     is_end: bool,
     /// Does it not come on a way that goes back, or from a node of which that is so?
     is_taken: bool,
+    /// Is it delayed at the entry? Known when it is known where it lands.
+    comes: bool,
 }
 
 impl Found {
@@ -149,6 +154,8 @@ impl Places {
             loops: Vec::new(),
             shut: Vec::new(),
             taken: Vec::new(),
+            landings: Landings::new(),
+            has_landed: false,
             walk: Walk::new(nodes),
             sides: Sides::new(nodes),
             asked: SmallVec::new(),
@@ -186,7 +193,8 @@ impl Places {
         let place = self.found.len();
         self.of[node] = place as u32;
         let node = node as u32;
-        self.found.push(Found { node, stop, occurrence, is_dead, is_reached: false, is_end: false, is_taken: false });
+        let (is_reached, is_end, is_taken, comes) = (false, false, false, false);
+        self.found.push(Found { node, stop, occurrence, is_dead, is_reached, is_end, is_taken, comes });
         place
     }
 
@@ -212,9 +220,72 @@ impl Places {
         others.any(|other| nodes.least_behind(other) <= node && (other > node || !is_in_front))
     }
 
+    /// The member of a region that a node is or to which it belongs, where the region was made of all that was found.
+    pub fn member(&self, region: &Region, node: Node) -> Option<usize> {
+        match self.of[node] {
+            NONE => None,
+            place if place & PASSED != 0 => Some(region.passed[(place & !PASSED) as usize].member()),
+            place => Some(place as usize),
+        }
+    }
+
+    /// Where the statement stands.
+    pub fn standing(&self) -> Standing {
+        let standing = self.found.iter().map_while(|found| Some((found.node, found.occurrence?)));
+        standing.collect()
+    }
+
+    /// Visits the nodes at whose entries it is delayed, in no order, when it is known where it lands.
+    pub fn for_each_entry(&self, visit: &mut dyn FnMut(Node)) {
+        self.found.iter().filter(|found| found.comes).for_each(|found| visit(found.node as Node));
+        let passed = self.passed.iter().filter(|passed| self.found[passed.member()].is_delayed());
+        passed.for_each(|passed| visit(passed.node()));
+    }
+
+    /// Where it lands if it passes no join to which it comes on some ways only, when what does not come was taken away.
+    pub fn landings(&mut self, nodes: &Nodes) -> &mut Landings {
+        if core::mem::replace(&mut self.has_landed, true) {
+            return &mut self.landings;
+        }
+        for place in 0..self.found.len() {
+            let node = self.found[place].node as Node;
+            let mut ways = nodes.predecessors(node).iter();
+            self.found[place].comes = !nodes.is_entry(node) && ways.all(|&before| self.is_delayed(before));
+        }
+        let mut landings = core::mem::take(&mut self.landings);
+        landings.clear();
+        let is_partial = false;
+        for (member, found) in self.found.iter().enumerate() {
+            let &Found { stop, is_dead, comes, .. } = found;
+            if comes && (is_dead || stop != NOWHERE) {
+                let node = found.node as Node;
+                landings.push(Landing { member, node, at_exit: false, is_live: !is_dead, is_partial, stop });
+            }
+        }
+        let found = self.found.iter().enumerate().map(|(place, found)| (found.node as Node, place));
+        let passed = self.passed.iter().map(|passed| (passed.node(), passed.member()));
+        for (node, member) in found.chain(passed).filter(|&(_, member)| self.found[member].is_delayed()) {
+            for &next in nodes.successors(node) {
+                let place = self.of[next];
+                debug_assert!(place != NONE, "all that it comes to was found");
+                let Some(to) = self.found.get(place as usize).filter(|to| !to.comes) else { continue };
+                let (is_live, stop) = (!to.is_dead, NOWHERE);
+                landings.push(Landing { member, node, at_exit: true, is_live, is_partial, stop });
+            }
+        }
+        landings.sort_unstable_by_key(|landing| (landing.node, landing.at_exit));
+        self.landings = landings;
+        &mut self.landings
+    }
+
     /// Is the statement delayed at the end of a node?
-    fn is_delayed(&self, node: Node) -> bool {
+    pub fn is_delayed(&self, node: Node) -> bool {
         self.get(node).is_some_and(|place| self.found[place].is_delayed())
+    }
+
+    /// What lies behind, if that is nothing that it would be dropped in.
+    fn nothing_dead(&self) -> Option<Behind> {
+        (!self.is_dead_anywhere).then_some(Behind::NothingDead)
     }
 
     /// Takes away where it does not come on all ways when those that go back are asked, too.
@@ -250,7 +321,7 @@ impl Places {
         self.shut.clear();
         self.taken.clear();
         self.asked.clear();
-        (self.has_partial_join, self.is_dead_anywhere) = (false, false);
+        (self.has_partial_join, self.is_dead_anywhere, self.has_landed) = (false, false, false);
         for found in self.found.drain(..) {
             self.of[found.node as usize] = NONE;
         }
@@ -276,17 +347,17 @@ pub(super) struct Search<'a, C, T> {
 
 impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
     /// All that lies behind it. It could pass joins to which it comes on some ways only if executed paths with it do.
-    pub fn all(&self, places: &mut Places) -> Behind {
+    pub fn all(&self, places: &mut Places) -> Option<Behind> {
         places.is_brief = false;
-        let known = self.begin(places).or_else(|| self.go_on(places, true));
-        known.unwrap_or_else(|| self.found(places))
+        self.begin(places).or_else(|| self.go_on(places, true)).or_else(|| places.nothing_dead())
     }
 
     /// The same, but no more than matters: joins to which it comes on some ways only are passed if that could be worth it
     /// ([`Walk`]), and nodes in which nothing happens belong to others. With it comes what could be gained.
-    pub fn what_matters(&self, places: &mut Places) -> (Behind, Gain) {
+    pub fn what_matters(&self, places: &mut Places) -> (Option<Behind>, Gain) {
         places.is_brief = true;
-        if let Some(behind) = self.begin(places).or_else(|| self.go_on(places, false)) {
+        let behind = self.begin(places).or_else(|| self.go_on(places, false));
+        if behind.is_some() {
             return (behind, Gain::Nothing);
         }
         let is_passed = |places: &Places, node: Node| {
@@ -295,43 +366,29 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
         };
         // Mostly no path comes with it to one of them, and it comes round all loops: that is all.
         let is_any_passed = places.ends.iter().any(|&node| is_passed(places, node as Node));
-        if self.paths.is_some() && (is_any_passed || places.is_dead_anywhere) {
+        if is_any_passed || places.is_dead_anywhere {
             places.take_away(self.nodes);
         }
-        if !is_any_passed && places.taken.is_empty() {
-            return (self.found(places), Gain::Nothing);
+        if self.paths.is_none() || !is_any_passed && places.taken.is_empty() {
+            return (places.nothing_dead(), Gain::Nothing);
         }
-        let mut near = None;
-        let gain = self.gain(places, &mut near);
+        let gain = self.gain(places);
         if gain != Gain::Open || !is_any_passed {
-            let behind = match places.is_dead_anywhere {
-                _ if places.walk.looked_at().any(&self.is_claimed) => Behind::Claimed,
-                true => Behind::Region(near.unwrap_or_else(|| Region::of(self.nodes, places))),
-                false => Behind::NothingDead,
-            };
+            let is_claimed = places.walk.looked_at().any(&self.is_claimed);
+            let behind = if is_claimed { Some(Behind::Claimed) } else { places.nothing_dead() };
             return (behind, gain);
         }
-        if let Some(near) = near {
-            places.reuse(near);
-        }
-        // A region numbers them in another order, and what lies behind joins may come round loops.
-        for (place, found) in places.found.iter_mut().enumerate() {
-            places.of[found.node as Node] = place as u32;
-            found.is_taken = false;
-        }
+        // What lies behind joins may come round loops.
+        places.has_landed = false;
+        places.found.iter_mut().for_each(|found| found.is_taken = false);
         for &node in &places.ends {
             places.work.insert(node as Node);
         }
-        let known = self.go_on(places, true);
-        (known.unwrap_or_else(|| self.found(places)), Gain::Open)
+        (self.go_on(places, true).or_else(|| places.nothing_dead()), Gain::Open)
     }
 
-    fn found(&self, places: &mut Places) -> Behind {
-        if places.is_dead_anywhere { Behind::Region(Region::of(self.nodes, places)) } else { Behind::NothingDead }
-    }
-
-    /// What could be gained by passing more joins than none. Gives the region in which none is passed if that is asked.
-    fn gain(&self, places: &mut Places, region: &mut Option<Region>) -> Gain {
+    /// What could be gained by passing more joins than none.
+    fn gain(&self, places: &mut Places) -> Gain {
         let Some(paths) = self.paths else { return Gain::Nothing };
         // Where it lands in front of what it could go through.
         let may_be_passed = |&to: &Node| self.nodes.is_join(to) || places.may_be_let_in(self.nodes, to);
@@ -377,25 +434,15 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
         if predicates.iter().all(|&predicate| times.statement <= predicate) {
             return Gain::TooLittle;
         }
-        let near = region.insert(Region::of(self.nodes, places));
-        let always = near.always_delayed();
-        debug_assert!(
-            places
-                .order
-                .iter()
-                .zip(&always.exit)
-                .all(|(&place, &exit)| places.found[place as usize].is_delayed() == exit),
-            "what was taken away is all"
-        );
-        let walk = &mut places.walk;
         // A path loses no more than what it executes.
         let (mut landed, mut most_lost) = (paths.none(), 0.0);
-        for landing in near.landings(&always, &always).iter().filter(|landing| landing.is_live) {
+        for landing in places.landings(self.nodes).iter().filter(|landing| landing.is_live) {
             let on = paths.on(landing.node);
             add(landed.as_mut_slice(), on);
             let both = outcome.lost.iter().zip(on).map(|(lost, on)| lost & on);
             most_lost += paths.executions(both);
         }
+        let walk = &mut places.walk;
         let is_open = joins.into_iter().zip(predicates).any(|(join, predicate)| {
             // Where it lands in front of a loop, others may be weighed first: what comes round the loop may let it in.
             if !self.nodes.is_join(join) {
@@ -528,7 +575,7 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
 
 impl Region {
     /// Of the nodes that have been found.
-    fn of(nodes: &Nodes, places: &mut Places) -> Region {
+    pub fn of(nodes: &Nodes, places: &mut Places) -> Region {
         let Places { of, found, passed, work, order, .. } = places;
         found.iter().for_each(|found| work.insert(found.node as Node));
         order.clear();

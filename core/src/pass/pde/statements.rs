@@ -153,6 +153,14 @@ impl Statement {
         is_free_behind(accesses, &self.uses, self.dst, self.is_changing_load, occurrence)
     }
 
+    /// Does it stand in a node?
+    pub fn stands_in(&self, node: Node) -> bool {
+        match self.occurrences.as_slice() {
+            [only] => only.node() == node,
+            all => all.binary_search_by_key(&node, Occurrence::node).is_ok(),
+        }
+    }
+
     /// Does an instruction belong to it?
     pub fn contains(&self, inst: Inst) -> bool {
         self.occurrences.iter().any(|occurrence| occurrence.inst == inst)

@@ -19,6 +19,7 @@ use fixedbitset::FixedBitSet;
 
 use super::accesses::Accesses;
 use super::benefit::{Decision, Manner, Sets, Weighing};
+use super::course::Course;
 use super::plan::{Plan, Planner, Refused, Scratch, Seen, Terms, Told};
 use super::region::{Delayed, Landing, Region};
 use super::rounds::{Claims, Marks};
@@ -377,9 +378,9 @@ impl Scene<'_> {
             return said("dead", "its result is needed nowhere behind its block, which is for `dce` to find");
         }
         match self.planner.behind(statement, scratch) {
-            Behind::NothingDead => return said("needed", "its result is needed on every way that it could go"),
-            Behind::TooMuch => return said("too-large", "too much lies behind it"),
-            Behind::Claimed | Behind::Region(_) => {}
+            Err(Behind::NothingDead) => return said("needed", "its result is needed on every way that it could go"),
+            Err(Behind::TooMuch) => return said("too-large", "too much lies behind it"),
+            Err(Behind::Claimed) | Ok(_) => {}
         }
         let has_partial_join = scratch.places.has_partial_join;
         match (self.planner.paths.is_none(), has_partial_join) {
@@ -423,7 +424,7 @@ impl Scene<'_> {
         if !self.planner.is_needed(statement, scratch) {
             return detail;
         }
-        let Behind::Region(region) = self.planner.behind(statement, scratch) else { return detail };
+        let Ok(region) = self.planner.behind(statement, scratch) else { return detail };
         let always = region.delayed(&region.no_flags());
         let delayed = sunk.as_ref().map_or_else(|| always.clone(), |enabled| region.delayed(enabled));
         let sets = self.planner.paths.map(|paths| Sets::of((&region, paths), &delayed, &always, &mut Vec::new()));
@@ -615,10 +616,10 @@ impl Scene<'_> {
 
     /// Where it lands; none where it stays as it stands.
     fn landed(&self, region: &Region, landing: &Landing) -> Option<Landed> {
-        if region.stays(landing) {
+        if Course::stays(&region.standing(), landing) {
             return None;
         }
-        let spot = self.planner.spot_behind(region, landing)?;
+        let spot = self.planner.spot_behind(landing)?;
         Some(Landed { spot, is_live: landing.is_live, is_partial: landing.is_partial })
     }
 }
