@@ -7,7 +7,8 @@
 //!
 //! The same for memory, of which each [class](super::memory) is something by itself.
 //!
-//! Kept while the function changes: what has been touched is looked at again, and the rest stays.
+//! Kept while the function changes ([`moves`](super::moves)): places are numbers with room between them, so that what is put
+//! in gets one of its own, and the others keep theirs.
 //!
 //! Linear; a question about one node takes a logarithm of the registers it touches, and mostly one bit says that it does not
 //! touch the register.
@@ -19,16 +20,25 @@ use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
 use super::memory::{Classes, Effects, is_changing_load, may_change_memory};
-use crate::ir::{Function, Inst, InstData, Module, Reg};
+use crate::ir::{Block, Function, Inst, Module, Reg};
 use crate::pass::path_guided::nodes::{Node, Nodes};
 
 /// No place.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
-/// The instructions of a block that touch a register, by their places from 0.
+/// Between the places of one instruction and the next, in functions that are not so large that there are not enough numbers.
+const STEP: u32 = 256;
+
+/// Instructions of functions that are so large.
+const TOO_MANY: usize = 1 << 22;
+
+/// As many steps lie in front of a terminator, where most of what is put in comes.
+const STEPS_TO_TERMINATOR: u32 = 64;
+
+/// The instructions of a block that touch a register, by their places.
 #[derive(Clone, Copy)]
 pub(super) struct Touches {
-    reg: Reg,
+    pub(super) reg: Reg,
     pub first: u32,
     /// [`NOWHERE`] where none writes it, as the last.
     pub first_write: u32,
@@ -44,7 +54,7 @@ pub(super) struct Touches {
 
 impl Touches {
     /// Those of a register which that instruction is the first to touch.
-    fn first(reg: Reg, place: u32, inst: Inst) -> Touches {
+    pub(super) fn first(reg: Reg, place: u32, inst: Inst) -> Touches {
         Touches {
             reg,
             first: place,
@@ -69,7 +79,7 @@ impl Touches {
 }
 
 /// A bit for each of some registers, which others may share.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, PartialEq, Default)]
 pub(super) struct Signature(u64);
 
 impl Signature {
@@ -90,33 +100,41 @@ impl Signature {
 
 /// What a block does.
 #[derive(Clone, Default)]
-struct Sites {
+pub(super) struct Sites {
     /// By register.
-    touches: Vec<Touches>,
+    pub(super) touches: Vec<Touches>,
     /// Places and instructions that read or write memory, or wait for others.
-    memory: Vec<(u32, Inst)>,
-    effects: Effects,
+    pub(super) memory: Vec<(u32, Inst)>,
+    pub(super) effects: Effects,
+    /// How many instructions it has.
+    pub(super) count: u32,
 }
 
 /// See the file's head.
 pub(super) struct Accesses {
-    sites: Vec<Sites>,
+    pub(super) sites: Vec<Sites>,
     /// By node: that of what it touches. Most questions are about registers that a node does not touch.
-    signatures: Vec<Signature>,
+    pub(super) signatures: Vec<Signature>,
     /// By register: the nodes that touch it, in order, and perhaps some that no longer do.
     touching: Vec<SmallVec<[u32; 4]>>,
+    /// By instruction: its place, which says where it stands among those of its block; 0 of what has none.
+    pub(super) places: Vec<u32>,
+    /// From one place to the next.
+    step: u32,
     /// Registers that some node has read before it had written them in all lanes.
-    read_first: FixedBitSet,
+    pub(super) read_first: FixedBitSet,
     /// By register: where its touches are in the block that is being looked at, those that are new behind those that are known.
     place_of: Vec<u32>,
     /// Those that are new, and in which order they are to stand: by register, with their places here.
     found: Vec<Touches>,
     order: Vec<u64>,
-    classes: Classes,
+    pub(super) classes: Classes,
     /// Registers that some load has written of memory that may be written.
-    loaded: FixedBitSet,
+    pub(super) loaded: FixedBitSet,
     /// Can a load leave its node? If none can, nobody asks about memory.
-    needs_classes: bool,
+    pub(super) needs_classes: bool,
+    /// Nodes of which all was looked at again.
+    pub(super) is_whole: FixedBitSet,
 }
 
 impl Accesses {
@@ -126,6 +144,8 @@ impl Accesses {
             sites: Vec::new(),
             signatures: vec![Signature::default(); nodes.len()],
             touching: Vec::new(),
+            places: Vec::new(),
+            step: if func.insts.len() < TOO_MANY { STEP } else { 1 },
             read_first: FixedBitSet::new(),
             place_of: Vec::new(),
             found: Vec::new(),
@@ -133,6 +153,7 @@ impl Accesses {
             classes: Classes::unknown(),
             loaded: FixedBitSet::new(),
             needs_classes: false,
+            is_whole: FixedBitSet::with_capacity(nodes.len()),
         };
         accesses.sites.resize(nodes.len(), Sites::default());
         accesses.fit(func);
@@ -148,64 +169,8 @@ impl Accesses {
         accesses
     }
 
-    /// Looks again at nodes that have been changed, as statements were moved that wrote these registers, with an instruction like
-    /// each and one at which it stood, in the order of the registers. Have loads got to know another memory?
-    pub fn update(
-        &mut self,
-        module: &Module,
-        func: &Function,
-        nodes: &Nodes,
-        changed: &[Node],
-        moved: &[(Reg, Inst, Inst)],
-    ) -> bool {
-        self.fit(func);
-        let mut grown: Vec<(Reg, u32)> = Vec::new();
-        for &node in changed {
-            self.look_at(func, nodes, node);
-            grown.extend(self.found.iter().map(|touches| (touches.reg, node as u32)));
-        }
-        grown.sort_unstable();
-        for more in grown.chunk_by(|(reg, _), (other, _)| reg == other) {
-            let touching = &mut self.touching[more[0].0.index()];
-            // Some may be there, as they have touched it before.
-            let mut last = touching.len();
-            for &(_, node) in more.iter().rev() {
-                if let Err(place) = touching[..last].binary_search(&node) {
-                    touching.insert(place, node);
-                    last = place;
-                }
-            }
-        }
-        for &node in changed {
-            let Sites { memory, effects, .. } = &mut self.sites[node];
-            for &(_, inst) in memory.iter() {
-                // A load that has been moved reads what it read.
-                let data = &func.insts[inst];
-                let Some(dst) = data.dst().filter(|_| !self.classes.has_looked_at(inst)) else { continue };
-                let first = moved.partition_point(|&(reg, ..)| reg < dst);
-                let mut statements = moved[first..].iter().take_while(|&&(reg, ..)| reg == dst);
-                let is_it = |of: &InstData| of.opcode == data.opcode && of.args == data.args;
-                if let Some(&(.., origin)) = statements.find(|&&(_, like, _)| is_it(&func.insts[like])) {
-                    self.classes.is_like(inst, origin);
-                }
-            }
-            *effects = Effects::of(func, &self.classes, memory);
-        }
-        let may_differ = match self.classes.is_known() {
-            true => {
-                let mut classes = core::mem::replace(&mut self.classes, Classes::unknown());
-                let may_differ = classes.may_differ(func, self, moved.iter().map(|&(reg, ..)| reg));
-                self.classes = classes;
-                may_differ
-            }
-            false => self.needs_classes,
-        };
-        debug_assert!(may_differ || self.are_classes_right(module, func), "what makes addresses is as it was");
-        may_differ && self.classify(module, func)
-    }
-
     /// Are the classes those that would be found now?
-    fn are_classes_right(&self, module: &Module, func: &Function) -> bool {
+    pub(super) fn are_classes_right(&self, module: &Module, func: &Function) -> bool {
         let memory = self.memory();
         !self.needs_classes || Classes::of(module, func, self, &memory).are_like(&self.classes, &memory)
     }
@@ -216,7 +181,7 @@ impl Accesses {
     }
 
     /// Finds the classes of memory anew. Are they others than they were?
-    fn classify(&mut self, module: &Module, func: &Function) -> bool {
+    pub(super) fn classify(&mut self, module: &Module, func: &Function) -> bool {
         let memory = self.memory();
         let classes = Classes::of(module, func, self, &memory);
         let is_new = !classes.are_like(&self.classes, &memory);
@@ -233,19 +198,23 @@ impl Accesses {
         all.filter(|data| is_changing_load(data)).flat_map(|data| data.dsts.iter().copied())
     }
 
-    fn fit(&mut self, func: &Function) {
+    /// There are as many registers and instructions as the function has now.
+    pub(super) fn fit(&mut self, func: &Function) {
+        self.places.resize(func.insts.len(), 0);
         self.touching.resize(func.regs.len(), SmallVec::new());
         self.place_of.resize(func.regs.len(), NOWHERE);
         self.read_first.grow(func.regs.len());
         self.loaded.grow(func.regs.len());
     }
 
-    /// Looks at a node, and keeps what it does to registers that it did not touch before in `found`, in order.
-    fn look_at(&mut self, func: &Function, nodes: &Nodes, node: Node) {
-        let Accesses { sites, signatures, read_first, place_of, found, order, loaded, needs_classes, .. } = self;
+    /// Looks at a node, and gives what it does to registers that it did not touch before, in no order.
+    pub(super) fn look_at(&mut self, func: &Function, nodes: &Nodes, node: Node) -> &[Touches] {
+        let Accesses {
+            sites, signatures, places, step, read_first, place_of, found, order, loaded, needs_classes, ..
+        } = self;
         found.clear();
-        let Some(block) = nodes.block(node) else { return };
-        let Sites { touches: known, memory, .. } = &mut sites[node];
+        let Some(block) = nodes.block(node) else { return found };
+        let Sites { touches: known, memory, count, .. } = &mut sites[node];
         memory.clear();
         // What is touched again keeps its place.
         for (place, touches) in known.iter_mut().enumerate() {
@@ -253,8 +222,16 @@ impl Accesses {
             touches.first = NOWHERE;
         }
         let mut all = (known, found);
-        for (place, inst) in func.block_insts(block).enumerate() {
-            let (place, data) = (place as u32, &func.insts[inst]);
+        let mut place = 0u32;
+        *count = 0;
+        for inst in func.block_insts(block) {
+            let data = &func.insts[inst];
+            place = place.saturating_add(*step);
+            if data.is_terminator() {
+                place = place.saturating_add((STEPS_TO_TERMINATOR - 1) * *step);
+            }
+            places[inst.index()] = place;
+            *count += 1;
             // What an instruction reads it reads before it writes.
             data.for_each_use(|reg| {
                 let touches = touched(&mut all, place_of, reg, place, inst);
@@ -295,7 +272,7 @@ impl Accesses {
         found.iter().for_each(|touches| _ = leave(touches));
         signatures[node] = signature;
         if found.is_empty() {
-            return;
+            return found;
         }
         // Numbers are sorted sooner than what they stand for.
         order.clear();
@@ -305,7 +282,7 @@ impl Accesses {
         let new = |number: u64| found[number as u32 as usize];
         if known.is_empty() {
             known.extend(order.iter().map(|&number| new(number)));
-            return;
+            return found;
         }
         // What is new comes among what is known from the end on, so that each is moved once.
         let (mut from, mut to) = (known.len(), known.len() + found.len());
@@ -319,6 +296,7 @@ impl Accesses {
             to -= 1;
             known[to] = new;
         }
+        found
     }
 
     /// What a node does to the registers that are written by what touches them last there.
@@ -342,6 +320,21 @@ impl Accesses {
         touches.binary_search_by_key(&reg, |touches| touches.reg).ok().map(|place| &touches[place])
     }
 
+    /// These nodes touch registers that they did not touch before, or perhaps did.
+    pub(super) fn touch_more(&mut self, mut grown: Vec<(Reg, u32)>) {
+        grown.sort_unstable();
+        for more in grown.chunk_by(|(reg, _), (other, _)| reg == other) {
+            let touching = &mut self.touching[more[0].0.index()];
+            let mut last = touching.len();
+            for &(_, node) in more.iter().rev() {
+                if let Err(place) = touching[..last].binary_search(&node) {
+                    touching.insert(place, node);
+                    last = place;
+                }
+            }
+        }
+    }
+
     /// The nodes that touch a register, and perhaps some that no longer do.
     pub fn touching(&self, reg: Reg) -> impl DoubleEndedIterator<Item = Node> + ExactSizeIterator + '_ {
         self.touching[reg.index()].iter().map(|&node| node as Node)
@@ -355,6 +348,16 @@ impl Accesses {
     /// May a register be live between nodes: has any read it before it had written it in all lanes?
     pub fn may_cross(&self, reg: Reg) -> bool {
         self.read_first.contains(reg.index())
+    }
+
+    /// How many instructions a node has.
+    pub fn count(&self, node: Node) -> usize {
+        self.sites[node].count as usize
+    }
+
+    /// The instruction of a block that has a place.
+    pub fn at(&self, func: &Function, block: Block, place: u32) -> Option<Inst> {
+        func.block_insts(block).find(|inst| self.places[inst.index()] == place)
     }
 
     /// How many nodes there are.

@@ -43,6 +43,7 @@ mod course;
 mod liveness;
 mod losing;
 mod memory;
+mod moves;
 mod plan;
 mod predicate;
 mod region;

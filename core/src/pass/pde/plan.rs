@@ -21,6 +21,8 @@ use super::accesses::Accesses;
 use super::benefit::{Decision, Manner, Times, Weighing, decide};
 use super::course::{Course, Room, moved};
 use super::liveness::Liveness;
+use super::memory::is_changing_load;
+use super::moves::Moves;
 use super::predicate::Search;
 use super::region::{Delayed, Flags, Landing, Landings, Region};
 use super::sinking::{self, Behind, Gain, Places};
@@ -53,6 +55,17 @@ pub enum Spot {
     Edge(Block, Block),
 }
 
+/// Where a statement lands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Lands {
+    spot: Spot,
+    node: u32,
+    /// With the predicate?
+    is_partial: bool,
+    /// The instruction that it has become there, when it has been carried out.
+    landed: Option<Inst>,
+}
+
 /// See the file's head.
 pub(super) struct Plan {
     /// An instruction like the statement.
@@ -63,8 +76,8 @@ pub(super) struct Plan {
     pub occurrences: SmallVec<[Inst; 2]>,
     /// Their blocks.
     pub from: SmallVec<[Block; 4]>,
-    /// Where the statement lands: with the predicate, if that is asked.
-    lands: SmallVec<[(Spot, bool); 2]>,
+    /// Where the statement lands.
+    lands: SmallVec<[Lands; 2]>,
     /// The blocks in which it lands, or to which the edges lead on which it does.
     pub to: SmallVec<[Block; 4]>,
     /// Where it is dropped.
@@ -646,7 +659,7 @@ impl Planner<'_> {
     /// What is done if a statement takes that course.
     fn planned(&self, statement: &Statement, course: Course, predicated: Option<Predicated<'_>>) -> Option<Plan> {
         let Course { moved, landings, entries, is_needed_behind_all } = course;
-        let mut lands: SmallVec<[(Spot, bool); 2]> = SmallVec::new();
+        let mut lands: SmallVec<[Lands; 2]> = SmallVec::new();
         let (mut to, mut dropped): (SmallVec<[Block; 4]>, SmallVec<[Block; 4]>) = (SmallVec::new(), SmallVec::new());
         let stays = |landing: &Landing| landing.at_exit && landing.is_live && statement.stands_in(landing.node);
         for landing in landings.iter().filter(|landing| !stays(landing)) {
@@ -656,7 +669,8 @@ impl Planner<'_> {
                 list.push(block);
             }
             if landing.is_live {
-                lands.push((self.spot(landing)?, landing.is_partial));
+                let (spot, node, is_partial) = (self.spot(landing)?, landing.node as u32, landing.is_partial);
+                lands.push(Lands { spot, node, is_partial, landed: None });
             }
         }
         let mut touched: SmallVec<[u32; 4]> = moved.iter().map(|&(node, _)| node).collect();
@@ -696,7 +710,7 @@ impl Planner<'_> {
         match (self.nodes.edge(node), self.nodes.block(node), landing.at_exit) {
             (Some((from, to)), ..) => Some(Spot::Edge(from, to)),
             (None, Some(block), true) => Some(Spot::End(block)),
-            (None, Some(block), false) => self.func.block_insts(block).nth(landing.stop as usize).map(Spot::Before),
+            (None, Some(block), false) => self.accesses.at(self.func, block, landing.stop).map(Spot::Before),
             (None, None, _) => None,
         }
     }
@@ -738,6 +752,26 @@ impl Plan {
         }
     }
 
+    /// Says what has been done to nodes when it has been carried out.
+    pub fn tell(&self, func: &Function, moves: &mut Moves) {
+        if self.is_predicated || is_changing_load(&func.insts[self.inst]) {
+            moves.whole.extend(self.touched.iter().map(|&node| node as Node));
+            return;
+        }
+        for lands in &self.lands {
+            match (lands.spot, lands.landed) {
+                (Spot::Before(_) | Spot::Start(_) | Spot::End(_), Some(landed)) => {
+                    moves.landed.push((lands.node as Node, landed));
+                }
+                // The block in the middle of an edge is new.
+                _ => moves.whole.push(lands.node as Node),
+            }
+        }
+        // These nodes are touched first.
+        let nodes = self.touched.iter().map(|&node| node as Node);
+        moves.gone.extend(nodes.zip(self.occurrences.iter().copied()));
+    }
+
     /// The register that the statement writes.
     pub fn dst(&self) -> Reg {
         self.dst
@@ -754,12 +788,12 @@ impl Plan {
         let made = (self.is_predicated && self.guard.is_none()).then(|| rewrite.create_temporary(Type::Pred));
         let guard = self.guard.or(made.map(|reg| Guard { reg, negated: false }));
         let mut like = None;
-        for &(spot, is_partial) in &self.lands {
-            let place = place_of(rewrite, nodes, spot);
+        for lands in &mut self.lands {
+            let place = place_of(rewrite, nodes, lands.spot);
             let data = rewrite.func().insts[self.inst].clone();
-            let landed = rewrite.insert(place, data.guarded(guard.filter(|_| is_partial)));
+            lands.landed = Some(rewrite.insert(place, data.guarded(guard.filter(|_| lands.is_partial))));
             // Something else may take the place of those that go.
-            like = Some(landed);
+            like = lands.landed;
         }
         if let Some((terms, reg)) = self.terms.as_ref().zip(made) {
             for &spot in &terms.clears {

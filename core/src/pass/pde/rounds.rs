@@ -35,6 +35,7 @@ use smallvec::SmallVec;
 
 use super::accesses::Accesses;
 use super::benefit::Manner;
+use super::moves::Moves;
 use super::plan::{Claimed, Plan, Planner, Refused, Scratch, Told};
 use super::statements::{Catalogue, Look, Occurrence, Statement, may_sink};
 use super::{Rules, applied};
@@ -87,6 +88,8 @@ pub(super) struct Rounds {
     changed_last: Vec<u32>,
     /// The plans of the last round, whose nodes are in order.
     last: Vec<Plan>,
+    /// Room for those of the next one.
+    spare: Vec<Plan>,
     /// By register: those of them that read or write it.
     last_on: ByRegister,
     /// Of registers whose liveness is kept, the plans of the last round that may have changed it.
@@ -128,6 +131,7 @@ impl Rounds {
             changed: vec![0; nodes.len()],
             changed_last: Vec::new(),
             last: Vec::new(),
+            spare: Vec::new(),
             last_on: ByRegister::default(),
             living: ByRegister::default(),
             in_order: Ascending::new(nodes.len()),
@@ -158,7 +162,7 @@ impl Rounds {
                 self.say_of_profiles(view);
             }
             match (plans.is_empty(), is_too_often) {
-                (true, _) => {}
+                (true, _) => self.spare = plans,
                 (false, true) => is_all = false,
                 (false, false) => self.carry_out(view, plans),
             }
@@ -274,7 +278,7 @@ impl Rounds {
         statements.sort_unstable();
         let weights = (self.paths.as_ref(), self.warps.as_deref());
         let planner = planner((func, &self.nodes, &self.accesses), weights, &self.rules);
-        let mut plans: Vec<Plan> = Vec::new();
+        let mut plans: Vec<Plan> = core::mem::take(&mut self.spare);
         let mut claims = Claims::new(func, &self.accesses, core::mem::take(&mut self.marks));
         let (mut settled, mut again): (Vec<(u32, u32)>, Vec<u32>) = (Vec::new(), Vec::new());
         for (_, number) in statements {
@@ -354,21 +358,21 @@ impl Rounds {
     /// What is known changes with plans that have been carried out, with new predicates for some.
     fn have_been_carried_out(&mut self, module: &Module, func: &Function, plans: Vec<Plan>, made: &[Option<Reg>]) {
         self.round += 1;
-        self.last = plans;
+        self.spare = core::mem::replace(&mut self.last, plans);
+        self.spare.clear();
         self.last_on.clear();
+        let mut moves = Moves::default();
+        self.last.iter().for_each(|plan| plan.tell(func, &mut moves));
         for plan in &mut self.last {
             plan.changed.sort_unstable();
             plan.touched.sort_unstable();
         }
         let plans = &self.last[..];
-        let mut touched: Vec<Node> = plans.iter().flat_map(|plan| &plan.touched).map(|&node| node as Node).collect();
-        touched.sort_unstable();
-        touched.dedup();
         let dsts = plans.iter().filter_map(|plan| Some((plan.dst(), plan.inst(), *plan.occurrences.first()?)));
         let mut origins: Vec<(Reg, Inst, Inst)> = dsts.collect();
         origins.sort_by_key(|&(reg, ..)| reg);
-        let has_other_memory = self.accesses.update(module, func, &self.nodes, &touched, &origins);
-        self.catalogue.renew(func, &self.accesses, &touched);
+        let has_other_memory = self.accesses.update(module, func, &self.nodes, &mut moves, &origins);
+        self.catalogue.renew(func, &self.accesses, moves);
         self.changed_last.clear();
         for &node in plans.iter().flat_map(|plan| &plan.changed) {
             if core::mem::replace(&mut self.changed[node as Node], self.round) != self.round {
@@ -734,7 +738,7 @@ impl<'a> Claims<'a> {
         marks.mark(WRITTEN, dst);
         reads().for_each(|reg| marks.mark(READ, reg));
         marks.change(&plan.changed);
-        let is_far = |occurrence: &Occurrence| occurrence.place as usize > MOST_AHEAD;
+        let is_far = |occurrence: &Occurrence| self.accesses.count(occurrence.node()) > MOST_AHEAD;
         // More stands in front of it than is looked at.
         self.may_free_others |= statement.occurrences.iter().any(is_far) && self.freeing(statement).any(is_far);
         self.leaving.push(statement);
@@ -760,7 +764,7 @@ impl<'a> Claims<'a> {
         statement.occurrences.iter().filter(move |&occurrence| {
             let (node, place) = (occurrence.node(), occurrence.place);
             let is_touched_before = |reg: Reg| accesses.touches(node, reg).is_some_and(|touches| touches.first < place);
-            place > 0 && statement.uses.iter().copied().chain([statement.dst]).any(is_touched_before)
+            statement.uses.iter().copied().chain([statement.dst]).any(is_touched_before)
         })
     }
 

@@ -26,6 +26,7 @@ use smallvec::SmallVec;
 
 use super::accesses::{Accesses, NOWHERE, Signature, Touches};
 use super::memory::is_changing_load;
+use super::moves::Moves;
 use crate::ir::{Function, Inst, InstData, Op, Reg};
 use crate::pass::fetch::fetch;
 use crate::pass::path_guided::nodes::Node;
@@ -115,7 +116,7 @@ const TOGETHER: usize = 4;
 #[derive(Clone, Copy)]
 pub(super) struct Occurrence {
     node: u32,
-    /// From 0.
+    /// Its place among those of the node.
     pub place: u32,
     pub inst: Inst,
 }
@@ -338,9 +339,20 @@ impl Catalogue {
     }
 
     /// Gets to know what stands now in nodes that have been changed.
-    pub fn renew(&mut self, func: &Function, accesses: &Accesses, changed: &[Node]) {
+    pub fn renew(&mut self, func: &Function, accesses: &Accesses, moves: Moves) {
         self.fit(accesses);
-        for &node in changed {
+        let Moves { mut whole, landed, gone } = moves;
+        for &(node, inst) in &gone {
+            let Some(dst) = func.insts[inst].dst() else { continue };
+            // What reads it in front of where it stood, or writes it, may stand now.
+            match accesses.touches(node, dst) {
+                Some(_) => whole.push(node),
+                None => self.leave(node, dst),
+            }
+        }
+        whole.sort_unstable();
+        whole.dedup();
+        for &node in &whole {
             let mut written = accesses.written_last(node).peekable();
             let mut standing_before = core::mem::take(&mut self.standing[node]);
             standing_before.retain(|&mut (reg, number)| {
@@ -351,12 +363,36 @@ impl Catalogue {
             self.standing[node] = standing_before;
         }
         // What has come to one node may have left another.
-        for &node in changed {
+        for &node in &whole {
             for touches in accesses.written_last(node) {
                 if self.asked.contains(touches.reg().index()) {
                     self.enter_at(func, accesses, touches, node);
                 }
             }
+        }
+        let mut enter = |node: Node, reg: Reg| {
+            let touches = accesses.touches(node, reg).filter(|touches| touches.is_written_last());
+            if let Some(touches) = touches.filter(|_| self.asked.contains(reg.index())) {
+                self.enter_at(func, accesses, touches, node);
+            }
+        };
+        for &(node, inst) in &landed {
+            func.insts[inst].dst().into_iter().for_each(|dst| enter(node, dst));
+        }
+        // What writes its operands stood in front of it, and is perhaps the last to touch them now.
+        for &(node, inst) in &gone {
+            func.insts[inst].for_each_use(|used| enter(node, used));
+        }
+    }
+
+    /// The statement that writes a register stands in a node no more.
+    fn leave(&mut self, node: Node, reg: Reg) {
+        let Ok(at) = self.standing[node].binary_search_by_key(&reg, |&(reg, _)| reg) else { return };
+        let (_, number) = self.standing[node].remove(at);
+        let occurrences = &mut self.statements[number as usize].occurrences;
+        if let Ok(place) = occurrences.binary_search_by_key(&node, Occurrence::node) {
+            occurrences.remove(place);
+            self.unsettle(number);
         }
     }
 

@@ -611,7 +611,7 @@ impl Scene<'_> {
     fn stop(&self, region: &Region, place: usize) -> Option<Inst> {
         let member = &region.members[place];
         let block = self.planner.nodes.block(member.node)?;
-        self.func.block_insts(block).nth(member.stop? as usize)
+        self.planner.accesses.at(self.func, block, member.stop?)
     }
 
     /// Where it lands; none where it stays as it stands.

@@ -1,0 +1,261 @@
+//! What statements that move change of what touches registers where.
+//!
+//! ```text
+//! n: x = mul.f32 a, b      x = a * b goes away: nothing touches x and b in n any more, and c = a + 1 is what touches a first
+//!    c = add.f32 a, 1.0
+//! m: y = add.f32 x, 1.0    in m it lands in front of this: x is not read first there any more, and a and b are
+//! ```
+//!
+//! A statement that lands stands in front of all in its node that touches what it writes, or writes what it reads. So what is
+//! known of the node is told without looking at it. One that goes away is the last that touches what it writes, and nothing
+//! behind it writes what it reads; of what others touch as well the block is asked once more, and of that alone. Where
+//! more was changed, as by predicates and loads, the whole node is looked at again.
+//!
+//! A landing takes a place between those beside it. When there is none left, the places of the node are made anew, as it is looked
+//! at again.
+//!
+//! Linear in the blocks that are asked, at worst; where debugging, all is held against a new look.
+
+use alloc::vec::Vec;
+use cranelift_entity::EntityRef;
+use smallvec::SmallVec;
+
+use super::accesses::{Accesses, NOWHERE, Signature, Sites, Touches};
+use super::memory::Effects;
+use crate::ir::{Block, Function, Inst, InstData, Module, Reg};
+use crate::pass::path_guided::nodes::{Node, Nodes};
+
+/// What has been done to nodes.
+#[derive(Default)]
+pub(super) struct Moves {
+    /// Nodes of which all is to be looked at again; in order when that was done.
+    pub whole: Vec<Node>,
+    /// Statements without a guard that do not read memory which may be written: where they have landed.
+    pub landed: Vec<(Node, Inst)>,
+    /// And where they went away.
+    pub gone: Vec<(Node, Inst)>,
+}
+
+impl Accesses {
+    /// Gets to know what has been done, as statements were moved that wrote these registers, with an instruction like each and one
+    /// at which it stood, in the order of the registers. Have loads got to know another memory? Leaves in `moves` what could be
+    /// told without looking at whole nodes.
+    pub fn update(
+        &mut self,
+        module: &Module,
+        func: &Function,
+        nodes: &Nodes,
+        moves: &mut Moves,
+        moved: &[(Reg, Inst, Inst)],
+    ) -> bool {
+        self.fit(func);
+        moves.whole.iter().for_each(|&node| self.is_whole.insert(node));
+        let mut grown: Vec<(Reg, u32)> = Vec::new();
+        // What lands comes first: a block is asked about what has gone when all of it has places.
+        for &(node, inst) in &moves.landed {
+            let has_place = self.is_whole.contains(node) || self.put_in(func, node, inst, &mut grown);
+            self.is_whole.set(node, !has_place || self.is_whole.contains(node));
+            if !has_place {
+                moves.whole.push(node);
+            }
+        }
+        for &(node, inst) in &moves.gone {
+            if let Some(block) = nodes.block(node).filter(|_| !self.is_whole.contains(node)) {
+                self.take_out(func, node, block, inst);
+            }
+        }
+        moves.landed.retain(|&(node, _)| !self.is_whole.contains(node));
+        moves.gone.retain(|&(node, _)| !self.is_whole.contains(node));
+        moves.whole.sort_unstable();
+        moves.whole.dedup();
+        for &node in &moves.whole {
+            self.is_whole.remove(node);
+            let found = self.look_at(func, nodes, node);
+            grown.extend(found.iter().map(|touches| (touches.reg(), node as u32)));
+        }
+        self.touch_more(grown);
+        for &node in &moves.whole {
+            let Accesses { sites, classes, .. } = self;
+            let Sites { memory, effects, .. } = &mut sites[node];
+            for &(_, inst) in memory.iter() {
+                // A load that has been moved reads what it read.
+                let data = &func.insts[inst];
+                let Some(dst) = data.dst().filter(|_| !classes.has_looked_at(inst)) else { continue };
+                let first = moved.partition_point(|&(reg, ..)| reg < dst);
+                let mut statements = moved[first..].iter().take_while(|&&(reg, ..)| reg == dst);
+                let is_it = |of: &InstData| of.opcode == data.opcode && of.args == data.args;
+                if let Some(&(.., origin)) = statements.find(|&&(_, like, _)| is_it(&func.insts[like])) {
+                    classes.is_like(inst, origin);
+                }
+            }
+            *effects = Effects::of(func, classes, memory);
+        }
+        debug_assert!(
+            moves.landed.iter().chain(&moves.gone).all(|&(node, _)| self.is_known_right(func, nodes, node)),
+            "a node does what a look at it would tell"
+        );
+        let may_differ = match self.classes.is_known() {
+            true => {
+                let mut classes = core::mem::replace(&mut self.classes, super::memory::Classes::unknown());
+                let may_differ = classes.may_differ(func, self, moved.iter().map(|&(reg, ..)| reg));
+                self.classes = classes;
+                may_differ
+            }
+            false => self.needs_classes,
+        };
+        debug_assert!(may_differ || self.are_classes_right(module, func), "what makes addresses is as it was");
+        may_differ && self.classify(module, func)
+    }
+
+    /// A statement has landed in a node. Is there a place for it?
+    fn put_in(&mut self, func: &Function, node: Node, inst: Inst, grown: &mut Vec<(Reg, u32)>) -> bool {
+        let Some(place) = self.place_between(func, inst) else { return false };
+        self.places[inst.index()] = place;
+        let data = &func.insts[inst];
+        let Accesses { sites, signatures, read_first, loaded, needs_classes, .. } = self;
+        let Sites { touches: all, count, .. } = &mut sites[node];
+        *count += 1;
+        let signature = &mut signatures[node];
+        let mut touch = |all: &mut Vec<Touches>, reg: Reg| {
+            *signature = signature.and(Signature::of(reg));
+            all.binary_search_by_key(&reg, Touches::reg).unwrap_or_else(|at| {
+                all.insert(at, Touches::first(reg, place, inst));
+                grown.push((reg, node as u32));
+                at
+            })
+        };
+        data.for_each_use(|reg| {
+            let at = touch(all, reg);
+            let touches = &mut all[at];
+            (touches.first, touches.last) = (touches.first.min(place), touches.last.max(place));
+            touches.is_read_first = true;
+            read_first.insert(reg.index());
+            *needs_classes |= loaded.contains(reg.index());
+        });
+        if let Some(reg) = data.dst() {
+            let at = touch(all, reg);
+            let touches = &mut all[at];
+            (touches.first, touches.first_write) = (place, place);
+            touches.last = touches.last.max(place);
+            if touches.last_write == NOWHERE {
+                (touches.last_write, touches.last_writer) = (place, inst);
+            }
+            (touches.is_read_first, touches.is_overwritten) = (false, true);
+        }
+        true
+    }
+
+    /// A place between those of the instructions beside a new one. More come mostly behind it.
+    fn place_between(&self, func: &Function, inst: Inst) -> Option<u32> {
+        let place = |inst: Inst| self.places[inst.index()];
+        let before = func.layout.prev_inst(inst).map_or(0, place);
+        if before == 0 && func.layout.prev_inst(inst).is_some() {
+            return None;
+        }
+        let behind = core::iter::successors(func.layout.next_inst(inst), |&next| func.layout.next_inst(next));
+        let room = behind.map(place).find(|&place| place != 0)?.checked_sub(before)?;
+        (room > 1).then(|| before + (room / 8).max(1))
+    }
+
+    /// A statement has gone from a node.
+    fn take_out(&mut self, func: &Function, node: Node, block: Block, inst: Inst) {
+        let (place, data) = (self.places[inst.index()], &func.insts[inst]);
+        let Sites { touches: all, count, .. } = &mut self.sites[node];
+        *count -= 1;
+        let mut is_less = false;
+        // What others touch as well, of which has to be asked.
+        let mut asked: SmallVec<[Reg; 4]> = SmallVec::new();
+        let mut leave = |reg: Reg| {
+            let Ok(at) = all.binary_search_by_key(&reg, Touches::reg) else { return };
+            let touches = &all[at];
+            if touches.first == place && touches.last == place {
+                all.remove(at);
+                is_less = true;
+                return;
+            }
+            let is_between = touches.first < place && place < touches.last;
+            // A write with a guard may stand in front of the first that reads.
+            if !(is_between && (touches.first_write == NOWHERE || touches.is_overwritten)) && !asked.contains(&reg) {
+                asked.push(reg);
+            }
+        };
+        data.for_each_use(&mut leave);
+        data.dst().into_iter().for_each(&mut leave);
+        let known = all.len();
+        if !asked.is_empty() {
+            self.ask_again(func, node, block, &asked);
+        }
+        let all = &self.sites[node].touches;
+        if is_less || all.len() < known {
+            let signature = |all: Signature, touches: &Touches| all.and(Signature::of(touches.reg()));
+            self.signatures[node] = all.iter().fold(Signature::default(), signature);
+        }
+    }
+
+    /// Asks a block what it does to some registers that it touches.
+    fn ask_again(&mut self, func: &Function, node: Node, block: Block, regs: &[Reg]) {
+        let mut found: SmallVec<[Touches; 4]> =
+            regs.iter().map(|&reg| Touches::first(reg, NOWHERE, Inst::new(0))).collect();
+        for inst in func.block_insts(block) {
+            let (place, data) = (self.places[inst.index()], &func.insts[inst]);
+            let mut touch = |reg: Reg, is_written: bool| {
+                let Some(touches) = found.iter_mut().find(|touches| touches.reg() == reg) else { return };
+                if touches.first == NOWHERE {
+                    *touches = Touches::first(reg, place, inst);
+                }
+                touches.last = place;
+                if is_written {
+                    touches.first_write = touches.first_write.min(place);
+                    (touches.last_write, touches.last_writer) = (place, inst);
+                    touches.is_overwritten |= data.guard.is_none();
+                } else {
+                    touches.is_read_first |= !touches.is_overwritten;
+                }
+            };
+            data.for_each_use(|reg| touch(reg, false));
+            data.dsts.iter().for_each(|&reg| touch(reg, true));
+        }
+        let all = &mut self.sites[node].touches;
+        for touches in found {
+            let Ok(at) = all.binary_search_by_key(&touches.reg(), Touches::reg) else { continue };
+            // Several statements that touched it may have gone.
+            if touches.first == NOWHERE {
+                all.remove(at);
+            } else {
+                all[at] = touches;
+            }
+        }
+    }
+
+    /// Is what is known of a node what a look at it would tell?
+    fn is_known_right(&mut self, func: &Function, nodes: &Nodes, node: Node) -> bool {
+        let mut known = core::mem::take(&mut self.sites[node]);
+        let signature = core::mem::take(&mut self.signatures[node]);
+        let places = self.places.clone();
+        self.look_at(func, nodes, node);
+        let found = core::mem::replace(&mut self.sites[node], Sites::default());
+        let is_same_signature = core::mem::replace(&mut self.signatures[node], signature) == signature;
+        // Places are others, in the same order.
+        let now = core::mem::replace(&mut self.places, places);
+        let Some(block) = nodes.block(node) else { return false };
+        let insts: Vec<Inst> = func.block_insts(block).collect();
+        let is_in_order = insts.windows(2).all(|pair| self.places[pair[0].index()] < self.places[pair[1].index()]);
+        let renamed = |place: u32, places: &[u32]| insts.iter().position(|inst| places[inst.index()] == place);
+        let seen = |touches: &Touches, places: &[u32]| {
+            let Touches { first, first_write, last, last_write, last_writer, is_read_first, is_overwritten, .. } =
+                *touches;
+            let writer = (last_write != NOWHERE).then_some(last_writer);
+            let all = [first, first_write, last, last_write].map(|place| renamed(place, places));
+            (touches.reg(), all, writer, is_read_first, is_overwritten)
+        };
+        let is_same = known
+            .touches
+            .iter()
+            .map(|touches| seen(touches, &self.places))
+            .eq(found.touches.iter().map(|touches| seen(touches, &now)));
+        let is_same_memory = known.memory.iter().map(|&(_, inst)| inst).eq(found.memory.iter().map(|&(_, inst)| inst));
+        let is_right = is_same && is_same_memory && is_same_signature && is_in_order && known.count == found.count;
+        self.sites[node] = core::mem::take(&mut known);
+        is_right
+    }
+}
