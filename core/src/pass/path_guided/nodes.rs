@@ -234,8 +234,9 @@ impl Nodes {
 
     /// The same of the nodes that two blocks are.
     pub fn first_between(&self, from: Node, to: Node) -> Option<Node> {
-        let leads_there = |&&node: &&Node| node == to || self.edge(node).is_some() && self.successors(node) == [to];
-        self.successors(from).iter().find(leads_there).copied()
+        let next = self.successors(from);
+        let leads_there = |&&node: &&Node| self.edge(node).is_some() && self.successors(node) == [to];
+        if next.contains(&to) { Some(to) } else { next.iter().find(leads_there).copied() }
     }
 
     /// The node that a critical edge is, or was before it was split.

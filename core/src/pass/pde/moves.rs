@@ -9,7 +9,7 @@
 //! A statement that lands stands in front of all in its node that touches what it writes, or writes what it reads. So what is
 //! known of the node is told without looking at it. One that goes away is the last that touches what it writes, and nothing
 //! behind it writes what it reads; of what others touch as well the block is asked once more, and of that alone. Where
-//! more was changed, as by predicates and loads, the whole node is looked at again.
+//! there are predicates, the whole node is looked at again.
 //!
 //! A landing takes a place between those beside it. When there is none left, the places of the node are made anew, as it is looked
 //! at again.
@@ -21,7 +21,7 @@ use cranelift_entity::EntityRef;
 use smallvec::SmallVec;
 
 use super::accesses::{Accesses, NOWHERE, Signature, Sites, Touches};
-use super::memory::Effects;
+use super::memory::{Classes, Effects, is_changing_load};
 use crate::ir::{Block, Function, Inst, InstData, Module, Reg};
 use crate::pass::path_guided::nodes::{Node, Nodes};
 
@@ -30,8 +30,8 @@ use crate::pass::path_guided::nodes::{Node, Nodes};
 pub(super) struct Moves {
     /// Nodes of which all is to be looked at again; in order when that was done.
     pub whole: Vec<Node>,
-    /// Statements without a guard that do not read memory which may be written: where they have landed.
-    pub landed: Vec<(Node, Inst)>,
+    /// Where statements have landed without a guard, with their numbers.
+    pub landed: Vec<(Node, Inst, u32)>,
     /// And where they went away.
     pub gone: Vec<(Node, Inst)>,
 }
@@ -52,7 +52,7 @@ impl Accesses {
         moves.whole.iter().for_each(|&node| self.is_whole.insert(node));
         let mut grown: Vec<(Reg, u32)> = Vec::new();
         // What lands comes first: a block is asked about what has gone when all of it has places.
-        for &(node, inst) in &moves.landed {
+        for &(node, inst, _) in &moves.landed {
             let has_place = self.is_whole.contains(node) || self.put_in(func, node, inst, &mut grown);
             self.is_whole.set(node, !has_place || self.is_whole.contains(node));
             if !has_place {
@@ -64,7 +64,7 @@ impl Accesses {
                 self.take_out(func, node, block, inst);
             }
         }
-        moves.landed.retain(|&(node, _)| !self.is_whole.contains(node));
+        moves.landed.retain(|&(node, ..)| !self.is_whole.contains(node));
         moves.gone.retain(|&(node, _)| !self.is_whole.contains(node));
         moves.whole.sort_unstable();
         moves.whole.dedup();
@@ -74,29 +74,33 @@ impl Accesses {
             grown.extend(found.iter().map(|touches| (touches.reg(), node as u32)));
         }
         self.touch_more(grown);
-        for &node in &moves.whole {
-            let Accesses { sites, classes, .. } = self;
-            let Sites { memory, effects, .. } = &mut sites[node];
-            for &(_, inst) in memory.iter() {
-                // A load that has been moved reads what it read.
-                let data = &func.insts[inst];
-                let Some(dst) = data.dst().filter(|_| !classes.has_looked_at(inst)) else { continue };
-                let first = moved.partition_point(|&(reg, ..)| reg < dst);
-                let mut statements = moved[first..].iter().take_while(|&&(reg, ..)| reg == dst);
-                let is_it = |of: &InstData| of.opcode == data.opcode && of.args == data.args;
-                if let Some(&(.., origin)) = statements.find(|&&(_, like, _)| is_it(&func.insts[like])) {
-                    classes.is_like(inst, origin);
-                }
+        let Accesses { sites, classes, .. } = self;
+        // A load that has been moved reads what it read.
+        let know_class = |classes: &mut Classes, inst: Inst| {
+            let data = &func.insts[inst];
+            let Some(dst) = data.dst().filter(|_| !classes.has_looked_at(inst)) else { return };
+            let first = moved.partition_point(|&(reg, ..)| reg < dst);
+            let mut statements = moved[first..].iter().take_while(|&&(reg, ..)| reg == dst);
+            let is_it = |of: &InstData| of.opcode == data.opcode && of.args == data.args;
+            if let Some(&(.., origin)) = statements.find(|&&(_, like, _)| is_it(&func.insts[like])) {
+                classes.is_like(inst, origin);
             }
+        };
+        for &node in &moves.whole {
+            let Sites { memory, effects, .. } = &mut sites[node];
+            memory.iter().for_each(|&(_, inst)| know_class(classes, inst));
             *effects = Effects::of(func, classes, memory);
         }
+        let loads = moves.landed.iter().filter(|&&(_, inst, _)| is_changing_load(&func.insts[inst]));
+        loads.for_each(|&(_, inst, _)| know_class(classes, inst));
+        let landed = moves.landed.iter().map(|&(node, ..)| node);
         debug_assert!(
-            moves.landed.iter().chain(&moves.gone).all(|&(node, _)| self.is_known_right(func, nodes, node)),
+            landed.chain(moves.gone.iter().map(|&(node, _)| node)).all(|node| self.is_known_right(func, nodes, node)),
             "a node does what a look at it would tell"
         );
         let may_differ = match self.classes.is_known() {
             true => {
-                let mut classes = core::mem::replace(&mut self.classes, super::memory::Classes::unknown());
+                let mut classes = core::mem::replace(&mut self.classes, Classes::unknown());
                 let may_differ = classes.may_differ(func, self, moved.iter().map(|&(reg, ..)| reg));
                 self.classes = classes;
                 may_differ
@@ -113,8 +117,15 @@ impl Accesses {
         self.places[inst.index()] = place;
         let data = &func.insts[inst];
         let Accesses { sites, signatures, read_first, loaded, needs_classes, .. } = self;
-        let Sites { touches: all, count, .. } = &mut sites[node];
+        let Sites { touches: all, memory, count, .. } = &mut sites[node];
         *count += 1;
+        if is_changing_load(data) {
+            memory.insert(memory.partition_point(|&(other, _)| other < place), (place, inst));
+            for dst in &data.dsts {
+                loaded.insert(dst.index());
+                *needs_classes |= read_first.contains(dst.index());
+            }
+        }
         let signature = &mut signatures[node];
         let mut touch = |all: &mut Vec<Touches>, reg: Reg| {
             *signature = signature.and(Signature::of(reg));
@@ -160,8 +171,11 @@ impl Accesses {
     /// A statement has gone from a node.
     fn take_out(&mut self, func: &Function, node: Node, block: Block, inst: Inst) {
         let (place, data) = (self.places[inst.index()], &func.insts[inst]);
-        let Sites { touches: all, count, .. } = &mut self.sites[node];
+        let Sites { touches: all, memory, count, .. } = &mut self.sites[node];
         *count -= 1;
+        if is_changing_load(data) {
+            memory.retain(|&(_, other)| other != inst);
+        }
         let mut is_less = false;
         // What others touch as well, of which has to be asked.
         let mut asked: SmallVec<[Reg; 4]> = SmallVec::new();

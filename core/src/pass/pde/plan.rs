@@ -21,7 +21,6 @@ use super::accesses::Accesses;
 use super::benefit::{Decision, Manner, Times, Weighing, decide};
 use super::course::{Course, Room, moved};
 use super::liveness::Liveness;
-use super::memory::is_changing_load;
 use super::moves::Moves;
 use super::predicate::Search;
 use super::region::{Delayed, Flags, Landing, Landings, Region};
@@ -68,6 +67,8 @@ struct Lands {
 
 /// See the file's head.
 pub(super) struct Plan {
+    /// The number of the statement, which somebody else knows.
+    pub number: u32,
     /// An instruction like the statement.
     inst: Inst,
     dst: Reg,
@@ -686,6 +687,7 @@ impl Planner<'_> {
         // come before. What is executed no more lets its operands die in front of where it stood.
         let is_felt_outside = predicated.is_some() || !is_needed_behind_all;
         Some(Plan {
+            number: 0,
             inst: statement.inst,
             dst: statement.dst,
             uses: statement.uses.clone(),
@@ -753,15 +755,15 @@ impl Plan {
     }
 
     /// Says what has been done to nodes when it has been carried out.
-    pub fn tell(&self, func: &Function, moves: &mut Moves) {
-        if self.is_predicated || is_changing_load(&func.insts[self.inst]) {
+    pub fn tell(&self, moves: &mut Moves) {
+        if self.is_predicated {
             moves.whole.extend(self.touched.iter().map(|&node| node as Node));
             return;
         }
         for lands in &self.lands {
             match (lands.spot, lands.landed) {
                 (Spot::Before(_) | Spot::Start(_) | Spot::End(_), Some(landed)) => {
-                    moves.landed.push((lands.node as Node, landed));
+                    moves.landed.push((lands.node as Node, landed, self.number));
                 }
                 // The block in the middle of an edge is new.
                 _ => moves.whole.push(lands.node as Node),

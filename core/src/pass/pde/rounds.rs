@@ -247,6 +247,7 @@ impl Rounds {
     fn take(&mut self, func: &Function) -> Option<Taken> {
         let felt = core::mem::take(&mut self.felt);
         let mut again: Vec<u32> = Vec::new();
+        self.catalogue.fit(&self.accesses);
         for reg in self.waiting.take() {
             if self.accesses.may_cross(reg) {
                 let felt = felt.get(&reg).map_or(&[][..], Vec::as_slice);
@@ -286,7 +287,8 @@ impl Rounds {
             let mut heard = Heard::default();
             // Only the first round has to know of all statements to what joins they come.
             let claimed = if !taken.is_new || self.has_partial_join { claims.claimed(statement) } else { None };
-            let plan = planner.plan(statement, claimed, &mut self.scratch, &mut heard, &mut |_| {});
+            let mut plan = planner.plan(statement, claimed, &mut self.scratch, &mut heard, &mut |_| {});
+            plan.iter_mut().for_each(|plan| plan.number = number);
             self.has_partial_join |= heard.has_partial_join;
             match plan {
                 Some(plan) if claims.take(statement, &plan, &self.nodes, &mut self.scratch) => plans.push(plan),
@@ -362,7 +364,7 @@ impl Rounds {
         self.spare.clear();
         self.last_on.clear();
         let mut moves = Moves::default();
-        self.last.iter().for_each(|plan| plan.tell(func, &mut moves));
+        self.last.iter().for_each(|plan| plan.tell(&mut moves));
         for plan in &mut self.last {
             plan.changed.sort_unstable();
             plan.touched.sort_unstable();

@@ -479,7 +479,8 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
             if (self.is_claimed)(occurrence.node()) {
                 return Some(Behind::Claimed);
             }
-            places.enter(occurrence.node(), Some(occurrence.inst), self.look(occurrence.node()));
+            // What stops it there matters if it comes there again.
+            places.enter(occurrence.node(), Some(occurrence.inst), NOTHING_HAPPENS);
             places.work.insert(occurrence.node());
         }
         if let Some(paths) = self.paths {
@@ -526,6 +527,9 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
                         }
                     };
                     let found = &mut places.found[place];
+                    if found.occurrence.is_some() && !found.is_reached {
+                        (found.is_dead, found.stop) = self.look(next);
+                    }
                     places.is_dead_anywhere |= found.is_dead;
                     if !core::mem::replace(&mut found.is_reached, true) && found.is_free() {
                         places.work.insert(next);

@@ -212,6 +212,8 @@ impl Catalogue {
     pub fn of(func: &Function, accesses: &Accesses, is_wanted: impl Fn(Reg) -> bool) -> Catalogue {
         let mut catalogue = Catalogue::default();
         catalogue.fit(accesses);
+        // Room that nobody looks at costs nothing, and to move them does.
+        catalogue.statements.reserve(func.insts.len() / 2);
         catalogue.asked.extend(func.regs.keys().filter(|&reg| is_wanted(reg)).map(EntityRef::index));
         for node in 0..accesses.nodes() {
             let wanted = || accesses.written_last(node).filter(|touches| is_wanted(touches.reg()));
@@ -230,7 +232,6 @@ impl Catalogue {
 
     /// Gets to know the statements of a register.
     pub fn know(&mut self, func: &Function, accesses: &Accesses, reg: Reg) {
-        self.fit(accesses);
         if !self.asked.put(reg.index()) {
             for node in accesses.touching(reg) {
                 if let Some(touches) = accesses.touches(node, reg).filter(|touches| touches.is_written_last()) {
@@ -241,7 +242,8 @@ impl Catalogue {
         debug_assert!(self.is_right(func, accesses, reg), "what stands elsewhere stands as it did");
     }
 
-    fn fit(&mut self, accesses: &Accesses) {
+    /// There are as many registers and nodes as are known of now.
+    pub fn fit(&mut self, accesses: &Accesses) {
         let count = self.looks.len().max(accesses.registers());
         self.looks.resize_with(count, SmallVec::new);
         self.asked.grow(count);
@@ -370,19 +372,42 @@ impl Catalogue {
                 }
             }
         }
-        let mut enter = |node: Node, reg: Reg| {
-            let touches = accesses.touches(node, reg).filter(|touches| touches.is_written_last());
-            if let Some(touches) = touches.filter(|_| self.asked.contains(reg.index())) {
-                self.enter_at(func, accesses, touches, node);
+        for &(node, inst, number) in &landed {
+            let dst = self.statement(number).dst;
+            let touches = accesses.touches(node, dst).filter(|touches| touches.is_written_last());
+            if let Some(touches) = touches.filter(|touches| touches.last_writer == inst) {
+                self.land(accesses, number, node, touches);
             }
-        };
-        for &(node, inst) in &landed {
-            func.insts[inst].dst().into_iter().for_each(|dst| enter(node, dst));
         }
         // What writes its operands stood in front of it, and is perhaps the last to touch them now.
         for &(node, inst) in &gone {
-            func.insts[inst].for_each_use(|used| enter(node, used));
+            func.insts[inst].for_each_use(|used| {
+                let touches = accesses.touches(node, used).filter(|touches| touches.is_written_last());
+                if let Some(touches) = touches.filter(|_| self.asked.contains(used.index())) {
+                    self.enter_at(func, accesses, touches, node);
+                }
+            });
         }
+    }
+
+    /// A statement that has landed in a node is the last that touches what it writes, and perhaps stands there.
+    fn land(&mut self, accesses: &Accesses, number: u32, node: Node, touches: &Touches) {
+        let (statement, reg) = (&self.statements[number as usize], touches.reg());
+        let occurrence = Occurrence { node: node as u32, place: touches.last, inst: touches.last_writer };
+        if !self.asked.contains(reg.index()) || !statement.is_free_behind(accesses, &occurrence) {
+            return;
+        }
+        if let Err(at) = self.standing[node].binary_search_by_key(&reg, |&(reg, _)| reg) {
+            self.standing[node].insert(at, (reg, number));
+            self.stand(number, occurrence);
+        }
+    }
+
+    fn stand(&mut self, number: u32, occurrence: Occurrence) {
+        let occurrences = &mut self.statements[number as usize].occurrences;
+        let place = occurrences.partition_point(|other| other.node < occurrence.node);
+        occurrences.insert(place, occurrence);
+        self.unsettle(number);
     }
 
     /// The statement that writes a register stands in a node no more.
@@ -456,10 +481,7 @@ impl Catalogue {
         let Some(occurrence) = standing(func, accesses, touches, node) else { return };
         let number = self.number(func, occurrence.inst, reg);
         self.standing[node].insert(at, (reg, number));
-        let occurrences = &mut self.statements[number as usize].occurrences;
-        let place = occurrences.partition_point(|other| other.node() < node);
-        occurrences.insert(place, occurrence);
-        self.unsettle(number);
+        self.stand(number, occurrence);
     }
 
     /// Which statement an instruction is; perhaps one that stands nowhere yet.
