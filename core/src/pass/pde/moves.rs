@@ -171,7 +171,8 @@ impl Accesses {
     /// A statement has gone from a node.
     fn take_out(&mut self, func: &Function, node: Node, block: Block, inst: Inst) {
         let (place, data) = (self.places[inst.index()], &func.insts[inst]);
-        let Sites { touches: all, memory, count, .. } = &mut self.sites[node];
+        let Accesses { sites, places, .. } = self;
+        let Sites { touches: all, memory, count, .. } = &mut sites[node];
         *count -= 1;
         if is_changing_load(data) {
             memory.retain(|&(_, other)| other != inst);
@@ -181,15 +182,41 @@ impl Accesses {
         let mut asked: SmallVec<[Reg; 4]> = SmallVec::new();
         let mut leave = |reg: Reg| {
             let Ok(at) = all.binary_search_by_key(&reg, Touches::reg) else { return };
-            let touches = &all[at];
+            let touches = &mut all[at];
             if touches.first == place && touches.last == place {
                 all.remove(at);
                 is_less = true;
                 return;
             }
+            // What is only read is so by the next one, or the one before, and mostly that is near.
+            let reads = |&inst: &Inst| {
+                let mut reads = false;
+                func.insts[inst].for_each_use(|used| reads |= used == reg);
+                reads
+            };
+            let insts = || func.block_insts(block).map(|inst| (places[inst.index()], inst));
             let is_between = touches.first < place && place < touches.last;
-            // A write with a guard may stand in front of the first that reads.
-            if !(is_between && (touches.first_write == NOWHERE || touches.is_overwritten)) && !asked.contains(&reg) {
+            match (touches.first_write == NOWHERE, is_between) {
+                (true, true) => return,
+                (true, false) if touches.first == place => {
+                    let mut behind = insts().skip_while(|&(other, _)| other < place);
+                    if let Some((first, _)) = behind.find(|(_, inst)| reads(inst)) {
+                        touches.first = first;
+                        return;
+                    }
+                }
+                (true, false) if touches.last == place => {
+                    let mut before = insts().rev().skip_while(|&(other, _)| other > place);
+                    if let Some((last, _)) = before.find(|(_, inst)| reads(inst)) {
+                        touches.last = last;
+                        return;
+                    }
+                }
+                // A write with a guard may stand in front of the first that reads.
+                (false, true) if touches.is_overwritten => return,
+                _ => {}
+            }
+            if !asked.contains(&reg) {
                 asked.push(reg);
             }
         };
