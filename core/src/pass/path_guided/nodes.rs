@@ -233,6 +233,7 @@ impl Nodes {
     }
 
     /// The same of the nodes that two blocks are.
+    #[inline]
     pub fn first_between(&self, from: Node, to: Node) -> Option<Node> {
         let next = self.successors(from);
         let leads_there = |&&node: &&Node| self.edge(node).is_some() && self.successors(node) == [to];

@@ -39,6 +39,7 @@ use super::stretched::Stretched;
 use crate::ir::Reg;
 use crate::pass::path_guided::ascending::Ascending;
 use crate::pass::path_guided::nodes::{Node, Nodes};
+use crate::pass::path_guided::stretches::Stretches;
 
 /// Nodes that are looked at from a statement on before one begins at the reads of its destination.
 const MOST_NEAR: usize = 8;
@@ -83,7 +84,7 @@ struct Shared {
 }
 
 /// Where registers are live that have been looked for together.
-struct Group {
+pub(super) struct Group {
     /// Nobody asks for earlier nodes.
     first: Node,
     /// A word for each node from that on; for what is behind the last nothing is live.
@@ -149,6 +150,7 @@ impl Group {
         Group { first, words }
     }
 
+    #[inline]
     fn at(&self, node: Node) -> u64 {
         node.checked_sub(self.first).and_then(|place| self.words.get(place)).copied().unwrap_or(0)
     }
@@ -179,15 +181,18 @@ impl Together {
 }
 
 impl Lives {
-    fn contains(&self, nodes: &Nodes, groups: &[Group], node: Node) -> bool {
+    fn view<'a>(&'a self, nodes: &'a Nodes, groups: &'a [Group]) -> View<'a> {
         match self {
-            // Nothing may be dropped of which nothing is known.
-            Lives::Unknown => true,
-            Lives::Few(few) => few.binary_search(&(node as u32)).is_ok(),
-            Lives::Many(many) => many.contains(node),
-            Lives::Shared(Shared { group, bit }) => groups[*group as usize].at(node) >> bit & 1 == 1,
-            Lives::Stretched(stretched) => stretched.contains(nodes.stretches(), node),
+            Lives::Unknown => View::Unknown,
+            Lives::Few(few) => View::Few(few),
+            Lives::Many(many) => View::Many(many),
+            &Lives::Shared(Shared { group, bit }) => View::Shared { group: &groups[group as usize], bit },
+            Lives::Stretched(stretched) => View::Stretched(stretched, nodes.stretches()),
         }
+    }
+
+    fn contains(&self, nodes: &Nodes, groups: &[Group], node: Node) -> bool {
+        self.view(nodes, groups).contains(node)
     }
 
     fn as_set(&self, groups: &[Group], nodes: &Nodes) -> FixedBitSet {
@@ -212,9 +217,36 @@ impl Lives {
     }
 }
 
+/// Where a register is live, for who asks of many nodes.
+#[derive(Clone, Copy)]
+pub(super) enum View<'a> {
+    Unknown,
+    Near(&'a [Near]),
+    Few(&'a [u32]),
+    Many(&'a FixedBitSet),
+    Shared { group: &'a Group, bit: u32 },
+    Stretched(&'a Stretched, &'a Stretches),
+}
+
+impl View<'_> {
+    /// Is it live at the entry of a node?
+    #[inline]
+    pub fn contains(&self, node: Node) -> bool {
+        match *self {
+            // Nothing may be dropped of which nothing is known.
+            View::Unknown => true,
+            View::Near(near) => near[node] == Near::Live,
+            View::Few(few) => few.binary_search(&(node as u32)).is_ok(),
+            View::Many(many) => many.contains(node),
+            View::Shared { group, bit } => group.at(node) >> bit & 1 == 1,
+            View::Stretched(stretched, stretches) => stretched.contains(stretches, node),
+        }
+    }
+}
+
 /// What is known of a node that is near.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Near {
+pub(super) enum Near {
     Far,
     Dead,
     Live,
@@ -458,10 +490,15 @@ impl Liveness {
     /// May the destination of the statement that was looked from be read from the entry of a node on, before it is written
     /// in all lanes?
     pub fn is_live_in(&self, nodes: &Nodes, node: Node, reg: Reg) -> bool {
+        self.view(nodes, reg).contains(node)
+    }
+
+    /// The same for who asks of many nodes.
+    pub fn view<'a>(&'a self, nodes: &'a Nodes, reg: Reg) -> View<'a> {
         if self.is_from_near {
-            return self.near[node] == Near::Live;
+            return View::Near(&self.near);
         }
-        self.known.get(reg.index()).is_none_or(|lives| lives.contains(nodes, &self.groups, node))
+        self.known.get(reg.index()).map_or(View::Unknown, |lives| lives.view(nodes, &self.groups))
     }
 
     /// The same for the end of a node.
@@ -647,28 +684,41 @@ impl Liveness {
 /// they may be.
 struct Asked<'a> {
     regs: &'a [(Node, Reg)],
-    /// How many of them may at the last node that was looked at.
+    /// How many of them may at the last node that was looked at, and the bits of these.
     count: usize,
+    bits: u64,
+    /// The nodes at which the same may.
+    same: Range<Node>,
 }
 
 impl<'a> Asked<'a> {
     /// Of registers behind the first nodes, at most 64.
     fn of(regs: &'a [(Node, Reg)]) -> Asked<'a> {
-        Asked { regs, count: regs.len() }
+        Asked { regs, count: regs.len(), bits: 0, same: 0..0 }
     }
 
     /// A bit for each of them. Nodes come mostly one after the other.
+    #[inline]
     fn at(&mut self, node: Node) -> u64 {
+        if !self.same.contains(&node) {
+            self.look_at(node);
+        }
+        self.bits
+    }
+
+    fn look_at(&mut self, node: Node) {
         while self.count > 0 && self.regs[self.count - 1].0 > node {
             self.count -= 1;
         }
         while self.regs.get(self.count).is_some_and(|&(first, _)| first <= node) {
             self.count += 1;
         }
-        match self.count as u32 {
+        let first = |count: usize| self.regs.get(count).map(|&(first, _)| first);
+        self.same = self.count.checked_sub(1).and_then(first).unwrap_or(0)..first(self.count).unwrap_or(Node::MAX);
+        self.bits = match self.count as u32 {
             u64::BITS => !0,
             count => (1 << count) - 1,
-        }
+        };
     }
 }
 

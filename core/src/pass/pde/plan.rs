@@ -507,7 +507,18 @@ impl Planner<'_> {
     ) -> sinking::Search<'a, C, impl Fn() -> Times> {
         let Planner { nodes, accesses, paths, .. } = *self;
         let times = (!self.manner.is_printed_rule).then_some(|| self.times(statement));
-        sinking::Search { nodes, accesses, paths, liveness, statement, times, predicates: self.search(), is_claimed }
+        let lives = liveness.view(nodes, statement.dst);
+        sinking::Search {
+            nodes,
+            accesses,
+            paths,
+            liveness,
+            lives,
+            statement,
+            times,
+            predicates: self.search(),
+            is_claimed,
+        }
     }
 
     fn search(&self) -> Search<'_> {

@@ -25,7 +25,7 @@ use smallvec::SmallVec;
 use super::accesses::{Accesses, NOWHERE};
 use super::benefit::Times;
 use super::course::Standing;
-use super::liveness::Liveness;
+use super::liveness::{Liveness, View};
 use super::losing::{MOST_JOINS, Meets, Walk, Words};
 use super::predicate::{self, Sides};
 use super::region::{Landing, Landings, Member, NONE, Passed, Region, Way};
@@ -72,6 +72,9 @@ pub(super) struct Places {
     /// Does what could belong to another node belong to it? Else it is found by itself.
     is_brief: bool,
     work: Ascending,
+    /// What has one way to it, which leads forward, and is free: the statement comes there, and that is all. With it stands the
+    /// place of the node to which it belongs.
+    ahead: Vec<(u32, u32)>,
     /// The places of those found, in the order of their nodes.
     order: Vec<u32>,
     /// Paths on which the statement could be available.
@@ -145,6 +148,7 @@ impl Places {
             passed: Vec::new(),
             is_brief: false,
             work: Ascending::new(nodes.len()),
+            ahead: Vec::new(),
             order: Vec::new(),
             with_it: FixedBitSet::new(),
             spare: Region::default(),
@@ -337,6 +341,7 @@ pub(super) struct Search<'a, C, T> {
     pub accesses: &'a Accesses,
     pub paths: Option<&'a Paths>,
     pub liveness: &'a Liveness,
+    pub lives: View<'a>,
     pub statement: &'a Statement,
     /// What the statement takes, if that decides.
     pub times: Option<T>,
@@ -466,7 +471,7 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
     /// Is the destination dead at the entry of a node, and what of it stops the statement?
     fn look(&self, node: Node) -> (bool, u32) {
         let stop = self.statement.first_stop(self.accesses, node).unwrap_or(NOWHERE);
-        (!self.liveness.is_live_in(self.nodes, node, self.statement.dst), stop)
+        (!self.lives.contains(node), stop)
     }
 
     /// Puts in where the statement stands. Gives what lies behind if that is told without looking there.
@@ -492,9 +497,14 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
 
     /// Goes on to what can be reached. Gives what lies behind if not all of that is looked at.
     fn go_on(&self, places: &mut Places, passes_joins: bool) -> Option<Behind> {
-        // What has one way to it, which leads forward, and is free: the statement comes there, and that is all. With it stands
-        // the place of the node to which it belongs.
-        let mut ahead: SmallVec<[(u32, u32); 32]> = SmallVec::new();
+        let mut ahead = core::mem::take(&mut places.ahead);
+        let behind = self.go_ahead(places, &mut ahead, passes_joins);
+        ahead.clear();
+        places.ahead = ahead;
+        behind
+    }
+
+    fn go_ahead(&self, places: &mut Places, ahead: &mut Vec<(u32, u32)>, passes_joins: bool) -> Option<Behind> {
         let beginning = self.paths.filter(|paths| paths.begin_on_one_way);
         let begins = |node: Node| beginning.is_some_and(|paths| paths.any_starts(node));
         // In the order of the nodes, so that all is known of what comes before a join, but for ways back.
@@ -504,9 +514,11 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
             }
             while let Some((node, belonging)) = ahead.pop() {
                 for &next in self.nodes.successors(node as Node) {
-                    let place = match places.get(next) {
-                        Some(place) => place,
-                        None => {
+                    let place = match places.of[next] {
+                        place if place < PASSED => place as usize,
+                        // It has one way to it, and was found on that.
+                        place if place != NONE => continue,
+                        _ => {
                             if (self.is_claimed)(next) {
                                 return Some(Behind::Claimed);
                             }

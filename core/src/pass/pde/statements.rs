@@ -168,10 +168,14 @@ impl Statement {
     }
 
     /// The place of the first instruction of a node that stops it.
+    #[inline]
     pub fn first_stop(&self, accesses: &Accesses, node: Node) -> Option<u32> {
-        if !accesses.may_touch(node, self.signature) && !self.is_changing_load {
-            return None;
-        }
+        // Most nodes have nothing to do with it.
+        let may_stop = accesses.may_touch(node, self.signature) || self.is_changing_load;
+        if may_stop { self.first_that_stops(accesses, node) } else { None }
+    }
+
+    fn first_that_stops(&self, accesses: &Accesses, node: Node) -> Option<u32> {
         let mut first = accesses.touches(node, self.dst).map_or(NOWHERE, |touches| touches.first);
         for &reg in &self.uses {
             first = first.min(accesses.touches(node, reg).map_or(NOWHERE, |touches| touches.first_write));
