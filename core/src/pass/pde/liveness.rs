@@ -68,7 +68,7 @@ enum Lives {
     /// It has not been found from afar.
     Unknown,
     /// In order.
-    Few(Vec<u32>),
+    Few(SmallVec<[u32; 4]>),
     Many(FixedBitSet),
     /// A bit of each word of a group.
     Shared(Shared),
@@ -574,7 +574,7 @@ impl Liveness {
             Lives::Many(set)
         } else {
             self.found.sort_unstable();
-            Lives::Few(self.found.clone())
+            Lives::Few(SmallVec::from_slice(&self.found))
         };
         true
     }
@@ -664,7 +664,7 @@ impl Liveness {
             groups.push(Group { first, words });
         } else {
             found.sort_unstable();
-            let mut lives: SmallVec<[Vec<u32>; 64]> = regs.iter().map(|_| Vec::new()).collect();
+            let mut lives: SmallVec<[SmallVec<[u32; 4]>; 64]> = regs.iter().map(|_| SmallVec::new()).collect();
             for &node in &*found {
                 let mut live = together[node as usize].live;
                 while live != 0 {

@@ -275,7 +275,8 @@ impl Rounds {
             ((node as u64) << 32 | u64::from(place), number)
         };
         let is_unsettled = |number: &&u32| self.catalogue.look(**number).is_unsettled();
-        let mut statements: Vec<(u64, u32)> = taken.numbers.iter().filter(is_unsettled).map(order).collect();
+        let mut statements: Vec<(u64, u32)> = Vec::with_capacity(taken.numbers.len());
+        statements.extend(taken.numbers.iter().filter(is_unsettled).map(order));
         statements.sort_unstable();
         let weights = (self.paths.as_ref(), self.warps.as_deref());
         let planner = planner((func, &self.nodes, &self.accesses), weights, &self.rules);

@@ -19,6 +19,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::cell::LazyCell;
 use fixedbitset::{Block as Word, FixedBitSet};
 use smallvec::SmallVec;
 
@@ -216,12 +217,22 @@ impl Places {
 
     /// Could the statement come to a node, to which edges go back, on all ways if it passed joins? Only if control comes there
     /// from a join to which it comes on some ways, or from another node that does not let it in because of a way that goes
-    /// back; these lie in the loop if it is one that the statement comes to in front.
-    fn may_be_let_in(&self, nodes: &Nodes, node: Node) -> bool {
-        let is_in_front = nodes.is_loop(node) && self.comes_on_all_ways(nodes, node);
+    /// back; these lie in the loop if it is one that the statement comes to in front. `others` are these, in order.
+    fn may_be_let_in(&self, nodes: &Nodes, others: &[u32], node: Node) -> bool {
+        // The later a node is, the later are those from which control does not come back.
+        let behind = others.partition_point(|&other| other as Node <= node);
+        let comes_back = others.get(behind).is_some_and(|&other| nodes.least_behind(other as Node) <= node);
+        let is_one_before = others.first().is_some_and(|&first| (first as Node) < node);
+        let is_in_front = || nodes.is_loop(node) && self.comes_on_all_ways(nodes, node);
+        comes_back || is_one_before && !is_in_front()
+    }
+
+    /// Nodes from which a statement could come that passes joins, or comes round loops, in order.
+    fn could_let_in(&self, nodes: &Nodes) -> SmallVec<[u32; 16]> {
         let joins = self.ends.iter().filter(|&&end| nodes.is_join(end as Node));
-        let mut others = joins.chain(&self.shut).map(|&other| other as Node).filter(|&other| other != node);
-        others.any(|other| nodes.least_behind(other) <= node && (other > node || !is_in_front))
+        let mut others: SmallVec<[u32; 16]> = joins.chain(&self.shut).copied().collect();
+        others.sort_unstable();
+        others
     }
 
     /// The member of a region that a node is or to which it belongs, where the region was made of all that was found.
@@ -396,7 +407,8 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
     fn gain(&self, places: &mut Places) -> Gain {
         let Some(paths) = self.paths else { return Gain::Nothing };
         // Where it lands in front of what it could go through.
-        let may_be_passed = |&to: &Node| self.nodes.is_join(to) || places.may_be_let_in(self.nodes, to);
+        let others = LazyCell::new(|| places.could_let_in(self.nodes));
+        let may_be_passed = |&to: &Node| self.nodes.is_join(to) || places.may_be_let_in(self.nodes, &others, to);
         let ends = places.ends.iter().chain(&places.taken).map(|&node| node as Node).filter(may_be_passed);
         let ways = ends.flat_map(|to| self.nodes.predecessors(to).iter().map(move |&from| (from, to)));
         let fronts: SmallVec<[(Node, Node); 8]> = ways.filter(|&(from, _)| places.is_delayed(from)).collect();

@@ -151,7 +151,8 @@ impl Statement {
 
     /// Can it go to the end of the block from where it is the last to touch its destination?
     fn is_free_behind(&self, accesses: &Accesses, occurrence: &Occurrence) -> bool {
-        is_free_behind(accesses, &self.uses, self.dst, self.is_changing_load, occurrence)
+        self.uses.iter().all(|&used| leaves_free(accesses, used, self.dst, occurrence))
+            && (!self.is_changing_load || is_behind_effects(accesses, occurrence))
     }
 
     /// Does it stand in a node?
@@ -572,27 +573,22 @@ fn widen<T>(spans: &mut Vec<Span>, all: &[T], place: usize, span: Span, of: impl
 fn standing(func: &Function, accesses: &Accesses, touches: &Touches, node: Node) -> Option<Occurrence> {
     let occurrence = Occurrence { node: node as u32, place: touches.last, inst: touches.last_writer };
     let data = &func.insts[occurrence.inst];
-    let (reg, is_load) = (touches.reg(), is_changing_load(data));
-    let may_leave =
-        data.dst() == Some(reg) && may_sink(data) && is_free_behind(accesses, &data.uses(), reg, is_load, &occurrence);
-    may_leave.then_some(occurrence)
+    let mut may_leave = data.dst() == Some(touches.reg()) && may_sink(data);
+    if may_leave {
+        data.for_each_use(|used| may_leave &= leaves_free(accesses, used, touches.reg(), &occurrence));
+    }
+    (may_leave && (!is_changing_load(data) || is_behind_effects(accesses, &occurrence))).then_some(occurrence)
 }
 
-/// Can an instruction that is the last to touch its destination go to the end of its block?
-fn is_free_behind(
-    accesses: &Accesses,
-    uses: &[Reg],
-    dst: Reg,
-    is_changing_load: bool,
-    &Occurrence { node, place, inst }: &Occurrence,
-) -> bool {
-    let node = node as Node;
-    let is_free = |&reg: &Reg| {
-        let last_write = accesses.touches(node, reg).map_or(NOWHERE, |touches| touches.last_write);
-        reg != dst && (last_write == NOWHERE || last_write < place)
-    };
-    let is_behind_effects = || accesses.effects(node, inst).is_none_or(|(_, last)| last < place);
-    uses.iter().all(is_free) && (!is_changing_load || is_behind_effects())
+/// Does an operand of what is the last to touch its destination hold what it holds until the end of the block?
+fn leaves_free(accesses: &Accesses, used: Reg, dst: Reg, occurrence: &Occurrence) -> bool {
+    let last_write = accesses.touches(occurrence.node(), used).map_or(NOWHERE, |touches| touches.last_write);
+    used != dst && (last_write == NOWHERE || last_write < occurrence.place)
+}
+
+/// Does a load read until the end of the block what it reads?
+fn is_behind_effects(accesses: &Accesses, occurrence: &Occurrence) -> bool {
+    accesses.effects(occurrence.node(), occurrence.inst).is_none_or(|(_, last)| last < occurrence.place)
 }
 
 /// Can it stand elsewhere, where its operands are the same?
