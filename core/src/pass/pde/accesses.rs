@@ -26,8 +26,9 @@ use crate::pass::path_guided::nodes::{Node, Nodes};
 /// No place.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
-/// Between the places of one instruction and the next, in functions that are not so large that there are not enough numbers.
-const STEP: u32 = 256;
+/// Between the places of one instruction and the next, in functions that are not so large that there are not enough numbers. Less
+/// where debugging, so that tests see places run out.
+const STEP: u32 = if cfg!(debug_assertions) { 8 } else { 256 };
 
 /// Instructions of functions that are so large.
 const TOO_MANY: usize = 1 << 22;
@@ -135,6 +136,8 @@ pub(super) struct Accesses {
     pub(super) needs_classes: bool,
     /// Nodes of which all was looked at again.
     pub(super) is_whole: FixedBitSet,
+    /// By node: how much was moved there, while that is counted.
+    pub(super) moves_of: Vec<u8>,
 }
 
 impl Accesses {
@@ -154,6 +157,7 @@ impl Accesses {
             loaded: FixedBitSet::new(),
             needs_classes: false,
             is_whole: FixedBitSet::with_capacity(nodes.len()),
+            moves_of: vec![0; nodes.len()],
         };
         accesses.sites.resize(nodes.len(), Sites::default());
         accesses.fit(func);

@@ -14,7 +14,8 @@
 //! A landing takes a place between those beside it. When there is none left, the places of the node are made anew, as it is looked
 //! at again.
 //!
-//! Linear in the blocks that are asked, at worst; where debugging, all is held against a new look.
+//! A block is asked a few times at most ([`MOST_MOVES`]), so that all is linear in the blocks in which something was changed;
+//! where debugging, all is held against a new look.
 
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
@@ -24,6 +25,10 @@ use super::accesses::{Accesses, NOWHERE, Signature, Sites, Touches};
 use super::memory::{Classes, Effects, is_changing_load};
 use crate::ir::{Block, Function, Inst, InstData, Module, Reg};
 use crate::pass::path_guided::nodes::{Node, Nodes};
+
+/// Statements that land in a node or go away from it up to which each is told by itself: with more, a look at all of it costs
+/// less than to ask it for each. Fewer where debugging, so that tests of small programs see both.
+const MOST_MOVES: u8 = if cfg!(debug_assertions) { 3 } else { 8 };
 
 /// What has been done to nodes.
 #[derive(Default)]
@@ -50,6 +55,19 @@ impl Accesses {
     ) -> bool {
         self.fit(func);
         moves.whole.iter().for_each(|&node| self.is_whole.insert(node));
+        let nodes_of = |moves: &Moves| -> SmallVec<[Node; 32]> {
+            let landed = moves.landed.iter().map(|&(node, ..)| node);
+            landed.chain(moves.gone.iter().map(|&(node, _)| node)).collect()
+        };
+        let changed = nodes_of(moves);
+        for &node in &changed {
+            let count = &mut self.moves_of[node];
+            *count = count.saturating_add(1);
+            if *count > MOST_MOVES && !self.is_whole.put(node) {
+                moves.whole.push(node);
+            }
+        }
+        changed.iter().for_each(|&node| self.moves_of[node] = 0);
         let mut grown: Vec<(Reg, u32)> = Vec::new();
         // What lands comes first: a block is asked about what has gone when all of it has places.
         for &(node, inst, _) in &moves.landed {
@@ -93,9 +111,8 @@ impl Accesses {
         }
         let loads = moves.landed.iter().filter(|&&(_, inst, _)| is_changing_load(&func.insts[inst]));
         loads.for_each(|&(_, inst, _)| know_class(classes, inst));
-        let landed = moves.landed.iter().map(|&(node, ..)| node);
         debug_assert!(
-            landed.chain(moves.gone.iter().map(|&(node, _)| node)).all(|node| self.is_known_right(func, nodes, node)),
+            nodes_of(moves).into_iter().all(|node| self.is_known_right(func, nodes, node)),
             "a node does what a look at it would tell"
         );
         let may_differ = match self.classes.is_known() {
@@ -270,33 +287,29 @@ impl Accesses {
 
     /// Is what is known of a node what a look at it would tell?
     fn is_known_right(&mut self, func: &Function, nodes: &Nodes, node: Node) -> bool {
-        let mut known = core::mem::take(&mut self.sites[node]);
-        let signature = core::mem::take(&mut self.signatures[node]);
-        let places = self.places.clone();
-        self.look_at(func, nodes, node);
-        let found = core::mem::replace(&mut self.sites[node], Sites::default());
-        let is_same_signature = core::mem::replace(&mut self.signatures[node], signature) == signature;
-        // Places are others, in the same order.
-        let now = core::mem::replace(&mut self.places, places);
         let Some(block) = nodes.block(node) else { return false };
         let insts: Vec<Inst> = func.block_insts(block).collect();
-        let is_in_order = insts.windows(2).all(|pair| self.places[pair[0].index()] < self.places[pair[1].index()]);
-        let renamed = |place: u32, places: &[u32]| insts.iter().position(|inst| places[inst.index()] == place);
-        let seen = |touches: &Touches, places: &[u32]| {
+        let known = (core::mem::take(&mut self.sites[node]), core::mem::take(&mut self.signatures[node]));
+        let known_places = self.places.clone();
+        self.look_at(func, nodes, node);
+        let found = (core::mem::take(&mut self.sites[node]), core::mem::take(&mut self.signatures[node]));
+        let places = core::mem::replace(&mut self.places, known_places);
+        let is_in_order = insts.is_sorted_by(|a, b| self.places[a.index()] < self.places[b.index()]);
+        // Places are others, in the same order.
+        let order = |places: &[u32], place: u32| insts.iter().position(|inst| places[inst.index()] == place);
+        let seen = |places: &[u32], touches: &Touches| {
             let Touches { first, first_write, last, last_write, last_writer, is_read_first, is_overwritten, .. } =
                 *touches;
             let writer = (last_write != NOWHERE).then_some(last_writer);
-            let all = [first, first_write, last, last_write].map(|place| renamed(place, places));
+            let all = [first, first_write, last, last_write].map(|place| order(places, place));
             (touches.reg(), all, writer, is_read_first, is_overwritten)
         };
-        let is_same = known
-            .touches
-            .iter()
-            .map(|touches| seen(touches, &self.places))
-            .eq(found.touches.iter().map(|touches| seen(touches, &now)));
-        let is_same_memory = known.memory.iter().map(|&(_, inst)| inst).eq(found.memory.iter().map(|&(_, inst)| inst));
-        let is_right = is_same && is_same_memory && is_same_signature && is_in_order && known.count == found.count;
-        self.sites[node] = core::mem::take(&mut known);
+        let all = |places: &[u32], (sites, _): &(Sites, Signature)| -> (Vec<_>, Vec<Inst>, u32) {
+            let touches = sites.touches.iter().map(|touches| seen(places, touches)).collect();
+            (touches, sites.memory.iter().map(|&(_, inst)| inst).collect(), sites.count)
+        };
+        let is_right = is_in_order && all(&self.places, &known) == all(&places, &found) && known.1 == found.1;
+        (self.sites[node], self.signatures[node]) = known;
         is_right
     }
 }
