@@ -69,9 +69,12 @@ impl Accesses {
         }
         changed.iter().for_each(|&node| self.moves_of[node] = 0);
         let mut grown: Vec<(Reg, u32)> = Vec::new();
+        moves.gone.sort_unstable();
         // What lands comes first: a block is asked about what has gone when all of it has places.
         for &(node, inst, _) in &moves.landed {
-            let has_place = self.is_whole.contains(node) || self.put_in(func, node, inst, &mut grown);
+            let gone = &moves.gone[moves.gone.partition_point(|&(other, _)| other < node)..];
+            let gone = gone.iter().take_while(|&&(other, _)| other == node).map(|&(_, inst)| inst);
+            let has_place = self.is_whole.contains(node) || self.put_in(func, node, inst, gone, &mut grown);
             self.is_whole.set(node, !has_place || self.is_whole.contains(node));
             if !has_place {
                 moves.whole.push(node);
@@ -128,9 +131,16 @@ impl Accesses {
         may_differ && self.classify(module, func)
     }
 
-    /// A statement has landed in a node. Is there a place for it?
-    fn put_in(&mut self, func: &Function, node: Node, inst: Inst, grown: &mut Vec<(Reg, u32)>) -> bool {
-        let Some(place) = self.place_between(func, inst) else { return false };
+    /// A statement has landed in a node from which others have gone. Is there a place for it?
+    fn put_in(
+        &mut self,
+        func: &Function,
+        node: Node,
+        inst: Inst,
+        gone: impl Iterator<Item = Inst> + Clone,
+        grown: &mut Vec<(Reg, u32)>,
+    ) -> bool {
+        let Some(place) = self.place_between(func, inst, gone) else { return false };
         self.places[inst.index()] = place;
         let data = &func.insts[inst];
         let Accesses { sites, signatures, read_first, loaded, needs_classes, .. } = self;
@@ -173,8 +183,9 @@ impl Accesses {
         true
     }
 
-    /// A place between those of the instructions beside a new one. More come mostly behind it.
-    fn place_between(&self, func: &Function, inst: Inst) -> Option<u32> {
+    /// A place between those of the instructions beside a new one, which what has gone did not have either. More come mostly
+    /// behind it.
+    fn place_between(&self, func: &Function, inst: Inst, gone: impl Iterator<Item = Inst> + Clone) -> Option<u32> {
         let place = |inst: Inst| self.places[inst.index()];
         let before = func.layout.prev_inst(inst).map_or(0, place);
         if before == 0 && func.layout.prev_inst(inst).is_some() {
@@ -182,7 +193,9 @@ impl Accesses {
         }
         let behind = core::iter::successors(func.layout.next_inst(inst), |&next| func.layout.next_inst(next));
         let room = behind.map(place).find(|&place| place != 0)?.checked_sub(before)?;
-        (room > 1).then(|| before + (room / 8).max(1))
+        let first = before + (room / 8).max(1);
+        let is_free = |wanted: &u32| gone.clone().all(|inst| place(inst) != *wanted);
+        (first..before + room).find(is_free)
     }
 
     /// A statement has gone from a node.
@@ -290,13 +303,15 @@ impl Accesses {
         let Some(block) = nodes.block(node) else { return false };
         let insts: Vec<Inst> = func.block_insts(block).collect();
         let known = (core::mem::take(&mut self.sites[node]), core::mem::take(&mut self.signatures[node]));
-        let known_places = self.places.clone();
+        let place_of = |all: &[u32]| -> Vec<u32> { insts.iter().map(|inst| all[inst.index()]).collect() };
+        let known_places = place_of(&self.places);
         self.look_at(func, nodes, node);
         let found = (core::mem::take(&mut self.sites[node]), core::mem::take(&mut self.signatures[node]));
-        let places = core::mem::replace(&mut self.places, known_places);
-        let is_in_order = insts.is_sorted_by(|a, b| self.places[a.index()] < self.places[b.index()]);
+        let places = place_of(&self.places);
+        insts.iter().zip(&known_places).for_each(|(inst, &place)| self.places[inst.index()] = place);
+        let is_in_order = known_places.is_sorted_by(|a, b| a < b);
         // Places are others, in the same order.
-        let order = |places: &[u32], place: u32| insts.iter().position(|inst| places[inst.index()] == place);
+        let order = |places: &[u32], place: u32| places.binary_search(&place).ok();
         let seen = |places: &[u32], touches: &Touches| {
             let Touches { first, first_write, last, last_write, last_writer, is_read_first, is_overwritten, .. } =
                 *touches;
@@ -308,7 +323,7 @@ impl Accesses {
             let touches = sites.touches.iter().map(|touches| seen(places, touches)).collect();
             (touches, sites.memory.iter().map(|&(_, inst)| inst).collect(), sites.count)
         };
-        let is_right = is_in_order && all(&self.places, &known) == all(&places, &found) && known.1 == found.1;
+        let is_right = is_in_order && all(&known_places, &known) == all(&places, &found) && known.1 == found.1;
         (self.sites[node], self.signatures[node]) = known;
         is_right
     }
