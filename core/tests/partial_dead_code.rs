@@ -347,6 +347,51 @@ fn with_many_paths_the_same_is_computed() {
     assert!(with_predicates > 3, "in {with_predicates} programs something sinks with a predicate");
 }
 
+/// In the third round `y` lands in `n` where `x1` stood, which goes on from there in the same round and reads what `y` reads:
+/// what is known of the block is not taken from the one that has come for the one that has gone.
+#[test]
+fn what_lands_is_not_taken_for_what_has_gone_from_there() {
+    let source = "
+kernel k(u: u32, c: u32, o: ptr.global restrict) {
+a:
+    i = mov.u32 %tid
+    p = setp.lt.u32 i, 9
+    q = setp.lt.u32 i, c
+    y = add.u32 u, 3
+    x1 = mul.u32 u, 5
+    x2 = mul.u32 y, 7
+    v = xor.b32 y, 2
+    v2 = xor.b32 v, 1
+    br p, n, m
+n:
+    w = add.u32 x1, x2
+    t = add.u32 x2, 1
+    t2 = add.u32 v2, 1
+    st.global.u32 o[i], t
+    br q, b1, b2
+b1:
+    r = mul.u32 w, x1
+    st.global.u32 o[i + 32], r
+    br e
+b2:
+    st.global.u32 o[i + 32], t2
+    br e
+e:
+    st.global.u32 o[i + 64], t2
+    ret
+m:
+    ret
+}
+";
+    let module = laws::well_formed(source).expect("a program");
+    let after = after(&module, "pde");
+    laws::memory_is_the_same(&module, &after, false).expect("it computes the same");
+    let text = print(&after);
+    let place = |what: &str| text.find(what).expect("it is there");
+    assert!(place("\nn:") < place("y = ") && place("y = ") < place("\nb1:"), "{text}");
+    assert!(place("\nb1:") < place("x1 = "), "{text}");
+}
+
 /// What is told of long programs without looking at all of them is asserted where it is told: of joins past which no path could
 /// lose anything, which are not weighed, and of nodes in which nothing happens, which are not looked at by themselves.
 #[test]
