@@ -352,11 +352,10 @@ fn with_many_paths_the_same_is_computed() {
 #[test]
 fn what_lands_is_not_taken_for_what_has_gone_from_there() {
     let source = "
-kernel k(u: u32, c: u32, o: ptr.global restrict) {
+kernel k(u: u32, o: ptr.global restrict) {
 a:
     i = mov.u32 %tid
     p = setp.lt.u32 i, 9
-    q = setp.lt.u32 i, c
     y = add.u32 u, 3
     x1 = mul.u32 u, 5
     x2 = mul.u32 y, 7
@@ -366,18 +365,17 @@ a:
 n:
     w = add.u32 x1, x2
     t = add.u32 x2, 1
-    t2 = add.u32 v2, 1
     st.global.u32 o[i], t
-    br q, b1, b2
+    br p, b1, b2
 b1:
     r = mul.u32 w, x1
     st.global.u32 o[i + 32], r
+    st.global.u32 o[i + 64], v2
     br e
 b2:
-    st.global.u32 o[i + 32], t2
+    st.global.u32 o[i + 32], v2
     br e
 e:
-    st.global.u32 o[i + 64], t2
     ret
 m:
     ret
