@@ -7,6 +7,8 @@
 //!
 //! The same for memory, of which each [class](super::memory) is something by itself.
 //!
+//! The same in short by register ([`touching`](super::touching)).
+//!
 //! Kept while the function changes ([`moves`](super::moves)): places are numbers with room between them, so that what is put
 //! in gets one of its own, and the others keep theirs.
 //!
@@ -20,6 +22,7 @@ use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
 use super::memory::{Classes, Effects, is_changing_load, may_change_memory};
+use super::touching::{AllTouching, Touched, Touching, tell};
 use crate::ir::{Block, Function, Inst, Module, Reg};
 use crate::pass::path_guided::nodes::{Node, Nodes};
 
@@ -51,6 +54,8 @@ pub(super) struct Touches {
     pub is_read_first: bool,
     /// Is it written without a guard?
     pub is_overwritten: bool,
+    /// What the register's list says of it.
+    pub(super) told: u8,
 }
 
 impl Touches {
@@ -65,7 +70,32 @@ impl Touches {
             last_writer: inst,
             is_read_first: false,
             is_overwritten: false,
+            told: 0,
         }
+    }
+
+    /// The same in short.
+    fn in_short(&self) -> u8 {
+        let is_written = self.last_write != NOWHERE;
+        let is_written_once = is_written && self.first_write == self.last_write;
+        let bit = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
+        bit(self.is_read_first, Touching::READ_FIRST)
+            | bit(self.is_overwritten, Touching::OVERWRITTEN)
+            | bit(is_written, Touching::WRITTEN)
+            | bit(is_written_once, Touching::WRITTEN_ONCE)
+    }
+
+    /// Tells the list of the register what the node does to it now.
+    pub(super) fn tell(&mut self, node: Node, touching: &mut [AllTouching]) {
+        let bits = self.in_short();
+        if core::mem::replace(&mut self.told, bits) != bits {
+            tell(&mut touching[self.reg.index()], node, bits);
+        }
+    }
+
+    /// Tells it that the node no longer touches it.
+    pub(super) fn tell_no_more(self, node: Node, touching: &mut [AllTouching]) {
+        tell(&mut touching[self.reg.index()], node, 0);
     }
 
     /// The register.
@@ -94,7 +124,7 @@ impl Signature {
         Signature(self.0 | other.0)
     }
 
-    fn meets(self, other: Signature) -> bool {
+    pub fn meets(self, other: Signature) -> bool {
         self.0 & other.0 != 0
     }
 }
@@ -116,8 +146,8 @@ pub(super) struct Accesses {
     pub(super) sites: Vec<Sites>,
     /// By node: that of what it touches. Most questions are about registers that a node does not touch.
     pub(super) signatures: Vec<Signature>,
-    /// By register: the nodes that touch it, in order, and perhaps some that no longer do.
-    touching: Vec<SmallVec<[u32; 4]>>,
+    /// By register.
+    pub(super) touching: Vec<AllTouching>,
     /// By instruction: its place, which says where it stands among those of its block; 0 of what has none.
     pub(super) places: Vec<u32>,
     /// From one place to the next.
@@ -163,9 +193,6 @@ impl Accesses {
         accesses.fit(func);
         for node in 0..nodes.len() {
             accesses.look_at(func, nodes, node);
-            for touches in &accesses.sites[node].touches {
-                accesses.touching[touches.reg.index()].push(node as u32);
-            }
         }
         if accesses.needs_classes {
             accesses.classify(module, func);
@@ -211,13 +238,24 @@ impl Accesses {
         self.loaded.grow(func.regs.len());
     }
 
-    /// Looks at a node, and gives what it does to registers that it did not touch before, in no order.
-    pub(super) fn look_at(&mut self, func: &Function, nodes: &Nodes, node: Node) -> &[Touches] {
+    /// Looks at a node.
+    pub(super) fn look_at(&mut self, func: &Function, nodes: &Nodes, node: Node) {
         let Accesses {
-            sites, signatures, places, step, read_first, place_of, found, order, loaded, needs_classes, ..
+            sites,
+            signatures,
+            touching,
+            places,
+            step,
+            read_first,
+            place_of,
+            found,
+            order,
+            loaded,
+            needs_classes,
+            ..
         } = self;
         found.clear();
-        let Some(block) = nodes.block(node) else { return found };
+        let Some(block) = nodes.block(node) else { return };
         let Sites { touches: known, memory, count, .. } = &mut sites[node];
         memory.clear();
         // What is touched again keeps its place.
@@ -260,10 +298,13 @@ impl Accesses {
         }
         let (known, found) = all;
         let mut signature = Signature::default();
-        let mut leave = |touches: &Touches| {
+        let mut leave = |touches: &mut Touches| {
             place_of[touches.reg.index()] = NOWHERE;
             let is_touched = touches.first != NOWHERE;
-            if is_touched {
+            if !is_touched {
+                touches.tell_no_more(node, touching);
+            } else {
+                touches.tell(node, touching);
                 signature = signature.and(Signature::of(touches.reg));
                 if touches.is_read_first {
                     read_first.insert(touches.reg.index());
@@ -272,11 +313,11 @@ impl Accesses {
             }
             is_touched
         };
-        known.retain(&mut leave);
-        found.iter().for_each(|touches| _ = leave(touches));
+        known.retain_mut(&mut leave);
+        found.iter_mut().for_each(|touches| _ = leave(touches));
         signatures[node] = signature;
         if found.is_empty() {
-            return found;
+            return;
         }
         // Numbers are sorted sooner than what they stand for.
         order.clear();
@@ -286,7 +327,7 @@ impl Accesses {
         let new = |number: u64| found[number as u32 as usize];
         if known.is_empty() {
             known.extend(order.iter().map(|&number| new(number)));
-            return found;
+            return;
         }
         // What is new comes among what is known from the end on, so that each is moved once.
         let (mut from, mut to) = (known.len(), known.len() + found.len());
@@ -300,7 +341,6 @@ impl Accesses {
             to -= 1;
             known[to] = new;
         }
-        found
     }
 
     /// What a node does to the registers that are written by what touches them last there.
@@ -324,24 +364,15 @@ impl Accesses {
         touches.binary_search_by_key(&reg, |touches| touches.reg).ok().map(|place| &touches[place])
     }
 
-    /// These nodes touch registers that they did not touch before, or perhaps did.
-    pub(super) fn touch_more(&mut self, mut grown: Vec<(Reg, u32)>) {
-        grown.sort_unstable();
-        for more in grown.chunk_by(|(reg, _), (other, _)| reg == other) {
-            let touching = &mut self.touching[more[0].0.index()];
-            let mut last = touching.len();
-            for &(_, node) in more.iter().rev() {
-                if let Err(place) = touching[..last].binary_search(&node) {
-                    touching.insert(place, node);
-                    last = place;
-                }
-            }
-        }
+    /// The nodes that touch a register, and perhaps some that no longer do.
+    pub fn touching(&self, reg: Reg) -> impl DoubleEndedIterator<Item = Touching> + ExactSizeIterator + '_ {
+        self.touching[reg.index()].iter().copied()
     }
 
-    /// The nodes that touch a register, and perhaps some that no longer do.
-    pub fn touching(&self, reg: Reg) -> impl DoubleEndedIterator<Item = Node> + ExactSizeIterator + '_ {
-        self.touching[reg.index()].iter().map(|&node| node as Node)
+    /// The same for who asks of many nodes what they do to it.
+    pub fn touched(&self, reg: Reg) -> Touched<'_> {
+        let Accesses { touching, signatures, .. } = self;
+        Touched::new(&touching[reg.index()], signatures, Signature::of(reg))
     }
 
     /// The first and last place of what may write what a load reads, or waits for others.
@@ -374,20 +405,31 @@ impl Accesses {
         self.touching.len()
     }
 
-    /// The nodes that write a register, with what they do to it.
-    pub fn writers(&self, reg: Reg) -> impl Iterator<Item = (Node, &Touches)> + '_ {
-        self.touching(reg).filter_map(move |node| {
-            self.touches(node, reg).filter(|touches| touches.last_write != NOWHERE).map(|touches| (node, touches))
-        })
+    /// The nodes that write a register, in order.
+    pub fn writers(&self, reg: Reg) -> impl Iterator<Item = Touching> + '_ {
+        self.touching(reg).filter(|touching| touching.is_written())
     }
 
     /// The only node that writes a register, if it does so once.
     pub fn only_writer(&self, reg: Reg) -> Option<Node> {
-        let mut writers = self.writers(reg).map(|(node, touches)| (node, touches.first_write == touches.last_write));
+        let mut writers = self.writers(reg);
         match (writers.next(), writers.next()) {
-            (Some((node, true)), None) => Some(node),
+            (Some(only), None) if only.is_written_once() => Some(only.node()),
             _ => None,
         }
+    }
+
+    /// Does each register's list say what nodes do to it, and nothing else?
+    pub(super) fn are_lists_right(&self) -> bool {
+        let is_right = |reg: Reg, touching: Touching| {
+            let bits = self.touches(touching.node(), reg).map(|touches| (touches.in_short(), touches.told));
+            touching == Touching::new(touching.node(), bits.map_or(0, |(bits, _)| bits))
+                && bits.is_none_or(|(bits, told)| bits != 0 && bits == told)
+        };
+        let all = self.touching.iter().enumerate();
+        let touching = all.clone().map(|(_, all)| all.iter().filter(|touching| !touching.is_nothing()).count());
+        touching.sum::<usize>() == self.sites.iter().map(|site| site.touches.len()).sum::<usize>()
+            && all.into_iter().all(|(reg, all)| all.iter().all(|&touching| is_right(Reg::new(reg), touching)))
     }
 }
 
@@ -407,7 +449,7 @@ fn touched<'a>(
     let number = *number as usize;
     let touches = if number < known.len() { &mut known[number] } else { &mut new[number - known.len()] };
     if touches.first == NOWHERE {
-        *touches = Touches::first(reg, place, inst);
+        *touches = Touches { told: touches.told, ..Touches::first(reg, place, inst) };
     }
     touches.last = place;
     touches

@@ -105,11 +105,10 @@ impl Group {
         let mut words: Vec<u64> = vec![0; nodes.len() - first];
         overwritten.resize(nodes.len(), 0);
         for (bit, &(first_asked, reg)) in regs.iter().enumerate() {
-            for node in accesses.touching(reg).skip_while(|&node| node < first_asked) {
-                if let Some(touches) = accesses.touches(node, reg) {
-                    words[node - first] |= u64::from(touches.is_read_first) << bit;
-                    overwritten[node] |= u64::from(touches.is_overwritten) << bit;
-                }
+            for touching in accesses.touching(reg).skip_while(|touching| touching.node() < first_asked) {
+                let node = touching.node();
+                words[node - first] |= u64::from(touching.is_read_first()) << bit;
+                overwritten[node] |= u64::from(touching.is_overwritten()) << bit;
             }
         }
         let mut asked = Asked::of(regs);
@@ -360,7 +359,7 @@ impl Liveness {
 
     /// Makes what is known of a register right, if it was found from afar before, as it is read or written otherwise in these
     /// nodes. Gives where its liveness has changed, in order.
-    pub fn renew(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg, touched: &[Node]) -> Vec<u32> {
+    pub fn renew(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg, changed: &[Node]) -> Vec<u32> {
         let Some(mut lives) = self.take(reg) else { return Vec::new() };
         if let Lives::Stretched(before) = &lives {
             if !self.look_at_stretches(nodes, accesses, reg) {
@@ -374,23 +373,22 @@ impl Liveness {
         let first = first_asked(nodes, accesses, reg);
         // With each change; what has changed there and back is in it twice.
         let mut changes: Vec<u32> = Vec::new();
-        let mut work: Vec<Node> = touched.to_vec();
+        let mut work: Vec<Node> = changed.to_vec();
+        let touched = accesses.touched(reg);
         while let Some(node) = work.pop() {
             if node < first || lives.contains(nodes, &self.groups, node) {
                 continue;
             }
-            let touches = accesses.touches(node, reg);
-            let is_read = touches.is_some_and(|touches| touches.is_read_first);
-            let is_open = touches.is_none_or(|touches| !touches.is_overwritten);
+            let touching = touched.at(node);
             let is_live_behind =
                 || nodes.successors(node).iter().any(|&next| lives.contains(nodes, &self.groups, next));
-            if is_read || is_open && is_live_behind() {
+            if touching.is_read_first() || !touching.is_overwritten() && is_live_behind() {
                 lives.set(nodes, &mut self.groups, node, true);
                 changes.push(node as u32);
                 work.extend(nodes.predecessors(node));
             }
         }
-        work.extend(touched);
+        work.extend(changed);
         let is_found = self.let_die(nodes, accesses, reg, &mut lives, work, &mut changes);
         if is_found {
             self.known[reg.index()] = lives;
@@ -424,6 +422,7 @@ impl Liveness {
     ) -> bool {
         let mut steps = 0;
         let most_steps = MOST_STEPS.max(nodes.len() / 16);
+        let touched = accesses.touched(reg);
         // From what lies on a way to a read no other way has to be found.
         self.walks += 1;
         let shown = self.walks;
@@ -445,15 +444,15 @@ impl Liveness {
                 if steps > most_steps {
                     return false;
                 }
-                let touches = accesses.touches(node as Node, reg);
-                is_read = touches.is_some_and(|touches| touches.is_read_first) || self.shown[node as Node] == shown;
+                let touching = touched.at(node as Node);
+                is_read = touching.is_read_first() || self.shown[node as Node] == shown;
                 if is_read {
                     self.shown[node as Node] = shown;
                     let mut on_way = ways[next] as usize;
                     while core::mem::replace(&mut self.shown[self.found[on_way] as Node], shown) != shown {
                         on_way = ways[on_way] as usize;
                     }
-                } else if touches.is_none_or(|touches| !touches.is_overwritten) {
+                } else if !touching.is_overwritten() {
                     for &to in nodes.successors(node as Node) {
                         let mut is_new = || core::mem::replace(&mut self.seen[to], self.walks) != self.walks;
                         if lives.contains(nodes, &self.groups, to) && is_new() {
@@ -509,6 +508,7 @@ impl Liveness {
     /// Was everything near that comes to what touches the register?
     fn look_from_near(&mut self, nodes: &Nodes, accesses: &Accesses, statement: &Statement) -> bool {
         self.near_nodes.drain(..).for_each(|node| self.near[node] = Near::Far);
+        let touched = accesses.touched(statement.dst);
         let mut live: SmallVec<[Node; 8]> = SmallVec::new();
         let mut work: SmallVec<[Node; 16]> = statement.occurrences.iter().map(Occurrence::node).collect();
         while let Some(node) = work.pop() {
@@ -521,9 +521,9 @@ impl Liveness {
                 }
                 self.near[next] = Near::Dead;
                 self.near_nodes.push(next);
-                match accesses.touches(next, statement.dst) {
-                    Some(touches) if touches.is_read_first => live.push(next),
-                    Some(touches) if touches.is_overwritten => {}
+                match touched.at(next) {
+                    touching if touching.is_read_first() => live.push(next),
+                    touching if touching.is_overwritten() => {}
                     _ => work.push(next),
                 }
             }
@@ -531,9 +531,7 @@ impl Liveness {
         while let Some(node) = live.pop() {
             self.near[node] = Near::Live;
             for &before in nodes.predecessors(node) {
-                let is_open = self.near[before] == Near::Dead
-                    && accesses.touches(before, statement.dst).is_none_or(|touches| !touches.is_overwritten);
-                if is_open {
+                if self.near[before] == Near::Dead && !touched.at(before).is_overwritten() {
                     live.push(before);
                 }
             }
@@ -547,12 +545,12 @@ impl Liveness {
         self.walks += 1;
         self.found.clear();
         let first = first_asked(nodes, accesses, reg);
-        for node in accesses.touching(reg).skip_while(|&node| node < first) {
-            let Some(touches) = accesses.touches(node, reg) else { continue };
-            if touches.is_read_first {
+        for touching in accesses.touching(reg).skip_while(|touching| touching.node() < first) {
+            let node = touching.node();
+            if touching.is_read_first() {
                 self.found.push(node as u32);
             }
-            if touches.is_read_first || touches.is_overwritten {
+            if touching.is_read_first() || touching.is_overwritten() {
                 self.seen[node] = self.walks;
             }
         }
@@ -602,7 +600,8 @@ impl Liveness {
         regs.sort_unstable();
         let touches: usize = regs.iter().map(|&(_, reg)| accesses.touching(reg).len()).sum();
         let first = regs.first().map_or(0, |&(first, _)| first);
-        let last = regs.iter().filter_map(|&(_, reg)| accesses.touching(reg).next_back()).max();
+        let last_touching = |&(_, reg): &(Node, Reg)| Some(accesses.touching(reg).next_back()?.node());
+        let last = regs.iter().filter_map(last_touching).max();
         let range = first..last.map_or(first, |last| first.max(last + 1));
         let Liveness { known, groups, together, found, overwritten, .. } = self;
         if touches * MOST_BETWEEN >= range.len() {
@@ -617,16 +616,16 @@ impl Liveness {
         found.clear();
         let mut work = FixedBitSet::with_capacity(nodes.len());
         for (bit, &(first, reg)) in regs.iter().enumerate() {
-            for node in accesses.touching(reg).skip_while(|&node| node < first) {
-                let Some(touches) = accesses.touches(node, reg) else { continue };
+            for touching in accesses.touching(reg).skip_while(|touching| touching.node() < first) {
+                let node = touching.node();
                 let here = &mut together[node];
                 let was_nothing = here.is_nothing();
-                here.overwritten |= u64::from(touches.is_overwritten) << bit;
-                here.live |= u64::from(touches.is_read_first) << bit;
+                here.overwritten |= u64::from(touching.is_overwritten()) << bit;
+                here.live |= u64::from(touching.is_read_first()) << bit;
                 if was_nothing && !here.is_nothing() {
                     found.push(node as u32);
                 }
-                if touches.is_read_first {
+                if touching.is_read_first() {
                     work.insert(node);
                 }
             }
@@ -724,5 +723,5 @@ impl<'a> Asked<'a> {
 
 /// The first node that may be asked for a register: a statement that writes it stands there or behind.
 fn first_asked(nodes: &Nodes, accesses: &Accesses, reg: Reg) -> Node {
-    accesses.writers(reg).next().map_or(nodes.len(), |(node, _)| nodes.least_behind(node))
+    accesses.writers(reg).next().map_or(nodes.len(), |writer| nodes.least_behind(writer.node()))
 }

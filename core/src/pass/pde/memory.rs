@@ -211,9 +211,9 @@ impl<'a> Equal<'a> {
 impl Definitions for Equal<'_> {
     fn only(&self, reg: Reg) -> Option<Inst> {
         let mut only: Option<Inst> = None;
-        for (_, touches) in self.accesses.writers(reg) {
-            let inst = touches.last_writer;
-            if touches.first_write != touches.last_write || only.is_some_and(|other| !self.are_equal(inst, other)) {
+        for writer in self.accesses.writers(reg) {
+            let inst = self.accesses.touches(writer.node(), reg)?.last_writer;
+            if !writer.is_written_once() || only.is_some_and(|other| !self.are_equal(inst, other)) {
                 return None;
             }
             only = Some(inst);

@@ -52,6 +52,7 @@ mod sinking;
 mod statements;
 mod stretched;
 pub mod survey;
+mod touching;
 
 use alloc::format;
 use alloc::string::String;

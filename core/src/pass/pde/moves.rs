@@ -30,6 +30,9 @@ use crate::pass::path_guided::nodes::{Node, Nodes};
 /// less than to ask it for each. Fewer where debugging, so that tests of small programs see both.
 const MOST_MOVES: u8 = if cfg!(debug_assertions) { 3 } else { 8 };
 
+/// Nodes of functions in which all lists are held against that, where debugging.
+const FEW_NODES: usize = 400;
+
 /// What has been done to nodes.
 #[derive(Default)]
 pub(super) struct Moves {
@@ -68,13 +71,12 @@ impl Accesses {
             }
         }
         changed.iter().for_each(|&node| self.moves_of[node] = 0);
-        let mut grown: Vec<(Reg, u32)> = Vec::new();
         moves.gone.sort_unstable();
         // What lands comes first: a block is asked about what has gone when all of it has places.
         for &(node, inst, _) in &moves.landed {
             let gone = &moves.gone[moves.gone.partition_point(|&(other, _)| other < node)..];
             let gone = gone.iter().take_while(|&&(other, _)| other == node).map(|&(_, inst)| inst);
-            let has_place = self.is_whole.contains(node) || self.put_in(func, node, inst, gone, &mut grown);
+            let has_place = self.is_whole.contains(node) || self.put_in(func, node, inst, gone);
             self.is_whole.set(node, !has_place || self.is_whole.contains(node));
             if !has_place {
                 moves.whole.push(node);
@@ -91,10 +93,8 @@ impl Accesses {
         moves.whole.dedup();
         for &node in &moves.whole {
             self.is_whole.remove(node);
-            let found = self.look_at(func, nodes, node);
-            grown.extend(found.iter().map(|touches| (touches.reg(), node as u32)));
+            self.look_at(func, nodes, node);
         }
-        self.touch_more(grown);
         let Accesses { sites, classes, .. } = self;
         // A load that has been moved reads what it read.
         let know_class = |classes: &mut Classes, inst: Inst| {
@@ -118,6 +118,7 @@ impl Accesses {
             nodes_of(moves).into_iter().all(|node| self.is_known_right(func, nodes, node)),
             "a node does what a look at it would tell"
         );
+        debug_assert!(nodes.len() > FEW_NODES || self.are_lists_right(), "what is said in short is what nodes do");
         let may_differ = match self.classes.is_known() {
             true => {
                 let mut classes = core::mem::replace(&mut self.classes, Classes::unknown());
@@ -132,18 +133,11 @@ impl Accesses {
     }
 
     /// A statement has landed in a node from which others have gone. Is there a place for it?
-    fn put_in(
-        &mut self,
-        func: &Function,
-        node: Node,
-        inst: Inst,
-        gone: impl Iterator<Item = Inst> + Clone,
-        grown: &mut Vec<(Reg, u32)>,
-    ) -> bool {
+    fn put_in(&mut self, func: &Function, node: Node, inst: Inst, gone: impl Iterator<Item = Inst> + Clone) -> bool {
         let Some(place) = self.place_between(func, inst, gone) else { return false };
         self.places[inst.index()] = place;
         let data = &func.insts[inst];
-        let Accesses { sites, signatures, read_first, loaded, needs_classes, .. } = self;
+        let Accesses { sites, signatures, touching, read_first, loaded, needs_classes, .. } = self;
         let Sites { touches: all, memory, count, .. } = &mut sites[node];
         *count += 1;
         if is_changing_load(data) {
@@ -158,7 +152,6 @@ impl Accesses {
             *signature = signature.and(Signature::of(reg));
             all.binary_search_by_key(&reg, Touches::reg).unwrap_or_else(|at| {
                 all.insert(at, Touches::first(reg, place, inst));
-                grown.push((reg, node as u32));
                 at
             })
         };
@@ -167,6 +160,7 @@ impl Accesses {
             let touches = &mut all[at];
             (touches.first, touches.last) = (touches.first.min(place), touches.last.max(place));
             touches.is_read_first = true;
+            touches.tell(node, touching);
             read_first.insert(reg.index());
             *needs_classes |= loaded.contains(reg.index());
         });
@@ -179,6 +173,7 @@ impl Accesses {
                 (touches.last_write, touches.last_writer) = (place, inst);
             }
             (touches.is_read_first, touches.is_overwritten) = (false, true);
+            touches.tell(node, touching);
         }
         true
     }
@@ -201,7 +196,7 @@ impl Accesses {
     /// A statement has gone from a node.
     fn take_out(&mut self, func: &Function, node: Node, block: Block, inst: Inst) {
         let (place, data) = (self.places[inst.index()], &func.insts[inst]);
-        let Accesses { sites, places, .. } = self;
+        let Accesses { sites, places, touching, .. } = self;
         let Sites { touches: all, memory, count, .. } = &mut sites[node];
         *count -= 1;
         if is_changing_load(data) {
@@ -214,7 +209,7 @@ impl Accesses {
             let Ok(at) = all.binary_search_by_key(&reg, Touches::reg) else { return };
             let touches = &mut all[at];
             if touches.first == place && touches.last == place {
-                all.remove(at);
+                all.remove(at).tell_no_more(node, touching);
                 is_less = true;
                 return;
             }
@@ -286,14 +281,16 @@ impl Accesses {
             data.for_each_use(|reg| touch(reg, false));
             data.dsts.iter().for_each(|&reg| touch(reg, true));
         }
-        let all = &mut self.sites[node].touches;
+        let Accesses { sites, touching, .. } = self;
+        let all = &mut sites[node].touches;
         for touches in found {
             let Ok(at) = all.binary_search_by_key(&touches.reg(), Touches::reg) else { continue };
             // Several statements that touched it may have gone.
             if touches.first == NOWHERE {
-                all.remove(at);
+                all.remove(at).tell_no_more(node, touching);
             } else {
-                all[at] = touches;
+                all[at] = Touches { told: all[at].told, ..touches };
+                all[at].tell(node, touching);
             }
         }
     }

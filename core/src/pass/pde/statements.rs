@@ -27,6 +27,7 @@ use smallvec::SmallVec;
 use super::accesses::{Accesses, NOWHERE, Signature, Touches};
 use super::memory::is_changing_load;
 use super::moves::Moves;
+use super::touching::Touching;
 use crate::ir::{Function, Inst, InstData, Op, Reg};
 use crate::pass::fetch::fetch;
 use crate::pass::path_guided::nodes::Node;
@@ -238,7 +239,7 @@ impl Catalogue {
     /// Gets to know the statements of a register.
     pub fn know(&mut self, func: &Function, accesses: &Accesses, reg: Reg) {
         if !self.asked.put(reg.index()) {
-            for node in accesses.touching(reg) {
+            for node in accesses.writers(reg).map(Touching::node) {
                 if let Some(touches) = accesses.touches(node, reg).filter(|touches| touches.is_written_last()) {
                     self.enter_at(func, accesses, touches, node);
                 }
@@ -547,7 +548,7 @@ impl Catalogue {
         };
         let mut anew = Catalogue::default();
         anew.fit(accesses);
-        for node in accesses.touching(reg) {
+        for node in accesses.writers(reg).map(Touching::node) {
             if let Some(touches) = accesses.touches(node, reg).filter(|touches| touches.is_written_last()) {
                 anew.enter_at(func, accesses, touches, node);
             }

@@ -46,8 +46,8 @@ impl Stretched {
         let stretches = nodes.stretches();
         let mut touched: Vec<Touched> = Vec::new();
         let mut count = 0;
-        for node in accesses.touching(reg).skip_while(|&node| node < first) {
-            let stretch = stretches.stretch(node);
+        for touching in accesses.touching(reg).skip_while(|touching| touching.node() < first) {
+            let stretch = stretches.stretch(touching.node());
             if touched.last().is_none_or(|last| last.stretch != stretch) {
                 count += stretches.nodes(stretch).len();
                 if count > MOST_NODES {
@@ -152,10 +152,10 @@ fn live_in(
     let range = nodes.stretches().nodes(stretch);
     let (first, end) = (range.start, range.end);
     // By node: is it read first, is it open, is it live?
+    let touched = accesses.touched(reg);
     let of = |node: Node| {
-        let touches = accesses.touches(node, reg);
-        let is_read = touches.is_some_and(|touches| touches.is_read_first);
-        (touches.is_none_or(|touches| !touches.is_overwritten), is_read)
+        let touching = touched.at(node);
+        (!touching.is_overwritten(), touching.is_read_first())
     };
     let mut here: SmallVec<[(bool, bool); 96]> = range.clone().map(of).collect();
     // Ways back may ask for another look.

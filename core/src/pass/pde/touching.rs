@@ -1,0 +1,120 @@
+//! What nodes do to a register, in short, as a list that stands by the register.
+//!
+//! ```text
+//! n: x = mul.f32 a, b      x: n, written, once          a: n, read first
+//!    y = add.f32 x, 1.0    y: n, written, once          b: n, read first
+//! ```
+//!
+//! Who asks many nodes about one register, as liveness does and the search for who writes a predicate, looks at one list, and
+//! not into each node. Mostly a register is touched in a few nodes, and its list is small enough to be looked through.
+//!
+//! The list says of each node what [`Accesses`](super::accesses) know of it; that tells it what changes. Of what a node touches no
+//! more it says that nothing happens there, as the same statement may come back.
+
+use smallvec::SmallVec;
+
+use super::accesses::Signature;
+use crate::pass::path_guided::nodes::Node;
+
+/// What a node does to a register: the node, and bits of which none is set if it no longer touches it. What is touched is
+/// written, or read first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Touching(u32);
+
+impl Touching {
+    pub const READ_FIRST: u8 = 1;
+    pub const OVERWRITTEN: u8 = 2;
+    pub const WRITTEN: u8 = 4;
+    pub const WRITTEN_ONCE: u8 = 8;
+    /// How many bits there are. No function that fits into memory has so many nodes that these are in the way.
+    const BITS: u32 = 4;
+
+    /// Of a node, and those bits of what it does.
+    pub fn new(node: Node, bits: u8) -> Touching {
+        Touching((node as u32) << Touching::BITS | u32::from(bits))
+    }
+
+    /// The node.
+    pub fn node(self) -> Node {
+        (self.0 >> Touching::BITS) as Node
+    }
+
+    /// Does the node no longer touch it?
+    pub fn is_nothing(self) -> bool {
+        self == Touching::new(self.node(), 0)
+    }
+
+    /// Is it read before it is written without a guard?
+    pub fn is_read_first(self) -> bool {
+        self.has(Touching::READ_FIRST)
+    }
+
+    /// Is it written without a guard?
+    pub fn is_overwritten(self) -> bool {
+        self.has(Touching::OVERWRITTEN)
+    }
+
+    /// Is it written at all?
+    pub fn is_written(self) -> bool {
+        self.has(Touching::WRITTEN)
+    }
+
+    /// Is it written once?
+    pub fn is_written_once(self) -> bool {
+        self.has(Touching::WRITTEN_ONCE)
+    }
+
+    fn has(self, bit: u8) -> bool {
+        self.0 & u32::from(bit) != 0
+    }
+}
+
+/// The nodes that touch a register, in order.
+pub(super) type AllTouching = SmallVec<[Touching; FEW]>;
+
+/// So many are looked through as soon as something else is asked.
+const FEW: usize = 4;
+
+/// From now on a node does that to the register of such a list.
+pub(super) fn tell(all: &mut AllTouching, node: Node, bits: u8) {
+    let now = Touching::new(node, bits);
+    if all.last().is_none_or(|last| last.node() < node) {
+        all.push(now);
+        return;
+    }
+    let place = all.partition_point(|touching| touching.node() < node);
+    match &mut all[place] {
+        known if known.node() == node => *known = now,
+        _ => all.insert(place, now),
+    }
+}
+
+/// Where a register is touched, for who asks of many nodes.
+#[derive(Clone, Copy)]
+pub(super) struct Touched<'a> {
+    all: &'a [Touching],
+    /// By node, of all that it touches.
+    signatures: &'a [Signature],
+    /// Of the register.
+    signature: Signature,
+}
+
+impl<'a> Touched<'a> {
+    /// As the list of a register says that has that signature; `signatures` are those of all that nodes touch.
+    pub fn new(all: &'a [Touching], signatures: &'a [Signature], signature: Signature) -> Touched<'a> {
+        Touched { all, signatures, signature }
+    }
+
+    /// What a node does to it.
+    #[inline]
+    pub fn at(&self, node: Node) -> Touching {
+        let found = if self.all.len() <= FEW {
+            self.all.iter().find(|touching| touching.node() == node)
+        } else if self.signatures[node].meets(self.signature) {
+            self.all.binary_search_by_key(&node, |touching| touching.node()).ok().map(|place| &self.all[place])
+        } else {
+            None
+        };
+        found.copied().unwrap_or(Touching::new(node, 0))
+    }
+}
