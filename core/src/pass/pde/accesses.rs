@@ -22,7 +22,7 @@ use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
 use super::memory::{Classes, Effects, is_changing_load, may_change_memory};
-use super::touching::{AllTouching, Touched, Touching, tell};
+use super::touching::{self, AllTouching, Touched, Touching, tell};
 use crate::ir::{Block, Function, Inst, Module, Reg};
 use crate::pass::path_guided::nodes::{Node, Nodes};
 
@@ -357,7 +357,7 @@ impl Accesses {
     /// What a node does to a register.
     #[inline]
     pub fn touches(&self, node: Node, reg: Reg) -> Option<&Touches> {
-        if !self.may_touch(node, Signature::of(reg)) {
+        if !self.may_touch(node, Signature::of(reg)) || touching::touches_not(&self.touching[reg.index()], node) {
             return None;
         }
         let touches = &self.sites[node].touches;

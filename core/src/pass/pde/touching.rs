@@ -89,6 +89,12 @@ pub(super) fn tell(all: &mut AllTouching, node: Node, bits: u8) {
     }
 }
 
+/// Does such a list say at first sight that a node does not touch its register?
+#[inline]
+pub(super) fn touches_not(all: &AllTouching, node: Node) -> bool {
+    all.len() <= FEW && all.iter().all(|touching| touching.node() != node)
+}
+
 /// Where a register is touched, for who asks of many nodes.
 #[derive(Clone, Copy)]
 pub(super) struct Touched<'a> {
