@@ -63,6 +63,10 @@ const FEW_NODES: usize = if cfg!(debug_assertions) { 64 } else { 8192 };
 /// that is more, as to begin again takes as long.
 const MOST_STEPS: usize = 256;
 
+/// Nodes at which a register dies that are taken out of a list one by one. Fewer where debugging, so that tests of small programs
+/// see both.
+const FEW_DEAD: usize = if cfg!(debug_assertions) { 1 } else { 8 };
+
 /// Nodes at whose entries a register is live.
 enum Lives {
     /// It has not been found from afar.
@@ -212,6 +216,22 @@ impl Lives {
             Lives::Many(many) => many.set(node, is_live),
             Lives::Shared(Shared { group, bit }) => groups[*group as usize].set(node, *bit, is_live),
             Lives::Stretched(stretched) => stretched.set(nodes.stretches(), node, is_live),
+        }
+    }
+
+    /// It is dead at the entries of some nodes from now on, which come in no order.
+    fn let_die(&mut self, nodes: &Nodes, groups: &mut [Group], dead: &mut [u32]) {
+        match self {
+            // Those behind each would move once for each.
+            Lives::Few(few) if dead.len() > FEW_DEAD => {
+                dead.sort_unstable();
+                let mut dead = dead.iter().copied().peekable();
+                few.retain(|&mut node| {
+                    while dead.next_if(|&dead| dead < node).is_some() {}
+                    dead.next_if_eq(&node).is_none()
+                });
+            }
+            _ => dead.iter().for_each(|&node| self.set(nodes, groups, node as Node, false)),
         }
     }
 }
@@ -464,10 +484,8 @@ impl Liveness {
                 next += 1;
             }
             if !is_read {
-                for &node in &self.found {
-                    lives.set(nodes, &mut self.groups, node as Node, false);
-                    work.extend(nodes.predecessors(node as Node));
-                }
+                lives.let_die(nodes, &mut self.groups, &mut self.found);
+                self.found.iter().for_each(|&node| work.extend(nodes.predecessors(node as Node)));
                 changes.extend(&self.found);
             }
         }
