@@ -9,7 +9,10 @@
 //! not into each node. Mostly a register is touched in a few nodes, and its list is small enough to be looked through.
 //!
 //! The list says of each node what [`Accesses`](super::accesses) know of it; that tells it what changes. Of what a node touches no
-//! more it says that nothing happens there, as the same statement may come back.
+//! more it says that nothing happens there, as the same statement may come back. Where debugging, all lists are held against the
+//! nodes after each round.
+//!
+//! A list has an entry for each node that touches its register or has touched it; a question takes a logarithm of them.
 
 use smallvec::SmallVec;
 
