@@ -72,19 +72,23 @@ impl Accesses {
         }
         changed.iter().for_each(|&node| self.moves_of[node] = 0);
         moves.gone.sort_unstable();
+        // What has moved from one node to another has a place in the other one from now on.
+        let places = moves.gone.iter().map(|&(node, inst)| (node, inst, self.places[inst.index()]));
+        let all_gone: SmallVec<[(Node, Inst, u32); 16]> = places.collect();
+        moves.landed.iter().for_each(|&(_, inst, _)| self.places[inst.index()] = 0);
         // What lands comes first: a block is asked about what has gone when all of it has places.
         for &(node, inst, _) in &moves.landed {
-            let gone = &moves.gone[moves.gone.partition_point(|&(other, _)| other < node)..];
-            let gone = gone.iter().take_while(|&&(other, _)| other == node).map(|&(_, inst)| inst);
+            let gone = &all_gone[all_gone.partition_point(|&(other, ..)| other < node)..];
+            let gone = gone.iter().take_while(|&&(other, ..)| other == node).map(|&(.., place)| place);
             let has_place = self.is_whole.contains(node) || self.put_in(func, node, inst, gone);
             self.is_whole.set(node, !has_place || self.is_whole.contains(node));
             if !has_place {
                 moves.whole.push(node);
             }
         }
-        for &(node, inst) in &moves.gone {
+        for &(node, inst, place) in &all_gone {
             if let Some(block) = nodes.block(node).filter(|_| !self.is_whole.contains(node)) {
-                self.take_out(func, node, block, inst);
+                self.take_out(func, (node, block), inst, place);
             }
         }
         moves.landed.retain(|&(node, ..)| !self.is_whole.contains(node));
@@ -132,8 +136,8 @@ impl Accesses {
         may_differ && self.classify(module, func)
     }
 
-    /// A statement has landed in a node from which others have gone. Is there a place for it?
-    fn put_in(&mut self, func: &Function, node: Node, inst: Inst, gone: impl Iterator<Item = Inst> + Clone) -> bool {
+    /// A statement has landed in a node from which others have gone that had these places. Is there a place for it?
+    fn put_in(&mut self, func: &Function, node: Node, inst: Inst, gone: impl Iterator<Item = u32> + Clone) -> bool {
         let Some(place) = self.place_between(func, inst, gone) else { return false };
         self.places[inst.index()] = place;
         let data = &func.insts[inst];
@@ -180,7 +184,7 @@ impl Accesses {
 
     /// A place between those of the instructions beside a new one, which what has gone did not have either. More come mostly
     /// behind it.
-    fn place_between(&self, func: &Function, inst: Inst, gone: impl Iterator<Item = Inst> + Clone) -> Option<u32> {
+    fn place_between(&self, func: &Function, inst: Inst, gone: impl Iterator<Item = u32> + Clone) -> Option<u32> {
         let place = |inst: Inst| self.places[inst.index()];
         let before = func.layout.prev_inst(inst).map_or(0, place);
         if before == 0 && func.layout.prev_inst(inst).is_some() {
@@ -189,18 +193,18 @@ impl Accesses {
         let behind = core::iter::successors(func.layout.next_inst(inst), |&next| func.layout.next_inst(next));
         let room = behind.map(place).find(|&place| place != 0)?.checked_sub(before)?;
         let first = before + (room / 8).max(1);
-        let is_free = |wanted: &u32| gone.clone().all(|inst| place(inst) != *wanted);
+        let is_free = |wanted: &u32| gone.clone().all(|place| place != *wanted);
         (first..before + room).find(is_free)
     }
 
-    /// A statement has gone from a node.
-    fn take_out(&mut self, func: &Function, node: Node, block: Block, inst: Inst) {
-        let (place, data) = (self.places[inst.index()], &func.insts[inst]);
+    /// A statement has gone from a node in which it had a place.
+    fn take_out(&mut self, func: &Function, (node, block): (Node, Block), inst: Inst, place: u32) {
+        let data = &func.insts[inst];
         let Accesses { sites, places, touching, .. } = self;
         let Sites { touches: all, memory, count, .. } = &mut sites[node];
         *count -= 1;
         if is_changing_load(data) {
-            memory.retain(|&(_, other)| other != inst);
+            memory.retain(|&known| known != (place, inst));
         }
         let mut is_less = false;
         // What others touch as well, of which has to be asked.

@@ -801,12 +801,23 @@ impl Plan {
         let made = (self.is_predicated && self.guard.is_none()).then(|| rewrite.create_temporary(Type::Pred));
         let guard = self.guard.or(made.map(|reg| Guard { reg, negated: false }));
         let mut like = None;
-        for lands in &mut self.lands {
+        // What lands as it stood in a node from which none goes away is one of those that go, which only moves there; when the
+        // others have landed, as these may in front of it.
+        // How often it writes zero is said of an instruction, and would be said of it where only some of its executions are.
+        let is_left = |lands: &Lands| self.touched[..self.occurrences.len()].contains(&lands.node);
+        let may_move = !self.is_predicated && rewrite.func().zero_writes().next().is_none();
+        let moved = if may_move { self.lands.iter().position(|lands| !is_left(lands)) } else { None };
+        for (_, lands) in self.lands.iter_mut().enumerate().filter(|&(place, _)| Some(place) != moved) {
             let place = place_of(rewrite, nodes, lands.spot);
             let data = rewrite.func().insts[self.inst].clone();
             lands.landed = Some(rewrite.insert(place, data.guarded(guard.filter(|_| lands.is_partial))));
             // Something else may take the place of those that go.
             like = lands.landed;
+        }
+        if let Some(lands) = moved.map(|place| &mut self.lands[place]) {
+            let place = place_of(rewrite, nodes, lands.spot);
+            rewrite.move_inst(self.occurrences[0], place);
+            (lands.landed, like) = (Some(self.occurrences[0]), Some(self.occurrences[0]));
         }
         if let Some((terms, reg)) = self.terms.as_ref().zip(made) {
             for &spot in &terms.clears {
@@ -815,7 +826,8 @@ impl Plan {
             }
         }
         self.inst = like.unwrap_or(self.inst);
-        for &inst in &self.occurrences {
+        let go = if moved.is_some() { &self.occurrences[1..] } else { &self.occurrences[..] };
+        for &inst in go {
             match made {
                 Some(reg) => rewrite.replace(inst, setting(reg, 1)),
                 None => rewrite.remove(inst),
