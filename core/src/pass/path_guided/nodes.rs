@@ -60,14 +60,21 @@ pub(in crate::pass) struct Nodes {
 
 /// A list of nodes for each node.
 struct Lists {
-    first: Vec<u32>,
+    /// By node: where its list begins in that of all, and ends.
+    ranges: Vec<[u32; 2]>,
     all: Vec<Node>,
 }
 
 impl Lists {
+    #[inline]
     fn of(&self, node: Node) -> &[Node] {
-        let Range { start, end } = self.first[node] as usize..self.first[node + 1] as usize;
-        &self.all[start..end]
+        &self.all[self.range(node)]
+    }
+
+    #[inline]
+    fn range(&self, node: Node) -> Range<usize> {
+        let [start, end] = self.ranges[node];
+        start as usize..end as usize
     }
 }
 
@@ -297,10 +304,7 @@ impl Nodes {
 fn as_cfg(successors: &Lists, entries: &[Node]) -> Cfg {
     let targets: Vec<Block> = successors.all.iter().map(|&node| Block::new(node)).collect();
     let entries: Vec<Block> = entries.iter().map(|&node| Block::new(node)).collect();
-    let first = &successors.first;
-    Cfg::from_successors(first.len() - 1, &entries, |node| {
-        &targets[first[node.index()] as usize..first[node.index() + 1] as usize]
-    })
+    Cfg::from_successors(successors.ranges.len(), &entries, |node| &targets[successors.range(node.index())])
 }
 
 /// Calls `visit` with the edges of the part that control reaches, by source, each pair of blocks once, and whether there are
@@ -350,16 +354,18 @@ fn least_behind(count: usize, edges: impl Iterator<Item = (Node, Node)>) -> Vec<
 
 /// For each node what stands beside it in `pairs`, in their order.
 fn lists(count: usize, pairs: impl Iterator<Item = (Node, Node)> + Clone) -> Lists {
-    let mut first = vec![0; count + 1];
-    pairs.clone().for_each(|(node, _)| first[node + 1] += 1);
-    for node in 0..count {
-        first[node + 1] += first[node];
+    // How many there are in each, and then where it ends so far.
+    let mut ranges = vec![[0, 0]; count];
+    pairs.clone().for_each(|(node, _)| ranges[node][1] += 1);
+    let mut sum = 0;
+    for range in &mut ranges {
+        (*range, sum) = ([sum, sum], sum + range[1]);
     }
-    let mut next = first.clone();
-    let mut all = vec![0; first[count] as usize];
+    let mut all = vec![0; sum as usize];
     for (node, other) in pairs {
-        all[next[node] as usize] = other;
-        next[node] += 1;
+        let [_, end] = &mut ranges[node];
+        all[*end as usize] = other;
+        *end += 1;
     }
-    Lists { first, all }
+    Lists { ranges, all }
 }

@@ -249,7 +249,7 @@ pub(super) enum View<'a> {
 
 impl View<'_> {
     /// Is it live at the entry of a node?
-    #[inline]
+    #[inline(always)]
     pub fn contains(&self, node: Node) -> bool {
         match *self {
             // Nothing may be dropped of which nothing is known.

@@ -217,33 +217,46 @@ impl Accesses {
                 is_less = true;
                 return;
             }
-            // What is only read is so by the next one, or the one before, and mostly that is near.
-            let reads = |&inst: &Inst| {
-                let mut reads = false;
-                func.insts[inst].for_each_use(|used| reads |= used == reg);
-                reads
+            if place < touches.first || place > touches.last {
+                return;
+            }
+            // What touched it in front of this one, or behind, is mostly near.
+            let touched = |inst: Inst| {
+                let data = &func.insts[inst];
+                let mut is_touched = data.dsts.contains(&reg);
+                data.for_each_use(|used| is_touched |= used == reg);
+                is_touched
             };
             let insts = || func.block_insts(block).map(|inst| (places[inst.index()], inst));
-            let is_between = touches.first < place && place < touches.last;
-            match (touches.first_write == NOWHERE, is_between) {
-                (true, true) => return,
-                (true, false) if touches.first == place => {
-                    let mut behind = insts().skip_while(|&(other, _)| other < place);
-                    if let Some((first, _)) = behind.find(|(_, inst)| reads(inst)) {
-                        touches.first = first;
-                        return;
-                    }
+            let before = || insts().rev().find(|&(other, inst)| other < place && touched(inst));
+            let behind = || insts().find(|&(other, inst)| other > place && touched(inst));
+            let is_written = touches.first_write != NOWHERE;
+            if touches.last_write == place {
+                // If it was the only write, others read it in front of that.
+                if touches.first_write == place
+                    && let Some((last, _)) = before()
+                {
+                    (touches.first_write, touches.last_write, touches.is_overwritten) = (NOWHERE, NOWHERE, false);
+                    touches.last = last;
+                    touches.tell(node, touching);
+                    return;
                 }
-                (true, false) if touches.last == place => {
-                    let mut before = insts().rev().skip_while(|&(other, _)| other > place);
-                    if let Some((last, _)) = before.find(|(_, inst)| reads(inst)) {
-                        touches.last = last;
-                        return;
-                    }
-                }
+            } else if touches.first < place && place < touches.last {
                 // A write with a guard may stand in front of the first that reads.
-                (false, true) if touches.is_overwritten => return,
-                _ => {}
+                if !is_written || touches.is_overwritten {
+                    return;
+                }
+            } else if touches.last == place {
+                // It is read first as it was if it was not at all, or by one in front of all writes.
+                if (!touches.is_read_first || touches.first < touches.first_write)
+                    && let Some((last, _)) = before()
+                {
+                    touches.last = last;
+                    return;
+                }
+            } else if !is_written && let Some((first, _)) = behind() {
+                touches.first = first;
+                return;
             }
             if !asked.contains(&reg) {
                 asked.push(reg);

@@ -122,7 +122,7 @@ impl Rounds {
         Rounds {
             rules,
             catalogue,
-            scratch: Scratch::new(&nodes),
+            scratch: Scratch::new(&nodes, paths.as_ref()),
             felt: HashMap::new(),
             settled: Vec::new(),
             looked_at: Vec::new(),

@@ -70,6 +70,9 @@ pub(super) struct Places {
     of: Vec<u32>,
     found: Vec<Found>,
     passed: Vec<Passed>,
+    /// By node: does control come to it from one other, and go on, and no path begin there? If nothing happens in it, it
+    /// belongs to the other.
+    may_be_passed: Vec<bool>,
     /// Does what could belong to another node belong to it? Else it is found by itself.
     is_brief: bool,
     work: Ascending,
@@ -141,12 +144,16 @@ const NOTHING_HAPPENS: (bool, u32) = (false, NOWHERE);
 const PASSED: u32 = 1 << 31;
 
 impl Places {
-    /// For that many nodes.
-    pub fn new(nodes: &Nodes) -> Places {
+    /// For that many nodes, and the paths over them.
+    pub fn new(nodes: &Nodes, paths: Option<&Paths>) -> Places {
+        let beginning = paths.filter(|paths| paths.begin_on_one_way);
+        let begins = |node: Node| beginning.is_some_and(|paths| paths.any_starts(node));
+        let may_be_passed = |node: Node| nodes.has_one_way(node) && !nodes.successors(node).is_empty() && !begins(node);
         Places {
             of: vec![NONE; nodes.len()],
             found: Vec::new(),
             passed: Vec::new(),
+            may_be_passed: (0..nodes.len()).map(may_be_passed).collect(),
             is_brief: false,
             work: Ascending::new(nodes.len()),
             ahead: Vec::new(),
@@ -262,30 +269,23 @@ impl Places {
         if core::mem::replace(&mut self.has_landed, true) {
             return &mut self.landings;
         }
-        for place in 0..self.found.len() {
-            let node = self.found[place].node as Node;
-            let mut ways = nodes.predecessors(node).iter();
-            self.found[place].comes = !nodes.is_entry(node) && ways.all(|&before| self.is_delayed(before));
-        }
         let mut landings = core::mem::take(&mut self.landings);
         landings.clear();
         let is_partial = false;
-        for (member, found) in self.found.iter().enumerate() {
-            let &Found { stop, is_dead, comes, .. } = found;
-            if comes && (is_dead || stop != NOWHERE) {
-                let node = found.node as Node;
-                landings.push(Landing { member, node, at_exit: false, is_live: !is_dead, is_partial, stop });
-            }
-        }
-        let found = self.found.iter().enumerate().map(|(place, found)| (found.node as Node, place));
-        let passed = self.passed.iter().map(|passed| (passed.node(), passed.member()));
-        for (node, member) in found.chain(passed).filter(|&(_, member)| self.found[member].is_delayed()) {
-            for &next in nodes.successors(node) {
-                let place = self.of[next];
-                debug_assert!(place != NONE, "all that it comes to was found");
-                let Some(to) = self.found.get(place as usize).filter(|to| !to.comes) else { continue };
-                let (is_live, stop) = (!to.is_dead, NOWHERE);
-                landings.push(Landing { member, node, at_exit: true, is_live, is_partial, stop });
+        for member in 0..self.found.len() {
+            let Found { node, stop, is_dead, is_reached, .. } = self.found[member];
+            let (node, is_live) = (node as Node, !is_dead);
+            let ways = if is_reached { nodes.predecessors(node) } else { &[] };
+            let comes = is_reached && !nodes.is_entry(node) && ways.iter().all(|&before| self.is_delayed(before));
+            self.found[member].comes = comes;
+            if !comes {
+                // It lands on all ways on which it would come there.
+                let ways = ways.iter().filter_map(|&before| Some((before, self.get(before)?)));
+                for (node, member) in ways.filter(|&(_, member)| self.found[member].is_delayed()) {
+                    landings.push(Landing { member, node, at_exit: true, is_live, is_partial, stop: NOWHERE });
+                }
+            } else if is_dead || stop != NOWHERE {
+                landings.push(Landing { member, node, at_exit: false, is_live, is_partial, stop });
             }
         }
         landings.sort_unstable_by_key(|landing| (landing.node, landing.at_exit));
@@ -517,8 +517,7 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
     }
 
     fn go_ahead(&self, places: &mut Places, ahead: &mut Vec<(u32, u32)>, passes_joins: bool) -> Option<Behind> {
-        let beginning = self.paths.filter(|paths| paths.begin_on_one_way);
-        let begins = |node: Node| beginning.is_some_and(|paths| paths.any_starts(node));
+        let is_brief = places.is_brief;
         // In the order of the nodes, so that all is known of what comes before a join, but for ways back.
         while let Some(node) = places.work.pop() {
             if self.goes_through(places, node, passes_joins) {
@@ -535,19 +534,12 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
                                 return Some(Behind::Claimed);
                             }
                             let look = self.look(next);
-                            let goes_through = self.nodes.has_one_way(next) && look == NOTHING_HAPPENS && !begins(next);
-                            if goes_through && places.is_brief && !self.nodes.successors(next).is_empty() {
+                            if is_brief && look == NOTHING_HAPPENS && places.may_be_passed[next] {
                                 places.pass(next, belonging as usize);
                                 ahead.push((next as u32, belonging));
                                 continue;
                             }
-                            let place = places.enter(next, None, look);
-                            if goes_through {
-                                places.found[place].is_reached = true;
-                                ahead.push((next as u32, place as u32));
-                                continue;
-                            }
-                            place
+                            places.enter(next, None, look)
                         }
                     };
                     let found = &mut places.found[place];

@@ -299,7 +299,7 @@ fn with_planner<T>(
         manner: Manner { is_printed_rule: rules.is_printed, is_brief: false },
         machine: rules.machine,
     };
-    let scratch = RefCell::new(Scratch::new(&nodes));
+    let scratch = RefCell::new(Scratch::new(&nodes, paths.as_ref()));
     Ok(answer(&Scene { module, func, rules: &rules, planner, scratch, statements, question }))
 }
 
