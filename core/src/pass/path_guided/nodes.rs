@@ -207,7 +207,9 @@ impl Nodes {
 
     /// Does control begin here?
     pub fn is_entry(&self, node: Node) -> bool {
-        self.entries.contains(&node)
+        // Mostly it is known.
+        let may_be = !self.one_way[node] && !self.joins[node];
+        may_be && self.entries.contains(&node)
     }
 
     /// Is a node a join that nothing goes back to?

@@ -36,6 +36,9 @@ const STEP: u32 = if cfg!(debug_assertions) { 8 } else { 256 };
 /// Instructions of functions that are so large.
 const TOO_MANY: usize = 1 << 22;
 
+/// Registers that may come to be touched in a node before what is known of it moves to make room.
+const ROOM: usize = 2;
+
 /// As many steps lie in front of a terminator, where most of what is put in comes.
 const STEPS_TO_TERMINATOR: u32 = 64;
 
@@ -326,6 +329,7 @@ impl Accesses {
         order.sort_unstable();
         let new = |number: u64| found[number as u32 as usize];
         if known.is_empty() {
+            known.reserve_exact(order.len() + ROOM);
             known.extend(order.iter().map(|&number| new(number)));
             return;
         }

@@ -353,11 +353,17 @@ impl Liveness {
         }
     }
 
-    /// A register is live at the entry of a node from now on, or dead, if its liveness was found from afar before. Of several
-    /// nodes the last ones come first.
-    pub fn set(&mut self, nodes: &Nodes, reg: Reg, node: Node, is_live: bool) {
-        if let Some(lives) = self.known.get_mut(reg.index()) {
-            lives.set(nodes, &mut self.groups, node, is_live);
+    /// A register is live at the entries of some nodes from now on, or dead, if its liveness was found from afar before. The
+    /// last ones come first.
+    pub fn set(&mut self, nodes: &Nodes, reg: Reg, at: impl Iterator<Item = Node>, is_live: bool) {
+        let Liveness { known, groups, .. } = self;
+        match known.get_mut(reg.index()) {
+            None | Some(Lives::Unknown) => {}
+            Some(&mut Lives::Shared(Shared { group, bit })) => {
+                let group = &mut groups[group as usize];
+                at.for_each(|node| group.set(node, bit, is_live));
+            }
+            Some(lives) => at.for_each(|node| lives.set(nodes, groups, node, is_live)),
         }
     }
 

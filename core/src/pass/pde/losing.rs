@@ -111,9 +111,8 @@ impl Walk {
 
     /// Forgets what was reached.
     pub fn clear(&mut self) {
-        for node in self.looked_at.drain(..) {
-            self.has_looked_at.remove(node as Node);
-        }
+        self.looked_at.iter().for_each(|&node| self.has_looked_at.remove(node as Node));
+        self.looked_at.clear();
     }
 
     /// Follows paths with a statement: `starts` are nodes that they come to, and the paths. None where they come to too many.

@@ -45,16 +45,16 @@ pub(super) struct Moves {
 }
 
 impl Accesses {
-    /// Gets to know what has been done, as statements were moved that wrote these registers, with an instruction like each and one
-    /// at which it stood, in the order of the registers. Have loads got to know another memory? Leaves in `moves` what could be
-    /// told without looking at whole nodes.
+    /// Gets to know what has been done, as statements were moved that wrote these registers, and of those that are loads an
+    /// instruction like each and one at which it stood, in the order of the registers. Have loads got to know another memory?
+    /// Leaves in `moves` what could be told without looking at whole nodes.
     pub fn update(
         &mut self,
         module: &Module,
         func: &Function,
         nodes: &Nodes,
         moves: &mut Moves,
-        moved: &[(Reg, Inst, Inst)],
+        (moved, loads): (&[Reg], &[(Reg, Inst, Inst)]),
     ) -> bool {
         self.fit(func);
         moves.whole.iter().for_each(|&node| self.is_whole.insert(node));
@@ -104,8 +104,8 @@ impl Accesses {
         let know_class = |classes: &mut Classes, inst: Inst| {
             let data = &func.insts[inst];
             let Some(dst) = data.dst().filter(|_| !classes.has_looked_at(inst)) else { return };
-            let first = moved.partition_point(|&(reg, ..)| reg < dst);
-            let mut statements = moved[first..].iter().take_while(|&&(reg, ..)| reg == dst);
+            let first = loads.partition_point(|&(reg, ..)| reg < dst);
+            let mut statements = loads[first..].iter().take_while(|&&(reg, ..)| reg == dst);
             let is_it = |of: &InstData| of.opcode == data.opcode && of.args == data.args;
             if let Some(&(.., origin)) = statements.find(|&&(_, like, _)| is_it(&func.insts[like])) {
                 classes.is_like(inst, origin);
@@ -126,7 +126,7 @@ impl Accesses {
         let may_differ = match self.classes.is_known() {
             true => {
                 let mut classes = core::mem::replace(&mut self.classes, Classes::unknown());
-                let may_differ = classes.may_differ(func, self, moved.iter().map(|&(reg, ..)| reg));
+                let may_differ = classes.may_differ(func, self, moved.iter().copied());
                 self.classes = classes;
                 may_differ
             }

@@ -35,6 +35,7 @@ use smallvec::SmallVec;
 
 use super::accesses::Accesses;
 use super::benefit::Manner;
+use super::memory::is_changing_load;
 use super::moves::Moves;
 use super::plan::{Claimed, Plan, Planner, Refused, Scratch, Told};
 use super::statements::{Catalogue, Look, Occurrence, Statement, may_sink};
@@ -50,6 +51,9 @@ use crate::view::{Listener, View};
 
 /// Instructions in front of one that goes that are looked at.
 const MOST_AHEAD: usize = 256;
+
+/// Plans for which there is room at first, as they are large and to move them takes time.
+const FEW_PLANS: usize = 64;
 
 /// Rounds that are made at most for one window, until one in front of all is looked at.
 pub(super) const MOST_ROUNDS: usize = 32;
@@ -277,10 +281,12 @@ impl Rounds {
         let is_unsettled = |number: &&u32| self.catalogue.look(**number).is_unsettled();
         let mut statements: Vec<(u64, u32)> = Vec::with_capacity(taken.numbers.len());
         statements.extend(taken.numbers.iter().filter(is_unsettled).map(order));
-        statements.sort_unstable();
+        // None stands where another does.
+        statements.sort_unstable_by_key(|&(order, _)| order);
         let weights = (self.paths.as_ref(), self.warps.as_deref());
         let planner = planner((func, &self.nodes, &self.accesses), weights, &self.rules);
         let mut plans: Vec<Plan> = core::mem::take(&mut self.spare);
+        plans.reserve(statements.len().min(FEW_PLANS));
         let mut claims = Claims::new(func, &self.accesses, core::mem::take(&mut self.marks));
         let (mut settled, mut again): (Vec<(u32, u32)>, Vec<u32>) = (Vec::new(), Vec::new());
         for (_, number) in statements {
@@ -366,15 +372,20 @@ impl Rounds {
         self.last_on.clear();
         let mut moves = Moves::default();
         self.last.iter().for_each(|plan| plan.tell(&mut moves));
+        // Most of them are in order already, but for the last.
         for plan in &mut self.last {
-            plan.changed.sort_unstable();
-            plan.touched.sort_unstable();
+            plan.changed.sort();
+            plan.touched.sort();
         }
         let plans = &self.last[..];
-        let dsts = plans.iter().filter_map(|plan| Some((plan.dst(), plan.inst(), *plan.occurrences.first()?)));
-        let mut origins: Vec<(Reg, Inst, Inst)> = dsts.collect();
+        let mut moved: Vec<Reg> = plans.iter().map(Plan::dst).collect();
+        moved.sort_unstable();
+        moved.dedup();
+        let loads = plans.iter().filter(|plan| is_changing_load(&func.insts[plan.inst()]));
+        let origins = loads.filter_map(|plan| Some((plan.dst(), plan.inst(), *plan.occurrences.first()?)));
+        let mut origins: Vec<(Reg, Inst, Inst)> = origins.collect();
         origins.sort_by_key(|&(reg, ..)| reg);
-        let has_other_memory = self.accesses.update(module, func, &self.nodes, &mut moves, &origins);
+        let has_other_memory = self.accesses.update(module, func, &self.nodes, &mut moves, (&moved, &origins));
         self.catalogue.renew(func, &self.accesses, moves);
         self.changed_last.clear();
         for &node in plans.iter().flat_map(|plan| &plan.changed) {
@@ -413,10 +424,11 @@ impl Rounds {
             } else {
                 for plan in of_one() {
                     plan.touched.iter().for_each(|&node| liveness.touch(&self.nodes, reg, node as Node));
+                    // It is dead where the statement is on its way that writes it, and live where one is that reads it and
+                    // is needed.
                     let is_written = plan.dst() == reg;
-                    for &(node, leads) in plan.entries.iter().rev().filter(|(_, leads)| is_written || *leads) {
-                        liveness.set(&self.nodes, reg, node as Node, !is_written && leads);
-                    }
+                    let entries = plan.entries.iter().rev().filter(|(_, leads)| is_written || *leads);
+                    liveness.set(&self.nodes, reg, entries.map(|&(node, _)| node as Node), !is_written);
                 }
             }
             debug_assert!(liveness.is_right(&self.nodes, &self.accesses, reg), "elsewhere it lives as it did");
@@ -435,9 +447,6 @@ impl Rounds {
         if plans.iter().any(|plan| plan.splits) {
             again.append(&mut self.counting_jumps);
         }
-        let mut moved: Vec<Reg> = plans.iter().map(Plan::dst).collect();
-        moved.sort_unstable();
-        moved.dedup();
         for &reg in moved.iter().filter(|&&reg| func.reg_types[reg] == Type::Pred) {
             let Some(asking) = self.asking.get_mut(&reg) else { continue };
             // Of most of them there is more than one write, before and after.

@@ -329,6 +329,10 @@ impl Places {
 
     /// Forgets the last search.
     pub fn clear(&mut self) {
+        // Nothing else is there without where the statement stands.
+        if self.found.is_empty() {
+            return;
+        }
         self.work.clear();
         self.walk.clear();
         self.ends.clear();
@@ -408,7 +412,10 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
         let Some(paths) = self.paths else { return Gain::Nothing };
         // Where it lands in front of what it could go through.
         let others = LazyCell::new(|| places.could_let_in(self.nodes));
-        let may_be_passed = |&to: &Node| self.nodes.is_join(to) || places.may_be_let_in(self.nodes, &others, to);
+        let may_be_passed = |&to: &Node| {
+            // What has one way to it is taken with what lies in front of it, where it does not land.
+            !self.nodes.has_one_way(to) && (self.nodes.is_join(to) || places.may_be_let_in(self.nodes, &others, to))
+        };
         let ends = places.ends.iter().chain(&places.taken).map(|&node| node as Node).filter(may_be_passed);
         let ways = ends.flat_map(|to| self.nodes.predecessors(to).iter().map(move |&from| (from, to)));
         let fronts: SmallVec<[(Node, Node); 8]> = ways.filter(|&(from, _)| places.is_delayed(from)).collect();
