@@ -8,8 +8,9 @@
 //!
 //! A statement that lands stands in front of all in its node that touches what it writes, or writes what it reads. So what is
 //! known of the node is told without looking at it. One that goes away is the last that touches what it writes, and nothing
-//! behind it writes what it reads; of what others touch as well the block is asked once more, and of that alone. Where
-//! there are predicates, the whole node is looked at again.
+//! behind it writes what it reads; of what others touch as well mostly that tells all which touches it next to where the
+//! statement stood, or else the block is asked once more, and of that alone. Where there are predicates, the whole node is
+//! looked at again.
 //!
 //! A landing takes a place between those beside it. When there is none left, the places of the node are made anew, as it is looked
 //! at again.
@@ -217,9 +218,6 @@ impl Accesses {
                 is_less = true;
                 return;
             }
-            if place < touches.first || place > touches.last {
-                return;
-            }
             // What touched it in front of this one, or behind, is mostly near.
             let touched = |inst: Inst| {
                 let data = &func.insts[inst];
@@ -228,34 +226,10 @@ impl Accesses {
                 is_touched
             };
             let insts = || func.block_insts(block).map(|inst| (places[inst.index()], inst));
-            let before = || insts().rev().find(|&(other, inst)| other < place && touched(inst));
-            let behind = || insts().find(|&(other, inst)| other > place && touched(inst));
-            let is_written = touches.first_write != NOWHERE;
-            if touches.last_write == place {
-                // If it was the only write, others read it in front of that.
-                if touches.first_write == place
-                    && let Some((last, _)) = before()
-                {
-                    (touches.first_write, touches.last_write, touches.is_overwritten) = (NOWHERE, NOWHERE, false);
-                    touches.last = last;
-                    touches.tell(node, touching);
-                    return;
-                }
-            } else if touches.first < place && place < touches.last {
-                // A write with a guard may stand in front of the first that reads.
-                if !is_written || touches.is_overwritten {
-                    return;
-                }
-            } else if touches.last == place {
-                // It is read first as it was if it was not at all, or by one in front of all writes.
-                if (!touches.is_read_first || touches.first < touches.first_write)
-                    && let Some((last, _)) = before()
-                {
-                    touches.last = last;
-                    return;
-                }
-            } else if !is_written && let Some((first, _)) = behind() {
-                touches.first = first;
+            let before = || insts().rev().find(|&(other, inst)| other < place && touched(inst)).map(|(place, _)| place);
+            let behind = || insts().find(|&(other, inst)| other > place && touched(inst)).map(|(place, _)| place);
+            if touches.leave(place, before, behind) {
+                touches.tell(node, touching);
                 return;
             }
             if !asked.contains(&reg) {
@@ -340,5 +314,45 @@ impl Accesses {
         let is_right = is_in_order && all(&known_places, &known) == all(&places, &found) && known.1 == found.1;
         (self.sites[node], self.signatures[node]) = known;
         is_right
+    }
+}
+
+impl Touches {
+    /// One of several instructions that touch the register goes away from that place. `before` and `behind` give the places of
+    /// the last in front of it and the first behind it that touch it. Do they tell all?
+    fn leave(
+        &mut self,
+        place: u32,
+        before: impl FnOnce() -> Option<u32>,
+        behind: impl FnOnce() -> Option<u32>,
+    ) -> bool {
+        let is_written = self.first_write != NOWHERE;
+        if place < self.first || place > self.last {
+            // It is known already, of an operand that it reads twice.
+            return true;
+        }
+        if self.last_write == place {
+            // If it was the only write, others read it in front of that.
+            let last = if self.first_write == place { before() } else { None };
+            let Some(last) = last else { return false };
+            (self.first_write, self.last_write, self.is_overwritten) = (NOWHERE, NOWHERE, false);
+            self.last = last;
+            return true;
+        }
+        if self.first < place && place < self.last {
+            // A write with a guard may stand in front of the first that reads.
+            return !is_written || self.is_overwritten;
+        }
+        if self.last == place {
+            // It is read first as it was if it was not at all, or by one in front of all writes.
+            let is_read_first_as_before = !self.is_read_first || self.first < self.first_write;
+            let last = if is_read_first_as_before { before() } else { None };
+            self.last = last.unwrap_or(self.last);
+            return last.is_some();
+        }
+        // What is only read is read first by the next one.
+        let first = if is_written { None } else { behind() };
+        self.first = first.unwrap_or(self.first);
+        first.is_some()
     }
 }
