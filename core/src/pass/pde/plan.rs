@@ -801,9 +801,9 @@ impl Plan {
         let made = (self.is_predicated && self.guard.is_none()).then(|| rewrite.create_temporary(Type::Pred));
         let guard = self.guard.or(made.map(|reg| Guard { reg, negated: false }));
         let mut like = None;
-        // What lands as it stood in a node from which none goes away is one of those that go, which only moves there; when the
-        // others have landed, as these may in front of it.
-        // How often it writes zero is said of an instruction, and would be said of it where only some of its executions are.
+        // Where it lands as it stood, in a node from which none goes away, one of those that go only moves there. It does so when
+        // all others have landed, which may be in front of it. Where anything is said of how often an instruction writes zero,
+        // that goes with its instruction, and would be said of some of its executions.
         let is_left = |lands: &Lands| self.touched[..self.occurrences.len()].contains(&lands.node);
         let may_move = !self.is_predicated && rewrite.func().zero_writes().next().is_none();
         let moved = if may_move { self.lands.iter().position(|lands| !is_left(lands)) } else { None };
