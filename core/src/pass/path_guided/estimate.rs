@@ -58,6 +58,8 @@ pub(in crate::pass) struct Estimate {
     pub explained: u128,
     /// All that were counted.
     pub counted: u128,
+    /// Nodes through which executions were counted, and no path that is told goes.
+    pub left_out: Vec<Node>,
 }
 
 impl Estimate {
@@ -74,8 +76,13 @@ impl Estimate {
             dealer.visit(nodes, &graph, node);
         }
         let paths = dealer.paths();
-        let explained = graph.explained(nodes, &paths);
-        Some(Estimate { paths, explained, counted })
+        let mut through: Vec<u128> = vec![0; nodes.len()];
+        for (path, frequency) in &paths {
+            path.iter().for_each(|&node| through[node] += u128::from(*frequency));
+        }
+        let explained = graph.explained(nodes, &through);
+        let left_out = (0..nodes.len()).filter(|&node| graph.leaving[node] > 0 && through[node] == 0).collect();
+        Some(Estimate { paths, explained, counted, left_out })
     }
 }
 
@@ -131,12 +138,8 @@ impl Graph {
         Graph { ways, leaving }
     }
 
-    /// Of what was counted, what paths make.
-    fn explained(&self, nodes: &Nodes, paths: &[(Vec<Node>, u64)]) -> u128 {
-        let mut through: Vec<u128> = vec![0; nodes.len()];
-        for (path, frequency) in paths {
-            path.iter().for_each(|&node| through[node] += u128::from(*frequency));
-        }
+    /// Of what was counted, what paths make: so many executions of them go through each node.
+    fn explained(&self, nodes: &Nodes, through: &[u128]) -> u128 {
         let mut explained = 0;
         // What leaves a branch for a join has a node of its own, so that what goes to the next node is what comes through the
         // one or through the other.

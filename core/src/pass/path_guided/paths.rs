@@ -19,7 +19,7 @@ use smallvec::SmallVec;
 
 use super::estimate::Estimate;
 use super::nodes::{Node, Nodes};
-use super::path_sets::{PathSets, is_none, ones};
+use super::path_sets::{PathSets, are_disjoint, is_none, ones};
 use crate::edit::{Fact, Remark};
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, Profile};
@@ -74,25 +74,34 @@ impl Estimated {
     }
 }
 
-/// The paths that a function's profile says were executed, the most frequent first; and what they tell of edges where they
-/// are estimated from these.
-pub(in crate::pass) fn executed(func: &Function, nodes: &Nodes) -> (Vec<Executed>, Option<Estimated>) {
+/// What a function's profile says was executed.
+pub(in crate::pass) struct Profiled {
+    /// The paths, the most frequent first.
+    pub paths: Vec<Executed>,
+    /// What they tell of edges where they are estimated from these.
+    pub estimated: Option<Estimated>,
+    /// Nodes that were executed, though none of these paths goes through them.
+    left_out: Vec<Node>,
+}
+
+/// The paths that a function's profile says were executed, or that are estimated from it.
+pub(in crate::pass) fn executed(func: &Function, nodes: &Nodes) -> Profiled {
     let is_declared = func.profiles.iter().any(|profile| matches!(profile, Profile::Path(_)));
     let Some(estimate) = (if is_declared { None } else { Estimate::of(func, nodes) }) else {
-        return (declared(func, nodes), None);
+        return Profiled { paths: declared(func, nodes), estimated: None, left_out: Vec::new() };
     };
-    let Estimate { paths, explained, counted } = estimate;
+    let Estimate { paths, explained, counted, left_out } = estimate;
     let estimated = Estimated { paths: paths.len(), explained: explained as f64, counted: counted as f64 };
     let path = |(path, frequency): (Vec<Node>, u64)| {
         let blocks = path.iter().filter_map(|&node| nodes.block(node)).collect();
         Executed { blocks, nodes: path, frequency }
     };
-    (paths.into_iter().map(path).collect(), Some(estimated))
+    Profiled { paths: paths.into_iter().map(path).collect(), estimated: Some(estimated), left_out }
 }
 
 /// The same for people; of that many first ones it is said that they are frequent.
 pub(in crate::pass) fn told(func: &Function, nodes: &Nodes, frequent: usize) -> (Vec<Path>, Option<Estimated>) {
-    let (paths, estimated) = executed(func, nodes);
+    let Profiled { paths, estimated, .. } = executed(func, nodes);
     let path = |(place, path): (usize, Executed)| {
         let Executed { blocks, frequency, .. } = path;
         Path { blocks, frequency, is_frequent: place < frequent }
@@ -104,7 +113,7 @@ pub(in crate::pass) fn told(func: &Function, nodes: &Nodes, frequent: usize) -> 
 /// often in lanes.
 pub fn executed_paths(func: &Function) -> Vec<(Vec<Block>, u64)> {
     let nodes = Nodes::of(&Cfg::compute(func), func);
-    executed(func, &nodes).0.into_iter().map(|path| (path.blocks, path.frequency)).collect()
+    executed(func, &nodes).paths.into_iter().map(|path| (path.blocks, path.frequency)).collect()
 }
 
 /// Gives paths other frequencies, as somebody would have it.
@@ -174,14 +183,16 @@ pub(in crate::pass) struct Paths {
     ends: PathSets,
     /// The frequent ones, as a set.
     frequent_ones: FixedBitSet,
+    frequent_nodes: FixedBitSet,
 }
 
 impl Paths {
     /// What a function's profile says of paths. `share` (0–1) of all executions are frequent ones. None where it says
     /// nothing.
     pub fn of(func: &Function, nodes: &Nodes, share: f64) -> Option<Paths> {
-        let (mut executed, estimated) = executed(func, nodes);
-        executed.truncate(MOST_BITS / nodes.len().max(1) / 3);
+        let Profiled { paths: mut executed, estimated, mut left_out } = executed(func, nodes);
+        let kept = executed.len().min(MOST_BITS / nodes.len().max(1) / 3);
+        left_out.extend(executed.drain(kept..).flat_map(|path| path.nodes));
         if executed.is_empty() {
             return None;
         }
@@ -225,7 +236,28 @@ impl Paths {
         let mut frequent_ones = FixedBitSet::with_capacity(frequencies.len());
         frequent_ones.insert_range(..frequent);
         let begin_on_one_way = starting.ones().any(|node| nodes.has_one_way(node));
-        Some(Paths { frequencies, frequent, estimated, on, starts, starting, begin_on_one_way, ends, frequent_ones })
+        let mut frequent_nodes = FixedBitSet::with_capacity(nodes.len());
+        frequent_nodes.extend((0..nodes.len()).filter(|&node| !are_disjoint(on.at(node), frequent_ones.as_slice())));
+        // What begins where control comes from one node only has come from there, whether it is declared or not.
+        for begun in starting.ones().filter(|&node| !are_disjoint(starts.at(node), frequent_ones.as_slice())) {
+            let before = |&node: &Node| nodes.has_one_way(node).then(|| nodes.predecessors(node)[0]);
+            let in_front = core::iter::successors(before(&begun), before);
+            in_front.take_while(|&node| !frequent_nodes.put(node)).for_each(drop);
+        }
+        // Of what no path tells nobody can say that it is rare.
+        frequent_nodes.extend(left_out.into_iter().filter(|&node| is_none(on.at(node))));
+        Some(Paths {
+            frequencies,
+            frequent,
+            estimated,
+            on,
+            starts,
+            starting,
+            begin_on_one_way,
+            ends,
+            frequent_ones,
+            frequent_nodes,
+        })
     }
 
     /// How many there are.
@@ -247,6 +279,12 @@ impl Paths {
     /// The frequent paths.
     pub fn frequent_ones(&self) -> &[fixedbitset::Block] {
         self.frequent_ones.as_slice()
+    }
+
+    /// The nodes on frequent paths and those from which these must have come, and those that were executed though no path that
+    /// is known goes through them.
+    pub fn frequent_nodes(&self) -> &FixedBitSet {
+        &self.frequent_nodes
     }
 
     /// A copy of the set of paths through a node.

@@ -12,8 +12,9 @@
 //! n6: x is not needed                         n6: x is not needed
 //! ```
 //!
-//! Each [statement](statements) is looked at in the [region] that it could sink to ([`sinking`]). Without a predicate it passes
-//! joins that it comes to on all ways, so that no path executes more than before. With a `profile path`, or paths that are
+//! Each [statement](statements) is looked at in the [region] that it could sink to ([`sinking`]), where a profile says what is
+//! executed each one on a [frequent] path. Without a predicate it passes joins that it comes to on all ways, so that no path
+//! executes more than before. With a `profile path`, or paths that are
 //! [estimated](super::path_guided::estimate) from a `profile edge`, joins that it comes to on some ways only are weighed
 //! ([`benefit`]): executed paths on which it is not needed any more, against others on which a predicated version is
 //! executed for nothing. Most are not weighed at all, as no path could lose anything past them, or others would pay more
@@ -40,6 +41,7 @@
 mod accesses;
 mod benefit;
 mod course;
+mod frequent;
 mod liveness;
 mod losing;
 mod memory;
@@ -58,12 +60,14 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::path_guided::paths::Paths;
 use super::path_guided::rules::{self as guided, COST, FP, MACHINE};
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
 use crate::ir::{Block, Function};
 use crate::machine::Machine;
 use crate::view::{Listener, View};
+use frequent::Frequent;
 use plan::{Favour, Plan, Terms, without_last_trips};
 use rounds::Rounds;
 
@@ -90,6 +94,11 @@ impl Pass for Pde {
             COST,
             MACHINE,
             Knob {
+                name: "statements",
+                kind: KnobKind::Choice { default: "frequent", words: &["frequent", "all"] },
+                help: "which statements are looked at where a profile of paths or edges is: those on frequent paths, as in the paper, or all",
+            },
+            Knob {
                 name: "window",
                 kind: KnobKind::Integer { default: 2048, min: 1, max: 1_000_000_000 },
                 help: "blocks and critical edges that are worked on together: what stands in the last ones sinks first, until nothing more does there",
@@ -114,6 +123,8 @@ struct Rules {
     is_printed: bool,
     is_by_warp: bool,
     machine: Machine,
+    /// Is every statement looked at, however rarely it is executed?
+    are_all_looked_at: bool,
     /// Nodes of a window.
     window: usize,
 }
@@ -124,7 +135,13 @@ impl Rules {
         let guided::Rules { share, is_by_warp, machine } = guided::Rules::of(func, knobs, Pde::INFO.name)?;
         let (with_predicates, is_printed) = (knobs.switch("predication"), knobs.choice("rule") == "printed");
         let window = usize::try_from(knobs.integer("window")).unwrap_or(usize::MAX).max(1);
-        Ok(Rules { with_predicates, share, is_printed, is_by_warp, machine, window })
+        let are_all_looked_at = knobs.choice("statements") == "all";
+        Ok(Rules { with_predicates, share, is_printed, is_by_warp, machine, are_all_looked_at, window })
+    }
+
+    /// The statements that are looked at, where these paths were executed, and each node so often by warps.
+    fn frequent(&self, paths: Option<&Paths>, warps: Option<&[f64]>) -> Frequent {
+        if self.are_all_looked_at { Frequent::default() } else { Frequent::of(paths, warps) }
     }
 }
 

@@ -25,6 +25,7 @@
 //! Bounds: [`MOST_ROUNDS`] for each window; a round takes time for what has changed.
 
 use alloc::format;
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -35,12 +36,13 @@ use smallvec::SmallVec;
 
 use super::accesses::Accesses;
 use super::benefit::Manner;
+use super::frequent::Frequent;
 use super::memory::is_changing_load;
 use super::moves::Moves;
 use super::plan::{Claimed, Plan, Planner, Refused, Scratch, Told};
 use super::statements::{Catalogue, Look, Occurrence, Statement, may_sink};
 use super::{Rules, applied};
-use crate::edit::Remark;
+use crate::edit::{Fact, Remark};
 use crate::ir::{Block, Function, Inst, Module, Reg, Type, WarpCounts};
 use crate::pass::fetch::{TOGETHER, fetch};
 use crate::pass::path_guided::ascending::Ascending;
@@ -64,6 +66,8 @@ pub(super) struct Rounds {
     nodes: Nodes,
     accesses: Accesses,
     catalogue: Catalogue,
+    /// The statements that are looked at.
+    frequent: Frequent,
     scratch: Scratch,
     paths: Option<Paths>,
     /// How often warps execute each node, where warps pay.
@@ -118,7 +122,11 @@ impl Rounds {
         let accesses = Accesses::of(view.module(), func, &nodes);
         let paths = if rules.with_predicates { Paths::of(func, &nodes, rules.share) } else { None };
         let warps = rules.is_by_warp.then(|| nodes.executions(&WarpCounts::of(func)));
-        let mut catalogue = Catalogue::of(func, &accesses, |reg| accesses.may_cross(reg));
+        let frequent = rules.frequent(paths.as_ref(), warps.as_deref());
+        let registers = frequent.registers(&accesses);
+        let is_frequent = |reg: Reg| registers.as_ref().is_none_or(|registers| registers.contains(reg.index()));
+        let mut catalogue =
+            Catalogue::of(func, &accesses, &frequent, |reg| accesses.may_cross(reg) && is_frequent(reg));
         let mut queue = Queue::of(nodes.len(), rules.window);
         for number in catalogue.take_unsettled() {
             queue.put(number, catalogue.statement(number));
@@ -126,6 +134,7 @@ impl Rounds {
         Rounds {
             rules,
             catalogue,
+            frequent,
             scratch: Scratch::new(&nodes, paths.as_ref()),
             felt: HashMap::new(),
             settled: Vec::new(),
@@ -158,6 +167,7 @@ impl Rounds {
     /// Makes rounds until nothing more is gained.
     pub fn sink<S: Listener>(mut self, view: &mut View<'_, S>) {
         let module = view.module();
+        self.say_of_infrequent(view);
         let mut is_all = true;
         while let Some(taken) = self.take(view.func()) {
             let (is_new, is_too_often) = (taken.is_new, taken.is_too_often);
@@ -205,6 +215,19 @@ impl Rounds {
         refused.sort_by_cached_key(|&(node, inst, _)| (node, place(func, inst)));
         for (_, inst, why) in &refused {
             view.miss(|func| why.remark(func, &instruction_text(module, func, *inst)));
+        }
+    }
+
+    /// Says how many statements are not looked at.
+    fn say_of_infrequent<S: Listener>(&self, view: &mut View<'_, S>) {
+        if !S::LISTENS || self.frequent.is_all() {
+            return;
+        }
+        let may_cross = |reg: Reg| self.accesses.may_cross(reg);
+        let all = Catalogue::of(view.func(), &self.accesses, &Frequent::default(), may_cross).into_statements();
+        let count = all.iter().filter(|statement| !self.frequent.executes(statement)).count();
+        if count > 0 {
+            view.miss(|func| infrequent(func, count));
         }
     }
 
@@ -850,6 +873,15 @@ fn no_profile(func: &Function) -> Remark {
     let message = "there is no `profile path` and no `profile edge`, so nothing sinks with a predicate: measure them with \
                    --profile simulate, or declare one";
     Remark::missed("no-profile", entry, message)
+}
+
+fn infrequent(func: &Function, count: usize) -> Remark {
+    let entry = func.entry_block().unwrap_or(Block::from_u32(0));
+    let message = match count {
+        1 => String::from("1 statement is on no frequent path, and stays: `pde.statements=all` looks at it, too"),
+        _ => format!("{count} statements are on no frequent path, and stay: `pde.statements=all` looks at them, too"),
+    };
+    Remark::missed("infrequent", entry, message).with("statements", Fact::Count(count as u64))
 }
 
 fn more_rounds(func: &Function) -> Remark {

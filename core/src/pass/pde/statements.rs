@@ -25,6 +25,7 @@ use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use smallvec::SmallVec;
 
 use super::accesses::{Accesses, NOWHERE, Signature, Touches};
+use super::frequent::Frequent;
 use super::memory::is_changing_load;
 use super::moves::Moves;
 use super::touching::Touching;
@@ -55,7 +56,8 @@ pub(super) struct Statement {
 pub(super) struct Look {
     /// The statement.
     pub number: u32,
-    /// Under what the look is kept that found that it stays; [`UNSETTLED`], or [`NOWHERE`] for what stands nowhere.
+    /// Under what the look is kept that found that it stays; [`UNSETTLED`], or [`NOWHERE`] for what nobody looks at, as it
+    /// stands nowhere, or nowhere that is frequently executed.
     settled: u32,
     /// The first and the last node that were looked at.
     span: Span,
@@ -70,7 +72,7 @@ impl Look {
         (self.settled < UNSETTLED).then_some(self.settled)
     }
 
-    /// Does it stand somewhere and has not been looked at?
+    /// Is it to be looked at, and has not been?
     pub fn is_unsettled(&self) -> bool {
         self.settled == UNSETTLED
     }
@@ -211,12 +213,15 @@ pub(super) struct Catalogue {
     /// By the hashes of what they are: those that write a register that others write too. Mostly there is one.
     known: HashTable<(u64, u32)>,
     hasher: DefaultHashBuilder,
+    /// Which of them are looked at.
+    frequent: Frequent,
 }
 
 impl Catalogue {
-    /// Of all registers that are wanted. What stands in a node is found together.
-    pub fn of(func: &Function, accesses: &Accesses, is_wanted: impl Fn(Reg) -> bool) -> Catalogue {
-        let mut catalogue = Catalogue::default();
+    /// Of all registers that are wanted, of whose statements the frequent ones are looked at. What stands in a node is found
+    /// together.
+    pub fn of(func: &Function, accesses: &Accesses, frequent: &Frequent, is_wanted: impl Fn(Reg) -> bool) -> Catalogue {
+        let mut catalogue = Catalogue { frequent: frequent.clone(), ..Catalogue::default() };
         catalogue.fit(accesses);
         // Room that nobody looks at costs nothing, and to move them does.
         catalogue.statements.reserve(func.insts.len() / 2);
@@ -325,13 +330,13 @@ impl Catalogue {
         }
     }
 
-    /// A statement is to be looked at again, if it stands anywhere.
+    /// A statement is to be looked at again, if it stands anywhere where that is frequently executed.
     pub fn unsettle(&mut self, number: u32) {
-        let stands = !self.statement(number).occurrences.is_empty();
+        let is_frequent = self.frequent.executes(self.statement(number));
         let look = self.look_mut(number);
         look.span = Span::NONE;
-        look.settled = if stands { UNSETTLED } else { NOWHERE };
-        if stands {
+        look.settled = if is_frequent { UNSETTLED } else { NOWHERE };
+        if is_frequent {
             self.unsettled.push(number);
         }
     }

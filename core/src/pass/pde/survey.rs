@@ -20,6 +20,7 @@ use fixedbitset::FixedBitSet;
 use super::accesses::Accesses;
 use super::benefit::{Decision, Manner, Sets, Weighing};
 use super::course::Course;
+use super::frequent::Frequent;
 use super::plan::{Plan, Planner, Refused, Scratch, Seen, Terms, Told};
 use super::region::{Delayed, Landing, Region};
 use super::rounds::{Claims, Marks};
@@ -267,6 +268,8 @@ struct Scene<'a> {
     planner: Planner<'a>,
     scratch: RefCell<Scratch>,
     statements: Vec<Statement>,
+    /// Which of them the pass looks at.
+    frequent: Frequent,
     question: Question<'a>,
 }
 
@@ -286,10 +289,11 @@ fn with_planner<T>(
     let func = view.func();
     let nodes = Nodes::of(&cfg, func);
     let accesses = Accesses::of(module, func, &nodes);
-    let mut statements = Catalogue::of(func, &accesses, |_| true).into_statements();
+    let mut statements = Catalogue::of(func, &accesses, &Frequent::default(), |_| true).into_statements();
     statements.sort_by_key(Statement::order);
     let paths = if rules.with_predicates { Paths::of(func, &nodes, rules.share) } else { None };
     let warps = rules.is_by_warp.then(|| nodes.executions(&WarpCounts::of(func)));
+    let frequent = rules.frequent(paths.as_ref(), warps.as_deref());
     let planner = Planner {
         func,
         nodes: &nodes,
@@ -300,7 +304,7 @@ fn with_planner<T>(
         machine: rules.machine,
     };
     let scratch = RefCell::new(Scratch::new(&nodes, paths.as_ref()));
-    Ok(answer(&Scene { module, func, rules: &rules, planner, scratch, statements, question }))
+    Ok(answer(&Scene { module, func, rules: &rules, planner, scratch, statements, frequent, question }))
 }
 
 impl Scene<'_> {
@@ -349,7 +353,9 @@ impl Scene<'_> {
         tell: &mut dyn FnMut(Refused),
         look: &mut dyn FnMut(Seen<'_>),
     ) -> Option<Plan> {
-        self.planner.plan(statement, None, &mut self.scratch.borrow_mut(), &mut Refusals(tell), look)
+        let is_looked_at = self.frequent.executes(statement);
+        is_looked_at
+            .then(|| self.planner.plan(statement, None, &mut self.scratch.borrow_mut(), &mut Refusals(tell), look))?
     }
 
     fn verdict(&self, statement: &Statement) -> Surveyed {
@@ -373,6 +379,12 @@ impl Scene<'_> {
     fn silence(&self, statement: &Statement, text: &str) -> Remark {
         let from = self.planner.nodes.block_or_target(statement.occurrences[0].node());
         let said = |rule, why: &str| Remark::missed(rule, from, format!("`{text}` stays: {why}"));
+        if !self.frequent.executes(statement) {
+            return said(
+                "infrequent",
+                "no frequent path executes it, and so it is not looked at without `pde.statements=all`",
+            );
+        }
         let scratch = &mut *self.scratch.borrow_mut();
         if !self.planner.is_needed(statement, scratch) {
             return said("dead", "its result is needed nowhere behind its block, which is for `dce` to find");

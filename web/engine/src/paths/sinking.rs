@@ -117,7 +117,7 @@ impl Told<'_> {
             _ if is_next(surveyed) => 0,
             _ if surveyed.passes => 1,
             "cost" | "warps" => 2,
-            "dead" | "needed" => 4,
+            "dead" | "needed" | "infrequent" => 4,
             _ => 3,
         };
         let mut all: Vec<&core::Surveyed> = self.found.statements.iter().collect();
