@@ -213,7 +213,7 @@ fn executions(landings: &[Landing], paths: &Paths) -> Vec<u32> {
 
 /// What paths do not tell of executions behind loops.
 struct LastTrips {
-    /// Executions of frequent paths that take the statement out of a loop and need it there.
+    /// Executions of frequent paths that take the statement out of a loop and need it there; none where nobody hears of them.
     told: f64,
     /// Executions that seem to be gained, and may be such.
     open: f64,
@@ -224,6 +224,7 @@ impl LastTrips {
     /// paths that gain an execution.
     fn of(
         (region, nodes, paths): (&Region, &Nodes, &Paths),
+        is_heard: bool,
         (delayed, always): (&Delayed, &Delayed),
         (before, landings): (&[Landing], &[Landing]),
         sets: &Sets,
@@ -239,7 +240,8 @@ impl LastTrips {
         let standing = region.members.iter().filter(|member| member.occurrence.is_some());
         let standing: SmallVec<[Node; 4]> = standing.map(|member| member.node).collect();
         let mut told = paths.none();
-        for landing in landings {
+        let is_asked = is_heard || paths.estimated.is_some();
+        for landing in landings.iter().filter(|_| is_asked) {
             let node = landing.node;
             let is_new = landing.is_live && landing.is_partial && !before.contains(landing);
             if is_new && standing.iter().any(|&inside| nodes.is_out_of_loop(node, inside)) {
@@ -284,6 +286,8 @@ pub(super) struct Manner {
     pub is_printed_rule: bool,
     /// Does nobody want to see joins from which no path benefits?
     pub is_brief: bool,
+    /// Does somebody hear what the paper would count?
+    pub is_heard: bool,
 }
 
 /// Decides on every join of a region in order. `always` is where the statement is delayed with no join enabled. Gives which
@@ -296,7 +300,7 @@ pub(super) fn decide(
     mut times: impl FnMut(&Delayed, &[Landing]) -> Times,
     look: &mut dyn FnMut(&Weighing<'_>),
 ) -> (Flags, Vec<Decision>) {
-    let Manner { is_printed_rule, is_brief } = manner;
+    let Manner { is_printed_rule, is_brief, is_heard } = manner;
     let count = region.members.len();
     let mut enabled = region.no_flags();
     let mut decisions = Vec::new();
@@ -429,7 +433,7 @@ pub(super) fn decide(
             let counts = before.iter().zip(&after).enumerate().take(paths.frequent);
             gaining.extend(counts.filter(|(_, (before, after))| after > before).map(|(path, _)| path));
             let both = (&current.landings[..], &landings[..]);
-            let last_trips = LastTrips::of((region, nodes, paths), (delayed, always), both, &sets, &gaining);
+            let last_trips = LastTrips::of((region, nodes, paths), is_heard, (delayed, always), both, &sets, &gaining);
             printed_paths += last_trips.told;
             benefit_paths -= last_trips.open.min(benefit_paths);
         }

@@ -275,6 +275,8 @@ pub(super) enum Near {
 pub(super) struct Liveness {
     /// By register; found together with another one's perhaps before anybody asks.
     known: Vec<Lives>,
+    /// Registers that somebody may ask for; none where all may be.
+    wanted: Option<FixedBitSet>,
     /// Registers that somebody has asked for from afar.
     asked: FixedBitSet,
     groups: Vec<Group>,
@@ -295,10 +297,11 @@ pub(super) struct Liveness {
 }
 
 impl Liveness {
-    /// Nothing is known yet.
-    pub fn new(nodes: &Nodes) -> Liveness {
+    /// Nothing is known yet. Registers that are not wanted, if it is known which are, are seldom asked for.
+    pub fn new(nodes: &Nodes, wanted: Option<FixedBitSet>) -> Liveness {
         Liveness {
             known: Vec::new(),
+            wanted,
             asked: FixedBitSet::new(),
             groups: Vec::new(),
             together: Vec::new(),
@@ -618,7 +621,11 @@ impl Liveness {
         let behind = index..accesses.registers().min(index + MOST_BESIDE);
         let in_front = index.saturating_sub(MOST_BESIDE)..index;
         let others = behind.chain(in_front.rev()).map(Reg::new);
-        let others = others.filter(|&reg| accesses.may_cross(reg) && !self.is_found(reg));
+        let is_wanted = |other: Reg| match &self.wanted {
+            Some(wanted) => wanted.contains(other.index()) || other == reg,
+            None => true,
+        };
+        let others = others.filter(|&reg| is_wanted(reg) && accesses.may_cross(reg) && !self.is_found(reg));
         let of = |reg: Reg| (first_asked(nodes, accesses, reg), reg);
         let mut regs: SmallVec<[(Node, Reg); 64]> = others.take(u64::BITS as usize).map(of).collect();
         regs.sort_unstable();

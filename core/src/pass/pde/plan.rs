@@ -263,9 +263,10 @@ impl Scratch {
         looked_at
     }
 
-    /// For that many nodes, and the paths over them.
-    pub fn new(nodes: &Nodes, paths: Option<&Paths>) -> Scratch {
-        let (liveness, places, room) = (Liveness::new(nodes), Places::new(nodes, paths), Room::new(nodes));
+    /// For that many nodes, and the paths over them. Statements that write other registers than the wanted ones, if these are
+    /// known, are seldom asked about.
+    pub fn new(nodes: &Nodes, paths: Option<&Paths>, wanted: Option<FixedBitSet>) -> Scratch {
+        let (liveness, places, room) = (Liveness::new(nodes, wanted), Places::new(nodes, paths), Room::new(nodes));
         Scratch { liveness, places, looked_at: Vec::new(), room }
     }
 }
@@ -364,7 +365,7 @@ impl Planner<'_> {
 
     /// Is that the plan for a statement that is made if each node behind it is looked at by itself?
     fn plans_as(&self, statement: &Statement, plan: Option<&Plan>) -> bool {
-        let mut scratch = Scratch::new(self.nodes, self.paths);
+        let mut scratch = Scratch::new(self.nodes, self.paths, None);
         scratch.liveness.look_behind(self.nodes, self.accesses, statement);
         let region = match self.behind(statement, &mut scratch) {
             Ok(region) => region,
@@ -381,7 +382,7 @@ impl Planner<'_> {
 
     /// Would a statement pass no join with a predicate if all that lies behind it was looked at?
     fn passes_no_join(&self, statement: &Statement) -> bool {
-        let mut scratch = Scratch::new(self.nodes, self.paths);
+        let mut scratch = Scratch::new(self.nodes, self.paths, None);
         scratch.liveness.look_behind(self.nodes, self.accesses, statement);
         let Ok(region) = self.behind(statement, &mut scratch) else { return true };
         let (enabled, _) = self.decided(&region, &region.always_delayed(), statement, &mut Deaf, &mut |_| {});

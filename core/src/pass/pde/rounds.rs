@@ -63,6 +63,8 @@ pub(super) const MOST_ROUNDS: usize = 32;
 /// See the file's head.
 pub(super) struct Rounds {
     rules: Rules,
+    /// Does anybody hear what is said?
+    is_heard: bool,
     nodes: Nodes,
     accesses: Accesses,
     catalogue: Catalogue,
@@ -133,9 +135,10 @@ impl Rounds {
         }
         Rounds {
             rules,
+            is_heard: S::LISTENS,
             catalogue,
             frequent,
-            scratch: Scratch::new(&nodes, paths.as_ref()),
+            scratch: Scratch::new(&nodes, paths.as_ref(), registers),
             felt: HashMap::new(),
             settled: Vec::new(),
             looked_at: Vec::new(),
@@ -198,7 +201,7 @@ impl Rounds {
         let mut unweighed = core::mem::take(&mut self.unweighed);
         unweighed.retain(|&look| S::LISTENS && is_last_look(&self.catalogue, look));
         let weights = (self.paths.as_ref(), self.warps.as_deref());
-        let planner = planner((func, &self.nodes, &self.accesses), weights, &self.rules);
+        let planner = planner((func, &self.nodes, &self.accesses), weights, &self.rules, self.is_heard);
         for [number, _] in unweighed {
             let statement = self.catalogue.statement(number);
             let mut heard = Heard::default();
@@ -307,7 +310,7 @@ impl Rounds {
         // None stands where another does.
         statements.sort_unstable_by_key(|&(order, _)| order);
         let weights = (self.paths.as_ref(), self.warps.as_deref());
-        let planner = planner((func, &self.nodes, &self.accesses), weights, &self.rules);
+        let planner = planner((func, &self.nodes, &self.accesses), weights, &self.rules, self.is_heard);
         let mut plans: Vec<Plan> = core::mem::take(&mut self.spare);
         plans.reserve(statements.len().min(FEW_PLANS));
         let mut claims = Claims::new(func, &self.accesses, core::mem::take(&mut self.marks));
@@ -491,13 +494,14 @@ struct Asking {
     numbers: Vec<u32>,
 }
 
-/// Makes plans by what is known.
+/// Makes plans by what is known, for somebody who hears of it or not.
 fn planner<'a>(
     (func, nodes, accesses): (&'a Function, &'a Nodes, &'a Accesses),
     (paths, warps): (Option<&'a Paths>, Option<&'a [f64]>),
     rules: &Rules,
+    is_heard: bool,
 ) -> Planner<'a> {
-    let manner = Manner { is_printed_rule: rules.is_printed, is_brief: true };
+    let manner = Manner { is_printed_rule: rules.is_printed, is_brief: true, is_heard };
     Planner { func, nodes, accesses, paths, warps, manner, machine: rules.machine }
 }
 

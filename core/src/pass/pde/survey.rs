@@ -300,10 +300,10 @@ fn with_planner<T>(
         accesses: &accesses,
         paths: paths.as_ref(),
         warps: warps.as_deref(),
-        manner: Manner { is_printed_rule: rules.is_printed, is_brief: false },
+        manner: Manner { is_printed_rule: rules.is_printed, is_brief: false, is_heard: true },
         machine: rules.machine,
     };
-    let scratch = RefCell::new(Scratch::new(&nodes, paths.as_ref()));
+    let scratch = RefCell::new(Scratch::new(&nodes, paths.as_ref(), None));
     Ok(answer(&Scene { module, func, rules: &rules, planner, scratch, statements, frequent, question }))
 }
 
