@@ -245,7 +245,7 @@ impl Nodes {
     #[inline]
     pub fn first_between(&self, from: Node, to: Node) -> Option<Node> {
         let next = self.successors(from);
-        let leads_there = |&&node: &&Node| self.edge(node).is_some() && self.successors(node) == [to];
+        let leads_there = |&&node: &&Node| self.successors(node) == [to] && self.edge(node).is_some();
         if next.contains(&to) { Some(to) } else { next.iter().find(leads_there).copied() }
     }
 

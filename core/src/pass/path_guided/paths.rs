@@ -11,10 +11,14 @@
 //!
 //! Linear in the paths' lengths; sets of paths are bit vectors, one for each node.
 
-use alloc::collections::BTreeMap;
+use alloc::borrow::Cow;
 use alloc::format;
+use alloc::vec;
 use alloc::vec::Vec;
+use core::hash::{BuildHasher, Hasher};
 use fixedbitset::FixedBitSet;
+use hashbrown::hash_table::Entry;
+use hashbrown::{DefaultHashBuilder, HashTable};
 use smallvec::SmallVec;
 
 use super::estimate::Estimate;
@@ -24,13 +28,16 @@ use crate::edit::{Fact, Remark};
 use crate::graph::Cfg;
 use crate::ir::{Block, Function, Profile};
 
+/// No node.
+const NONE: u32 = u32::MAX;
+
 /// Bits that sets of paths take in all; the rarest paths are left out where it would be more.
 const MOST_BITS: usize = 1 << 28;
 
 /// A path that was executed.
-pub(in crate::pass) struct Executed {
+pub(in crate::pass) struct Executed<'f> {
     /// As it is declared, or would be.
-    pub blocks: Vec<Block>,
+    pub blocks: Cow<'f, [Block]>,
     nodes: Vec<Node>,
     /// How often, in lanes.
     pub frequency: u64,
@@ -75,9 +82,9 @@ impl Estimated {
 }
 
 /// What a function's profile says was executed.
-pub(in crate::pass) struct Profiled {
+pub(in crate::pass) struct Profiled<'f> {
     /// The paths, the most frequent first.
-    pub paths: Vec<Executed>,
+    pub paths: Vec<Executed<'f>>,
     /// What they tell of edges where they are estimated from these.
     pub estimated: Option<Estimated>,
     /// Nodes that were executed, though none of these paths goes through them.
@@ -85,7 +92,7 @@ pub(in crate::pass) struct Profiled {
 }
 
 /// The paths that a function's profile says were executed, or that are estimated from it.
-pub(in crate::pass) fn executed(func: &Function, nodes: &Nodes) -> Profiled {
+pub(in crate::pass) fn executed<'f>(func: &'f Function, nodes: &Nodes) -> Profiled<'f> {
     let is_declared = func.profiles.iter().any(|profile| matches!(profile, Profile::Path(_)));
     let Some(estimate) = (if is_declared { None } else { Estimate::of(func, nodes) }) else {
         return Profiled { paths: declared(func, nodes), estimated: None, left_out: Vec::new() };
@@ -94,7 +101,7 @@ pub(in crate::pass) fn executed(func: &Function, nodes: &Nodes) -> Profiled {
     let estimated = Estimated { paths: paths.len(), explained: explained as f64, counted: counted as f64 };
     let path = |(path, frequency): (Vec<Node>, u64)| {
         let blocks = path.iter().filter_map(|&node| nodes.block(node)).collect();
-        Executed { blocks, nodes: path, frequency }
+        Executed { blocks: Cow::Owned(blocks), nodes: path, frequency }
     };
     Profiled { paths: paths.into_iter().map(path).collect(), estimated: Some(estimated), left_out }
 }
@@ -102,9 +109,9 @@ pub(in crate::pass) fn executed(func: &Function, nodes: &Nodes) -> Profiled {
 /// The same for people; of that many first ones it is said that they are frequent.
 pub(in crate::pass) fn told(func: &Function, nodes: &Nodes, frequent: usize) -> (Vec<Path>, Option<Estimated>) {
     let Profiled { paths, estimated, .. } = executed(func, nodes);
-    let path = |(place, path): (usize, Executed)| {
+    let path = |(place, path): (usize, Executed<'_>)| {
         let Executed { blocks, frequency, .. } = path;
-        Path { blocks, frequency, is_frequent: place < frequent }
+        Path { blocks: blocks.into_owned(), frequency, is_frequent: place < frequent }
     };
     (paths.into_iter().enumerate().map(path).collect(), estimated)
 }
@@ -113,7 +120,7 @@ pub(in crate::pass) fn told(func: &Function, nodes: &Nodes, frequent: usize) -> 
 /// often in lanes.
 pub fn executed_paths(func: &Function) -> Vec<(Vec<Block>, u64)> {
     let nodes = Nodes::of(&Cfg::compute(func), func);
-    executed(func, &nodes).paths.into_iter().map(|path| (path.blocks, path.frequency)).collect()
+    executed(func, &nodes).paths.into_iter().map(|path| (path.blocks.into_owned(), path.frequency)).collect()
 }
 
 /// Gives paths other frequencies, as somebody would have it.
@@ -136,30 +143,59 @@ pub(in crate::pass) fn change_frequencies(func: &mut Function, frequencies: &[(V
     }
 }
 
-fn declared(func: &Function, nodes: &Nodes) -> Vec<Executed> {
-    let mut executed: BTreeMap<&[Block], u64> = BTreeMap::new();
-    for profile in &func.profiles {
-        let Profile::Path(paths) = profile else { continue };
-        for (path, count) in paths.iter().filter(|(path, count)| *count > 0 && !path.is_empty()) {
-            let sum = executed.entry(path).or_default();
-            *sum = sum.saturating_add(*count);
+fn declared<'f>(func: &'f Function, nodes: &Nodes) -> Vec<Executed<'f>> {
+    // Each once, in the order in which they are declared, and their places by the hashes of their blocks.
+    let mut paths: Vec<(&[Block], u64)> = Vec::new();
+    let mut places: HashTable<(u64, usize)> = HashTable::new();
+    let hasher = DefaultHashBuilder::default();
+    let declared = func.profiles.iter().filter_map(|profile| match profile {
+        Profile::Path(paths) => Some(paths),
+        _ => None,
+    });
+    for (path, count) in declared.flatten().filter(|(path, count)| *count > 0 && !path.is_empty()) {
+        let mut hashing = hasher.build_hasher();
+        let (pairs, last) = path.as_chunks::<2>();
+        let number = |block: Block| u64::from(block.as_u32());
+        pairs.iter().for_each(|&[one, next]| hashing.write_u64(number(one) << 32 | number(next)));
+        last.iter().for_each(|&block| hashing.write_u64(number(block)));
+        let hash = hashing.finish();
+        match places.entry(hash, |&(_, place)| paths[place].0 == path, |&(hash, _)| hash) {
+            Entry::Occupied(known) => {
+                let (_, sum) = &mut paths[known.get().1];
+                *sum = sum.saturating_add(*count);
+            }
+            Entry::Vacant(free) => {
+                free.insert((hash, paths.len()));
+                paths.push((path, *count));
+            }
         }
     }
-    let path = |(blocks, frequency): (&[Block], u64)| {
+    // By node: the last one to which it was asked for the way, and the node between them, or that one. Most ask the same.
+    let mut asked: Vec<[u32; 2]> = vec![[NONE; 2]; nodes.len()];
+    let mut between = |from: Node, to: Node| {
+        let [known, between] = &mut asked[from];
+        if core::mem::replace(known, to as u32) != to as u32 {
+            *between = nodes.first_between(from, to).unwrap_or(to) as u32;
+        }
+        *between as Node
+    };
+    let path = |(blocks, frequency): (&'f [Block], u64)| {
         let mut path: Vec<Node> = Vec::with_capacity(2 * blocks.len());
         let mut before: Option<Node> = None;
         for &block in blocks {
             let here = nodes.of_block(block);
             if let Some(node) = here {
-                let between = before.and_then(|before| nodes.first_between(before, node));
-                path.extend(between.filter(|&between| between != node));
+                let between = before.map_or(node, |before| between(before, node));
+                if between != node {
+                    path.push(between);
+                }
                 path.push(node);
             }
             before = here;
         }
-        Executed { blocks: blocks.to_vec(), nodes: path, frequency }
+        Executed { blocks: Cow::Borrowed(blocks), nodes: path, frequency }
     };
-    let mut executed: Vec<Executed> = executed.into_iter().map(path).collect();
+    let mut executed: Vec<Executed<'f>> = paths.into_iter().map(path).collect();
     // What is equally frequent has the order of its nodes, which is the same when an edge is split, as that of blocks is not:
     // or else other paths would be frequent then, and what was refused would gain.
     executed.sort_by(|a, b| b.frequency.cmp(&a.frequency).then_with(|| a.nodes.cmp(&b.nodes)));

@@ -35,6 +35,9 @@ use crate::pass::path_guided::nodes::{Node, Nodes};
 use crate::pass::path_guided::path_sets::{add, are_disjoint, is_none, take_away};
 use crate::pass::path_guided::paths::Paths;
 
+/// Sets of paths have any number of words.
+const ANY: usize = 0;
+
 /// Nodes that are walked over.
 const MOST_NODES: usize = 4096;
 
@@ -115,33 +118,55 @@ impl Walk {
         self.looked_at.clear();
     }
 
-    /// Follows paths with a statement: `starts` are nodes that they come to, and the paths. None where they come to too many.
+    /// Follows paths with a statement: `starts` are nodes that they come to, and two sets that the paths are in. None where they
+    /// come to too many.
     pub fn follow<'a>(
         &mut self,
         nodes: &Nodes,
         paths: &Paths,
-        starts: impl Iterator<Item = (Node, &'a [Word])>,
+        starts: impl Iterator<Item = (Node, [&'a [Word]; 2])>,
         meets: impl Fn(Node) -> Meets,
     ) -> Option<Outcome> {
-        let width = paths.tables()[0].width();
+        // Mostly there are few paths, and a set is one word.
+        match paths.tables()[0].width() {
+            1 => self.follow_of_width::<1>(nodes, paths, starts, meets),
+            _ => self.follow_of_width::<ANY>(nodes, paths, starts, meets),
+        }
+    }
+
+    /// The same where sets have `WIDTH` words, or [`ANY`] number of them.
+    fn follow_of_width<'a, const WIDTH: usize>(
+        &mut self,
+        nodes: &Nodes,
+        paths: &Paths,
+        starts: impl Iterator<Item = (Node, [&'a [Word]; 2])>,
+        meets: impl Fn(Node) -> Meets,
+    ) -> Option<Outcome> {
+        let [table, ..] = paths.tables();
+        let width = if WIDTH == ANY { table.width() } else { WIDTH };
+        let on = table.rows(width);
         let mut outcome = Outcome { lost: smallvec![0; width], stopped: smallvec![0; width] };
         let mut set: Words = smallvec![0; width];
-        for (node, from) in starts {
-            set.copy_from_slice(from);
-            self.go_on(core::iter::once(node), paths, &mut set);
-            add(&mut outcome.lost, &set);
+        let (lost, stopped, set) = (&mut outcome.lost[..width], &mut outcome.stopped[..width], &mut set[..width]);
+        for (node, [one, other]) in starts {
+            set.iter_mut().zip(one[..width].iter().zip(&other[..width])).for_each(|(to, (a, b))| *to = a & b);
+            self.go_on(node, on.at(node), set);
+            add(lost, set);
         }
         while let Some(node) = self.work.pop().filter(|_| self.reached.len() <= MOST_NODES) {
             let place = self.of[node] as usize;
             set.copy_from_slice(&self.coming[place * width..][..width]);
             match meets(node) {
-                Meets::Dead => add(&mut outcome.lost, &set),
-                Meets::Stop => add(&mut outcome.stopped, &set),
+                Meets::Dead => add(lost, set),
+                Meets::Stop => add(stopped, set),
                 Meets::Nothing => {
-                    // A path ends in front of an edge back.
-                    let next = nodes.successors(node).iter().copied().filter(|&next| !Nodes::goes_back(node, next));
-                    self.go_on(next, paths, &mut set);
-                    add(&mut outcome.lost, &set);
+                    for &next in nodes.successors(node) {
+                        // A path ends in front of an edge back.
+                        if !Nodes::goes_back(node, next) {
+                            self.go_on(next, on.at(next), set);
+                        }
+                    }
+                    add(lost, set);
                 }
             }
         }
@@ -157,27 +182,25 @@ impl Walk {
         is_all.then_some(outcome)
     }
 
-    /// Follows paths to the next nodes. In `set` those stay that end, or go elsewhere.
-    fn go_on(&mut self, next: impl Iterator<Item = Node>, paths: &Paths, set: &mut [Word]) {
-        let width = set.len();
-        for next in next {
-            let on = paths.on(next);
-            if are_disjoint(set, on) {
-                continue;
-            }
-            let place = match self.of[next] {
-                NONE => {
-                    self.of[next] = self.reached.len() as u32;
-                    self.reached.push(next as u32);
-                    self.coming.resize(self.coming.len() + width, 0);
-                    self.work.insert(next);
-                    self.reached.len() - 1
-                }
-                place => place as usize,
-            };
-            let coming = &mut self.coming[place * width..][..width];
-            coming.iter_mut().zip(set.iter().zip(on)).for_each(|(coming, (set, on))| *coming |= set & on);
-            take_away(set, on);
+    /// Follows paths to a next node, on which these are. In `set` those stay that end, or go elsewhere.
+    #[inline(always)]
+    fn go_on(&mut self, next: Node, on: &[Word], set: &mut [Word]) {
+        if are_disjoint(set, on) {
+            return;
         }
+        let width = set.len();
+        match self.of[next] {
+            NONE => {
+                self.of[next] = self.reached.len() as u32;
+                self.reached.push(next as u32);
+                self.work.insert(next);
+                self.coming.extend(set.iter().zip(on).map(|(set, on)| set & on));
+            }
+            place => {
+                let coming = &mut self.coming[place as usize * width..][..width];
+                coming.iter_mut().zip(set.iter().zip(on)).for_each(|(coming, (set, on))| *coming |= set & on);
+            }
+        }
+        take_away(set, on);
     }
 }

@@ -20,7 +20,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cell::LazyCell;
-use fixedbitset::{Block as Word, FixedBitSet};
+use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
 use super::accesses::{Accesses, NOWHERE};
@@ -424,12 +424,7 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
             (false, NOWHERE) => Meets::Nothing,
             (false, _) => Meets::Stop,
         };
-        let frequent = |set: &[Word]| -> Words {
-            set.iter().zip(paths.frequent_ones()).map(|(set, frequent)| set & frequent).collect()
-        };
-        let starts: SmallVec<[(Node, Words); 4]> =
-            fronts.iter().map(|&(from, to)| (to, frequent(paths.on(from)))).collect();
-        let starts = starts.iter().map(|(node, set)| (*node, set.as_slice()));
+        let starts = fronts.iter().map(|&(from, to)| (to, [paths.on(from), paths.frequent_ones()]));
         let Some(outcome) = places.walk.follow(self.nodes, paths, starts, meets) else { return Gain::Open };
         if outcome.is_nothing_lost() {
             return Gain::Nothing;
@@ -476,7 +471,7 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
                 return false;
             }
             let free: Words = paths.on(join).iter().zip(landed.as_slice()).map(|(on, landed)| on & !landed).collect();
-            let starts = core::iter::once((join, free.as_slice()));
+            let starts = core::iter::once((join, [paths.on(join), free.as_slice()]));
             // Who is not frequent pays in any case.
             let Some(outcome) = walk.follow(self.nodes, paths, starts, meets) else { return true };
             let paying = outcome.stopped.iter().zip(&free).zip(paths.frequent_ones());
