@@ -385,7 +385,7 @@ impl Catalogue {
         }
         for &(node, inst, number) in &landed {
             let dst = self.statement(number).dst;
-            let touches = accesses.touches(node, dst).filter(|touches| touches.is_written_last());
+            let touches = accesses.touches_of(node, dst).filter(|touches| touches.is_written_last());
             if let Some(touches) = touches.filter(|touches| touches.last_writer == inst) {
                 self.land(accesses, number, node, touches);
             }
@@ -588,7 +588,7 @@ fn standing(func: &Function, accesses: &Accesses, touches: &Touches, node: Node)
 
 /// Does an operand of what is the last to touch its destination hold what it holds until the end of the block?
 fn leaves_free(accesses: &Accesses, used: Reg, dst: Reg, occurrence: &Occurrence) -> bool {
-    let last_write = accesses.touches(occurrence.node(), used).map_or(NOWHERE, |touches| touches.last_write);
+    let last_write = accesses.touches_of(occurrence.node(), used).map_or(NOWHERE, |touches| touches.last_write);
     used != dst && (last_write == NOWHERE || last_write < occurrence.place)
 }
 
