@@ -24,7 +24,6 @@ use smallvec::SmallVec;
 use super::memory::{Classes, Effects, is_changing_load, may_change_memory};
 use super::touching::{self, AllTouching, Touched, Touching, tell};
 use crate::ir::{Block, Function, Inst, Module, Reg};
-use crate::pass::fetch::fetch;
 use crate::pass::path_guided::nodes::{Node, Nodes};
 
 /// No place.
@@ -376,23 +375,6 @@ impl Accesses {
         let found = touches.binary_search_by_key(&reg, |touches| touches.reg).ok();
         debug_assert!(found.is_some(), "it touches it");
         found.map(|place| &touches[place])
-    }
-
-    /// Reads what nodes do, and what of the registers that instructions touch is known of all nodes, before it is looked at one
-    /// by one ([`fetch`](crate::pass::fetch)).
-    pub fn fetch(&self, func: &Function, at: impl Iterator<Item = (Node, Inst)> + Clone) {
-        fetch(func, at.clone().map(|(_, inst)| inst));
-        let lists = at.clone().map(|(node, _)| self.sites[node].touches.len());
-        let places = at.clone().map(|(_, inst)| self.places.get(inst.index()).map_or(0, |&place| place as usize));
-        core::hint::black_box(lists.zip(places).map(|(count, place)| count + place).sum::<usize>());
-        let middles = at.map(|(node, inst)| {
-            let touches = &self.sites[node].touches;
-            let middle = touches.get(touches.len() / 2).map_or(0, |touches| touches.first as usize);
-            let mut lists = 0;
-            func.insts[inst].for_each_use(|reg| lists += self.touching.get(reg.index()).map_or(0, SmallVec::len));
-            middle + lists
-        });
-        core::hint::black_box(middles.sum::<usize>());
     }
 
     /// The nodes that touch a register, and perhaps some that no longer do.

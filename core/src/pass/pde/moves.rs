@@ -25,7 +25,6 @@ use smallvec::SmallVec;
 use super::accesses::{Accesses, NOWHERE, Signature, Sites, Touches};
 use super::memory::{Classes, Effects, is_changing_load};
 use crate::ir::{Block, Function, Inst, InstData, Module, Reg};
-use crate::pass::fetch::TOGETHER;
 use crate::pass::path_guided::nodes::{Node, Nodes};
 
 /// Statements that land in a node or go away from it up to which each is told by itself: with more, a look at all of it costs
@@ -79,11 +78,7 @@ impl Accesses {
         let all_gone: SmallVec<[(Node, Inst, u32); 16]> = places.collect();
         moves.landed.iter().for_each(|&(_, inst, _)| self.places[inst.index()] = 0);
         // What lands comes first: a block is asked about what has gone when all of it has places.
-        for (number, &(node, inst, _)) in moves.landed.iter().enumerate() {
-            if number % TOGETHER == 0 {
-                let soon = moves.landed[number..].iter().take(TOGETHER);
-                self.fetch(func, soon.map(|&(node, inst, _)| (node, inst)));
-            }
+        for &(node, inst, _) in &moves.landed {
             let gone = &all_gone[all_gone.partition_point(|&(other, ..)| other < node)..];
             let gone = gone.iter().take_while(|&&(other, ..)| other == node).map(|&(.., place)| place);
             let has_place = self.is_whole.contains(node) || self.put_in(func, node, inst, gone);
@@ -92,10 +87,7 @@ impl Accesses {
                 moves.whole.push(node);
             }
         }
-        for (number, &(node, inst, place)) in all_gone.iter().enumerate() {
-            if number % TOGETHER == 0 {
-                self.fetch(func, all_gone[number..].iter().take(TOGETHER).map(|&(node, inst, _)| (node, inst)));
-            }
+        for &(node, inst, place) in &all_gone {
             if let Some(block) = nodes.block(node).filter(|_| !self.is_whole.contains(node)) {
                 self.take_out(func, (node, block), inst, place);
             }
