@@ -72,7 +72,8 @@ impl Accesses {
             }
         }
         changed.iter().for_each(|&node| self.moves_of[node] = 0);
-        moves.gone.sort_unstable();
+        // Mostly they are in order.
+        moves.gone.sort();
         // What has moved from one node to another has a place in the other one from now on.
         let places = moves.gone.iter().map(|&(node, inst)| (node, inst, self.places[inst.index()]));
         let all_gone: SmallVec<[(Node, Inst, u32); 16]> = places.collect();

@@ -307,8 +307,14 @@ impl Rounds {
         let is_unsettled = |number: &&u32| self.catalogue.look(**number).is_unsettled();
         let mut statements: Vec<(u64, u32)> = Vec::with_capacity(taken.numbers.len());
         statements.extend(taken.numbers.iter().filter(is_unsettled).map(order));
-        // None stands where another does.
-        statements.sort_unstable_by_key(|&(order, _)| order);
+        // None stands where another does. What nobody has looked at yet mostly comes in the order of the nodes.
+        let node = |&(order, _): &(u64, u32)| order >> 32;
+        if statements.is_sorted_by_key(node) {
+            let in_nodes = statements.chunk_by_mut(|one, next| node(one) == node(next));
+            in_nodes.for_each(|statements| statements.sort_unstable_by_key(|&(order, _)| order));
+        } else {
+            statements.sort_unstable_by_key(|&(order, _)| order);
+        }
         let weights = (self.paths.as_ref(), self.warps.as_deref());
         let planner = planner((func, &self.nodes, &self.accesses), weights, &self.rules, self.is_heard);
         let mut plans: Vec<Plan> = core::mem::take(&mut self.spare);
