@@ -61,9 +61,10 @@ impl Frequent {
         statement.occurrences.iter().map(Occurrence::node).any(|node| self.has(node))
     }
 
-    /// The registers of which a statement that stands in any could be the last to touch them there. None where all are meant.
+    /// The registers of which a statement that stands in any could be the last to touch them there. None where all are meant, or
+    /// most nodes are, so that it is not worth asking.
     pub fn registers(&self, accesses: &Accesses) -> Option<FixedBitSet> {
-        let nodes = self.nodes.as_ref()?;
+        let nodes = self.nodes.as_ref().filter(|nodes| 2 * nodes.count_ones(..) < nodes.len())?;
         let mut registers = FixedBitSet::with_capacity(accesses.registers());
         let written = nodes.ones().flat_map(|node| accesses.written_last(node));
         registers.extend(written.map(|touches| touches.reg()).map(Reg::index));

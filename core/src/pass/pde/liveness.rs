@@ -279,6 +279,8 @@ pub(super) struct Liveness {
     wanted: Option<FixedBitSet>,
     /// Registers that somebody has asked for from afar.
     asked: FixedBitSet,
+    /// Registers that have been found together with others, whether somebody has asked for them since or not.
+    beside: FixedBitSet,
     groups: Vec<Group>,
     /// By node, while a group is looked for that is touched in few nodes.
     together: Vec<Together>,
@@ -303,6 +305,7 @@ impl Liveness {
             known: Vec::new(),
             wanted,
             asked: FixedBitSet::new(),
+            beside: FixedBitSet::new(),
             groups: Vec::new(),
             together: Vec::new(),
             overwritten: Vec::new(),
@@ -340,8 +343,9 @@ impl Liveness {
 
     /// Forgets where a register is live if nobody has asked for that yet.
     pub fn forget_unasked(&mut self, reg: Reg) {
-        if let Some(lives) = self.known.get_mut(reg.index()).filter(|_| !self.asked.contains(reg.index())) {
-            *lives = Lives::Unknown;
+        if self.beside.contains(reg.index()) && !self.asked.contains(reg.index()) {
+            self.beside.remove(reg.index());
+            self.known[reg.index()] = Lives::Unknown;
         }
     }
 
@@ -629,6 +633,8 @@ impl Liveness {
         let of = |reg: Reg| (first_asked(nodes, accesses, reg), reg);
         let mut regs: SmallVec<[(Node, Reg); 64]> = others.take(u64::BITS as usize).map(of).collect();
         regs.sort_unstable();
+        self.beside.grow(accesses.registers());
+        self.beside.extend(regs.iter().map(|&(_, reg)| reg.index()));
         let touches: usize = regs.iter().map(|&(_, reg)| accesses.touching(reg).len()).sum();
         let first = regs.first().map_or(0, |&(first, _)| first);
         let last_touching = |&(_, reg): &(Node, Reg)| Some(accesses.touching(reg).next_back()?.node());

@@ -393,8 +393,10 @@ impl Catalogue {
         // What writes its operands stood in front of it, and is perhaps the last to touch them now.
         for &(node, inst) in &gone {
             func.insts[inst].for_each_use(|used| {
-                let touches = accesses.touches(node, used).filter(|touches| touches.is_written_last());
-                if let Some(touches) = touches.filter(|_| self.asked.contains(used.index())) {
+                if !self.asked.contains(used.index()) {
+                    return;
+                }
+                if let Some(touches) = accesses.touches(node, used).filter(|touches| touches.is_written_last()) {
                     self.enter_at(func, accesses, touches, node);
                 }
             });
