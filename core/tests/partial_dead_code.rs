@@ -296,6 +296,25 @@ fn a_survey_of_a_figure_shows_its_sets() {
 
 /// Behind `m`, which it passes with a predicate, the statement comes to `j` on all ways: nothing has to be enabled there.
 #[test]
+fn what_is_said_to_be_executed_no_more_is_not_looked_at() {
+    let (module, kernel) = figure("figure-1.wir");
+    let func = &module.funcs[kernel];
+    let settings = settings("pde[machine=unit,cost=path]");
+    let of = |found: &Survey| {
+        let is_product = |inst: &Inst| func.insts[*inst].opcode.op == Op::Mul;
+        let statement = found.statements.iter().find(|statement| statement.occurrences.iter().any(is_product));
+        statement.map(|statement| (statement.passes, statement.rule)).expect("the product")
+    };
+    let found = survey(&module, kernel, &settings, Question::default());
+    assert_eq!(of(&found), (true, "sink"));
+    let n2 = func.block_order().find(|&block| func.blocks[block].name == "n2").expect("its block");
+    let through_n2 = found.paths.iter().filter(|path| path.blocks.contains(&n2));
+    let never: Vec<(Vec<Block>, u64)> = through_n2.map(|path| (path.blocks.clone(), 0)).collect();
+    let found = survey(&module, kernel, &settings, Question { frequencies: &never, ..Question::default() });
+    assert_eq!(of(&found), (false, "infrequent"));
+}
+
+#[test]
 fn a_join_behind_one_that_is_enabled_is_passed_as_well() {
     let source = "
 kernel k(a: f32, b: f32, c: u32, o: ptr.global restrict) {
