@@ -69,6 +69,7 @@ const WORDS: &[(&str, &str)] = &[
     ("source", "copied from"),
     ("space", "memory space"),
     ("splits", "branches passed"),
+    ("statements", "statements left alone"),
     ("su", "speed-up"),
     ("su_thresh", "least speed-up"),
     ("t_check", "cycles of the check"),
