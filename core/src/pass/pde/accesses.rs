@@ -142,6 +142,8 @@ pub(super) struct Sites {
     pub(super) effects: Effects,
     /// How many instructions it has.
     pub(super) count: u32,
+    /// May memory hold something else behind one of them?
+    pub(super) changes_memory: bool,
 }
 
 /// See the file's head.
@@ -165,6 +167,8 @@ pub(super) struct Accesses {
     pub(super) classes: Classes,
     /// Registers that some load has written of memory that may be written.
     pub(super) loaded: FixedBitSet,
+    /// Has some instruction been looked at that writes memory?
+    writes_memory: bool,
     /// Can a load leave its node? If none can, nobody asks about memory.
     pub(super) needs_classes: bool,
     /// Nodes of which all was looked at again.
@@ -188,6 +192,7 @@ impl Accesses {
             order: Vec::new(),
             classes: Classes::unknown(),
             loaded: FixedBitSet::new(),
+            writes_memory: false,
             needs_classes: false,
             is_whole: FixedBitSet::with_capacity(nodes.len()),
             moves_of: vec![0; nodes.len()],
@@ -216,11 +221,21 @@ impl Accesses {
 
     /// Finds the classes of memory anew. Are they others than they were?
     pub(super) fn classify(&mut self, module: &Module, func: &Function) -> bool {
-        let memory = self.memory();
-        let classes = Classes::of(module, func, self, &memory);
-        let is_new = !classes.are_like(&self.classes, &memory);
-        self.classes = classes;
-        for site in self.sites.iter_mut().filter(|site| !site.memory.is_empty()) {
+        let is_new = match self.writes_memory && !self.loaded.is_clear() {
+            true => {
+                let memory = self.memory();
+                let classes = Classes::of(module, func, self, &memory);
+                let is_new = !classes.are_like(&self.classes, &memory);
+                self.classes = classes;
+                is_new
+            }
+            // Nobody asks which memory it is.
+            false => {
+                self.classes = Classes::none();
+                false
+            }
+        };
+        for site in self.sites.iter_mut().filter(|site| site.changes_memory) {
             site.effects = Effects::of(func, &self.classes, &site.memory);
         }
         is_new
@@ -254,12 +269,13 @@ impl Accesses {
             found,
             order,
             loaded,
+            writes_memory,
             needs_classes,
             ..
         } = self;
         found.clear();
         let Some(block) = nodes.block(node) else { return };
-        let Sites { touches: known, memory, count, .. } = &mut sites[node];
+        let Sites { touches: known, memory, count, changes_memory, .. } = &mut sites[node];
         memory.clear();
         // What is touched again keeps its place.
         for (place, touches) in known.iter_mut().enumerate() {
@@ -268,7 +284,7 @@ impl Accesses {
         }
         let mut all = (known, found);
         let mut place = 0u32;
-        *count = 0;
+        (*count, *changes_memory) = (0, false);
         for inst in func.block_insts(block) {
             let data = &func.insts[inst];
             place = place.saturating_add(*step);
@@ -288,10 +304,12 @@ impl Accesses {
                 (touches.last_write, touches.last_writer) = (place, inst);
                 touches.is_overwritten |= data.guard.is_none();
             }
-            let is_load = is_changing_load(data);
-            if is_load || may_change_memory(data.opcode.op) {
+            let (is_load, may_change) = (is_changing_load(data), may_change_memory(data.opcode.op));
+            if is_load || may_change {
                 memory.push((place, inst));
             }
+            *changes_memory |= may_change;
+            *writes_memory |= data.opcode.op.writes_memory();
             if is_load {
                 for dst in &data.dsts {
                     loaded.insert(dst.index());

@@ -206,7 +206,7 @@ impl Sets {
 fn executions(landings: &[Landing], paths: &Paths) -> Vec<u32> {
     let mut counts = vec![0; paths.frequencies.len()];
     for landing in landings.iter().filter(|landing| landing.is_live) {
-        ones(paths.on(landing.node)).for_each(|path| counts[path] += 1);
+        ones(paths.on(landing.node())).for_each(|path| counts[path] += 1);
     }
     counts
 }
@@ -242,14 +242,14 @@ impl LastTrips {
         let mut told = paths.none();
         let is_asked = is_heard || paths.estimated.is_some();
         for landing in landings.iter().filter(|_| is_asked) {
-            let node = landing.node;
+            let node = landing.node();
             let is_new = landing.is_live && landing.is_partial && !before.contains(landing);
             if is_new && standing.iter().any(|&inside| nodes.is_out_of_loop(node, inside)) {
                 if paths.estimated.is_some() {
                     add(open.as_mut_slice(), paths.on(node));
                 }
                 let available = if landing.at_exit { &sets.exit_available } else { &sets.entry_available };
-                add_common(told.as_mut_slice(), available.at(landing.member), paths.on(node));
+                add_common(told.as_mut_slice(), available.at(landing.member()), paths.on(node));
             }
         }
         open.intersect_with(gaining);

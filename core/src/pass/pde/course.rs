@@ -13,7 +13,7 @@
 use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
-use super::region::{Delayed, Landing, Landings, Region};
+use super::region::{Delayed, Landing, Region};
 use super::sinking::Places;
 use crate::ir::Inst;
 use crate::pass::path_guided::ascending::Ascending;
@@ -22,12 +22,33 @@ use crate::pass::path_guided::nodes::{Node, Nodes};
 /// See the file's head.
 pub(super) struct Course {
     /// The nodes from which it goes away, in order, and the instructions that do.
-    pub moved: SmallVec<[(u32, Inst); 2]>,
-    pub landings: Landings,
-    /// The nodes at whose entries it is delayed, in order, and whether it comes from there to where it is needed.
-    pub entries: SmallVec<[(u32, bool); 4]>,
+    pub moved: Standing,
+    /// The entries at which it is delayed, in order.
+    pub entries: Entries,
     /// Does it come to where it is needed from each place that it goes away from?
     pub is_needed_behind_all: bool,
+}
+
+/// The entry of a node at which a statement is delayed, and whether it comes from there to where it is needed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Entry(u32);
+
+/// In the order of the nodes.
+pub(super) type Entries = SmallVec<[Entry; 4]>;
+
+impl Entry {
+    fn new(node: Node, leads: bool) -> Entry {
+        Entry((node as u32) << 1 | u32::from(leads))
+    }
+
+    pub fn node(self) -> u32 {
+        self.0 >> 1
+    }
+
+    /// Does it come to where it is needed?
+    pub fn leads(self) -> bool {
+        self.0 & 1 == 1
+    }
 }
 
 /// Where a statement stands, and could leave: the nodes, in order.
@@ -59,9 +80,10 @@ impl Course {
     /// Of a statement that passes no join with a predicate, as it was found. None if it would go away nowhere, or be dropped
     /// nowhere.
     pub fn of_found(nodes: &Nodes, places: &mut Places, room: &mut Room) -> Option<Course> {
-        let landings = core::mem::take(places.landings(nodes));
+        places.landings(nodes);
         let leaves = |node: Node| places.is_delayed(node);
-        Course::of(nodes, room, places.standing(), landings, leaves, |visit| places.for_each_entry(visit))
+        let coming = |visit: &mut dyn FnMut(Node)| places.for_each_entry(visit);
+        Course::of(nodes, room, places.standing(), places.landed(), leaves, coming)
     }
 
     /// Of one that is delayed like this in the region of all that was found.
@@ -69,7 +91,7 @@ impl Course {
         nodes: &Nodes,
         (region, places): (&Region, &Places),
         delayed: &Delayed,
-        landings: Landings,
+        landings: &[Landing],
         room: &mut Room,
     ) -> Option<Course> {
         let leaves = |node: Node| places.member(region, node).is_some_and(|place| delayed.exit[place]);
@@ -81,11 +103,11 @@ impl Course {
         nodes: &Nodes,
         room: &mut Room,
         standing: Standing,
-        landings: Landings,
+        landings: &[Landing],
         leaves: impl Fn(Node) -> bool,
         coming: impl FnOnce(&mut dyn FnMut(Node)),
     ) -> Option<Course> {
-        let moved: Standing = moved(&standing, &landings).collect();
+        let moved: Standing = moved(&standing, landings).collect();
         if moved.is_empty() || landings.iter().all(|landing| landing.is_live) {
             return None;
         }
@@ -98,8 +120,8 @@ impl Course {
         };
         for landing in live() {
             match landing.at_exit {
-                true => leave(room, landing.node),
-                false => nodes.predecessors(landing.node).iter().for_each(|&before| leave(room, before)),
+                true => leave(room, landing.node()),
+                false => nodes.predecessors(landing.node()).iter().for_each(|&before| leave(room, before)),
             }
         }
         let mut next = 0;
@@ -112,18 +134,18 @@ impl Course {
         let is_needed_behind_all = moved.iter().all(|&(node, _)| room.marks.contains(node as Node));
         // The same for entries: what comes to a node in which it stands does not go on from there.
         standing.iter().for_each(|&(node, _)| room.marks.remove(node as Node));
-        live().filter(|landing| !landing.at_exit).for_each(|landing| room.mark(landing.node));
+        live().filter(|landing| !landing.at_exit).for_each(|landing| room.mark(landing.node()));
         let Room { marks, in_order, marked } = room;
         coming(&mut |node| in_order.insert(node));
         let in_order = core::iter::from_fn(|| in_order.pop());
-        let entries = in_order.map(|node| (node as u32, marks.contains(node))).collect();
+        let entries = in_order.map(|node| Entry::new(node, marks.contains(node))).collect();
         marked.drain(..).for_each(|node| marks.remove(node as Node));
-        Some(Course { moved, landings, entries, is_needed_behind_all })
+        Some(Course { moved, entries, is_needed_behind_all })
     }
 
     /// Does a statement land right where it stands?
     pub fn stays(standing: &[(u32, Inst)], landing: &Landing) -> bool {
-        landing.at_exit && landing.is_live && stands(standing, landing.node)
+        landing.at_exit && landing.is_live && stands(standing, landing.node())
     }
 }
 
@@ -139,7 +161,6 @@ pub(super) fn moved<'a>(
     standing: &'a [(u32, Inst)],
     landings: &'a [Landing],
 ) -> impl Iterator<Item = (u32, Inst)> + 'a {
-    let stays =
-        |node: u32| landings.iter().any(|landing| landing.at_exit && landing.is_live && landing.node as u32 == node);
+    let stays = |node: u32| landings.iter().any(|landing| landing.at_exit && landing.is_live && landing.node == node);
     standing.iter().copied().filter(move |&(node, _)| !stays(node))
 }

@@ -12,7 +12,8 @@
 //! the second as much as the register lives; only if the first takes more than [`MOST_NEAR`] nodes the second is made. If the
 //! register lives in more than [`MOST_ALONE`] nodes, the next registers are looked for together with it, a bit of a word for
 //! each, so that long lives do not cost as much as there are registers times nodes: by one pass over the nodes if they are
-//! touched in many of them, else from node to node where they live. In a large graph one looks first at the
+//! touched in many of them, else from node to node where they live. If it turns out that nobody asks for those others, long
+//! lives are looked for one by one for a while. In a large graph one looks first at the
 //! [stretches](super::stretched) that touch the register, if these are little of it. What was asked for is
 //! kept, and changes with what is carried out. Mostly a plan tells how: where a statement is on its way and comes to a landing
 //! on all ways, its destination is dead, and its operands are live if it comes to where it is needed.
@@ -48,6 +49,15 @@ const MOST_NEAR: usize = 8;
 /// small programs see both.
 const MOST_ALONE: usize = if cfg!(debug_assertions) { 8 } else { 256 };
 
+/// Registers of a group, besides the one that it is made for, of which one expects that somebody asks for them. As long as fewer
+/// are asked for, others are looked for by themselves between two groups: in as many nodes as there are, then in twice as many,
+/// and so on.
+const FEW_ASKED: usize = 4;
+
+/// Groups of which one does not know yet whether they are worth what they take. Fewer where debugging, so that tests of small
+/// programs see both.
+const FEW_GROUPS: usize = if cfg!(debug_assertions) { 1 } else { 3 };
+
 /// Registers on either side that are looked for together with one, if these are not known.
 const MOST_BESIDE: usize = 256;
 
@@ -66,6 +76,9 @@ const MOST_STEPS: usize = 256;
 /// Nodes at which a register dies that are taken out of a list one by one. Fewer where debugging, so that tests of small programs
 /// see both.
 const FEW_DEAD: usize = if cfg!(debug_assertions) { 1 } else { 8 };
+
+/// No place.
+const NONE: u32 = u32::MAX;
 
 /// Nodes at whose entries a register is live.
 enum Lives {
@@ -263,6 +276,11 @@ impl View<'_> {
     }
 }
 
+/// What is kept of a register, to be changed.
+fn known_mut<'a>(place_of: &[u32], known: &'a mut [Lives], reg: Reg) -> Option<&'a mut Lives> {
+    known.get_mut(place_of.get(reg.index()).copied()? as usize)
+}
+
 /// What is known of a node that is near.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Near {
@@ -273,7 +291,9 @@ pub(super) enum Near {
 
 /// See the file's head.
 pub(super) struct Liveness {
-    /// By register; found together with another one's perhaps before anybody asks.
+    /// By register: which of those in `known` says where it is live, or [`NONE`]. Found together with another one's perhaps before
+    /// anybody asks.
+    place_of: Vec<u32>,
     known: Vec<Lives>,
     /// Registers that somebody may ask for; none where all may be.
     wanted: Option<FixedBitSet>,
@@ -282,6 +302,13 @@ pub(super) struct Liveness {
     /// Registers that have been found together with others, whether somebody has asked for them since or not.
     beside: FixedBitSet,
     groups: Vec<Group>,
+    /// How many registers somebody has asked for that had been found together with others.
+    asked_beside: usize,
+    /// Nodes in which registers that live in many may still be found by themselves, and how many these were last.
+    left_alone: usize,
+    most_alone: usize,
+    /// How many groups there have to be before there are more nodes for that.
+    next_alone: usize,
     /// By node, while a group is looked for that is touched in few nodes.
     together: Vec<Together>,
     /// By node, while another is: which registers it overwrites.
@@ -302,11 +329,16 @@ impl Liveness {
     /// Nothing is known yet. Registers that are not wanted, if it is known which are, are seldom asked for.
     pub fn new(nodes: &Nodes, wanted: Option<FixedBitSet>) -> Liveness {
         Liveness {
+            place_of: Vec::new(),
             known: Vec::new(),
             wanted,
             asked: FixedBitSet::new(),
             beside: FixedBitSet::new(),
             groups: Vec::new(),
+            asked_beside: 0,
+            left_alone: 0,
+            most_alone: nodes.len(),
+            next_alone: FEW_GROUPS,
             together: Vec::new(),
             overwritten: Vec::new(),
             near: vec![Near::Far; nodes.len()],
@@ -328,12 +360,40 @@ impl Liveness {
         }
         self.asked.grow(accesses.registers());
         self.asked.insert(reg.index());
-        let is_found = self.is_found(reg)
-            || nodes.len() > FEW_NODES && self.look_at_stretches(nodes, accesses, reg)
-            || self.look_from_afar(nodes, accesses, reg, MOST_ALONE);
+        if self.is_found(reg) {
+            self.asked_beside += 1;
+            return;
+        }
+        let is_large = nodes.len() > FEW_NODES;
+        let is_found =
+            is_large && self.look_at_stretches(nodes, accesses, reg) || self.look_alone(nodes, accesses, reg);
         if !is_found {
             self.look_together(nodes, accesses, reg);
         }
+    }
+
+    /// Looks for a register by itself. Gives up where it lives too much.
+    fn look_alone(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg) -> bool {
+        if self.look_alone_in(nodes, accesses, reg) {
+            return true;
+        }
+        // Groups are not worth what they take if hardly anybody asks for others of them.
+        if self.groups.len() < self.next_alone || self.asked_beside >= FEW_ASKED * self.groups.len() {
+            return false;
+        }
+        self.next_alone = self.groups.len() + 1;
+        self.left_alone = self.most_alone;
+        self.most_alone = self.most_alone.saturating_mul(2);
+        self.look_alone_in(nodes, accesses, reg)
+    }
+
+    /// The same with what is left of the nodes for that.
+    fn look_alone_in(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg) -> bool {
+        let is_found = self.look_from_afar(nodes, accesses, reg, self.left_alone.max(MOST_ALONE));
+        if self.found.len() > MOST_ALONE {
+            self.left_alone = self.left_alone.saturating_sub(self.found.len());
+        }
+        is_found
     }
 
     /// Is a register's liveness kept, as it was asked for from afar?
@@ -345,17 +405,38 @@ impl Liveness {
     pub fn forget_unasked(&mut self, reg: Reg) {
         if self.beside.contains(reg.index()) && !self.asked.contains(reg.index()) {
             self.beside.remove(reg.index());
-            self.known[reg.index()] = Lives::Unknown;
+            self.keep(reg, Lives::Unknown);
+        }
+    }
+
+    /// What is known of a register.
+    fn lives(&self, reg: Reg) -> &Lives {
+        let place = self.place_of.get(reg.index()).copied().unwrap_or(NONE);
+        self.known.get(place as usize).unwrap_or(&Lives::Unknown)
+    }
+
+    /// That is known of a register from now on.
+    fn keep(&mut self, reg: Reg, lives: Lives) {
+        if self.place_of.len() <= reg.index() {
+            self.place_of.resize(reg.index() + 1, NONE);
+        }
+        let place = &mut self.place_of[reg.index()];
+        match self.known.get_mut(*place as usize) {
+            Some(known) => *known = lives,
+            None => {
+                *place = self.known.len() as u32;
+                self.known.push(lives);
+            }
         }
     }
 
     fn is_found(&self, reg: Reg) -> bool {
-        self.known.get(reg.index()).is_some_and(|lives| !matches!(lives, Lives::Unknown))
+        !matches!(self.lives(reg), Lives::Unknown)
     }
 
     /// Something touches a register in a node from now on, or no more.
     pub fn touch(&mut self, nodes: &Nodes, reg: Reg, node: Node) {
-        if let Some(Lives::Stretched(stretched)) = self.known.get_mut(reg.index()) {
+        if let Some(Lives::Stretched(stretched)) = known_mut(&self.place_of, &mut self.known, reg) {
             stretched.touch(nodes.stretches(), node);
         }
     }
@@ -363,8 +444,8 @@ impl Liveness {
     /// A register is live at the entries of some nodes from now on, or dead, if its liveness was found from afar before. The
     /// last ones come first.
     pub fn set(&mut self, nodes: &Nodes, reg: Reg, at: impl Iterator<Item = Node>, is_live: bool) {
-        let Liveness { known, groups, .. } = self;
-        match known.get_mut(reg.index()) {
+        let Liveness { place_of, known, groups, .. } = self;
+        match known_mut(place_of, known, reg) {
             None | Some(Lives::Unknown) => {}
             Some(&mut Lives::Shared(Shared { group, bit })) => {
                 let group = &mut groups[group as usize];
@@ -378,15 +459,16 @@ impl Liveness {
     pub fn is_right(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg) -> bool {
         let Some(known) = self.take(reg) else { return true };
         self.look_from_afar(nodes, accesses, reg, nodes.len());
-        let found = core::mem::replace(&mut self.known[reg.index()], known);
-        let known = &self.known[reg.index()];
+        let found = self.take(reg).unwrap_or(Lives::Unknown);
+        self.keep(reg, known);
+        let known = self.lives(reg);
         (first_asked(nodes, accesses, reg)..nodes.len())
             .all(|node| known.contains(nodes, &self.groups, node) == found.contains(nodes, &self.groups, node))
     }
 
     /// What is known of a register, which is not known from then on.
     fn take(&mut self, reg: Reg) -> Option<Lives> {
-        let known = core::mem::replace(self.known.get_mut(reg.index())?, Lives::Unknown);
+        let known = core::mem::replace(known_mut(&self.place_of, &mut self.known, reg)?, Lives::Unknown);
         Some(known).filter(|known| !matches!(known, Lives::Unknown))
     }
 
@@ -398,7 +480,7 @@ impl Liveness {
             if !self.look_at_stretches(nodes, accesses, reg) {
                 self.look_from_afar(nodes, accesses, reg, nodes.len());
             }
-            if let Lives::Stretched(now) = &self.known[reg.index()] {
+            if let Lives::Stretched(now) = self.lives(reg) {
                 return now.difference(before, nodes.stretches());
             }
             return self.difference(nodes, reg, &lives);
@@ -424,7 +506,7 @@ impl Liveness {
         work.extend(changed);
         let is_found = self.let_die(nodes, accesses, reg, &mut lives, work, &mut changes);
         if is_found {
-            self.known[reg.index()] = lives;
+            self.keep(reg, lives);
         } else {
             self.look_from_afar(nodes, accesses, reg, nodes.len());
             changes.extend(self.difference(nodes, reg, &lives));
@@ -438,7 +520,7 @@ impl Liveness {
     fn difference(&self, nodes: &Nodes, reg: Reg, before: &Lives) -> Vec<u32> {
         let mut difference = before.as_set(&self.groups, nodes);
         difference.grow(nodes.len());
-        difference.symmetric_difference_with(&self.known[reg.index()].as_set(&self.groups, nodes));
+        difference.symmetric_difference_with(&self.lives(reg).as_set(&self.groups, nodes));
         difference.ones().map(|node| node as u32).collect()
     }
 
@@ -528,7 +610,7 @@ impl Liveness {
         if self.is_from_near {
             return View::Near(&self.near);
         }
-        self.known.get(reg.index()).map_or(View::Unknown, |lives| lives.view(nodes, &self.groups))
+        self.lives(reg).view(nodes, &self.groups)
     }
 
     /// The same for the end of a node.
@@ -572,7 +654,6 @@ impl Liveness {
 
     /// Begins at the reads of a register. Gives up where it is live in more nodes than that.
     fn look_from_afar(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg, most: usize) -> bool {
-        self.known.resize_with(self.known.len().max(accesses.registers()), || Lives::Unknown);
         self.walks += 1;
         self.found.clear();
         let first = first_asked(nodes, accesses, reg);
@@ -597,7 +678,7 @@ impl Liveness {
                 }
             }
         }
-        self.known[reg.index()] = if self.found.len() > nodes.len() / 32 {
+        let lives = if self.found.len() > nodes.len() / 32 {
             let mut set = FixedBitSet::with_capacity(nodes.len());
             self.found.iter().for_each(|&node| set.insert(node as usize));
             Lives::Many(set)
@@ -605,6 +686,7 @@ impl Liveness {
             self.found.sort_unstable();
             Lives::Few(SmallVec::from_slice(&self.found))
         };
+        self.keep(reg, lives);
         true
     }
 
@@ -612,9 +694,8 @@ impl Liveness {
     fn look_at_stretches(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg) -> bool {
         let found = Stretched::of(nodes, accesses, reg, first_asked(nodes, accesses, reg));
         let is_found = found.is_some();
-        self.known.resize_with(self.known.len().max(accesses.registers()), || Lives::Unknown);
         if let Some(stretched) = found {
-            self.known[reg.index()] = Lives::Stretched(stretched);
+            self.keep(reg, Lives::Stretched(stretched));
         }
         is_found
     }
@@ -640,14 +721,12 @@ impl Liveness {
         let last_touching = |&(_, reg): &(Node, Reg)| Some(accesses.touching(reg).next_back()?.node());
         let last = regs.iter().filter_map(last_touching).max();
         let range = first..last.map_or(first, |last| first.max(last + 1));
-        let Liveness { known, groups, together, found, overwritten, .. } = self;
         if touches * MOST_BETWEEN >= range.len() {
-            for (bit, &(_, reg)) in regs.iter().enumerate() {
-                known[reg.index()] = Lives::Shared(Shared { group: groups.len() as u32, bit: bit as u32 });
-            }
-            groups.push(Group::of((nodes, accesses), &regs, range, overwritten));
+            let group = Group::of((nodes, accesses), &regs, range, &mut self.overwritten);
+            self.keep_shared(&regs, group);
             return;
         }
+        let Liveness { together, found, .. } = self;
         let mut asked = Asked::of(&regs);
         together.resize(nodes.len(), Together::default());
         found.clear();
@@ -694,10 +773,7 @@ impl Liveness {
         if found.len() > nodes.len() / 32 {
             let (first, last) = (regs[0].0, found.iter().max().map_or(0, |&last| last as Node));
             let words = (first..=last).map(|node| together[node].live).collect();
-            for (bit, &(_, reg)) in regs.iter().enumerate() {
-                known[reg.index()] = Lives::Shared(Shared { group: groups.len() as u32, bit: bit as u32 });
-            }
-            groups.push(Group { first, words });
+            self.keep_shared(&regs, Group { first, words });
         } else {
             found.sort_unstable();
             let mut lives: SmallVec<[SmallVec<[u32; 4]>; 64]> = regs.iter().map(|_| SmallVec::new()).collect();
@@ -709,10 +785,20 @@ impl Liveness {
                 }
             }
             for (&(_, reg), nodes) in regs.iter().zip(lives) {
-                known[reg.index()] = Lives::Few(nodes);
+                self.keep(reg, Lives::Few(nodes));
             }
         }
+        let Liveness { together, found, .. } = self;
         found.drain(..).for_each(|node| together[node as usize] = Together::default());
+    }
+
+    /// What is known of registers that were looked for together.
+    fn keep_shared(&mut self, regs: &[(Node, Reg)], group: Group) {
+        let number = self.groups.len() as u32;
+        self.groups.push(group);
+        for (bit, &(_, reg)) in regs.iter().enumerate() {
+            self.keep(reg, Lives::Shared(Shared { group: number, bit: bit as u32 }));
+        }
     }
 }
 

@@ -62,10 +62,14 @@ impl Classes {
         }
     }
 
+    /// Of memory that nothing writes, or nothing loads.
+    pub fn none() -> Classes {
+        Classes { is_known: true, ..Classes::unknown() }
+    }
+
     /// Of instructions that access memory or order it.
     pub fn of(module: &Module, func: &Function, accesses: &Accesses, memory: &[Inst]) -> Classes {
-        let mut classes = Classes::unknown();
-        classes.is_known = true;
+        let mut classes = Classes::none();
         let is_some = |is_wanted: &dyn Fn(&InstData) -> bool| memory.iter().any(|&inst| is_wanted(&func.insts[inst]));
         if !is_some(&is_changing_load) || !is_some(&|data| data.opcode.op.writes_memory()) {
             return classes;

@@ -68,7 +68,7 @@ use crate::ir::{Block, Function};
 use crate::machine::Machine;
 use crate::view::{Listener, View};
 use frequent::Frequent;
-use plan::{Favour, Plan, Terms, without_last_trips};
+use plan::{Favour, Plan, Said, Terms, without_last_trips};
 use rounds::Rounds;
 
 /// See the file's head.
@@ -148,7 +148,9 @@ impl Rules {
 fn applied(func: &Function, plan: &Plan, text: &str) -> Remark {
     let name = |block: &Block| format!("`{}`", func.blocks[*block].name);
     let names = |blocks: &[Block]| blocks.iter().map(name).collect::<Vec<String>>().join(", ");
-    let to = match plan.to.as_slice() {
+    let nothing = Said::default();
+    let Said { from, to, dropped } = plan.said.as_deref().unwrap_or(&nothing);
+    let lands = match to.as_slice() {
         [] => String::from("is needed nowhere"),
         to => format!("sinks to {}", names(to)),
     };
@@ -160,7 +162,7 @@ fn applied(func: &Function, plan: &Plan, text: &str) -> Remark {
         }
         (true, None) => String::from(" under a new predicate"),
     };
-    let dropped = names(&plan.dropped);
+    let all_dropped = names(dropped);
     let terms = plan.terms.as_deref();
     let paths = match terms.filter(|terms| !terms.joins.is_empty()) {
         None => String::new(),
@@ -174,12 +176,12 @@ fn applied(func: &Function, plan: &Plan, text: &str) -> Remark {
             )
         }
     };
-    let message = format!("`{text}` {to}{how}, and is dropped on the way to {dropped}{paths}");
-    let mut remark = Remark::applied("sink", plan.from[0], message)
+    let message = format!("`{text}` {lands}{how}, and is dropped on the way to {all_dropped}{paths}");
+    let mut remark = Remark::applied("sink", from.first().copied().unwrap_or(Block::from_u32(0)), message)
         .at(plan.occurrences[0])
-        .with("from", Fact::Blocks(plan.from.to_vec()))
-        .with("to", Fact::Blocks(plan.to.to_vec()))
-        .with("dropped", Fact::Blocks(plan.dropped.to_vec()));
+        .with("from", Fact::Blocks(from.clone()))
+        .with("to", Fact::Blocks(to.clone()))
+        .with("dropped", Fact::Blocks(dropped.clone()));
     if let Some(Terms { joins, favour, .. }) = terms.filter(|_| plan.is_predicated) {
         remark = remark
             .with("joins", Fact::Blocks(joins.clone()))

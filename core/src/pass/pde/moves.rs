@@ -308,9 +308,10 @@ impl Accesses {
             let all = [first, first_write, last, last_write].map(|place| order(places, place));
             (touches.reg(), all, writer, is_read_first, is_overwritten)
         };
-        let all = |places: &[u32], (sites, _): &(Sites, Signature)| -> (Vec<_>, Vec<Inst>, u32) {
+        let all = |places: &[u32], (sites, _): &(Sites, Signature)| -> (Vec<_>, Vec<Inst>, (u32, bool)) {
             let touches = sites.touches.iter().map(|touches| seen(places, touches)).collect();
-            (touches, sites.memory.iter().map(|&(_, inst)| inst).collect(), sites.count)
+            let memory = sites.memory.iter().map(|&(_, inst)| inst).collect();
+            (touches, memory, (sites.count, sites.changes_memory))
         };
         let is_right = is_in_order && all(&known_places, &known) == all(&places, &found) && known.1 == found.1;
         (self.sites[node], self.signatures[node]) = known;

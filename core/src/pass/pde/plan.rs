@@ -14,12 +14,13 @@ use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use cranelift_entity::packed_option::{PackedOption, ReservedValue};
 use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
 use super::accesses::Accesses;
 use super::benefit::{Decision, Manner, Times, Weighing, decide};
-use super::course::{Course, Room, moved};
+use super::course::{Course, Entries, Room, moved};
 use super::liveness::Liveness;
 use super::moves::Moves;
 use super::predicate::Search;
@@ -62,7 +63,7 @@ struct Lands {
     /// With the predicate?
     is_partial: bool,
     /// The instruction that it has become there, when it has been carried out.
-    landed: Option<Inst>,
+    landed: PackedOption<Inst>,
 }
 
 /// See the file's head.
@@ -75,14 +76,8 @@ pub(super) struct Plan {
     uses: SmallVec<[Reg; 4]>,
     /// The instructions that go.
     pub occurrences: SmallVec<[Inst; 2]>,
-    /// Their blocks.
-    pub from: SmallVec<[Block; 4]>,
     /// Where the statement lands.
     lands: SmallVec<[Lands; 2]>,
-    /// The blocks in which it lands, or to which the edges lead on which it does.
-    pub to: SmallVec<[Block; 4]>,
-    /// Where it is dropped.
-    pub dropped: SmallVec<[Block; 4]>,
     /// Does it land with a predicate anywhere?
     pub is_predicated: bool,
     /// The program's own predicate.
@@ -91,16 +86,24 @@ pub(super) struct Plan {
     pub touched: SmallVec<[u32; 4]>,
     /// Is a critical edge among them?
     pub splits: bool,
-    /// The nodes that it changes, or in which its registers are live where they were not, or no more; and others where
-    /// [`Plan::is_felt_outside`].
-    pub changed: SmallVec<[u32; 8]>,
-    /// The nodes at whose entries it is delayed, and whether it comes to where it is needed from there. If it is not felt
-    /// outside, its destination is dead there from now on, and its operands are live where it does.
-    pub entries: SmallVec<[(u32, bool); 4]>,
+    /// The entries at which it is delayed. If it is not felt outside, its destination is dead there from now on, and its
+    /// operands are live where it comes to where it is needed from there.
+    pub entries: Entries,
     /// Are registers that it touches perhaps live in other places outside of its region?
     pub is_felt_outside: bool,
     /// Of those that pass joins with a predicate, or had to pay for warps.
     pub terms: Option<Box<Terms>>,
+    /// For who hears of it.
+    pub said: Option<Box<Said>>,
+}
+
+/// What is said of a plan: the blocks from which the statement goes, those in which it lands, or to which the edges lead on which
+/// it does, and those where it is dropped.
+#[derive(Default, PartialEq)]
+pub(super) struct Said {
+    pub from: Vec<Block>,
+    pub to: Vec<Block>,
+    pub dropped: Vec<Block>,
 }
 
 /// What most plans have nothing of: joins that are passed with a predicate, and what that or warps were weighed to bring.
@@ -309,13 +312,27 @@ impl Planner<'_> {
         told: &mut impl Told,
         look: &mut dyn FnMut(Seen<'_>),
     ) -> Option<Plan> {
+        let mut plan = Plan::none();
+        self.plan_at(statement, claimed, scratch, told, look, &mut plan).then_some(plan)
+    }
+
+    /// The same for who has room for a plan. Is anything done?
+    pub fn plan_at(
+        &self,
+        statement: &Statement,
+        claimed: Option<Claimed<'_>>,
+        scratch: &mut Scratch,
+        told: &mut impl Told,
+        look: &mut dyn FnMut(Seen<'_>),
+        plan: &mut Plan,
+    ) -> bool {
         scratch.places.clear();
         if claimed.is_some_and(|claimed| claimed.is_anywhere) {
             told.is_claimed();
-            return None;
+            return false;
         }
         if !self.is_needed(statement, scratch) {
-            return None;
+            return false;
         }
         let is_claimed = |node: Node| claimed.is_some_and(|claimed| claimed.nodes.contains(node));
         let (behind, gain) = {
@@ -329,14 +346,14 @@ impl Planner<'_> {
         scratch.places.asked.iter().for_each(|&predicate| told.asks(predicate));
         let from = self.nodes.block_or_target(statement.occurrences[0].node());
         match behind {
-            Some(Behind::NothingDead) => return None,
+            Some(Behind::NothingDead) => return false,
             Some(Behind::TooMuch) => {
                 told.refused(Refused::TooLarge { from });
-                return None;
+                return false;
             }
             Some(Behind::Claimed) => {
                 told.is_claimed();
-                return None;
+                return false;
             }
             None => {}
         }
@@ -344,23 +361,26 @@ impl Planner<'_> {
             gain == Gain::Open || self.nodes.len() > FEW_NODES || self.passes_no_join(statement),
             "nothing is gained by what was not looked at"
         );
-        let plan = if gain == Gain::Open || self.warps.is_some() {
+        let is_made = if gain == Gain::Open || self.warps.is_some() {
             let region = Region::of(self.nodes, &mut scratch.places);
-            let plan = self.plan_in(&region, statement, gain == Gain::Open, scratch, told, look);
+            let is_made = self.plan_in(&region, statement, gain == Gain::Open, (scratch, plan), told, look).is_some();
             scratch.places.reuse(region);
-            plan
+            is_made
         } else {
             if scratch.places.has_partial_join {
                 told.has_partial_join();
             }
             let Scratch { places, room, .. } = &mut *scratch;
-            Course::of_found(self.nodes, places, room).and_then(|course| self.planned(statement, course, None))
+            let course = Course::of_found(self.nodes, places, room);
+            course.and_then(|course| self.planned(statement, &course, places.landed(), None, plan)).is_some()
         };
         debug_assert!(
-            !self.manner.is_brief || self.nodes.len() > FEW_NODES || self.plans_as(statement, plan.as_ref()),
+            !self.manner.is_brief
+                || self.nodes.len() > FEW_NODES
+                || self.plans_as(statement, is_made.then_some(&*plan)),
             "it is the plan that is made from all nodes, one by one"
         );
-        plan
+        is_made
     }
 
     /// Is that the plan for a statement that is made if each node behind it is looked at by itself?
@@ -373,9 +393,10 @@ impl Planner<'_> {
             Err(Behind::TooMuch) => return true,
             Err(Behind::NothingDead | Behind::Claimed) => return plan.is_none(),
         };
-        let of_all = self.plan_in(&region, statement, true, &mut scratch, &mut Deaf, &mut |_| {});
+        let mut room = Plan::none();
+        let of_all = self.plan_in(&region, statement, true, (&mut scratch, &mut room), &mut Deaf, &mut |_| {});
         match (plan, of_all) {
-            (Some(plan), Some(of_all)) => plan.is_like(&of_all),
+            (Some(plan), Some(())) => plan.is_like(&room),
             (plan, of_all) => plan.is_none() && of_all.is_none(),
         }
     }
@@ -415,10 +436,10 @@ impl Planner<'_> {
         region: &Region,
         statement: &Statement,
         are_joins_weighed: bool,
-        scratch: &mut Scratch,
+        (scratch, plan): (&mut Scratch, &mut Plan),
         told: &mut impl Told,
         look: &mut dyn FnMut(Seen<'_>),
-    ) -> Option<Plan> {
+    ) -> Option<()> {
         let always = region.always_delayed();
         if scratch.places.has_partial_join {
             told.has_partial_join();
@@ -430,7 +451,7 @@ impl Planner<'_> {
         self.say_costs(region, &decisions, told);
         let Some(warps) = self.warps else {
             let decided = Decided { enabled: &enabled, decisions: &decisions, warp_cycles: None };
-            return self.planned_in(statement, region, &always, decided, scratch, look);
+            return self.planned_in(statement, region, &always, decided, (scratch, plan), look);
         };
         // Of what paths gain by, that is kept which warps gain by, join by join.
         let mut kept = region.no_flags();
@@ -453,7 +474,7 @@ impl Planner<'_> {
             return None;
         }
         let decided = Decided { enabled: &kept, decisions: &decisions, warp_cycles: Some((before, least)) };
-        self.planned_in(statement, region, &always, decided, scratch, look)
+        self.planned_in(statement, region, &always, decided, (scratch, plan), look)
     }
 
     /// Which joins it would be worth to pass, and what was decided about them.
@@ -568,15 +589,15 @@ impl Planner<'_> {
         let delayed = region.delayed(enabled);
         let landings = region.landings(&delayed, always);
         let live = landings.iter().filter(|landing| landing.is_live);
-        let mut sum: f64 = live.clone().map(|landing| warps[landing.node] * times.statement).sum();
+        let mut sum: f64 = live.clone().map(|landing| warps[landing.node()] * times.statement).sum();
         let is_partial = live.clone().any(|landing| landing.is_partial);
         // What is put on a critical edge also takes a jump.
-        let mut touched: BTreeSet<Node> = live.map(|landing| landing.node).collect();
+        let mut touched: BTreeSet<Node> = live.map(|landing| landing.node()).collect();
         if is_partial && self.known(region, &delayed, always, &landings, told).is_none() {
             let standing = region.standing();
             let moved = moved(&standing, &landings).map(|(node, _)| node as Node);
             let entries = self.nodes.entries().iter().copied();
-            let clears: Vec<Node> = self.cleared(&standing, &landings).iter().map(|landing| landing.node).collect();
+            let clears: Vec<Node> = self.cleared(&standing, &landings).iter().map(|landing| landing.node()).collect();
             touched.extend(&clears);
             let sets: f64 = moved.chain(entries).chain(clears).map(|node| warps[node]).sum();
             sum += sets * times.predicate;
@@ -599,13 +620,13 @@ impl Planner<'_> {
         let mut asked = FixedBitSet::with_capacity(self.nodes.len());
         let mut work: Vec<Node> = Vec::new();
         for landing in landings.iter().filter(|landing| landing.is_live && landing.is_partial) {
-            let node = landing.node;
+            let node = landing.node();
             if !landing.at_exit || !is_set(node) {
                 work.push(node);
             }
         }
         // What lies in front of all that comes behind a landing is not met again, if nothing goes back there.
-        let behind = landings.iter().flat_map(|landing| self.nodes.successors(landing.node));
+        let behind = landings.iter().flat_map(|landing| self.nodes.successors(landing.node()));
         let first = behind.copied().min().filter(|&first| !self.nodes.is_passed_back(first)).unwrap_or(0);
         while let Some(node) = work.pop() {
             if node >= first && !asked.put(node) {
@@ -613,7 +634,7 @@ impl Planner<'_> {
             }
         }
         let is_asked_behind = |landing: &&Landing| {
-            let node = landing.node;
+            let node = landing.node();
             let is_set_behind = !landing.at_exit && is_set(node);
             !is_set_behind && self.nodes.successors(node).iter().any(|&next| asked.contains(next))
         };
@@ -627,9 +648,9 @@ impl Planner<'_> {
         region: &Region,
         always: &Delayed,
         decided: Decided<'_>,
-        scratch: &mut Scratch,
+        (scratch, plan): (&mut Scratch, &mut Plan),
         look: &mut dyn FnMut(Seen<'_>),
-    ) -> Option<Plan> {
+    ) -> Option<()> {
         let Decided { enabled, decisions, warp_cycles } = decided;
         let passing;
         let delayed = if enabled.contains(&true) {
@@ -643,9 +664,9 @@ impl Planner<'_> {
         let is_predicated = landings.iter().any(|landing| landing.is_live && landing.is_partial);
         let guard = if is_predicated { self.search().known(region, delayed, always, &landings, |_| {}) } else { None };
         let Scratch { places, room, .. } = scratch;
-        let course = Course::of_region(self.nodes, (region, places), delayed, landings, room)?;
+        let course = Course::of_region(self.nodes, (region, places), delayed, &landings, room)?;
         let needs_new = is_predicated && guard.is_none();
-        let cleared = if needs_new { self.cleared(&region.standing(), &course.landings) } else { Landings::new() };
+        let cleared = if needs_new { self.cleared(&region.standing(), &landings) } else { Landings::new() };
         let begins = if needs_new { self.nodes.entries() } else { &[] };
         let joins = (0..enabled.len()).filter(|&place| enabled[place] && !always.entry[place] && delayed.entry[place]);
         let in_favour = decisions.iter().filter(|it| it.is_worth_it() && enabled[it.join]);
@@ -664,63 +685,70 @@ impl Planner<'_> {
             None => None,
         };
         let predicated = Predicated { guard, cleared: &cleared, begins };
-        let mut plan = self.planned(statement, course, is_predicated.then_some(predicated))?;
+        self.planned(statement, &course, &landings, is_predicated.then_some(predicated), plan)?;
         plan.terms = terms;
-        Some(plan)
+        Some(())
     }
 
-    /// What is done if a statement takes that course.
-    fn planned(&self, statement: &Statement, course: Course, predicated: Option<Predicated<'_>>) -> Option<Plan> {
-        let Course { moved, landings, entries, is_needed_behind_all } = course;
-        let mut lands: SmallVec<[Lands; 2]> = SmallVec::new();
-        let (mut to, mut dropped): (SmallVec<[Block; 4]>, SmallVec<[Block; 4]>) = (SmallVec::new(), SmallVec::new());
-        let stays = |landing: &Landing| landing.at_exit && landing.is_live && statement.stands_in(landing.node);
-        for landing in landings.iter().filter(|landing| !stays(landing)) {
-            let block = self.nodes.block_or_target(landing.node);
-            let list = if landing.is_live { &mut to } else { &mut dropped };
-            if !list.contains(&block) {
-                list.push(block);
-            }
-            if landing.is_live {
-                let (spot, node, is_partial) = (self.spot(landing)?, landing.node as u32, landing.is_partial);
-                lands.push(Lands { spot, node, is_partial, landed: None });
-            }
+    /// What is done if a statement takes that course, and lands there.
+    fn planned(
+        &self,
+        statement: &Statement,
+        course: &Course,
+        landings: &[Landing],
+        predicated: Option<Predicated<'_>>,
+        plan: &mut Plan,
+    ) -> Option<()> {
+        let Course { moved, entries, is_needed_behind_all } = course;
+        let stays = |landing: &Landing| landing.at_exit && landing.is_live && statement.stands_in(landing.node());
+        plan.lands.clear();
+        for landing in landings.iter().filter(|landing| landing.is_live && !stays(landing)) {
+            let (spot, node, is_partial) = (self.spot(landing)?, landing.node, landing.is_partial);
+            plan.lands.push(Lands { spot, node, is_partial, landed: None.into() });
         }
-        let mut touched: SmallVec<[u32; 4]> = moved.iter().map(|&(node, _)| node).collect();
-        let live = landings.iter().filter(|landing| landing.is_live);
-        touched.extend(live.map(|landing| landing.node as u32));
+        plan.occurrences.clear();
+        plan.occurrences.extend(moved.iter().map(|&(_, inst)| inst));
+        plan.touched.clear();
+        plan.touched.extend(moved.iter().map(|&(node, _)| node));
+        plan.touched.extend(landings.iter().filter(|landing| landing.is_live).map(|landing| landing.node));
         if let Some(Predicated { cleared, begins, .. }) = predicated {
-            touched.extend(cleared.iter().map(|landing| landing.node as u32));
-            touched.extend(begins.iter().map(|&node| node as u32));
+            plan.touched.extend(cleared.iter().map(|landing| landing.node));
+            plan.touched.extend(begins.iter().map(|&node| node as u32));
         }
-        let mut changed: SmallVec<[u32; 8]> = entries.iter().map(|&(node, _)| node).collect();
-        changed.extend_from_slice(&touched);
+        plan.splits = plan.touched.iter().any(|&node| self.nodes.edge(node as Node).is_some());
+        plan.entries.clear();
+        plan.entries.extend_from_slice(entries);
         // A predicated statement keeps what its destination held in front of it, and its operands are read where it did not
         // come before. What is executed no more lets its operands die in front of where it stood.
-        let is_felt_outside = predicated.is_some() || !is_needed_behind_all;
-        Some(Plan {
-            number: 0,
-            inst: statement.inst,
-            dst: statement.dst,
-            uses: statement.uses.clone(),
-            occurrences: moved.iter().map(|&(_, inst)| inst).collect(),
-            from: moved.iter().filter_map(|&(node, _)| self.nodes.block(node as Node)).collect(),
-            lands,
-            to,
-            dropped,
-            is_predicated: predicated.is_some(),
-            guard: predicated.and_then(|predicated| predicated.guard),
-            changed,
-            entries,
-            is_felt_outside,
-            splits: touched.iter().any(|&node| self.nodes.edge(node as Node).is_some()),
-            touched,
-            terms: None,
-        })
+        plan.is_felt_outside = predicated.is_some() || !is_needed_behind_all;
+        (plan.inst, plan.dst) = (statement.inst, statement.dst);
+        plan.uses.clear();
+        plan.uses.extend_from_slice(&statement.uses);
+        plan.is_predicated = predicated.is_some();
+        plan.guard = predicated.and_then(|predicated| predicated.guard);
+        plan.terms = None;
+        let is_heard = self.manner.is_heard || cfg!(debug_assertions);
+        plan.said = is_heard.then(|| Box::new(self.said(statement, moved, landings)));
+        Some(())
+    }
+
+    /// What is said of a statement that goes away there and lands here.
+    fn said(&self, statement: &Statement, moved: &[(u32, Inst)], landings: &[Landing]) -> Said {
+        let mut said = Said::default();
+        said.from.extend(moved.iter().filter_map(|&(node, _)| self.nodes.block(node as Node)));
+        let stays = |landing: &Landing| landing.at_exit && landing.is_live && statement.stands_in(landing.node());
+        for landing in landings.iter().filter(|landing| !stays(landing)) {
+            let block = self.nodes.block_or_target(landing.node());
+            let blocks = if landing.is_live { &mut said.to } else { &mut said.dropped };
+            if !blocks.contains(&block) {
+                blocks.push(block);
+            }
+        }
+        said
     }
 
     pub fn spot(&self, landing: &Landing) -> Option<Spot> {
-        let node = landing.node;
+        let node = landing.node();
         match (self.nodes.edge(node), self.nodes.block(node), landing.at_exit) {
             (Some((from, to)), ..) => Some(Spot::Edge(from, to)),
             (None, Some(block), true) => Some(Spot::End(block)),
@@ -734,7 +762,7 @@ impl Planner<'_> {
         if landing.is_live {
             return self.spot(landing);
         }
-        let node = landing.node;
+        let node = landing.node();
         match (self.nodes.edge(node), self.nodes.block(node), landing.at_exit) {
             (Some((from, to)), ..) => Some(Spot::Edge(from, to)),
             (None, Some(block), true) => Some(Spot::End(block)),
@@ -745,14 +773,41 @@ impl Planner<'_> {
 }
 
 impl Plan {
+    /// Room for one.
+    pub fn none() -> Plan {
+        Plan {
+            number: 0,
+            inst: Inst::reserved_value(),
+            dst: Reg::reserved_value(),
+            uses: SmallVec::new(),
+            occurrences: SmallVec::new(),
+            lands: SmallVec::new(),
+            is_predicated: false,
+            guard: None,
+            touched: SmallVec::new(),
+            splits: false,
+            entries: SmallVec::new(),
+            is_felt_outside: false,
+            terms: None,
+            said: None,
+        }
+    }
+
+    /// The nodes that it changes, or in which its registers are live where they were not, or no more; and others where
+    /// [`Plan::is_felt_outside`]. Some come twice.
+    pub fn changed(&self) -> impl Iterator<Item = u32> + '_ {
+        self.entries.iter().map(|entry| entry.node()).chain(self.touched.iter().copied())
+    }
+
     /// Does another plan for the same statement do the same?
     fn is_like(&self, other: &Plan) -> bool {
         let terms = |plan: &Plan| plan.terms.as_ref().map(|terms| (terms.clears.clone(), terms.joins.clone()));
-        let places = |plan: &Plan| (plan.occurrences.clone(), plan.lands.clone(), plan.dropped.clone());
-        let nodes = |plan: &Plan| (plan.touched.clone(), plan.changed.clone(), plan.entries.clone());
+        let places = |plan: &Plan| (plan.occurrences.clone(), plan.lands.clone());
+        let nodes = |plan: &Plan| (plan.touched.clone(), plan.entries.clone());
         let guard = |plan: &Plan| plan.guard.map(|guard| (guard.reg, guard.negated));
         places(self) == places(other)
             && nodes(self) == nodes(other)
+            && self.said == other.said
             && guard(self) == guard(other)
             && self.is_felt_outside == other.is_felt_outside
             && (!self.is_predicated || terms(self) == terms(other))
@@ -773,7 +828,7 @@ impl Plan {
             return;
         }
         for lands in &self.lands {
-            match (lands.spot, lands.landed) {
+            match (lands.spot, lands.landed.expand()) {
                 (Spot::Before(_) | Spot::Start(_) | Spot::End(_), Some(landed)) => {
                     moves.landed.push((lands.node as Node, landed, self.number));
                 }
@@ -811,14 +866,14 @@ impl Plan {
         for (_, lands) in self.lands.iter_mut().enumerate().filter(|&(place, _)| Some(place) != moved) {
             let place = place_of(rewrite, nodes, lands.spot);
             let data = rewrite.func().insts[self.inst].clone();
-            lands.landed = Some(rewrite.insert(place, data.guarded(guard.filter(|_| lands.is_partial))));
+            lands.landed = rewrite.insert(place, data.guarded(guard.filter(|_| lands.is_partial))).into();
             // Something else may take the place of those that go.
-            like = lands.landed;
+            like = lands.landed.expand();
         }
         if let Some(lands) = moved.map(|place| &mut self.lands[place]) {
             let place = place_of(rewrite, nodes, lands.spot);
             rewrite.move_inst(self.occurrences[0], place);
-            (lands.landed, like) = (Some(self.occurrences[0]), Some(self.occurrences[0]));
+            (lands.landed, like) = (self.occurrences[0].into(), Some(self.occurrences[0]));
         }
         if let Some((terms, reg)) = self.terms.as_ref().zip(made) {
             for &spot in &terms.clears {

@@ -139,7 +139,7 @@ impl Search<'_> {
         mut ask: impl FnMut(Reg),
     ) -> Option<Guard> {
         let partial = |landing: &&Landing| landing.is_live && landing.is_partial;
-        let nodes: Vec<Node> = landings.iter().filter(partial).map(|landing| landing.node).collect();
+        let nodes: Vec<Node> = landings.iter().filter(partial).map(|landing| landing.node()).collect();
         let ways = Ways { nodes: self.nodes, region, delayed, always };
         let mut above = self.nodes.immediate_dominator(*nodes.first()?);
         let mut branches = 0;

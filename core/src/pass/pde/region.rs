@@ -151,9 +151,9 @@ pub(super) type Landings = SmallVec<[Landing; 6]>;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Landing {
     /// The member.
-    pub member: usize,
+    pub member: u32,
     /// The node: the member, or one that belongs to it.
-    pub node: Node,
+    pub node: u32,
     /// At its end, or in front of what stops it.
     pub at_exit: bool,
     /// Is its destination needed there? Else it is dropped.
@@ -162,6 +162,18 @@ pub(super) struct Landing {
     pub is_partial: bool,
     /// Where it is not at the end, and needed: the place of what stops it.
     pub stop: u32,
+}
+
+impl Landing {
+    /// The member.
+    pub fn member(&self) -> usize {
+        self.member as usize
+    }
+
+    /// The node.
+    pub fn node(&self) -> Node {
+        self.node as Node
+    }
 }
 
 impl Region {
@@ -286,14 +298,21 @@ impl Region {
             if entry[place] && (member.is_dead || member.stop.is_some()) {
                 let (is_live, is_partial) = (!member.is_dead, !always.entry[place]);
                 let stop = member.stop.unwrap_or(NOWHERE);
-                landings.push(Landing { member: place, node: member.node, at_exit: false, is_live, is_partial, stop });
+                landings.push(Landing {
+                    member: place as u32,
+                    node: member.node as u32,
+                    at_exit: false,
+                    is_live,
+                    is_partial,
+                    stop,
+                });
             }
             // What leaves for a join where it is not delayed has one successor.
             if exit[place] {
                 for way in self.ways_from(place).iter().filter(|way| !entry[way.member()]) {
                     let (is_live, is_partial) = (!self.members[way.member()].is_dead, !always.exit[place]);
-                    let (node, stop) = (way.leaving(), NOWHERE);
-                    landings.push(Landing { member: place, node, at_exit: true, is_live, is_partial, stop });
+                    let (node, stop) = (way.leaving() as u32, NOWHERE);
+                    landings.push(Landing { member: place as u32, node, at_exit: true, is_live, is_partial, stop });
                 }
             }
         }

@@ -28,7 +28,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::ops::Range;
+use core::ops::{Deref, DerefMut, Range};
 use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
 use hashbrown::HashMap;
@@ -36,6 +36,7 @@ use smallvec::SmallVec;
 
 use super::accesses::Accesses;
 use super::benefit::Manner;
+use super::course::Entry;
 use super::frequent::Frequent;
 use super::memory::is_changing_load;
 use super::moves::Moves;
@@ -53,9 +54,6 @@ use crate::view::{Listener, View};
 
 /// Instructions in front of one that goes that are looked at.
 const MOST_AHEAD: usize = 256;
-
-/// Plans for which there is room at first, as they are large and to move them takes time.
-const FEW_PLANS: usize = 64;
 
 /// Rounds that are made at most for one window, until one in front of all is looked at.
 pub(super) const MOST_ROUNDS: usize = 32;
@@ -97,9 +95,9 @@ pub(super) struct Rounds {
     /// The nodes of the last round, in order.
     changed_last: Vec<u32>,
     /// The plans of the last round, whose nodes are in order.
-    last: Vec<Plan>,
+    last: Plans,
     /// Room for those of the next one.
-    spare: Vec<Plan>,
+    spare: Plans,
     /// By register: those of them that read or write it.
     last_on: ByRegister,
     /// Of registers whose liveness is kept, the plans of the last round that may have changed it.
@@ -146,8 +144,8 @@ impl Rounds {
             unweighed: Vec::new(),
             changed: vec![0; nodes.len()],
             changed_last: Vec::new(),
-            last: Vec::new(),
-            spare: Vec::new(),
+            last: Plans::default(),
+            spare: Plans::default(),
             last_on: ByRegister::default(),
             living: ByRegister::default(),
             in_order: Ascending::new(nodes.len()),
@@ -246,7 +244,7 @@ impl Rounds {
     }
 
     /// Carries plans out, and gets to know what has changed.
-    fn carry_out<S: Listener>(&mut self, view: &mut View<'_, S>, mut plans: Vec<Plan>) {
+    fn carry_out<S: Listener>(&mut self, view: &mut View<'_, S>, mut plans: Plans) {
         let module = view.module();
         let mut made: Vec<Option<Reg>> = Vec::with_capacity(plans.len());
         for plans in plans.chunks_mut(TOGETHER) {
@@ -298,7 +296,7 @@ impl Rounds {
     }
 
     /// Plans for what was taken that do not get in each other's way, in the order of the function.
-    fn plans(&mut self, func: &Function, taken: Taken) -> Vec<Plan> {
+    fn plans(&mut self, func: &Function, taken: Taken) -> Plans {
         // By the nodes and the places in which they stand.
         let order = |&number: &u32| {
             let (node, place) = self.catalogue.statement(number).order();
@@ -317,8 +315,8 @@ impl Rounds {
         }
         let weights = (self.paths.as_ref(), self.warps.as_deref());
         let planner = planner((func, &self.nodes, &self.accesses), weights, &self.rules, self.is_heard);
-        let mut plans: Vec<Plan> = core::mem::take(&mut self.spare);
-        plans.reserve(statements.len().min(FEW_PLANS));
+        let mut plans = core::mem::take(&mut self.spare);
+        plans.clear();
         let mut claims = Claims::new(func, &self.accesses, core::mem::take(&mut self.marks));
         let (mut settled, mut again): (Vec<(u32, u32)>, Vec<u32>) = (Vec::new(), Vec::new());
         for (_, number) in statements {
@@ -326,14 +324,17 @@ impl Rounds {
             let mut heard = Heard::default();
             // Only the first round has to know of all statements to what joins they come.
             let claimed = if !taken.is_new || self.has_partial_join { claims.claimed(statement) } else { None };
-            let mut plan = planner.plan(statement, claimed, &mut self.scratch, &mut heard, &mut |_| {});
-            plan.iter_mut().for_each(|plan| plan.number = number);
+            let plan = plans.room();
+            let is_made = planner.plan_at(statement, claimed, &mut self.scratch, &mut heard, &mut |_| {}, plan);
             self.has_partial_join |= heard.has_partial_join;
-            match plan {
-                Some(plan) if claims.take(statement, &plan, &self.nodes, &mut self.scratch) => plans.push(plan),
-                Some(_) => again.push(number),
-                None if heard.is_claimed => again.push(number),
-                None => {
+            match is_made {
+                true if claims.take(statement, plan, &self.nodes, &mut self.scratch) => {
+                    plan.number = number;
+                    plans.fill();
+                }
+                true => again.push(number),
+                false if heard.is_claimed => again.push(number),
+                false => {
                     if heard.counts_jumps {
                         self.counting_jumps.push(number);
                     }
@@ -385,7 +386,11 @@ impl Rounds {
         let plans = |reg: Reg| self.last_on.of(reg).map(|number| &self.last[number as usize]);
         // Of what it reads only that matters where it is written.
         let mut writers = statement.uses.iter().flat_map(|&reg| plans(reg).filter(move |plan| plan.dst() == reg));
-        let has_changed = plans(statement.dst).any(|plan| has_looked_at(&plan.changed))
+        let looks_in = |entries: &[Entry]| {
+            let is_any = |node: &u32| entries.binary_search_by_key(node, |entry| entry.node()).is_ok();
+            look.is_near_entry(entries) && looked_at.iter().any(is_any)
+        };
+        let has_changed = plans(statement.dst).any(|plan| has_looked_at(&plan.touched) || looks_in(&plan.entries))
             || writers.any(|plan| has_looked_at(&plan.touched));
         !(is_near_changed && has_changed)
     }
@@ -397,18 +402,14 @@ impl Rounds {
     }
 
     /// What is known changes with plans that have been carried out, with new predicates for some.
-    fn have_been_carried_out(&mut self, module: &Module, func: &Function, plans: Vec<Plan>, made: &[Option<Reg>]) {
+    fn have_been_carried_out(&mut self, module: &Module, func: &Function, plans: Plans, made: &[Option<Reg>]) {
         self.round += 1;
         self.spare = core::mem::replace(&mut self.last, plans);
-        self.spare.clear();
         self.last_on.clear();
         let mut moves = Moves::default();
         self.last.iter().for_each(|plan| plan.tell(&mut moves));
         // Most of them are in order already, but for the last.
-        for plan in &mut self.last {
-            plan.changed.sort();
-            plan.touched.sort();
-        }
+        self.last.iter_mut().for_each(|plan| plan.touched.sort());
         let plans = &self.last[..];
         let mut moved: Vec<Reg> = plans.iter().map(Plan::dst).collect();
         moved.sort_unstable();
@@ -420,7 +421,7 @@ impl Rounds {
         let has_other_memory = self.accesses.update(module, func, &self.nodes, &mut moves, (&moved, &origins));
         self.catalogue.renew(func, &self.accesses, moves);
         self.changed_last.clear();
-        for &node in plans.iter().flat_map(|plan| &plan.changed) {
+        for node in plans.iter().flat_map(Plan::changed) {
             if core::mem::replace(&mut self.changed[node as Node], self.round) != self.round {
                 self.in_order.insert(node as Node);
             }
@@ -459,8 +460,8 @@ impl Rounds {
                     // It is dead where the statement is on its way that writes it, and live where one is that reads it and
                     // is needed.
                     let is_written = plan.dst() == reg;
-                    let entries = plan.entries.iter().rev().filter(|(_, leads)| is_written || *leads);
-                    liveness.set(&self.nodes, reg, entries.map(|&(node, _)| node as Node), !is_written);
+                    let entries = plan.entries.iter().rev().filter(|entry| is_written || entry.leads());
+                    liveness.set(&self.nodes, reg, entries.map(|entry| entry.node() as Node), !is_written);
                 }
             }
             debug_assert!(liveness.is_right(&self.nodes, &self.accesses, reg), "elsewhere it lives as it did");
@@ -491,6 +492,46 @@ impl Rounds {
             self.look_again(number);
         }
         self.moved = moved;
+    }
+}
+
+/// The plans of a round. What one was made in serves another one later.
+#[derive(Default)]
+struct Plans {
+    all: Vec<Plan>,
+    count: usize,
+}
+
+impl Plans {
+    /// Where the next one can be made.
+    fn room(&mut self) -> &mut Plan {
+        if self.count == self.all.len() {
+            self.all.push(Plan::none());
+        }
+        &mut self.all[self.count]
+    }
+
+    /// What was made there is one of them.
+    fn fill(&mut self) {
+        self.count += 1;
+    }
+
+    fn clear(&mut self) {
+        self.count = 0;
+    }
+}
+
+impl Deref for Plans {
+    type Target = [Plan];
+
+    fn deref(&self) -> &[Plan] {
+        &self.all[..self.count]
+    }
+}
+
+impl DerefMut for Plans {
+    fn deref_mut(&mut self) -> &mut [Plan] {
+        &mut self.all[..self.count]
     }
 }
 
@@ -700,7 +741,7 @@ pub(super) struct Marks {
     marked: Vec<Reg>,
     /// The nodes that plans change.
     changed: FixedBitSet,
-    /// The same, some more than once.
+    /// The same.
     all_changed: Vec<u32>,
 }
 
@@ -724,9 +765,12 @@ impl Marks {
         *all |= what;
     }
 
-    fn change(&mut self, nodes: &[u32]) {
-        nodes.iter().for_each(|&node| self.changed.insert(node as Node));
-        self.all_changed.extend_from_slice(nodes);
+    fn change(&mut self, nodes: impl Iterator<Item = u32>) {
+        for node in nodes {
+            if !self.changed.put(node as Node) {
+                self.all_changed.push(node);
+            }
+        }
     }
 
     fn clear(&mut self) {
@@ -782,7 +826,7 @@ impl<'a> Claims<'a> {
         }
         marks.mark(WRITTEN, dst);
         reads().for_each(|reg| marks.mark(READ, reg));
-        marks.change(&plan.changed);
+        marks.change(plan.changed());
         let is_far = |occurrence: &Occurrence| self.accesses.count(occurrence.node()) > MOST_AHEAD;
         // More stands in front of it than is looked at.
         self.may_free_others |= statement.occurrences.iter().any(is_far) && self.freeing(statement).any(is_far);

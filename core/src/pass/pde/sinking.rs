@@ -265,9 +265,9 @@ impl Places {
     }
 
     /// Where it lands if it passes no join to which it comes on some ways only, when what does not come was taken away.
-    pub fn landings(&mut self, nodes: &Nodes) -> &mut Landings {
+    pub fn landings(&mut self, nodes: &Nodes) -> &[Landing] {
         if core::mem::replace(&mut self.has_landed, true) {
-            return &mut self.landings;
+            return &self.landings;
         }
         let mut landings = core::mem::take(&mut self.landings);
         landings.clear();
@@ -282,15 +282,23 @@ impl Places {
                 // It lands on all ways on which it would come there.
                 let ways = ways.iter().filter_map(|&before| Some((before, self.get(before)?)));
                 for (node, member) in ways.filter(|&(_, member)| self.found[member].is_delayed()) {
+                    let (node, member) = (node as u32, member as u32);
                     landings.push(Landing { member, node, at_exit: true, is_live, is_partial, stop: NOWHERE });
                 }
             } else if is_dead || stop != NOWHERE {
+                let (node, member) = (node as u32, member as u32);
                 landings.push(Landing { member, node, at_exit: false, is_live, is_partial, stop });
             }
         }
         landings.sort_unstable_by_key(|landing| (landing.node, landing.at_exit));
         self.landings = landings;
-        &mut self.landings
+        &self.landings
+    }
+
+    /// The same for who knows that somebody has asked.
+    pub fn landed(&self) -> &[Landing] {
+        debug_assert!(self.has_landed, "it has been asked where it lands");
+        &self.landings
     }
 
     /// Is the statement delayed at the end of a node?
@@ -456,7 +464,7 @@ impl<C: Fn(Node) -> bool, T: Fn() -> Times> Search<'_, C, T> {
         // A path loses no more than what it executes.
         let (mut landed, mut most_lost) = (paths.none(), 0.0);
         for landing in places.landings(self.nodes).iter().filter(|landing| landing.is_live) {
-            let on = paths.on(landing.node);
+            let on = paths.on(landing.node());
             add(landed.as_mut_slice(), on);
             let both = outcome.lost.iter().zip(on).map(|(lost, on)| lost & on);
             most_lost += paths.executions(both);

@@ -25,6 +25,7 @@ use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use smallvec::SmallVec;
 
 use super::accesses::{Accesses, NOWHERE, Signature, Touches};
+use super::course::Entry;
 use super::frequent::Frequent;
 use super::memory::is_changing_load;
 use super::moves::Moves;
@@ -81,6 +82,11 @@ impl Look {
     pub fn is_near(&self, nodes: &[u32]) -> bool {
         self.span.is_near(nodes)
     }
+
+    /// The same of entries of nodes.
+    pub fn is_near_entry(&self, entries: &[Entry]) -> bool {
+        self.span.is_near_by(entries, |&entry| entry.node())
+    }
 }
 
 /// The first and the last of some nodes.
@@ -96,12 +102,18 @@ impl Span {
 
     /// Is one of these nodes, in order, neither in front of all nor behind?
     fn is_near(self, nodes: &[u32]) -> bool {
+        self.is_near_by(nodes, |&node| node)
+    }
+
+    /// Is one of what is in the order of these nodes?
+    #[inline]
+    fn is_near_by<T>(self, all: &[T], node: impl Fn(&T) -> u32) -> bool {
         // Mostly all of them are far away.
-        let (Some(&first), Some(&last)) = (nodes.first(), nodes.last()) else { return false };
-        if self.most < first || self.least > last {
+        let (Some(first), Some(last)) = (all.first(), all.last()) else { return false };
+        if self.most < node(first) || self.least > node(last) {
             return false;
         }
-        nodes.get(nodes.partition_point(|&node| node < self.least)).is_some_and(|&node| node <= self.most)
+        all.get(all.partition_point(|one| node(one) < self.least)).is_some_and(|one| node(one) <= self.most)
     }
 
     fn with(self, other: Span) -> Span {
