@@ -12,8 +12,8 @@
 //! Kept while the function changes ([`moves`](super::moves)): places are numbers with room between them, so that what is put
 //! in gets one of its own, and the others keep theirs.
 //!
-//! Linear; a question about one node takes a logarithm of the registers it touches, and mostly one bit says that it does not
-//! touch the register.
+//! Linear; what a question about one node takes is said with its [signature](super::signature), of which mostly one bit says that
+//! it does not touch the register.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -22,6 +22,7 @@ use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
 use super::memory::{Classes, Effects, is_changing_load, may_change_memory};
+use super::signature::{Signature, rank};
 use super::touching::{self, AllTouching, Touched, Touching, tell};
 use crate::ir::{Block, Function, Inst, Module, Reg};
 use crate::pass::path_guided::nodes::{Node, Nodes};
@@ -112,30 +113,10 @@ impl Touches {
     }
 }
 
-/// A bit for each of some registers, which others may share.
-#[derive(Clone, Copy, PartialEq, Default)]
-pub(super) struct Signature(u64);
-
-impl Signature {
-    /// Of a register.
-    pub fn of(reg: Reg) -> Signature {
-        Signature(1 << (reg.as_u32() % u64::BITS))
-    }
-
-    /// Of these registers and others.
-    pub fn and(self, other: Signature) -> Signature {
-        Signature(self.0 | other.0)
-    }
-
-    pub fn meets(self, other: Signature) -> bool {
-        self.0 & other.0 != 0
-    }
-}
-
 /// What a block does.
 #[derive(Clone, Default)]
 pub(super) struct Sites {
-    /// By register.
+    /// In the order of the registers' [ranks](rank).
     pub(super) touches: Vec<Touches>,
     /// Places and instructions that read or write memory, or wait for others.
     pub(super) memory: Vec<(u32, Inst)>,
@@ -161,7 +142,7 @@ pub(super) struct Accesses {
     pub(super) read_first: FixedBitSet,
     /// By register: where its touches are in the block that is being looked at, those that are new behind those that are known.
     place_of: Vec<u32>,
-    /// Those that are new, and in which order they are to stand: by register, with their places here.
+    /// Those that are new, and in which order they are to stand: by their registers' ranks, with their places here.
     found: Vec<Touches>,
     order: Vec<u64>,
     pub(super) classes: Classes,
@@ -343,7 +324,7 @@ impl Accesses {
         // Numbers are sorted sooner than what they stand for.
         order.clear();
         let numbers = found.iter().enumerate();
-        order.extend(numbers.map(|(place, touches)| u64::from(touches.reg.as_u32()) << 32 | place as u64));
+        order.extend(numbers.map(|(place, touches)| u64::from(rank(touches.reg)) << 32 | place as u64));
         order.sort_unstable();
         let new = |number: u64| found[number as u32 as usize];
         if known.is_empty() {
@@ -356,7 +337,7 @@ impl Accesses {
         known.resize(to, found[0]);
         for &number in order.iter().rev() {
             let new = new(number);
-            while from > 0 && known[from - 1].reg > new.reg {
+            while from > 0 && rank(known[from - 1].reg) > rank(new.reg) {
                 (from, to) = (from - 1, to - 1);
                 known[to] = known[from];
             }
@@ -382,17 +363,21 @@ impl Accesses {
         if !self.may_touch(node, Signature::of(reg)) || touching::touches_not(&self.touching[reg.index()], node) {
             return None;
         }
-        let touches = &self.sites[node].touches;
-        touches.binary_search_by_key(&reg, |touches| touches.reg).ok().map(|place| &touches[place])
+        self.find(node, reg)
     }
 
     /// The same for who knows that the node touches it.
     #[inline]
     pub fn touches_of(&self, node: Node, reg: Reg) -> Option<&Touches> {
-        let touches = &self.sites[node].touches;
-        let found = touches.binary_search_by_key(&reg, |touches| touches.reg).ok();
+        let found = self.find(node, reg);
         debug_assert!(found.is_some(), "it touches it");
-        found.map(|place| &touches[place])
+        found
+    }
+
+    #[inline]
+    fn find(&self, node: Node, reg: Reg) -> Option<&Touches> {
+        let touches = &self.sites[node].touches;
+        self.signatures[node].find(touches, reg, Touches::reg).ok().map(|place| &touches[place])
     }
 
     /// The nodes that touch a register, and perhaps some that no longer do.

@@ -50,6 +50,7 @@ mod plan;
 mod predicate;
 mod region;
 mod rounds;
+mod signature;
 mod sinking;
 mod statements;
 mod stretched;

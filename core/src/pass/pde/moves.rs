@@ -22,8 +22,9 @@ use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 use smallvec::SmallVec;
 
-use super::accesses::{Accesses, NOWHERE, Signature, Sites, Touches};
+use super::accesses::{Accesses, NOWHERE, Sites, Touches};
 use super::memory::{Classes, Effects, is_changing_load};
+use super::signature::Signature;
 use crate::ir::{Block, Function, Inst, InstData, Module, Reg};
 use crate::pass::path_guided::nodes::{Node, Nodes};
 
@@ -156,7 +157,7 @@ impl Accesses {
         let signature = &mut signatures[node];
         let mut touch = |all: &mut Vec<Touches>, reg: Reg| {
             *signature = signature.and(Signature::of(reg));
-            all.binary_search_by_key(&reg, Touches::reg).unwrap_or_else(|at| {
+            signature.find(all, reg, Touches::reg).unwrap_or_else(|at| {
                 all.insert(at, Touches::first(reg, place, inst));
                 at
             })
@@ -202,21 +203,20 @@ impl Accesses {
     /// A statement has gone from a node in which it had a place.
     fn take_out(&mut self, func: &Function, (node, block): (Node, Block), inst: Inst, place: u32) {
         let data = &func.insts[inst];
-        let Accesses { sites, places, touching, .. } = self;
+        let Accesses { sites, signatures, places, touching, .. } = self;
         let Sites { touches: all, memory, count, .. } = &mut sites[node];
+        let signature = &mut signatures[node];
         *count -= 1;
         if is_changing_load(data) {
             memory.retain(|&known| known != (place, inst));
         }
-        let mut is_less = false;
         // What others touch as well, of which has to be asked.
         let mut asked: SmallVec<[Reg; 4]> = SmallVec::new();
         let mut leave = |reg: Reg| {
-            let Ok(at) = all.binary_search_by_key(&reg, Touches::reg) else { return };
+            let Ok(at) = signature.find(all, reg, Touches::reg) else { return };
             let touches = &mut all[at];
             if touches.first == place && touches.last == place {
-                all.remove(at).tell_no_more(node, touching);
-                is_less = true;
+                remove(all, signature, at).tell_no_more(node, touching);
                 return;
             }
             // What touched it in front of this one, or behind, is mostly near.
@@ -239,14 +239,8 @@ impl Accesses {
         };
         data.for_each_use(&mut leave);
         data.dst().into_iter().for_each(&mut leave);
-        let known = all.len();
         if !asked.is_empty() {
             self.ask_again(func, node, block, &asked);
-        }
-        let all = &self.sites[node].touches;
-        if is_less || all.len() < known {
-            let signature = |all: Signature, touches: &Touches| all.and(Signature::of(touches.reg()));
-            self.signatures[node] = all.iter().fold(Signature::default(), signature);
         }
     }
 
@@ -273,13 +267,13 @@ impl Accesses {
             data.for_each_use(|reg| touch(reg, false));
             data.dsts.iter().for_each(|&reg| touch(reg, true));
         }
-        let Accesses { sites, touching, .. } = self;
-        let all = &mut sites[node].touches;
+        let Accesses { sites, signatures, touching, .. } = self;
+        let (all, signature) = (&mut sites[node].touches, &mut signatures[node]);
         for touches in found {
-            let Ok(at) = all.binary_search_by_key(&touches.reg(), Touches::reg) else { continue };
+            let Ok(at) = signature.find(all, touches.reg(), Touches::reg) else { continue };
             // Several statements that touched it may have gone.
             if touches.first == NOWHERE {
-                all.remove(at).tell_no_more(node, touching);
+                remove(all, signature, at).tell_no_more(node, touching);
             } else {
                 all[at] = Touches { told: all[at].told, ..touches };
                 all[at].tell(node, touching);
@@ -317,6 +311,17 @@ impl Accesses {
         (self.sites[node], self.signatures[node]) = known;
         is_right
     }
+}
+
+/// A node touches one register less. A bit of its signature that no other has goes with it.
+fn remove(all: &mut Vec<Touches>, signature: &mut Signature, at: usize) -> Touches {
+    let touches = all.remove(at);
+    let bit = |touches: &Touches| Signature::of(touches.reg());
+    let beside = [at.checked_sub(1), Some(at)].into_iter().flatten().filter_map(|place| all.get(place));
+    if beside.into_iter().all(|other| !bit(other).meets(bit(&touches))) {
+        *signature = signature.without(bit(&touches));
+    }
+    touches
 }
 
 impl Touches {

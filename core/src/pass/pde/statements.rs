@@ -24,11 +24,12 @@ use fixedbitset::FixedBitSet;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use smallvec::SmallVec;
 
-use super::accesses::{Accesses, NOWHERE, Signature, Touches};
+use super::accesses::{Accesses, NOWHERE, Touches};
 use super::course::Entry;
 use super::frequent::Frequent;
 use super::memory::is_changing_load;
 use super::moves::Moves;
+use super::signature::{Signature, rank};
 use super::touching::Touching;
 use crate::ir::{Function, Inst, InstData, Op, Reg};
 use crate::pass::fetch::fetch;
@@ -216,7 +217,7 @@ pub(super) struct Catalogue {
     unsettled: Vec<u32>,
     /// Registers of which somebody has asked for the statements.
     asked: FixedBitSet,
-    /// By node: the registers that statements write which stand in it, in order, and which statements these are.
+    /// By node: the registers that statements write which stand in it, in the order of their ranks, and which statements these are.
     standing: Vec<SmallVec<[(Reg, u32); 4]>>,
     /// By register: the statements that read it, in order.
     readers: Vec<SmallVec<[u32; 4]>>,
@@ -381,7 +382,7 @@ impl Catalogue {
             let mut written = accesses.written_last(node).peekable();
             let mut standing_before = core::mem::take(&mut self.standing[node]);
             standing_before.retain(|&mut (reg, number)| {
-                while written.next_if(|touches| touches.reg() < reg).is_some() {}
+                while written.next_if(|touches| rank(touches.reg()) < rank(reg)).is_some() {}
                 let now = written.next_if(|touches| touches.reg() == reg);
                 self.stands_still(func, accesses, number, node, now)
             });
@@ -422,7 +423,7 @@ impl Catalogue {
         if !self.asked.contains(reg.index()) || !statement.is_free_behind(accesses, &occurrence) {
             return;
         }
-        if let Err(at) = self.standing[node].binary_search_by_key(&reg, |&(reg, _)| reg) {
+        if let Err(at) = self.standing[node].binary_search_by_key(&rank(reg), |&(reg, _)| rank(reg)) {
             self.standing[node].insert(at, (reg, number));
             self.stand(number, occurrence);
         }
@@ -437,7 +438,7 @@ impl Catalogue {
 
     /// The statement that writes a register stands in a node no more.
     fn leave(&mut self, node: Node, reg: Reg) {
-        let Ok(at) = self.standing[node].binary_search_by_key(&reg, |&(reg, _)| reg) else { return };
+        let Ok(at) = self.standing[node].binary_search_by_key(&rank(reg), |&(reg, _)| rank(reg)) else { return };
         let (_, number) = self.standing[node].remove(at);
         let occurrences = &mut self.statements[number as usize].occurrences;
         if let Ok(place) = occurrences.binary_search_by_key(&node, Occurrence::node) {
@@ -502,7 +503,7 @@ impl Catalogue {
     /// Takes in what stands in a node, if a statement does that writes a register last.
     fn enter_at(&mut self, func: &Function, accesses: &Accesses, touches: &Touches, node: Node) {
         let reg = touches.reg();
-        let Err(at) = self.standing[node].binary_search_by_key(&reg, |&(reg, _)| reg) else { return };
+        let Err(at) = self.standing[node].binary_search_by_key(&rank(reg), |&(reg, _)| rank(reg)) else { return };
         let Some(occurrence) = standing(func, accesses, touches, node) else { return };
         let number = self.number(func, occurrence.inst, reg);
         self.standing[node].insert(at, (reg, number));

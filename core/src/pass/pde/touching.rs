@@ -16,7 +16,7 @@
 
 use smallvec::SmallVec;
 
-use super::accesses::Signature;
+use super::signature::Signature;
 use crate::pass::path_guided::nodes::Node;
 
 /// What a node does to a register: the node, and bits of which none is set if it no longer touches it. What is touched is
