@@ -21,7 +21,7 @@ use cranelift_entity::EntityRef;
 use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
-use super::memory::{Classes, Effects, is_changing_load, may_change_memory};
+use super::memory::{Access, Classes, Effects, is_changing_load, may_change_memory};
 use super::signature::{Signature, rank};
 use super::touching::{self, AllTouching, Touched, Touching, tell};
 use crate::ir::{Block, Function, Inst, Module, Reg};
@@ -113,23 +113,29 @@ impl Touches {
     }
 }
 
-/// What a block does.
+/// What a block does to registers.
 #[derive(Clone, Default)]
 pub(super) struct Sites {
     /// In the order of the registers' [ranks](rank).
     pub(super) touches: Vec<Touches>,
-    /// Places and instructions that read or write memory, or wait for others.
-    pub(super) memory: Vec<(u32, Inst)>,
-    pub(super) effects: Effects,
     /// How many instructions it has.
     pub(super) count: u32,
-    /// May memory hold something else behind one of them?
-    pub(super) changes_memory: bool,
+}
+
+/// And to memory.
+#[derive(Clone, Default)]
+pub(super) struct OnMemory {
+    /// By place.
+    pub(super) accesses: Vec<Access>,
+    pub(super) effects: Effects,
 }
 
 /// See the file's head.
 pub(super) struct Accesses {
+    /// By node.
     pub(super) sites: Vec<Sites>,
+    /// By node: seldom asked for, so that the others are near each other.
+    pub(super) on_memory: Vec<OnMemory>,
     /// By node: that of what it touches. Most questions are about registers that a node does not touch.
     pub(super) signatures: Vec<Signature>,
     /// By register.
@@ -162,7 +168,8 @@ impl Accesses {
     /// Of a function.
     pub fn of(module: &Module, func: &Function, nodes: &Nodes) -> Accesses {
         let mut accesses = Accesses {
-            sites: Vec::new(),
+            sites: vec![Sites::default(); nodes.len()],
+            on_memory: vec![OnMemory::default(); nodes.len()],
             signatures: vec![Signature::default(); nodes.len()],
             touching: Vec::new(),
             places: Vec::new(),
@@ -178,7 +185,6 @@ impl Accesses {
             is_whole: FixedBitSet::with_capacity(nodes.len()),
             moves_of: vec![0; nodes.len()],
         };
-        accesses.sites.resize(nodes.len(), Sites::default());
         accesses.fit(func);
         for node in 0..nodes.len() {
             accesses.look_at(func, nodes, node);
@@ -197,7 +203,7 @@ impl Accesses {
 
     /// All instructions that have to do with memory.
     fn memory(&self) -> Vec<Inst> {
-        self.sites.iter().flat_map(|site| site.memory.iter().map(|&(_, inst)| inst)).collect()
+        self.on_memory.iter().flat_map(|here| &here.accesses).map(|access| access.inst).collect()
     }
 
     /// Finds the classes of memory anew. Are they others than they were?
@@ -216,15 +222,15 @@ impl Accesses {
                 false
             }
         };
-        for site in self.sites.iter_mut().filter(|site| site.changes_memory) {
-            site.effects = Effects::of(func, &self.classes, &site.memory);
+        for here in self.on_memory.iter_mut().filter(|here| !here.accesses.is_empty()) {
+            here.effects = Effects::of(&self.classes, &here.accesses);
         }
         is_new
     }
 
     /// The registers that are loaded from memory that may be written.
     pub fn loaded<'a>(&'a self, func: &'a Function) -> impl Iterator<Item = Reg> + 'a {
-        let all = self.sites.iter().flat_map(|site| &site.memory).map(|&(_, inst)| &func.insts[inst]);
+        let all = self.on_memory.iter().flat_map(|here| &here.accesses).map(|access| &func.insts[access.inst]);
         all.filter(|data| is_changing_load(data)).flat_map(|data| data.dsts.iter().copied())
     }
 
@@ -241,6 +247,7 @@ impl Accesses {
     pub(super) fn look_at(&mut self, func: &Function, nodes: &Nodes, node: Node) {
         let Accesses {
             sites,
+            on_memory,
             signatures,
             touching,
             places,
@@ -256,7 +263,8 @@ impl Accesses {
         } = self;
         found.clear();
         let Some(block) = nodes.block(node) else { return };
-        let Sites { touches: known, memory, count, changes_memory, .. } = &mut sites[node];
+        let Sites { touches: known, count } = &mut sites[node];
+        let memory = &mut on_memory[node].accesses;
         memory.clear();
         // What is touched again keeps its place.
         for (place, touches) in known.iter_mut().enumerate() {
@@ -265,7 +273,7 @@ impl Accesses {
         }
         let mut all = (known, found);
         let mut place = 0u32;
-        (*count, *changes_memory) = (0, false);
+        *count = 0;
         for inst in func.block_insts(block) {
             let data = &func.insts[inst];
             place = place.saturating_add(*step);
@@ -287,9 +295,8 @@ impl Accesses {
             }
             let (is_load, may_change) = (is_changing_load(data), may_change_memory(data.opcode.op));
             if is_load || may_change {
-                memory.push((place, inst));
+                memory.push(Access { place, inst, may_change });
             }
-            *changes_memory |= may_change;
             *writes_memory |= data.opcode.op.writes_memory();
             if is_load {
                 for dst in &data.dsts {
@@ -393,7 +400,7 @@ impl Accesses {
 
     /// The first and last place of what may write what a load reads, or waits for others.
     pub fn effects(&self, node: Node, load: Inst) -> Option<(u32, u32)> {
-        self.sites[node].effects.on(&self.classes, load)
+        self.on_memory[node].effects.on(&self.classes, load)
     }
 
     /// May a register be live between nodes: has any read it before it had written it in all lanes?

@@ -26,6 +26,7 @@ use smallvec::SmallVec;
 use super::accesses::Accesses;
 use crate::alias::{AliasClasses, Bases, Definitions, Objects, Start};
 use crate::ir::{Flags, Function, Inst, InstData, Module, Op, Operand, Reg};
+use crate::pass::fetch::{TOGETHER, fetch};
 
 /// The class of what may do anything to any memory.
 const EVERYTHING: u32 = u32::MAX;
@@ -78,7 +79,10 @@ impl Classes {
         let mut bases = Bases::new(func, Equal::of(func, accesses));
         let mut found: Vec<Inst> = Vec::new();
         let mut keys = Vec::new();
-        for &inst in memory {
+        for (number, &inst) in memory.iter().enumerate() {
+            if number % TOGETHER == 0 {
+                fetch(func, memory[number..].iter().copied().take(TOGETHER));
+            }
             let data = &func.insts[inst];
             let address = data.args.iter().find_map(Operand::as_address).filter(|_| !orders_memory(data));
             let Some(address) = address else {
@@ -148,18 +152,25 @@ impl Classes {
     }
 }
 
+/// An instruction of a block that reads or writes memory, or waits for others.
+#[derive(Clone, Copy)]
+pub(super) struct Access {
+    pub place: u32,
+    pub inst: Inst,
+    /// May memory hold something else behind it?
+    pub may_change: bool,
+}
+
 /// The first and last places in a block of what may write memory, or waits for others, by class.
 #[derive(Clone, Default)]
 pub(super) struct Effects(SmallVec<[(u32, u32, u32); 1]>);
 
 impl Effects {
-    /// Of the instructions of a block that access or order memory, with their places.
-    pub fn of(func: &Function, classes: &Classes, memory: &[(u32, Inst)]) -> Effects {
-        if memory.iter().all(|(_, inst)| !may_change_memory(func.insts[*inst].opcode.op)) {
-            return Effects::default();
-        }
-        let writes = memory.iter().filter(|(_, inst)| may_change_memory(func.insts[*inst].opcode.op));
-        let mut all: SmallVec<[(u32, u32); 8]> = writes.map(|&(place, inst)| (classes.of[inst], place)).collect();
+    /// Of a block's instructions that have to do with memory.
+    pub fn of(classes: &Classes, memory: &[Access]) -> Effects {
+        let changes = memory.iter().filter(|access| access.may_change);
+        let mut all: SmallVec<[(u32, u32); 8]> =
+            changes.map(|access| (classes.of[access.inst], access.place)).collect();
         all.sort_unstable();
         let mut effects: SmallVec<[(u32, u32, u32); 1]> = SmallVec::new();
         for (class, place) in all {

@@ -22,8 +22,8 @@ use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 use smallvec::SmallVec;
 
-use super::accesses::{Accesses, NOWHERE, Sites, Touches};
-use super::memory::{Classes, Effects, is_changing_load};
+use super::accesses::{Accesses, NOWHERE, OnMemory, Sites, Touches};
+use super::memory::{Access, Classes, Effects, is_changing_load};
 use super::signature::Signature;
 use crate::ir::{Block, Function, Inst, InstData, Module, Reg};
 use crate::pass::path_guided::nodes::{Node, Nodes};
@@ -102,7 +102,7 @@ impl Accesses {
             self.is_whole.remove(node);
             self.look_at(func, nodes, node);
         }
-        let Accesses { sites, classes, .. } = self;
+        let Accesses { on_memory, classes, .. } = self;
         // A load that has been moved reads what it read.
         let know_class = |classes: &mut Classes, inst: Inst| {
             let data = &func.insts[inst];
@@ -115,9 +115,9 @@ impl Accesses {
             }
         };
         for &node in &moves.whole {
-            let Sites { memory, effects, .. } = &mut sites[node];
-            memory.iter().for_each(|&(_, inst)| know_class(classes, inst));
-            *effects = Effects::of(func, classes, memory);
+            let OnMemory { accesses, effects } = &mut on_memory[node];
+            accesses.iter().for_each(|access| know_class(classes, access.inst));
+            *effects = Effects::of(classes, accesses);
         }
         let loads = moves.landed.iter().filter(|&&(_, inst, _)| is_changing_load(&func.insts[inst]));
         loads.for_each(|&(_, inst, _)| know_class(classes, inst));
@@ -144,11 +144,13 @@ impl Accesses {
         let Some(place) = self.place_between(func, inst, gone) else { return false };
         self.places[inst.index()] = place;
         let data = &func.insts[inst];
-        let Accesses { sites, signatures, touching, read_first, loaded, needs_classes, .. } = self;
-        let Sites { touches: all, memory, count, .. } = &mut sites[node];
+        let Accesses { sites, on_memory, signatures, touching, read_first, loaded, needs_classes, .. } = self;
+        let Sites { touches: all, count } = &mut sites[node];
         *count += 1;
         if is_changing_load(data) {
-            memory.insert(memory.partition_point(|&(other, _)| other < place), (place, inst));
+            let memory = &mut on_memory[node].accesses;
+            let at = memory.partition_point(|other| other.place < place);
+            memory.insert(at, Access { place, inst, may_change: false });
             for dst in &data.dsts {
                 loaded.insert(dst.index());
                 *needs_classes |= read_first.contains(dst.index());
@@ -203,12 +205,12 @@ impl Accesses {
     /// A statement has gone from a node in which it had a place.
     fn take_out(&mut self, func: &Function, (node, block): (Node, Block), inst: Inst, place: u32) {
         let data = &func.insts[inst];
-        let Accesses { sites, signatures, places, touching, .. } = self;
-        let Sites { touches: all, memory, count, .. } = &mut sites[node];
+        let Accesses { sites, on_memory, signatures, places, touching, .. } = self;
+        let Sites { touches: all, count } = &mut sites[node];
         let signature = &mut signatures[node];
         *count -= 1;
         if is_changing_load(data) {
-            memory.retain(|&known| known != (place, inst));
+            on_memory[node].accesses.retain(|known| known.inst != inst);
         }
         // What others touch as well, of which has to be asked.
         let mut asked: SmallVec<[Reg; 4]> = SmallVec::new();
@@ -285,11 +287,16 @@ impl Accesses {
     fn is_known_right(&mut self, func: &Function, nodes: &Nodes, node: Node) -> bool {
         let Some(block) = nodes.block(node) else { return false };
         let insts: Vec<Inst> = func.block_insts(block).collect();
-        let known = (core::mem::take(&mut self.sites[node]), core::mem::take(&mut self.signatures[node]));
+        let take = |accesses: &mut Accesses| {
+            let Accesses { sites, on_memory, signatures, .. } = accesses;
+            let sites = core::mem::take(&mut sites[node]);
+            (sites, core::mem::take(&mut on_memory[node]), core::mem::take(&mut signatures[node]))
+        };
+        let known = take(self);
         let place_of = |all: &[u32]| -> Vec<u32> { insts.iter().map(|inst| all[inst.index()]).collect() };
         let known_places = place_of(&self.places);
         self.look_at(func, nodes, node);
-        let found = (core::mem::take(&mut self.sites[node]), core::mem::take(&mut self.signatures[node]));
+        let found = take(self);
         let places = place_of(&self.places);
         insts.iter().zip(&known_places).for_each(|(inst, &place)| self.places[inst.index()] = place);
         let is_in_order = known_places.is_sorted_by(|a, b| a < b);
@@ -302,13 +309,13 @@ impl Accesses {
             let all = [first, first_write, last, last_write].map(|place| order(places, place));
             (touches.reg(), all, writer, is_read_first, is_overwritten)
         };
-        let all = |places: &[u32], (sites, _): &(Sites, Signature)| -> (Vec<_>, Vec<Inst>, (u32, bool)) {
+        let all = |places: &[u32], (sites, on_memory, _): &(Sites, OnMemory, Signature)| -> (Vec<_>, Vec<_>, u32) {
             let touches = sites.touches.iter().map(|touches| seen(places, touches)).collect();
-            let memory = sites.memory.iter().map(|&(_, inst)| inst).collect();
-            (touches, memory, (sites.count, sites.changes_memory))
+            let memory = on_memory.accesses.iter().map(|access| (access.inst, access.may_change)).collect();
+            (touches, memory, sites.count)
         };
-        let is_right = is_in_order && all(&known_places, &known) == all(&places, &found) && known.1 == found.1;
-        (self.sites[node], self.signatures[node]) = known;
+        let is_right = is_in_order && all(&known_places, &known) == all(&places, &found) && known.2 == found.2;
+        (self.sites[node], self.on_memory[node], self.signatures[node]) = known;
         is_right
     }
 }
