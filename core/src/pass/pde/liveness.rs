@@ -45,6 +45,10 @@ use crate::pass::path_guided::stretches::Stretches;
 /// Nodes that are looked at from a statement on before one begins at the reads of its destination.
 const MOST_NEAR: usize = 8;
 
+/// Nodes that touch a register or at whose entries it is live, up to which they are looked at once more each time somebody asks,
+/// as that takes no more than to keep them. Fewer where debugging, so that tests of small programs see both.
+const MOST_AT_SIGHT: usize = if cfg!(debug_assertions) { 6 } else { 16 };
+
 /// Nodes in which a register may be live before one looks for others together with it. Fewer where debugging, so that tests of
 /// small programs see both.
 const MOST_ALONE: usize = if cfg!(debug_assertions) { 8 } else { 256 };
@@ -281,6 +285,17 @@ fn known_mut<'a>(place_of: &[u32], known: &'a mut [Lives], reg: Reg) -> Option<&
     known.get_mut(place_of.get(reg.index()).copied()? as usize)
 }
 
+/// How it was found where the destination of the last statement is live.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// From near.
+    Near,
+    /// At first sight of all that touches it.
+    AtSight,
+    /// From afar: it is kept.
+    Kept,
+}
+
 /// What is known of a node that is near.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Near {
@@ -316,7 +331,8 @@ pub(super) struct Liveness {
     /// By node, of the last statement, where that was enough.
     near: Vec<Near>,
     near_nodes: Vec<Node>,
-    is_from_near: bool,
+    /// How that was found.
+    told: Told,
     /// By node: the number of the walk that has found it, or found that it overwrites the register.
     seen: Vec<u32>,
     /// By node: the number of the search that has found a way from it to a read.
@@ -343,7 +359,7 @@ impl Liveness {
             overwritten: Vec::new(),
             near: vec![Near::Far; nodes.len()],
             near_nodes: Vec::new(),
-            is_from_near: false,
+            told: Told::Kept,
             seen: vec![0; nodes.len()],
             shown: vec![0; nodes.len()],
             walks: 0,
@@ -354,8 +370,14 @@ impl Liveness {
     /// Makes it known where the destination of a statement is live, in all nodes to which the statement could sink.
     pub fn look_behind(&mut self, nodes: &Nodes, accesses: &Accesses, statement: &Statement) {
         let reg = statement.dst;
-        self.is_from_near = !self.is_known(reg) && self.look_from_near(nodes, accesses, statement);
-        if self.is_from_near || self.is_known(reg) {
+        self.told = match self.is_known(reg) {
+            true => Told::Kept,
+            false if self.look_from_near(nodes, accesses, statement) => Told::Near,
+            false if self.look_at_sight(nodes, accesses, reg) => Told::AtSight,
+            false => Told::Kept,
+        };
+        debug_assert!(self.told != Told::AtSight || self.is_sight_right(nodes, accesses, reg), "that is all there is");
+        if self.told != Told::Kept || self.is_known(reg) {
             return;
         }
         self.asked.grow(accesses.registers());
@@ -589,14 +611,14 @@ impl Liveness {
 
     /// Can there be a node behind the statement that was looked from where its destination is dead?
     pub fn may_be_dead(&self) -> bool {
-        !self.is_from_near || self.near_nodes.iter().any(|&node| self.near[node] == Near::Dead)
+        self.told != Told::Near || self.near_nodes.iter().any(|&node| self.near[node] == Near::Dead)
     }
 
     /// The nodes that the answers were found in.
     pub fn looked_at<'a>(&'a self, nodes: &'a Nodes, statement: &'a Statement) -> impl Iterator<Item = Node> + 'a {
         let occurrences = statement.occurrences.iter().map(Occurrence::node);
         let behind = occurrences.clone().flat_map(|node| nodes.successors(node).iter().copied());
-        occurrences.chain(behind).chain(self.near_nodes.iter().copied().filter(|_| self.is_from_near))
+        occurrences.chain(behind).chain(self.near_nodes.iter().copied().filter(|_| self.told != Told::Kept))
     }
 
     /// May the destination of the statement that was looked from be read from the entry of a node on, before it is written
@@ -607,7 +629,7 @@ impl Liveness {
 
     /// The same for who asks of many nodes.
     pub fn view<'a>(&'a self, nodes: &'a Nodes, reg: Reg) -> View<'a> {
-        if self.is_from_near {
+        if self.told != Told::Kept {
             return View::Near(&self.near);
         }
         self.lives(reg).view(nodes, &self.groups)
@@ -650,6 +672,54 @@ impl Liveness {
             }
         }
         true
+    }
+
+    /// Looks at all that touches a register, and at the nodes in front of where it is read. Gives up where these are too much.
+    fn look_at_sight(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg) -> bool {
+        self.near_nodes.drain(..).for_each(|node| self.near[node] = Near::Far);
+        let touching = accesses.touching(reg);
+        if touching.len() > MOST_AT_SIGHT / 2 {
+            return false;
+        }
+        let first = first_asked(nodes, accesses, reg);
+        let mut live: SmallVec<[Node; 16]> = SmallVec::new();
+        // Whatever changes that starts from one of these, in front of the first that is asked for too.
+        for touching in touching.filter(|touching| !touching.is_nothing()) {
+            let is_live = touching.is_read_first() && touching.node() >= first;
+            self.near[touching.node()] = if is_live { Near::Live } else { Near::Dead };
+            self.near_nodes.push(touching.node());
+            if is_live {
+                live.push(touching.node());
+            }
+        }
+        let touched = accesses.touched(reg);
+        while let Some(node) = live.pop() {
+            for &before in nodes.predecessors(node).iter().filter(|&&before| before >= first) {
+                match self.near[before] {
+                    Near::Live => continue,
+                    Near::Dead if touched.at(before).is_overwritten() => continue,
+                    Near::Dead => {}
+                    Near::Far if self.near_nodes.len() == MOST_AT_SIGHT => return false,
+                    Near::Far => self.near_nodes.push(before),
+                }
+                self.near[before] = Near::Live;
+                live.push(before);
+            }
+        }
+        true
+    }
+
+    /// Is what was seen at first sight what is found from afar?
+    fn is_sight_right(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg) -> bool {
+        let seen: Vec<Near> = self.near.clone();
+        let kept = self.take(reg);
+        self.look_from_afar(nodes, accesses, reg, nodes.len());
+        let found = self.take(reg).unwrap_or(Lives::Unknown);
+        if let Some(kept) = kept {
+            self.keep(reg, kept);
+        }
+        (first_asked(nodes, accesses, reg)..nodes.len())
+            .all(|node| found.contains(nodes, &self.groups, node) == (seen[node] == Near::Live))
     }
 
     /// Begins at the reads of a register. Gives up where it is live in more nodes than that.
