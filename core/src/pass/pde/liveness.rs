@@ -333,6 +333,8 @@ pub(super) struct Liveness {
     near_nodes: Vec<Node>,
     /// How that was found.
     told: Told,
+    /// At first sight: is it live all the way that the statement could go?
+    is_live_behind: bool,
     /// By node: the number of the walk that has found it, or found that it overwrites the register.
     seen: Vec<u32>,
     /// By node: the number of the search that has found a way from it to a read.
@@ -360,6 +362,7 @@ impl Liveness {
             near: vec![Near::Far; nodes.len()],
             near_nodes: Vec::new(),
             told: Told::Kept,
+            is_live_behind: false,
             seen: vec![0; nodes.len()],
             shown: vec![0; nodes.len()],
             walks: 0,
@@ -372,8 +375,8 @@ impl Liveness {
         let reg = statement.dst;
         self.told = match self.is_known(reg) {
             true => Told::Kept,
+            false if self.look_at_sight(nodes, accesses, statement) => Told::AtSight,
             false if self.look_from_near(nodes, accesses, statement) => Told::Near,
-            false if self.look_at_sight(nodes, accesses, reg) => Told::AtSight,
             false => Told::Kept,
         };
         debug_assert!(self.told != Told::AtSight || self.is_sight_right(nodes, accesses, reg), "that is all there is");
@@ -611,7 +614,11 @@ impl Liveness {
 
     /// Can there be a node behind the statement that was looked from where its destination is dead?
     pub fn may_be_dead(&self) -> bool {
-        self.told != Told::Near || self.near_nodes.iter().any(|&node| self.near[node] == Near::Dead)
+        match self.told {
+            Told::Near => self.near_nodes.iter().any(|&node| self.near[node] == Near::Dead),
+            Told::AtSight => !self.is_live_behind,
+            Told::Kept => true,
+        }
     }
 
     /// The nodes that the answers were found in.
@@ -675,7 +682,8 @@ impl Liveness {
     }
 
     /// Looks at all that touches a register, and at the nodes in front of where it is read. Gives up where these are too much.
-    fn look_at_sight(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg) -> bool {
+    fn look_at_sight(&mut self, nodes: &Nodes, accesses: &Accesses, statement: &Statement) -> bool {
+        let reg = statement.dst;
         self.near_nodes.drain(..).for_each(|node| self.near[node] = Near::Far);
         let touching = accesses.touching(reg);
         if touching.len() > MOST_AT_SIGHT / 2 {
@@ -704,6 +712,19 @@ impl Liveness {
                 }
                 self.near[before] = Near::Live;
                 live.push(before);
+            }
+        }
+        // The way of the statement, until it is where it is dead, or nothing is left but reads.
+        let mut way: SmallVec<[Node; 16]> = statement.occurrences.iter().map(Occurrence::node).collect();
+        let mut next = 0;
+        self.is_live_behind = true;
+        while let Some(&node) = way.get(next).filter(|_| self.is_live_behind) {
+            next += 1;
+            for &behind in nodes.successors(node) {
+                self.is_live_behind &= self.near[behind] == Near::Live;
+                if self.is_live_behind && !touched.at(behind).is_read_first() && !way.contains(&behind) {
+                    way.push(behind);
+                }
             }
         }
         true
