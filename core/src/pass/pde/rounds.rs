@@ -322,8 +322,9 @@ impl Rounds {
         for (_, number) in statements {
             let statement = self.catalogue.statement(number);
             let mut heard = Heard::default();
-            // Only the first round has to know of all statements to what joins they come.
-            let claimed = if !taken.is_new || self.has_partial_join { claims.claimed(statement) } else { None };
+            // Who hears of profiles that are missing has to know of all statements to what joins they come, once.
+            let is_all_asked = self.is_heard && taken.is_new && !self.has_partial_join;
+            let claimed = if is_all_asked { None } else { claims.claimed(statement) };
             let plan = plans.room();
             let is_made = planner.plan_at(statement, claimed, &mut self.scratch, &mut heard, &mut |_| {}, plan);
             self.has_partial_join |= heard.has_partial_join;
