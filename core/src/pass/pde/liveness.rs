@@ -1,22 +1,19 @@
 //! Where the destination of a statement is live.
 //!
 //! ```text
-//! n: x = s ─▶ a: reads x        from near: nothing leaves this region but through what reads x, or overwrites it, so that
-//!          └▶ b ─▶ c: reads x   x is live at a, b and c, however far away others read it
-//!
-//! n: x = s ─▶ a: reads x        from afar: from b much can be reached, so that one begins with what reads x, and finds all
-//!          └▶ b ─▶ …            nodes from which control comes there without overwriting it
+//! n: x = s ─▶ a: reads x        from b much can be reached, so that one begins with what reads x, and finds all nodes from
+//!          └▶ b ─▶ …            which control comes there without overwriting it
 //! ```
 //!
-//! Both give the same answers. The first costs as much as lies between a statement and what touches its destination next,
-//! the second as much as the register lives; only if the first takes more than [`MOST_NEAR`] nodes the second is made. If the
-//! register lives in more than [`MOST_ALONE`] nodes, the next registers are looked for together with it, a bit of a word for
-//! each, so that long lives do not cost as much as there are registers times nodes: by one pass over the nodes if they are
-//! touched in many of them, else from node to node where they live. If it turns out that nobody asks for those others, long
-//! lives are looked for one by one for a while. In a large graph one looks first at the
-//! [stretches](super::stretched) that touch the register, if these are little of it. What was asked for is
-//! kept, and changes with what is carried out. Mostly a plan tells how: where a statement is on its way and comes to a landing
-//! on all ways, its destination is dead, and its operands are live if it comes to where it is needed.
+//! That costs as much as the register lives; it is done if it is not told by what is [near](super::nearby). If the register lives
+//! in more than [`MOST_ALONE`] nodes, the next registers are looked for together with it, a bit of a word for each, so that long
+//! lives do not cost as much as there are registers times nodes: by one pass over the nodes if they are touched in many of them,
+//! else from node to node where they live. If it turns out that nobody asks for those others, long lives are looked for one by
+//! one for a while. In a large graph one looks first at the [stretches](super::stretched) that touch the register, if these are
+//! little of it.
+//!
+//! What was asked for from afar is kept, and changes with what is carried out. Mostly a plan tells how: where a statement is on its
+//! way and comes to a landing on all ways, its destination is dead, and its operands are live if it comes to where it is needed.
 //!
 //! Only statements that write a register ask for it, of nodes to which control comes from them. So nothing is looked for in
 //! front of the first node that writes it, or of the outermost loop around that: what is perhaps read before it is written would
@@ -35,19 +32,13 @@ use fixedbitset::FixedBitSet;
 use smallvec::SmallVec;
 
 use super::accesses::Accesses;
+use super::nearby::{Near, Nearby};
 use super::statements::{Occurrence, Statement};
 use super::stretched::Stretched;
 use crate::ir::Reg;
 use crate::pass::path_guided::ascending::Ascending;
 use crate::pass::path_guided::nodes::{Node, Nodes};
 use crate::pass::path_guided::stretches::Stretches;
-
-/// Nodes that are looked at from a statement on before one begins at the reads of its destination.
-const MOST_NEAR: usize = 8;
-
-/// Nodes that touch a register or at whose entries it is live, up to which they are looked at once more each time somebody asks,
-/// as that takes no more than to keep them. Fewer where debugging, so that tests of small programs see both.
-const MOST_AT_SIGHT: usize = if cfg!(debug_assertions) { 6 } else { 16 };
 
 /// Nodes in which a register may be live before one looks for others together with it. Fewer where debugging, so that tests of
 /// small programs see both.
@@ -285,25 +276,6 @@ fn known_mut<'a>(place_of: &[u32], known: &'a mut [Lives], reg: Reg) -> Option<&
     known.get_mut(place_of.get(reg.index()).copied()? as usize)
 }
 
-/// How it was found where the destination of the last statement is live.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
-    /// From near.
-    Near,
-    /// At first sight of all that touches it.
-    AtSight,
-    /// From afar: it is kept.
-    Kept,
-}
-
-/// What is known of a node that is near.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Near {
-    Far,
-    Dead,
-    Live,
-}
-
 /// See the file's head.
 pub(super) struct Liveness {
     /// By register: which of those in `known` says where it is live, or [`NONE`]. Found together with another one's perhaps before
@@ -328,13 +300,8 @@ pub(super) struct Liveness {
     together: Vec<Together>,
     /// By node, while another is: which registers it overwrites.
     overwritten: Vec<u64>,
-    /// By node, of the last statement, where that was enough.
-    near: Vec<Near>,
-    near_nodes: Vec<Node>,
-    /// How that was found.
-    told: Told,
-    /// At first sight: is it live all the way that the statement could go?
-    is_live_behind: bool,
+    /// Of the last statement, where that was enough.
+    nearby: Nearby,
     /// By node: the number of the walk that has found it, or found that it overwrites the register.
     seen: Vec<u32>,
     /// By node: the number of the search that has found a way from it to a read.
@@ -359,10 +326,7 @@ impl Liveness {
             next_alone: FEW_GROUPS,
             together: Vec::new(),
             overwritten: Vec::new(),
-            near: vec![Near::Far; nodes.len()],
-            near_nodes: Vec::new(),
-            told: Told::Kept,
-            is_live_behind: false,
+            nearby: Nearby::new(nodes),
             seen: vec![0; nodes.len()],
             shown: vec![0; nodes.len()],
             walks: 0,
@@ -373,14 +337,12 @@ impl Liveness {
     /// Makes it known where the destination of a statement is live, in all nodes to which the statement could sink.
     pub fn look_behind(&mut self, nodes: &Nodes, accesses: &Accesses, statement: &Statement) {
         let reg = statement.dst;
-        self.told = match self.is_known(reg) {
-            true => Told::Kept,
-            false if self.look_at_sight(nodes, accesses, statement) => Told::AtSight,
-            false if self.look_from_near(nodes, accesses, statement) => Told::Near,
-            false => Told::Kept,
-        };
-        debug_assert!(self.told != Told::AtSight || self.is_sight_right(nodes, accesses, reg), "that is all there is");
-        if self.told != Told::Kept || self.is_known(reg) {
+        if self.is_known(reg) {
+            self.nearby.forget();
+            return;
+        }
+        if self.nearby.look_behind(nodes, accesses, statement) {
+            debug_assert!(self.is_nearby_right(nodes, accesses, reg), "that is all there is");
             return;
         }
         self.asked.grow(accesses.registers());
@@ -614,18 +576,14 @@ impl Liveness {
 
     /// Can there be a node behind the statement that was looked from where its destination is dead?
     pub fn may_be_dead(&self) -> bool {
-        match self.told {
-            Told::Near => self.near_nodes.iter().any(|&node| self.near[node] == Near::Dead),
-            Told::AtSight => !self.is_live_behind,
-            Told::Kept => true,
-        }
+        self.nearby.may_be_dead()
     }
 
     /// The nodes that the answers were found in.
     pub fn looked_at<'a>(&'a self, nodes: &'a Nodes, statement: &'a Statement) -> impl Iterator<Item = Node> + 'a {
         let occurrences = statement.occurrences.iter().map(Occurrence::node);
         let behind = occurrences.clone().flat_map(|node| nodes.successors(node).iter().copied());
-        occurrences.chain(behind).chain(self.near_nodes.iter().copied().filter(|_| self.told != Told::Kept))
+        occurrences.chain(behind).chain(self.nearby.looked_at().iter().copied())
     }
 
     /// May the destination of the statement that was looked from be read from the entry of a node on, before it is written
@@ -636,10 +594,10 @@ impl Liveness {
 
     /// The same for who asks of many nodes.
     pub fn view<'a>(&'a self, nodes: &'a Nodes, reg: Reg) -> View<'a> {
-        if self.told != Told::Kept {
-            return View::Near(&self.near);
+        match self.nearby.told() {
+            Some(near) => View::Near(near),
+            None => self.lives(reg).view(nodes, &self.groups),
         }
-        self.lives(reg).view(nodes, &self.groups)
     }
 
     /// The same for the end of a node.
@@ -647,100 +605,19 @@ impl Liveness {
         nodes.successors(node).iter().any(|&next| self.is_live_in(nodes, next, reg))
     }
 
-    /// Was everything near that comes to what touches the register?
-    fn look_from_near(&mut self, nodes: &Nodes, accesses: &Accesses, statement: &Statement) -> bool {
-        self.near_nodes.drain(..).for_each(|node| self.near[node] = Near::Far);
-        let touched = accesses.touched(statement.dst);
-        let mut live: SmallVec<[Node; 8]> = SmallVec::new();
-        let mut work: SmallVec<[Node; 16]> = statement.occurrences.iter().map(Occurrence::node).collect();
-        while let Some(node) = work.pop() {
-            for &next in nodes.successors(node).iter() {
-                if self.near[next] != Near::Far {
-                    continue;
-                }
-                if self.near_nodes.len() == MOST_NEAR {
-                    return false;
-                }
-                self.near[next] = Near::Dead;
-                self.near_nodes.push(next);
-                match touched.at(next) {
-                    touching if touching.is_read_first() => live.push(next),
-                    touching if touching.is_overwritten() => {}
-                    _ => work.push(next),
-                }
-            }
-        }
-        while let Some(node) = live.pop() {
-            self.near[node] = Near::Live;
-            for &before in nodes.predecessors(node) {
-                if self.near[before] == Near::Dead && !touched.at(before).is_overwritten() {
-                    live.push(before);
-                }
-            }
-        }
-        true
-    }
-
-    /// Looks at all that touches a register, and at the nodes in front of where it is read. Gives up where these are too much.
-    fn look_at_sight(&mut self, nodes: &Nodes, accesses: &Accesses, statement: &Statement) -> bool {
-        let reg = statement.dst;
-        self.near_nodes.drain(..).for_each(|node| self.near[node] = Near::Far);
-        let touching = accesses.touching(reg);
-        if touching.len() > MOST_AT_SIGHT / 2 {
-            return false;
-        }
-        let first = first_asked(nodes, accesses, reg);
-        let mut live: SmallVec<[Node; 16]> = SmallVec::new();
-        // Whatever changes that starts from one of these, in front of the first that is asked for too.
-        for touching in touching.filter(|touching| !touching.is_nothing()) {
-            let is_live = touching.is_read_first() && touching.node() >= first;
-            self.near[touching.node()] = if is_live { Near::Live } else { Near::Dead };
-            self.near_nodes.push(touching.node());
-            if is_live {
-                live.push(touching.node());
-            }
-        }
-        let touched = accesses.touched(reg);
-        while let Some(node) = live.pop() {
-            for &before in nodes.predecessors(node).iter().filter(|&&before| before >= first) {
-                match self.near[before] {
-                    Near::Live => continue,
-                    Near::Dead if touched.at(before).is_overwritten() => continue,
-                    Near::Dead => {}
-                    Near::Far if self.near_nodes.len() == MOST_AT_SIGHT => return false,
-                    Near::Far => self.near_nodes.push(before),
-                }
-                self.near[before] = Near::Live;
-                live.push(before);
-            }
-        }
-        // The way of the statement, until it is where it is dead, or nothing is left but reads.
-        let mut way: SmallVec<[Node; 16]> = statement.occurrences.iter().map(Occurrence::node).collect();
-        let mut next = 0;
-        self.is_live_behind = true;
-        while let Some(&node) = way.get(next).filter(|_| self.is_live_behind) {
-            next += 1;
-            for &behind in nodes.successors(node) {
-                self.is_live_behind &= self.near[behind] == Near::Live;
-                if self.is_live_behind && !touched.at(behind).is_read_first() && !way.contains(&behind) {
-                    way.push(behind);
-                }
-            }
-        }
-        true
-    }
-
-    /// Is what was seen at first sight what is found from afar?
-    fn is_sight_right(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg) -> bool {
-        let seen: Vec<Near> = self.near.clone();
+    /// Is what is told by what is near, if it is told of all nodes, what is found from afar?
+    fn is_nearby_right(&mut self, nodes: &Nodes, accesses: &Accesses, reg: Reg) -> bool {
         let kept = self.take(reg);
         self.look_from_afar(nodes, accesses, reg, nodes.len());
         let found = self.take(reg).unwrap_or(Lives::Unknown);
         if let Some(kept) = kept {
             self.keep(reg, kept);
         }
-        (first_asked(nodes, accesses, reg)..nodes.len())
-            .all(|node| found.contains(nodes, &self.groups, node) == (seen[node] == Near::Live))
+        let near = self.nearby.told().filter(|_| self.nearby.is_told_of_all());
+        near.is_none_or(|near| {
+            let all = first_asked(nodes, accesses, reg)..nodes.len();
+            all.into_iter().all(|node| found.contains(nodes, &self.groups, node) == (near[node] == Near::Live))
+        })
     }
 
     /// Begins at the reads of a register. Gives up where it is live in more nodes than that.
@@ -936,6 +813,6 @@ impl<'a> Asked<'a> {
 }
 
 /// The first node that may be asked for a register: a statement that writes it stands there or behind.
-fn first_asked(nodes: &Nodes, accesses: &Accesses, reg: Reg) -> Node {
+pub(super) fn first_asked(nodes: &Nodes, accesses: &Accesses, reg: Reg) -> Node {
     accesses.writers(reg).next().map_or(nodes.len(), |writer| nodes.least_behind(writer.node()))
 }

@@ -46,6 +46,7 @@ mod liveness;
 mod losing;
 mod memory;
 mod moves;
+mod nearby;
 mod plan;
 mod predicate;
 mod region;
