@@ -20,7 +20,7 @@ use warpscope_core::machine::Machine;
 use warpscope_core::pass::Step;
 use warpscope_core::ptx::complete_launch;
 use warpscope_core::sim::lanes::LaneFile;
-use warpscope_core::sim::{DecodedInst, FrameBase, Kind, Program, Progress, Settings, SimtStack, Simulation, Watcher};
+use warpscope_core::sim::{DecodedInst, FrameBase, Kind, Program, Progress, Settings, Simulation, Watcher};
 use warpscope_core::text::{instruction_text, print};
 use warpscope_testkit::recipe::recipe;
 use warpscope_testkit::{emit, laws};
@@ -164,7 +164,7 @@ fn lanes_agree(module: &Module) -> Result<u64, String> {
         let Some(kernel) = module.func_by_name(&launch.kernel) else { continue };
         let launch = complete_launch(module, &module.funcs[kernel], launch);
         let settings = Settings { fuel: FUEL, ..Settings::default() };
-        let run = Simulation::<SimtStack>::new(module, kernel, &launch, &settings, Machine::Unit);
+        let run = Simulation::new(module, kernel, &launch, &settings, Machine::Unit);
         let mut run = run.map_err(|error| error.to_string())?;
         let mut oracle = Oracle::new(module, &analysed, run.program());
         loop {
@@ -312,8 +312,8 @@ fn the_oracle_sees_lanes_differ() {
     assert!(lanes_agree(&wild).is_ok());
     let analysed = analyse(&calm);
     let kernel = wild.func_by_name("k").expect("the kernel");
-    let mut run = Simulation::<SimtStack>::new(&wild, kernel, &wild.launches[0], &Settings::default(), Machine::Unit)
-        .expect("a launch");
+    let mut run =
+        Simulation::new(&wild, kernel, &wild.launches[0], &Settings::default(), Machine::Unit).expect("a launch");
     let mut oracle = Oracle::new(&wild, &analysed, run.program());
     oracle.running = vec![!0];
     assert_eq!(run.run_watched(u64::MAX, &mut oracle), Ok(Progress::Done));
@@ -327,8 +327,7 @@ fn lanes_that_go_to_one_place_do_not_part() {
     let module = warpscope_core::verify::check(source).module;
     let kernel = module.func_by_name("k").expect("the kernel");
     let mut run =
-        Simulation::<SimtStack>::new(&module, kernel, &module.launches[0], &Settings::default(), Machine::Unit)
-            .expect("a launch");
+        Simulation::new(&module, kernel, &module.launches[0], &Settings::default(), Machine::Unit).expect("a launch");
     assert_eq!(run.run(u64::MAX), Ok(Progress::Done));
     let result = run.result();
     assert_eq!((result.divergent_branches, result.warp_instructions), (0, 3));

@@ -153,7 +153,6 @@ pub fn in_time<T>(
             let message = format!("the run takes longer than {} seconds", TIME_LIMIT.as_secs());
             return Failure::Program(format!("{}: error: {message}\n", source.name));
         }
-        let span = error.span().unwrap_or_default();
-        Failure::Program(source.render(&[Diagnostic::error("run-failed", span, error.to_string())]))
+        Failure::Program(source.render(&[error.diagnostic()]))
     })
 }

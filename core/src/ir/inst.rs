@@ -311,6 +311,11 @@ impl InstData {
         self.args.iter().find_map(Operand::as_address)
     }
 
+    /// The member mask of an operation that lanes of a warp do together; None if it has none.
+    pub fn member_mask(&self) -> Option<&Operand> {
+        self.args.get(self.opcode.op.members_at()?)
+    }
+
     /// Does it go to memory of which it does not say in which space it is?
     pub fn is_generic_access(&self) -> bool {
         matches!(self.opcode.op, Op::Ld | Op::St | Op::Atom | Op::Red) && self.opcode.space.is_none()

@@ -73,6 +73,8 @@ roots! {
     /// Waits for the lanes of a member mask within one warp.
     BarWarp = "bar.warp.sync",
     Membar = "membar",
+    /// Lets other lanes of the warp run; the operand is a time in nanoseconds, which takes none here.
+    Nanosleep = "nanosleep",
     VoteAll = "vote.all", VoteAny = "vote.any", VoteUni = "vote.uni", VoteBallot = "vote.ballot",
     ShflIdx = "shfl.idx", ShflUp = "shfl.up", ShflDown = "shfl.down", ShflBfly = "shfl.bfly",
     MatchAny = "match.any", MatchAll = "match.all", Activemask = "activemask",
@@ -154,9 +156,21 @@ impl Op {
             || self.is_call()
     }
 
+    /// Index of the operand that is a member mask, if it is given; None for an operation without one.
+    pub const fn members_at(self) -> Option<usize> {
+        match self {
+            Op::BarWarp => Some(0),
+            Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot | Op::MatchAny | Op::MatchAll | Op::Redux => {
+                Some(1)
+            }
+            Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly => Some(3),
+            _ => None,
+        }
+    }
+
     /// Must it stay although nothing reads its result: stores, barriers, draws, calls, terminators?
     pub const fn has_effect(self) -> bool {
-        self.writes_memory() || self.is_terminator() || self.orders_memory() || matches!(self, Op::In)
+        self.writes_memory() || self.is_terminator() || self.orders_memory() || matches!(self, Op::In | Op::Nanosleep)
     }
 
     /// Is the result a function of the operands alone, in every lane by itself? Such an instruction can be repeated,
@@ -355,6 +369,8 @@ bitflags::bitflags! {
         const CLAMP = 1 << 27;
         /// `mov`-like branch hint `.uni`, kept on `br` and `call` where PTX had it.
         const UNI = 1 << 28;
+        /// `barrier.sync` without `.aligned`: lanes of a warp may come at different instructions.
+        const UNALIGNED = 1 << 29;
     }
 }
 
@@ -540,6 +556,12 @@ impl Opcode {
     /// Is what other threads have stored before they let go of something seen behind it, wherever that is?
     pub const fn acquires(self) -> bool {
         self.flags.intersects(Flags::ACQUIRE.union(Flags::ACQ_REL))
+    }
+
+    /// May lanes wait for others by repeating it, because each execution sees what others have stored?
+    pub const fn may_spin(self) -> bool {
+        let sees_others = Flags::VOLATILE.union(Flags::RELAXED).union(Flags::ACQUIRE).union(Flags::ACQ_REL);
+        matches!(self.op, Op::Atom | Op::Red) || self.flags.intersects(sees_others.union(Flags::CV))
     }
 
     /// Must it stay although nothing reads its result? A volatile load must, and one that others are ordered behind.

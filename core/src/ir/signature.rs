@@ -158,6 +158,7 @@ impl Opcode {
                 .with_optional_arg(Value(Type::U32)),
             Op::BarWarp => Signature::new([], []).with_optional_arg(Value(Type::B32)),
             Op::Membar => Signature::new([], []),
+            Op::Nanosleep => Signature::new([], [Value(Type::U32)]),
             Op::VoteAll | Op::VoteAny | Op::VoteUni => with_members(self, Signature::new([Type::Pred], [Predicate])),
             Op::VoteBallot => with_members(self, Signature::new([Type::B32], [Predicate])),
             Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly => Signature::new([ty], [value, Value(Type::U32)])

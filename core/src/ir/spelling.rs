@@ -64,7 +64,7 @@ impl Op {
             Op::VoteAll | Op::VoteAny | Op::VoteUni => ty == Type::Pred,
             Op::VoteBallot | Op::Activemask => bits == 32,
             Op::BarSync | Op::BarWarp | Op::Membar => true,
-            Op::BarPopc => matches!(ty, Type::U32),
+            Op::BarPopc | Op::Nanosleep => matches!(ty, Type::U32),
             Op::BarAnd | Op::BarOr => matches!(ty, Type::Pred),
             Op::Call | Op::Br | Op::BrIf | Op::Switch | Op::Ret | Op::Exit | Op::CallTo => true,
         }
@@ -172,14 +172,12 @@ impl Op {
 
 impl Opcode {
     /// Reads a spelling. Words before the type come in any order; `.lo` of `mul` and `mad` is the default and dropped,
-    /// and PTX's `barrier.sync` is `bar.sync`.
+    /// and PTX's `barrier.sync.aligned` is `bar.sync`.
     pub fn from_spelling(text: &str) -> Result<Opcode, SpellingError<'_>> {
-        let (op, rest, sync) =
+        let (op, rest, inner) =
             split_root(text).ok_or_else(|| SpellingError::UnknownRoot(text.split('.').next().unwrap_or(text)))?;
         let mut opcode = Opcode::untyped(op);
-        if sync {
-            opcode.flags |= Flags::SYNC;
-        }
+        opcode.flags |= inner;
         let mut types = 0;
         for word in rest.split('.').filter(|word| !word.is_empty()) {
             apply_suffix(&mut opcode, word, &mut types)?;
@@ -191,19 +189,24 @@ impl Opcode {
     }
 }
 
-/// Splits `mul.hi.u32` into its root and the rest; the boolean says that PTX's inner `.sync` stood between.
-fn split_root(text: &str) -> Option<(Op, &str, bool)> {
-    for (ptx, op) in [("barrier.sync", Op::BarSync), ("vote.sync.", Op::VoteAll), ("shfl.sync.", Op::ShflIdx)] {
-        let Some(rest) = text.strip_prefix(ptx) else { continue };
-        if op == Op::BarSync {
-            return (rest.is_empty() || rest.starts_with('.')).then_some((op, rest, false));
-        }
-        let family = &ptx[..5];
+/// Splits `mul.hi.u32` into its root and the rest, with the modifier that PTX spells within the root, if any.
+fn split_root(text: &str) -> Option<(Op, &str, Flags)> {
+    for family in ["vote", "shfl"] {
+        let Some(rest) = text.strip_prefix(family).and_then(|rest| rest.strip_prefix(".sync.")) else { continue };
         let mode = rest.split('.').next()?;
-        let op = Op::ALL.iter().copied().find(|op| {
-            op.name().strip_prefix(family.trim_end_matches('.')).is_some_and(|m| m.strip_prefix('.') == Some(mode))
-        })?;
-        return Some((op, &rest[mode.len()..], true));
+        let op = Op::ALL
+            .iter()
+            .copied()
+            .find(|op| op.name().strip_prefix(family).is_some_and(|m| m.strip_prefix('.') == Some(mode)))?;
+        return Some((op, &rest[mode.len()..], Flags::SYNC));
+    }
+    if let Some(rest) = text.strip_prefix("barrier.") {
+        let forms = Op::ALL.iter().copied().filter(|op| op.is_block_barrier());
+        let (op, rest) = forms.filter_map(|op| Some((op, rest.strip_prefix(&op.name()["bar.".len()..])?))).next()?;
+        return match rest.strip_prefix(".aligned") {
+            Some(rest) => Some((op, rest, Flags::empty())),
+            None => Some((op, rest, Flags::UNALIGNED)),
+        };
     }
     let mut best: Option<(Op, &str)> = None;
     for &op in Op::ALL {
@@ -217,7 +220,7 @@ fn split_root(text: &str) -> Option<(Op, &str, bool)> {
             best = Some((op, rest));
         }
     }
-    best.map(|(op, rest)| (op, rest, false))
+    best.map(|(op, rest)| (op, rest, Flags::empty()))
 }
 
 fn apply_suffix<'a>(opcode: &mut Opcode, word: &'a str, types: &mut u32) -> Result<(), SpellingError<'a>> {
@@ -395,6 +398,7 @@ impl fmt::Display for Opcode {
             _ => op.name(),
         };
         match name.split_once('.') {
+            Some((_, form)) if self.has(Flags::UNALIGNED) => write!(f, "barrier.{form}")?,
             Some((family, mode)) if inner_sync => write!(f, "{family}.sync.{mode}")?,
             _ => f.write_str(name)?,
         }

@@ -171,6 +171,7 @@ impl OpClass {
             Op::BarSync | Op::BarWarp => OpClass::Barrier,
             Op::BarPopc | Op::BarAnd | Op::BarOr => OpClass::BarrierReduce,
             Op::Membar => OpClass::Fence,
+            Op::Nanosleep => OpClass::Control,
             Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot | Op::Activemask => OpClass::Vote,
             Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly => OpClass::Shuffle,
             Op::MatchAny | Op::MatchAll => OpClass::Match,

@@ -12,9 +12,7 @@ use crate::ir::{Block, Func, FuncKind, Function, Module, Type, Write};
 use crate::machine::Machine;
 use crate::profile::{Collector, Count, FunctionProfile, Profile, WarpCount, ZeroCount};
 use crate::ptx::{complete_launch, derive_launch};
-use crate::sim::{
-    BufferDump, ErrorKind, Nobody, Progress, RunResult, Settings, SimError, SimtStack, Simulation, Watcher,
-};
+use crate::sim::{BufferDump, ErrorKind, Nobody, Progress, RunResult, Settings, SimError, Simulation, Watcher};
 
 /// What a run found.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -197,7 +195,7 @@ fn launch(module: &Module, kernel: Func, settings: &Settings, machine: Machine) 
     let func = &module.funcs[kernel];
     let launch = module.launches.iter().find(|launch| launch.kernel == func.name);
     let launch = launch.map_or_else(|| derive_launch(module, func), |launch| complete_launch(module, func, launch));
-    Simulation::<SimtStack>::new(module, kernel, &launch, settings, machine)
+    Simulation::new(module, kernel, &launch, settings, machine)
 }
 
 fn run_to_end(

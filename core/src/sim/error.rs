@@ -1,10 +1,12 @@
 //! What ends a launch before its time.
 
 use alloc::boxed::Box;
-use alloc::string::String;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::fmt;
 
 use crate::ir::{Block, Func, Inst, Span};
+use crate::text::Diagnostic;
 
 /// What kind of failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,6 +40,18 @@ pub struct SimError {
     pub message: String,
     /// Where, if it is about an instruction.
     pub place: Option<Box<ErrorPlace>>,
+    /// Other places that belong to it.
+    pub notes: Vec<ErrorNote>,
+}
+
+/// Another place of a failed launch: lanes that wait there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct ErrorNote {
+    /// What happens there, in a sentence.
+    pub message: String,
+    /// Where.
+    pub place: Option<Box<ErrorPlace>>,
 }
 
 /// The instruction and thread that failed.
@@ -70,12 +84,29 @@ pub struct ErrorPlace {
 impl SimError {
     /// An error without a place.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> SimError {
-        SimError { kind, message: message.into(), place: None }
+        SimError { kind, message: message.into(), place: None, notes: Vec::new() }
+    }
+
+    /// The same error with another place.
+    #[must_use]
+    pub fn with_note(mut self, note: ErrorNote) -> SimError {
+        self.notes.push(note);
+        self
     }
 
     /// Where in the source, if known.
     pub fn span(&self) -> Option<Span> {
         self.place.as_ref().map(|place| place.span).filter(|span| *span != Span::default())
+    }
+
+    /// The error as people read it beside the source: its place underlined, and a note at each other place.
+    pub fn diagnostic(&self) -> Diagnostic {
+        let headline = SimError { notes: Vec::new(), ..self.clone() };
+        let error = Diagnostic::error("run-failed", self.span().unwrap_or_default(), headline.to_string());
+        self.notes.iter().fold(error, |error, note| {
+            let span = note.place.as_ref().map_or(Span::default(), |place| place.span);
+            error.with_label(span, note.message.clone())
+        })
     }
 }
 
@@ -89,6 +120,12 @@ impl fmt::Display for SimError {
         }
         if let Some(address) = place.address {
             write!(f, ", address {address:#x}")?;
+        }
+        for note in &self.notes {
+            write!(f, "; {}", note.message)?;
+            if let Some(place) = &note.place {
+                write!(f, ", at `{}` in block `{}` of `{}`", place.opcode, place.label, place.function)?;
+            }
         }
         Ok(())
     }

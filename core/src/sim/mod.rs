@@ -20,13 +20,26 @@
 //! - *Textures* are loads: the texel whose column and row the coordinates fall into, clamped to the edge, nothing
 //!   interpolated. Coordinates count texels.
 //! - *Atomics* of one warp happen in lane order, warps in the order in which they issue.
-//! - *Votes, matches and shuffles* see the active lanes that the asking lane's member mask names; nobody waits for
-//!   others. A shuffle from anybody else gives the asking lane's own value.
-//! - *Barriers* count every thread of the block: one that has ended, or stands at another barrier, never comes, and a
-//!   block that can never go on is an error that names the barrier's block.
 //! - *Addresses*: nothing is clamped; an access outside its buffer ends the launch, except for `ld.spec`, which gives
 //!   0.
 //! - *Draws* of an `input` depend on seed, input, thread and the number of the draw alone: [`random`].
+//!
+//! # Execution model
+//!
+//! Lanes of a warp make progress independently, as on Volta and later ([`Groups`]):
+//!
+//! - Lanes that part run one side after the other, the true side first, and meet at the immediate post-dominator.
+//! - A group of lanes that waits lets the others of its warp run; so does one that spins, after [`Settings::quantum`]
+//!   volatile, relaxed, acquiring or atomic accesses, or at a `nanosleep`. Plain loads are no sign of spinning.
+//! - When no other group can run, lanes at a meeting point go on without the missing ones.
+//! - Votes, shuffles, matches, reductions and `bar.warp.sync` wait for the lanes of their member mask that have not
+//!   exited, at any instruction of the same opcode and mask. Without a mask they act over the lanes that are active.
+//! - A barrier for all threads waits for the threads that have not exited; one with a count for its count, in whole
+//!   warps. Lanes of a warp meet an aligned barrier at one instruction.
+//! - [`Scheduling::Stack`] is the model before Volta: lanes that part run to where they meet and cannot wait for each other.
+//!
+//! Where a GPU may differ: it may run sides in another order, let lanes meet earlier, later or not at all, and switch
+//! between groups at any instruction. [`Settings::schedule`] draws other orders of warps, sides and atomics.
 //!
 //! Bounds: fuel in warp instructions, [`MEMORY_LIMIT`] bytes of buffers and globals, [`THREAD_LIMIT`] threads,
 //! [`CALL_DEPTH_LIMIT`] calls; each with an error that names it.
@@ -41,11 +54,11 @@ mod cache;
 mod decode;
 mod error;
 mod evaluate;
+mod groups;
 pub mod lanes;
 mod launches;
 mod memory;
 pub mod random;
-mod reconvergence;
 mod result;
 mod run;
 mod settings;
@@ -57,11 +70,11 @@ pub use bind::{Argument, Bound, MEMORY_LIMIT, THREAD_LIMIT, bind, has_knob, sett
 pub use decode::{CALL_DEPTH_LIMIT, DecodedInst, Kind, Program, Value};
 pub use error::{ErrorKind, ErrorPlace, SimError};
 pub use evaluate::evaluate;
+pub use groups::{Entry, Groups, NOWHERE, Stance};
 pub use launches::{settings_of, settle_launches};
-pub use reconvergence::{Entry, NOWHERE, Reconvergence, SimtStack};
 pub use result::{BlockResult, BlockStatistics, BufferDump, InstResult, RunResult};
 pub use run::{Progress, Simulation, WarpView};
-pub use settings::{DEFAULT_FUEL, Knob, Settings, parse_dim, parse_warp};
+pub use settings::{DEFAULT_FUEL, DEFAULT_QUANTUM, Knob, Scheduling, Settings, parse_dim, parse_warp};
 pub use statistics::{Counts, IdleCause, Statistics};
 pub use together::FrameBase;
 pub use watch::{Nobody, Watcher};

@@ -11,7 +11,6 @@ use alloc::vec::Vec;
 
 use super::decode::Location;
 use super::memory::{Region, RegionKind, read_number};
-use super::reconvergence::Reconvergence;
 use super::run::Simulation;
 use super::statistics::{Counts, IdleCause};
 use crate::ir::{Block, Func, Inst, Space, Type};
@@ -162,7 +161,7 @@ pub struct BufferDump {
     pub elements: Vec<u64>,
 }
 
-impl<R: Reconvergence> Simulation<R> {
+impl Simulation {
     /// What the run has found so far; meant for its end.
     pub fn result(&self) -> RunResult {
         let (program, statistics) = (self.program(), self.statistics());

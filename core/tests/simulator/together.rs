@@ -60,12 +60,13 @@ fn check(operation: &str, member_masks: bool, reference: impl Fn(&Warp, usize) -
                 // A clamp and a segment, in the form of PTX's third operand: aligned segments, or whatever.
                 2 => [0x1F, 0, 0x1C1F, 0x1800, 0x1807, 0x0F, 0x101F, 0x0303][(draws.bits() % 8) as usize],
                 3 => u64::from(!draws.bits().is_multiple_of(4)),
-                // Groups of lanes under one mask, all lanes, or whatever.
-                _ => [0xFFFF_FFFF, 0x5555_5555, 0xAAAA_AAAA, 0x00FF_00FF, draws.bits()][(draws.bits() % 5) as usize],
+                // The group that a lane belongs to.
+                _ => draws.bits() % 3,
             };
             (0..threads).map(|_| value(draws)).collect()
         };
-        let columns: Vec<Vec<u64>> = (0..5).map(|kind| column(&mut draws, kind)).collect();
+        let mut columns: Vec<Vec<u64>> = (0..5).map(|kind| column(&mut draws, kind)).collect();
+        columns[4] = partition(&columns[3], &columns[4], size as usize);
         let list = |values: &[u64]| values.iter().map(|v| (v & 0xFFFF_FFFF).to_string()).collect::<Vec<_>>().join(", ");
         let buffer =
             |name: &str, at: usize| format!("    {name} = buffer u32[{threads}] {{ {} }}\n", list(&columns[at]));
@@ -103,6 +104,17 @@ fn check(operation: &str, member_masks: bool, reference: impl Fn(&Warp, usize) -
             }
         }
     }
+}
+
+/// The member mask of each thread: the lanes of its warp that are active and in its group, and those that do not exist.
+fn partition(active: &[u64], groups: &[u64], size: usize) -> Vec<u64> {
+    let mask = |thread: usize| {
+        let lanes = thread / size * size..(thread / size * size + size).min(groups.len());
+        let missing = (lanes.len()..32).fold(0, |mask, lane| mask | 1 << lane);
+        let alike = lanes.clone().filter(|&other| active[other] != 0 && groups[other] == groups[thread]);
+        missing | mask_of(alike.map(|other| other - lanes.start))
+    };
+    (0..groups.len()).map(mask).collect()
 }
 
 fn mask_of(lanes: impl Iterator<Item = usize>) -> u64 {
@@ -163,7 +175,7 @@ fn matches() {
     }
 }
 
-/// Every operation on every type that it has, also of lanes that their own masks leave out, and of none.
+/// Every operation on every type that it has.
 #[test]
 fn reductions() {
     let values = |warp: &Warp, lane: usize| -> Vec<u32> {

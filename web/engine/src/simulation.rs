@@ -8,13 +8,13 @@ use warpscope_core::profile::Profile;
 use warpscope_core::ptx;
 use warpscope_core::report::{self, ProfileReport, Wanted};
 use warpscope_core::sim::{
-    BlockStatistics, Entry, InstResult, NOWHERE, Progress, RunResult, Settings as CoreSettings, SimError, Simulation,
-    WarpView,
+    BlockStatistics, InstResult, Kind, NOWHERE, Progress, RunResult, Settings as CoreSettings, SimError, Simulation,
+    Stance, WarpView,
 };
 use warpscope_core::text::LineIndex;
 
 use crate::message::{
-    BlockRun, Counts, InstRun, LineHeat, Moment, Program, Run, Settings, Simulate, Simulated, StackEntry, WarpState,
+    BlockRun, Counts, InstRun, LaneGroup, LineHeat, Moment, Program, Run, Settings, Simulate, Simulated, WarpState,
     Watch,
 };
 use crate::program::load;
@@ -333,7 +333,8 @@ fn warp_state(prepared: &Prepared, view: &WarpView) -> WarpState {
     let block = if (y, z) == (0, 0) { x.to_string() } else { format!("{x},{y},{z}") };
     let now = prepared.simulation.cycle();
     let waits = match view.ready_at {
-        _ if view.at_barrier => "barrier",
+        _ if !view.runs && current.is_some_and(|at| program.insts[at.pc as usize].kind == Kind::Barrier) => "barrier",
+        _ if !view.runs => "lanes",
         Some(ready) if ready > now && view.waits_for_memory => "memory",
         Some(ready) if ready > now => "operands",
         _ => "",
@@ -347,7 +348,7 @@ fn warp_state(prepared: &Prepared, view: &WarpView) -> WarpState {
         line: place.map_or(0, |at| prepared.lines.of(&prepared.module, at.func, at.inst)),
         text: place.map_or_else(String::new, |at| inst_text(prepared, at.func, at.inst)),
         waits: waits.to_owned(),
-        stack: view.entries.iter().rev().map(|entry| stack_entry(*entry, label)).collect(),
+        groups: (0..view.entries.len()).rev().map(|at| lane_group(view, at, label)).collect(),
     }
 }
 
@@ -355,9 +356,18 @@ fn inst_text(prepared: &Prepared, func: Func, inst: Inst) -> String {
     warpscope_core::text::instruction_text(&prepared.module, &prepared.module.funcs[func], inst)
 }
 
-fn stack_entry(entry: Entry, label: impl Fn(u32) -> String) -> StackEntry {
+fn lane_group(view: &WarpView, at: usize, label: impl Fn(u32) -> String) -> LaneGroup {
+    let entry = view.entries[at];
+    let is_point = view.entries.get(at + 1).is_some_and(|next| next.level > entry.level);
+    let state = match entry.stance {
+        Stance::Waits => "waits",
+        Stance::Spins => "spins",
+        Stance::Runs if is_point => "meets",
+        Stance::Runs if view.runs && at + 1 == view.entries.len() => "runs",
+        Stance::Runs => "ready",
+    };
     let meets = if entry.join == NOWHERE { String::new() } else { label(entry.join) };
-    StackEntry { block: label(entry.pc), meets, mask: entry.mask }
+    LaneGroup { block: label(entry.pc), meets, mask: entry.mask, state: state.to_owned() }
 }
 
 #[cfg(test)]

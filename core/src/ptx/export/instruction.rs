@@ -35,7 +35,7 @@ impl Writer<'_> {
             Op::BarSync => {
                 let args = self.arguments(inst, &inst.opcode.signature())?;
                 let list = if args.is_empty() { "0".to_string() } else { args.join(", ") };
-                self.statement(inst, &format!("bar.sync {list};"));
+                self.statement(inst, &format!("{} {list};", inst.opcode));
                 Ok(())
             }
             Op::BarPopc | Op::BarAnd | Op::BarOr => {

@@ -24,7 +24,7 @@ impl<'a> Lowering<'a, '_> {
             return Ok(self.expand_bfloats(inst)? || self.expand_function(inst)?);
         }
         match inst.opcode.text {
-            "prefetch" | "prefetchu" | "nanosleep" | "pmevent" | "discard" | "applypriority" => {
+            "prefetch" | "prefetchu" | "pmevent" | "discard" | "applypriority" => {
                 self.warn(&format!("`{}` does nothing here", inst.opcode.text));
             }
             "createpolicy" => self.policy(inst)?,
@@ -52,7 +52,11 @@ impl<'a> Lowering<'a, '_> {
                 let mut plain = inst.clone();
                 plain.modifiers.retain(|word| *word != "cta");
                 plain.opcode.text = "bar";
-                let opcode = self.opcode(&plain)?;
+                let mut opcode = self.opcode(&plain)?;
+                if inst.opcode.text == "barrier" && opcode.op.is_block_barrier() && !inst.modifiers.contains(&"aligned")
+                {
+                    opcode.flags |= Flags::UNALIGNED;
+                }
                 self.generic(&plain, opcode)?;
             }
             _ => return Ok(self.expand_halves(inst)? || self.expand_function(inst)?),

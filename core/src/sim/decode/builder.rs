@@ -15,8 +15,8 @@ use crate::graph::{Cfg, PostDominators};
 use crate::ir::{Block, Func, InputData, Module, ParamType, Space};
 use crate::machine::{Machine, OpClass};
 use crate::sim::error::{ErrorKind, SimError};
+use crate::sim::groups::NOWHERE;
 use crate::sim::memory::region_address;
-use crate::sim::reconvergence::NOWHERE;
 
 /// Decodes a kernel and everything that it may call.
 pub(super) fn build(module: &Module, kernel: Func, machine: Machine) -> Result<Program, SimError> {
@@ -135,6 +135,7 @@ impl<'a> Builder<'a> {
                 timings: Vec::new(),
                 calm: Vec::new(),
                 leaves_at: Vec::new(),
+                meets_at: Vec::new(),
                 issue_before: Vec::new(),
                 more_clocks: Vec::new(),
                 steps: Vec::new(),

@@ -53,6 +53,7 @@ impl Decoder<'_, '_> {
             run: lanes::copy(32),
             held: 0,
             kind: Kind::Pause,
+            may_spin: data.opcode.may_spin(),
             guard: UNGUARDED,
             guard_flip: 0,
             slots: Slots::default(),
@@ -68,7 +69,8 @@ impl Decoder<'_, '_> {
                 self.control(data, &mut decoded)?;
             }
             Op::Ld | Op::St | Op::Atom | Op::Red | Op::Tex2d => self.access(data, &mut decoded)?,
-            Op::BarWarp | Op::Membar => decoded.kind = Kind::Pause,
+            Op::Membar => decoded.kind = Kind::Pause,
+            Op::Nanosleep => decoded.kind = Kind::Yield,
             op if op.is_convergent() => self.warp(data, &mut decoded)?,
             Op::In => self.draw(data, &mut decoded)?,
             Op::Work => self.work(data, &mut decoded)?,

@@ -75,12 +75,16 @@ pub enum Kind {
     Access,
     /// A texture fetch.
     Texture,
-    /// A vote, shuffle, match or `activemask`.
+    /// A vote, shuffle, match, reduction or `activemask`.
     Warp,
-    /// `bar.sync`.
+    /// `bar.warp.sync` with a member mask.
+    WarpBarrier,
+    /// A barrier of the block.
     Barrier,
-    /// Nothing but time: fences, `bar.warp.sync`.
+    /// Nothing but time: fences.
     Pause,
+    /// `nanosleep`: time, and other groups of the warp run.
+    Yield,
     /// `in`.
     Draw,
     /// `work`.
@@ -96,7 +100,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Does the instruction neither notice nor change anything but the registers of its warp?
+    /// Does the instruction neither notice nor change anything but the registers of its warp? One with a member mask may
+    /// have to wait for lanes of the warp all the same.
     #[inline(always)]
     pub const fn stays_in_the_warp(self) -> bool {
         matches!(self, Kind::Lanes | Kind::Steps | Kind::Warp | Kind::Draw | Kind::Work)
@@ -118,6 +123,8 @@ pub struct DecodedInst {
     pub held: u16,
     /// How to run it.
     pub kind: Kind,
+    /// Is it an access by which lanes may wait for others: volatile, relaxed, acquiring or atomic?
+    pub may_spin: bool,
     /// The guard's predicate slot, or [`UNGUARDED`].
     pub guard: u32,
     /// All ones where the guard is negated.
@@ -211,6 +218,8 @@ pub struct Program {
     pub calm: Vec<Calm>,
     /// From each on, the first that does not stay in the warp.
     pub leaves_at: Vec<u32>,
+    /// From each on, the first that does not stay in the warp or has a member mask.
+    pub meets_at: Vec<u32>,
     /// Before each of them, and after the last, the cycles of issue of all before, modulo 2³².
     pub issue_before: Vec<u32>,
     /// For [`Timing::more`].
@@ -219,7 +228,7 @@ pub struct Program {
     pub steps: Vec<Box<[Step]>>,
     /// For [`Kind::Access`] and [`Kind::Texture`].
     pub accesses: Vec<Access>,
-    /// For [`Kind::Warp`] and [`Kind::Barrier`].
+    /// For [`Kind::Warp`], [`Kind::WarpBarrier`] and [`Kind::Barrier`].
     pub warp_sites: Vec<WarpSite>,
     /// For [`Kind::Draw`].
     pub draws: Vec<DrawSite>,
@@ -272,9 +281,19 @@ impl Program {
             inst.held = timing.issue - 1;
         }
         program.calm = timing::calm(&program.timings);
-        program.leaves_at = timing::leaves_at(&program.timings);
+        program.leaves_at =
+            timing::first_from_each(&program.timings, |pc| !program.timings[pc].kind.stays_in_the_warp());
+        program.meets_at = timing::first_from_each(&program.timings, |pc| {
+            !program.timings[pc].kind.stays_in_the_warp() || program.has_members(pc)
+        });
         program.issue_before = timing::issue_before(&program.timings);
         Ok(program)
+    }
+
+    /// Has the instruction a member mask?
+    fn has_members(&self, pc: usize) -> bool {
+        let inst = &self.insts[pc];
+        inst.kind == Kind::Warp && self.warp_sites[inst.side as usize].members.is_some()
     }
 
     /// Cycles for which the instructions from one place to another hold the scheduler.
@@ -325,6 +344,7 @@ impl Program {
         SimError {
             kind,
             message: message.into(),
+            notes: Vec::new(),
             place: Some(Box::new(ErrorPlace {
                 func: location.func,
                 inst: location.inst,

@@ -100,6 +100,8 @@ pub struct Access {
 pub struct WarpSite {
     /// Which.
     pub op: Op,
+    /// The type of what is shuffled, matched or reduced.
+    pub ty: Type,
     /// First destination.
     pub dst: Option<Value>,
     /// Second destination: a predicate.
@@ -108,8 +110,21 @@ pub struct WarpSite {
     pub operands: [Option<Value>; 3],
     /// The member mask: a bit for each lane that the asking lane works with.
     pub members: Option<Value>,
+    /// Is the member mask a constant that names all lanes of a warp?
+    pub names_all: bool,
+    /// Where lanes that do not wait here meet those that do.
+    pub join: u32,
+    /// Must the lanes of a warp come to this barrier at one instruction?
+    pub is_aligned: bool,
     /// What a reduction makes of its lanes' values, and whether these have signs.
     pub reduction: Option<(AtomicOp, bool)>,
+}
+
+impl WarpSite {
+    /// Do lanes at the two sites act together, if they name the same lanes?
+    pub fn acts_with(&self, other: &WarpSite) -> bool {
+        (self.op, self.reduction, self.ty) == (other.op, other.reduction, other.ty)
+    }
 }
 
 /// `in`.

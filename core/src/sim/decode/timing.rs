@@ -61,13 +61,13 @@ pub struct MoreClocks {
     pub done: SmallVec<[u32; 4]>,
 }
 
-/// From each place on, the first instruction that does not stay in the warp.
-pub(super) fn leaves_at(timings: &[Timing]) -> Vec<u32> {
-    let mut leaves_at: Vec<u32> = (0..timings.len() as u32).collect();
-    for pc in (0..timings.len().saturating_sub(1)).rev().filter(|&pc| timings[pc].kind.stays_in_the_warp()) {
-        leaves_at[pc] = leaves_at[pc + 1];
+/// From each place on, the first instruction with a property; the last instruction if none has it.
+pub(super) fn first_from_each(timings: &[Timing], has_property: impl Fn(usize) -> bool) -> Vec<u32> {
+    let mut first: Vec<u32> = (0..timings.len() as u32).collect();
+    for pc in (0..timings.len().saturating_sub(1)).rev().filter(|&pc| !has_property(pc)) {
+        first[pc] = first[pc + 1];
     }
-    leaves_at
+    first
 }
 
 /// Up to each place, the cycles for which the scheduler is held by all instructions of the program before it; what lies

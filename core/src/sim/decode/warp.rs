@@ -2,7 +2,7 @@
 
 use super::instruction::{Decoder, Refusal};
 use super::{DecodedInst, Kind, WarpSite};
-use crate::ir::{ArgKind, InstData, Op, Type};
+use crate::ir::{ArgKind, Flags, InstData, Op, Type};
 
 impl Decoder<'_, '_> {
     pub(super) fn warp(&mut self, data: &InstData, decoded: &mut DecodedInst) -> Result<(), Refusal> {
@@ -13,11 +13,19 @@ impl Decoder<'_, '_> {
             (Op::Redux, Some(operation)) => Some((operation, data.opcode.ty.is_signed())),
             _ => None,
         };
-        let mut site = WarpSite { op, dst: None, predicate: None, operands: [None; 3], members: None, reduction };
-        let members_at = match op {
-            Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot | Op::MatchAny | Op::MatchAll | Op::Redux => 1,
-            _ => site.operands.len(),
+        let mut site = WarpSite {
+            op,
+            ty: data.opcode.ty,
+            dst: None,
+            predicate: None,
+            operands: [None; 3],
+            members: None,
+            names_all: false,
+            join: self.join,
+            is_aligned: !data.opcode.has(Flags::UNALIGNED),
+            reduction,
         };
+        let members_at = op.members_at();
         for (k, operand) in data.args.iter().enumerate() {
             let ty = match signature.arg(k).ok_or("too many operands")? {
                 ArgKind::Value(ty) => ty,
@@ -25,8 +33,9 @@ impl Decoder<'_, '_> {
                 _ => return Err("a value was expected here"),
             };
             let value = Some(self.value(operand, ty)?);
-            if k == members_at {
+            if Some(k) == members_at {
                 site.members = value;
+                site.names_all = operand.as_const().is_some_and(|mask| mask as u32 == !0);
             } else {
                 *site.operands.get_mut(k).ok_or("too many operands")? = value;
             }
@@ -41,7 +50,12 @@ impl Decoder<'_, '_> {
             // As for `bar.sync`: first the barrier and how many threads it is for.
             site.operands.rotate_left(1);
         }
-        decoded.kind = if op.is_block_barrier() { Kind::Barrier } else { Kind::Warp };
+        decoded.kind = match op {
+            Op::BarWarp if site.members.is_none() => Kind::Pause,
+            Op::BarWarp => Kind::WarpBarrier,
+            _ if op.is_block_barrier() => Kind::Barrier,
+            _ => Kind::Warp,
+        };
         decoded.side = self.builder.program.warp_sites.len() as u32;
         self.builder.program.warp_sites.push(site);
         Ok(())

@@ -23,8 +23,7 @@ use super::tally::Tally;
 use super::{CalmAhead, NEVER, Simulation};
 use crate::sim::decode::{DecodedInst, Kind, Program, UNGUARDED};
 use crate::sim::lanes::{Active, Slots, place};
-use crate::sim::reconvergence::Reconvergence;
-use crate::sim::together::{self, FrameBase};
+use crate::sim::together::{self, FrameBase, Part};
 use crate::sim::watch::Watcher;
 
 /// Instructions whose work is done ahead at a time: enough that registers stay near, few enough that a loop without end
@@ -40,7 +39,7 @@ const WITHIN: usize = 16;
 /// Planes of these warps together, at most, so that they stay in the nearest cache: 24 KiB.
 const NEAR_PLANES: u32 = 192;
 
-impl<R: Reconvergence> Simulation<R> {
+impl Simulation {
     /// Does the work of a warp's next instructions that stay in the warp, and of branches between them that all running
     /// lanes take alike; also for the warps in the slots after it that are at the same place. Does nothing where the next
     /// instruction is neither.
@@ -57,10 +56,9 @@ impl<R: Reconvergence> Simulation<R> {
         let (mut is_calm, mut calm) = (true, CalmAhead::NONE);
         let mut stretches = Stretches { range: 0..0, times: 0 };
         loop {
-            let end = program.leaves_at[pc as usize];
-            self.work_straight(&side, &program, pc..end, watcher);
+            let end = self.work_to_leave(&side, &program, pc, watcher);
             if is_calm {
-                is_calm = calm.go_on(&program, pc) == end;
+                is_calm = calm.go_on(&program, pc, end) == end;
             }
             calm.is_all = is_calm;
             done += end - pc;
@@ -132,6 +130,38 @@ impl<R: Reconvergence> Simulation<R> {
         (front.done_to, front.branches, front.calm) = (pc, branches, calm);
     }
 
+    /// Does the work of the instructions from a place on up to the first that does not stay in the warp, or has a member
+    /// mask whose lanes do not all run together here. Returns the place of that one.
+    #[inline(always)]
+    fn work_to_leave(&mut self, side: &SideBySide, program: &Program, pc: u32, watcher: &mut impl Watcher) -> u32 {
+        let mut start = pc;
+        loop {
+            let end = program.meets_at[start as usize];
+            self.work_straight(side, program, start..end, watcher);
+            if end == program.leaves_at[pc as usize] || !self.all_agree(side, program, end) {
+                return end;
+            }
+            self.work_straight(side, program, end..end + 1, watcher);
+            start = end + 1;
+        }
+    }
+
+    /// Do the running lanes of each of these warps name just themselves at an operation with a member mask?
+    fn all_agree(&self, side: &SideBySide, program: &Program, pc: u32) -> bool {
+        let inst = &program.insts[pc as usize];
+        let site = &program.warp_sites[inst.side as usize];
+        side.iter().all(|(slot, Active { base, mask })| {
+            let frame = FrameBase(base);
+            let guard = if inst.guard == UNGUARDED {
+                !0
+            } else {
+                self.file.predicates[frame.at(inst.guard) as usize] ^ inst.guard_flip
+            };
+            let alive = self.warps[slot].as_ref().map_or(0, |warp| warp.alive);
+            together::agrees(Part { site, frame, lanes: mask & guard }, &self.file, alive)
+        })
+    }
+
     /// Does the work of instructions one after the other that stay in the warp.
     #[inline(always)]
     fn work_straight(&mut self, side: &SideBySide, program: &Program, range: Range<u32>, watcher: &mut impl Watcher) {
@@ -181,7 +211,7 @@ impl<R: Reconvergence> Simulation<R> {
             match inst.kind {
                 Kind::Warp => {
                     let site = &program.warp_sites[inst.side as usize];
-                    together::run(site, &mut self.file, frame, mask, self.bound.warp);
+                    together::run(&[Part { site, frame, lanes: mask }], &mut self.file, self.bound.warp);
                 }
                 Kind::Draw => {
                     let site = &program.draws[inst.side as usize];
@@ -209,7 +239,7 @@ impl<R: Reconvergence> Simulation<R> {
         (inst.guard == UNGUARDED).then_some(BranchAhead { taken: a, otherwise: b, condition, join })
     }
 
-    /// Where the running lanes of all these warps go, if it is one place: the reconvergence stack need not hear of it.
+    /// Where the running lanes of all these warps go, if it is one place: the groups need not know of it.
     #[inline(always)]
     fn common_target(&self, branch: &BranchAhead, warps: &[Active]) -> Option<u32> {
         let first = self.own_target(branch, warps[0])?;

@@ -2,33 +2,31 @@
 //! different places: the caller goes on when the last of them has left.
 
 use alloc::format;
-use alloc::vec;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
-use super::{AFTER_CALL, CAUSE_BITS, Issue, Simulation};
+use super::{AFTER_CALL, CAUSE_BITS, Frame, Issue, Simulation};
 use crate::sim::access::canonical;
 use crate::sim::decode::{CALL_DEPTH_LIMIT, CallSite};
 use crate::sim::error::{ErrorKind, SimError};
 use crate::sim::lanes::for_each_lane;
-use crate::sim::reconvergence::Reconvergence;
 use crate::sim::together::FrameBase;
 use crate::sim::watch::Watcher;
 
-impl<R: Reconvergence> Simulation<R> {
+impl Simulation {
     /// Lanes enter a callee, which gets a frame of its own.
     pub(super) fn call(&mut self, issue: Issue<'_>) -> Result<(), SimError> {
         let Issue { slot, pc, inst, frame, mask } = issue;
         if mask == 0 {
-            self.warp_mut(slot).stack.jump(pc + 1);
+            self.warp_mut(slot).groups.jump(pc + 1);
             return Ok(());
         }
-        let depth = self.warp(slot).frames.len() as u32;
+        let caller = self.frame(slot);
+        let depth = caller.depth + 1;
         if depth > CALL_DEPTH_LIMIT {
             let message = format!("calls nest more than {CALL_DEPTH_LIMIT} deep");
             return Err(self.program.error_at(pc, ErrorKind::Limit, message));
         }
-        let caller = self.warp(slot).frames.last().expect("a frame");
         let local = caller.local + self.program.funcs[caller.func].local_bytes;
         let program = self.program.clone();
         let site = &program.calls[inst.side as usize];
@@ -38,39 +36,30 @@ impl<R: Reconvergence> Simulation<R> {
                 format!("a thread has {} bytes of local memory, and this call needs more", self.memory.local_bytes);
             return Err(self.program.error_at(pc, ErrorKind::Limit, message));
         }
-        self.push_frame(slot, callee, pc, local);
-        let base = self.warp(slot).frames.last().expect("the new frame").base;
+        let caller = self.warp(slot).groups.current().frame;
+        let callee = Frame { base: 0, func: callee, call: pc, caller, depth, local, lanes: mask };
+        let (index, base) = self.push_frame(slot, callee);
         for &(from, to, float) in &site.arguments {
             for_each_lane(mask, |lane| {
                 let bits = canonical(float, frame.read(&self.file, from, lane));
                 FrameBase(base).write(&mut self.file, to, lane, bits);
             });
         }
-        let exits = site.exits.as_ref().map_or(0, |(targets, _)| targets.len());
-        let warp = self.warps[slot].as_mut().expect("a resident warp");
-        if let Some(frame) = warp.frames.last_mut() {
-            frame.exits = vec![0; exits];
-        }
-        warp.stack.call(entry, mask, if exits > 0 { pc | AFTER_CALL } else { pc + 1 });
+        let after = if site.exits.is_some() { pc | AFTER_CALL } else { pc + 1 };
+        self.warp_mut(slot).groups.call(entry, mask, after, index);
         Ok(())
     }
 
-    /// The running lanes return, or end where there is nobody to return to.
+    /// The running lanes return from the call that they are in. Its frame is free when the last of them has.
     pub(super) fn ret(&mut self, issue: Issue<'_>) {
         let Issue { slot, inst, frame, mask, .. } = issue;
         let site = self.program.rets[inst.side as usize];
         let Some(warp) = &mut self.warps[slot] else { return };
-        if warp.frames.len() == 1 {
-            warp.alive &= !mask;
-            warp.stack.exit();
-            return;
-        }
-        let callee = warp.frames.last_mut().expect("a frame");
-        let call = callee.call;
-        if let Some(lanes) = callee.exits.get_mut(site.exit as usize) {
-            *lanes |= mask;
-        }
-        let caller = FrameBase(warp.frames[warp.frames.len() - 2].base);
+        let callee = &mut warp.frames[warp.groups.current().frame as usize];
+        callee.lanes &= !mask;
+        let Frame { base, func, call, caller, lanes, .. } = *callee;
+        for_each_lane(mask, |lane| warp.exits[lane] = site.exit);
+        let caller = FrameBase(warp.frames[caller as usize].base);
         let call_site = &self.program.calls[self.program.insts[call as usize].side as usize];
         if let (Some((dst, clock, float)), Some(value)) = (call_site.dst, site.value) {
             for_each_lane(mask, |lane| {
@@ -79,28 +68,27 @@ impl<R: Reconvergence> Simulation<R> {
             });
             self.clocks[(caller.0 + clock) as usize] = (self.cycle + 1) << CAUSE_BITS;
         }
-        warp.stack.ret();
+        if lanes == 0 {
+            self.free_frames[func].push(base);
+        }
+        warp.groups.ret();
     }
 
-    /// Gives back the frames of calls whose last lane has left, and lets the callers of functions with several exits go
-    /// on where each lane returned to.
-    pub(super) fn leave_frames(&mut self, slot: usize, watcher: &mut impl Watcher) {
+    /// The caller of a function with several exits goes on where each of its lanes has returned to.
+    pub(super) fn continue_after_calls(&mut self, slot: usize, watcher: &mut impl Watcher) {
         loop {
-            let warp = self.warps[slot].as_mut().expect("a resident warp");
-            let top = warp.stack.current();
-            if warp.frames.len() < 2 || (top.mask != 0 && top.depth as usize >= warp.frames.len() - 1) {
+            let warp = self.warp(slot);
+            let top = warp.groups.current();
+            if top.mask == 0 || top.pc & AFTER_CALL == 0 {
                 return;
             }
-            let Some(left) = warp.frames.pop() else { return };
-            self.free_frames[left.func].push(left.base);
-            if top.mask != 0 && top.pc == left.call | AFTER_CALL {
-                let program = self.program.clone();
-                let site = &program.calls[program.insts[left.call as usize].side as usize];
-                if let Some((targets, join)) = &site.exits {
-                    let lanes_to: SmallVec<[u32; 8]> = left.exits.iter().map(|lanes| lanes & top.mask).collect();
-                    self.go_ways(slot, left.call, targets, &lanes_to, *join, watcher);
-                }
-            }
+            let call = top.pc & !AFTER_CALL;
+            let program = self.program.clone();
+            let site = &program.calls[program.insts[call as usize].side as usize];
+            let Some((targets, join)) = &site.exits else { return };
+            let mut lanes_to: SmallVec<[u32; 8]> = smallvec![0; targets.len()];
+            for_each_lane(top.mask, |lane| lanes_to[warp.exits[lane] as usize] |= 1 << lane);
+            self.go_ways(slot, call, targets, &lanes_to, *join, watcher);
         }
     }
 }

@@ -1,19 +1,18 @@
-//! Branches: lanes go on together, or part and meet where the reconvergence policy has it.
+//! Branches: lanes go on together, or part and meet at the immediate post-dominator.
 
 use smallvec::{SmallVec, smallvec};
 
 use super::{Issue, Simulation};
 use crate::sim::decode::{SwitchSite, Value};
 use crate::sim::lanes::{Slots, for_each_lane};
-use crate::sim::reconvergence::Reconvergence;
 use crate::sim::watch::Watcher;
 
-impl<R: Reconvergence> Simulation<R> {
+impl Simulation {
     pub(super) fn advance(&mut self, slot: usize, pc: u32, target: u32, watcher: &mut impl Watcher) {
         let Some(warp) = &mut self.warps[slot] else { return };
-        watcher.moved(slot, pc, target, warp.stack.current().mask);
-        if warp.stack.jump(target) {
-            watcher.reconverged(slot, warp.stack.current());
+        watcher.moved(slot, pc, target, warp.groups.current().mask);
+        if warp.groups.jump(target) {
+            watcher.reconverged(slot, warp.groups.current());
         }
     }
 
@@ -29,16 +28,17 @@ impl<R: Reconvergence> Simulation<R> {
             self.advance(slot, pc, b, watcher);
         } else {
             self.statistics.insts[pc as usize].divergences += 1;
-            self.part(slot, pc, &[(a, on_true), (b, on_false)], c, watcher);
+            self.part(slot, pc, &mut [(a, on_true), (b, on_false)], c, watcher);
         }
     }
 
-    fn part(&mut self, slot: usize, pc: u32, sides: &[(u32, u32)], join: u32, watcher: &mut impl Watcher) {
+    fn part(&mut self, slot: usize, pc: u32, sides: &mut [(u32, u32)], join: u32, watcher: &mut impl Watcher) {
+        self.order.shuffle(sides);
         let Some(warp) = &mut self.warps[slot] else { return };
-        for &(target, lanes) in sides {
+        for &(target, lanes) in sides.iter() {
             watcher.moved(slot, pc, target, lanes);
         }
-        warp.stack.diverge(sides, join);
+        warp.groups.diverge(sides, join);
         watcher.diverged(slot, sides);
     }
 
@@ -76,7 +76,7 @@ impl<R: Reconvergence> Simulation<R> {
             &[(target, _)] => self.advance(slot, pc, target, watcher),
             _ => {
                 self.statistics.insts[pc as usize].divergences += 1;
-                self.part(slot, pc, &sides, join, watcher);
+                self.part(slot, pc, &mut sides, join, watcher);
             }
         }
     }

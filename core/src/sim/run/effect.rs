@@ -12,10 +12,9 @@ use crate::sim::decode::{DrawSite, WorkSite};
 use crate::sim::error::{ErrorKind, SimError};
 use crate::sim::lanes::{LaneFile, for_each_lane};
 use crate::sim::random::{Place, Stream, hash};
-use crate::sim::reconvergence::Reconvergence;
 use crate::sim::together::FrameBase;
 
-impl<R: Reconvergence> Simulation<R> {
+impl Simulation {
     /// Runs a memory access of the lanes of a mask.
     pub(super) fn access(&mut self, issue: Issue<'_>) -> Result<access::Cost, SimError> {
         let Issue { slot, pc, inst, frame, mask } = issue;
@@ -58,11 +57,11 @@ impl<R: Reconvergence> Simulation<R> {
 }
 
 /// `in`: each lane's next value of an input. `block` is the block's place in the grid.
-pub(super) fn draw<R>(
+pub(super) fn draw(
     site: &DrawSite,
     bound: &Bound,
     block: u64,
-    warp: &mut Warp<R>,
+    warp: &mut Warp,
     file: &mut LaneFile,
     frame: FrameBase,
     mask: u32,

@@ -3,12 +3,12 @@
 use super::{CAUSE_BITS, Front, Issue, NEVER, Simulation};
 use crate::sim::decode::{Kind, NO_MORE, Program, Timing, UNGUARDED};
 use crate::sim::error::SimError;
-use crate::sim::reconvergence::Reconvergence;
+use crate::sim::settings::Scheduling;
 use crate::sim::statistics::IdleCause;
 use crate::sim::together::FrameBase;
 use crate::sim::watch::Watcher;
 
-impl<R: Reconvergence> Simulation<R> {
+impl Simulation {
     /// The next warp in turn that may issue; time goes on to when the first one may.
     #[inline(always)]
     pub(super) fn schedule(&mut self) -> Option<usize> {
@@ -50,6 +50,9 @@ impl<R: Reconvergence> Simulation<R> {
     pub(super) fn issue(&mut self, slot: usize, watcher: &mut impl Watcher) -> Result<(), SimError> {
         self.issued += 1;
         self.turn = if slot + 1 == self.fronts.len() { 0 } else { slot + 1 };
+        if !self.order.is_round_robin() {
+            self.turn = self.order.choose(self.fronts.len());
+        }
         if self.fronts[slot].is_undone() {
             self.work_ahead(slot, watcher);
         }
@@ -119,39 +122,106 @@ impl<R: Reconvergence> Simulation<R> {
                 if mask != 0 {
                     watcher.wrote(slot, &program, pc, mask, &self.file, frame);
                 }
+                if inst.may_spin && !front.is_whole {
+                    self.count_spin(slot, watcher);
+                }
                 return Ok(());
             }
-            Kind::Barrier | Kind::Pause => {
+            Kind::Barrier | Kind::WarpBarrier | Kind::Pause => {
                 // Whatever follows in the warp waits.
                 let passed = (self.cycle + latency) << CAUSE_BITS | IdleCause::Barrier as u64;
                 self.count_hold(pc, busy);
                 self.finish(slot, timing, busy, latency, IdleCause::Arithmetic);
                 self.fronts[slot].wait_until(passed);
-                return if inst.kind == Kind::Barrier { self.barrier(issue, passed, watcher) } else { Ok(()) };
+                return match inst.kind {
+                    Kind::Barrier => self.barrier(issue, passed, watcher),
+                    Kind::WarpBarrier => self.act_together(issue, latency, watcher),
+                    _ => Ok(()),
+                };
+            }
+            Kind::Yield => {
+                self.count_hold(pc, busy);
+                self.finish(slot, timing, busy, latency, IdleCause::Arithmetic);
+                if mask != 0 && !front.is_whole {
+                    self.give_way(slot, watcher);
+                }
+                return Ok(());
+            }
+            Kind::Warp => {
+                self.count_hold(pc, busy);
+                self.finish(slot, timing, busy, latency, IdleCause::Arithmetic);
+                return self.act_together(issue, latency, watcher);
             }
             Kind::Branch => self.advance(slot, pc, inst.slots.a, watcher),
             Kind::BranchIf => self.branch(issue, watcher),
             Kind::Switch => self.switch(issue, watcher),
             Kind::Call => self.call(issue)?,
-            Kind::Ret => self.ret(issue),
-            Kind::Exit => {
-                let warp = self.warp_mut(slot);
-                warp.alive &= !mask;
-                warp.stack.exit();
-            }
+            Kind::Ret if self.warp(slot).groups.current().frame != 0 => self.ret(issue),
+            Kind::Ret | Kind::Exit => self.exit(slot, mask, watcher),
             // The others stay in the warp.
-            Kind::Lanes | Kind::Steps | Kind::Warp | Kind::Draw | Kind::Work => {}
+            Kind::Lanes | Kind::Steps | Kind::Draw | Kind::Work => {}
         }
         self.count_hold(pc, busy);
         self.cycle += busy;
-        self.leave_frames(slot, watcher);
-        if self.warp(slot).stack.current().mask == 0 {
+        self.resume(slot, watcher);
+        Ok(())
+    }
+
+    /// The running group of a warp may have changed: its new one goes on, or the warp waits, or has ended.
+    pub(super) fn resume(&mut self, slot: usize, watcher: &mut impl Watcher) {
+        self.continue_after_calls(slot, watcher);
+        let warp = self.warp_mut(slot);
+        warp.spun = 0;
+        if warp.alive == 0 {
             self.end_warp(slot);
+        } else if warp.groups.current().mask == 0 {
+            self.fronts[slot].ready = NEVER;
         } else {
             self.enter(slot);
             self.set_ready(slot);
+            let not_before = self.warp_mut(slot).groups.take_not_before();
+            self.fronts[slot].wait_until(not_before);
         }
-        Ok(())
+    }
+
+    /// The running lanes end. Whoever has waited for nobody else goes on.
+    fn exit(&mut self, slot: usize, lanes: u32, watcher: &mut impl Watcher) {
+        let warp = self.warp_mut(slot);
+        warp.alive &= !lanes;
+        if warp.alive == 0 {
+            let block = warp.block;
+            self.blocks[block].iter_mut().for_each(|block| block.warps -= 1);
+        }
+        self.act_without(slot, watcher);
+        self.pass_barriers_without(slot, watcher);
+        let warp = self.warps[slot].as_mut().expect("a resident warp");
+        for frame in &mut warp.frames[1..] {
+            let was_in_use = frame.lanes != 0;
+            frame.lanes &= !lanes;
+            if was_in_use && frame.lanes == 0 {
+                self.free_frames[frame.func].push(frame.base);
+            }
+        }
+        warp.groups.exit();
+    }
+
+    /// Counts an access by which a group may spin while lanes of its warp wait; those get their turn after enough of them.
+    fn count_spin(&mut self, slot: usize, watcher: &mut impl Watcher) {
+        let quantum = self.quantum;
+        let warp = self.warp_mut(slot);
+        warp.spun += 1;
+        if warp.spun >= quantum {
+            self.give_way(slot, watcher);
+        }
+    }
+
+    /// Lets other groups of a warp run before the running one goes on.
+    fn give_way(&mut self, slot: usize, watcher: &mut impl Watcher) {
+        if self.scheduling == Scheduling::Independent {
+            let pc = self.fronts[slot].pc;
+            self.warp_mut(slot).groups.spin(pc);
+            self.resume(slot, watcher);
+        }
     }
 
     /// Ends an instruction that goes on to the next: clocks, time, and when the warp may issue again.
@@ -185,7 +255,8 @@ impl<R: Reconvergence> Simulation<R> {
     /// The running lanes of a warp, or their place, have changed.
     pub(super) fn enter(&mut self, slot: usize) {
         let warp = self.warp(slot);
-        let (top, frame) = (warp.stack.current(), warp.frames.last().expect("a frame"));
+        let (top, alive) = (warp.groups.current(), warp.alive);
+        let frame = &warp.frames[top.frame as usize];
         let (ready, pc) = (self.cycle << CAUSE_BITS, top.pc);
         // A return sets a clock of its caller, one cycle ahead.
         let settled = self.fronts[slot].settled.max(self.cycle + 1);
@@ -195,6 +266,7 @@ impl<R: Reconvergence> Simulation<R> {
             done_to: pc,
             base: frame.base,
             running: top.mask,
+            is_whole: top.mask == alive,
             join: top.join,
             settled,
             ..Front::NONE

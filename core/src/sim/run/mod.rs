@@ -7,7 +7,10 @@
 //!
 //! One scheduler issues at most one instruction a cycle over all resident warps, round robin; a warp issues in order. An
 //! instruction that issues for several cycles holds the scheduler. Blocks become resident in the grid's order as soon as
-//! the machine's limits allow. A run is a function of program, launch, machine and seed alone.
+//! the machine's limits allow. A run is a function of program, launch, machine and settings alone.
+//!
+//! Lanes of a warp that have parted are [groups](super::groups): one of them runs, the others wait their turn, wait at an
+//! instruction for lanes that are missing, or wait where they meet. A warp of which no group can run waits for other warps.
 //!
 //! What an instruction computes and when it issues are separate: as soon as the first of several instructions without
 //! an effect beyond their warp issues, all of them do their work, through branches that all lanes take alike, one after
@@ -23,33 +26,40 @@ mod call;
 mod control;
 mod effect;
 mod issue;
+mod order;
 mod residence;
 mod rounds;
 mod state;
+mod stuck;
 mod tally;
+mod together;
 
-use alloc::collections::{BTreeMap, BinaryHeap, VecDeque};
+use alloc::collections::{BinaryHeap, VecDeque};
 use alloc::format;
 use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
+use smallvec::SmallVec;
+
 use super::access::Caches;
 use super::bind::{Bound, bind};
 use super::cache::Cache;
 use super::decode::{Calm, DecodedInst, Program};
 use super::error::{ErrorKind, SimError};
+use super::groups::Groups;
 use super::lanes::LaneFile;
 use super::memory::Memory;
-use super::reconvergence::{Reconvergence, SimtStack};
-use super::settings::Settings;
+use super::settings::{Scheduling, Settings};
 use super::statistics::Statistics;
 use super::together::FrameBase;
 use super::watch::{Nobody, Watcher};
 use crate::ir::{Func, Launch, Module};
 use crate::machine::Machine;
 
+use barrier::Arrivals;
+use order::Order;
 use rounds::Turn;
 use tally::Tally;
 
@@ -64,7 +74,7 @@ const CAUSE_BITS: u32 = 2;
 /// No cycle at all.
 const NEVER: u64 = u64::MAX;
 
-/// A call that has not returned, or the kernel itself.
+/// A call that has not returned from all its lanes, or the kernel itself.
 struct Frame {
     /// Start of its slots, in planes, predicates and clocks alike.
     base: u32,
@@ -72,15 +82,20 @@ struct Frame {
     func: usize,
     /// The pc of the call; unused for the kernel.
     call: u32,
+    /// Index of the caller's frame in the warp; unused for the kernel.
+    caller: u32,
+    /// How many calls deep it is.
+    depth: u32,
     /// Offset of its arrays in each lane's local memory.
     local: u32,
-    /// Lanes that returned by each exit.
-    exits: Vec<u32>,
+    /// Lanes that are in the call; none if the place is free.
+    lanes: u32,
 }
 
 /// A resident warp.
-struct Warp<R> {
-    stack: R,
+struct Warp {
+    groups: Groups,
+    /// Frames of its groups, the kernel's first.
     frames: Vec<Frame>,
     /// Index of the resident block.
     block: usize,
@@ -92,46 +107,28 @@ struct Warp<R> {
     alive: u32,
     /// Draws made, by counter and lane.
     draws: Vec<[u32; 32]>,
-    /// Waiting at a barrier.
-    waits: Option<Waiting>,
-}
-
-#[derive(Clone, Copy)]
-struct Waiting {
-    barrier: u32,
-    pc: u32,
-}
-
-/// Who waits at a barrier.
-#[derive(Clone, Copy, Default)]
-struct Arrivals {
-    /// Threads that have come; a warp with fewer lanes counts as a whole one.
-    places: u32,
-    /// How many of those are expected.
-    expected: u32,
-    /// Threads that there are in these warps.
-    threads: u32,
-    /// Threads in which the predicate of a `bar.red` holds.
-    holding: u32,
+    /// By lane: the exit by which it last returned from a function with several.
+    exits: [u32; 32],
+    /// Accesses by which the running group may spin, since it began to run.
+    spun: u32,
 }
 
 /// A resident block.
 struct BlockSlot {
     /// Its place in the grid, in order.
     number: u64,
-    /// Its warps that have not ended.
+    /// Its warps of which a lane has not ended.
     warps: u32,
-    /// Who has come so far, by barrier.
-    barriers: BTreeMap<u32, Arrivals>,
-    threads: u32,
+    /// The barriers to which somebody has come.
+    barriers: SmallVec<[Arrivals; 1]>,
 }
 
 /// What issuing needs of a resident warp, apart from the rest of it, so that those of all warps fit the nearest cache.
 #[derive(Clone, Copy)]
 struct Front {
-    /// When the warp may issue next, with the cause in the low bits; never, if it waits at a barrier or has ended.
+    /// When the warp may issue next, with the cause in the low bits; never, if no group of it can run or it has ended.
     ready: u64,
-    /// The next instruction to issue. The reconvergence stack hears of it when control flow changes.
+    /// The next instruction to issue. The warp's groups know it when control flow changes.
     pc: u32,
     /// Where the work goes on that is done ahead of its time: at [`Front::pc`], if none was.
     done_to: u32,
@@ -141,6 +138,8 @@ struct Front {
     base: u32,
     /// The running lanes.
     running: u32,
+    /// Are these all lanes of the warp that have not ended?
+    is_whole: bool,
     /// Where they meet others.
     join: u32,
     /// The cycle in which all results so far are there.
@@ -158,6 +157,7 @@ impl Front {
         branches: 0,
         base: 0,
         running: 0,
+        is_whole: false,
         join: 0,
         settled: 0,
         calm: CalmAhead::NONE,
@@ -206,9 +206,10 @@ struct CalmAhead {
 impl CalmAhead {
     const NONE: CalmAhead = CalmAhead { count: 0, is_all: false, held: 0, last: 0, latency: 0, issue: 1 };
 
-    /// Goes on with what is calm from a place on, and says where that ends.
-    fn go_on(&mut self, program: &Program, pc: u32) -> u32 {
+    /// Goes on with what is calm from a place on, up to a limit, and says where that ends.
+    fn go_on(&mut self, program: &Program, pc: u32, limit: u32) -> u32 {
         let Calm { end, latency, issue } = program.calm[pc as usize];
+        let end = end.min(limit);
         if end > pc {
             self.count += end - pc;
             self.held += program.held_between(pc, end);
@@ -247,7 +248,7 @@ pub enum Progress {
 }
 
 /// A launch that is being run.
-pub struct Simulation<R: Reconvergence = SimtStack> {
+pub struct Simulation {
     program: Rc<Program>,
     machine: Machine,
     bound: Bound,
@@ -257,7 +258,7 @@ pub struct Simulation<R: Reconvergence = SimtStack> {
     clocks: Vec<u64>,
     /// Frames given back, by function.
     free_frames: Vec<Vec<u32>>,
-    warps: Vec<Option<Warp<R>>>,
+    warps: Vec<Option<Warp>>,
     /// By warp slot, as far as slots have been used.
     fronts: Vec<Front>,
     /// By warp slot: where branches go whose work was done ahead, the next one first.
@@ -273,6 +274,9 @@ pub struct Simulation<R: Reconvergence = SimtStack> {
     cycle: u64,
     issued: u64,
     fuel: u64,
+    scheduling: Scheduling,
+    quantum: u32,
+    order: Order,
     warps_launched: u64,
     statistics: Statistics,
     /// What the statistics do not have yet of work done ahead; nothing, outside of a run.
@@ -282,7 +286,7 @@ pub struct Simulation<R: Reconvergence = SimtStack> {
     frame_planes: u32,
 }
 
-impl<R: Reconvergence> Simulation<R> {
+impl Simulation {
     /// Prepares a launch. It has to say something about every parameter: [`crate::ptx::complete_launch`] makes it so.
     pub fn new(
         module: &Module,
@@ -290,7 +294,7 @@ impl<R: Reconvergence> Simulation<R> {
         launch: &Launch,
         settings: &Settings,
         machine: Machine,
-    ) -> Result<Simulation<R>, SimError> {
+    ) -> Result<Simulation, SimError> {
         let mut program = Program::decode(module, kernel, machine)?;
         let bound = bind(module, &module.funcs[kernel], launch, settings, machine)?;
         for draw in &mut program.draws {
@@ -338,6 +342,9 @@ impl<R: Reconvergence> Simulation<R> {
             cycle: 0,
             issued: 0,
             fuel: settings.fuel,
+            scheduling: settings.scheduling,
+            quantum: settings.quantum,
+            order: Order::new(settings.schedule),
             warps_launched: 0,
             resident_shared,
         };
@@ -368,7 +375,7 @@ impl<R: Reconvergence> Simulation<R> {
             if slot < self.turn || self.turn == 0 {
                 // Nobody after the last one may issue now: the turns begin anew, wherever the last one stands.
                 self.turn = 0;
-                if self.skip_rounds(stop - self.issued, watcher)? {
+                if self.order.is_round_robin() && self.skip_rounds(stop - self.issued, watcher)? {
                     continue;
                 }
             }
@@ -377,19 +384,24 @@ impl<R: Reconvergence> Simulation<R> {
         if self.issued < last
             && let Some((slot, _)) = self.next_in_turn()
         {
-            let message = format!("the allowance of {} warp instructions is used up", self.fuel);
-            return Err(self.program.error_at(self.fronts[slot].pc, ErrorKind::Fuel, message));
+            return Err(self.out_of_fuel(slot));
         }
         let anybody_goes_on = self.fronts.iter().any(|front| front.ready != NEVER);
         if anybody_goes_on { Ok(Progress::Running) } else { self.ended_or_stuck() }
     }
 
-    fn warp(&self, slot: usize) -> &Warp<R> {
+    fn warp(&self, slot: usize) -> &Warp {
         self.warps[slot].as_ref().expect("a resident warp")
     }
 
-    fn warp_mut(&mut self, slot: usize) -> &mut Warp<R> {
+    fn warp_mut(&mut self, slot: usize) -> &mut Warp {
         self.warps[slot].as_mut().expect("a resident warp")
+    }
+
+    /// The frame of a warp's running group.
+    fn frame(&self, slot: usize) -> &Frame {
+        let warp = self.warp(slot);
+        &warp.frames[warp.groups.current().frame as usize]
     }
 
     fn block_number(&self, slot: usize) -> u64 {

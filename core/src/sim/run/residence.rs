@@ -1,20 +1,22 @@
 //! Which blocks are on the multiprocessor: they come in the grid's order while there is room for warps and shared memory,
 //! and leave with their last warp. A warp begins with a frame for its kernel's registers.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
+
+use smallvec::SmallVec;
 
 use super::{BlockSlot, Frame, Front, Simulation, Warp, unflatten};
 use crate::ir::{Func, Module, Space, Special, Type};
 use crate::sim::bind::{Argument, Bound};
 use crate::sim::decode::{Initial, Program, TRUE, Value};
+use crate::sim::groups::Groups;
 use crate::sim::lanes::Plane;
 use crate::sim::memory::{LOCAL_WINDOW, Memory, RegionKind, region_address};
-use crate::sim::reconvergence::Reconvergence;
 use crate::sim::together::FrameBase;
 
-impl<R: Reconvergence> Simulation<R> {
+impl Simulation {
     /// Makes blocks resident while the machine has room.
     pub(super) fn fill(&mut self) {
         let limits = self.machine.limits();
@@ -41,7 +43,7 @@ impl<R: Reconvergence> Simulation<R> {
     fn start_block(&mut self, block: usize, slots: &[usize]) {
         let threads = self.bound.block_threads();
         self.blocks[block] =
-            Some(BlockSlot { number: self.next_block, warps: slots.len() as u32, barriers: BTreeMap::new(), threads });
+            Some(BlockSlot { number: self.next_block, warps: slots.len() as u32, barriers: SmallVec::new() });
         self.next_block += 1;
         self.memory.reset_shared(block, self.resident_shared);
         for (number, &slot) in slots.iter().enumerate() {
@@ -50,28 +52,32 @@ impl<R: Reconvergence> Simulation<R> {
             let lanes = if count == 32 { !0 } else { (1 << count) - 1 };
             self.memory.reset_local(slot);
             self.warps[slot] = Some(Warp {
-                stack: R::start(self.program.funcs[0].entries[0], lanes),
+                groups: Groups::start(self.program.funcs[0].entries[0], lanes),
                 frames: Vec::new(),
                 block,
                 number: number as u32,
                 lanes,
                 alive: lanes,
                 draws: vec![[0; 32]; self.program.counters as usize],
-                waits: None,
+                exits: [0; 32],
+                spun: 0,
             });
             self.warps_launched += 1;
             if slot >= self.fronts.len() {
                 self.fronts.resize(slot + 1, Front::NONE);
                 self.ways.resize(slot + 1, VecDeque::new());
             }
-            self.push_frame(slot, 0, 0, 0);
+            let kernel = Frame { base: 0, func: 0, call: 0, caller: 0, depth: 0, local: 0, lanes };
+            self.push_frame(slot, kernel);
             self.bind_params(slot);
             self.enter(slot);
         }
     }
 
-    /// A zeroed frame with its special registers and local addresses.
-    pub(super) fn push_frame(&mut self, slot: usize, func: usize, call: u32, local: u32) {
+    /// Gives a call of a warp zeroed slots with its special registers and local addresses. Returns the frame's index in the
+    /// warp, and where its slots begin.
+    pub(super) fn push_frame(&mut self, slot: usize, mut call: Frame) -> (u32, u32) {
+        let Frame { func, local, .. } = call;
         let size = self.program.funcs[func].frame_size() as usize;
         let base = match self.free_frames[func].pop() {
             Some(base) => {
@@ -101,9 +107,16 @@ impl<R: Reconvergence> Simulation<R> {
                 frame.write(&mut self.file, value, lane, bits);
             }
         }
-        if let Some(warp) = &mut self.warps[slot] {
-            warp.frames.push(Frame { base, func, call, local, exits: Vec::new() });
+        call.base = base;
+        let frames = &mut self.warp_mut(slot).frames;
+        let free = frames.iter().skip(1).position(|frame| frame.lanes == 0).map(|free| free + 1);
+        let index = free.unwrap_or(frames.len());
+        if index == frames.len() {
+            frames.push(call);
+        } else {
+            frames[index] = call;
         }
+        (index as u32, base)
     }
 
     fn special(&self, slot: usize, special: Special, lane: u32) -> u32 {
@@ -155,12 +168,10 @@ impl<R: Reconvergence> Simulation<R> {
     pub(super) fn end_warp(&mut self, slot: usize) {
         self.fronts[slot] = Front::NONE;
         let Some(warp) = self.warps[slot].take() else { return };
-        for frame in warp.frames {
-            self.free_frames[frame.func].push(frame.base);
-        }
-        let Some(block) = &mut self.blocks[warp.block] else { return };
-        block.warps -= 1;
-        if block.warps == 0 {
+        // Frames of calls are free since their last lane ended.
+        let kernel = &warp.frames[0];
+        self.free_frames[kernel.func].push(kernel.base);
+        if self.blocks[warp.block].as_ref().is_some_and(|block| block.warps == 0) {
             self.blocks[warp.block] = None;
             self.fill();
         }

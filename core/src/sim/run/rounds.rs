@@ -24,7 +24,6 @@ use super::issue::ready_at;
 use super::{CAUSE_BITS, CalmAhead, Simulation};
 use crate::sim::decode::{Kind, NO_MORE};
 use crate::sim::error::SimError;
-use crate::sim::reconvergence::Reconvergence;
 use crate::sim::statistics::IdleCause;
 use crate::sim::watch::Watcher;
 
@@ -43,7 +42,7 @@ pub(super) struct Turn {
     last: u32,
 }
 
-impl<R: Reconvergence> Simulation<R> {
+impl Simulation {
     /// Issues as many of at most `budget` instructions as can be counted at once, from slot 0 on. False if there are none.
     pub(super) fn skip_rounds(&mut self, budget: u64, watcher: &mut impl Watcher) -> Result<bool, SimError> {
         if budget < WORTHWHILE {
@@ -142,9 +141,10 @@ impl<R: Reconvergence> Simulation<R> {
         }
         let front = &mut self.fronts[slot];
         if front.calm.count == 0 && !front.is_undone() {
-            // What is not calm lies behind.
+            // What is not calm lies behind. Without branches between, the work done ends the straight instructions.
             front.calm = CalmAhead::NONE;
-            front.calm.go_on(&self.program, front.pc);
+            let limit = if front.branches == 0 { front.done_to } else { u32::MAX };
+            front.calm.go_on(&self.program, front.pc, limit);
         }
         let calm = &front.calm;
         let is_calm = calm.count > 0 && u64::from(calm.latency) <= warps && calm.issue <= issue;
@@ -158,6 +158,7 @@ impl<R: Reconvergence> Simulation<R> {
         front.is_undone()
             && timing.issue <= issue
             && matches!(timing.kind, Kind::Branch | Kind::BranchIf | Kind::Switch)
+            && self.warps[slot].as_ref().is_some_and(|warp| warp.groups.is_plain())
     }
 
     /// Leaves everybody as `count` instructions in turn leave them.

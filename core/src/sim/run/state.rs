@@ -6,11 +6,11 @@ use super::{CAUSE_BITS, NEVER, Simulation, Warp, unflatten};
 use crate::machine::Machine;
 use crate::sim::bind::Bound;
 use crate::sim::decode::Program;
+use crate::sim::groups::Entry;
 use crate::sim::memory::Memory;
-use crate::sim::reconvergence::{Entry, Reconvergence};
 use crate::sim::statistics::{IdleCause, Statistics};
 
-impl<R: Reconvergence> Simulation<R> {
+impl Simulation {
     /// The decoded program.
     pub fn program(&self) -> &Program {
         &self.program
@@ -53,11 +53,12 @@ impl<R: Reconvergence> Simulation<R> {
 
     /// The resident warps.
     pub fn resident_warps(&self) -> Vec<WarpView> {
-        let view = |(slot, warp): (usize, &Option<Warp<R>>)| {
+        let view = |(slot, warp): (usize, &Option<Warp>)| {
             let warp = warp.as_ref()?;
             let wait = self.fronts[slot].ready;
-            let mut entries = warp.stack.entries();
-            if let Some(running) = entries.last_mut() {
+            let mut entries = warp.groups.entries();
+            let runs = warp.groups.current().mask != 0;
+            if let Some(running) = entries.last_mut().filter(|_| runs) {
                 running.pc = self.fronts[slot].pc;
             }
             Some(WarpView {
@@ -67,7 +68,7 @@ impl<R: Reconvergence> Simulation<R> {
                 lanes: warp.lanes,
                 alive: warp.alive,
                 entries,
-                at_barrier: warp.waits.is_some(),
+                runs,
                 ready_at: (wait != NEVER).then_some(wait >> CAUSE_BITS),
                 waits_for_memory: wait & ((1 << CAUSE_BITS) - 1) == IdleCause::Memory as u64,
             })
@@ -94,10 +95,10 @@ pub struct WarpView {
     pub lanes: u32,
     /// Lanes that have not ended.
     pub alive: u32,
-    /// The reconvergence stack, lowest first, the running lanes last.
+    /// Groups and the points where they meet, outermost first; the running group last.
     pub entries: Vec<Entry>,
-    /// Does it wait at a barrier?
-    pub at_barrier: bool,
+    /// Can one of its groups run? Otherwise all wait for other lanes.
+    pub runs: bool,
     /// The cycle from which it may issue.
     pub ready_at: Option<u64>,
     /// Is it memory that it waits for?

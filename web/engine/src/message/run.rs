@@ -203,17 +203,19 @@ pub struct WarpState {
     pub text: String,
     /// Why it does not issue now; empty if it can.
     pub waits: String,
-    /// The reconvergence stack, innermost first.
-    pub stack: Vec<StackEntry>,
+    /// Its groups of lanes and the points where they meet, innermost first.
+    pub groups: Vec<LaneGroup>,
 }
 
-/// Lanes that run together until they meet others.
+/// A group of lanes that run together, or a point where groups meet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct StackEntry {
+pub struct LaneGroup {
     /// The block where they go on.
     pub block: String,
-    /// The block where they meet the lanes below them on the stack; empty if nowhere.
+    /// The block where they meet others; empty if nowhere.
     pub meets: String,
     /// Bit per lane.
     pub mask: u32,
+    /// What the group does: `runs`, `waits`, `spins`, or `meets` for a meeting point.
+    pub state: String,
 }

@@ -1,0 +1,41 @@
+//! Which of the legal orders a run takes: of warps that may issue, of sides where lanes part, of lanes in an atomic.
+//!
+//! Schedule 0 is the documented order: warps in turn, the true side first, lanes by number. Every other number draws all
+//! three from a hash of the number and of how many choices there were before, so that a run can be repeated. Programs
+//! whose result depends on the schedule race.
+
+use crate::sim::random::hash;
+
+/// The choices of one run.
+pub(super) struct Order {
+    schedule: u64,
+    choices: u64,
+}
+
+impl Order {
+    /// The order with a number.
+    pub(super) fn new(schedule: u64) -> Order {
+        Order { schedule, choices: 0 }
+    }
+
+    /// Do warps issue in turn?
+    #[inline(always)]
+    pub(super) fn is_round_robin(&self) -> bool {
+        self.schedule == 0
+    }
+
+    /// One of `count` choices.
+    pub(super) fn choose(&mut self, count: usize) -> usize {
+        self.choices += 1;
+        (hash(&[self.schedule, self.choices]) % count.max(1) as u64) as usize
+    }
+
+    /// Shuffles what may come in any order.
+    pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
+        if self.schedule != 0 {
+            for end in (1..items.len()).rev() {
+                items.swap(end, self.choose(end + 1));
+            }
+        }
+    }
+}
