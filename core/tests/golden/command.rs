@@ -7,7 +7,7 @@ use warpscope_core::verify::check;
 use warpscope_core::{ptx, verify};
 use warpscope_testkit::laws;
 
-use crate::{Golden, analysis, optimisation, questions};
+use crate::{Golden, analysis, optimisation, questions, simulation};
 
 /// Does what the file asks for and gives what comes out.
 pub fn run(golden: &Golden) -> Result<String, Failed> {
@@ -22,6 +22,8 @@ pub fn run(golden: &Golden) -> Result<String, Failed> {
         "export" => Ok(exported(&golden.source, &program(&golden.source)?)),
         // The remarks of passes, and the program that they leave.
         "opt" => optimisation::run(golden),
+        // The memory that the launch leaves, under every schedule and both models of a warp.
+        "sim" => simulation::run(golden, &program(&golden.source)?),
         // What passes asked, and the answers.
         "questions" => questions::run(golden),
         // What an analysis says of each function.

@@ -17,6 +17,7 @@ mod analysis;
 mod command;
 mod optimisation;
 mod questions;
+mod simulation;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,79 @@
+//! Runs of a launch: the memory at the end, under the documented schedule, eight others, and the pre-Volta model of a warp.
+//!
+//! The words are settings, as `--set` takes them; `races` says that the result depends on the schedule.
+
+use core::fmt::Write;
+
+use libtest_mimic::Failed;
+use warpscope_core::ir::Module;
+use warpscope_core::machine::Machine;
+use warpscope_core::ptx;
+use warpscope_core::sim::{BufferDump, Progress, Scheduling, Settings, SimError, Simulation};
+
+use crate::Golden;
+
+/// Warp instructions that a run may take.
+const FUEL: u64 = 1_000_000;
+
+/// Schedules beside the documented one.
+const SCHEDULES: u64 = 8;
+
+/// Runs the first launch of a program and tells what it leaves.
+pub fn run(golden: &Golden, module: &Module) -> Result<String, Failed> {
+    let mut settings = Settings { fuel: FUEL, ..Settings::default() };
+    let races = golden.words.iter().any(|word| word == "races");
+    for word in golden.words.iter().filter(|word| *word != "races") {
+        settings.set(word)?;
+    }
+    let documented = memory(module, &settings);
+    for schedule in 1..=SCHEDULES {
+        let found = memory(module, &Settings { schedule, ..settings.clone() });
+        match (&documented, &found) {
+            _ if races => {}
+            (Ok(one), Ok(other)) if one == other => {}
+            (Err(one), Err(other)) if one.kind == other.kind => {}
+            _ => {
+                let [one, other] = [&documented, &found].map(|found| rendered(&golden.source, found));
+                return Err(format!("schedule {schedule} differs:\n{other}from the documented one:\n{one}").into());
+            }
+        }
+    }
+    let mut text = rendered(&golden.source, &documented);
+    let stack = memory(module, &Settings { scheduling: Scheduling::Stack, ..settings });
+    if stack != documented {
+        text += "scheduling=stack:\n";
+        text += &rendered(&golden.source, &stack);
+    }
+    Ok(text)
+}
+
+fn memory(module: &Module, settings: &Settings) -> Result<Vec<BufferDump>, SimError> {
+    let launch = module.launches.first().expect("a launch");
+    let kernel = module.func_by_name(&launch.kernel).expect("the launch's kernel");
+    let launch = ptx::complete_launch(module, &module.funcs[kernel], launch);
+    let mut simulation = Simulation::new(module, kernel, &launch, settings, Machine::Unit)?;
+    assert_eq!(simulation.run(u64::MAX)?, Progress::Done);
+    Ok(simulation.dump())
+}
+
+fn rendered(source: &str, found: &Result<Vec<BufferDump>, SimError>) -> String {
+    match found {
+        Ok(buffers) => buffers.iter().map(contents).collect(),
+        Err(error) => error.diagnostic().render("input", source),
+    }
+}
+
+/// A buffer's elements, equal ones counted.
+fn contents(buffer: &BufferDump) -> String {
+    let mut text = format!("{}:", buffer.name);
+    let mut rest = buffer.elements.as_slice();
+    while let [first, ..] = rest {
+        let count = rest.iter().take_while(|element| *element == first).count();
+        let _ = write!(text, " {first}");
+        if count > 1 {
+            let _ = write!(text, "×{count}");
+        }
+        rest = &rest[count..];
+    }
+    text + "\n"
+}
