@@ -91,5 +91,6 @@ fn source_reason(source: Source) -> String {
         Source::Exchange => "each lane reads another lane's value".into(),
         Source::ThreadMemory => "each thread may read memory of its own".into(),
         Source::Volatile => "each lane loads it anew and may see another moment".into(),
+        Source::Moment => "lanes may run it at different moments, because some may wait while others go on".into(),
     }
 }

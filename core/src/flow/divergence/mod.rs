@@ -27,6 +27,9 @@
 //! them. Joins inside the region which two ways from `b` reach are counted as divergent as well, for machines that let
 //! lanes meet earlier.
 //!
+//! Lanes may leave `m` without others that wait or spin ([`waiting`]). Behind it they compute the same from the same
+//! operands, but what they load or vote is a source of divergence there.
+//!
 //! Bounds: each value and branch becomes divergent at most once. The regions together cost what their union is large
 //! (`cover`); joins are looked for until no more can follow (`region`), values of a loop that all its exits leave for
 //! one block are looked at once (`leaving`). What else must be walked is paid from an allowance that is linear in the
@@ -45,9 +48,11 @@ mod parting;
 mod propagation;
 mod region;
 mod sources;
+mod waiting;
 
 use alloc::vec::Vec;
 use cranelift_entity::{EntityRef, SecondaryMap};
+use fixedbitset::FixedBitSet;
 
 use super::uses::ValueUses;
 use super::values::{Value, Values};
@@ -75,6 +80,8 @@ pub enum Source {
     ThreadMemory,
     /// A load that is made anew each time, as a volatile one is: each lane may see another moment.
     Volatile,
+    /// A load, or a vote of the lanes that are here, behind a point that lanes leave without others that wait.
+    Moment,
 }
 
 /// Why something is divergent.
@@ -130,7 +137,15 @@ pub struct DivergenceInput<'a> {
 impl Divergence {
     /// The divergence of a function.
     pub fn compute(input: DivergenceInput<'_>) -> Divergence {
-        propagation::Propagation::new(input).run()
+        let mut moments = FixedBitSet::with_capacity(input.cfg.block_count());
+        loop {
+            let divergence = propagation::Propagation::new(input, &moments).run();
+            let found = waiting::run_at_different_moments(input, &divergence);
+            if found.is_subset(&moments) {
+                return divergence;
+            }
+            moments.union_with(&found);
+        }
     }
 
     /// May lanes that run together see different numbers in this value, while it is in its loop? Joins that no instruction

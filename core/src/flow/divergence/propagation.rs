@@ -58,6 +58,7 @@ struct InstFacts {
 
 pub(super) struct Propagation<'a> {
     pub(super) input: DivergenceInput<'a>,
+    moments: &'a FixedBitSet,
     pub(super) result: Divergence,
     insts: Vec<InstFacts>,
     /// The divergent values. Small enough to stay in a cache where their causes are not.
@@ -79,7 +80,8 @@ pub(super) struct Propagation<'a> {
 }
 
 impl<'a> Propagation<'a> {
-    pub(super) fn new(input: DivergenceInput<'a>) -> Propagation<'a> {
+    /// `moments`: the blocks that lanes may run at different moments, by index.
+    pub(super) fn new(input: DivergenceInput<'a>, moments: &'a FixedBitSet) -> Propagation<'a> {
         let mut values = SecondaryMap::new();
         values.resize(input.values.len());
         let mut branches = SecondaryMap::new();
@@ -90,6 +92,7 @@ impl<'a> Propagation<'a> {
         let drawing = FixedBitSet::with_capacity(input.cfg.block_count());
         Propagation {
             input,
+            moments,
             result,
             insts: vec![InstFacts::default(); input.func.insts.len()],
             divergent: FixedBitSet::with_capacity(input.values.len()),
@@ -139,7 +142,7 @@ impl<'a> Propagation<'a> {
             values.joins(block).for_each(|join| self.follow_args(join));
             for inst in func.block_insts(block) {
                 let data = &func.insts[inst];
-                let behaviour = behaviour(func, data);
+                let behaviour = behaviour(func, data, self.moments.contains(block.index()));
                 let (used, defined) = values.used_and_defined(inst);
                 let mut deeds = Deeds::REACHABLE;
                 deeds.set(Deeds::GUARDED, data.guard.is_some());

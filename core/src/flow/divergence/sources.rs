@@ -14,8 +14,12 @@ pub(super) enum Behaviour {
     Evens,
 }
 
-/// The behaviour of an instruction's results; guards are not looked at.
-pub(super) fn behaviour(func: &Function, inst: &InstData) -> Behaviour {
+/// The behaviour of an instruction's results; guards are not looked at. `at_moments`: lanes may run it at different
+/// moments although they meet behind it.
+pub(super) fn behaviour(func: &Function, inst: &InstData, at_moments: bool) -> Behaviour {
+    if at_moments && depends_on_moment(inst) {
+        return Behaviour::Differs(Source::Moment);
+    }
     if let Some(special) = inst.args.iter().find_map(divergent_special) {
         return Behaviour::Differs(special);
     }
@@ -38,6 +42,15 @@ pub(super) fn behaviour(func: &Function, inst: &InstData) -> Behaviour {
             Some(Space::Local) | None => Behaviour::Differs(Source::ThreadMemory),
         },
         _ => Behaviour::Follows,
+    }
+}
+
+/// Depends the result on when, or with which lanes, an instruction runs?
+fn depends_on_moment(inst: &InstData) -> bool {
+    let op = inst.opcode.op;
+    match op {
+        Op::Ld => matches!(inst.opcode.space, Some(Space::Global | Space::Shared)),
+        _ => op.is_convergent() && !op.is_call() && !inst.dsts.is_empty(),
     }
 }
 
