@@ -166,17 +166,17 @@ test("a kernel that never ends is stopped by hand, and by itself after a while",
   assert.match(why, /stopped after 10 seconds|allowance of [\d,]+ warp instructions/);
 });
 
-test("lanes step through issues, with masks and the reconvergence stack", async (t) => {
+test("lanes step through issues, with masks and groups", async (t) => {
   const page = await openAndRun(t);
-  await page.getByTestId("stack").waitFor();
+  await page.getByTestId("groups").waitFor();
   const lanes = page.getByTestId("warps").getByRole("img");
   assert.match(await lanes.first().getAttribute("aria-label"), /^32 of 32 lanes active/);
   await page.getByRole("button", { name: "Issue forward", exact: true }).click();
   await eventually("one instruction is issued", async () => (await page.getByTestId("issue").inputValue()) === "1");
-  // Somewhere on the way a branch splits a warp, and its lanes wait for one another on the stack.
+  // Somewhere on the way a branch splits a warp, and its lanes wait for one another where they meet.
   await page.getByRole("button", { name: "Run the warps" }).click();
   await page.getByTestId("pace").selectOption("4");
-  await eventually("a warp diverges", async () => (await page.getByTestId("stack").locator("tbody tr").count()) > 1);
+  await eventually("a warp diverges", async () => (await page.getByTestId("groups").locator("tbody tr").count()) > 1);
   await page.getByRole("button", { name: "Pause the warps" }).click();
   const active = await lanes.evaluateAll((masks) => masks.map((mask) => mask.getAttribute("aria-label")));
   assert.ok(active.some((label) => !label.startsWith("32 ")), active.join("; "));

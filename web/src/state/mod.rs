@@ -43,7 +43,7 @@ pub use choices::{Dialog, Notice, Pane, Results, Selection, Sheet, Tab, Theme, W
 pub use lab::Lab;
 pub use map::{HeatMap, variable};
 pub use pipeline::PipelineEdit;
-pub use settings::SettingsEdit;
+pub use settings::{SettingsEdit, is_of_machine};
 pub use share::link_advice;
 pub use timeline::{Timeline, Travel};
 pub use trials::{MOST_COMPARED, POINTS, divergence};

@@ -13,6 +13,8 @@ pub enum SettingsEdit {
     Seed(Option<u64>),
     /// Puts the first-level cache in, or leaves it out.
     Cache(bool),
+    /// Lets lanes of a warp wait for each other, or has them run to where they meet.
+    IndependentLanes(bool),
     /// Moves a slider.
     Slide {
         /// The setting, as `x.zero`.
@@ -28,6 +30,11 @@ pub enum SettingsEdit {
     Again,
 }
 
+/// Belongs the setting of that name to the machine, and not to the launch?
+pub fn is_of_machine(name: &str) -> bool {
+    matches!(name, "l1" | "scheduling")
+}
+
 impl SettingsEdit {
     /// Makes the change.
     pub fn apply(self, settings: &mut Settings) {
@@ -37,13 +44,17 @@ impl SettingsEdit {
             SettingsEdit::Seed(seed) => settings.seed = seed,
             SettingsEdit::Cache(true) => drop(settings.words.remove("l1")),
             SettingsEdit::Cache(false) => drop(settings.words.insert("l1".to_owned(), "off".to_owned())),
+            SettingsEdit::IndependentLanes(true) => drop(settings.words.remove("scheduling")),
+            SettingsEdit::IndependentLanes(false) => {
+                settings.words.insert("scheduling".to_owned(), "stack".to_owned());
+            }
             SettingsEdit::Slide { name, value, launch } if (value - launch).abs() < 1e-9 => {
                 settings.sets.remove(&name);
             }
             SettingsEdit::Slide { name, value, .. } => drop(settings.sets.insert(name, value)),
             SettingsEdit::Reset => {
                 settings.sets.clear();
-                settings.words.retain(|name, _| name == "l1");
+                settings.words.retain(|name, _| is_of_machine(name));
                 (settings.grid, settings.block, settings.fuel) = (None, None, None);
             }
             SettingsEdit::Again => {}

@@ -1,4 +1,4 @@
-//! Where every lane is: the masks of the warps at one issue, and the reconvergence stack of the warp that issues next.
+//! Where every lane is: the masks of the warps at one issue, and the groups of the warp that issues next.
 
 use warpscope_engine::message::{Moment, WarpState};
 use yew::{Callback, Html, InputEvent, component, html};
@@ -91,7 +91,7 @@ fn warps(moment: &Moment, lab: &Lab, act: &Callback<Action>) -> Html {
                 }) }
             </ul>
             if hidden > 0 { <p class="note">{ format!("and {hidden} more") }</p> }
-            if let Some(warp) = moment.next.and_then(|next| moment.warps.get(next)) { { stack(warp) } }
+            if let Some(warp) = moment.next.and_then(|next| moment.warps.get(next)) { { groups(warp) } }
         </>
     }
 }
@@ -146,15 +146,16 @@ fn mask(active: u32, ended: u32, size: u32) -> Html {
     }
 }
 
-fn stack(warp: &WarpState) -> Html {
+fn groups(warp: &WarpState) -> Html {
     html! {
-        <table class="stack" data-testid="stack">
-            <caption>{ format!("Reconvergence stack of {}", warp.name) }</caption>
-            <thead><tr><th scope="col">{ "lanes" }</th><th scope="col">{ "go on at" }</th><th scope="col">{ "meet at" }</th></tr></thead>
+        <table class="stack" data-testid="groups">
+            <caption>{ format!("Groups of lanes of {}", warp.name) }</caption>
+            <thead><tr><th scope="col">{ "lanes" }</th><th scope="col">{ "do" }</th><th scope="col">{ "go on at" }</th><th scope="col">{ "meet at" }</th></tr></thead>
             <tbody>
-                { for warp.stack.iter().map(|entry| html! {
+                { for warp.groups.iter().map(|entry| html! {
                     <tr>
                         <td>{ mask(entry.mask, 0, warp.size) }</td>
+                        <td>{ &entry.state }</td>
                         <td><code>{ &entry.block }</code></td>
                         <td><code>{ if entry.meets.is_empty() { "–" } else { &entry.meets } }</code></td>
                     </tr>

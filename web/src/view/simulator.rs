@@ -9,7 +9,7 @@ use super::number_field::NumberField;
 use super::results::Results;
 use super::{PaneProps, Snapshot, on};
 use crate::dom;
-use crate::state::{Action, Dialog, Lab, SettingsEdit};
+use crate::state::{Action, Dialog, Lab, SettingsEdit, is_of_machine};
 
 /// Lanes a warp that a person may choose.
 const WARP_SIZES: [u32; 3] = [32, 16, 8];
@@ -78,6 +78,8 @@ fn machine(lab: &Snapshot, act: &Callback<Action>) -> Html {
     };
     let has_cache = lab.settings.words.get("l1").is_none_or(|word| word != "off");
     let switch_cache = act.reform(|event: Event| Action::Settings(SettingsEdit::Cache(dom::is_checked(&event))));
+    let are_stacked = lab.settings.words.get("scheduling").is_some_and(|word| word == "stack");
+    let switch_lanes = change(|value| SettingsEdit::IndependentLanes(value != "stack"));
     let measure = act.reform(|event: Event| Action::Measure(dom::is_checked(&event)));
     html! {
         <div class="machine">
@@ -97,6 +99,13 @@ fn machine(lab: &Snapshot, act: &Callback<Action>) -> Html {
                     { for WARP_SIZES.into_iter().map(|size| html! {
                         <option value={size.to_string()} selected={lab.settings.warp == Some(size)}>{ size }</option>
                     }) }
+                </select>
+            </label>
+            <label class="field" title="Independent: every lane makes progress, as on Volta and later. Stack: lanes that part run to where they meet, as before.">
+                <span>{ "Lanes" }</span>
+                <select onchange={switch_lanes} data-testid="scheduling">
+                    <option value="independent" selected={!are_stacked}>{ "independent" }</option>
+                    <option value="stack" selected={are_stacked}>{ "stack" }</option>
                 </select>
             </label>
             <label class="field" title="The first-level cache">
@@ -121,7 +130,7 @@ fn Values(PaneProps { lab, act }: &PaneProps) -> Html {
     let sources = lab.view.as_ref().map(|view| view.sources.clone()).unwrap_or_default();
     let Settings { grid, block, fuel, ref sets, ref words, .. } = lab.settings;
     let is_set =
-        !sets.is_empty() || words.keys().any(|name| name != "l1") || grid.or(block).is_some() || fuel.is_some();
+        !sets.is_empty() || words.keys().any(|name| !is_of_machine(name)) || grid.or(block).is_some() || fuel.is_some();
     let (read, written): (Vec<ValueSource>, Vec<ValueSource>) =
         sources.iter().cloned().partition(|source| source.is_read);
     let names = written.iter().enumerate().map(|(index, source)| {
