@@ -9,9 +9,10 @@
 //!
 //! 1. An instruction *waits* where a part of the lanes may come to it: a barrier, an operation with a member mask, a call,
 //!    or an access in a loop by which lanes may spin. In a function every one waits, since its callers may be apart.
-//! 2. Lanes may leave the meeting point of each divergent branch whose region holds such an instruction.
-//! 3. Lanes of one group may also part at the instruction itself, if its guard, mask or barrier number differs by lane.
-//! 4. What can be reached from those places is run at different moments.
+//! 2. Lanes may leave the meeting point of each divergent branch whose region holds such an instruction. Behind it they
+//!    meet again only where lanes meet further out, so only in blocks that run apart.
+//! 3. Lanes of one group may also part at the instruction itself, if its guard, mask or barrier number differs by lane;
+//!    they meet at the immediate post-dominator of its block. Lanes that return early from a call go on behind it.
 //!
 //! Sound: rule 4 of [`crate::sim::Groups`] is the only way past a meeting point. Lanes that run a block at different
 //! moments compute the same from the same operands; only what they load, or learn of the lanes that run with them, differs.
@@ -31,13 +32,21 @@ pub(super) fn run_at_different_moments(input: DivergenceInput<'_>, divergence: &
     let waits = Waits { input, divergence };
     let mut moments = FixedBitSet::with_capacity(cfg.block_count());
     let mut waiting = FixedBitSet::with_capacity(cfg.block_count());
+    // What lanes that have left a meeting point may reach.
+    let mut left = FixedBitSet::with_capacity(cfg.block_count());
     for block in func.block_order().filter(|&block| cfg.is_reachable(block)) {
         for inst in func.block_insts(block) {
-            if waits.parts(inst) {
+            let parts = waits.parts(inst);
+            if parts {
+                let meeting = post_dominators.immediate_post_dominator(block);
+                reach(input, &[block], meeting, &mut moments);
+                reach(input, meeting.as_slice(), None, &mut left);
+            }
+            if parts || waits.as_one_group(block, inst) {
                 waiting.insert(block.index());
-                reach(input, &[block], None, &mut moments);
-            } else if waits.as_one_group(block, inst) {
-                waiting.insert(block.index());
+                if func.insts[inst].opcode.op.is_call() {
+                    reach(input, &[block], None, &mut left);
+                }
             }
         }
     }
@@ -46,13 +55,14 @@ pub(super) fn run_at_different_moments(input: DivergenceInput<'_>, divergence: &
     }
     for branch in divergence.divergent_branches() {
         let meeting = post_dominators.immediate_post_dominator(branch);
-        let Some(meeting) = meeting.filter(|meeting| !moments.contains(meeting.index())) else { continue };
+        let Some(meeting) = meeting.filter(|meeting| !left.contains(meeting.index())) else { continue };
         let mut region = FixedBitSet::with_capacity(cfg.block_count());
         reach(input, cfg.successors(branch), Some(meeting), &mut region);
         if !region.is_disjoint(&waiting) {
-            reach(input, &[meeting], None, &mut moments);
+            reach(input, &[meeting], None, &mut left);
         }
     }
+    moments.extend(left.ones().filter(|&block| divergence.runs_apart(Block::new(block)).is_some()));
     moments
 }
 
