@@ -6,9 +6,8 @@
 //! ```
 //!
 //! Sound in one direction: a difference is real, and a counterexample shows it; agreement is evidence only. A launch on
-//! which the first program itself fails says nothing and is skipped. NaN is one value wherever its bits are visible, so
-//! elements are compared bit by bit, or within a relative tolerance for passes that may reassociate. Globals that only the
-//! second program has are its own affair.
+//! which the first program itself fails says nothing and is skipped. Elements are compared bit by bit, or within a relative
+//! tolerance for passes that may reassociate. Globals that only the second program has are its own affair.
 //!
 //! Cost: two runs a trial, each with its own fuel, unless the first [`MAX_ENDLESS`] launches all use theirs up; making a
 //! counterexample smaller at most [`MAX_REDUCTIONS`] runs more. A [`Reference`] keeps what the first program left behind
@@ -273,14 +272,15 @@ fn memory_after(
     Ok(simulation.dump())
 }
 
-/// Are two floats within the tolerance? Other types have none.
+/// Are two floats within the tolerance, or both not numbers? Other types have none.
 fn close(ty: Type, first: u64, second: u64, tolerance: f64) -> bool {
     let (a, b) = match ty {
         Type::F32 => (f64::from(f32::from_bits(first as u32)), f64::from(f32::from_bits(second as u32))),
         Type::F64 => (f64::from_bits(first), f64::from_bits(second)),
         _ => return false,
     };
-    tolerance > 0.0 && (a == b || (a - b).abs() <= tolerance * a.abs().max(b.abs()).max(1.0))
+    let are_nan = a.is_nan() && b.is_nan();
+    tolerance > 0.0 && (are_nan || a == b || (a - b).abs() <= tolerance * a.abs().max(b.abs()).max(1.0))
 }
 
 /// A smaller launch that still shows a difference: fewer blocks, fewer threads, fewer knobs turned.

@@ -50,8 +50,8 @@ impl Kind {
         match self {
             Kind::U32 => &["4294967295", "2147483648", "31", "32", "0x55555555"],
             Kind::S32 => &["-2147483648", "2147483647", "-1", "31", "-32"],
-            Kind::F32 => &["-0.0", "inf", "-inf", "nan", "1e-40", "3.4e38", "0f7F800001", "0.5"],
-            Kind::F64 => &["-0.0", "inf", "nan", "1e-310", "1e300", "0.1"],
+            Kind::F32 => &["-0.0", "inf", "-inf", "nan", "1e-40", "3.4e38", "0f7F800001", "0fFFC12345", "0.5"],
+            Kind::F64 => &["-0.0", "inf", "nan", "0dFFF8000012345678", "1e-310", "1e300", "0.1"],
             Kind::U64 => &["18446744073709551615", "4294967296", "63", "64"],
             Kind::Pred => &["0", "1"],
         }
@@ -156,7 +156,8 @@ pub const OPERATIONS: &[Operation] = &[
     operation("cvt.s32.s16", TO_S, &[Arg::Reg(Kind::S32)]),
     operation("add.sat.s32", TO_S, &[S, S]),
     operation("mov.f32", TO_F, &[F]),
-    operation("mov.f32", TO_F, &[F]),
+    // The bits of an integer, which may be those of any NaN.
+    operation("mov.b32", TO_F, &[Arg::Reg(Kind::U32)]),
     operation("add.f32", TO_F, &[F, F]),
     operation("add.f32", TO_F, &[F, F]),
     operation("sub.f32", TO_F, &[F, F]),

@@ -9,6 +9,7 @@
 //! Liveness        which registers are read later
 //! RegisterAccesses        what instructions read and write, apart from them
 //! Dependences     which instructions of a block must stay behind which
+//! FloatResults    registers that arithmetic alone computes, whose NaN is canonical
 //! vectors         registers that are computed side by side
 //! ```
 
@@ -16,6 +17,7 @@ mod dependences;
 mod divergence;
 mod joins;
 mod liveness;
+mod nans;
 mod reaching;
 mod register_accesses;
 mod solver;
@@ -27,6 +29,7 @@ pub(crate) use dependences::Dependences;
 pub use divergence::{Cause, Divergence, DivergenceInput, Explanation, Source, Subject};
 pub(crate) use joins::{JoinFinder, Joins, subtree_end};
 pub use liveness::Liveness;
+pub(crate) use nans::FloatResults;
 pub use reaching::{ReachingDefinition, ReachingDefinitions};
 pub(crate) use register_accesses::RegisterAccesses;
 pub use solver::{Direction, FactSink, Problem, Silent, Solution, solve};

@@ -11,7 +11,7 @@ use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 use super::comments::{CommentAnchor, Comments};
 use super::entities::{Array, Block, Input, Inst, Reg};
 use super::few::Few;
-use super::inst::{InstData, Operand};
+use super::inst::InstData;
 use super::layout::{Insts, Layout};
 use super::names::NameSpace;
 use super::types::{Space, Type};
@@ -424,22 +424,6 @@ impl Function {
         let data = &self.insts[inst];
         data.dsts.iter().for_each(|&dst| self.definition_counts[dst] -= 1);
         self.generic_accesses -= u32::from(data.is_generic_access());
-    }
-
-    /// Does a register hold the very bits of what is moved into it as a value of type `ty`? There is one NaN only, so that a
-    /// float which need not have been one before may have others.
-    pub fn keeps_bits(&self, ty: Type, dst: Reg, source: &Operand) -> bool {
-        let Some(float) = [ty, self.reg_types[dst]].into_iter().find(|ty| ty.is_float()) else { return true };
-        match source {
-            Operand::Reg(reg) => self.reg_types[*reg].is_float(),
-            Operand::Const(bits) => !float.is_other_nan(*bits),
-            _ => false,
-        }
-    }
-
-    /// Is a float what an operation on bits writes? Then a NaN may have other bits there than elsewhere.
-    pub fn makes_float_of_bits(&self, data: &InstData) -> bool {
-        !data.opcode.ty.is_float() && data.dsts.iter().any(|&dst| self.reg_types[dst].is_float())
     }
 
     /// Adds a `shared` or `local` array. Its name is taken from the registers' name space.

@@ -548,6 +548,16 @@ impl Opcode {
         self.op.is_pure()
     }
 
+    /// The float type in which arithmetic computes the result, so that a NaN there is the canonical one. None where the
+    /// result is no float, or somebody's bits, which moves keep.
+    pub fn computed_float(self) -> Option<Type> {
+        let moves_bits = match self.op {
+            Op::Mov | Op::Selp | Op::Ld | Op::St | Op::Atom | Op::Red | Op::Tex2d | Op::In | Op::Setp => true,
+            op => op.is_convergent() || op.is_terminator(),
+        };
+        Some(self.ty).filter(|ty| ty.is_float() && !moves_bits)
+    }
+
     /// Is each execution of such a load one of its own, as others may write meanwhile what it reads?
     pub const fn reads_anew(self) -> bool {
         self.flags.intersects(Flags::VOLATILE.union(Flags::RELAXED).union(Flags::ACQUIRE).union(Flags::CV))

@@ -138,8 +138,8 @@ impl Type {
         (have == Float) == (want == Float)
     }
 
-    /// Are these the bits of a NaN other than the one that this float type has (language page, *Semantics*)? No, where the
-    /// type is no float.
+    /// Are these the bits of a NaN other than the one that arithmetic yields in this float type? No, where the type is no
+    /// float.
     pub fn is_other_nan(self, bits: u64) -> bool {
         let infinity = match self {
             Type::F16 => 0x7C00,

@@ -284,7 +284,7 @@ fn walk<S: Listener, F>(
                 }
                 data = &view.func().insts[inst];
             }
-            copies.define(view.func(), data);
+            copies.define(data);
             if next.is_none() {
                 copies.ask(data);
             }
@@ -524,13 +524,13 @@ impl AvailableCopies {
 
     /// Tells what an instruction writes, after its reads have been looked up.
     #[inline]
-    fn define(&mut self, func: &Function, data: &InstData) {
+    fn define(&mut self, data: &InstData) {
         // One branch on everything, and none on whether there is a destination: each is as good as random.
         let may_copy = data.guard.is_some() | (data.opcode.op == Op::Mov) | (data.opcode.op == Op::Selp);
         let nobody = Reg::new(self.regs.len() - 1);
         match data.dsts.only_or(nobody) {
             Some(dst) if !may_copy => self.write(dst, Known::NOTHING),
-            _ => self.define_others(func, data, may_copy),
+            _ => self.define_others(data, may_copy),
         }
     }
 
@@ -554,8 +554,8 @@ impl AvailableCopies {
     /// The same for what may make copies, and for what writes several registers. Apart from
     /// [`AvailableCopies::define`], which most instructions leave quickly.
     #[inline(never)]
-    fn define_others(&mut self, func: &Function, data: &InstData, may_copy: bool) {
-        let copy = if may_copy { self.copy_made_by(func, data) } else { Copy::Unknown };
+    fn define_others(&mut self, data: &InstData, may_copy: bool) {
+        let copy = if may_copy { self.copy_made_by(data) } else { Copy::Unknown };
         let known = match copy {
             Copy::Unknown => Known::NOTHING,
             copy => self.know(Knowledge { copy, copied_in: self.extended_block, told: 0 }),
@@ -573,16 +573,13 @@ impl AvailableCopies {
     }
 
     /// What the only destination of an instruction is a copy of, in terms of the versions before the instruction.
-    fn copy_made_by(&self, func: &Function, data: &InstData) -> Copy {
+    fn copy_made_by(&self, data: &InstData) -> Copy {
         let &[dst] = data.dsts.as_slice() else { return Copy::Unknown };
         // A register that is copied into itself, or chosen by itself, tells nothing of its new value.
-        let hold = |operand: &Operand| {
-            let source = Source::of(operand).filter(|_| func.keeps_bits(data.opcode.ty, dst, operand))?;
-            match source {
-                Source::Reg(reg) if reg == dst => None,
-                Source::Reg(reg) => Some(Held::Reg(reg, self.regs[reg.index()].written)),
-                Source::Const(bits) => Some(Held::Const(bits)),
-            }
+        let hold = |operand: &Operand| match Source::of(operand)? {
+            Source::Reg(reg) if reg == dst => None,
+            Source::Reg(reg) => Some(Held::Reg(reg, self.regs[reg.index()].written)),
+            Source::Const(bits) => Some(Held::Const(bits)),
         };
         let made = match (data.opcode.op, data.args.as_slice()) {
             (Op::Mov, [from]) => hold(from).map_or(Copy::Unknown, Copy::Always),

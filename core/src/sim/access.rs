@@ -152,13 +152,13 @@ pub fn run(
                             access.extension,
                         ),
                     };
-                    place.frame.write(file, value.value, lane, canonical(value.canonical, bits));
+                    place.frame.write(file, value.value, lane, bits);
                     at += size;
                 }
             }
             AccessKind::Store => {
                 for value in &access.values {
-                    let bits = canonical(value.canonical, place.frame.read(file, value.value, lane) & access.ty.mask());
+                    let bits = canonical(value.computed, place.frame.read(file, value.value, lane) & access.ty.mask());
                     write_number(memory.bytes_mut(target, place.block, place.warp), at, size, bits);
                     at += size;
                 }
@@ -169,16 +169,10 @@ pub fn run(
                 let (first, second) = (operand(0) & access.ty.mask(), operand(1) & access.ty.mask());
                 let bytes = memory.bytes_mut(target, place.block, place.warp);
                 let old = read_number(bytes, at, size);
-                let new =
-                    canonical(access.ty.is_float().then_some(access.ty), atomic(op, access.ty, old, first, second));
+                let new = atomic(op, access.ty, old, first, second);
                 write_number(bytes, at, size, new);
                 if let Some(value) = access.values.first() {
-                    place.frame.write(
-                        file,
-                        value.value,
-                        lane,
-                        canonical(value.canonical, extend(old, access.extension)),
-                    );
+                    place.frame.write(file, value.value, lane, extend(old, access.extension));
                 }
             }
             AccessKind::Texture(_) => {}
@@ -250,7 +244,7 @@ fn extend(bits: u64, extension: Extension) -> u64 {
     }
 }
 
-/// Makes NaN the one that may be seen.
+/// The bits with the canonical NaN of a float type in place of any other.
 pub fn canonical(ty: Option<Type>, bits: u64) -> u64 {
     let (exponent, all) = match ty {
         Some(Type::F16) => (0x7C00, 0x7FFF),
@@ -268,12 +262,8 @@ fn atomic(op: AtomicOp, ty: Type, old: u64, first: u64, second: u64) -> u64 {
     let signed = |bits: u64| ((bits << shift) as i64) >> shift;
     let less = |a: u64, b: u64| if ty.is_signed() { signed(a) < signed(b) } else { a < b };
     match (op, ty.class(), ty) {
-        (AtomicOp::Add, TypeClass::Float, Type::F64) => (f64::from_bits(old) + f64::from_bits(first)).to_bits(),
-        (AtomicOp::Add, TypeClass::Float, Type::F32) => {
-            u64::from((f32::from_bits(old as u32) + f32::from_bits(first as u32)).to_bits())
-        }
-        (AtomicOp::Add, TypeClass::Float, _) => half_sum(old, first),
-        (AtomicOp::Min | AtomicOp::Max, TypeClass::Float, _) => float_bound(op, ty, old, first),
+        (AtomicOp::Add, TypeClass::Float, _) => canonical(Some(ty), float_sum(ty, old, first)),
+        (AtomicOp::Min | AtomicOp::Max, TypeClass::Float, _) => canonical(Some(ty), float_bound(op, ty, old, first)),
         (AtomicOp::Add, ..) => old.wrapping_add(first) & mask,
         (AtomicOp::Min, ..) => {
             if less(first, old) {
@@ -317,10 +307,14 @@ fn atomic(op: AtomicOp, ty: Type, old: u64, first: u64, second: u64) -> u64 {
     }
 }
 
-fn half_sum(a: u64, b: u64) -> u64 {
+fn float_sum(ty: Type, a: u64, b: u64) -> u64 {
     use super::arith::float::add;
     use super::arith::half::F16;
-    u64::from(add(F16(a as u16), F16(b as u16), rustc_apfloat::Round::NearestTiesToEven).0)
+    match ty {
+        Type::F64 => (f64::from_bits(a) + f64::from_bits(b)).to_bits(),
+        Type::F32 => u64::from((f32::from_bits(a as u32) + f32::from_bits(b as u32)).to_bits()),
+        _ => u64::from(add(F16(a as u16), F16(b as u16), rustc_apfloat::Round::NearestTiesToEven).0),
+    }
 }
 
 fn float_bound(op: AtomicOp, ty: Type, old: u64, new: u64) -> u64 {
@@ -465,7 +459,7 @@ fn fetch_texels(
         let mut at = offset_of(addresses[lane]) as usize;
         for value in &access.values {
             let bits = read_number(memory.bytes(target, place.block, place.warp), at, 4);
-            place.frame.write(file, value.value, lane, canonical(value.canonical, bits));
+            place.frame.write(file, value.value, lane, bits);
             at += 4;
         }
     });

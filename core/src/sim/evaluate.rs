@@ -55,5 +55,5 @@ pub fn evaluate(opcode: Opcode, args: &[u64]) -> Option<u64> {
     }
     let result = *func.regs.get(result.index())?;
     let bits = base.read(&file, result, 0) & dst.ty.mask();
-    Some(canonical(dst.ty.is_float().then_some(dst.ty), bits))
+    Some(canonical(opcode.computed_float(), bits))
 }

@@ -13,7 +13,8 @@
 //! - *Sums of products*: `mul` and `add` round each by itself, where an assembler may fuse the two unless they name a
 //!   rounding.
 //! - *Bit fields*: positions and lengths of `bfe` and `bfi` count modulo 256.
-//! - *NaN* is one value wherever its bits can be seen: 0x7FFF, 0x7FFFFFFF, 0x7FFFFFFFFFFFFFFF.
+//! - *NaN*: arithmetic, and a `cvt` between float types, yields one NaN of each type: 0x7FFF, 0x7FFFFFFF,
+//!   0x7FFFFFFFFFFFFFFF. Moves, memory, calls and the launch's own values keep the bits of any.
 //! - *Integer division and remainder* by zero give all ones; the least number by -1 wraps (quotient) or gives 0
 //!   (remainder).
 //! - *Registers* that no path has assigned are 0, and so are shared and local memory at their start.

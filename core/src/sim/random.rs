@@ -18,7 +18,6 @@
 use rustc_apfloat::Round;
 
 use super::arith::convert::float_to_float;
-use super::arith::float::Real;
 use crate::ir::{Number, Type, TypeClass, ValueSource, Values};
 
 /// The golden ratio in 64 bits.
@@ -128,15 +127,16 @@ fn random_float(low: f64, high: f64, unit: f64, ty: Type) -> u64 {
     if low < high && value >= high { float_bits(low, ty) } else { bits }
 }
 
-/// A number as written, as the bits of a type. Floats that become integers are truncated and clamped to 64 bits; NaN is
-/// the one that may be seen.
+/// A number as written, as the bits of a type. Floats that become integers are truncated and clamped to 64 bits;
+/// what is written as bits of the type keeps them.
 pub fn number_bits(number: Number, ty: Type) -> u64 {
     if ty == Type::Pred {
         return u64::from(number_value(number) != 0.0);
     }
     match (ty.class(), ty, number) {
-        (TypeClass::Float, Type::F32, Number::F32Bits(bits)) => u64::from(f32::from_bits(bits).canonical().to_bits()),
-        (TypeClass::Float, Type::F64, Number::F64Bits(bits)) => f64::from_bits(bits).canonical().to_bits(),
+        (TypeClass::Float, _, Number::F32Bits(_) | Number::F64Bits(_)) => {
+            number.bits(ty).unwrap_or_else(|_| float_bits(number_value(number), ty))
+        }
         (TypeClass::Bits, _, Number::F32Bits(bits)) => u64::from(bits) & ty.mask(),
         (TypeClass::Bits, _, Number::F64Bits(bits)) => bits & ty.mask(),
         (TypeClass::Float, ..) => float_bits(number_value(number), ty),
@@ -144,7 +144,7 @@ pub fn number_bits(number: Number, ty: Type) -> u64 {
     }
 }
 
-/// A double rounded to a float type, as bits; NaN is the visible one.
+/// A double rounded to a float type, as bits; NaN is the canonical one.
 fn float_bits(value: f64, ty: Type) -> u64 {
     let nearest = Round::NearestTiesToEven;
     match ty {

@@ -134,7 +134,7 @@ impl Substitution<'_> {
         let func = self.names.func;
         let data = &func.insts[inst];
         let (opcode, ty) = (data.opcode, data.opcode.ty);
-        let is_number = !ty.is_float() && ty != Type::Pred && !func.makes_float_of_bits(data);
+        let is_number = !ty.is_float() && ty != Type::Pred;
         if opcode.flags.intersects(Flags::SAT | Flags::CC | Flags::HI) || !is_number {
             return None;
         }

@@ -19,6 +19,7 @@ pub use diagnostic::{
 };
 pub use inference::inferred_types;
 pub use limits::*;
+pub(crate) use number::canonical_nan;
 pub use number::constant_text;
 pub use parser::{Parsed, describe_kind as describe_operand_kind, parse};
 pub use place::{Part, part_span};

@@ -36,7 +36,7 @@ pub(crate) enum Literal<'a> {
     F64Bits(u64),
 }
 
-/// The one NaN that the machine shows, of a float type.
+/// The NaN that arithmetic yields in a float type.
 pub(crate) const fn canonical_nan(ty: Type) -> u64 {
     match ty {
         Type::F16 => 0x7FFF,

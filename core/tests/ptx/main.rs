@@ -8,6 +8,7 @@ mod examples;
 mod expansions;
 mod inputs;
 mod launches;
+mod moved_bits;
 mod oracle;
 mod redundancy;
 mod sass;

@@ -316,9 +316,9 @@ fn signs_minima_and_maxima_of_floats() {
         check(&format!("$ = min.{ty} a, b"), &[ty, ty], ty, |x| exact::min(format, x[0], x[1]));
         check(&format!("$ = max.{ty} a, b"), &[ty, ty], ty, |x| exact::max(format, x[0], x[1]));
         if ty != "f16" {
-            // The second operand with the sign of the first. The one NaN is positive.
+            // The second operand with the sign of the first, be that a NaN's.
             check(&format!("$ = copysign.{ty} a, b"), &[ty, ty], ty, |x| {
-                let negative = format.negative(x[0]) && !format.is_nan(x[0]);
+                let negative = format.negative(x[0]);
                 format.canonical(format.magnitude(x[1]) | if negative { sign } else { 0 })
             });
         }
@@ -444,7 +444,7 @@ fn moves_and_packing() {
         check(&format!("$ = mov.{ty} a"), &[ty], ty, |x| x[0]);
     }
     for ty in FLOATS {
-        check(&format!("$ = mov.{ty} a"), &[ty], ty, |x| Format::of(ty).canonical(x[0]));
+        check(&format!("$ = mov.{ty} a"), &[ty], ty, |x| x[0]);
     }
     check("$ = mov.b32 {a, b}", &["b16", "b16"], "b32", |x| x[0] | x[1] << 16);
     check("$ = mov.b64 {a, b}", &["b32", "b32"], "b64", |x| x[0] | x[1] << 32);
@@ -460,9 +460,8 @@ fn moves_and_packing() {
 #[test]
 fn selections() {
     for ty in ["b16", "b32", "b64", "u16", "s16", "u32", "s32", "u64", "s64", "f16", "f32", "f64"] {
-        let visible = |bits: u64| if ty.starts_with('f') { Format::of(ty).canonical(bits) } else { bits };
-        check(&format!("$ = selp.{ty} a, b, c"), &[ty, ty, "pred"], ty, |x| visible(x[usize::from(x[2] == 0)]));
-        check(&format!("$ = selp.{ty} a, b, !c"), &[ty, ty, "pred"], ty, |x| visible(x[usize::from(x[2] != 0)]));
+        check(&format!("$ = selp.{ty} a, b, c"), &[ty, ty, "pred"], ty, |x| x[usize::from(x[2] == 0)]);
+        check(&format!("$ = selp.{ty} a, b, !c"), &[ty, ty, "pred"], ty, |x| x[usize::from(x[2] != 0)]);
     }
 }
 

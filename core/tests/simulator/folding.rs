@@ -175,6 +175,12 @@ fn floats_with_a_constant() {
             for op in ["min", "max"] {
                 operations.push((format!("$ = {op}.{ty} a, {constant}"), ty.to_string()));
             }
+            // A result of arithmetic has no other NaN, which more identities ask for.
+            for op in ["add", "sub", "mul", "fma"] {
+                let addend = if op == "fma" { ", a" } else { "" };
+                let text = format!("c$ = neg.{ty} a\n    $ = {op}.{ty} c$, {constant}{addend}");
+                operations.push((text, ty.to_string()));
+            }
             for cmp in ["eq", "ne", "lt", "geu", "neu", "num"] {
                 operations
                     .push((format!("q$ = setp.{cmp}.{ty} a, {constant}\n    $ = selp.u32 1, 0, q$"), "u32".into()));
@@ -182,7 +188,9 @@ fn floats_with_a_constant() {
         }
         for op in ["add", "sub", "mul", "min", "max"] {
             operations.push((format!("$ = {op}.{ty} a, a"), ty.to_string()));
+            operations.push((format!("c$ = abs.{ty} a\n    $ = {op}.{ty} c$, c$"), ty.to_string()));
         }
+        operations.push((format!("c$ = abs.{ty} a\n    $ = cvt.{ty}.{ty} c$"), ty.to_string()));
         for cmp in ["eq", "ne", "lt", "le", "equ", "ltu", "num", "nan"] {
             operations.push((format!("q$ = setp.{cmp}.{ty} a, a\n    $ = selp.u32 1, 0, q$"), "u32".into()));
         }

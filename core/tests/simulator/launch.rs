@@ -51,7 +51,7 @@ fn numbers_in_order_the_same_number_and_lists() {
     assert_eq!(elements("b64", 2, "const 0xFFFFFFFFFFFFFFFF", &[]), [u64::MAX; 2]);
     assert_eq!(elements("f32", 2, "const 0f40490FDB", &[]), [0x4049_0FDB; 2]);
     assert_eq!(elements("f32", 1, "const nan", &[]), [0x7FFF_FFFF]);
-    assert_eq!(elements("f32", 1, "const 0fFFC00001", &[]), [0x7FFF_FFFF], "NaN is one value");
+    assert_eq!(elements("f32", 1, "const 0fFFC00001", &[]), [0xFFC0_0001], "a NaN keeps its bits");
     assert_eq!(elements("u32", 5, "{ 9, 8, 7 }", &[]), [9, 8, 7, 0, 0], "zeros behind a list");
 }
 

@@ -128,25 +128,76 @@ fn speculative_loads_never_fault() {
     assert_eq!(outcome.buffer("r"), [7, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
 }
 
-/// NaN is one value wherever its bits become visible; bits that never were a float's stay what they are.
+/// Arithmetic and conversions between float types yield one NaN, whatever is then done with it.
 #[test]
-fn one_nan_is_visible() {
+fn arithmetic_yields_one_nan() {
     let outcome = run("func same(v: f32) -> b32 {\nentry:\n    b = mov.b32 v\n    ret b\n}\n\
-         kernel k(a: f32, d: f64, x: ptr.global, r: ptr.global, w: ptr.global) {\n    shared t: f32[1]\nentry:\n    \
-         f = ld.global.f32 x[0]\n    raw = ld.global.b32 x[0]\n    st.global.b32 r[0], raw\n    st.global.f32 r[1], f\n    \
-         b = mov.b32 f\n    st.global.b32 r[2], b\n    n = neg.f32 f\n    c = mov.b32 n\n    st.global.b32 r[3], c\n    \
-         e = mov.b32 a\n    st.global.b32 r[4], e\n    s = shfl.idx.b32 n, 0, 31\n    st.global.b32 r[5], s\n    \
-         h = call same(n)\n    st.global.b32 r[6], h\n    y = add.f32 n, 1.0\n    st.shared.f32 t[0], y\n    \
-         z = ld.shared.b32 t[0]\n    st.global.b32 r[7], z\n    o = sub.f32 inf, inf\n    q = and.b32 o, 0xFFFFFFFF\n    \
-         st.global.b32 r[8], q\n    old = atom.global.exch.f32 x[1], n\n    after = ld.global.b32 x[1]\n    \
-         st.global.b32 r[9], after\n    m = mov.b64 d\n    st.global.b64 w[0], m\n    g = cvt.f64.f32 n\n    \
-         k = mov.b64 g\n    st.global.b64 w[1], k\n    u = cvt.f16.f32 n\n    j = mov.b16 u\n    st.global.b16 w[8], j\n    \
-         st.global.b32 r[10], 0x7FC00001\n    exit\n}\n\
-         launch k {\n    a = 0f7FC00001\n    d = 0dFFF8000000000001\n    x = buffer b32[2] { 0x7FC12345, 0 }\n    \
-         r = buffer b32[11] const 0\n    w = buffer b64[3] const 0\n}\n");
-    const NAN: u64 = 0x7FFF_FFFF;
-    assert_eq!(outcome.buffer("r"), [0x7FC1_2345, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0x7FC0_0001]);
-    assert_eq!(outcome.buffer("w"), [0x7FFF_FFFF_FFFF_FFFF, 0x7FFF_FFFF_FFFF_FFFF, 0x7FFF]);
+         kernel k(x: ptr.global, r: ptr.global, w: ptr.global) {\n    shared t: f32[1]\nentry:\n    \
+         f = ld.global.f32 x[0]\n    n = neg.f32 f\n    c = mov.b32 n\n    st.global.b32 r[0], c\n    \
+         s = shfl.idx.b32 n, 0, 31\n    st.global.b32 r[1], s\n    h = call same(n)\n    st.global.b32 r[2], h\n    \
+         y = add.f32 n, 1.0\n    st.shared.f32 t[0], y\n    z = ld.shared.b32 t[0]\n    st.global.b32 r[3], z\n    \
+         o = sub.f32 inf, inf\n    q = and.b32 o, 0xFFFFFFFF\n    st.global.b32 r[4], q\n    \
+         old = atom.global.exch.f32 x[1], n\n    after = ld.global.b32 x[1]\n    st.global.b32 r[5], after\n    \
+         f = abs.f32 f\n    st.global.f32 r[6], f\n    f = ld.global.f32 x[0]\n    f = max.f32 f, f\n    \
+         st.global.f32 r[7], f\n    red.global.add.f32 x[2], 1.0\n    sum = ld.global.b32 x[2]\n    st.global.b32 r[8], sum\n    \
+         a = mul.f32 f, 1.0\n    p = setp.eq.u32 %laneid, 0\n    b = selp.f32 a, 1.0, p\n    m = mov.f32 b\n    \
+         st.global.f32 r[9], m\n    g = cvt.f64.f32 n\n    st.global.f64 w[0], g\n    u = cvt.f16.f32 f\n    \
+         st.global.f16 w[4], u\n    exit\n}\n\
+         launch k {\n    x = buffer b32[3] { 0xFFC12345, 0, 0xFF812345 }\n    \
+         r = buffer b32[10] const 0\n    w = buffer b64[2] const 0\n}\n");
+    assert_eq!(outcome.buffer("r"), [0x7FFF_FFFF; 10]);
+    assert_eq!(outcome.buffer("w"), [0x7FFF_FFFF_FFFF_FFFF, 0x7FFF]);
+}
+
+/// Every form that moves a float moves its bits: a NaN keeps its payload and its sign.
+#[test]
+fn moves_keep_the_bits_of_a_nan() {
+    for (ty, bits, nan, literal) in [
+        ("f16", "b16", 0xFD23_u64, "0fFFA46000"),
+        ("f32", "b32", 0xFF81_2345, "0fFF812345"),
+        ("f64", "b64", 0xFFF0_0000_1234_5678, "0dFFF0000012345678"),
+    ] {
+        let mut source = format!(
+            "const c: {bits}[1] = {{ {nan:#x} }}\nfunc same(v: {ty}) -> {ty} {{\nentry:\n    b = mov.{ty} v\n    ret b\n}}\n\
+             kernel k(a: {ty}, v: {ty}[1], x: ptr.global, r: ptr.global) {{\n    input draw: {ty}\n    shared t: {ty}[4]\n    \
+             local own: {ty}[4]\nentry:\n    p = setp.lt.u32 %laneid, 32\n    f = ld.global.{ty} x[0]\n"
+        );
+        let mut count = 0;
+        let mut moved = |text: &str, register: &str| {
+            let _ = writeln!(source, "    {text}\n    st.global.{ty} r[{count}], {register}");
+            count += 1;
+        };
+        moved("", "f");
+        moved(&format!("g = ld.global.{bits} x[0]"), "g");
+        moved(&format!("h = mov.{ty} f"), "h");
+        moved(&format!("i = mov.{bits} f"), "i");
+        moved(&format!("j = mov.{ty} g"), "j");
+        moved(&format!("l = selp.{ty} f, 1.0, p"), "l");
+        moved("m = call same(f)", "m");
+        moved(&format!("n = mov.{ty} a"), "n");
+        moved(&format!("o = ld.param.{ty} v[0]"), "o");
+        moved(&format!("q = ld.const.{ty} c[0]"), "q");
+        moved(&format!("st.shared.{ty} t[1], f\n    s = ld.shared.{ty} t[1]"), "s");
+        moved(&format!("st.local.v2.{ty} own[2], {{f, f}}\n    {{u0, u}} = ld.local.v2.{ty} own[2]"), "u");
+        moved(&format!("w = in.{ty} draw"), "w");
+        moved(&format!("y = mov.{ty} 1.0\n    @p y = mov.{ty} f"), "y");
+        if ty == "f32" {
+            moved("z = shfl.bfly.b32 f, 1, 31", "z");
+            moved("z0 = mov.b64 {f, f}\n    {z1, z2} = mov.b64 z0", "z2");
+            moved("{h0, h1} = mov.b32 f\n    h2 = mov.b32 {h0, h1}", "h2");
+        }
+        if ty != "f16" {
+            moved(&format!("old = atom.global.exch.{ty} x[1], f\n    new = ld.global.{ty} x[1]"), "new");
+            moved(&format!("old = atom.global.exch.{ty} x[1], f"), "old");
+        }
+        let _ = write!(
+            source,
+            "    exit\n}}\nlaunch k {{\n    block 32\n    a = {literal}\n    v = {{ {literal} }}\n    \
+             draw = draws {{ {literal} }}\n    \
+             x = buffer {bits}[2] {{ {nan:#x}, 0 }}\n    r = buffer {bits}[{count}] const 0\n}}\n"
+        );
+        assert_eq!(run(&source).buffer("r"), vec![nan; count], "{ty}");
+    }
 }
 
 /// The texel whose column and row the coordinates fall into, clamped to the edge; nothing is interpolated.
@@ -195,7 +246,7 @@ fn atomic(op: &str, ty: &str, old: u64, first: u64, second: u64) -> u64 {
             "add" => exact::add(format, old, first, Direction::Nearest),
             "min" => exact::min(format, old, first),
             "max" => exact::max(format, old, first),
-            _ => format.canonical(first),
+            _ => first,
         };
     }
     let signed = |value: u64| (value << (64 - bits)) as i64 >> (64 - bits);
@@ -315,13 +366,11 @@ fn check_atomic(op: &str, ty: &str, space: &str) {
         list(&first),
         list(&second),
     );
-    let visible = |bits: u64| if ty.starts_with('f') { Format::of(ty).canonical(bits) } else { bits };
-    // What passes through a register of a float type is the one NaN from then on.
-    let mut places: Vec<u64> = if space == "shared" { start.iter().map(|&v| visible(v)).collect() } else { start };
+    let mut places = start;
     let mut old = vec![0; LANES];
     for lane in (0..LANES).filter(|lane| lane % 5 != 3) {
         let place = &mut places[lane % 4];
-        old[lane] = visible(*place);
+        old[lane] = *place;
         *place = atomic(op, ty, *place, first[lane], second[lane]);
     }
     if op != "exch" && op != "cas" {
@@ -332,9 +381,7 @@ fn check_atomic(op: &str, ty: &str, space: &str) {
     }
     let outcome = run(&source);
     assert_eq!(outcome.buffer("r"), old, "what {} gives back", opcode("atom"));
-    let left: Vec<u64> = places.into_iter().map(visible).collect();
-    let found: Vec<u64> = outcome.buffer("x").iter().map(|&bits| visible(bits)).collect();
-    assert_eq!(found, left, "what {} leaves", opcode("atom"));
+    assert_eq!(outcome.buffer("x"), places, "what {} leaves", opcode("atom"));
 }
 
 /// Warps one after another: every thread of a grid takes a number, and none is taken twice.

@@ -364,7 +364,7 @@ impl<'s, 'a> Estimator<'s, 'a> {
             }
             Some(Outcome::Goes(_)) => scene.prices.of(&InstData::branch(self.specialisation.head)),
             Some(outcome) => match self.specialisation.simpler(outcome) {
-                Some(data) if copies_itself(scene.func, data) => 0.0,
+                Some(data) if copies_itself(data) => 0.0,
                 Some(data) => scene.prices.of(data),
                 None => scene.cycles(inst),
             },

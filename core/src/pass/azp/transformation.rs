@@ -86,7 +86,7 @@ impl Plan {
         copies.extend(opportunity.copied.iter().map(|&block| left(block, &mut func.block_insts(block))));
         leave_out_dead_code(estimator, &mut copies);
         // Until now they told whose value is needed.
-        copies.iter_mut().for_each(|copy| copy.insts.retain(|(_, data)| !copies_itself(scene.func, data)));
+        copies.iter_mut().for_each(|copy| copy.insts.retain(|(_, data)| !copies_itself(data)));
         let hoisted = estimator.specialisation.hoisted.clone();
         let has_doubtful_reads = may_read_unassigned(scene, head, &behind, &hoisted, &copies);
         Plan {
@@ -275,7 +275,6 @@ fn left_of(estimator: &Estimator<'_, '_>, inst: Inst) -> Option<InstData> {
 }
 
 /// Does the instruction leave everything as it is?
-pub(super) fn copies_itself(func: &Function, data: &InstData) -> bool {
-    let keeps_bits = |reg| func.keeps_bits(data.opcode.ty, reg, &Operand::Reg(reg));
-    copied_register(data).is_some_and(|reg| data.dst() == Some(reg) && keeps_bits(reg))
+pub(super) fn copies_itself(data: &InstData) -> bool {
+    copied_register(data).is_some_and(|reg| data.dst() == Some(reg))
 }

@@ -92,7 +92,7 @@ impl Refusal {
 
     /// The reason in words.
     pub fn why(self, func: &Function, copy: Inst) -> String {
-        let Some((from, to)) = copied(func, &func.insts[copy]) else { return String::new() };
+        let Some((from, to)) = copied(&func.insts[copy]) else { return String::new() };
         let (from, to) = (&func.regs[from].name, &func.regs[to].name);
         match self {
             Refusal::SeveralReaders => format!("more than this copy reads `{from}`"),
@@ -229,7 +229,7 @@ impl Guards {
             .and_then(|found| self.no_conflict(func, found, (block, copy), to));
         match found {
             Err(Refusal::UnderWay(Some(inst))) if self.gone.contains_key(&inst) => self.has_found_way = true,
-            Err(Refusal::UnderWay(Some(inst))) if copied(func, &func.insts[inst]).is_some() => {
+            Err(Refusal::UnderWay(Some(inst))) if copied(&func.insts[inst]).is_some() => {
                 self.in_the_way.insert(inst.index());
             }
             Err(Refusal::UnderWay(_) | Refusal::Live | Refusal::TooFar | Refusal::SetAside | Refusal::WrittenTwice) => {
@@ -250,7 +250,7 @@ impl Guards {
         if renamed.is_elsewhere {
             self.set_aside.insert(to.index());
             // The walk has been in that block, where this may have been a copy to itself, or refused for its old type.
-            self.has_found_way |= copied(func, &func.insts[renamed.inst]).is_some();
+            self.has_found_way |= copied(&func.insts[renamed.inst]).is_some();
         }
     }
 
@@ -369,7 +369,7 @@ impl Guards {
 /// The registers that copies write.
 fn targets(func: &Function, moves: &[(Block, Inst)]) -> FixedBitSet {
     let mut targets = FixedBitSet::with_capacity(func.regs.len());
-    let copies = moves.iter().filter_map(|&(_, inst)| copied(func, &func.insts[inst]));
+    let copies = moves.iter().filter_map(|&(_, inst)| copied(&func.insts[inst]));
     copies.for_each(|(_, to)| targets.insert(to.index()));
     targets
 }

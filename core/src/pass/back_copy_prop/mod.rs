@@ -35,7 +35,7 @@ use alloc::vec::Vec;
 
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
-use crate::ir::{Block, Function, Inst, InstData, Op, Operand, Reg};
+use crate::ir::{Block, Inst, InstData, Op, Operand, Reg};
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
 use guards::{Guards, Refusal, Renamed};
@@ -104,7 +104,7 @@ struct Walk {
 impl Walk {
     fn run<S: Listener>(&mut self, view: &mut View<'_, S>, moves: &[(Block, Inst)]) {
         for &(block, inst) in moves {
-            let Some((from, to)) = copied(view.func(), &view.func().insts[inst]) else { continue };
+            let Some((from, to)) = copied(&view.func().insts[inst]) else { continue };
             match self.guards.definition_to_rename(view.func(), (block, inst), (from, to)) {
                 Ok(_) if self.budget == 0 => return self.tell_budget(view, block, inst),
                 Ok(definition) => {
@@ -201,9 +201,8 @@ fn moves_in_order<S: Listener>(view: &mut View<'_, S>) -> Vec<(Block, Inst)> {
 }
 
 /// What a copy of one register into another reads and writes. Others are not looked at.
-fn copied(func: &Function, data: &InstData) -> Option<(Reg, Reg)> {
-    let keeps_bits = |&(from, to): &(Reg, Reg)| func.keeps_bits(data.opcode.ty, to, &Operand::Reg(from));
-    moved(data).filter(|(from, to)| from != to).filter(keeps_bits)
+fn copied(data: &InstData) -> Option<(Reg, Reg)> {
+    moved(data).filter(|(from, to)| from != to)
 }
 
 fn moved(data: &InstData) -> Option<(Reg, Reg)> {

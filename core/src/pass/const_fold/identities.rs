@@ -1,8 +1,8 @@
 //! The algebraic identities, as functions from an instruction to something simpler.
 //!
 //! Integer arithmetic wraps, so integer identities need no condition. For floats, without the licence:
-//! `x * 1`, `x / 1`, `x - 0` and `x + -0` are `x` to the bit when rounding to nearest without flushing (a NaN is one value
-//! here); `x * -1` is a sign change; division by a power of two is a multiplication. `x + 0` turns -0 into 0, `x * 0` is
+//! `x * 1`, `x / 1`, `x - 0`, `x + -0` and `min(x, x)` are `x` to the bit when rounding to nearest without flushing, if `x`
+//! is a result of arithmetic itself: another NaN would become the canonical one; `x * -1` is a sign change; division by a power of two is a multiplication. `x + 0` turns -0 into 0, `x * 0` is
 //! NaN for an infinite x, `x - x` too: those need the licence.
 
 use alloc::vec;
@@ -32,8 +32,25 @@ pub struct Finding {
     pub simpler: Simpler,
 }
 
+/// What float identities need to know.
+#[derive(Clone, Copy)]
+pub struct FloatFacts<'a> {
+    /// Is the fast-math licence given?
+    pub fast_math: bool,
+    /// Is an operand a result of arithmetic, so that its NaN is the canonical one?
+    pub is_computed: &'a dyn Fn(&Operand) -> bool,
+}
+
+impl FloatFacts<'_> {
+    /// Is arithmetic that changes no number a copy of that operand?
+    fn is_copied(&self, operand: &Operand) -> bool {
+        self.fast_math || (self.is_computed)(operand)
+    }
+}
+
 /// Looks for an identity.
-pub fn find(data: &InstData, fast_math: bool) -> Option<Finding> {
+pub fn find(data: &InstData, facts: FloatFacts<'_>) -> Option<Finding> {
+    let fast_math = facts.fast_math;
     if data.dsts.len() != 1 || data.opcode.has(Flags::CC) {
         return None;
     }
@@ -44,10 +61,10 @@ pub fn find(data: &InstData, fast_math: bool) -> Option<Finding> {
         return same_choice(data);
     }
     if data.opcode.op == Op::Cvt {
-        return conversion_to_itself(data);
+        return conversion_to_itself(data, facts);
     }
     match data.opcode.ty.class() {
-        TypeClass::Float => float_identity(data, fast_math),
+        TypeClass::Float => float_identity(data, facts),
         _ => integer_identity(data),
     }
 }
@@ -93,12 +110,13 @@ fn same_choice(data: &InstData) -> Option<Finding> {
 }
 
 /// A conversion that changes no bit.
-fn conversion_to_itself(data: &InstData) -> Option<Finding> {
+fn conversion_to_itself(data: &InstData, facts: FloatFacts<'_>) -> Option<Finding> {
+    let operand = data.args.first()?;
     let Opcode { ty, src_ty, rounding, flags, .. } = data.opcode;
     let integers = ty.is_integer() && src_ty.is_integer() && ty.bits() == src_ty.bits();
     let plain_float = ty == src_ty && ty.is_float() && rounding.is_none() && flags.is_empty();
-    if integers || plain_float {
-        return finding("same-type", "the conversion changes nothing", Simpler::Operand(data.args.first()?.clone()));
+    if integers || (plain_float && facts.is_copied(operand)) {
+        return finding("same-type", "the conversion changes nothing", Simpler::Operand(operand.clone()));
     }
     None
 }
@@ -256,8 +274,9 @@ fn landmark(ty: Type, bits: u64) -> Landmark {
     }
 }
 
-fn float_identity(data: &InstData, fast_math: bool) -> Option<Finding> {
+fn float_identity(data: &InstData, facts: FloatFacts<'_>) -> Option<Finding> {
     use Simpler::{Constant, Instruction, Operand as Copy};
+    let fast_math = facts.fast_math;
     let opcode = data.opcode;
     let ty = opcode.ty;
     let nearest = matches!(opcode.rounding, None | Some(Rounding::Rn));
@@ -267,11 +286,15 @@ fn float_identity(data: &InstData, fast_math: bool) -> Option<Finding> {
     }
     let constant = with_constant(data).map(|(x, bits)| (x, landmark(ty, bits), bits));
     match (opcode.op, constant) {
-        (Op::Mul | Op::Div, Some((x, Landmark::One, _))) => finding("neutral", "one changes nothing", Copy(x.clone())),
+        (Op::Mul | Op::Div, Some((x, Landmark::One, _))) if facts.is_copied(x) => {
+            finding("neutral", "one changes nothing", Copy(x.clone()))
+        }
         (Op::Mul | Op::Div, Some((x, Landmark::MinusOne, _))) => {
             finding("negation", "minus one turns the sign", Instruction(Opcode::new(Op::Neg, ty), vec![x.clone()]))
         }
-        (Op::Sub, Some((x, Landmark::Zero, _))) | (Op::Add, Some((x, Landmark::MinusZero, _))) => {
+        (Op::Sub, Some((x, Landmark::Zero, _))) | (Op::Add, Some((x, Landmark::MinusZero, _)))
+            if facts.is_copied(x) =>
+        {
             finding("neutral", "zero changes nothing", Copy(x.clone()))
         }
         (Op::Add | Op::Sub, Some((x, Landmark::Zero | Landmark::MinusZero, _))) if fast_math => {
@@ -286,7 +309,7 @@ fn float_identity(data: &InstData, fast_math: bool) -> Option<Finding> {
         (Op::Sub, _) if fast_math && same_operands(data) => {
             finding("self-inverse", "a value less itself is zero", Constant(0))
         }
-        (Op::Min | Op::Max, _) if same_operands(data) => {
+        (Op::Min | Op::Max, _) if same_operands(data) && facts.is_copied(&data.args[0]) => {
             finding("idempotent", "both operands are the same", Copy(data.args[0].clone()))
         }
         (Op::Div, Some((x, Landmark::Other, bits))) if exact => {

@@ -10,7 +10,8 @@
 //!
 //! An instruction whose operands are all constants becomes a `mov` of what the simulator computes for it: there is one
 //! arithmetic in this project. An identity is applied where it holds for every operand value to the bit; float identities
-//! that hold only for real numbers need the fast-math licence. A guard whose value is known on this path is dropped, or
+//! that hold only for real numbers need the fast-math licence,
+//! and those that would keep a NaN's bits, which arithmetic does not, ask whether the operand is a result itself. A guard whose value is known on this path is dropped, or
 //! takes its instruction with it; see [`super::last_assignment`] for those who read what that would have written.
 //!
 //! One walk over the dominator tree, a constant number of steps an instruction; another one only after a guard that never
@@ -24,16 +25,18 @@ mod identities;
 
 use alloc::format;
 use alloc::vec::Vec;
+use core::cell::OnceCell;
 
 use super::available_copies::{AvailableCopies, walk_with_copies};
 use super::last_assignment::{assign_zeros, take_insts_away};
 use super::{Pass, PassError, PassInfo, Settings};
 use crate::edit::Remark;
+use crate::flow::FloatResults;
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Type};
 use crate::sim::evaluate;
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
-use identities::{Finding, Simpler};
+use identities::{Finding, FloatFacts, Simpler};
 
 /// See the file's head.
 pub struct ConstFold;
@@ -76,11 +79,14 @@ pub(super) struct Folding<'a> {
     /// Instructions that never run, but whose assignments may be the last before some read. They go away after the walk,
     /// because what is assigned in their stead must not change under it.
     never_run: Vec<(Block, Inst)>,
+    /// Of the function as it was when first asked. Still right after a change: what replaces arithmetic is arithmetic, a
+    /// number, or a copy of what was computed already.
+    float_results: OnceCell<FloatResults>,
 }
 
 impl<'a> Folding<'a> {
     pub(super) fn new(settings: &'a Settings) -> Folding<'a> {
-        Folding { settings, never_run: Vec::new() }
+        Folding { settings, never_run: Vec::new(), float_results: OnceCell::new() }
     }
 
     /// Makes one instruction simpler. Gives whether it is still there.
@@ -94,9 +100,44 @@ impl<'a> Folding<'a> {
         self.settle_guard(view, copies, block, inst);
         let stays = view.func().inst_block(inst).is_some();
         if stays {
-            fold(view, block, inst, self.settings.fast_math);
+            self.fold(view, block, inst);
         }
         stays
+    }
+
+    /// Replaces one instruction by something simpler, again and again until nothing simpler is found.
+    fn fold<S: Listener>(&self, view: &mut View<'_, S>, block: Block, inst: Inst) {
+        let fast_math = self.settings.fast_math;
+        while let Some((finding, simpler)) = self.simpler(view.func(), inst) {
+            let module = view.module();
+            let mut rewrite = view.rewrite(|func| {
+                let text = instruction_text(module, func, inst);
+                Remark::applied(finding.rule, block, format!("`{text}` becomes simpler: {}", finding.why)).at(inst)
+            });
+            rewrite.replace(inst, simpler);
+        }
+        if !fast_math {
+            let licensed = FloatFacts { fast_math: true, is_computed: &|_| false };
+            let found = identities::find(&view.func().insts[inst], licensed);
+            if let Some(finding) = found {
+                let module = view.module();
+                view.miss(|func| {
+                    let text = instruction_text(module, func, inst);
+                    let message = format!("`{text}` stays: {} only for real numbers (--fast-math)", finding.why);
+                    Remark::missed(finding.rule, block, message).at(inst)
+                });
+            }
+        }
+    }
+
+    /// Something simpler than an instruction, and why it does the same.
+    fn simpler(&self, func: &Function, inst: Inst) -> Option<(Finding, InstData)> {
+        let is_computed = |operand: &Operand| {
+            let results = || self.float_results.get_or_init(|| FloatResults::of(func));
+            operand.as_reg().is_some_and(|reg| results().is_computed(reg))
+        };
+        let facts = FloatFacts { fast_math: self.settings.fast_math, is_computed: &is_computed };
+        simpler(func, &func.insts[inst], facts, evaluate)
     }
 
     /// What a walk has left to do. Gives whether an instruction went away.
@@ -170,7 +211,8 @@ pub(super) fn simplest(
     fast_math: bool,
     mut compute: impl FnMut(Opcode, &[u64]) -> Option<u64>,
 ) -> InstData {
-    while let Some((_, simpler)) = simpler(func, &data, fast_math, &mut compute) {
+    let facts = FloatFacts { fast_math, is_computed: &|_| false };
+    while let Some((_, simpler)) = simpler(func, &data, facts, &mut compute) {
         data = simpler;
     }
     data
@@ -180,40 +222,17 @@ pub(super) fn simplest(
 fn simpler(
     func: &Function,
     data: &InstData,
-    fast_math: bool,
+    facts: FloatFacts<'_>,
     compute: impl FnMut(Opcode, &[u64]) -> Option<u64>,
 ) -> Option<(Finding, InstData)> {
     let finding = match folded(data, compute) {
         Some(bits) => {
             Finding { rule: "constant", why: "all its operands are constants", simpler: Simpler::Constant(bits) }
         }
-        None => identities::find(data, fast_math)?,
+        None => identities::find(data, facts)?,
     };
     let simpler = simplified(func, data, finding.simpler.clone())?;
     (simpler != *data).then_some((finding, simpler))
-}
-
-/// Replaces one instruction by something simpler, again and again until nothing simpler is found.
-fn fold<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst, fast_math: bool) {
-    while let Some((finding, simpler)) = simpler(view.func(), &view.func().insts[inst], fast_math, evaluate) {
-        let module = view.module();
-        let mut rewrite = view.rewrite(|func| {
-            let text = instruction_text(module, func, inst);
-            Remark::applied(finding.rule, block, format!("`{text}` becomes simpler: {}", finding.why)).at(inst)
-        });
-        rewrite.replace(inst, simpler);
-    }
-    if !fast_math {
-        let found = identities::find(&view.func().insts[inst], true);
-        if let Some(finding) = found {
-            let module = view.module();
-            view.miss(|func| {
-                let text = instruction_text(module, func, inst);
-                let message = format!("`{text}` stays: {} only for real numbers (--fast-math)", finding.why);
-                Remark::missed(finding.rule, block, message).at(inst)
-            });
-        }
-    }
 }
 
 /// The constant that an instruction computes, if it does.

@@ -132,8 +132,7 @@ fn trace(func: &Function, cfg: &Cfg, values: &Values) -> SecondaryMap<Value, Pac
             }
             let ([Operand::Reg(from)], [dst]) = (data.args.as_slice(), data.dsts.as_slice()) else { continue };
             let keeps_width = func.reg_types[*from].bits() == func.reg_types[*dst].bits();
-            let keeps_bits = keeps_width && func.keeps_bits(data.opcode.ty, *dst, &data.args[0]);
-            if data.opcode.op == Op::Mov && data.guard.is_none() && keeps_bits {
+            if data.opcode.op == Op::Mov && data.guard.is_none() && keeps_width {
                 let copied = values.operands(inst)[0];
                 sources[values.defined(inst)[0]] = sources[copied].expand().unwrap_or(copied).into();
             }

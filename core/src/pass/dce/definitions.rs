@@ -124,7 +124,7 @@ impl Definitions {
                 if is_reachable && has_effect(data) {
                     effects.push(place);
                 }
-                if !(copies_itself(func, data) && found.is_assigned_before(data.dsts[0], block, cfg)) {
+                if !(copies_itself(data) && found.is_assigned_before(data.dsts[0], block, cfg)) {
                     for dst in distinct_dsts(data) {
                         found.add(dst, Entry::new(place, data), &mut several);
                     }

@@ -38,7 +38,7 @@ use alloc::vec::Vec;
 
 use super::{Pass, PassError, PassInfo, Settings};
 use crate::edit::Remark;
-use crate::ir::{Block, Flags, Function, Inst, InstData, Op, Operand};
+use crate::ir::{Block, Flags, Inst, InstData, Op, Operand};
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
 
@@ -69,7 +69,7 @@ fn remove<S: Listener>(view: &mut View<'_, S>, block: Block, inst: Inst) {
     let mut rewrite = view.rewrite(|func| {
         let (text, data) = (instruction_text(module, func, inst), &func.insts[inst]);
         let names: Vec<_> = data.dsts.iter().map(|&dst| format!("`{}`", func.regs[dst].name)).collect();
-        let (rule, why) = if copies_itself(func, data) {
+        let (rule, why) = if copies_itself(data) {
             ("self-copy", format!("{} already holds that", names.join(", ")))
         } else {
             ("dead", format!("nothing needs {}", names.join(", ")))
@@ -86,7 +86,7 @@ fn has_effect(data: &InstData) -> bool {
 }
 
 /// `x = mov x`: whoever reads `x` afterwards may as well read it before.
-fn copies_itself(func: &Function, data: &InstData) -> bool {
-    let ([from @ Operand::Reg(reg)], [dst]) = (data.args.as_slice(), data.dsts.as_slice()) else { return false };
-    data.opcode.op == Op::Mov && reg == dst && func.keeps_bits(data.opcode.ty, *dst, from)
+fn copies_itself(data: &InstData) -> bool {
+    let ([Operand::Reg(reg)], [dst]) = (data.args.as_slice(), data.dsts.as_slice()) else { return false };
+    data.opcode.op == Op::Mov && reg == dst
 }

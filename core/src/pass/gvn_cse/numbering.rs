@@ -34,7 +34,6 @@ use super::origins::Origins;
 use super::outline::Outline;
 use super::registers::{Registers, walk_order};
 use crate::alias::AliasAnalysis;
-use crate::flow::{Definition, Value, ValueNames};
 use crate::graph::{Cfg, Dominators};
 use crate::ir::{Address, AddressBase, Block, Flags, Function, Inst, InstData, Module, Op, Opcode, Operand, Reg};
 use crate::symbolic::{AffineNames, KnownSums, Overflow};
@@ -337,10 +336,6 @@ impl<'a> Numbering<'a> {
         let count = data.dsts.len() as u32;
         let before = self.expressions.number_count();
         let value = match class {
-            _ if func.makes_float_of_bits(data) => {
-                self.note_operands(inst, data);
-                self.expressions.fresh(count)
-            }
             Class::Never | Class::Atomic => {
                 self.note_operands(inst, data);
                 self.expressions.fresh(count)
@@ -462,9 +457,6 @@ impl<'a> Numbering<'a> {
     /// The number of what a `mov` gives on.
     fn copied(&mut self, func: &Function, data: &InstData) -> Option<Number> {
         let ([from], &[dst]) = (data.args.as_slice(), data.dsts.as_slice()) else { return None };
-        if !func.keeps_bits(data.opcode.ty, dst, from) {
-            return None;
-        }
         match from {
             Operand::Reg(_) if !self.options.follows_copies => None,
             Operand::Reg(reg) => {
@@ -708,11 +700,7 @@ impl<'a> Numbering<'a> {
         let opcode = Opcode { op: Op::Ld, ..data.opcode };
         let is_plain = data.opcode.op == Op::St && data.opcode.flags.is_empty() && data.opcode.vector == 1;
         let Some(load) = self.memory.as_ref().filter(|_| is_plain).and_then(Memory::behind) else { return };
-        let ty = data.opcode.ty;
         let (number, value) = match value {
-            // Memory has only one NaN where a float was stored.
-            Operand::Reg(reg) if ty.is_float() && !func.reg_types[*reg].is_float() => return,
-            Operand::Const(bits) if ty.is_other_nan(*bits) => return,
             Operand::Reg(reg) if func.reg_types[*reg].bits() == opcode.ty.bits() => {
                 let number = self.read(*reg);
                 (number, Some((*reg, number)))
@@ -731,13 +719,7 @@ impl<'a> Numbering<'a> {
         self.expressions.add(Head::Load as u32);
         let next = self.loads.len() as u32;
         let index = self.expressions.noted(next);
-        // What was loaded may have come from a NaN that is not the one that a store writes.
-        let may_be_loaded = || match self.origins.definition(Value::from_u32(number.0)) {
-            Definition::Inst { inst, .. } => !func.insts[inst].opcode.is_pure(),
-            _ => true,
-        };
-        let may_differ = ty.is_float() && value.is_some() && may_be_loaded();
-        let is_repeated = index != next && !may_differ && self.in_memory(func, index) == Some(number);
+        let is_repeated = index != next && self.in_memory(func, index) == Some(number);
         if is_repeated {
             self.memory.iter_mut().for_each(Memory::forget_store);
         } else {

@@ -47,7 +47,7 @@ use crate::ir::{
     Control, Func, FuncKind, Function, Global, GlobalData, Item, Module, NameSpace, Op, Operand, ParamType, Reg, Space,
     Span, Type,
 };
-use crate::text::{Diagnostic, Diagnostics, MAX_ARRAY_BYTES, MAX_PARAMS, MAX_SHARED_BYTES};
+use crate::text::{Diagnostic, Diagnostics, MAX_ARRAY_BYTES, MAX_PARAMS, MAX_SHARED_BYTES, canonical_nan};
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -309,6 +309,9 @@ fn number_bits(number: Number, ty: Type) -> u64 {
         (Number::Int(value), Type::F32) => u64::from((value as i64 as f32).to_bits()),
         (Number::Int(value), Type::F64) => (value as i64 as f64).to_bits(),
         (Number::Int(value), _) => value,
+        // The bits that a host's conversion gives a NaN are its own.
+        (Number::Single(bits), Type::F64) if f32::from_bits(bits).is_nan() => canonical_nan(ty),
+        (Number::Double(bits), Type::F32) if f64::from_bits(bits).is_nan() => canonical_nan(ty),
         (Number::Single(bits), Type::F64) => f64::from(f32::from_bits(bits)).to_bits(),
         (Number::Single(bits), _) => u64::from(bits),
         (Number::Double(bits), Type::F32) => u64::from((f64::from_bits(bits) as f32).to_bits()),

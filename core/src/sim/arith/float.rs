@@ -7,11 +7,11 @@ use rustc_apfloat::{Float, Round};
 use super::half::F16;
 use crate::ir::Rounding;
 
-/// The one NaN that becomes visible in f32.
+/// The NaN that arithmetic yields in f32.
 pub const CANONICAL_F32: u32 = 0x7FFF_FFFF;
-/// The one NaN that becomes visible in f64.
+/// The NaN that arithmetic yields in f64.
 pub const CANONICAL_F64: u64 = 0x7FFF_FFFF_FFFF_FFFF;
-/// The one NaN that becomes visible in f16.
+/// The NaN that arithmetic yields in f16.
 pub const CANONICAL_F16: u16 = 0x7FFF;
 
 /// What f32, f64 and f16 have in common here.
@@ -31,7 +31,7 @@ pub trait Real: Copy + PartialOrd {
     fn is_nan(self) -> bool;
     /// Is the sign bit set?
     fn is_negative(self) -> bool;
-    /// The one visible NaN in place of any.
+    /// The canonical NaN in place of any.
     fn canonical(self) -> Self;
     /// Zero of the same sign in place of a subnormal number.
     fn flush(self) -> Self;
@@ -123,11 +123,11 @@ pub fn saturate<T: Real>(a: T) -> T {
     if positive < T::ONE { positive } else { T::ONE }
 }
 
-/// PTX's `copysign a, b`: `b` with the sign of `a`. The one NaN is positive.
+/// PTX's `copysign a, b`: `b` with the sign of `a`, be that a NaN's.
 #[inline(always)]
 pub fn copysign<T: Real>(a: T, b: T) -> T {
     let magnitude = b.magnitude();
-    if a.is_negative() && !a.is_nan() { magnitude.negate() } else { magnitude }
+    if a.is_negative() { magnitude.negate() } else { magnitude }
 }
 
 /// The library's name of a rounding mode; integer roundings count as their float counterparts.

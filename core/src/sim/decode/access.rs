@@ -51,18 +51,17 @@ impl Decoder<'_, '_> {
         }
         if opcode.op == Op::St {
             let stored = data.args.get(1).ok_or("the value is missing")?;
-            let canonical = ty.is_float().then_some(ty);
             let sources: &[Operand] =
                 if let Operand::List(list) = stored { list } else { core::slice::from_ref(stored) };
             for operand in sources {
                 let value = self.value(operand, ty)?;
-                access.values.push(AccessValue { value, canonical });
+                let computed = operand.as_reg().filter(|&reg| self.frame.holds_any_nan(reg)).map(|_| ty);
+                access.values.push(AccessValue { value, computed });
             }
         } else {
             for &reg in &data.dsts {
                 let value = self.frame.reg(reg);
-                let canonical = self.frame.canonical_type(reg, ty);
-                access.values.push(AccessValue { value, canonical });
+                access.values.push(AccessValue { value, computed: None });
             }
         }
         let elements = if opcode.op == Op::Tex2d { 4 } else { usize::from(opcode.vector) };

@@ -74,8 +74,7 @@ impl Decoder<'_, '_> {
             return Err("the callee takes another number of operands");
         }
         let mut arguments = Vec::with_capacity(params.len());
-        for ((operand, param), declared) in data.args.iter().zip(params).zip(&body.params) {
-            let float = declared.reg.and_then(|reg| callee_frame.canonical_type(reg, body.reg_types[reg]));
+        for (operand, param) in data.args.iter().zip(params) {
             let param = param.ok_or("the callee takes an array by value")?;
             let ty = match param {
                 Value::Word(_) => Type::B32,
@@ -86,12 +85,9 @@ impl Decoder<'_, '_> {
             if core::mem::discriminant(&value) != core::mem::discriminant(&param) {
                 return Err("an operand has another width than the parameter");
             }
-            arguments.push((value, param, float));
+            arguments.push((value, param));
         }
-        let dst = data.dst().map(|reg| {
-            let float = self.frame.canonical_type(reg, body.returns.unwrap_or(Type::B32));
-            (self.frame.reg(reg), self.frame.clock(reg), float)
-        });
+        let dst = data.dst().map(|reg| (self.frame.reg(reg), self.frame.clock(reg)));
         let exits = (data.opcode.op == Op::CallTo).then_some((targets, self.join));
         decoded.kind = Kind::Call;
         decoded.side = self.builder.program.calls.len() as u32;

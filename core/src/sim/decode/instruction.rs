@@ -277,6 +277,9 @@ impl Decoder<'_, '_> {
             Value::Wide(slot) if is_wide(kind.ty) => slot,
             Value::Wide(slot) if kind.may_be_wider => {
                 let scratch = self.frame.scratch(3);
+                if let Some(run) = opcode.computed_float().and_then(lanes::canonicalize) {
+                    after.push(Step { run, slots: one(scratch, scratch) });
+                }
                 after.push(Step { run: lanes::extend(kind.ty), slots: one(scratch, slot) });
                 slots.d = scratch;
                 return Ok(());
@@ -296,7 +299,10 @@ impl Decoder<'_, '_> {
                 after.push(Step { run, slots: in_place });
             }
         }
-        if let Some(run) = self.frame.canonical_type(reg, kind.ty).and_then(lanes::canonicalize) {
+        if opcode.computed_float().is_some()
+            && !self.frame.holds_any_nan(reg)
+            && let Some(run) = lanes::canonicalize(kind.ty)
+        {
             after.push(Step { run, slots: in_place });
         }
         Ok(())
@@ -328,9 +334,6 @@ impl Decoder<'_, '_> {
                 let slots = Slots { modifier: k as u32 * part.bits(), ..one(a, d) };
                 steps.push(Step { run: lanes::pack(whole, part), slots });
             }
-            if let Some(run) = self.frame.canonical_type(reg, whole).and_then(lanes::canonicalize) {
-                steps.push(Step { run, slots: one(d, d) });
-            }
         } else {
             let part = part_type(data, data.dsts.len())?;
             let operand = data.args.first().ok_or("an operand is missing")?;
@@ -344,9 +347,6 @@ impl Decoder<'_, '_> {
                 let d = raw_slot(self.dst(reg, part)?);
                 let slots = Slots { modifier: k as u32 * part.bits(), ..one(a, d) };
                 steps.push(Step { run: lanes::unpack(whole, part), slots });
-                if let Some(run) = self.frame.canonical_type(reg, part).and_then(lanes::canonicalize) {
-                    steps.push(Step { run, slots: one(d, d) });
-                }
             }
         }
         self.steps(steps, decoded);

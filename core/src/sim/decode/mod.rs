@@ -12,8 +12,8 @@
 //! globals and shared arrays, are planes that all warps share. What an opcode's function does not do itself (operands of
 //! another width, flushing, saturation, canonical NaN) becomes steps around it.
 //!
-//! A NaN is made canonical where it is written into a register that somebody reads as bits, and when it is stored. That
-//! is early enough, because nothing else tells one NaN from another, and costs nothing where nobody looks.
+//! Arithmetic yields one NaN, and moves keep the bits of any. The host's arithmetic yields any NaN, and the canonical one
+//! replaces it only where a difference can be seen: [`crate::flow`]'s `FloatResults`.
 
 mod access;
 mod builder;

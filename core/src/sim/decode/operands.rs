@@ -1,10 +1,11 @@
 //! A function's frame: which register has which place.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::{Initial, SINK, UNUSED, Value, is_wide};
-use crate::ir::{ArgKind, Func, Function, Op, Operand, Reg, Special, Type};
+use crate::flow::FloatResults;
+use crate::ir::{Func, Function, Reg, Special, Type};
 
 /// Places of one function's registers, counted from the frame's start. Places are given out when first asked for, so
 /// registers that no instruction names take none; parameters come first, so that callers know their places.
@@ -18,7 +19,7 @@ pub(super) struct Frame<'a> {
     planes: u32,
     predicates: u32,
     clocks: u32,
-    read_as_bits: Option<BTreeSet<Reg>>,
+    float_results: Option<FloatResults>,
 }
 
 impl<'a> Frame<'a> {
@@ -34,7 +35,7 @@ impl<'a> Frame<'a> {
             planes: 0,
             predicates: SINK + 1,
             clocks: UNUSED + 1,
-            read_as_bits: None,
+            float_results: None,
         }
     }
 
@@ -125,14 +126,10 @@ impl<'a> Frame<'a> {
         })
     }
 
-    /// The float type whose NaN has to be canonical in a register once something of type `written` is put there; none
-    /// where nobody can see a difference.
-    pub(super) fn canonical_type(&mut self, reg: Reg, written: Type) -> Option<Type> {
-        let declared = self.body.reg_types[reg];
-        let ty = if declared.is_float() { declared } else { written };
+    /// Does a register hold results of float arithmetic whose NaN need not be the canonical one yet?
+    pub(super) fn holds_any_nan(&mut self, reg: Reg) -> bool {
         let body = self.body;
-        let read = self.read_as_bits.get_or_insert_with(|| registers_read_as_bits(body));
-        (ty.is_float() && read.contains(&reg)).then_some(ty)
+        self.float_results.get_or_insert_with(|| FloatResults::of(body)).may_hold_any_nan(reg)
     }
 
     /// Planes of the frame.
@@ -154,27 +151,4 @@ impl<'a> Frame<'a> {
     pub(super) fn initial(&self) -> &[(Initial, u32)] {
         &self.initial
     }
-}
-
-/// The registers that something reads as bits: where the operand's type is no float.
-fn registers_read_as_bits(body: &Function) -> BTreeSet<Reg> {
-    let mut read = BTreeSet::new();
-    for inst in body.block_order().flat_map(|block| body.block_insts(block)) {
-        let data = &body.insts[inst];
-        let packs = data.dsts.len() > 1 || matches!(data.args.first(), Some(Operand::List(_)));
-        let signature = data.opcode.signature();
-        for (index, operand) in data.args.iter().enumerate() {
-            let as_float = match signature.arg(index) {
-                Some(ArgKind::Value(ty) | ArgKind::LowBits(ty) | ArgKind::Elements(ty, _)) => ty.is_float(),
-                _ => false,
-            };
-            let shuffles = data.opcode.op.is_convergent();
-            if !as_float || shuffles || (data.opcode.op == Op::Mov && packs) {
-                operand.for_each_reg(&mut |reg| {
-                    read.insert(reg);
-                });
-            }
-        }
-    }
-    read
 }

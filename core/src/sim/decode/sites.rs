@@ -30,8 +30,8 @@ pub enum Extension {
 pub struct AccessValue {
     /// Where.
     pub value: Value,
-    /// Make NaN of this type canonical on the way.
-    pub canonical: Option<Type>,
+    /// The float type that arithmetic computed a stored value in, if its NaN is not canonical yet.
+    pub computed: Option<Type>,
 }
 
 /// What an address is counted from.
@@ -173,10 +173,10 @@ pub struct CallSite {
     pub callee: usize,
     /// The entry's pc.
     pub entry: u32,
-    /// The caller's value, the callee's parameter, and the type of it whose NaN is made canonical on the way.
-    pub arguments: Vec<(Value, Value, Option<Type>)>,
-    /// The result's place in the caller, with its clock, and the type of it whose NaN is made canonical on the way.
-    pub dst: Option<(Value, u32, Option<Type>)>,
+    /// The caller's values and the callee's parameters.
+    pub arguments: Vec<(Value, Value)>,
+    /// The result's place in the caller, with its clock.
+    pub dst: Option<(Value, u32)>,
     /// For `call … to`: where each exit goes on, and where lanes meet.
     pub exits: Option<(Vec<u32>, u32)>,
 }

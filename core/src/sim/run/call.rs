@@ -6,7 +6,6 @@ use alloc::format;
 use smallvec::{SmallVec, smallvec};
 
 use super::{AFTER_CALL, CAUSE_BITS, Frame, Issue, Simulation};
-use crate::sim::access::canonical;
 use crate::sim::decode::{CALL_DEPTH_LIMIT, CallSite};
 use crate::sim::error::{ErrorKind, SimError};
 use crate::sim::lanes::for_each_lane;
@@ -39,9 +38,9 @@ impl Simulation {
         let caller = self.warp(slot).groups.current().frame;
         let callee = Frame { base: 0, func: callee, call: pc, caller, depth, local, lanes: mask };
         let (index, base) = self.push_frame(slot, callee);
-        for &(from, to, float) in &site.arguments {
+        for &(from, to) in &site.arguments {
             for_each_lane(mask, |lane| {
-                let bits = canonical(float, frame.read(&self.file, from, lane));
+                let bits = frame.read(&self.file, from, lane);
                 FrameBase(base).write(&mut self.file, to, lane, bits);
             });
         }
@@ -61,9 +60,9 @@ impl Simulation {
         for_each_lane(mask, |lane| warp.exits[lane] = site.exit);
         let caller = FrameBase(warp.frames[caller as usize].base);
         let call_site = &self.program.calls[self.program.insts[call as usize].side as usize];
-        if let (Some((dst, clock, float)), Some(value)) = (call_site.dst, site.value) {
+        if let (Some((dst, clock)), Some(value)) = (call_site.dst, site.value) {
             for_each_lane(mask, |lane| {
-                let bits = canonical(float, frame.read(&self.file, value, lane));
+                let bits = frame.read(&self.file, value, lane);
                 caller.write(&mut self.file, dst, lane, bits);
             });
             self.clocks[(caller.0 + clock) as usize] = (self.cycle + 1) << CAUSE_BITS;
