@@ -201,7 +201,7 @@ export interface BlockStatistics extends Statistics {
   /** 32-byte sectors that its accesses asked for, and those that the first-level cache had. */
   sectors: number;
   l1_hits: number;
-  /** Passes over the banks of shared memory beyond the first of each request. */
+  /** Passes over the banks of shared memory beyond the first of each part of a warp that is served at once. */
   bank_conflicts: number;
 }
 

@@ -46,7 +46,7 @@ pub struct Cost {
     pub sectors: u64,
     /// Sectors that the first level had.
     pub hits: u64,
-    /// Passes over the banks of shared memory beyond the first.
+    /// Passes over the banks of shared memory beyond the first of each part of the warp.
     pub conflicts: u64,
     /// Did it go to shared or local memory?
     pub elsewhere: bool,
@@ -348,13 +348,13 @@ fn cost(
 ) -> Cost {
     let mut cost = Cost::default();
     let mut sectors: SmallVec<[u32; 64]> = SmallVec::new();
-    let mut shared: SmallVec<[u32; 64]> = SmallVec::new();
+    let mut shared = 0;
     for_each_lane(place.mask, |lane| {
         let offset = offset_of(addresses[lane]);
         match targets[lane] {
             Target::Shared => {
                 cost.elsewhere = true;
-                shared.extend((offset / 4)..=((offset + bytes - 1) / 4));
+                shared |= 1 << lane;
             }
             target @ Target::Region(_) => {
                 let first = memory.sector(target, offset, lane, place.warp);
@@ -372,16 +372,12 @@ fn cost(
     });
     sectors.sort_unstable();
     sectors.dedup();
-    shared.sort_unstable();
-    shared.dedup();
     cost.sectors = sectors.len() as u64;
     let mut latency = 0;
-    if !shared.is_empty() {
-        let banks = place.model.banks.max(1);
-        let mut passes = [0u16; 64];
-        shared.iter().for_each(|word| passes[(word % banks.min(64)) as usize] += 1);
-        cost.conflicts = u64::from(passes.iter().copied().max().unwrap_or(1).saturating_sub(1));
-        cost.busy += cost.conflicts * u64::from(place.model.bank_cycles.value);
+    if shared != 0 {
+        let (parts, passes) = bank_passes(addresses, shared, bytes, place.model.banks.clamp(1, 64));
+        cost.conflicts = passes - parts;
+        cost.busy += (passes - 1) * u64::from(place.model.bank_cycles.value);
     }
     cost.busy += cost.sectors.saturating_sub(1) * u64::from(place.model.sector_cycles.value);
     let reads = matches!(access.kind, AccessKind::Load { .. });
@@ -401,6 +397,33 @@ fn cost(
         cost.latency = Some(latency);
     }
     cost
+}
+
+/// The parts of a warp that shared memory serves one after another, those with an active lane, and the passes over the
+/// banks that they take together: for each part the most distinct words in one bank. A part is as many lanes as reach
+/// 128 bytes: a half of the warp where each lane has 64 bits, a quarter where it has 128.
+fn bank_passes(addresses: &[u64; 32], mask: u32, bytes: u32, banks: u32) -> (u64, u64) {
+    let lanes = (128 / bytes).clamp(1, 32);
+    let (mut parts, mut passes) = (0, 0);
+    let mut words: SmallVec<[u32; 64]> = SmallVec::new();
+    for first in (0..32).step_by(lanes as usize) {
+        let part = mask & (u32::MAX >> (32 - lanes)) << first;
+        if part == 0 {
+            continue;
+        }
+        words.clear();
+        for_each_lane(part, |lane| {
+            let offset = offset_of(addresses[lane]);
+            words.extend((offset / 4)..=((offset + bytes - 1) / 4));
+        });
+        words.sort_unstable();
+        words.dedup();
+        let mut in_bank = [0u16; 64];
+        words.iter().for_each(|word| in_bank[(word % banks) as usize] += 1);
+        parts += 1;
+        passes += u64::from(in_bank.iter().copied().max().unwrap_or(1));
+    }
+    (parts, passes)
 }
 
 /// Cycles until a sector is there.

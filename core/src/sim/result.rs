@@ -66,7 +66,7 @@ pub struct RunResult {
     pub stores: BTreeMap<&'static str, u64>,
     /// Sectors of loads by warp-level loads of global memory; 0 without loads.
     pub sectors_per_request: f64,
-    /// Passes over the banks of shared memory beyond the first of each request.
+    /// Passes over the banks of shared memory beyond the first of each part of a warp that is served at once.
     pub shared_bank_conflicts: u64,
     /// Sectors that the first-level cache had.
     pub l1_hits: u64,
@@ -103,7 +103,7 @@ pub struct BlockStatistics {
     pub sectors: u64,
     /// Sectors that the first-level cache had.
     pub l1_hits: u64,
-    /// Passes over the banks of shared memory beyond the first of each request.
+    /// Passes over the banks of shared memory beyond the first of each part of a warp that is served at once.
     pub bank_conflicts: u64,
 }
 
@@ -146,7 +146,7 @@ pub struct InstResult {
     pub sectors: u64,
     /// For an access: sectors that the first-level cache had.
     pub l1_hits: u64,
-    /// For a shared-memory access: passes over the banks beyond the first of each request.
+    /// For a shared-memory access: passes over the banks beyond the first of each part of a warp that is served at once.
     pub bank_conflicts: u64,
 }
 

@@ -47,7 +47,7 @@ pub struct Counts {
     pub sectors: u64,
     /// For an access: sectors that the first-level cache had.
     pub hits: u64,
-    /// For a shared-memory access: passes beyond the first of each request.
+    /// For a shared-memory access: passes beyond the first of each part of a warp that is served at once.
     pub conflicts: u64,
     /// For a generic access: issues that went to shared or local memory.
     pub elsewhere: u64,

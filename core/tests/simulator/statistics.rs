@@ -87,9 +87,21 @@ fn bank_conflicts() {
         ("v = ld.shared.u32 t[31*i]", 0),
         ("v = ld.shared.u32 t[5]", 0),
         ("v = ld.shared.u8 t[i]", 0),
-        // 64 words in 32 banks take two passes.
-        ("v = ld.shared.u64 t[i]", 1),
-        ("{a, b, c, d} = ld.shared.v4.u32 t[4*i]", 3),
+        // A half of the warp at a time, or a quarter: 32 words in 32 banks.
+        ("v = ld.shared.u64 t[i]", 0),
+        ("{a, b} = ld.shared.v2.u32 t[2*i]", 0),
+        ("{a, b, c, d} = ld.shared.v4.u32 t[4*i]", 0),
+        ("{a, b} = ld.shared.v2.u64 t[2*i]", 0),
+        ("v = ld.shared.u64 t[5]", 0),
+        // Each half asks two words of each bank, each quarter too.
+        ("v = ld.shared.u64 t[2*i]", 2),
+        ("{a, b, c, d} = ld.shared.v4.u32 t[8*i]", 4),
+        // All lanes of a half ask the same two banks.
+        ("v = ld.shared.u64 t[16*i]", 30),
+        ("p = setp.lt.u32 i, 16\n    @p v = ld.shared.u64 t[16*i]", 15),
+        ("p = setp.lt.u32 i, 8\n    @p {a, b, c, d} = ld.shared.v4.u32 t[8*i]", 1),
+        ("p = setp.eq.u32 i, 9\n    @p v = ld.shared.u64 t[i]", 0),
+        ("st.shared.v2.u32 t[2*i], {i, i}", 0),
         ("st.shared.u32 t[2*i], i", 1),
         ("v = atom.shared.add.u32 t[16*i], 1", 15),
         ("v = ld.global.u32 x[16*i]", 0),
@@ -97,9 +109,29 @@ fn bank_conflicts() {
     for (access, conflicts) in cases {
         let result = run(&one_warp(&format!("    {access}\n"))).result;
         assert_eq!(result.shared_bank_conflicts, conflicts, "{access}");
-        assert_eq!(result.instructions[1].bank_conflicts, conflicts, "{access}");
+        let shared = result.instructions.iter().map(|inst| inst.bank_conflicts).max();
+        assert_eq!(shared, Some(conflicts), "{access}");
         assert_eq!(result.block_statistics["entry"].bank_conflicts, conflicts, "{access}");
     }
+}
+
+/// Two halves and four quarters take two passes and four, which is what time they take.
+#[test]
+fn wide_shared_accesses_take_passes_without_conflicts() {
+    let cycles = |access: &str| {
+        let source = one_warp(&format!("    {access}\n    w = add.u32 i, 1\n"));
+        let outcome = try_run_on(Machine::Ampere, &source, &[]).expect("it runs");
+        assert_eq!(outcome.result.shared_bank_conflicts, 0, "{access}");
+        outcome.result.cycles
+    };
+    let one = cycles("st.shared.u32 t[i], i");
+    assert_eq!(cycles("st.shared.v2.u32 t[2*i], {i, i}"), one + 1);
+    assert_eq!(cycles("st.shared.v4.u32 t[4*i], {i, i, i, i}"), one + 3);
+    let both = "kernel k(o: ptr.global) {\n    shared s: u64[128]\nentry:\n    t = mov.u32 %tid\n    a = ld.shared.u64 s[t]\n    \
+         {b, c, d, e} = ld.shared.v4.u32 s[4*t]\n    f = cvt.u32.u64 a\n    g = add.u32 f, b\n    st.global.u32 o[t], g\n    \
+         ret\n}\nlaunch k {\n    block 32\n    o = buffer u32[32] const 0\n}\n";
+    let result = try_run_on(Machine::Ampere, both, &[]).expect("it runs").result;
+    assert_eq!((result.cycles, result.shared_bank_conflicts), (51, 0));
 }
 
 /// Equal offsets of neighbouring lanes lie side by side: a word of 32 lanes is a line.
