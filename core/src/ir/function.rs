@@ -14,6 +14,7 @@ use super::few::Few;
 use super::inst::InstData;
 use super::layout::{Insts, Layout};
 use super::names::NameSpace;
+use super::opcode::Op;
 use super::types::{Space, Type};
 use super::warp_counts::WarpEntry;
 use super::zeros::ZeroEntry;
@@ -424,6 +425,12 @@ impl Function {
         let data = &self.insts[inst];
         data.dsts.iter().for_each(|&dst| self.definition_counts[dst] -= 1);
         self.generic_accesses -= u32::from(data.is_generic_access());
+    }
+
+    /// Exits of a function: one more than the largest number of a `ret`.
+    pub fn exit_count(&self) -> u32 {
+        let rets = self.block_order().filter_map(|block| self.terminator(block)).map(|inst| &self.insts[inst]);
+        rets.filter(|data| data.opcode.op == Op::Ret).map(|data| data.exit().saturating_add(1)).max().unwrap_or(1)
     }
 
     /// Adds a `shared` or `local` array. Its name is taken from the registers' name space.

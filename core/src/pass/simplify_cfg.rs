@@ -16,8 +16,9 @@
 //! - `merge`: a block with one successor takes in that successor if it is its only predecessor.
 //!
 //! Sound because no instruction is executed by other lanes, more often, less often or in another order than before;
-//! only branches disappear. Blocks where control enters from outside stay. What read a register that only the paths gone
-//! assigned goes on reading zero; see [`super::last_assignment`].
+//! only branches disappear. Blocks where control enters from outside stay, and so does one `ret` of the last exit, because
+//! callers name a place to go on for each. What read a register that only the paths gone assigned goes on reading zero; see
+//! [`super::last_assignment`].
 //!
 //! A round is linear in blocks and instructions; each round but the last removes an edge or a block. Where edges were
 //! taken away, branches are looked for again only where more can be known ([`super::fresh_knowledge`]). Running the pass
@@ -37,7 +38,7 @@ use super::last_assignment::{Doubt, assign_zeros, take_edges_away};
 use super::{Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
 use crate::graph::Cfg;
-use crate::ir::{Block, Inst, InstData, Op, Operand};
+use crate::ir::{Block, Function, Inst, InstData, Op, Operand};
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
 
@@ -162,9 +163,48 @@ fn make_branches_plain<S: Listener>(view: &mut View<'_, S>, branches: &[Constant
     }
 }
 
+/// A block that no entry reaches, but with the only `ret` of the last exit, which callers name a place to go on for.
+fn last_exit(func: &Function, cfg: &Cfg) -> Option<(Block, Inst)> {
+    let count = func.exit_count();
+    let returns = |block: Block| {
+        let inst = func.terminator(block).filter(|&inst| func.insts[inst].opcode.op == Op::Ret)?;
+        (func.insts[inst].exit() + 1 == count).then_some((block, inst))
+    };
+    let (mut all, mut reachable) = (func.block_order(), cfg.reverse_postorder().iter());
+    let is_reached = count == 1 || reachable.any(|&block| returns(block).is_some());
+    if is_reached { None } else { all.find_map(returns) }
+}
+
+/// Leaves of a block nothing but its `ret`, of zero where it returned something.
+fn keep_last_exit<S: Listener>(view: &mut View<'_, S>, block: Block, ret: Inst) {
+    let func = view.func();
+    let is_bare = func.layout.first_inst(block) == Some(ret);
+    if is_bare && func.insts[ret].args.iter().all(|operand| operand.as_const().is_some()) {
+        return;
+    }
+    let module = view.module();
+    let mut rewrite = view.rewrite(|func| {
+        let (name, text) = (&func.blocks[block].name, instruction_text(module, func, ret));
+        let message = format!("`{name}` is never reached, but `{text}` is what callers know of the last exit");
+        Remark::applied("last-exit", block, message).at(ret)
+    });
+    let others: Vec<Inst> = rewrite.func().block_insts(block).filter(|&inst| inst != ret).collect();
+    others.into_iter().rev().for_each(|inst| rewrite.remove(inst));
+    rewrite.update(ret, |data| {
+        data.args.iter_mut().for_each(|operand| *operand = Operand::Const(0));
+        true
+    });
+}
+
 /// Blocks that no entry reaches go away. Gives whether there are any.
 fn remove_unreachable_blocks<S: Listener>(view: &mut View<'_, S>, cfg: &Cfg) -> bool {
-    let unreachable: Vec<Block> = view.func().block_order().filter(|&block| !cfg.is_reachable(block)).collect();
+    let kept = last_exit(view.func(), cfg);
+    if let Some((block, ret)) = kept {
+        keep_last_exit(view, block, ret);
+    }
+    let is_kept = |block: Block| kept.is_some_and(|(kept, _)| kept == block);
+    let others = view.func().block_order().filter(|&block| !cfg.is_reachable(block) && !is_kept(block));
+    let unreachable: Vec<Block> = others.collect();
     if unreachable.is_empty() {
         return false;
     }

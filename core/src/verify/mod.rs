@@ -48,7 +48,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::RefCell;
 
-use crate::ir::{Func, Function, Global, Inst, Module, Op, Span};
+use crate::ir::{Func, Function, Global, Inst, Module, Span};
 use crate::text::{Diagnostic, Diagnostics, Parsed, Part, instruction_text, parse, part_span, quoted};
 
 /// What is wrong with a module: at most [`MAX_REPORTED`](crate::text::MAX_REPORTED) errors and as many warnings, in the
@@ -147,17 +147,10 @@ impl<'m> Verifier<'m> {
         }
     }
 
-    /// Exits of a function: one more than the largest number of a `ret`.
+    /// Exits of a function.
     fn exit_count(&self, func: Func) -> u32 {
         let Some(function) = self.module.funcs.get(func) else { return 1 };
-        *self.exits.borrow_mut().entry(func).or_insert_with(|| {
-            let rets = function.block_order().filter_map(|block| function.terminator(block));
-            rets.map(|inst| &function.insts[inst])
-                .filter(|data| data.opcode.op == Op::Ret)
-                .map(|data| data.exit().saturating_add(1))
-                .max()
-                .unwrap_or(1)
-        })
+        *self.exits.borrow_mut().entry(func).or_insert_with(|| function.exit_count())
     }
 
     // --- modules -------------------------------------------------------------------------------------------------------
