@@ -6,6 +6,7 @@
 //!  ├─▶ ValueUses            the other way round
 //!  ├─▶ ReachingDefinitions  the set of definitions behind a value
 //!  └─▶ Divergence           which values and branches differ between the lanes of a warp, and why
+//! LaneGroups      which lanes run together what depends on that
 //! Liveness        which registers are read later
 //! RegisterAccesses        what instructions read and write, apart from them
 //! Dependences     which instructions of a block must stay behind which
@@ -16,6 +17,7 @@
 mod dependences;
 mod divergence;
 mod joins;
+mod lane_groups;
 mod liveness;
 mod nans;
 mod reaching;
@@ -28,6 +30,7 @@ mod vectors;
 pub(crate) use dependences::Dependences;
 pub use divergence::{Cause, Divergence, DivergenceInput, Explanation, Source, Subject};
 pub(crate) use joins::{JoinFinder, Joins, subtree_end};
+pub(crate) use lane_groups::{LaneGroups, convergent_blocks};
 pub use liveness::Liveness;
 pub(crate) use nans::FloatResults;
 pub use reaching::{ReachingDefinition, ReachingDefinitions};

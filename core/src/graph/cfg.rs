@@ -13,6 +13,7 @@
 //! successor first: in the reverse postorder the first successor's blocks precede the second's wherever both orders are
 //! possible. Time and space are linear in blocks and edges.
 
+use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -113,6 +114,13 @@ impl Cfg {
         };
         cfg.order_blocks();
         cfg
+    }
+
+    /// The graph in which these blocks go elsewhere.
+    pub fn with_targets(&self, changed: &BTreeMap<Block, Vec<Block>>) -> Cfg {
+        Cfg::from_successors(self.block_count(), &self.entries, |block| {
+            changed.get(&block).map_or_else(|| self.successors(block), Vec::as_slice)
+        })
     }
 
     fn order_blocks(&mut self) {

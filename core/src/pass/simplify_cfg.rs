@@ -16,9 +16,10 @@
 //! - `merge`: a block with one successor takes in that successor if it is its only predecessor.
 //!
 //! Sound because no instruction is executed by other lanes, more often, less often or in another order than before;
-//! only branches disappear. Blocks where control enters from outside stay, and so does one `ret` of the last exit, because
-//! callers name a place to go on for each. What read a register that only the paths gone assigned goes on reading zero; see
-//! [`super::last_assignment`].
+//! only branches disappear. Lanes may meet earlier in a smaller graph, so the first and the third rule ask whether
+//! operations across lanes still run with the same lanes ([`crate::flow`]'s `LaneGroups`). Blocks where control enters from
+//! outside stay, and so does one `ret` of the last exit, because callers name a place to go on for each. What read a
+//! register that only the paths gone assigned goes on reading zero; see [`super::last_assignment`].
 //!
 //! A round is linear in blocks and instructions; each round but the last removes an edge or a block. Where edges were
 //! taken away, branches are looked for again only where more can be known ([`super::fresh_knowledge`]). Running the pass
@@ -26,10 +27,12 @@
 //!
 //! Source: Muchnick, Advanced Compiler Design and Implementation, section 18.2.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
+use alloc::vec;
 use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
+use fixedbitset::FixedBitSet;
 
 use super::available_copies::{AvailableCopies, Source, walk_part_with_copies};
 use super::branch_slice::BranchSlice;
@@ -37,10 +40,14 @@ use super::fresh_knowledge::Seen;
 use super::last_assignment::{Doubt, assign_zeros, take_edges_away};
 use super::{Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
-use crate::graph::Cfg;
+use crate::flow::{LaneGroups, convergent_blocks};
+use crate::graph::{Cfg, PostDominators};
 use crate::ir::{Block, Function, Inst, InstData, Op, Operand};
 use crate::text::instruction_text;
 use crate::view::{Listener, View};
+
+/// Branches that are asked about one by one when not all may become plain; others stay.
+const ONE_BY_ONE: usize = 32;
 
 /// See the file's head.
 pub struct SimplifyCfg;
@@ -56,12 +63,13 @@ impl Pass for SimplifyCfg {
 
     fn run<S: Listener>(view: &mut View<'_, S>, _: &Settings) -> Result<(), PassError> {
         let mut doubt = Doubt::default();
+        let mut refused = BTreeSet::new();
         let slice = BranchSlice::of(view.func());
         loop {
-            make_constant_branches_plain(view, &slice, &mut doubt);
+            make_constant_branches_plain(view, &slice, &mut doubt, &mut refused);
             let cfg = view.cfg();
             let has_unreachable_blocks = remove_unreachable_blocks(view, &cfg);
-            let has_empty_blocks = leave_out_empty_blocks(view, &cfg);
+            let has_empty_blocks = leave_out_empty_blocks(view, &cfg, &mut refused);
             // The graph is computed again only where the next rule could not tell from this one: unreachable blocks that
             // went away are still in it.
             let cfg = if has_empty_blocks { view.cfg() } else { cfg };
@@ -86,7 +94,12 @@ struct Constant {
 /// Branches whose outcome is known become plain ones, until there are no more or blocks have become unreachable, which
 /// have to go first: they may hold definitions that stand in the way. Those that one walk finds become plain after it:
 /// what it knows must not change under it.
-fn make_constant_branches_plain<S: Listener>(view: &mut View<'_, S>, slice: &BranchSlice, doubt: &mut Doubt) {
+fn make_constant_branches_plain<S: Listener>(
+    view: &mut View<'_, S>,
+    slice: &BranchSlice,
+    doubt: &mut Doubt,
+    refused: &mut BTreeSet<Inst>,
+) {
     // What the last walk saw, where nothing was done since but to take edges away.
     let mut seen: Option<Seen> = None;
     loop {
@@ -98,6 +111,8 @@ fn make_constant_branches_plain<S: Listener>(view: &mut View<'_, S>, slice: &Bra
             let all = constant_branches(view, |_| true, |_| true);
             assert_eq!(found, all, "the part walked over lacks something that tells of a branch");
         }
+        let count = found.len();
+        let found = keep_lane_groups(view, &cfg, found, refused);
         if found.is_empty() {
             return;
         }
@@ -107,8 +122,53 @@ fn make_constant_branches_plain<S: Listener>(view: &mut View<'_, S>, slice: &Bra
             return;
         }
         let has_new_insts = view.func().insts.len() > insts_before;
-        seen = (!has_new_insts).then(|| Seen::new(cfg, dominators));
+        // What was refused is looked at again.
+        seen = (!has_new_insts && found.len() == count).then(|| Seen::new(cfg, dominators));
     }
+}
+
+/// Those of the branches that may become plain without operations across lanes that then run with other lanes.
+fn keep_lane_groups<S: Listener>(
+    view: &mut View<'_, S>,
+    cfg: &Cfg,
+    found: Vec<Constant>,
+    refused: &mut BTreeSet<Inst>,
+) -> Vec<Constant> {
+    if found.is_empty() {
+        return found;
+    }
+    let Some(convergent) = convergent_blocks(view.func()) else { return found };
+    let divergence = view.divergence();
+    let groups = LaneGroups::of(cfg, &convergent, &divergence);
+    let are_kept_by = |branches: &[Constant]| {
+        let changed = branches.iter().map(|branch| (branch.block, vec![branch.target])).collect();
+        let settled: Vec<Block> = branches.iter().map(|branch| branch.block).collect();
+        groups.are_kept_by(&cfg.with_targets(&changed), &settled)
+    };
+    if are_kept_by(&found) {
+        return found;
+    }
+    let mut kept = Vec::new();
+    for (index, branch) in found.into_iter().enumerate() {
+        let inst = branch.inst;
+        kept.push(branch);
+        if index < ONE_BY_ONE && are_kept_by(&kept) {
+            continue;
+        }
+        let Some(Constant { block, target, .. }) = kept.pop() else { continue };
+        if refused.insert(inst) {
+            let module = view.module();
+            view.miss(|func| {
+                let (text, name) = (instruction_text(module, func, inst), &func.blocks[target].name);
+                let message = format!(
+                    "`{text}` stays although it always goes to `{name}`: lanes would meet earlier, and an operation \
+                     across lanes run with others"
+                );
+                Remark::missed("constant-branch", block, message).at(inst).with("target", Fact::Block(target))
+            });
+        }
+    }
+    kept
 }
 
 /// The branches whose outcome is known to a walk over some of the blocks and instructions.
@@ -223,8 +283,10 @@ fn remove_unreachable_blocks<S: Listener>(view: &mut View<'_, S>, cfg: &Cfg) -> 
 
 /// Predecessors of an empty block go where it goes. Postorder settles a row of empty blocks from its end, so each
 /// branch is redirected once for every block that it leaves out. Gives whether there are any.
-fn leave_out_empty_blocks<S: Listener>(view: &mut View<'_, S>, cfg: &Cfg) -> bool {
+fn leave_out_empty_blocks<S: Listener>(view: &mut View<'_, S>, cfg: &Cfg, refused: &mut BTreeSet<Inst>) -> bool {
     let before = view.rewrites();
+    let convergent = convergent_blocks(view.func());
+    let has_endless_loops = convergent.is_some() && !PostDominators::compute(cfg).endless_loop_ends().is_empty();
     // What comes to a block besides the graph's predecessors, because of blocks that were left out.
     let mut redirected: BTreeMap<Block, Vec<Block>> = BTreeMap::new();
     for block in cfg.postorder() {
@@ -234,6 +296,13 @@ fn leave_out_empty_blocks<S: Listener>(view: &mut View<'_, S>, cfg: &Cfg) -> boo
         }
         let mut coming: Vec<Block> = reachable_predecessors(cfg, block).collect();
         coming.extend(redirected.remove(&block).unwrap_or_default());
+        if let Some(convergent) = &convergent
+            && (has_endless_loops || coming.iter().any(|&from| joins_sides(view, from, block, target)))
+            && !groups_are_kept_without(view, convergent, block, target)
+        {
+            tell_regrouping(view, block, target, refused);
+            continue;
+        }
         let mut rewrite = view.rewrite(|func| {
             let (name, target_name) = (&func.blocks[block].name, &func.blocks[target].name);
             Remark::applied(
@@ -251,6 +320,40 @@ fn leave_out_empty_blocks<S: Listener>(view: &mut View<'_, S>, cfg: &Cfg) -> boo
         redirected.entry(target).or_default().extend(coming);
     }
     view.rewrites() > before
+}
+
+/// Are two targets of a block's branch one, but for an empty block on the way, and are there others?
+fn joins_sides<S: Listener>(view: &View<'_, S>, from: Block, empty: Block, target: Block) -> bool {
+    let targets = view.func().successors(from);
+    targets.contains(&target) && targets.iter().any(|other| ![empty, target].contains(other))
+}
+
+/// Do operations across lanes run with the same lanes when an empty block is left out?
+fn groups_are_kept_without<S: Listener>(
+    view: &mut View<'_, S>,
+    convergent: &FixedBitSet,
+    empty: Block,
+    target: Block,
+) -> bool {
+    let (cfg, divergence) = (view.cfg(), view.divergence());
+    let replaced = |&to: &Block| if to == empty { target } else { to };
+    let predecessors = reachable_predecessors(&cfg, empty);
+    let changed = predecessors.map(|from| (from, cfg.successors(from).iter().map(replaced).collect())).collect();
+    LaneGroups::of(&cfg, convergent, &divergence).are_kept_by(&cfg.with_targets(&changed), &[])
+}
+
+/// Says once why an empty block stays.
+fn tell_regrouping<S: Listener>(view: &mut View<'_, S>, empty: Block, target: Block, refused: &mut BTreeSet<Inst>) {
+    if view.func().terminator(empty).is_some_and(|inst| refused.insert(inst)) {
+        view.miss(|func| {
+            let (name, target_name) = (&func.blocks[empty].name, &func.blocks[target].name);
+            let message = format!(
+                "`{name}` stays: without it lanes that come through it would run an operation across lanes together with \
+                 those that go to `{target_name}` themselves"
+            );
+            Remark::missed("empty-block", empty, message).with("target", Fact::Block(target))
+        });
+    }
 }
 
 /// Where control really comes from, repetitions kept.
