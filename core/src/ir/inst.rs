@@ -316,6 +316,12 @@ impl InstData {
         self.args.get(self.opcode.op.members_at()?)
     }
 
+    /// May lanes that run it wait for others of their warp, so that those at a meeting point go on without them?
+    pub fn may_wait(&self) -> bool {
+        let op = self.opcode.op;
+        op.is_block_barrier() || op.is_call() || self.member_mask().is_some()
+    }
+
     /// Does it go to memory of which it does not say in which space it is?
     pub fn is_generic_access(&self) -> bool {
         matches!(self.opcode.op, Op::Ld | Op::St | Op::Atom | Op::Red) && self.opcode.space.is_none()

@@ -106,7 +106,7 @@ impl Waits<'_> {
         let data = &func.insts[inst];
         let op = data.opcode.op;
         let is_apart = |block: Block| func.kind == FuncKind::Func || self.divergence.runs_apart(block).is_some();
-        if op.is_block_barrier() || data.member_mask().is_some() || op.is_call() {
+        if data.may_wait() {
             return is_apart(block);
         }
         let may_spin = op == Op::Nanosleep || data.opcode.may_spin();

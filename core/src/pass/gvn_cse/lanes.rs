@@ -9,7 +9,8 @@
 //!
 //! A block belongs to the region of its immediate dominator if it post-dominates it, both are in the same loops, and no
 //! branch between them can part lanes. Then the lanes that leave the dominator together enter the block together, as
-//! often as the dominator ran. A lane may also end its thread inside a call, so a call ends a region where it stands.
+//! often as the dominator ran. A lane may also end its thread inside a call, and under a guard lanes may wait
+//! that others do not wait for, so both end a region.
 //!
 //! Between a block and its immediate dominator lies what the dominator's subtree holds and the block's does not, so
 //! counting branches along the preorder answers for all blocks in linear time.
@@ -21,7 +22,7 @@ use alloc::vec::Vec;
 
 use cranelift_entity::EntityRef;
 
-use crate::ir::Block;
+use crate::ir::{Block, InstData};
 use crate::view::{Listener, View};
 
 /// The regions of all blocks.
@@ -37,8 +38,8 @@ impl Regions {
         let divergence = view.divergence();
         let func = view.func();
         let parts_lanes = |block: Block| {
-            divergence.is_divergent_branch(block)
-                || func.block_insts(block).any(|inst| func.insts[inst].opcode.op.is_call())
+            let mut insts = func.block_insts(block).map(|inst| &func.insts[inst]);
+            divergence.is_divergent_branch(block) || insts.any(may_lose_lanes)
         };
         let order = dominators.preorder();
         let mut parting = Vec::with_capacity(order.len() + 1);
@@ -66,4 +67,9 @@ impl Regions {
     pub fn of(&self, block: Block) -> u32 {
         self.of_block.get(block.index()).copied().unwrap_or(0)
     }
+}
+
+/// May other lanes run what follows: those that have not ended in a call, or that a guard spared from waiting?
+pub(in crate::pass) fn may_lose_lanes(data: &InstData) -> bool {
+    data.opcode.op.is_call() || (data.guard.is_some() && data.may_wait())
 }

@@ -28,7 +28,7 @@ use cranelift_entity::SecondaryMap;
 
 use super::eligibility::{Class, is_copy};
 use super::expressions::{Expressions, KeyPart, Number};
-use super::lanes::Regions;
+use super::lanes::{Regions, may_lose_lanes};
 use super::memory::{Load, Memory, State};
 use super::origins::Origins;
 use super::outline::Outline;
@@ -109,8 +109,8 @@ pub(in crate::pass) struct Numbering<'a> {
     open: Vec<(usize, usize, usize)>,
     /// The open block's place in the preorder.
     place: u32,
-    /// Calls of the open block so far.
-    calls: u32,
+    /// Instructions of the open block so far after which other lanes may run.
+    losses: u32,
     /// Of the instruction that was numbered last.
     details: Details,
     stored: Option<Stored>,
@@ -203,7 +203,7 @@ impl<'a> Numbering<'a> {
             entries: Vec::new(),
             open: Vec::new(),
             place: 0,
-            calls: 0,
+            losses: 0,
             details: Details::default(),
             stored: None,
             notes_operands: false,
@@ -278,7 +278,7 @@ impl<'a> Numbering<'a> {
         let states = self.memory.as_ref().map_or(0, Memory::depth);
         self.open.push((index + self.dominators.subtree(block).len(), self.registers.depth(), states));
         self.place = self.dominators.preorder_number(block);
-        self.calls = 0;
+        self.losses = 0;
         if let Some(memory) = &mut self.memory {
             memory.enter(self.place);
         }
@@ -311,7 +311,7 @@ impl<'a> Numbering<'a> {
     pub fn number(&mut self, func: &Function, block: Block, inst: Inst) -> Option<Numbered> {
         let data = &func.insts[inst];
         let load = self.memory.as_mut().and_then(|memory| memory.visit(inst));
-        self.calls += u32::from(data.opcode.op.is_call());
+        self.losses += u32::from(may_lose_lanes(data));
         if data.dsts.is_empty() {
             self.note_operands(inst, data);
             if self.options.forwards_stores {
@@ -654,9 +654,9 @@ impl<'a> Numbering<'a> {
     /// The region in which an operation across lanes stands.
     fn add_lanes(&mut self, block: Block, class: Class) {
         if matches!(class, Class::Convergent | Class::Shuffle) {
-            // Behind a call there may be fewer lanes.
-            let after = if self.calls == 0 { 0 } else { block.as_u32() + 1 };
-            self.expressions.extend([self.regions.of(block), after, self.calls]);
+            // After a call, or a wait under a guard, there may be fewer lanes.
+            let after = if self.losses == 0 { 0 } else { block.as_u32() + 1 };
+            self.expressions.extend([self.regions.of(block), after, self.losses]);
         }
     }
 

@@ -187,10 +187,10 @@ impl<'m> Judge<'m> {
     /// The straight code of a region and its costs, unless the region stays.
     fn judge(&self, func: &Function, region: &Region, ways_in: &WaysIn) -> Result<(StraightCode, Costs), Refusal> {
         let is_divergent = self.divergence.is_divergent_branch(region.head);
-        for side in [0, 1] {
-            if let Some(why) = self.obstacle(func, region, side, is_divergent) {
-                return Err(Refusal { why, costs: None });
-            }
+        let head_obstacle = (is_divergent && region.join == region.head).then(|| self.apart_in_head(func, region));
+        let mut obstacles = [0, 1].into_iter().map(|side| self.obstacle(func, region, side, is_divergent));
+        if let Some(why) = head_obstacle.flatten().or_else(|| obstacles.find_map(|obstacle| obstacle)) {
+            return Err(Refusal { why, costs: None });
         }
         let code = StraightCode::of(func, &self.liveness, region);
         let join_is_kept = region.join == region.head || !ways_in.are_two(region.join);
@@ -207,6 +207,15 @@ impl<'m> Judge<'m> {
         Err(Refusal { why, costs: Some(costs) })
     }
 
+    /// An operation across lanes in a loop without end: lanes that go round by one side run the loop apart from those that
+    /// go round by the other.
+    fn apart_in_head(&self, func: &Function, region: &Region) -> Option<String> {
+        let blocks = region.sides.iter().flatten().chain([&region.head]);
+        let mut ops = blocks.flat_map(|&block| func.block_insts(block)).map(|inst| func.insts[inst].opcode.op);
+        let op = ops.find(|op| op.is_convergent())?.name();
+        Some(format!("there is `{op}`: lanes go round here apart from others"))
+    }
+
     /// What keeps a side from being guarded, whatever it costs.
     fn obstacle(&self, func: &Function, region: &Region, side: usize, is_divergent: bool) -> Option<String> {
         let count = region.insts(func, side).count();
@@ -218,7 +227,10 @@ impl<'m> Judge<'m> {
             let why = match func.insts[inst].opcode.op {
                 Op::Call => "what a call costs is not known here",
                 Op::In => "no pass moves a draw",
-                op if op.is_block_barrier() && is_divergent => "lanes may part here, and a barrier is for all of them",
+                op if op.is_barrier() && is_divergent => "lanes may part here, and a barrier is for all of them",
+                _ if func.insts[inst].may_wait() && is_divergent => {
+                    "lanes may part here, and it waits for others"
+                }
                 _ => return None,
             };
             let op = func.insts[inst].opcode.op.name();

@@ -21,7 +21,7 @@ use crate::graph::Dominators;
 use crate::ir::{Block, Function, Inst};
 
 use crate::pass::gvn_cse::eligibility::Class;
-use crate::pass::gvn_cse::lanes::Regions;
+use crate::pass::gvn_cse::lanes::{Regions, may_lose_lanes};
 use crate::pass::gvn_cse::numbering::{Details, Numbered};
 
 /// A condition that does not hold.
@@ -84,11 +84,10 @@ impl Conditions<'_> {
     fn has_dependency_between(&self, first: (Block, Inst), second: (Block, Inst)) -> bool {
         match Class::of(&self.func.insts[second.1]) {
             Class::Load => self.details(first.1).state != self.details(second.1).state,
-            // A call may end threads.
             Class::Convergent | Class::Shuffle => {
+                let mut insts = self.func.block_insts(first.0).chain(self.func.block_insts(second.0));
                 self.regions.of(first.0) != self.regions.of(second.0)
-                    || self.has_call(first.0)
-                    || self.has_call(second.0)
+                    || insts.any(|inst| may_lose_lanes(&self.func.insts[inst]))
             }
             _ => false,
         }
