@@ -34,7 +34,7 @@ pub use module::{GlobalData, Item, Module};
 pub(crate) use names::NameSpace;
 pub(crate) use opcode::by_root;
 pub use opcode::{AtomicOp, Cmp, Combine, FLAG_NAMES, Flags, Op, Opcode, PrmtMode, Rounding};
-pub use signature::{ArgKind, DstKind, Signature};
+pub use signature::{ArgKind, BARRIERS, DstKind, Signature};
 pub use special::{Axis, Special};
 pub use spelling::SpellingError;
 pub use types::{Space, Type, TypeClass};

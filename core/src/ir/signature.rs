@@ -6,6 +6,9 @@ use super::inst::{InstData, Operand};
 use super::opcode::{AtomicOp, Flags, Op, Opcode};
 use super::types::Type;
 
+/// Barriers of a block.
+pub const BARRIERS: u64 = 16;
+
 /// What may stand in an operand position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ArgKind {
@@ -215,6 +218,19 @@ impl InstData {
             }
         }
         self.opcode.signature()
+    }
+
+    /// The operand that names one of a block's barriers, if it has one.
+    pub fn barrier_operand(&self) -> Option<usize> {
+        // What is asked of the threads comes before it, if anything is.
+        let index = usize::from(self.opcode.op != Op::BarSync);
+        (self.opcode.op.is_block_barrier() && index < self.args.len()).then_some(index)
+    }
+
+    /// May a constant stand where a register of its operand number `index` stands? A register may hold the number of a
+    /// barrier that there is not.
+    pub fn takes_constant(&self, index: usize, bits: u64) -> bool {
+        bits < BARRIERS || self.barrier_operand() != Some(index)
     }
 
     /// What may stand where its operand number `index` stands. Quicker than [`InstData::signature`] for the many opcodes

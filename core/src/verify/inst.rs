@@ -3,7 +3,9 @@
 use alloc::format;
 use alloc::string::String;
 
-use crate::ir::{ArgKind, DstKind, FuncKind, Function, Inst, InstData, Op, Operand, ParamType, Reg, Type, TypeClass};
+use crate::ir::{
+    ArgKind, BARRIERS, DstKind, FuncKind, Function, Inst, InstData, Op, Operand, ParamType, Reg, Type, TypeClass,
+};
 use crate::text::{MAX_WORK_CYCLES, Part, describe_operand_kind, quoted};
 
 use super::Verifier;
@@ -31,13 +33,11 @@ impl Verifier<'_> {
             let message = format!("the input {} draws type {}, not {}", quoted(&input.name), input.ty, data.opcode.ty);
             self.report(func, inst, Part::Operand(0), "type-mismatch", message);
         }
-        // Which barrier it is stands behind what is asked of the threads, if anything is.
-        let number = usize::from(op != Op::BarSync);
-        if op.is_block_barrier()
-            && let Some(barrier) = data.args.get(number).and_then(Operand::as_const)
-            && barrier > 15
+        if let Some(number) = data.barrier_operand()
+            && let Some(barrier) = data.args[number].as_const()
+            && !data.takes_constant(number, barrier)
         {
-            let message = format!("there are 16 barriers, 0 to 15, not {barrier}");
+            let message = format!("there are {BARRIERS} barriers, 0 to {}, not {barrier}", BARRIERS - 1);
             self.report(func, inst, Part::Operand(number), "out-of-range", message);
         }
     }

@@ -61,7 +61,9 @@ pub(super) fn special(scene: &Scene<'_>, inst: Inst, known: impl Fn(usize) -> Op
         let kind = original.arg_kind(place);
         match &mut data.args[place] {
             Operand::Reg(_) | Operand::NotReg(_) => {
-                let Some(bits) = known(use_number()) else { continue };
+                let Some(bits) = known(use_number()).filter(|&bits| original.takes_constant(place, bits)) else {
+                    continue;
+                };
                 let is_negated = matches!(data.args[place], Operand::NotReg(_));
                 match kind {
                     Some(ArgKind::Value(ty) | ArgKind::LowBits(ty)) => {

@@ -384,7 +384,12 @@ impl<H: Hearer> Replacer<'_, H> {
                     self.hearer.replaced(copy, source);
                     return true;
                 }
-                let Some(operand) = self.fitting(copy, source, data.arg_kind(index)) else { return false };
+                let is_taken = match source {
+                    Source::Const(bits) => data.takes_constant(index, bits),
+                    Source::Reg(_) => true,
+                };
+                let kind = data.arg_kind(index).filter(|_| is_taken);
+                let Some(operand) = self.fitting(copy, source, kind) else { return false };
                 data.args[index] = operand;
                 true
             }
