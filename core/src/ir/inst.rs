@@ -8,6 +8,7 @@ use super::entities::{Array, Block, Func, Global, Input, Reg};
 use super::few::Few;
 use super::opcode::{Op, Opcode};
 use super::special::Special;
+use super::template::Template;
 
 /// The predicate that an instruction waits for: a lane where it is false does not take part.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -167,7 +168,8 @@ pub struct Call {
     pub exits: Few<Block>,
 }
 
-/// Where control goes at an instruction, beyond simply going on.
+/// What few instructions have beside opcode and operands: where control goes beyond simply going on, or the text of an
+/// opaque one.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Control {
     /// To one of these: `br` has one, a conditional `br` the true side then the false side, `switch` any number (the
@@ -177,6 +179,8 @@ pub enum Control {
     Call(Call),
     /// Out of the function, `ret.K` by its exit K.
     Exit(u32),
+    /// On, after an opaque instruction ([`Op::Ptx`]) of that spelling.
+    Template(Template),
 }
 
 /// What an instruction reads besides its guard, in text order.
@@ -191,7 +195,7 @@ pub type InstArgs = SmallVec<[Operand; 3]>;
 pub struct InstData {
     /// What it does.
     pub opcode: Opcode,
-    /// Where control goes; none where it simply goes on, or ends.
+    /// Where control goes, or the text of an opaque instruction; none where it simply goes on, or ends.
     pub control: Option<Box<Control>>,
     /// Lanes where the guard is false do not take part. Terminators have none.
     pub guard: Option<Guard>,
@@ -228,7 +232,7 @@ impl InstData {
         match self.control.as_deref_mut() {
             Some(Control::Targets(list)) => list.extend(targets),
             Some(Control::Call(call)) => call.exits.extend(targets),
-            None | Some(Control::Exit(_)) => {
+            None | Some(Control::Exit(_) | Control::Template(_)) => {
                 let list: Few<Block> = targets.into_iter().collect();
                 self.control = (!list.is_empty()).then(|| Box::new(Control::Targets(list)));
             }
@@ -272,7 +276,7 @@ impl InstData {
         match self.control.as_deref() {
             Some(Control::Targets(targets)) => targets,
             Some(Control::Call(call)) => &call.exits,
-            None | Some(Control::Exit(_)) => &[],
+            None | Some(Control::Exit(_) | Control::Template(_)) => &[],
         }
     }
 
@@ -281,7 +285,7 @@ impl InstData {
         match self.control.as_deref_mut() {
             Some(Control::Targets(targets)) => targets,
             Some(Control::Call(call)) => &mut call.exits,
-            None | Some(Control::Exit(_)) => &mut [],
+            None | Some(Control::Exit(_) | Control::Template(_)) => &mut [],
         }
     }
 
@@ -293,6 +297,22 @@ impl InstData {
     /// `ret.K`: the exit of a function with several, 0 elsewhere.
     pub fn exit(&self) -> u32 {
         if let Some(Control::Exit(exit)) = self.control.as_deref() { *exit } else { 0 }
+    }
+
+    /// An opaque instruction of that spelling.
+    pub fn opaque(
+        template: Template,
+        dsts: impl IntoIterator<Item = Reg>,
+        args: impl IntoIterator<Item = Operand>,
+    ) -> Self {
+        let mut data = InstData::new(Opcode::untyped(Op::Ptx), dsts, args);
+        data.control = Some(Box::new(Control::Template(template)));
+        data
+    }
+
+    /// The spelling of an opaque instruction.
+    pub fn template(&self) -> Option<&Template> {
+        if let Some(Control::Template(template)) = self.control.as_deref() { Some(template) } else { None }
     }
 
     /// Does it write the register of that destination again, as a later one? Then nobody ever reads what it wrote first.
@@ -319,7 +339,7 @@ impl InstData {
     /// May lanes that run it wait for others of their warp, so that those at a meeting point go on without them?
     pub fn may_wait(&self) -> bool {
         let op = self.opcode.op;
-        op.is_block_barrier() || op.is_call() || self.member_mask().is_some()
+        op.is_block_barrier() || op.is_call() || op == Op::Ptx || self.member_mask().is_some()
     }
 
     /// Does it go to memory of which it does not say in which space it is?

@@ -18,6 +18,7 @@ mod opcode;
 mod signature;
 mod special;
 mod spelling;
+mod template;
 mod types;
 mod warp_counts;
 mod zeros;
@@ -37,6 +38,7 @@ pub use opcode::{AtomicOp, Cmp, Combine, FLAG_NAMES, Flags, Op, Opcode, PrmtMode
 pub use signature::{ArgKind, BARRIERS, DstKind, Signature};
 pub use special::{Axis, Special};
 pub use spelling::SpellingError;
+pub use template::{MAX_TEMPLATE, Piece, Template, TemplateError};
 pub use types::{Space, Type, TypeClass};
 pub use warp_counts::{WarpCounts, WarpEntry};
 pub use zeros::{Write, ZeroEntry, ZeroNames, ZeroWrite};

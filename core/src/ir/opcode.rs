@@ -70,6 +70,8 @@ roots! {
     BarAnd = "bar.red.and",
     /// Waits, and gives whether it holds in any thread.
     BarOr = "bar.red.or",
+    /// Arrives at a barrier of a block for a number of threads, and does not wait.
+    BarArrive = "bar.arrive",
     /// Waits for the lanes of a member mask within one warp.
     BarWarp = "bar.warp.sync",
     Membar = "membar",
@@ -84,6 +86,13 @@ roots! {
     In = "in",
     /// A pure function of its operands that costs what its first operand says, in cycles.
     Work = "work",
+    /// Reads a special register of which each read may give another value.
+    Read = "read",
+    /// Ends the launch with an error.
+    Trap = "trap",
+    /// An instruction of PTX that has no meaning here: it is kept where it is and printed as it came in. It counts as
+    /// convergent, and as one that may do anything to memory.
+    Ptx = "ptx",
     /// Calls a function with one exit.
     Call = "call",
     /// Terminator: goes to its one target.
@@ -121,19 +130,19 @@ impl Op {
         self.is_block_barrier() || matches!(self, Op::BarWarp)
     }
 
-    /// Is what others have stored seen behind it: a barrier or a fence?
+    /// Is what others have stored seen behind it, or what is stored before it seen by others: a barrier or a fence?
     pub const fn orders_memory(self) -> bool {
-        self.is_barrier() || matches!(self, Op::Membar)
+        self.is_barrier() || matches!(self, Op::BarArrive | Op::Membar | Op::Ptx)
     }
 
     /// Does it read memory?
     pub const fn reads_memory(self) -> bool {
-        matches!(self, Op::Ld | Op::Atom | Op::Red | Op::Tex2d) || self.is_call()
+        matches!(self, Op::Ld | Op::Atom | Op::Red | Op::Tex2d | Op::Ptx) || self.is_call()
     }
 
     /// Does it write memory?
     pub const fn writes_memory(self) -> bool {
-        matches!(self, Op::St | Op::Atom | Op::Red) || self.is_call()
+        matches!(self, Op::St | Op::Atom | Op::Red | Op::Ptx) || self.is_call()
     }
 
     /// Does its result depend on which lanes are active with it, or does it wait for them?
@@ -152,6 +161,8 @@ impl Op {
                 | Op::MatchAll
                 | Op::Activemask
                 | Op::Redux
+                | Op::BarArrive
+                | Op::Ptx
         ) || self.is_barrier()
             || self.is_call()
     }
@@ -168,9 +179,12 @@ impl Op {
         }
     }
 
-    /// Must it stay although nothing reads its result: stores, barriers, draws, calls, terminators?
+    /// Must it stay although nothing reads its result: stores, barriers, draws, clocks, calls, terminators?
     pub const fn has_effect(self) -> bool {
-        self.writes_memory() || self.is_terminator() || self.orders_memory() || matches!(self, Op::In | Op::Nanosleep)
+        self.writes_memory()
+            || self.is_terminator()
+            || self.orders_memory()
+            || matches!(self, Op::In | Op::Read | Op::Trap | Op::Nanosleep)
     }
 
     /// Is the result a function of the operands alone, in every lane by itself? Such an instruction can be repeated,

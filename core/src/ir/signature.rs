@@ -27,6 +27,10 @@ pub enum ArgKind {
     Texture,
     /// The name of an `input`.
     Input,
+    /// A special register, which is read anew each time.
+    Special,
+    /// A register or a symbol that stays what it is, for an opaque instruction.
+    Kept,
     /// A constant number of cycles.
     Cycles,
     /// A value of any type: what the callee or the context asks for. A constant has the type given.
@@ -95,7 +99,7 @@ impl Opcode {
     /// their operands are `Any` here and the verifier looks further. A packing `mov` (`mov.b64 r, {a, b}` and the
     /// reverse) is described by [`Opcode::packing_signature`].
     pub fn signature(self) -> Signature {
-        use ArgKind::{Address, Any, Cycles, Elements, Input, LowBits, Predicate, Texture, Value};
+        use ArgKind::{Address, Any, Cycles, Elements, Input, Kept, LowBits, Predicate, Special, Texture, Value};
         let ty = self.ty;
         let value = Value(ty);
         match self.op {
@@ -156,6 +160,7 @@ impl Opcode {
             Op::BarSync => {
                 Signature::new([], []).with_optional_arg(Value(Type::U32)).with_optional_arg(Value(Type::U32))
             }
+            Op::BarArrive => Signature::new([], [Value(Type::U32), Value(Type::U32)]),
             Op::BarPopc | Op::BarAnd | Op::BarOr => Signature::new([ty], [Predicate])
                 .with_optional_arg(Value(Type::U32))
                 .with_optional_arg(Value(Type::U32)),
@@ -175,6 +180,10 @@ impl Opcode {
             Op::In => Signature::new([ty], [Input]),
             Op::Work => Signature { rest: Some(Any(ty)), ..Signature::new([ty], [Cycles]) },
             Op::Call | Op::CallTo => Signature { rest: Some(Any(ty)), ..Signature::new([], []).with_optional_dst(ty) },
+            Op::Read => Signature::new([ty], [Special]),
+            Op::Trap => Signature::new([], []),
+            // Its destinations are as many as it has, of the types that they have.
+            Op::Ptx => Signature { rest: Some(Kept), ..Signature::new([], []) },
             Op::Br | Op::Exit => Signature::new([], []),
             Op::BrIf => Signature::new([], [Predicate]),
             Op::Switch => Signature::new([], [Value(Type::U32)]),
@@ -223,8 +232,9 @@ impl InstData {
     /// The operand that names one of a block's barriers, if it has one.
     pub fn barrier_operand(&self) -> Option<usize> {
         // What is asked of the threads comes before it, if anything is.
-        let index = usize::from(self.opcode.op != Op::BarSync);
-        (self.opcode.op.is_block_barrier() && index < self.args.len()).then_some(index)
+        let op = self.opcode.op;
+        let index = usize::from(!matches!(op, Op::BarSync | Op::BarArrive));
+        ((op.is_block_barrier() || op == Op::BarArrive) && index < self.args.len()).then_some(index)
     }
 
     /// May a constant stand where a register of its operand number `index` stands? A register may hold the number of a

@@ -63,7 +63,8 @@ impl Op {
             Op::Redux => bits == 32 && class != Float,
             Op::VoteAll | Op::VoteAny | Op::VoteUni => ty == Type::Pred,
             Op::VoteBallot | Op::Activemask => bits == 32,
-            Op::BarSync | Op::BarWarp | Op::Membar => true,
+            Op::BarSync | Op::BarArrive | Op::BarWarp | Op::Membar | Op::Trap | Op::Ptx => true,
+            Op::Read => class == Unsigned && bits >= 32,
             Op::BarPopc | Op::Nanosleep => matches!(ty, Type::U32),
             Op::BarAnd | Op::BarOr => matches!(ty, Type::Pred),
             Op::Call | Op::Br | Op::BrIf | Op::Switch | Op::Ret | Op::Exit | Op::CallTo => true,
@@ -80,7 +81,10 @@ impl Op {
                     | Op::BarAnd
                     | Op::BarOr
                     | Op::BarWarp
+                    | Op::BarArrive
                     | Op::Membar
+                    | Op::Trap
+                    | Op::Ptx
                     | Op::VoteAll
                     | Op::VoteAny
                     | Op::VoteUni

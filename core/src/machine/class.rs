@@ -172,6 +172,9 @@ impl OpClass {
             Op::BarPopc | Op::BarAnd | Op::BarOr => OpClass::BarrierReduce,
             Op::Membar => OpClass::Fence,
             Op::Nanosleep => OpClass::Control,
+            // An instruction that does not run here has no cost of its own: passes weigh it as an arrival.
+            Op::BarArrive | Op::Trap | Op::Ptx => OpClass::Barrier,
+            Op::Read => OpClass::Draw,
             Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot | Op::Activemask => OpClass::Vote,
             Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly => OpClass::Shuffle,
             Op::MatchAny | Op::MatchAll => OpClass::Match,

@@ -451,12 +451,13 @@ impl<'a> Parser<'a, '_> {
         })
     }
 
-    /// A word with its component, `%tid.x`.
+    /// A word with its component, `%tid.x`, or with the bytes that are meant of it, `r1.b0`.
     fn register(&mut self) -> Parsed<&'a str> {
         let name = self.word("an operand")?;
         let next = self.token();
         let touches = next.span.start == name.span.end;
-        if next.kind == Kind::Dotted && touches && name.text.starts_with('%') {
+        let selects = matches!(self.text(next), ".b0" | ".b1" | ".b2" | ".b3" | ".h0" | ".h1");
+        if next.kind == Kind::Dotted && touches && (name.text.starts_with('%') || selects) {
             self.at += 1;
             return Ok(&self.source[name.span.start as usize..next.span.end as usize]);
         }
@@ -472,20 +473,33 @@ impl<'a> Parser<'a, '_> {
         }
         let base = self.register()?;
         if self.take_mark(b',') {
-            let coordinates = match self.token().kind {
-                Kind::Mark(b'{') => self.operands_until(b'{', b'}')?,
-                _ => Vec::from([self.operand()?]),
-            };
-            // A separate sampler may follow: `[tex, sampler, {x, y}]`.
+            let mut coordinates = self.coordinates()?;
+            let mut sampler = None;
             if self.take_mark(b',') {
-                return Err(self.expected("`]`: separate samplers are not supported"));
+                match coordinates[..] {
+                    [Operand { kind: OperandKind::Name(name), .. }] => sampler = Some(name),
+                    _ => return Err(self.expected("`]`")),
+                }
+                coordinates = self.coordinates()?;
             }
             self.expect_mark(b']')?;
-            return Ok(OperandKind::Texture(base, coordinates));
+            return Ok(OperandKind::Texture(base, sampler, coordinates));
         }
         let offset = self.offset()?;
         self.expect_mark(b']')?;
         Ok(OperandKind::Address(Some(base), offset))
+    }
+
+    /// `{x, y}`, or one coordinate without braces.
+    fn coordinates(&mut self) -> Parsed<Vec<Operand<'a>>> {
+        match self.token().kind {
+            Kind::Mark(b'{') => self.operands_until(b'{', b'}'),
+            _ => {
+                let first = self.token();
+                let kind = self.simple_operand()?;
+                Ok(Vec::from([Operand { kind, span: join(first.span, self.previous().span) }]))
+            }
+        }
     }
 
     /// Zero or more `+4`, `-4`, `+-4`.

@@ -157,8 +157,8 @@ pub enum OperandKind<'a> {
     Offset(&'a str, i64),
     /// `[base+offset]`, the base a register or a variable, absent in `[4096]`.
     Address(Option<&'a str>, i64),
-    /// `[texture, {x, y}]`
-    Texture(&'a str, Vec<Operand<'a>>),
+    /// `[texture, {x, y}]`, or with a sampler `[texture, sampler, {x, y}]`
+    Texture(&'a str, Option<&'a str>, Vec<Operand<'a>>),
     /// `{a, b}`
     Vector(Vec<Operand<'a>>),
     /// `(a, b)` of a call.

@@ -28,6 +28,8 @@ pub enum ErrorKind {
     ReadOnly,
     /// A barrier that some lanes or warps of a block can never reach.
     Barrier,
+    /// A `trap`.
+    Trap,
 }
 
 /// A failed launch.

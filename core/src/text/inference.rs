@@ -38,6 +38,8 @@ fn destination_type(data: &InstData, index: usize, returns: impl Fn(Func) -> Opt
             let returned = data.callee().and_then(|callee| returns(callee.func));
             Some(returned.unwrap_or(data.opcode.ty))
         }
+        // What it writes is not known; a `reg` line says it where it is not this.
+        Op::Ptx => Some(Type::B32),
         _ => data.signature().dsts.get(index).map(|dst| dst.ty),
     }
 }

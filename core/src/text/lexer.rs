@@ -23,6 +23,8 @@ pub(super) enum TokenKind {
     Special,
     /// Whatever starts with a digit.
     Number,
+    /// `"…"` on one line.
+    Text,
     /// One of `: , = { } ( ) [ ] + - * @ ! #`.
     Punct(u8),
     /// `->`
@@ -99,6 +101,13 @@ pub(super) fn tokenize(source: &str) -> Tokens<'_> {
                     scan_word(bytes, &mut at);
                 }
                 TokenKind::Special
+            }
+            b'"' => {
+                let rest = &bytes[at + 1..];
+                let end = rest.iter().position(|byte| matches!(byte, b'"' | b'\n')).unwrap_or(rest.len());
+                let is_closed = rest.get(end) == Some(&b'"');
+                at += 1 + end + usize::from(is_closed);
+                if is_closed { TokenKind::Text } else { TokenKind::Unknown }
             }
             b'0'..=b'9' => {
                 scan_number(bytes, &mut at);

@@ -56,6 +56,10 @@ fn find(tokens: &[Token], text: &str, inst: &InstData, part: Part) -> Option<Spa
     if part == Part::Opcode {
         return Some(opcode);
     }
+    if inst.template().is_some() {
+        // The template and its comma.
+        rest = rest.get(2.min(rest.len())..)?;
+    }
     let mut operands = inst.args.len();
     if inst.opcode.op.is_call() {
         let open = rest.iter().position(|token| token.kind == TokenKind::Punct(b'('))?;

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 
 use crate::ir::{
-    ArgKind, BARRIERS, DstKind, FuncKind, Function, Inst, InstData, Op, Operand, ParamType, Reg, Type, TypeClass,
+    ArgKind, BARRIERS, DstKind, FuncKind, Function, Inst, InstData, Op, Operand, ParamType, Piece, Reg, Type, TypeClass,
 };
 use crate::text::{MAX_WORK_CYCLES, Part, describe_operand_kind, quoted};
 
@@ -22,6 +22,7 @@ impl Verifier<'_> {
         match op {
             Op::Call | Op::CallTo => self.call(func, inst, data),
             Op::Ret => self.ret(func, inst, data),
+            Op::Ptx => self.opaque(func, inst, data),
             _ => self.against_signature(func, inst, data),
         }
         self.memory(func, inst, data);
@@ -39,6 +40,22 @@ impl Verifier<'_> {
         {
             let message = format!("there are {BARRIERS} barriers, 0 to {}, not {barrier}", BARRIERS - 1);
             self.report(func, inst, Part::Operand(number), "out-of-range", message);
+        }
+    }
+
+    /// What it takes is not known, but its places have to be there.
+    fn opaque(&mut self, func: &Function, inst: Inst, data: &InstData) {
+        let places = data.dsts.len() + data.args.len();
+        let is_beyond = |piece: &Piece<'_>| matches!(piece, Piece::Place(place) if *place >= places);
+        if !data.template().is_some_and(|template| !template.pieces().iter().any(is_beyond)) {
+            let message = format!("the template names an operand beyond the {places} that there are");
+            self.report(func, inst, Part::Whole, "bad-template", message);
+        }
+        for (index, &reg) in data.dsts.iter().enumerate() {
+            self.type_of(func, inst, Part::Destination(index), reg);
+        }
+        for (index, operand) in data.args.iter().enumerate() {
+            self.operand(func, inst, Part::Operand(index), operand, ArgKind::Kept);
         }
     }
 
@@ -123,7 +140,7 @@ impl Verifier<'_> {
             (Operand::Reg(reg) | Operand::NotReg(reg), ArgKind::Predicate) => {
                 return self.predicate(func, inst, part, *reg);
             }
-            (Operand::Reg(reg), ArgKind::Any(_)) => self.type_of(func, inst, part, *reg).is_some(),
+            (Operand::Reg(reg), ArgKind::Any(_) | ArgKind::Kept) => self.type_of(func, inst, part, *reg).is_some(),
             (Operand::Const(bits), ArgKind::Value(ty) | ArgKind::LowBits(ty) | ArgKind::Any(ty)) => {
                 return self.constant(func, inst, part, *bits, ty);
             }
@@ -134,11 +151,18 @@ impl Verifier<'_> {
                 }
                 true
             }
+            (Operand::Special(special), ArgKind::Special) => special.ty().bits() == func.insts[inst].opcode.ty.bits(),
+            (Operand::Special(special), _) if special.needs_read() => {
+                let message = format!("`{special}` is read by itself");
+                let diagnostic = self.error(func, inst, part, "wrong-operand", message);
+                let hint = format!("read it into a register: `r = read.{} {special}`", special.ty());
+                return self.diagnostics.push(diagnostic.with_hint(hint));
+            }
             (Operand::Special(_), ArgKind::Value(ty)) => Type::U32.agrees_with(ty),
             (Operand::Special(_), ArgKind::LowBits(ty)) => Type::U32.agrees_with(ty) || widens(ty, Type::U32),
             (Operand::Special(_), ArgKind::Any(_)) => true,
             (Operand::Symbol(_), ArgKind::Value(ty) | ArgKind::LowBits(ty)) => ty.bits() >= 32 && !ty.is_float(),
-            (Operand::Symbol(_), ArgKind::Any(_)) => true,
+            (Operand::Symbol(_), ArgKind::Any(_) | ArgKind::Kept) => true,
             (Operand::Address(_), ArgKind::Address) => true,
             (Operand::Input(input), ArgKind::Input) => func.inputs.is_valid(*input),
             (Operand::List(elements), ArgKind::Elements(ty, count)) if elements.len() == usize::from(count) => {

@@ -92,5 +92,6 @@ fn source_reason(source: Source) -> String {
         Source::ThreadMemory => "each thread may read memory of its own".into(),
         Source::Volatile => "each lane loads it anew and may see another moment".into(),
         Source::Moment => "lanes may run it at different moments, because some may wait while others go on".into(),
+        Source::Opaque => "an opaque instruction may give each lane something else".into(),
     }
 }

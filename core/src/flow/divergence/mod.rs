@@ -82,6 +82,8 @@ pub enum Source {
     Volatile,
     /// A load, or a vote of the lanes that are here, behind a point that lanes leave without others that wait.
     Moment,
+    /// An opaque instruction.
+    Opaque,
 }
 
 /// Why something is divergent.

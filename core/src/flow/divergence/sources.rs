@@ -25,6 +25,7 @@ pub(super) fn behaviour(func: &Function, inst: &InstData, at_moments: bool) -> B
     }
     match inst.opcode.op {
         Op::Call | Op::CallTo => Behaviour::Differs(Source::Call),
+        Op::Ptx => Behaviour::Differs(Source::Opaque),
         Op::Atom => Behaviour::Differs(Source::Atomic),
         Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly => Behaviour::Differs(Source::Exchange),
         Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot | Op::Activemask => Behaviour::Evens,

@@ -62,6 +62,8 @@ pub enum Refusal {
     OnEntry,
     /// Guard 2: an `in` draws it.
     Drawn,
+    /// Guard 2: an opaque instruction writes it.
+    Opaque,
     /// Guard 2: the types differ.
     Types,
     /// Guard 2: definition and copy do not stand under one guard.
@@ -83,9 +85,12 @@ impl Refusal {
     pub fn rule(self) -> &'static str {
         match self {
             Refusal::SeveralReaders | Refusal::SeveralDefinitions => "one-use",
-            Refusal::OnEntry | Refusal::Drawn | Refusal::Types | Refusal::OtherGuard | Refusal::WrittenTwice => {
-                "can-rename"
-            }
+            Refusal::OnEntry
+            | Refusal::Drawn
+            | Refusal::Opaque
+            | Refusal::Types
+            | Refusal::OtherGuard
+            | Refusal::WrittenTwice => "can-rename",
             Refusal::UnderWay(_) | Refusal::Live | Refusal::TooFar | Refusal::SetAside => "no-conflict",
         }
     }
@@ -99,6 +104,7 @@ impl Refusal {
             Refusal::SeveralDefinitions => format!("`{from}` comes from more than one definition"),
             Refusal::OnEntry => format!("no instruction defines `{from}`, it is there on entry"),
             Refusal::Drawn => format!("`{from}` is drawn from an input, and a draw stays as it is"),
+            Refusal::Opaque => format!("an opaque instruction writes `{from}`, and stays as it is"),
             Refusal::Types => format!("`{from}` and `{to}` have different types"),
             Refusal::OtherGuard => format!("`{from}` is not defined under the guard that the copy has"),
             Refusal::WrittenTwice => format!("what defines `{from}` writes `{to}` already"),
@@ -387,6 +393,9 @@ fn can_rename(
     let (have, want) = (func.reg_types[from], func.reg_types[to]);
     if definition.opcode.op == Op::In {
         return Err(Refusal::Drawn);
+    }
+    if definition.opcode.op == Op::Ptx {
+        return Err(Refusal::Opaque);
     }
     // What an integer register can be written by can write any register of that width that is not a float's.
     if have != want && !(have.is_integer() && !want.is_float() && have.agrees_with(want)) {

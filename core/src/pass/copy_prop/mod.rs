@@ -30,7 +30,9 @@ use cranelift_entity::{PrimaryMap, SecondaryMap};
 use super::available_copies::{AvailableCopies, CopyReads, Source, walk_with_copies_by};
 use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
-use crate::ir::{Address, AddressBase, ArgKind, Block, Function, Guard, Inst, InstData, Module, Operand, Reg, Type};
+use crate::ir::{
+    Address, AddressBase, ArgKind, Block, Function, Guard, Inst, InstData, Module, Op, Operand, Reg, Type,
+};
 use crate::text::{constant_text, instruction_text};
 use crate::view::{Listener, View};
 
@@ -371,6 +373,10 @@ impl<H: Hearer> Replacer<'_, H> {
 
     #[inline]
     fn replace_operand(&mut self, data: &mut InstData, index: usize) -> bool {
+        // What an opaque instruction may take is not known, nor which of its registers have to be the same.
+        if data.opcode.op == Op::Ptx {
+            return false;
+        }
         match &mut data.args[index] {
             Operand::Reg(reg) => {
                 let copy = *reg;
@@ -523,6 +529,7 @@ impl<H: Hearer> Replacer<'_, H> {
             (Source::Reg(_), ArgKind::Predicate | ArgKind::Texture) => true,
             (Source::Reg(reg), ArgKind::Any(_)) => self.reg_types[reg].agrees_with(self.reg_types[copy]),
             (Source::Reg(_), ArgKind::Address | ArgKind::Elements(..) | ArgKind::Input | ArgKind::Cycles) => false,
+            (Source::Reg(_), ArgKind::Special | ArgKind::Kept) => false,
         }
     }
 }

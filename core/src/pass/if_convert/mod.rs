@@ -227,6 +227,8 @@ impl<'m> Judge<'m> {
             let why = match func.insts[inst].opcode.op {
                 Op::Call => "what a call costs is not known here",
                 Op::In => "no pass moves a draw",
+                Op::Read => "no pass moves a clock",
+                Op::Ptx | Op::BarArrive => "which lanes run it may matter",
                 op if op.is_barrier() && is_divergent => "lanes may part here, and a barrier is for all of them",
                 _ if func.insts[inst].may_wait() && is_divergent => {
                     "lanes may part here, and it waits for others"

@@ -29,6 +29,12 @@ impl Writer<'_> {
                 Ok(format!("{{{}}}", elements.join(", ")))
             }
             ArgKind::Texture => self.value(operand, Type::B64),
+            ArgKind::Special | ArgKind::Kept => match operand {
+                Operand::Reg(reg) => Ok(self.reg(*reg)),
+                Operand::Symbol(own) => Ok(self.symbol_name(*own)),
+                Operand::Special(special) => Ok(special_name(*special)),
+                _ => Err(self.problem(None, "no such operand in PTX")),
+            },
             ArgKind::Address | ArgKind::Input | ArgKind::Cycles => Err(self.problem(None, "no such operand in PTX")),
         }
     }

@@ -5,7 +5,7 @@ use super::forms::Form;
 use super::function::{Writer, Written, special_name};
 use super::spelling::{missing, plain, spelling};
 use super::{memory_type, param_type, symbol};
-use crate::ir::{ArgKind, Flags, InstData, Op, Opcode, Operand, ParamType, Rounding, Signature, Space, Type};
+use crate::ir::{ArgKind, Flags, InstData, Op, Opcode, Operand, ParamType, Piece, Rounding, Signature, Space, Type};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -19,6 +19,13 @@ impl Writer<'_> {
         match inst.opcode.op {
             Op::In => Err(self.problem(None, "`in` draws from outside the program, which PTX cannot say")),
             Op::Work => Err(self.problem(None, "`work` stands for code that is not there, which PTX cannot say")),
+            Op::Ptx => self.opaque(inst),
+            Op::Read => {
+                let args = self.arguments(inst, &inst.opcode.signature())?;
+                let dst = self.destinations(inst).unwrap_or_default();
+                self.statement(inst, &format!("mov.{} {dst}, {};", inst.opcode.ty, args.join(", ")));
+                Ok(())
+            }
             Op::Mov => self.mov(inst),
             Op::Cvta => self.cvta(inst),
             Op::Ld | Op::St | Op::Atom | Op::Red => self.memory(inst),
@@ -72,6 +79,27 @@ impl Writer<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// An opaque instruction: its template with the operands in their places.
+    fn opaque(&mut self, inst: &InstData) -> Written<()> {
+        let Some(template) = inst.template() else { return Err(self.problem(None, "the instruction has no text")) };
+        let mut text = String::new();
+        for piece in template.pieces() {
+            match piece {
+                Piece::Text(own) => text.push_str(own),
+                Piece::Place(place) => match inst.dsts.get(place) {
+                    Some(&dst) => text.push_str(&self.reg(dst)),
+                    None => match inst.args.get(place - inst.dsts.len()) {
+                        Some(operand) => text.push_str(&self.argument(operand, ArgKind::Kept)?),
+                        None => return Err(self.problem(None, "the template names no operand")),
+                    },
+                },
+            }
+        }
+        text.push(';');
+        self.statement(inst, &text);
+        Ok(())
     }
 
     /// A float to a whole number and to another format: PTX has each alone.

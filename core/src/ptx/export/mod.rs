@@ -45,6 +45,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write;
+pub(super) use unassigned::may_be_read_unassigned;
 
 /// PTX, and what it could not say.
 #[derive(Clone, Debug, Default)]

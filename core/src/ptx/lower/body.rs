@@ -29,6 +29,8 @@ pub(super) enum Entity {
     /// An aggregate parameter or a shared variable behind a pointer.
     Pointer(Reg),
     Special(Special),
+    /// A special register that the simulator does not know.
+    Unknown,
     Array(Array),
     Global(Global),
     /// A kernel's array by value.
@@ -97,6 +99,10 @@ pub(super) struct Lowering<'a, 'c> {
     pub(super) pending_result: Option<Operand>,
     pub(super) result: Option<Reg>,
     pub(super) carry: Option<Reg>,
+    /// Names that asynchronous instructions write, each with the opcode.
+    pub(super) late: Vec<(&'static str, &'a str)>,
+    /// Registers that opaque instructions read because they may keep their value.
+    pub(super) tied: BTreeSet<Reg>,
     pub(super) problems: Vec<Diagnostic>,
 }
 
@@ -125,6 +131,8 @@ pub(super) fn lower<'a>(
         pending_result: None,
         result: None,
         carry: None,
+        late: super::opaque::late_results(source.body.as_deref().unwrap_or_default()),
+        tied: BTreeSet::new(),
         problems: Vec::new(),
     };
     lowering.func.span = source.name.span;
@@ -132,6 +140,7 @@ pub(super) fn lower<'a>(
     if lowering.find_labels(statements).is_ok() && lowering.declare_params(source, statements).is_ok() {
         lowering.statements(statements, source.end);
     }
+    super::unassigned::assign_tied(&mut lowering.func, &lowering.tied);
     super::types::settle(&mut lowering.func, &context.types);
     (lowering.func, lowering.problems)
 }
@@ -267,7 +276,7 @@ impl<'a> Lowering<'a, '_> {
                 return Ok(Entity::Special(special));
             }
             if is_special_register(special) {
-                return Err(self.unsupported(&format!("the special register `{name}` is not supported")));
+                return Ok(Entity::Unknown);
             }
         }
         Err(self.error("ptx-unknown-name", &format!("`{name}` is declared nowhere in this file")))
@@ -490,26 +499,11 @@ fn addressed_names<'a>(statements: &[Statement<'a>]) -> BTreeSet<&'a str> {
         .collect()
 }
 
-fn is_special_register(name: &str) -> bool {
+pub(super) fn is_special_register(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or(name).trim_end_matches(|c: char| c.is_ascii_digit());
-    // `cg::this_grid` and its like ask where the driver has kept memory for itself.
-    if stem.starts_with("reserved_smem_offset") {
-        return true;
-    }
     matches!(
         stem,
-        "nwarpid"
-            | "smid"
-            | "nsmid"
-            | "gridid"
-            | "clock"
-            | "clock_hi"
-            | "clock64"
-            | "pm"
-            | "envreg"
-            | "globaltimer"
-            | "globaltimer_lo"
-            | "globaltimer_hi"
+        "pm" | "pm_64"
             | "total_smem_size"
             | "dynamic_smem_size"
             | "aggr_smem_size"

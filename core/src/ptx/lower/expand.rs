@@ -10,7 +10,7 @@
 //!
 //! Source: PTX ISA, the section of each instruction.
 
-use super::body::{Lowered, Lowering};
+use super::body::{Entity, Lowered, Lowering};
 use super::number_bits;
 use crate::ir::{Cmp, Combine, Flags, InstData, Op, Opcode, Operand, Reg, Type};
 use crate::ptx::syntax::{Inst, Number, Operand as Source, OperandKind};
@@ -27,6 +27,7 @@ impl<'a> Lowering<'a, '_> {
             "prefetch" | "prefetchu" | "pmevent" | "discard" | "applypriority" => {
                 self.warn(&format!("`{}` does nothing here", inst.opcode.text));
             }
+            "mov" => return self.read_special(inst),
             "createpolicy" => self.policy(inst)?,
             "cp" => self.copy_to_shared(inst)?,
             "fence" => self.fence(inst)?,
@@ -62,6 +63,28 @@ impl<'a> Lowering<'a, '_> {
             _ => return Ok(self.expand_halves(inst)? || self.expand_function(inst)?),
         }
         Ok(true)
+    }
+
+    /// `mov.u64 d, %clock64`, of what each read may give another value; false for every other `mov`.
+    fn read_special(&mut self, inst: &Inst<'a>) -> Lowered<bool> {
+        let [dst, Source { kind: OperandKind::Name(name), .. }] = &inst.operands[..] else { return Ok(false) };
+        if !name.starts_with('%') {
+            return Ok(false);
+        }
+        match self.resolve(name)? {
+            Entity::Special(special) if special.needs_read() => {
+                let ty = self.last_type(inst)?;
+                if ty.bits() != special.ty().bits() {
+                    return Ok(false);
+                }
+                let dst = self.named(dst, ty)?;
+                let opcode = Opcode::new(Op::Read, special.ty());
+                self.emit(InstData::new(opcode, [dst], [Operand::Special(special)]));
+                Ok(true)
+            }
+            Entity::Unknown => self.opaque(inst).map(|()| true),
+            _ => Ok(false),
+        }
     }
 
     /// `fence.sc.gpu` orders at least as much as `membar.gl`, and here both order everything.
@@ -521,7 +544,7 @@ impl<'a> Lowering<'a, '_> {
         if result.bits() != 32 || !matches!(coordinate, Type::F32 | Type::S32) {
             return Err(self.unsupported("textures give 32-bit elements at `f32` or `s32` coordinates"));
         }
-        let (Some(first), Some(OperandKind::Texture(texture, place))) =
+        let (Some(first), Some(OperandKind::Texture(texture, None, place))) =
             (inst.operands.first(), inst.operands.get(1).map(|operand| &operand.kind))
         else {
             return Err(self.error("ptx-operands", "`tex` takes four registers and `[texture, {x, y}]`"));

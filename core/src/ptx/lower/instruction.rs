@@ -1,23 +1,19 @@
 //! One instruction of PTX: what it is called here, and its operands in place.
 
 use super::body::{Lowered, Lowering};
+use super::opaque::{is_kept, is_opaque_family};
 use crate::ir::{Few, Flags, Guard, InstData, Op, Opcode, Operand, Reg, Signature, SpellingError, Type};
 use crate::ptx::syntax::{Inst, Operand as Source, OperandKind, Statement};
 use crate::text::{Diagnostic, nearest, quoted};
+use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
+use cranelift_entity::EntityRef;
 use smallvec::SmallVec;
 
 impl<'a> Lowering<'a, '_> {
     /// Lowers an instruction. True where the statement behind it was taken along.
     pub(super) fn inst(&mut self, inst: &Inst<'a>, rest: &[Statement<'a>]) -> Lowered<bool> {
-        // A policy of the cache, which does nothing here, stands last.
-        if inst.modifiers.contains(&"L2::cache_hint") {
-            let mut plain = inst.clone();
-            plain.modifiers.retain(|word| *word != "L2::cache_hint");
-            plain.operands.pop();
-            return self.inst(&plain, rest);
-        }
         self.guard = match inst.guard {
             Some(guard) => Some(Guard { reg: self.predicate_register(guard.register.text)?, negated: guard.negated }),
             None => None,
@@ -50,15 +46,48 @@ impl<'a> Lowering<'a, '_> {
                     _ => self.load_param(inst, opcode)?,
                 }
             }
+            _ if is_opaque_family(inst.opcode.text) => {
+                self.flush();
+                self.opaque(inst)?;
+            }
             _ => {
                 self.flush();
-                if !self.expand(inst)? {
-                    let opcode = self.opcode(inst)?;
-                    self.generic(inst, opcode)?;
-                }
+                self.plain(inst)?;
             }
         }
         Ok(false)
+    }
+
+    /// An instruction that the text IR has, or can say in others; where it has only relatives of it, it is kept.
+    fn plain(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        let (known, begun) = (self.problems.len(), self.func.insts.len());
+        let mut plain = Cow::Borrowed(inst);
+        // A policy of the cache, which does nothing here, stands last.
+        if inst.modifiers.contains(&"L2::cache_hint") {
+            let plain = plain.to_mut();
+            plain.modifiers.retain(|word| *word != "L2::cache_hint");
+            plain.operands.pop();
+        }
+        let mut lowered = self.expand(&plain);
+        if let Ok(false) = lowered {
+            lowered = self.opcode(&plain).and_then(|opcode| self.generic(&plain, opcode)).map(|()| true);
+        }
+        let is_unsupported = |problem: &Diagnostic| problem.code == "ptx-unsupported";
+        if lowered.is_err() && self.problems[known..].iter().any(is_unsupported) && is_kept(inst) {
+            self.problems.truncate(known);
+            self.drop_insts(begun);
+            return self.opaque(inst);
+        }
+        lowered.map(|_| ())
+    }
+
+    /// Takes back what was emitted since there were so many instructions.
+    fn drop_insts(&mut self, begun: usize) {
+        for inst in (begun..self.func.insts.len()).map(crate::ir::Inst::new) {
+            if self.func.inst_block(inst).is_some() {
+                self.func.remove_inst(inst);
+            }
+        }
     }
 
     /// The opcode that is spelled like the instruction, apart from words that mean nothing to a simulator.

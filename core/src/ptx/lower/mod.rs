@@ -38,6 +38,7 @@ mod functions;
 mod halves;
 mod instruction;
 mod names;
+mod opaque;
 mod operand;
 mod types;
 mod unassigned;

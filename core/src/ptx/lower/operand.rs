@@ -38,7 +38,7 @@ impl<'a> Lowering<'a, '_> {
                 let parts = elements.iter().map(|element| self.low_bits(element, ty)).collect::<Lowered<_>>()?;
                 Ok(Operand::List(Box::new(parts)))
             }
-            ArgKind::Texture | ArgKind::Input | ArgKind::Cycles => {
+            ArgKind::Texture | ArgKind::Input | ArgKind::Special | ArgKind::Kept | ArgKind::Cycles => {
                 Err(self.error("ptx-operands", "unexpected operand"))
             }
         }
@@ -93,6 +93,7 @@ impl<'a> Lowering<'a, '_> {
                 return Ok(Operand::Reg(reg));
             }
             Entity::Special(special) => return Ok(self.special(special, ty)),
+            Entity::Unknown => return self.opaque_special(name, ty),
             Entity::Array(array) => Symbol::Array(array),
             Entity::Global(global) => Symbol::Global(global),
             Entity::ParamArray(index) => Symbol::Param(index),
@@ -109,14 +110,19 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    /// Special registers are 32 bits wide; old code reads them as 16 and new code as 64.
+    /// Most special registers are 32 bits wide; old code reads them as 16 and new code as 64.
     fn special(&mut self, special: Special, ty: Type) -> Operand {
-        if ty.bits() == 32 {
+        let is_read = special.needs_read();
+        if ty.bits() == 32 && !is_read {
             return Operand::Special(special);
         }
-        let whole = self.compute(Opcode::mov(Type::U32), Type::U32, [Operand::Special(special)]);
+        let opcode = Opcode::new(if is_read { Op::Read } else { Op::Mov }, special.ty());
+        let whole = self.compute(opcode, special.ty(), [Operand::Special(special)]);
+        if special.ty().bits() == ty.bits() {
+            return whole;
+        }
         let own = Type::U32.with_bits(ty.bits()).unwrap_or(Type::U32);
-        self.compute(Opcode::cvt(own, Type::U32), own, [whole])
+        self.compute(Opcode::cvt(own, special.ty()), own, [whole])
     }
 
     /// A predicate register, plain or negated. A literal goes through a temporary.

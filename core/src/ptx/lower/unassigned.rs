@@ -17,12 +17,14 @@
 //!
 //! Bounds: linear in the function.
 
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::vec::Vec;
 
 use cranelift_entity::EntitySet;
 
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Reg};
+use crate::ptx::export::may_be_read_unassigned;
 use crate::text::{Diagnostic, quoted};
 
 /// Lets registers that are read although nothing assigns them start as 0. A warning for each, at its first read.
@@ -43,6 +45,23 @@ pub(super) fn assign(func: &mut Function) -> Vec<Diagnostic> {
         warnings.push(Diagnostic::warning("unassigned-read", span, message));
     }
     warnings
+}
+
+/// Lets those of some registers that may be read before they are assigned start as 0, without a word: an opaque instruction
+/// names them because it may keep their value.
+pub(super) fn assign_tied(func: &mut Function, tied: &BTreeSet<Reg>) {
+    if tied.is_empty() {
+        return;
+    }
+    let reads: Vec<Reg> = may_be_read_unassigned(func).into_iter().filter(|reg| tied.contains(reg)).collect();
+    let Some(entry) = func.entry_block().filter(|_| !reads.is_empty()) else { return };
+    let block = only_entered(func, entry);
+    let first = func.layout.first_inst(block);
+    for reg in reads {
+        let zero = InstData::new(Opcode::new(Op::Mov, func.reg_types[reg]), [reg], [Operand::Const(0)]);
+        let inst = func.insts.push(zero);
+        func.insert_inst(inst, block, first);
+    }
 }
 
 /// The registers that are read and not assigned anywhere, each with the first instruction that reads it.

@@ -142,6 +142,7 @@ impl<'a> Builder<'a> {
                 accesses: Vec::new(),
                 warp_sites: Vec::new(),
                 draws: Vec::new(),
+                reads: Vec::new(),
                 works: Vec::new(),
                 switches: Vec::new(),
                 calls: Vec::new(),

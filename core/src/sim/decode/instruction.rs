@@ -10,7 +10,8 @@ use super::layout::SymbolAddress;
 use super::operands::Frame;
 use super::timing::KnownClocks;
 use super::{
-    DecodedInst, DrawSite, Kind, MoreClocks, NO_MORE, SINK, Step, Timing, UNGUARDED, UNUSED, Value, WorkSite, is_wide,
+    DecodedInst, DrawSite, Kind, MoreClocks, NO_MORE, ReadSite, SINK, Step, Timing, UNGUARDED, UNUSED, Value, WorkSite,
+    is_wide,
 };
 use crate::ir::{ArgKind, Block, Flags, Function, Inst, InstData, Op, Operand, Reg, Type};
 use crate::machine::OpClass;
@@ -71,6 +72,9 @@ impl Decoder<'_, '_> {
             Op::Ld | Op::St | Op::Atom | Op::Red | Op::Tex2d => self.access(data, &mut decoded)?,
             Op::Membar => decoded.kind = Kind::Pause,
             Op::Nanosleep => decoded.kind = Kind::Yield,
+            Op::Ptx => return Err("the simulator does not know this instruction of PTX"),
+            Op::Trap => decoded.kind = Kind::Trap,
+            Op::Read => self.read(data, &mut decoded)?,
             op if op.is_convergent() => self.warp(data, &mut decoded)?,
             Op::In => self.draw(data, &mut decoded)?,
             Op::Work => self.work(data, &mut decoded)?,
@@ -369,6 +373,16 @@ impl Decoder<'_, '_> {
             dst,
             values: None,
         });
+        Ok(())
+    }
+
+    fn read(&mut self, data: &InstData, decoded: &mut DecodedInst) -> Result<(), Refusal> {
+        let Some(Operand::Special(special)) = data.args.first() else { return Err("the special register is missing") };
+        let reg = data.dst().ok_or("the destination is missing")?;
+        let dst = self.dst(reg, data.opcode.ty)?;
+        decoded.kind = Kind::Read;
+        decoded.side = self.builder.program.reads.len() as u32;
+        self.builder.program.reads.push(ReadSite { special: *special, dst });
         Ok(())
     }
 

@@ -26,8 +26,8 @@ mod timing;
 mod warp;
 
 pub use sites::{
-    Access, AccessKind, AccessValue, Base, CallSite, DrawSite, Extension, Index, RetSite, SwitchSite, Value, WarpSite,
-    WorkSite,
+    Access, AccessKind, AccessValue, Base, CallSite, DrawSite, Extension, Index, ReadSite, RetSite, SwitchSite, Value,
+    WarpSite, WorkSite,
 };
 
 pub use timing::{Calm, MoreClocks, NO_MORE, Timing};
@@ -89,6 +89,10 @@ pub enum Kind {
     Draw,
     /// `work`.
     Work,
+    /// `read` of a special register.
+    Read,
+    /// `trap`.
+    Trap,
     /// `switch`.
     Switch,
     /// A call, of either form.
@@ -234,6 +238,8 @@ pub struct Program {
     pub draws: Vec<DrawSite>,
     /// For [`Kind::Work`].
     pub works: Vec<WorkSite>,
+    /// For [`Kind::Read`].
+    pub reads: Vec<ReadSite>,
     /// For [`Kind::Switch`].
     pub switches: Vec<SwitchSite>,
     /// For [`Kind::Call`].

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use smallvec::SmallVec;
 
-use crate::ir::{AtomicOp, Op, Space, Type, Values};
+use crate::ir::{AtomicOp, Op, Space, Special, Type, Values};
 
 /// A register or constant of some width.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -142,6 +142,15 @@ pub struct DrawSite {
     pub dst: Value,
     /// What is drawn, once the launch is known.
     pub values: Option<Values>,
+}
+
+/// `read`.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadSite {
+    /// The special register.
+    pub special: Special,
+    /// The destination.
+    pub dst: Value,
 }
 
 /// `work`.

@@ -53,7 +53,7 @@ impl Decoder<'_, '_> {
         decoded.kind = match op {
             Op::BarWarp if site.members.is_none() => Kind::Pause,
             Op::BarWarp => Kind::WarpBarrier,
-            _ if op.is_block_barrier() => Kind::Barrier,
+            _ if op.is_block_barrier() || op == Op::BarArrive => Kind::Barrier,
             _ => Kind::Warp,
         };
         decoded.side = self.builder.program.warp_sites.len() as u32;

@@ -1,7 +1,7 @@
 //! Barriers of a block: who has come, what is asked of all threads, and when the waiting groups go on.
 //!
 //! A barrier with a count counts warps, as their full size: a warp comes when the last of its lanes that have not ended
-//! has. A barrier for all threads waits for every warp of which a lane has not ended. So lanes that end release barriers.
+//! has; `bar.arrive` counts without waiting. A barrier for all threads waits for every warp of which a lane has not ended. So lanes that end release barriers.
 //! Lanes of one warp may come at different times; to an aligned barrier only at one instruction.
 //!
 //! Source: PTX ISA, sections on `barrier` and `exit`.
@@ -62,12 +62,17 @@ impl Simulation {
         let arrivals = self.arrivals_of(slot, pc, &site, frame, mask)?;
         let mut waits = false;
         for Arrival { lanes, barrier, expected } in arrivals {
-            self.check_alignment(slot, pc, lanes, barrier, &site)?;
+            if site.op != Op::BarArrive {
+                self.check_alignment(slot, pc, lanes, barrier, &site)?;
+            }
             self.count_arrival(slot, lanes, barrier, expected, &site, frame);
             let block = self.warp(slot).block;
             if let Some(all) = self.take_complete(block, barrier) {
                 self.answer(slot, pc, frame, lanes, &all, watcher);
                 self.release_barrier(block, &all, passed, watcher);
+                continue;
+            }
+            if site.op == Op::BarArrive {
                 continue;
             }
             if self.scheduling == Scheduling::Stack && lanes != self.warp(slot).alive {

@@ -8,7 +8,7 @@ use super::{Issue, Simulation, Warp, unflatten};
 use crate::ir::Type;
 use crate::sim::access::{self, Place as AccessPlace};
 use crate::sim::bind::{Bound, input_stream};
-use crate::sim::decode::{DrawSite, WorkSite};
+use crate::sim::decode::{DrawSite, ReadSite, WorkSite};
 use crate::sim::error::{ErrorKind, SimError};
 use crate::sim::lanes::{LaneFile, for_each_lane};
 use crate::sim::random::{Place, Stream, hash};
@@ -33,6 +33,17 @@ impl Simulation {
             }
             Err(fault) => Err(self.blame(slot, pc, fault.lane, Some(fault.address), fault.kind, fault.message)),
         }
+    }
+
+    /// `read`: a special register as it is at this cycle.
+    pub(super) fn read_special(&mut self, issue: Issue<'_>) {
+        let Issue { slot, inst, frame, mask, .. } = issue;
+        let ReadSite { special, dst } = self.program.reads[inst.side as usize];
+        for_each_lane(mask, |lane| {
+            let low = u64::from(self.special(slot, special, lane as u32));
+            let high = if special.ty() == Type::U64 && special.is_volatile() { self.cycle >> 32 << 32 } else { 0 };
+            frame.write(&mut self.file, dst, lane, high | low);
+        });
     }
 
     /// An error of one lane, with its thread.

@@ -2,7 +2,7 @@
 
 use super::{CAUSE_BITS, Front, Issue, NEVER, Simulation};
 use crate::sim::decode::{Kind, NO_MORE, Program, Timing, UNGUARDED};
-use crate::sim::error::SimError;
+use crate::sim::error::{ErrorKind, SimError};
 use crate::sim::settings::Scheduling;
 use crate::sim::statistics::IdleCause;
 use crate::sim::together::FrameBase;
@@ -158,6 +158,24 @@ impl Simulation {
             Kind::Call => self.call(issue)?,
             Kind::Ret if self.warp(slot).groups.current().frame != 0 => self.ret(issue),
             Kind::Ret | Kind::Exit => self.exit(slot, mask, watcher),
+            Kind::Read => {
+                self.read_special(issue);
+                self.count_hold(pc, busy);
+                self.finish(slot, timing, busy, latency, IdleCause::Arithmetic);
+                if mask != 0 {
+                    watcher.wrote(slot, &program, pc, mask, &self.file, frame);
+                }
+                return Ok(());
+            }
+            Kind::Trap => {
+                if mask != 0 {
+                    let lane = mask.trailing_zeros() as usize;
+                    return Err(self.blame(slot, pc, lane, None, ErrorKind::Trap, "`trap` ends the launch".into()));
+                }
+                self.count_hold(pc, busy);
+                self.finish(slot, timing, busy, latency, IdleCause::Arithmetic);
+                return Ok(());
+            }
             // The others stay in the warp.
             Kind::Lanes | Kind::Steps | Kind::Draw | Kind::Work => {}
         }

@@ -119,7 +119,8 @@ impl Simulation {
         (index as u32, base)
     }
 
-    fn special(&self, slot: usize, special: Special, lane: u32) -> u32 {
+    /// A special register; of one with 64 bits the low half.
+    pub(super) fn special(&self, slot: usize, special: Special, lane: u32) -> u32 {
         let warp = self.warp(slot);
         let block = self.block_number(slot);
         let thread = warp.number * self.bound.warp + lane;
@@ -131,6 +132,13 @@ impl Simulation {
             Special::Laneid => lane,
             Special::Warpid => warp.number,
             Special::Warpsize => self.bound.warp,
+            // As many as the largest block has; one multiprocessor, on which nothing is reserved.
+            Special::Nwarpid => 32,
+            Special::Nsmid => 1,
+            Special::Envreg(_) | Special::ReservedSmem(_) | Special::Smid | Special::Gridid => 0,
+            // The model has one clock.
+            Special::Clock | Special::Clock64 | Special::Globaltimer | Special::GlobaltimerLo => self.cycle as u32,
+            Special::ClockHi | Special::GlobaltimerHi => (self.cycle >> 32) as u32,
             Special::LanemaskEq => 1 << lane,
             Special::LanemaskLt => (1 << lane) - 1,
             Special::LanemaskLe => !0 >> (31 - lane),

@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 use smallvec::SmallVec;
 
 use crate::ir::{
-    ArgKind, Block, Callee, Control, Few, Func, Guard, InstData, Op, Opcode, Operand, ParamType, Reg, Signature, Span,
-    SpellingError, Type,
+    ArgKind, Block, Callee, Control, Few, Func, Guard, InstArgs, InstData, Op, Opcode, Operand, ParamType, Piece, Reg,
+    Signature, Span, SpellingError, Template, Type,
 };
 use crate::text::diagnostic::{Diagnostic, quoted};
 use crate::text::lexer::TokenKind;
@@ -41,6 +41,7 @@ impl<'a> Parser<'a> {
                 "ret" => self.ret(body)?,
                 "br" => self.branch(body)?,
                 "switch" => self.switch(body)?,
+                "ptx" => self.opaque(body, &dsts)?,
                 _ => self.plain(body, &dsts)?,
             },
             _ if dsts.regs.is_empty() => return Err(self.expected("an instruction, a label or a declaration")),
@@ -150,6 +151,32 @@ impl<'a> Parser<'a> {
         data.args = self.operands(body, opcode, &signature, raw, word)?;
         data.leave_out_barrier_0();
         Ok(data)
+    }
+
+    /// `ptx "template", a, b`: places in the template count the destinations first.
+    fn opaque(&mut self, body: &mut Body<'a>, dsts: &Destinations) -> Result<InstData> {
+        let (opcode, word) = self.opcode()?;
+        if self.peek().kind != TokenKind::Text {
+            return Err(self.expected("the instruction in quotes, as in `ptx \"griddepcontrol.wait\"`"));
+        }
+        let quoted = self.advance().span;
+        let inner = Span { start: quoted.start + 1, end: quoted.end - 1 };
+        let template = Template::new(self.span_text(inner)).map_err(|problem| {
+            let at = inner.start + problem.at as u32;
+            let span = Span { start: at.min(inner.end), end: (at + 1).min(quoted.end) };
+            self.error("bad-template", span, String::from(problem.reason))
+        })?;
+        let mut args = InstArgs::new();
+        if self.eat_punct(b',') {
+            let raw = self.raw_operands(body, 1)?;
+            args = self.operands(body, opcode, &opcode.signature(), raw, word)?;
+        }
+        let places = dsts.regs.len() + args.len();
+        if template.pieces().iter().any(|piece| matches!(piece, Piece::Place(place) if *place >= places)) {
+            let message = format!("the template names an operand beyond the {places} that there are");
+            return Err(self.error("bad-template", quoted, message));
+        }
+        Ok(InstData::opaque(template, [], args))
     }
 
     fn check_destinations(

@@ -278,6 +278,7 @@ impl<'a> Parser<'a> {
             (RawKind::Special(special), ArgKind::Value(_) | ArgKind::LowBits(_) | ArgKind::Any(_)) => {
                 Ok(Operand::Special(special))
             }
+            (RawKind::Special(special), ArgKind::Special) => Ok(Operand::Special(special)),
             (RawKind::Address(address), ArgKind::Address) => Ok(Operand::Address(Box::new(address))),
             (RawKind::List(raw), ArgKind::Elements(ty, count)) => {
                 if raw.len() != usize::from(count) {
@@ -357,6 +358,8 @@ pub fn describe_kind(kind: ArgKind) -> String {
         ArgKind::Elements(ty, count) => format!("{count} values of type {ty} in braces"),
         ArgKind::Texture => String::from("a `tex2d` parameter"),
         ArgKind::Input => String::from("the name of an input"),
+        ArgKind::Special => String::from("a special register such as `%clock`"),
+        ArgKind::Kept => String::from("a register or an array"),
         ArgKind::Cycles => String::from("a constant number of cycles"),
     }
 }

@@ -34,7 +34,13 @@ impl Printer<'_> {
         if data.opcode.op == Op::Ret && data.exit() > 0 {
             let _ = write!(self.out, ".{}", data.exit());
         }
-        if data.opcode.op.is_call() {
+        if let Some(template) = data.template() {
+            let _ = write!(self.out, " \"{template}\"");
+            for arg in &data.args {
+                self.out.push_str(", ");
+                self.operand(func, data, arg, data.opcode.ty);
+            }
+        } else if data.opcode.op.is_call() {
             self.call(func, data);
         } else if !(data.opcode.op == Op::BarSync && data.args[..] == [Operand::Const(0)]) {
             let signature = data.signature();
