@@ -24,10 +24,23 @@ pub struct GlobalData {
     pub len: u32,
     /// The bits of the first elements; the others are zero. `None` where the text has no initialiser.
     pub init: Option<Vec<u64>>,
+    /// Which of these are addresses, in rising order; their bits are 0 there.
+    pub addresses: Vec<InitialAddress>,
     /// Its comments.
     pub comments: Comments,
     /// Where the name stood in the source.
     pub span: Span,
+}
+
+/// An element of a `global` array that starts as the address of another one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InitialAddress {
+    /// The element.
+    pub element: u32,
+    /// The array whose address it is.
+    pub global: Global,
+    /// Bytes beyond its start.
+    pub offset: i64,
 }
 
 /// One item of a module.

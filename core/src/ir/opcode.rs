@@ -59,6 +59,8 @@ roots! {
     Madc = "madc",
     /// The second operand with the sign of the first, as in PTX.
     Copysign = "copysign",
+    /// Does a generic address lie in the space?
+    Isspacep = "isspacep",
     Setp = "setp", Selp = "selp",
     Ld = "ld", St = "st", Atom = "atom", Red = "red",
     /// `tex.2d.v4.f32 T, x, y`: an opaque pure load of four elements.
@@ -484,7 +486,7 @@ impl Opcode {
     /// An opcode whose spelling has no type (`br`, `ret`, `bar.sync`, `vote.all`).
     pub const fn untyped(op: Op) -> Opcode {
         let ty = match op {
-            Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::BarAnd | Op::BarOr => Type::Pred,
+            Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::BarAnd | Op::BarOr | Op::Isspacep => Type::Pred,
             Op::BarPopc => Type::U32,
             _ => Type::B32,
         };

@@ -141,6 +141,7 @@ impl Opcode {
                     Some(_) => Signature { required_args: 3, ..signature.with_optional_arg(Predicate) },
                 }
             }
+            Op::Isspacep => Signature::new([Type::Pred], [Value(Type::B64)]),
             Op::Selp => Signature::new([ty], [value, value, Predicate]),
             Op::Ld => Signature {
                 dsts: (0..self.vector).map(|_| DstKind { ty, may_be_wider: true }).collect(),

@@ -54,6 +54,7 @@ impl Op {
             Op::Bfe => integer && bits >= 32,
             Op::Bfi | Op::Popc | Op::Clz | Op::Brev => class == Bits && bits >= 32,
             Op::Addc | Op::Subc | Op::Madc => integer && bits >= 32,
+            Op::Isspacep => ty == Type::Pred,
             Op::Setp | Op::Selp => class != Pred && bits >= 16,
             Op::Ld | Op::St | Op::Work => class != Pred,
             Op::Atom | Op::Red => class != Pred && bits >= 16,
@@ -78,6 +79,7 @@ impl Op {
                 self,
                 Op::BarSync
                     | Op::BarPopc
+                    | Op::Isspacep
                     | Op::BarAnd
                     | Op::BarOr
                     | Op::BarWarp
@@ -137,7 +139,7 @@ impl Op {
 
     /// Every suffix that goes with the root, for suggestions.
     pub fn suffixes(self) -> impl Iterator<Item = &'static str> {
-        let memory = matches!(self, Op::Ld | Op::St | Op::Atom | Op::Red | Op::Cvta);
+        let memory = matches!(self, Op::Ld | Op::St | Op::Atom | Op::Red | Op::Cvta | Op::Isspacep);
         let vectors = matches!(self, Op::Ld | Op::St | Op::Tex2d);
         let words = |given: bool, words: &'static [&'static str]| if given { words } else { &[] }.iter().copied();
         let types = Type::ALL.into_iter().filter(move |ty| self.has_type_suffix() && self.allows(*ty)).map(Type::name);
@@ -250,7 +252,7 @@ fn apply_suffix<'a>(opcode: &mut Opcode, word: &'a str, types: &mut u32) -> Resu
     {
         return if opcode.prmt.replace(mode).is_some() { repeated } else { Ok(()) };
     }
-    if matches!(op, Op::Ld | Op::St | Op::Atom | Op::Red | Op::Cvta)
+    if matches!(op, Op::Ld | Op::St | Op::Atom | Op::Red | Op::Cvta | Op::Isspacep)
         && let Some(space) = Space::from_name(word.split("::").next().unwrap_or(word))
     {
         return if opcode.space.replace(space).is_some() { repeated } else { Ok(()) };
@@ -312,6 +314,9 @@ fn complete<'a>(mut opcode: Opcode, types: u32) -> Result<Opcode, SpellingError<
             if opcode.vector != 4 {
                 return Err(SpellingError::Missing(op, "`.v4`: a texture gives four elements"));
             }
+        }
+        Op::Isspacep if opcode.space.is_none() => {
+            return Err(SpellingError::Missing(op, "a space, as in `isspacep.global`"));
         }
         Op::Setp if opcode.cmp.is_none() => {
             return Err(SpellingError::Missing(op, "a comparison, as in `setp.lt.s32`"));

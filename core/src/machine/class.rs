@@ -132,7 +132,7 @@ impl OpClass {
         let integer_class = if wide { OpClass::Integer64 } else { OpClass::Integer };
         let approximate = opcode.has(Flags::APPROX) || opcode.has(Flags::FULL);
         match opcode.op {
-            Op::Mov | Op::Cvta | Op::Selp => integer_class,
+            Op::Mov | Op::Cvta | Op::Selp | Op::Isspacep => integer_class,
             Op::Add | Op::Sub | Op::Neg | Op::Abs | Op::Min | Op::Max | Op::Setp | Op::Copysign if float => float_class,
             Op::Mul | Op::Mad | Op::Fma if float => float_class,
             Op::Add | Op::Sub | Op::Neg | Op::Abs | Op::Min | Op::Max | Op::Setp | Op::Copysign => integer_class,

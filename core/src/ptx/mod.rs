@@ -7,6 +7,7 @@
 //! [`import`] reads what compilers print for ordinary kernels; [`export`] writes what NVIDIA's assembler accepts.
 //! Importing is syntactic: spaces of generic accesses are for the pass `infer-space` to find.
 
+mod constant;
 mod export;
 mod launch;
 mod lexer;

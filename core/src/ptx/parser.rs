@@ -25,16 +25,16 @@ pub fn parse<'a>(source: &'a str, diagnostics: &mut Diagnostics) -> File<'a> {
     Parser { source, tokens: tokens(source), at: 0, diagnostics }.file()
 }
 
-struct Parser<'a, 'd> {
+pub(super) struct Parser<'a, 'd> {
     source: &'a str,
-    tokens: Vec<Token>,
-    at: usize,
+    pub(super) tokens: Vec<Token>,
+    pub(super) at: usize,
     diagnostics: &'d mut Diagnostics,
 }
 
 /// The error is already reported; the caller recovers.
-struct Reported;
-type Parsed<T> = Result<T, Reported>;
+pub(super) struct Reported;
+pub(super) type Parsed<T> = Result<T, Reported>;
 
 impl<'a> Parser<'a, '_> {
     fn file(&mut self) -> File<'a> {
@@ -191,7 +191,7 @@ impl<'a> Parser<'a, '_> {
                 self.at += 2;
                 let name = Name { text, span: token.span };
                 match self.text(self.token()) {
-                    ".branchtargets" => {
+                    ".branchtargets" | ".calltargets" => {
                         self.at += 1;
                         let mut labels = Vec::new();
                         loop {
@@ -203,8 +203,8 @@ impl<'a> Parser<'a, '_> {
                         self.end_statement()?;
                         statements.push(Statement::Targets(name, labels));
                     }
-                    // A prototype only serves indirect calls, which the lowering refuses where they stand.
-                    ".callprototype" | ".calltargets" => self.skip_past_semicolon(),
+                    // The arguments of an indirect call say which functions it may mean.
+                    ".callprototype" => self.skip_past_semicolon(),
                     _ => statements.push(Statement::Label(name)),
                 }
                 Ok(())
@@ -359,14 +359,14 @@ impl<'a> Parser<'a, '_> {
         if token.kind == Kind::Word {
             self.at += 1;
             let mut name = Name { text: self.text(token), span: token.span };
-            if self.take_mark(b'(') {
+            let mut offset = 0;
+            if name.text == "generic" && self.take_mark(b'(') {
                 name = self.word("a variable's name")?;
+                offset = self.offset()?;
                 self.expect_mark(b')')?;
             }
-            while matches!(self.token().kind, Kind::Mark(b'+' | b'-') | Kind::Int(_)) {
-                self.at += 1;
-            }
-            return Ok(Initial::Address(name));
+            offset = self.offset()?.wrapping_add(offset);
+            return Ok(Initial::Address(name, offset));
         }
         Ok(Initial::Number(self.number()?))
     }
@@ -393,7 +393,7 @@ impl<'a> Parser<'a, '_> {
             operands.push(Operand { kind: OperandKind::Name(label.text), span: label.span });
         } else if !self.ends_statement() {
             loop {
-                operands.push(self.operand()?);
+                operands.push(self.operand(opcode.text == "call")?);
                 // `call (results), f, (arguments)`: nvcc always writes the commas.
                 if !self.take_mark(b',') {
                     break;
@@ -405,13 +405,14 @@ impl<'a> Parser<'a, '_> {
         Ok(Inst { span, guard, opcode, modifiers, operands })
     }
 
-    fn operand(&mut self) -> Parsed<Operand<'a>> {
+    /// An operand; parentheses hold a list in a call, and a constant elsewhere.
+    fn operand(&mut self, in_call: bool) -> Parsed<Operand<'a>> {
         let first = self.token();
         let kind = match first.kind {
             Kind::Mark(b'{') => OperandKind::Vector(self.operands_until(b'{', b'}')?),
-            Kind::Mark(b'(') => OperandKind::List(self.operands_until(b'(', b')')?),
+            Kind::Mark(b'(') if in_call => OperandKind::List(self.operands_until(b'(', b')')?),
             Kind::Mark(b'[') => self.address()?,
-            Kind::Mark(b'!') => {
+            Kind::Mark(b'!') if self.tokens.get(self.at + 1).is_some_and(|next| next.kind == Kind::Word) => {
                 self.at += 1;
                 OperandKind::Not(self.register()?)
             }
@@ -507,41 +508,16 @@ impl<'a> Parser<'a, '_> {
         let mut sum = 0i64;
         while let Kind::Mark(sign @ (b'+' | b'-')) = self.token().kind {
             self.at += 1;
-            let Number::Int(value) = self.number()? else { return Err(self.expected("an offset in bytes")) };
+            let Number::Int(value) = self.factor()? else { return Err(self.expected("an offset in bytes")) };
             let value = value as i64;
             sum = sum.wrapping_add(if sign == b'-' { value.wrapping_neg() } else { value });
         }
         Ok(sum)
     }
 
-    fn number(&mut self) -> Parsed<Number> {
-        let mut negative = false;
-        while self.take_mark(b'-') {
-            negative = !negative;
-        }
-        let token = self.token();
-        let number = match token.kind {
-            Kind::Int(value) if negative => Number::Int(value.wrapping_neg()),
-            Kind::Int(value) => Number::Int(value),
-            Kind::Single(bits) => Number::Single(bits ^ (u32::from(negative) << 31)),
-            Kind::Double(bits) => Number::Double(bits ^ (u64::from(negative) << 63)),
-            Kind::BadNumber => {
-                self.error(
-                    token.span,
-                    "not a PTX number",
-                    Some("write 42, 0x2a, 1.5, 0f3FC00000 or 0d3FF8000000000000"),
-                );
-                return Err(Reported);
-            }
-            _ => return Err(self.expected("an operand")),
-        };
-        self.at += 1;
-        Ok(number)
-    }
-
     // Tokens
 
-    fn token(&self) -> Token {
+    pub(super) fn token(&self) -> Token {
         // The last token is `End` and is never passed.
         self.tokens[self.at.min(self.tokens.len() - 1)]
     }
@@ -550,7 +526,7 @@ impl<'a> Parser<'a, '_> {
         self.tokens[self.at.saturating_sub(1).min(self.tokens.len() - 1)]
     }
 
-    fn text(&self, token: Token) -> &'a str {
+    pub(super) fn text(&self, token: Token) -> &'a str {
         &self.source[token.span.start as usize..token.span.end as usize]
     }
 
@@ -560,17 +536,17 @@ impl<'a> Parser<'a, '_> {
         text
     }
 
-    fn is_mark(&self, mark: u8) -> bool {
+    pub(super) fn is_mark(&self, mark: u8) -> bool {
         self.token().kind == Kind::Mark(mark)
     }
 
-    fn take_mark(&mut self, mark: u8) -> bool {
+    pub(super) fn take_mark(&mut self, mark: u8) -> bool {
         let is = self.is_mark(mark);
         self.at += usize::from(is);
         is
     }
 
-    fn expect_mark(&mut self, mark: u8) -> Parsed<()> {
+    pub(super) fn expect_mark(&mut self, mark: u8) -> Parsed<()> {
         match self.take_mark(mark) {
             true => Ok(()),
             false => Err(self.expected(&format!("`{}`", mark as char))),
@@ -699,7 +675,7 @@ impl<'a> Parser<'a, '_> {
 
     // Problems
 
-    fn expected(&mut self, what: &str) -> Reported {
+    pub(super) fn expected(&mut self, what: &str) -> Reported {
         let token = self.token();
         let found = match token.kind {
             Kind::End => String::from("the end of the file"),
@@ -709,7 +685,7 @@ impl<'a> Parser<'a, '_> {
         Reported
     }
 
-    fn error(&mut self, span: Span, message: &str, hint: Option<&str>) {
+    pub(super) fn error(&mut self, span: Span, message: &str, hint: Option<&str>) {
         let diagnostic = Diagnostic::error("ptx-syntax", span, message);
         self.diagnostics.push(match hint {
             Some(hint) => diagnostic.with_hint(hint),

@@ -58,8 +58,8 @@ pub struct Variable<'a> {
 pub enum Initial<'a> {
     /// A number.
     Number(Number),
-    /// The address of a variable, which the text IR cannot hold.
-    Address(Name<'a>),
+    /// The address of a variable or function, and bytes beyond.
+    Address(Name<'a>, i64),
 }
 
 /// A literal.

@@ -8,7 +8,7 @@ use super::access::canonical;
 use super::decode::{Kind, Program, TRUE};
 use super::lanes::{Active, LaneFile};
 use super::together::FrameBase;
-use crate::ir::{ArgKind, FuncKind, Function, InstData, Module, Opcode, Operand};
+use crate::ir::{ArgKind, FuncKind, Function, InstData, Module, Op, Opcode, Operand};
 use crate::machine::Machine;
 
 /// What an opcode with one destination computes from constants; `None` where it is no pure operation on numbers, or the
@@ -16,7 +16,8 @@ use crate::machine::Machine;
 pub fn evaluate(opcode: Opcode, args: &[u64]) -> Option<u64> {
     let signature = opcode.signature();
     let [dst] = signature.dsts.get(..signature.required_dsts)? else { return None };
-    if !opcode.is_pure() || args.len() != signature.required_args {
+    // Where memory lies is this machine's own affair.
+    if !opcode.is_pure() || opcode.op == Op::Isspacep || args.len() != signature.required_args {
         return None;
     }
     // A kernel of this one instruction, decoded as any other.

@@ -25,7 +25,7 @@ pub const LOCAL_WINDOW: u64 = 0x0200_0000;
 /// First address of the param window.
 pub const PARAM_WINDOW: u64 = 0x0300_0000;
 /// Bytes of a window, as a power of two.
-const WINDOW_SHIFT: u32 = 24;
+pub const WINDOW_SHIFT: u32 = 24;
 /// Bytes from one region to the next, as a power of two.
 const REGION_SHIFT: u32 = 40;
 

@@ -48,7 +48,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::RefCell;
 
-use crate::ir::{Func, Function, Global, Inst, Module, Span};
+use crate::ir::{Func, Function, Global, InitialAddress, Inst, Module, Op, Span};
 use crate::text::{Diagnostic, Diagnostics, Parsed, Part, instruction_text, parse, part_span, quoted};
 
 /// What is wrong with a module: at most [`MAX_REPORTED`](crate::text::MAX_REPORTED) errors and as many warnings, in the
@@ -171,6 +171,14 @@ impl<'m> Verifier<'m> {
         if init.len() > global.len as usize {
             let message = format!("{} has {} elements and {} values", quoted(&global.name), global.len, init.len());
             self.diagnostics.push(Diagnostic::error("too-many", global.span, message));
+        }
+        let is_placed = |address: &InitialAddress| {
+            (address.element as usize) < init.len() && self.module.globals.is_valid(address.global)
+        };
+        let is_wide = global.ty.bits() == 64 && !global.ty.is_float();
+        if !global.addresses.iter().all(|address| is_wide && is_placed(address)) {
+            let message = format!("{} starts with an address that is none", quoted(&global.name));
+            self.diagnostics.push(Diagnostic::error("type-mismatch", global.span, message));
         }
         if let Some(bits) = init.iter().find(|bits| **bits & !global.ty.mask() != 0) {
             let message = format!("the constant {bits:#x} is wider than type {}", global.ty);

@@ -110,6 +110,7 @@ impl Scene {
         let mut module = Module::default();
         for (name, space) in [("data", Space::Global), ("table", Space::Const)] {
             module.globals.push(GlobalData {
+                addresses: Vec::new(),
                 name: name.into(),
                 space,
                 ty: Type::F32,

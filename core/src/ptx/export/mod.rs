@@ -99,7 +99,7 @@ pub fn export(module: &Module) -> Export {
         Item::Global(global) => Some(&module.globals[*global]),
         _ => None,
     }) {
-        write_global(&mut export.text, global);
+        write_global(&mut export.text, module, global);
     }
     for name in dynamic_arrays(module) {
         let _ = writeln!(export.text, "\n.extern .shared .align 16 .b8 {name}[];");
@@ -154,12 +154,17 @@ fn dynamic_name(module: &Module, name: &str) -> String {
     name
 }
 
-fn write_global(text: &mut String, global: &GlobalData) {
+fn write_global(text: &mut String, module: &Module, global: &GlobalData) {
     let space = if global.space == Space::Const { "const" } else { "global" };
     let ty = memory_type(global.ty);
     let _ = write!(text, "\n.visible .{space} .align 16 .{ty} {}[{}]", symbol(&global.name), global.len.max(1));
     if let Some(init) = &global.init {
-        let elements: Vec<String> = init.iter().map(|&bits| literal(bits, global.ty)).collect();
+        let mut elements: Vec<String> = init.iter().map(|&bits| literal(bits, global.ty)).collect();
+        for address in &global.addresses {
+            let offset = if address.offset == 0 { String::new() } else { format!("+{}", address.offset) };
+            elements[address.element as usize] =
+                format!("generic({}){offset}", symbol(&module.globals[address.global].name));
+        }
         let _ = write!(text, " = {{{}}}", elements.join(", "));
     }
     text.push_str(";\n");

@@ -401,6 +401,17 @@ impl<'a> Lowering<'a, '_> {
     }
 
     pub(super) fn scalar_type(&mut self, variable: &Variable<'a>) -> Lowered<Type> {
+        // Halves, bfloats and pairs are bits here, whatever an instruction makes of them.
+        let packed = match variable.scalar.text {
+            _ if variable.space != "reg" => None,
+            "bf16" => Some(Type::B16),
+            "f16x2" | "bf16x2" | "u16x2" | "s16x2" | "tf32" => Some(Type::B32),
+            "f32x2" => Some(Type::B64),
+            _ => None,
+        };
+        if let Some(ty) = packed {
+            return Ok(ty);
+        }
         match Type::from_name(variable.scalar.text) {
             Some(Type::Pred) if variable.space != "reg" => Err(self.unsupported("predicates exist in registers only")),
             Some(ty) => Ok(ty),

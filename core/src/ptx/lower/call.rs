@@ -226,10 +226,13 @@ impl<'a> Lowering<'a, '_> {
                 }
                 _ => {}
             }
+            let known = self.problems.len();
+            if let Ok(Entity::Reg(pointer)) = self.resolve(name) {
+                return self.indirect_call(results, arguments, pointer, operands.get(2));
+            }
+            self.problems.truncate(known);
             self.excuse(results);
-            return Err(if name.starts_with('%') {
-                self.unsupported("calls through a register are not supported")
-            } else {
+            return Err({
                 let message = format!("the function `{name}` has no body in this file");
                 let diagnostic = Diagnostic::error("ptx-undefined", self.span, message);
                 let hint = match *name {
@@ -286,6 +289,20 @@ impl<'a> Lowering<'a, '_> {
         Ok(taken)
     }
 
+    /// The register or the shape of the parameter that a call's operand names.
+    pub(super) fn argument_shape(&mut self, argument: &Source<'a>) -> Option<(u32, bool)> {
+        let OperandKind::Name(name) = argument.kind else { return None };
+        match self.resolve(name).ok()? {
+            Entity::CallParam(index) => {
+                let param = &self.call_params[index];
+                Some((param.ty.bits(), param.array.is_some()))
+            }
+            Entity::Reg(reg) => Some((self.func.reg_types[reg].bits(), false)),
+            Entity::Pointer(_) => Some((64, true)),
+            _ => None,
+        }
+    }
+
     /// What was stored for a call that is not made goes nowhere.
     fn drop_arguments(&mut self, arguments: &[Source<'a>]) {
         for argument in arguments {
@@ -337,7 +354,23 @@ impl<'a> Lowering<'a, '_> {
         Ok((Some(reg), false))
     }
 
-    fn scalar_argument(&mut self, argument: &Source<'a>, ty: Type) -> Lowered<Operand> {
+    /// The register that a call writes for a parameter or register of that name.
+    pub(super) fn result_place(&mut self, name: &'a str, ty: Type) -> Lowered<Reg> {
+        match self.resolve(name)? {
+            Entity::Reg(reg) => self.check_width(reg, ty).map(|()| reg),
+            Entity::CallParam(index) if self.call_params[index].array.is_none() => {
+                let reg = match self.call_params[index].reg {
+                    Some(reg) => reg,
+                    None => self.new_reg(name, ty),
+                };
+                self.call_params[index].reg = Some(reg);
+                Ok(reg)
+            }
+            _ => Err(self.error("ptx-operands", &format!("`{name}` cannot take the result"))),
+        }
+    }
+
+    pub(super) fn scalar_argument(&mut self, argument: &Source<'a>, ty: Type) -> Lowered<Operand> {
         if let OperandKind::Name(name) = argument.kind
             && let Entity::CallParam(index) = self.resolve(name)?
         {
@@ -361,7 +394,7 @@ impl<'a> Lowering<'a, '_> {
     }
 
     /// The address of the array behind an aggregate argument or result.
-    fn aggregate(&mut self, name: &'a str) -> Lowered<Operand> {
+    pub(super) fn aggregate(&mut self, name: &'a str) -> Lowered<Operand> {
         match self.resolve(name)? {
             Entity::CallParam(index) => match self.call_params[index].array {
                 Some(array) => Ok(Operand::Symbol(Symbol::Array(array))),
@@ -431,6 +464,12 @@ impl<'a> Lowering<'a, '_> {
             self.flush();
         }
     }
+}
+
+/// The name that stands for the function in a call.
+pub(super) fn callee_name<'a>(inst: &Inst<'a>) -> Option<&'a str> {
+    let name = inst.operands.iter().find(|operand| !matches!(operand.kind, OperandKind::List(_)))?;
+    if let OperandKind::Name(name) = name.kind { Some(name) } else { None }
 }
 
 fn guard_text<'a>(inst: &Inst<'a>) -> Option<(&'a str, bool)> {

@@ -157,7 +157,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    fn terminate(&mut self, data: InstData) {
+    pub(super) fn terminate(&mut self, data: InstData) {
         self.emit_unguarded(data);
         self.current = None;
     }
@@ -175,7 +175,7 @@ impl<'a> Lowering<'a, '_> {
     }
 
     /// Puts a block last.
-    fn place(&mut self, block: Block) {
+    pub(super) fn place(&mut self, block: Block) {
         self.func.layout.insert_block(block, None);
         self.last = Some(block);
     }
@@ -214,6 +214,6 @@ impl<'a> Lowering<'a, '_> {
     }
 }
 
-fn condition(guard: Guard) -> Operand {
+pub(super) fn condition(guard: Guard) -> Operand {
     if guard.negated { Operand::NotReg(guard.reg) } else { Operand::Reg(guard.reg) }
 }

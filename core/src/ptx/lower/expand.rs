@@ -12,7 +12,7 @@
 
 use super::body::{Entity, Lowered, Lowering};
 use super::number_bits;
-use crate::ir::{Cmp, Combine, Flags, InstData, Op, Opcode, Operand, Reg, Type};
+use crate::ir::{Cmp, Combine, Flags, InstData, Op, Opcode, Operand, Reg, Space, Special, Type};
 use crate::ptx::syntax::{Inst, Number, Operand as Source, OperandKind};
 use alloc::format;
 use smallvec::{SmallVec, smallvec};
@@ -20,6 +20,9 @@ use smallvec::{SmallVec, smallvec};
 impl<'a> Lowering<'a, '_> {
     /// Lowers an instruction that has no opcode here; false where it has one.
     pub(super) fn expand(&mut self, inst: &Inst<'a>) -> Lowered<bool> {
+        if self.expand_narrow(inst)? || self.expand_packed(inst)? {
+            return Ok(true);
+        }
         if inst.modifiers.iter().any(|word| matches!(*word, "bf16" | "bf16x2")) {
             return Ok(self.expand_bfloats(inst)? || self.expand_function(inst)?);
         }
@@ -32,6 +35,8 @@ impl<'a> Lowering<'a, '_> {
             "cp" => self.copy_to_shared(inst)?,
             "fence" => self.fence(inst)?,
             "brkpt" => self.warn("`brkpt` does nothing here"),
+            "elect" => self.elect(inst)?,
+            "isspacep" => self.isspacep(inst)?,
             "set" if inst.modifiers.last() != Some(&"f16x2") => self.set(inst)?,
             "slct" => self.slct(inst)?,
             "mul24" | "mad24" => self.mul24(inst)?,
@@ -153,12 +158,12 @@ impl<'a> Lowering<'a, '_> {
         Ok(())
     }
 
-    /// `mul24.lo`, `mul24.hi`, `mad24.lo`: products of the low 24 bits; `.hi` gives bits 47 to 16.
+    /// `mul24`, `mad24`: products of the low 24 bits; `.hi` gives bits 47 to 16, to which `.sat` adds within the type.
     fn mul24(&mut self, inst: &Inst<'a>) -> Lowered<()> {
         let (high, ty) = match &inst.modifiers[..] {
             ["lo", ty] => (false, self.type_named(ty)?),
-            ["hi", ty] if inst.opcode.text == "mul24" => (true, self.type_named(ty)?),
-            _ => return Err(self.unsupported("only `mul24.lo`, `mul24.hi` and `mad24.lo` are supported")),
+            ["hi", ty] | ["hi", "sat", ty] => (true, self.type_named(ty)?),
+            _ => return Err(self.unsupported("`mul24` and `mad24` take `.lo` or `.hi`, and a type")),
         };
         if !matches!(ty, Type::S32 | Type::U32) {
             return Err(self.unsupported("24-bit products are of 32-bit types"));
@@ -168,11 +173,21 @@ impl<'a> Lowering<'a, '_> {
         let dst = self.named(dst, ty)?;
         match (inst.opcode.text, rest) {
             ("mul24", []) if high => {
-                let wide = Type::U64.with_bits(64).unwrap_or(ty);
-                let wide = if ty.is_signed() { Type::S64 } else { wide };
-                let product = self.compute(Opcode::new(Op::MulWide, ty), wide, [a, b]);
-                let shifted = self.compute(Opcode::new(Op::Shr, wide), wide, [product, Operand::Const(16)]);
-                self.emit(InstData::new(Opcode::cvt(ty, wide), [dst], [shifted]));
+                let (opcode, shifted) = self.high_24(ty, a, b);
+                self.emit(InstData::new(opcode, [dst], [shifted]));
+            }
+            ("mad24", [c]) if high => {
+                let (opcode, shifted) = self.high_24(ty, a, b);
+                let product = self.compute(opcode, ty, [shifted]);
+                let c = self.value(c, ty)?;
+                let mut sum = Opcode::new(Op::Add, ty);
+                if inst.modifiers.contains(&"sat") {
+                    if ty != Type::S32 {
+                        return Err(self.unsupported("`.sat` of `mad24` is of `.s32`"));
+                    }
+                    sum.flags |= Flags::SAT;
+                }
+                self.emit(InstData::new(sum, [dst], [product, c]));
             }
             ("mul24", []) => {
                 self.emit(InstData::new(Opcode::new(Op::Mul, ty), [dst], [a, b]));
@@ -183,6 +198,53 @@ impl<'a> Lowering<'a, '_> {
             }
             _ => return Err(self.count_error(inst, 2)),
         }
+        Ok(())
+    }
+
+    /// Bits 47 to 16 of a product, in the low bits of a word twice as wide, and what takes them from there.
+    fn high_24(&mut self, ty: Type, a: Operand, b: Operand) -> (Opcode, Operand) {
+        let wide = if ty.is_signed() { Type::S64 } else { Type::U64 };
+        let product = self.compute(Opcode::new(Op::MulWide, ty), wide, [a, b]);
+        let shifted = self.compute(Opcode::new(Op::Shr, wide), wide, [product, Operand::Const(16)]);
+        (Opcode::cvt(ty, wide), shifted)
+    }
+
+    /// `elect.sync d|p, members`: the lowest of the members that are there.
+    fn elect(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        let [dst, members] = &inst.operands[..] else { return Err(self.count_error(inst, 1)) };
+        let OperandKind::Pair(number, leads) = dst.kind else {
+            return Err(self.error("ptx-operands", "`elect.sync` writes a register and a predicate, as in `r|p`"));
+        };
+        let members = self.value(members, Type::B32)?;
+        let leads = self.destination(leads, Type::Pred, false)?;
+        let ballot = Opcode { flags: Flags::SYNC, ..Opcode::untyped(Op::VoteBallot) };
+        let yes = self.compute(Opcode::mov(Type::Pred), Type::Pred, [Operand::Const(1)]);
+        let present = self.temporary(Type::B32);
+        if self.guard.is_some() {
+            self.emit_unguarded(InstData::new(Opcode::mov(Type::B32), [present], [Operand::Const(0)]));
+        }
+        self.emit(InstData::new(ballot, [present], [yes, members]));
+        let reversed = self.compute(Opcode::new(Op::Brev, Type::B32), Type::B32, [Operand::Reg(present)]);
+        let lowest = self.compute(Opcode::new(Op::Clz, Type::B32), Type::U32, [reversed]);
+        if number != "_" {
+            let number = self.destination(number, Type::B32, false)?;
+            self.copy(number, Type::B32, lowest.clone());
+        }
+        let args = [lowest, Operand::Special(Special::Laneid)];
+        self.emit(InstData::new(Opcode::setp(Cmp::Eq, Type::U32), [leads], args));
+        Ok(())
+    }
+
+    /// `isspacep.shared p, a`.
+    fn isspacep(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        let opcode = self.opcode(inst)?;
+        let [dst, address] = &inst.operands[..] else { return Err(self.count_error(inst, 1)) };
+        if opcode.space == Some(Space::Const) || inst.modifiers.iter().any(|word| word.contains("::")) {
+            return Err(self.unsupported("this space of `isspacep` is not supported"));
+        }
+        let address = self.value(address, Type::B64)?;
+        let dst = self.named(dst, Type::Pred)?;
+        self.emit(InstData::new(opcode, [dst], [address]));
         Ok(())
     }
 
@@ -291,6 +353,9 @@ impl<'a> Lowering<'a, '_> {
     /// `lop3.b32 d, a, b, c, table`: bit k of the table is the result where (a, b, c) are the bits of k. The function
     /// is split by a: `(a and f1(b, c)) or (not a and f0(b, c))`.
     fn lop3(&mut self, inst: &Inst<'a>) -> Lowered<()> {
+        if let [combine, "b32"] = inst.modifiers[..] {
+            return self.lop3_and_test(inst, combine);
+        }
         let [dst, a, b, c, table] = &inst.operands[..] else { return Err(self.count_error(inst, 4)) };
         let (ty, OperandKind::Number(Number::Int(table))) = (Type::B32, &table.kind) else {
             return Err(self.unsupported("the table of `lop3` is a number"));
@@ -326,6 +391,38 @@ impl<'a> Lowering<'a, '_> {
             }
         };
         self.emit(result);
+        Ok(())
+    }
+
+    /// `lop3.or.b32 d|p, a, b, c, table, q`, `lop3.and.b32`: p is whether d is not 0, and q.
+    fn lop3_and_test(&mut self, inst: &Inst<'a>, combine: &str) -> Lowered<()> {
+        let Some(combine) = Combine::from_name(combine).filter(|combine| *combine != Combine::Xor) else {
+            return Err(self.unsupported(&format!("`.{combine}` of `lop3` is not supported")));
+        };
+        let [dst, operands @ .., q] = &inst.operands[..] else { return Err(self.count_error(inst, 5)) };
+        let OperandKind::Pair(word, holds) = dst.kind else {
+            return Err(self.error("ptx-operands", "`lop3` with a predicate writes two registers, as in `d|p`"));
+        };
+        let mut plain = inst.clone();
+        plain.modifiers.remove(0);
+        plain.operands = core::iter::once(Source { kind: OperandKind::Name(word), span: dst.span })
+            .chain(operands.iter().cloned())
+            .collect();
+        let q = self.predicate(q)?;
+        // What it reads may be what it writes: both are taken before.
+        let kept = match q {
+            Operand::Reg(reg) => self.compute(Opcode::mov(Type::Pred), Type::Pred, [Operand::Reg(reg)]),
+            q => q,
+        };
+        let begun = self.func.insts.len();
+        self.lop3(&plain)?;
+        let last = crate::ir::Inst::from_u32((self.func.insts.len().max(begun + 1) - 1) as u32);
+        let Some(result) = self.func.insts[last].dst() else { return Err(self.count_error(inst, 5)) };
+        let holds = self.destination(holds, Type::Pred, false)?;
+        let opcode = Opcode { combine: Some(combine), ..Opcode::setp(Cmp::Ne, Type::B32) };
+        let mut test = InstData::new(opcode, [holds], []);
+        test.args = smallvec![Operand::Reg(result), Operand::Const(0), kept];
+        self.emit(test);
         Ok(())
     }
 

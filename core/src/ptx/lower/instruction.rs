@@ -35,8 +35,7 @@ impl<'a> Lowering<'a, '_> {
             }
             "trap" => {
                 self.flush();
-                self.warn("`trap` only ends the thread here");
-                self.leave(Op::Exit, rest);
+                self.emit(InstData::new(Opcode::untyped(Op::Trap), [], []));
             }
             "call" => return self.call(inst, rest),
             "st" | "ld" if first.split("::").next() == Some("param") => {

@@ -36,17 +36,20 @@ mod copies;
 mod expand;
 mod functions;
 mod halves;
+mod indirect;
 mod instruction;
 mod names;
+mod narrow;
 mod opaque;
 mod operand;
+mod packed;
 mod types;
 mod unassigned;
 
 use super::syntax::{File, Function as Source, Initial, Inst, Name, Number, OperandKind, Statement, Variable};
 use crate::ir::{
-    Control, Func, FuncKind, Function, Global, GlobalData, Item, Module, NameSpace, Op, Operand, ParamType, Reg, Space,
-    Span, Type,
+    Control, Func, FuncKind, Function, Global, GlobalData, InitialAddress, Item, Module, NameSpace, Op, Operand,
+    ParamType, Reg, Space, Span, Type,
 };
 use crate::text::{Diagnostic, Diagnostics, MAX_ARRAY_BYTES, MAX_PARAMS, MAX_SHARED_BYTES, canonical_nan};
 use alloc::boxed::Box;
@@ -68,6 +71,16 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
     let mut module = Module::default();
     let mut positions = Vec::new();
     let mut context = Context::default();
+    let mut sources: Vec<&Source> = Vec::new();
+    for source in file.functions.iter().filter(|function| function.body.is_some()) {
+        if let Some(first) = context.funcs.get(source.name.text) {
+            problems.push(defined_twice(source.name, sources[first.index()].name.span));
+            continue;
+        }
+        context.funcs.insert(source.name.text, Func::from_u32(context.funcs.len() as u32));
+        sources.push(source);
+    }
+    context.find_addressed(file, &sources);
     for variable in &file.variables {
         if variable.space == "shared" && context.shared.len() >= SHARED_VARIABLES {
             let message = format!("a module has at most {SHARED_VARIABLES} shared variables");
@@ -79,7 +92,7 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
         } else if let Some(&first) = context.globals.get(variable.name.text) {
             problems.push(defined_twice(variable.name, module.globals[first].span));
         } else {
-            match global(variable, context.reserved.fresh(&names::clean(variable.name.text))) {
+            match context.global(variable, context.reserved.fresh(&names::clean(variable.name.text))) {
                 Ok(data) => {
                     context.reserved.take(&data.name);
                     let global = module.globals.push(data);
@@ -89,15 +102,6 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
                 Err(problem) => problems.push(*problem),
             }
         }
-    }
-    let mut sources: Vec<&Source> = Vec::new();
-    for source in file.functions.iter().filter(|function| function.body.is_some()) {
-        if let Some(first) = context.funcs.get(source.name.text) {
-            problems.push(defined_twice(source.name, sources[first.index()].name.span));
-            continue;
-        }
-        context.funcs.insert(source.name.text, Func::from_u32(context.funcs.len() as u32));
-        sources.push(source);
     }
     context.reach_shared(&sources);
     for (index, source) in sources.iter().enumerate() {
@@ -155,6 +159,8 @@ struct Context<'a> {
     /// Functions with a body, numbered in the order of the text.
     funcs: BTreeMap<&'a str, Func>,
     types: Vec<FuncType>,
+    /// The functions whose address is taken, in order; the address is the place in this list, from 1.
+    addressed: Vec<Func>,
     /// Module-scope shared variables.
     shared: BTreeMap<&'a str, &'a Variable<'a>>,
     /// For each function, the module's shared variables that it or a callee names.
@@ -200,6 +206,95 @@ fn is_aggregate(variable: &Variable<'_>) -> bool {
 }
 
 impl<'a> Context<'a> {
+    /// Finds the functions whose address somebody takes: what an indirect call may call.
+    fn find_addressed(&mut self, file: &File<'a>, sources: &[&Source<'a>]) {
+        let mut addressed: BTreeSet<Func> = BTreeSet::new();
+        for element in file.variables.iter().flat_map(|variable| &variable.init) {
+            if let Initial::Address(name, _) = element {
+                addressed.extend(self.funcs.get(name.text).copied());
+            }
+        }
+        for statement in sources.iter().flat_map(|source| source.body.iter().flatten()) {
+            match statement {
+                Statement::Inst(inst) if inst.opcode.text != "call" => {
+                    for operand in &inst.operands {
+                        if let OperandKind::Name(name) = operand.kind {
+                            addressed.extend(self.funcs.get(name).copied());
+                        }
+                    }
+                }
+                Statement::Targets(_, names) => {
+                    addressed.extend(names.iter().filter_map(|name| self.funcs.get(name.text).copied()));
+                }
+                _ => {}
+            }
+        }
+        self.addressed = addressed.into_iter().filter(|func| !sources[func.index()].entry).collect();
+    }
+
+    /// The number that stands for a function's address: 0 is no function's.
+    fn address_of(&self, name: &str) -> Option<u64> {
+        let func = self.funcs.get(name)?;
+        self.addressed.iter().position(|addressed| addressed == func).map(|place| place as u64 + 1)
+    }
+
+    /// The module's variable, under a name of the text IR.
+    fn global(&self, variable: &Variable<'_>, own_name: String) -> Result<GlobalData, Box<Diagnostic>> {
+        let error = |message: &str| Err(Box::new(Diagnostic::error("ptx-unsupported", variable.name.span, message)));
+        let name = variable.name.text;
+        let space = match variable.space {
+            "global" => Space::Global,
+            "const" => Space::Const,
+            other => return error(&format!("`.{other}` variables are not supported at module scope")),
+        };
+        if variable.external {
+            return error(&format!("`{name}` is defined in another file"));
+        }
+        let Some(ty) = Type::from_name(variable.scalar.text).filter(|&ty| ty != Type::Pred) else {
+            return error(&format!("variables of type `.{}` are not supported", variable.scalar.text));
+        };
+        let len = variable.elements.unwrap_or(1).saturating_mul(u64::from(variable.lanes));
+        let len = len.max(variable.init.len() as u64);
+        let Some(len) = array_length(len, ty, MAX_ARRAY_BYTES) else {
+            return error(&format!("`{name}` has more than {MAX_ARRAY_BYTES} bytes"));
+        };
+        let (mut init, mut addresses) = (Vec::new(), Vec::new());
+        for element in &variable.init {
+            match element {
+                Initial::Number(number) => init.push(number_bits(*number, ty)),
+                Initial::Address(target, offset) => {
+                    let fits = ty.bits() == 64 && !ty.is_float();
+                    match (self.globals.get(target.text), self.address_of(target.text)) {
+                        (Some(&global), _) if fits => {
+                            let element = init.len() as u32;
+                            addresses.push(InitialAddress { element, global, offset: *offset });
+                            init.push(0);
+                        }
+                        (None, Some(number)) if *offset == 0 && fits => init.push(number),
+                        _ => {
+                            let text = target.text;
+                            let message =
+                                format!("`{name}` starts with the address of `{text}`, which is not supported");
+                            let hint = "an address is that of a variable above or a function, in an element of 64 bits";
+                            let problem = Diagnostic::error("ptx-unsupported", target.span, message);
+                            return Err(Box::new(problem.with_hint(hint)));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(GlobalData {
+            name: own_name,
+            space,
+            ty,
+            len,
+            init: (!init.is_empty()).then_some(init),
+            addresses,
+            comments: Default::default(),
+            span: variable.name.span,
+        })
+    }
+
     /// Finds which functions reach which of the module's shared variables, by themselves and through calls: a search
     /// from the users of each variable to their callers.
     fn reach_shared(&mut self, sources: &[&Source<'a>]) {
@@ -216,6 +311,9 @@ impl<'a> Context<'a> {
                         callers[func.as_u32() as usize].push(index);
                     }
                 });
+                if has_indirect_call(self, source) {
+                    self.addressed.iter().for_each(|func| callers[func.index()].push(index));
+                }
             }
             while let Some((index, name)) = work.pop() {
                 if reached[index].insert(name) {
@@ -225,6 +323,16 @@ impl<'a> Context<'a> {
         }
         self.reached = reached.into_iter().map(|names| names.into_iter().collect()).collect();
     }
+}
+
+/// Is there a call of what a register says?
+fn has_indirect_call(context: &Context<'_>, source: &Source<'_>) -> bool {
+    source.body.iter().flatten().any(|statement| match statement {
+        Statement::Inst(inst) if inst.opcode.text == "call" => {
+            call::callee_name(inst).is_some_and(|name| !context.funcs.contains_key(name))
+        }
+        _ => false,
+    })
 }
 
 /// Visits the names of operands that the function does not declare itself.
@@ -253,47 +361,6 @@ fn for_each_name(source: &Source<'_>, visit: &mut impl FnMut(&str)) {
 fn defined_twice(name: Name<'_>, first: Span) -> Diagnostic {
     let message = format!("`{}` is defined twice", name.text);
     Diagnostic::error("ptx-duplicate", name.span, message).with_label(first, "first defined here")
-}
-
-/// The module's variable, under a name of the text IR.
-fn global(variable: &Variable<'_>, own_name: String) -> Result<GlobalData, Box<Diagnostic>> {
-    let error = |message: &str| Err(Box::new(Diagnostic::error("ptx-unsupported", variable.name.span, message)));
-    let name = variable.name.text;
-    let space = match variable.space {
-        "global" => Space::Global,
-        "const" => Space::Const,
-        other => return error(&format!("`.{other}` variables are not supported at module scope")),
-    };
-    if variable.external {
-        return error(&format!("`{name}` is defined in another file"));
-    }
-    let Some(ty) = Type::from_name(variable.scalar.text).filter(|&ty| ty != Type::Pred) else {
-        return error(&format!("variables of type `.{}` are not supported", variable.scalar.text));
-    };
-    let len = variable.elements.unwrap_or(1).saturating_mul(u64::from(variable.lanes));
-    let len = len.max(variable.init.len() as u64);
-    let Some(len) = array_length(len, ty, MAX_ARRAY_BYTES) else {
-        return error(&format!("`{name}` has more than {MAX_ARRAY_BYTES} bytes"));
-    };
-    let mut init = Vec::new();
-    for element in &variable.init {
-        match element {
-            Initial::Number(number) => init.push(number_bits(*number, ty)),
-            Initial::Address(target) => {
-                let message = format!("`{name}` starts with the address of `{}`, which is not supported", target.text);
-                return Err(Box::new(Diagnostic::error("ptx-unsupported", target.span, message)));
-            }
-        }
-    }
-    Ok(GlobalData {
-        name: own_name,
-        space,
-        ty,
-        len,
-        init: (!init.is_empty()).then_some(init),
-        comments: Default::default(),
-        span: variable.name.span,
-    })
 }
 
 /// The number of elements as the text IR counts them, if the array has at most `most` bytes.

@@ -101,7 +101,10 @@ impl<'a> Lowering<'a, '_> {
                 return Err(self.unsupported(&format!("the address of the parameter `{name}` is not supported")));
             }
             Entity::Func(_) => {
-                return Err(self.unsupported(&format!("the address of the function `{name}` is not supported")));
+                return match self.context.address_of(name) {
+                    Some(number) => Ok(Operand::Const(number & ty.mask())),
+                    None => Err(self.unsupported(&format!("the address of `{name}` is not supported"))),
+                };
             }
         };
         match ty.bits() {

@@ -13,10 +13,11 @@ use super::{
     DecodedInst, DrawSite, Kind, MoreClocks, NO_MORE, ReadSite, SINK, Step, Timing, UNGUARDED, UNUSED, Value, WorkSite,
     is_wide,
 };
-use crate::ir::{ArgKind, Block, Flags, Function, Inst, InstData, Op, Operand, Reg, Type};
+use crate::ir::{ArgKind, Block, Flags, Function, Inst, InstData, Op, Operand, Reg, Space, Type};
 use crate::machine::OpClass;
 use crate::sim::error::{ErrorKind, SimError};
 use crate::sim::lanes::{self, Plane, Slots};
+use crate::sim::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SHIFT};
 
 /// Decodes the instructions of one block.
 pub(super) struct Decoder<'b, 'a> {
@@ -240,6 +241,15 @@ impl Decoder<'_, '_> {
                 _ => slots.f = slot,
             }
             position += 1;
+        }
+        if opcode.op == Op::Isspacep {
+            let window = match opcode.space {
+                Some(Space::Shared) => SHARED_WINDOW,
+                Some(Space::Local) => LOCAL_WINDOW,
+                Some(Space::Param) => PARAM_WINDOW,
+                _ => 0,
+            };
+            slots.b = raw_slot(self.fixed(window >> WINDOW_SHIFT, true));
         }
         if data.args.len() < signature.required_args {
             return Err("an operand is missing");

@@ -5,9 +5,10 @@
 
 use super::plane::{Active, CHUNK, LaneFile, LaneOp, Slots, choose, compare, each_warp};
 use super::vector::below;
-use crate::ir::{Cmp, Combine, Op, Opcode, Type};
+use crate::ir::{Cmp, Combine, Op, Opcode, Space, Type};
 use crate::sim::arith::float::Real;
 use crate::sim::arith::half::F16;
+use crate::sim::memory::WINDOW_SHIFT;
 
 /// Writes the lanes of `mask` of a predicate.
 #[inline(always)]
@@ -101,6 +102,16 @@ macro_rules! integer_test {
 }
 
 /// The plain comparison of a `setp`, without its third operand and second destination, and its modifier.
+/// Where an address lies; `b` is the number of the space's window.
+pub(super) fn select_isspacep(opcode: Opcode) -> Option<LaneOp> {
+    Some(match opcode.space? {
+        // Regions lie above the windows.
+        Space::Global => test!(u64, |a, b| a >> 32 > b),
+        Space::Shared | Space::Local | Space::Param => test!(u64, |a, b| a >> WINDOW_SHIFT == b),
+        Space::Const => return None,
+    })
+}
+
 pub(super) fn select_setp(opcode: Opcode) -> Option<(LaneOp, u32)> {
     let (cmp, signed) = (opcode.cmp?, opcode.ty.is_signed());
     Some(match opcode.ty {

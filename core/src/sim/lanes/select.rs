@@ -93,6 +93,9 @@ pub(super) use {op1, op2, op3, slow1, slow2, slow3};
 /// Operands of another width, `.ftz`, a float's `.sat`, packing, and `setp`'s third operand and second destination
 /// are left to further steps. `None` for opcodes that are no such computation.
 pub fn select(opcode: Opcode) -> Option<(LaneOp, u32)> {
+    if opcode.op == Op::Isspacep {
+        return predicate::select_isspacep(opcode).map(|op| (op, 0));
+    }
     if opcode.ty == Type::Pred {
         return predicate::select_logic(opcode).map(|op| (op, 0));
     }

@@ -202,6 +202,12 @@ pub(super) fn lay_out(module: &Module, kernel: Func, program: &Program, bound: &
         for (chunk, bits) in bytes.chunks_mut(size).zip(global.init.iter().flatten()) {
             chunk.copy_from_slice(&bits.to_le_bytes()[..size]);
         }
+        for address in &global.addresses {
+            // Globals are the first regions, in their order.
+            let value = region_address(address.global.as_u32() as usize).wrapping_add(address.offset as u64);
+            let start = address.element as usize * size;
+            bytes[start..start + size].copy_from_slice(&value.to_le_bytes()[..size]);
+        }
         let kind = if global.space == Space::Const { RegionKind::Const } else { RegionKind::Global };
         memory.add(global.name.clone(), kind, global.ty, bytes);
     }

@@ -4,7 +4,9 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::ir::{CommentAnchor, Comments, Func, FuncKind, Function, GlobalData, Item, ParamType, Space, Span, Type};
+use crate::ir::{
+    CommentAnchor, Comments, Func, FuncKind, Function, GlobalData, InitialAddress, Item, ParamType, Space, Span, Type,
+};
 use crate::text::diagnostic::{Diagnostic, quoted};
 use crate::text::lexer::TokenKind;
 use crate::text::limits::{MAX_ARRAY_BYTES, MAX_PARAMS};
@@ -300,7 +302,8 @@ impl<'a> Parser<'a> {
         self.expect_punct(b':', "`:` and the element type")?;
         let ty = self.expect_element_type()?;
         let len = self.array_len(ty, MAX_ARRAY_BYTES)?;
-        let init = if self.eat_punct(b'=') { Some(self.initializer(ty, len)?) } else { None };
+        let mut addresses = Vec::new();
+        let init = if self.eat_punct(b'=') { Some(self.initializer(ty, len, &mut addresses)?) } else { None };
         match self.expect_statement_end() {
             Ok(()) => {}
             Err(Reported) => self.skip_line(),
@@ -310,16 +313,22 @@ impl<'a> Parser<'a> {
             let diagnostic = Diagnostic::error("duplicate-name", span, format!("the name {} is taken", quoted(name)));
             return Err(self.report(diagnostic.with_label(first, "first declared here")));
         }
-        let data = GlobalData { name: name.into(), space, ty, len, init, comments: Comments::default(), span };
+        let data =
+            GlobalData { name: name.into(), space, ty, len, init, addresses, comments: Comments::default(), span };
         let global = self.module.globals.push(data);
         self.global_names.insert(name, global);
         Ok(global)
     }
 
-    fn initializer(&mut self, ty: Type, len: u32) -> Result<Vec<u64>> {
+    fn initializer(&mut self, ty: Type, len: u32, addresses: &mut Vec<InitialAddress>) -> Result<Vec<u64>> {
         self.expect_punct(b'{', "`{` and the first elements")?;
         let mut bits = Vec::new();
         self.comma_list(b'}', "`,` or `}`", |parser| {
+            if parser.is_name(0) && !parser.is_number(0) && bits.len() < len as usize {
+                addresses.push(parser.initial_address(ty, bits.len() as u32)?);
+                bits.push(0);
+                return Ok(());
+            }
             let (literal, negative, span) = parser.expect_literal()?;
             if bits.len() >= len as usize {
                 return Err(parser.error("too-many", span, format!("the array has {len} elements only")));
@@ -331,5 +340,31 @@ impl<'a> Parser<'a> {
             Ok(())
         })?;
         Ok(bits)
+    }
+
+    /// `table`, `table + 4`: the address of an array that stands above, and bytes.
+    fn initial_address(&mut self, ty: Type, element: u32) -> Result<InitialAddress> {
+        let (name, span) = self.expect_name("an array")?;
+        let Some(&global) = self.global_names.get(name) else {
+            let meant = nearest(name, self.global_names.keys().copied());
+            let message = format!("no array {} stands above", quoted(name));
+            let diagnostic = Diagnostic::error("unknown-name", span, message);
+            return Err(self.report(diagnostic.with_suggestion(span, meant)));
+        };
+        if ty.bits() != 64 || ty.is_float() {
+            let message = format!("an address has 64 bits, and the elements are of type {ty}");
+            return Err(self.error("type-mismatch", span, message));
+        }
+        let negative = self.is_punct(0, b'-');
+        let mut offset = 0;
+        if negative || self.is_punct(0, b'+') {
+            self.advance();
+            let (literal, minus, span) = self.expect_literal()?;
+            match literal.bits(minus != negative, Type::S64) {
+                Ok(bits) => offset = bits as i64,
+                Err(why) => return Err(self.error("constant-range", span, why)),
+            }
+        }
+        Ok(InitialAddress { element, global, offset })
     }
 }

@@ -186,10 +186,32 @@ impl<'m> Printer<'m> {
             let _ = write!(printer.out, "{} {}: {}[{}]", global.space, global.name, global.ty, global.len);
             if let Some(init) = &global.init {
                 printer.out.push_str(" = {");
-                printer.bits_list(init, global.ty);
+                printer.initial_elements(global, init);
                 printer.out.push('}');
             }
         });
+    }
+
+    fn initial_elements(&mut self, global: &GlobalData, init: &[u64]) {
+        if global.addresses.is_empty() {
+            return self.bits_list(init, global.ty);
+        }
+        let mut addresses = global.addresses.iter().peekable();
+        for (index, &bits) in init.iter().enumerate() {
+            self.out.push_str(if index == 0 { " " } else { ", " });
+            match addresses.next_if(|address| address.element as usize == index) {
+                Some(address) => {
+                    let name = self.module.globals.get(address.global).map(|global| global.name.as_str());
+                    name_or_id(&mut self.out, name, address.global);
+                    let sign = if address.offset < 0 { '-' } else { '+' };
+                    if address.offset != 0 {
+                        let _ = write!(self.out, " {sign} {}", address.offset.unsigned_abs());
+                    }
+                }
+                None => write_constant(&mut self.out, bits, global.ty, true),
+            }
+        }
+        self.out.push(' ');
     }
 
     fn bits_list(&mut self, list: &[u64], ty: Type) {
