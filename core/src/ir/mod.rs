@@ -31,7 +31,7 @@ pub use function::{ArrayData, BlockData, FuncKind, Function, InputData, ParamDat
 pub use inst::{Address, AddressBase, Call, Callee, Control, Guard, InstArgs, InstData, Operand, Symbol};
 pub use launch::{Binding, Fill, FillKey, Launch, Number, ValueSource, Values};
 pub use layout::{Insts, Layout};
-pub use module::{GlobalData, InitialAddress, Item, Module};
+pub use module::{GlobalData, InitialAddress, Item, Module, Reference};
 pub(crate) use names::NameSpace;
 pub(crate) use opcode::by_root;
 pub use opcode::{AtomicOp, Cmp, Combine, FLAG_NAMES, Flags, Op, Opcode, PrmtMode, Rounding};

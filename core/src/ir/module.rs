@@ -11,6 +11,33 @@ use super::function::{FuncKind, Function, Span};
 use super::launch::Launch;
 use super::types::{Space, Type};
 
+/// What a module's variable refers to instead of holding elements. Only opaque instructions read such a one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reference {
+    /// `texref`
+    Texture,
+    /// `surfref`
+    Surface,
+    /// `samplerref`
+    Sampler,
+}
+
+impl Reference {
+    /// The spelling, the same as in PTX.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Reference::Texture => "texref",
+            Reference::Surface => "surfref",
+            Reference::Sampler => "samplerref",
+        }
+    }
+
+    /// The reference of that spelling.
+    pub fn from_name(name: &str) -> Option<Reference> {
+        [Reference::Texture, Reference::Surface, Reference::Sampler].into_iter().find(|kind| kind.name() == name)
+    }
+}
+
 /// A `global` or `const` array.
 #[derive(Clone, PartialEq, Debug)]
 pub struct GlobalData {
@@ -26,6 +53,8 @@ pub struct GlobalData {
     pub init: Option<Vec<u64>>,
     /// Which of these are addresses, in rising order; their bits are 0 there.
     pub addresses: Vec<InitialAddress>,
+    /// A reference; its type and length are those of an address.
+    pub reference: Option<Reference>,
     /// Its comments.
     pub comments: Comments,
     /// Where the name stood in the source.

@@ -65,7 +65,7 @@ impl<'a> Parser<'a, '_> {
                     file.functions.push(function);
                     return Ok(());
                 }
-                ".global" | ".const" | ".shared" | ".local" => {
+                ".global" | ".const" | ".shared" | ".local" | ".tex" => {
                     self.variables(external, &mut file.variables)?;
                     return Ok(());
                 }
@@ -291,11 +291,13 @@ impl<'a> Parser<'a, '_> {
                 }
                 "v2" => lanes = 2,
                 "v4" => lanes = 4,
-                "sreg" | "tex" | "surfref" | "samplerref" | "texref" => {
-                    let hint = "texture objects (`.u64` handles) are supported";
-                    self.error(span, &format!("`.{word}` variables are not supported"), Some(hint));
+                // The old spelling of `.global .texref`; the type says nothing.
+                "tex" => (space, scalar) = ("global", Some(Name { text: "texref", span })),
+                "sreg" => {
+                    self.error(span, "special registers are not declared", None);
                     return Err(Reported);
                 }
+                _ if scalar.is_some_and(|known| known.text == "texref") => {}
                 _ => scalar = Some(Name { text: word, span }),
             }
             self.at += 1;

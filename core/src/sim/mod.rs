@@ -23,6 +23,9 @@
 //! - *Atomics* of one warp happen in lane order, warps in the order in which they issue.
 //! - *Addresses*: nothing is clamped; an access outside its buffer ends the launch, except for `ld.spec`, which gives
 //!   0.
+//! - *Special registers*: every clock and timer is the cycle at which it is read. There is one multiprocessor, `%smid` 0, with
+//!   32 warps; `%gridid`, `%envreg` and `%reserved_smem_offset` are 0.
+//! - *`trap`* ends the launch with an error. An opaque instruction (`ptx "…"`) is refused before the launch.
 //! - *Draws* of an `input` depend on seed, input, thread and the number of the draw alone: [`random`].
 //!
 //! # Execution model

@@ -111,6 +111,7 @@ impl Scene {
         for (name, space) in [("data", Space::Global), ("table", Space::Const)] {
             module.globals.push(GlobalData {
                 addresses: Vec::new(),
+                reference: None,
                 name: name.into(),
                 space,
                 ty: Type::F32,

@@ -13,4 +13,5 @@ mod oracle;
 mod redundancy;
 mod sass;
 mod scalar_replacement;
+mod unit_programs;
 mod zero_specialisation;

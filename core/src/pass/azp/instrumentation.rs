@@ -110,6 +110,7 @@ pub(super) fn instrument<S: Listener>(view: &mut View<'_, S>, counted: &[Counted
     let name = fresh_name(module, view.func(), &stem);
     let data = GlobalData {
         addresses: Vec::new(),
+        reference: None,
         name: name.clone(),
         space: Space::Global,
         ty: Type::U64,

@@ -38,7 +38,9 @@ mod instruction;
 mod spelling;
 mod unassigned;
 
-use crate::ir::{Func, FuncKind, Function, GlobalData, InstData, Item, Module, Op, ParamType, Space, Type};
+use crate::ir::{
+    Func, FuncKind, Function, GlobalData, InstData, Item, Module, Op, Operand, ParamType, Space, Special, Type,
+};
 use crate::text::Diagnostic;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -132,11 +134,17 @@ pub fn export(module: &Module) -> Export {
 
 /// The oldest version of PTX that has all that is written: the first one for sm_80, as a rule.
 fn version(module: &Module) -> &'static str {
-    let makes_generic = |inst: &InstData| inst.opcode.op == Op::Cvta && inst.opcode.space == Some(Space::Param);
-    let of_func = |func: &Function| {
-        func.block_order().flat_map(|block| func.block_insts(block)).any(|inst| makes_generic(&func.insts[inst]))
+    let has = |is_such: &dyn Fn(&InstData) -> bool| {
+        let of_func = |func: &Function| {
+            func.block_order().flat_map(|block| func.block_insts(block)).any(|inst| is_such(&func.insts[inst]))
+        };
+        module.funcs.values().any(of_func)
     };
-    if module.funcs.values().any(of_func) { "7.7" } else { "7.0" }
+    if has(&|inst| inst.opcode.op == Op::Cvta && inst.opcode.space == Some(Space::Param)) {
+        return "7.7";
+    }
+    let is_reserved = |arg: &Operand| matches!(arg, Operand::Special(Special::ReservedSmem(_)));
+    if has(&|inst| inst.args.iter().any(is_reserved)) { "7.6" } else { "7.0" }
 }
 
 /// Shared arrays that the launch sizes stand at module scope in PTX; all of them are one memory.
@@ -156,6 +164,10 @@ fn dynamic_name(module: &Module, name: &str) -> String {
 
 fn write_global(text: &mut String, module: &Module, global: &GlobalData) {
     let space = if global.space == Space::Const { "const" } else { "global" };
+    if let Some(reference) = global.reference {
+        let _ = writeln!(text, "\n.visible .{space} .{} {};", reference.name(), symbol(&global.name));
+        return;
+    }
     let ty = memory_type(global.ty);
     let _ = write!(text, "\n.visible .{space} .align 16 .{ty} {}[{}]", symbol(&global.name), global.len.max(1));
     if let Some(init) = &global.init {

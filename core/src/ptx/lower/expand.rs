@@ -10,9 +10,9 @@
 //!
 //! Source: PTX ISA, the section of each instruction.
 
-use super::body::{Entity, Lowered, Lowering};
+use super::body::{Lowered, Lowering};
 use super::number_bits;
-use crate::ir::{Cmp, Combine, Flags, InstData, Op, Opcode, Operand, Reg, Space, Special, Type};
+use crate::ir::{Cmp, Combine, Flags, InstData, Op, Opcode, Operand, Reg, Type};
 use crate::ptx::syntax::{Inst, Number, Operand as Source, OperandKind};
 use alloc::format;
 use smallvec::{SmallVec, smallvec};
@@ -68,28 +68,6 @@ impl<'a> Lowering<'a, '_> {
             _ => return Ok(self.expand_halves(inst)? || self.expand_function(inst)?),
         }
         Ok(true)
-    }
-
-    /// `mov.u64 d, %clock64`, of what each read may give another value; false for every other `mov`.
-    fn read_special(&mut self, inst: &Inst<'a>) -> Lowered<bool> {
-        let [dst, Source { kind: OperandKind::Name(name), .. }] = &inst.operands[..] else { return Ok(false) };
-        if !name.starts_with('%') {
-            return Ok(false);
-        }
-        match self.resolve(name)? {
-            Entity::Special(special) if special.needs_read() => {
-                let ty = self.last_type(inst)?;
-                if ty.bits() != special.ty().bits() {
-                    return Ok(false);
-                }
-                let dst = self.named(dst, ty)?;
-                let opcode = Opcode::new(Op::Read, special.ty());
-                self.emit(InstData::new(opcode, [dst], [Operand::Special(special)]));
-                Ok(true)
-            }
-            Entity::Unknown => self.opaque(inst).map(|()| true),
-            _ => Ok(false),
-        }
     }
 
     /// `fence.sc.gpu` orders at least as much as `membar.gl`, and here both order everything.
@@ -209,45 +187,6 @@ impl<'a> Lowering<'a, '_> {
         (Opcode::cvt(ty, wide), shifted)
     }
 
-    /// `elect.sync d|p, members`: the lowest of the members that are there.
-    fn elect(&mut self, inst: &Inst<'a>) -> Lowered<()> {
-        let [dst, members] = &inst.operands[..] else { return Err(self.count_error(inst, 1)) };
-        let OperandKind::Pair(number, leads) = dst.kind else {
-            return Err(self.error("ptx-operands", "`elect.sync` writes a register and a predicate, as in `r|p`"));
-        };
-        let members = self.value(members, Type::B32)?;
-        let leads = self.destination(leads, Type::Pred, false)?;
-        let ballot = Opcode { flags: Flags::SYNC, ..Opcode::untyped(Op::VoteBallot) };
-        let yes = self.compute(Opcode::mov(Type::Pred), Type::Pred, [Operand::Const(1)]);
-        let present = self.temporary(Type::B32);
-        if self.guard.is_some() {
-            self.emit_unguarded(InstData::new(Opcode::mov(Type::B32), [present], [Operand::Const(0)]));
-        }
-        self.emit(InstData::new(ballot, [present], [yes, members]));
-        let reversed = self.compute(Opcode::new(Op::Brev, Type::B32), Type::B32, [Operand::Reg(present)]);
-        let lowest = self.compute(Opcode::new(Op::Clz, Type::B32), Type::U32, [reversed]);
-        if number != "_" {
-            let number = self.destination(number, Type::B32, false)?;
-            self.copy(number, Type::B32, lowest.clone());
-        }
-        let args = [lowest, Operand::Special(Special::Laneid)];
-        self.emit(InstData::new(Opcode::setp(Cmp::Eq, Type::U32), [leads], args));
-        Ok(())
-    }
-
-    /// `isspacep.shared p, a`.
-    fn isspacep(&mut self, inst: &Inst<'a>) -> Lowered<()> {
-        let opcode = self.opcode(inst)?;
-        let [dst, address] = &inst.operands[..] else { return Err(self.count_error(inst, 1)) };
-        if opcode.space == Some(Space::Const) || inst.modifiers.iter().any(|word| word.contains("::")) {
-            return Err(self.unsupported("this space of `isspacep` is not supported"));
-        }
-        let address = self.value(address, Type::B64)?;
-        let dst = self.named(dst, Type::Pred)?;
-        self.emit(InstData::new(opcode, [dst], [address]));
-        Ok(())
-    }
-
     fn low_24(&mut self, source: &Source<'a>, ty: Type) -> Lowered<Operand> {
         let value = self.value(source, ty)?;
         let opcode = Opcode::new(Op::Bfe, ty);
@@ -347,111 +286,6 @@ impl<'a> Lowering<'a, '_> {
             Some(&"wrap") => Ok(true),
             Some(&"clamp") => Ok(false),
             _ => Err(self.unsupported(&format!("`{}` needs `.clamp` or `.wrap`", inst.opcode.text))),
-        }
-    }
-
-    /// `lop3.b32 d, a, b, c, table`: bit k of the table is the result where (a, b, c) are the bits of k. The function
-    /// is split by a: `(a and f1(b, c)) or (not a and f0(b, c))`.
-    fn lop3(&mut self, inst: &Inst<'a>) -> Lowered<()> {
-        if let [combine, "b32"] = inst.modifiers[..] {
-            return self.lop3_and_test(inst, combine);
-        }
-        let [dst, a, b, c, table] = &inst.operands[..] else { return Err(self.count_error(inst, 4)) };
-        let (ty, OperandKind::Number(Number::Int(table))) = (Type::B32, &table.kind) else {
-            return Err(self.unsupported("the table of `lop3` is a number"));
-        };
-        let (a, b, c) = (self.value(a, ty)?, self.value(b, ty)?, self.value(c, ty)?);
-        let table = *table as u8;
-        let dst = self.named(dst, ty)?;
-        // By far the most common tables are plain operations.
-        let common = match table {
-            0x80 => Some((Op::And, Op::And)),
-            0xfe => Some((Op::Or, Op::Or)),
-            0x96 => Some((Op::Xor, Op::Xor)),
-            0xea => Some((Op::And, Op::Or)),
-            0x6a => Some((Op::And, Op::Xor)),
-            0xa8 => Some((Op::Or, Op::And)),
-            0x28 => Some((Op::Xor, Op::And)),
-            0xbe => Some((Op::Xor, Op::Or)),
-            0x56 => Some((Op::Or, Op::Xor)),
-            _ => None,
-        };
-        let result = match common {
-            Some((first, second)) => {
-                let inner = self.compute(Opcode::new(first, ty), ty, [a, b]);
-                InstData::new(Opcode::new(second, ty), [dst], [inner, c])
-            }
-            None => {
-                let when_set = self.lop2(table >> 4, &b, &c);
-                let when_clear = self.lop2(table & 15, &b, &c);
-                let set = self.compute(Opcode::new(Op::And, ty), ty, [a.clone(), when_set]);
-                let not_a = self.compute(Opcode::new(Op::Not, ty), ty, [a]);
-                let clear = self.compute(Opcode::new(Op::And, ty), ty, [not_a, when_clear]);
-                InstData::new(Opcode::new(Op::Or, ty), [dst], [set, clear])
-            }
-        };
-        self.emit(result);
-        Ok(())
-    }
-
-    /// `lop3.or.b32 d|p, a, b, c, table, q`, `lop3.and.b32`: p is whether d is not 0, and q.
-    fn lop3_and_test(&mut self, inst: &Inst<'a>, combine: &str) -> Lowered<()> {
-        let Some(combine) = Combine::from_name(combine).filter(|combine| *combine != Combine::Xor) else {
-            return Err(self.unsupported(&format!("`.{combine}` of `lop3` is not supported")));
-        };
-        let [dst, operands @ .., q] = &inst.operands[..] else { return Err(self.count_error(inst, 5)) };
-        let OperandKind::Pair(word, holds) = dst.kind else {
-            return Err(self.error("ptx-operands", "`lop3` with a predicate writes two registers, as in `d|p`"));
-        };
-        let mut plain = inst.clone();
-        plain.modifiers.remove(0);
-        plain.operands = core::iter::once(Source { kind: OperandKind::Name(word), span: dst.span })
-            .chain(operands.iter().cloned())
-            .collect();
-        let q = self.predicate(q)?;
-        // What it reads may be what it writes: both are taken before.
-        let kept = match q {
-            Operand::Reg(reg) => self.compute(Opcode::mov(Type::Pred), Type::Pred, [Operand::Reg(reg)]),
-            q => q,
-        };
-        let begun = self.func.insts.len();
-        self.lop3(&plain)?;
-        let last = crate::ir::Inst::from_u32((self.func.insts.len().max(begun + 1) - 1) as u32);
-        let Some(result) = self.func.insts[last].dst() else { return Err(self.count_error(inst, 5)) };
-        let holds = self.destination(holds, Type::Pred, false)?;
-        let opcode = Opcode { combine: Some(combine), ..Opcode::setp(Cmp::Ne, Type::B32) };
-        let mut test = InstData::new(opcode, [holds], []);
-        test.args = smallvec![Operand::Reg(result), Operand::Const(0), kept];
-        self.emit(test);
-        Ok(())
-    }
-
-    /// The function of two words whose table has bit k where (b, c) are the bits of k.
-    fn lop2(&mut self, table: u8, b: &Operand, c: &Operand) -> Operand {
-        let ty = Type::B32;
-        let both = |this: &mut Self, op: Op| this.compute(Opcode::new(op, ty), ty, [b.clone(), c.clone()]);
-        let not = |this: &mut Self, value: Operand| this.compute(Opcode::new(Op::Not, ty), ty, [value]);
-        match table & 15 {
-            0b0000 => Operand::Const(0),
-            0b1111 => Operand::Const(0xffff_ffff),
-            0b1100 => b.clone(),
-            0b1010 => c.clone(),
-            0b1000 => both(self, Op::And),
-            0b1110 => both(self, Op::Or),
-            0b0110 => both(self, Op::Xor),
-            // b and not c, not b and c: both differ, and the wanted one is set.
-            0b0100 => {
-                let inverted = not(self, c.clone());
-                self.compute(Opcode::new(Op::And, ty), ty, [b.clone(), inverted])
-            }
-            0b0010 => {
-                let inverted = not(self, b.clone());
-                self.compute(Opcode::new(Op::And, ty), ty, [inverted, c.clone()])
-            }
-            inverted => {
-                let value = self.lop2(!inverted, b, c);
-                not(self, value)
-            }
         }
     }
 
@@ -700,7 +534,7 @@ impl<'a> Lowering<'a, '_> {
         }
     }
 
-    fn last_type(&mut self, inst: &Inst<'a>) -> Lowered<Type> {
+    pub(super) fn last_type(&mut self, inst: &Inst<'a>) -> Lowered<Type> {
         self.type_named(inst.modifiers.last().copied().unwrap_or("none"))
     }
 }

@@ -253,31 +253,12 @@ impl<'a> Lowering<'a, '_> {
     }
 }
 
-/// What a family of instructions is, where none of it is supported.
+/// What is supported of a family of instructions that has no opcode here.
 fn unsupported_family(root: &str) -> Option<&'static str> {
     Some(match root {
-        "wmma" | "mma" | "wgmma" | "ldmatrix" | "stmatrix" | "movmatrix" | "tcgen05" => "matrices in tensor cores",
-        "mbarrier"
-        | "setmaxnreg"
-        | "griddepcontrol"
-        | "tensormap"
-        | "multimem"
-        | "st_async"
-        | "red_async"
-        | "mapa"
-        | "getctarank"
-        | "clusterlaunchcontrol"
-        | "elect" => "barriers of asynchronous copies, and clusters",
-        "suld" | "sust" | "sured" | "suq" | "istypep" => "surfaces",
-        "txq" | "tld4" => "only `tex.1d` and `tex.2d` read textures",
-        "bar" | "barrier" => "only `bar.sync`, `bar.red` and `bar.warp.sync` are",
-        "vabsdiff" | "vadd" | "vsub" | "vmad" | "vmax" | "vmin" | "vset" | "vshl" | "vshr" | "vadd2" | "vadd4"
-        | "vsub2" | "vsub4" | "vavrg2" | "vavrg4" | "vabsdiff2" | "vabsdiff4" | "vmax2" | "vmax4" | "vmin2"
-        | "vmin4" | "vset2" | "vset4" => "video instructions",
+        "bar" | "barrier" => "only `bar.sync`, `bar.arrive`, `bar.red` and `bar.warp.sync` are",
         "tanh" => "only `tanh.approx` of `.f32`, `.f16` and `.bf16` is",
-        "isspacep" | "fns" | "alloca" | "stacksave" | "stackrestore" | "match" | "vote" | "shfl" => {
-            "no equivalent here"
-        }
+        "match" | "vote" | "shfl" => "no equivalent here",
         _ => return None,
     })
 }

@@ -17,8 +17,10 @@
 //! - a `.shared` variable of the module is declared in every kernel that reaches it and passed to functions as a
 //!   pointer, because shared arrays belong to kernels here;
 //! - the carry flag is a predicate register;
+//! - a call of what a register says is a `switch` over the functions whose address is taken ([`indirect`]);
+//! - what the text IR has no counterpart of is an opaque instruction ([`opaque`]);
 //! - a few opcodes become short sequences ([`expand`]), among them those of two halves ([`halves`]) and of bfloats
-//!   ([`bfloats`]), and an asynchronous copy is done at once ([`copies`]);
+//!   ([`bfloats`]), of floats of 8 bits ([`narrow`]) and of vectors ([`packed`]), and an asynchronous copy is done at once ([`copies`]);
 //! - a register that is read although nothing assigns it starts as 0, with a warning ([`unassigned`]).
 //!
 //! A function with an error is left out, and so is whoever calls it, each with a diagnostic; the others load.
@@ -38,18 +40,20 @@ mod functions;
 mod halves;
 mod indirect;
 mod instruction;
+mod lop3;
 mod names;
 mod narrow;
 mod opaque;
 mod operand;
 mod packed;
+mod special;
 mod types;
 mod unassigned;
 
 use super::syntax::{File, Function as Source, Initial, Inst, Name, Number, OperandKind, Statement, Variable};
 use crate::ir::{
     Control, Func, FuncKind, Function, Global, GlobalData, InitialAddress, Item, Module, NameSpace, Op, Operand,
-    ParamType, Reg, Space, Span, Type,
+    ParamType, Reference, Reg, Space, Span, Type,
 };
 use crate::text::{Diagnostic, Diagnostics, MAX_ARRAY_BYTES, MAX_PARAMS, MAX_SHARED_BYTES, canonical_nan};
 use alloc::boxed::Box;
@@ -250,7 +254,9 @@ impl<'a> Context<'a> {
         if variable.external {
             return error(&format!("`{name}` is defined in another file"));
         }
-        let Some(ty) = Type::from_name(variable.scalar.text).filter(|&ty| ty != Type::Pred) else {
+        let reference = Reference::from_name(variable.scalar.text);
+        let stored = if reference.is_some() { Some(Type::U64) } else { Type::from_name(variable.scalar.text) };
+        let Some(ty) = stored.filter(|&ty| ty != Type::Pred) else {
             return error(&format!("variables of type `.{}` are not supported", variable.scalar.text));
         };
         let len = variable.elements.unwrap_or(1).saturating_mul(u64::from(variable.lanes));
@@ -290,6 +296,7 @@ impl<'a> Context<'a> {
             len,
             init: (!init.is_empty()).then_some(init),
             addresses,
+            reference,
             comments: Default::default(),
             span: variable.name.span,
         })

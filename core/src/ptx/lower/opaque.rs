@@ -19,7 +19,7 @@
 //! Source: PTX ISA, "Instruction Set".
 
 use super::body::{Entity, Lowered, Lowering};
-use crate::ir::{Few, InstData, Operand, Reg, Special, Symbol, Template, Type};
+use crate::ir::{AtomicOp, Cmp, FLAG_NAMES, Few, InstData, Operand, Reg, Rounding, Special, Symbol, Template, Type};
 use crate::ptx::syntax::{Inst, Number, Operand as Source, OperandKind, Statement};
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -284,251 +284,51 @@ pub(super) fn late_results<'a>(statements: &[Statement<'a>]) -> Vec<(&'static st
 /// a word that PTX has not is a mistake.
 pub(super) fn is_kept(inst: &Inst<'_>) -> bool {
     is_opaque_family(inst.opcode.text)
-        || is_known_root(inst.opcode.text) && inst.modifiers.iter().all(|word| is_known_word(word))
+        || is_among(inst.opcode.text, ROOTS) && inst.modifiers.iter().all(|word| is_known_word(word))
 }
 
-/// A family of which the text IR has nothing: it is kept with any modifiers.
+/// Is it a family of which the text IR has nothing? Such an instruction is kept with any modifiers.
 pub(super) fn is_opaque_family(root: &str) -> bool {
-    matches!(
-        root,
-        "wmma"
-            | "mma"
-            | "wgmma"
-            | "ldmatrix"
-            | "stmatrix"
-            | "movmatrix"
-            | "tcgen05"
-            | "mbarrier"
-            | "setmaxnreg"
-            | "griddepcontrol"
-            | "tensormap"
-            | "multimem"
-            | "mapa"
-            | "getctarank"
-            | "clusterlaunchcontrol"
-            | "suld"
-            | "sust"
-            | "sured"
-            | "suq"
-            | "istypep"
-            | "txq"
-            | "tld4"
-            | "vabsdiff"
-            | "vadd"
-            | "vsub"
-            | "vmad"
-            | "vmax"
-            | "vmin"
-            | "vset"
-            | "vshl"
-            | "vshr"
-            | "vadd2"
-            | "vadd4"
-            | "vsub2"
-            | "vsub4"
-            | "vavrg2"
-            | "vavrg4"
-            | "vabsdiff2"
-            | "vabsdiff4"
-            | "vmax2"
-            | "vmax4"
-            | "vmin2"
-            | "vmin4"
-            | "vset2"
-            | "vset4"
-            | "fns"
-            | "alloca"
-            | "stacksave"
-            | "stackrestore"
-            | "applypriority"
-    )
+    is_among(root, FAMILIES)
 }
 
-/// A root of which the text IR has a part.
-fn is_known_root(root: &str) -> bool {
-    matches!(
-        root,
-        "tanh"
-            | "cp"
-            | "fence"
-            | "tex"
-            | "cvt"
-            | "barrier"
-            | "bar"
-            | "elect"
-            | "st"
-            | "ld"
-            | "red"
-            | "atom"
-            | "cvta"
-            | "isspacep"
-            | "match"
-            | "vote"
-            | "shfl"
-            | "add"
-            | "sub"
-            | "mul"
-            | "fma"
-            | "min"
-            | "max"
-            | "neg"
-            | "abs"
-            | "set"
-            | "setp"
-            | "mov"
-            | "ex2"
-            | "membar"
-            | "redux"
-            | "ldu"
-            | "prefetch"
-            | "discard"
-            | "createpolicy"
-            | "rcp"
-            | "rsqrt"
-            | "sqrt"
-            | "div"
-            | "lg2"
-            | "sin"
-            | "cos"
-            | "dp4a"
-            | "dp2a"
-            | "szext"
-            | "bmsk"
-    )
-}
-
-/// A word that PTX uses as a modifier, but for those that name operations.
+/// Does PTX use the word as a modifier of what is not simulated?
 fn is_known_word(word: &str) -> bool {
-    let scoped = word.split("::").next().unwrap_or(word);
     Type::from_name(word).is_some()
-        || crate::ir::FLAG_NAMES.iter().any(|(_, name)| *name == word)
-        || crate::ir::Rounding::from_name(word).is_some()
-        || crate::ir::Cmp::from_name(word).is_some()
-        || crate::ir::AtomicOp::from_name(word).is_some()
-        || word.contains("::")
-            && matches!(
-                scoped,
-                "L1" | "L2" | "shared" | "param" | "cta_group" | "mbarrier" | "proxy" | "tensormap" | "sem"
-            )
-        || matches!(
-            word,
-            "global"
-                | "shared"
-                | "local"
-                | "const"
-                | "param"
-                | "tex"
-                | "surf"
-                | "v2"
-                | "v4"
-                | "v8"
-                | "b128"
-                | "bf16"
-                | "bf16x2"
-                | "f16x2"
-                | "f32x2"
-                | "tf32"
-                | "e4m3x2"
-                | "e5m2x2"
-                | "e2m1x2"
-                | "e2m3x2"
-                | "e3m2x2"
-                | "e4m3x4"
-                | "e5m2x4"
-                | "e2m1x4"
-                | "e2m3x4"
-                | "e3m2x4"
-                | "ue8m0x2"
-                | "u16x2"
-                | "s16x2"
-                | "u8x4"
-                | "s8x4"
-                | "s2f6x2"
-                | "s4"
-                | "u4"
-                | "rna"
-                | "rs"
-                | "satfinite"
-                | "relu"
-                | "noftz"
-                | "NaN"
-                | "xorsign"
-                | "weak"
-                | "mmio"
-                | "cluster"
-                | "unified"
-                | "sc"
-                | "alias"
-                | "async"
-                | "bulk"
-                | "tensor"
-                | "prefetch"
-                | "reduce"
-                | "commit_group"
-                | "wait_group"
-                | "wait_all"
-                | "read"
-                | "tile"
-                | "im2col"
-                | "im2col_no_offs"
-                | "1d"
-                | "2d"
-                | "3d"
-                | "4d"
-                | "5d"
-                | "a1d"
-                | "a2d"
-                | "cube"
-                | "acube"
-                | "2dms"
-                | "a2dms"
-                | "base"
-                | "level"
-                | "grad"
-                | "r"
-                | "g"
-                | "a"
-                | "sync"
-                | "aligned"
-                | "arrive"
-                | "wait"
-                | "inc"
-                | "noinc"
-                | "pack"
-                | "wide"
-                | "lo"
-                | "proxy"
-                | "acquire"
-                | "release"
-                | "mbarrier_init"
-                | "cp_async_bulk"
-                | "multicast"
-                | "fractional"
-                | "all"
-                | "any"
-                | "uni"
-                | "ballot"
-                | "idx"
-                | "up"
-                | "down"
-                | "bfly"
-                | "cg"
-                | "ca"
-                | "cv"
-                | "cs"
-                | "wb"
-                | "wt"
-                | "abs"
-                | "clamp"
-                | "wrap"
-                | "approx"
-                | "to"
-                | "mbarrier"
-                | "restrict"
-                | "expect_tx"
-                | "complete_tx"
-        )
+        || FLAG_NAMES.iter().any(|(_, name)| *name == word)
+        || Rounding::from_name(word).is_some()
+        || Cmp::from_name(word).is_some()
+        || AtomicOp::from_name(word).is_some()
+        || word.split_once("::").is_some_and(|(scope, _)| is_among(scope, SCOPES))
+        || is_among(word, MODIFIERS)
 }
+
+fn is_among(word: &str, list: &str) -> bool {
+    list.split_ascii_whitespace().any(|known| known == word)
+}
+
+/// Roots of which the text IR has nothing.
+const FAMILIES: &str = "wmma mma wgmma ldmatrix stmatrix movmatrix tcgen05 mbarrier setmaxnreg griddepcontrol tensormap multimem mapa \
+    getctarank clusterlaunchcontrol suld sust sured suq istypep txq tld4 vabsdiff vadd vsub vmad vmax vmin vset vshl \
+    vshr vadd2 vadd4 vsub2 vsub4 vavrg2 vavrg4 vabsdiff2 vabsdiff4 vmax2 vmax4 vmin2 vmin4 vset2 vset4 fns alloca \
+    stacksave stackrestore applypriority";
+
+/// Roots of which the text IR has a part.
+const ROOTS: &str = "tanh cp fence tex cvt barrier bar elect st ld red atom cvta isspacep match vote shfl add sub mul fma min max neg \
+    abs set setp mov ex2 membar redux ldu prefetch discard createpolicy rcp rsqrt sqrt div lg2 sin cos dp4a dp2a \
+    szext bmsk";
+
+/// What stands before `::` in a modifier.
+const SCOPES: &str = "L1 L2 shared param cta_group mbarrier proxy tensormap sem";
+
+/// Modifiers that are no types, flags, roundings, comparisons or operations of the text IR.
+const MODIFIERS: &str = "global shared local const param tex surf v2 v4 v8 b128 bf16 bf16x2 f16x2 f32x2 tf32 e4m3x2 e5m2x2 e2m1x2 e2m3x2 \
+    e3m2x2 e4m3x4 e5m2x4 e2m1x4 e2m3x4 e3m2x4 ue8m0x2 u16x2 s16x2 u8x4 s8x4 s2f6x2 s4 u4 rna rs satfinite relu noftz \
+    oob NaN xorsign weak mmio cluster unified sc alias async bulk tensor prefetch reduce commit_group wait_group \
+    wait_all read tile im2col im2col_no_offs 1d 2d 3d 4d 5d a1d a2d cube acube 2dms a2dms base level grad r g a sync \
+    aligned arrive wait inc noinc pack wide lo proxy acquire release mbarrier_init cp_async_bulk multicast \
+    fractional all any uni ballot idx up down bfly cg ca cv cs wb wt abs clamp wrap approx to mbarrier restrict \
+    expect_tx complete_tx";
 
 /// Writes an instruction no register although its first operand is one?
 fn writes_nothing(inst: &Inst<'_>) -> bool {

@@ -5,7 +5,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::ir::{
-    CommentAnchor, Comments, Func, FuncKind, Function, GlobalData, InitialAddress, Item, ParamType, Space, Span, Type,
+    CommentAnchor, Comments, Func, FuncKind, Function, GlobalData, InitialAddress, Item, ParamType, Reference, Space,
+    Span, Type,
 };
 use crate::text::diagnostic::{Diagnostic, quoted};
 use crate::text::lexer::TokenKind;
@@ -300,8 +301,17 @@ impl<'a> Parser<'a> {
         self.advance();
         let (name, span) = self.expect_name("the array's name")?;
         self.expect_punct(b':', "`:` and the element type")?;
-        let ty = self.expect_element_type()?;
-        let len = self.array_len(ty, MAX_ARRAY_BYTES)?;
+        let reference = Reference::from_name(self.name_at(0));
+        let (ty, len) = match reference {
+            Some(_) => {
+                self.advance();
+                (Type::U64, 1)
+            }
+            None => {
+                let ty = self.expect_element_type()?;
+                (ty, self.array_len(ty, MAX_ARRAY_BYTES)?)
+            }
+        };
         let mut addresses = Vec::new();
         let init = if self.eat_punct(b'=') { Some(self.initializer(ty, len, &mut addresses)?) } else { None };
         match self.expect_statement_end() {
@@ -313,8 +323,17 @@ impl<'a> Parser<'a> {
             let diagnostic = Diagnostic::error("duplicate-name", span, format!("the name {} is taken", quoted(name)));
             return Err(self.report(diagnostic.with_label(first, "first declared here")));
         }
-        let data =
-            GlobalData { name: name.into(), space, ty, len, init, addresses, comments: Comments::default(), span };
+        let data = GlobalData {
+            name: name.into(),
+            space,
+            ty,
+            len,
+            init,
+            addresses,
+            reference,
+            comments: Comments::default(),
+            span,
+        };
         let global = self.module.globals.push(data);
         self.global_names.insert(name, global);
         Ok(global)

@@ -183,6 +183,10 @@ impl<'m> Printer<'m> {
 
     fn global(&mut self, id: Global, global: &GlobalData) {
         self.commented(&global.comments, CommentAnchor::Header, LineOwner::Global(id), |printer| {
+            if let Some(reference) = global.reference {
+                let _ = write!(printer.out, "{} {}: {}", global.space, global.name, reference.name());
+                return;
+            }
             let _ = write!(printer.out, "{} {}: {}[{}]", global.space, global.name, global.ty, global.len);
             if let Some(init) = &global.init {
                 printer.out.push_str(" = {");
