@@ -48,7 +48,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::RefCell;
 
-use crate::ir::{Func, Function, Global, InitialAddress, Inst, Module, Op, Span};
+use crate::ir::{Func, Function, Global, InitialAddress, Inst, Module, Span};
 use crate::text::{Diagnostic, Diagnostics, Parsed, Part, instruction_text, parse, part_span, quoted};
 
 /// What is wrong with a module: at most [`MAX_REPORTED`](crate::text::MAX_REPORTED) errors and as many warnings, in the
