@@ -45,7 +45,8 @@ pub fn ptx(data: &[u8]) {
 /// A link, or what stands inside one.
 pub fn link(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let documents = [link::decode(text), link::decode(&format!("#v1.d:{text}")), link::from_json(text)];
+    let [first, second] = ["v1.d:", "v2."].map(|version| link::decode(&format!("#{version}{text}")));
+    let documents = [link::decode(text), first, second, link::from_json(text)];
     for document in documents.into_iter().flatten() {
         match link::encode(&document) {
             Ok(link) => assert_eq!(link::decode(&link), Ok(document)),

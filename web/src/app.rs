@@ -236,9 +236,9 @@ fn use_bench_engine(lab: &Snapshot, act: &Callback<Action>, parts: &Parts) {
     }
     let act = act.clone();
     use_hash(
-        move |hash| {
+        move |link| {
             editor::wake();
-            engine.ask(Request::Open(hash));
+            engine.ask(Request::Open(link));
         },
         move || act.emit(Action::LinkLeft),
     );
@@ -340,10 +340,12 @@ fn use_time(lab: &Snapshot, act: &Callback<Action>) {
 fn use_hash(open: impl Fn(String) + 'static, leave: impl Fn() + 'static) {
     use_effect_with((), move |()| {
         let read = move || {
-            let hash = window().location().hash().unwrap_or_default();
+            let location = window().location();
+            let hash = location.hash().unwrap_or_default();
             let has_link = hash.len() > 1;
             if has_link && hash != "#source-panel" {
-                open(hash);
+                // The whole address: a message about a shortened link counts its characters.
+                open(location.href().unwrap_or(hash));
             }
             has_link
         };

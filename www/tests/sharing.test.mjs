@@ -56,7 +56,7 @@ test("a link reopens the program at its position, with everything as it was", as
   assert.equal(before.place.at, 3);
   assert.equal(before.seed, "9007199254740993");
   const link = await shareLink(page);
-  assert.match(link, /#v1\.d:[\w-]+$/);
+  assert.match(link, /#v2\.[\w-]+$/);
 
   const reopened = await openPage(t, { hash: link.slice(link.indexOf("#")) });
   await eventually("the link is open", async () => (await place(reopened)).at === 3);
@@ -92,7 +92,7 @@ test("nothing is written to the address while somebody works", async (t) => {
 });
 
 test("a bad link opens the default and says why", async (t) => {
-  const page = await openPage(t, { hash: "#v1.d:not-a-link" });
+  const page = await openPage(t, { hash: "#v2.not-a-link" });
   await page.getByTestId("notice").waitFor();
   await waitForMistakes(page, "No mistakes");
   assert.match(await programText(page), /kernel /);

@@ -277,7 +277,7 @@ fn a_link_holds_a_program_and_its_options() {
         ],
         GOOD,
     );
-    assert!(link.starts_with("#v1.d:"), "{link}");
+    assert!(link.starts_with("#v2."), "{link}");
     let document = json(&["link", "decode", link.trim()], "");
     assert_eq!(document["source"], GOOD);
     assert_eq!(document["pipeline"][1]["pass"], "dce");
@@ -289,9 +289,16 @@ fn a_link_holds_a_program_and_its_options() {
 
 #[test]
 fn a_bad_link_is_an_error_that_says_why() {
-    let output = warpscope(&["link", "decode", "#v1.d:!!"], "");
-    assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("error: "), "{}", stderr(&output));
+    let refused = |link: &str| {
+        let output = warpscope(&["link", "decode", link], "");
+        assert_eq!(output.status.code(), Some(1));
+        stderr(&output)
+    };
+    assert!(refused("#v1.d:!!").contains("error: the link is cut off after 6 characters, at `!`"));
+    let link = good(&["link", "encode"], GOOD);
+    assert!(refused(&link[..40]).contains("error: the link is cut off after 40 characters: the sender's program"));
+    let changed = if &link[40..41] == "A" { "B" } else { "A" };
+    assert!(refused(&format!("{}{changed}{}", &link[..40], &link[41..])).contains("error: the link was changed"));
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 mod diagnostic;
 mod inference;
+mod invisible;
 mod lexer;
 mod limits;
 mod nearest_half;
@@ -18,6 +19,7 @@ pub use diagnostic::{
     CODES, Diagnostic, Diagnostics, Label, LineIndex, MAX_REPORTED, Position, Severity, Suggestion, quoted,
 };
 pub use inference::inferred_types;
+pub use invisible::invisible_name;
 pub use limits::*;
 pub(crate) use number::canonical_nan;
 pub use number::constant_text;

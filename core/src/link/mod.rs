@@ -1,10 +1,10 @@
 //! Permalinks: a whole laboratory bench in the fragment of an address.
 //!
 //! ```text
-//! Document ──serde_json──▶ JSON ──deflate──▶ bytes ──base64url──▶ #v1.d:q1YqzkxVslIy…
+//! Document ──serde_json──▶ JSON ──wire──▶ #v2.3q2-7w…
 //! ```
 //!
-//! The JSON of version 1, every field optional, nothing written that has its default value:
+//! The JSON, every field optional, nothing written that has its default value:
 //!
 //! ```text
 //! { "source":   the program's text,
@@ -21,9 +21,10 @@
 //!
 //! A link is an attack until it is read: the payload has a length limit before and after decompression, JSON nests at
 //! most 128 deep, and whatever is wrong is a [`LinkError`]. Links outlive versions: unknown fields are ignored, missing
-//! ones take their defaults, and `tests/golden/links.jsonl` keeps every shape that was ever written readable.
-//!
-//! Source: RFC 1951 (deflate), RFC 4648 section 5 (base64url, written without padding).
+//! ones take their defaults, and `tests/golden/links.jsonl` keeps every shape that was ever written readable. A link
+//! that was damaged on its way opens the same document or none.
+
+mod wire;
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -31,32 +32,10 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-use base64::Engine;
-use base64::alphabet::URL_SAFE;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde::{Deserialize, Serialize};
 
 /// Largest JSON text that a link may hold, in bytes.
 pub const MAX_TEXT_BYTES: usize = 256 * 1024;
-
-/// Longest payload that is looked at, in characters: random text of the largest size, deflated and encoded, is shorter.
-const MAX_PAYLOAD_CHARS: usize = 2 * MAX_TEXT_BYTES;
-
-/// Version 1, deflated.
-const PREFIX: &str = "v1.d:";
-const ENCODED_PREFIX: &str = "v1.d%3A";
-
-/// How hard miniz_oxide searches, of 10. Links are written once and sent often.
-const COMPRESSION_LEVEL: u8 = 10;
-
-/// Written without padding; read with or without, because chat programs cut and mend.
-const BASE64: GeneralPurpose = GeneralPurpose::new(
-    &URL_SAFE,
-    GeneralPurposeConfig::new()
-        .with_encode_padding(false)
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-        .with_decode_allow_trailing_bits(true),
-);
 
 /// What a link holds: enough to open exactly this bench again.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -161,17 +140,24 @@ pub struct RunSettings {
 /// Why a text is no link, or a document does not fit into one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LinkError {
-    /// It has no `v1.d:`.
+    /// The text has no `#v2.` or `#v1.`.
     NotALink,
-    /// It was made by another version; the text is what stands where ours has `v1.d`.
+    /// Another version made the link; the text is its name, such as `v9`.
     UnknownVersion(String),
-    /// The payload is too long to be looked at.
+    /// The payload is too long to be read.
     PayloadTooLong,
-    /// The payload has a character that base64url has not, or ends in the middle of a byte.
-    NotBase64,
-    /// The payload cannot be decompressed: links get cut in chat programs.
+    /// The end of the payload is missing.
+    Cut {
+        /// The characters of the address up to there.
+        after: usize,
+        /// The characters that are missing, if the link tells.
+        missing: Option<usize>,
+        /// The character at which the payload ends.
+        found: Option<char>,
+    },
+    /// The payload was changed: it does not decompress, or not to what its checksum says.
     Damaged,
-    /// There is more than [`MAX_TEXT_BYTES`] of text in it.
+    /// The link holds more than [`MAX_TEXT_BYTES`] of text.
     TooLarge,
     /// The text inside is no document; the message says where and why.
     NotADocument(String),
@@ -180,13 +166,24 @@ pub enum LinkError {
 impl fmt::Display for LinkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LinkError::NotALink => write!(f, "this is no link of the laboratory: it has no `#{PREFIX}`"),
+            LinkError::NotALink => write!(f, "this is no link of the laboratory: it has no `#v2.`"),
             LinkError::UnknownVersion(version) => {
-                write!(f, "the link is of version `{version}`; this laboratory reads version `v1.d`")
+                write!(f, "the link is of version `{version}`; this laboratory reads `v1` and `v2`")
             }
-            LinkError::PayloadTooLong => write!(f, "the link is longer than {MAX_PAYLOAD_CHARS} characters"),
-            LinkError::NotBase64 => f.write_str("the link has a character that does not belong there, or lost some"),
-            LinkError::Damaged => f.write_str("the link cannot be decompressed: a part of it is missing or changed"),
+            LinkError::PayloadTooLong => {
+                write!(f, "the link is longer than {} characters", grouped(wire::MAX_PAYLOAD_CHARS))
+            }
+            LinkError::Cut { after, missing, found } => {
+                write!(f, "the link is cut off after {} characters", grouped(*after))?;
+                if let Some(found) = found.filter(|found| !matches!(found, '.' | '…')) {
+                    write!(f, ", at `{found}`")?;
+                }
+                f.write_str(": the sender's program shortened it")?;
+                missing.map_or(Ok(()), |missing| write!(f, " by {}", grouped(missing)))
+            }
+            LinkError::Damaged => {
+                f.write_str("the link was changed on its way: copy it again, or ask for a file instead")
+            }
             LinkError::TooLarge => {
                 write!(f, "there is more than {} KiB in the link: save a file instead", MAX_TEXT_BYTES / 1024)
             }
@@ -197,33 +194,22 @@ impl fmt::Display for LinkError {
 
 impl core::error::Error for LinkError {}
 
+/// The number with a comma before each group of three digits.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let comma = |at: usize| if at > 0 && (digits.len() - at).is_multiple_of(3) { "," } else { "" };
+    digits.char_indices().fold(String::new(), |text, (at, digit)| format!("{text}{}{digit}", comma(at)))
+}
+
 /// The fragment of the address, `#` included. Fails only for a document that is too large.
 pub fn encode(document: &Document) -> Result<String, LinkError> {
     let json = to_json(document)?;
-    if json.len() > MAX_TEXT_BYTES {
-        return Err(LinkError::TooLarge);
-    }
-    let bytes = miniz_oxide::deflate::compress_to_vec(json.as_bytes(), COMPRESSION_LEVEL);
-    Ok(format!("#{PREFIX}{}", BASE64.encode(bytes)))
+    if json.len() > MAX_TEXT_BYTES { Err(LinkError::TooLarge) } else { Ok(wire::write(&json)) }
 }
 
-/// The document of a link: a whole address, its fragment, or the fragment without `#`.
+/// The document of a link: a whole address, its fragment, or the fragment without `#`, with text around it.
 pub fn decode(link: &str) -> Result<Document, LinkError> {
-    let link = link.trim();
-    let fragment = link.split_once('#').map_or(link, |(_, fragment)| fragment);
-    // Some programs that links go through write the colon so.
-    let payload = fragment.strip_prefix(PREFIX).or_else(|| fragment.strip_prefix(ENCODED_PREFIX));
-    let payload = payload.ok_or_else(|| not_ours(fragment))?;
-    if payload.len() > MAX_PAYLOAD_CHARS {
-        return Err(LinkError::PayloadTooLong);
-    }
-    let bytes = BASE64.decode(payload).map_err(|_| LinkError::NotBase64)?;
-    let json = miniz_oxide::inflate::decompress_to_vec_with_limit(&bytes, MAX_TEXT_BYTES).map_err(|error| {
-        let too_large = error.status == miniz_oxide::inflate::TINFLStatus::HasMoreOutput;
-        if too_large { LinkError::TooLarge } else { LinkError::Damaged }
-    })?;
-    let json = core::str::from_utf8(&json).map_err(|_| LinkError::Damaged)?;
-    from_json(json)
+    from_json(&wire::read(link)?)
 }
 
 /// The document as one line of JSON.
@@ -240,16 +226,6 @@ pub fn from_json(json: &str) -> Result<Document, LinkError> {
         document.fast_math = true;
     }
     Ok(document)
-}
-
-/// A version that we do not know, or no link at all?
-fn not_ours(fragment: &str) -> LinkError {
-    match fragment.split_once(':') {
-        Some((version, _)) if version.len() <= 16 && version.starts_with('v') => {
-            LinkError::UnknownVersion(version.to_string())
-        }
-        _ => LinkError::NotALink,
-    }
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -299,14 +275,9 @@ mod tests {
     fn what_is_encoded_is_decoded() {
         let document = bench();
         let link = encode(&document).unwrap();
-        assert!(link.starts_with("#v1.d:"));
-        assert!(link["#v1.d:".len()..].chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_'));
+        assert!(link.starts_with("#v2."));
+        assert!(link["#v2.".len()..].chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_'));
         assert_eq!(decode(&link).as_ref(), Ok(&document));
-        assert_eq!(
-            decode(&link.replace(':', "%3A")).as_ref(),
-            Ok(&document),
-            "with the colon as some programs write it"
-        );
         assert_eq!(decode(&link[1..]).as_ref(), Ok(&document));
         assert_eq!(decode(&format!("https://example.org/?x=1{link}\n")).as_ref(), Ok(&document));
     }
@@ -331,24 +302,45 @@ mod tests {
     #[test]
     fn every_error_says_what_is_wrong() {
         let link = encode(&bench()).unwrap();
-        assert_eq!(decode("hello"), Err(LinkError::NotALink));
-        assert_eq!(decode("#v9.z:AAAA"), Err(LinkError::UnknownVersion("v9.z".to_string())));
-        assert_eq!(decode("#v1.d:ä"), Err(LinkError::NotBase64));
-        for end in "#v1.d:".len()..link.len() {
-            assert!(matches!(decode(&link[..end]), Err(LinkError::Damaged | LinkError::NotBase64)), "cut at {end}");
+        for no_link in ["", "#", "hello", "#hello", "#v.AAAA", "#v2", "v2x.AAAA", "https://v2.example.org/"] {
+            assert_eq!(decode(no_link), Err(LinkError::NotALink), "{no_link}");
         }
-        assert_eq!(decode(&format!("#v1.d:{}", "A".repeat(MAX_PAYLOAD_CHARS + 1))), Err(LinkError::PayloadTooLong));
-        let not_json = miniz_oxide::deflate::compress_to_vec(b"[1]", 1);
-        assert!(matches!(
-            decode(&format!("#v1.d:{}", BASE64.encode(not_json))),
-            Err(LinkError::NotADocument(why)) if why.contains("column")
-        ));
+        assert_eq!(decode("#v9.z:AAAA"), Err(LinkError::UnknownVersion("v9".to_string())));
+        for end in "#v2.".len()..link.len() {
+            let error = decode(&link[..end]).unwrap_err();
+            let missing = link.len() - end;
+            assert!(matches!(error, LinkError::Cut { after, .. } if after == end), "cut at {end}: {error}");
+            assert!(end < 16 || error.to_string().ends_with(&format!("shortened it by {missing}")), "{error}");
+        }
+        assert_eq!(
+            decode(&format!("#v1.d:{}", "A".repeat(wire::MAX_PAYLOAD_CHARS + 1))),
+            Err(LinkError::PayloadTooLong)
+        );
+        assert!(matches!(decode(&wire::write("[1]")), Err(LinkError::NotADocument(why)) if why.contains("column")));
+    }
+
+    #[test]
+    fn cut_links_tell_where_and_how_much() {
+        let cut = |after, missing, found| LinkError::Cut { after, missing, found }.to_string();
+        assert_eq!(
+            cut(2000, Some(1345), None),
+            "the link is cut off after 2,000 characters: the sender's program shortened it by 1,345"
+        );
+        assert_eq!(
+            cut(999, None, Some('…')),
+            "the link is cut off after 999 characters: the sender's program shortened it"
+        );
+        assert_eq!(
+            cut(1_000_000, None, Some('~')),
+            "the link is cut off after 1,000,000 characters, at `~`: the sender's program shortened it"
+        );
     }
 
     #[test]
     fn a_small_payload_cannot_grow_beyond_the_limit() {
-        let bomb = miniz_oxide::deflate::compress_to_vec(&alloc::vec![b' '; 64 * MAX_TEXT_BYTES], 9);
-        assert_eq!(decode(&format!("#v1.d:{}", BASE64.encode(bomb))), Err(LinkError::TooLarge));
+        let bomb = wire::write(&" ".repeat(64 * MAX_TEXT_BYTES));
+        assert!(bomb.len() < MAX_TEXT_BYTES);
+        assert_eq!(decode(&bomb), Err(LinkError::Damaged), "no laboratory wrote it");
         let large = Document { source: "x".repeat(MAX_TEXT_BYTES), ..Document::default() };
         assert_eq!(encode(&large), Err(LinkError::TooLarge));
     }
