@@ -7,7 +7,8 @@
 //!
 //! A dotted word (`.param`, `.shared::cta`) is one token, so a modifier list is a run of them. Comments and
 //! white space are dropped; a token remembers whether a line break came before it, because debug directives end
-//! with their line and because a missing semicolon is best reported there.
+//! with their line and because a missing semicolon is best reported there. A line ends at a line feed, a carriage
+//! return, or both. Invisible characters are set aside and read as white space.
 //!
 //! Bounds: linear in the text. Any text lexes; a character that PTX does not use becomes a token that no rule
 //! accepts. Offsets are 32-bit: the caller refuses longer texts.
@@ -15,6 +16,7 @@
 //! Source: PTX ISA, "Syntax" (identifiers, integer, floating-point and hexadecimal float literals).
 
 use crate::ir::Span;
+use crate::text::invisible_name;
 use alloc::vec::Vec;
 
 /// The smallest span that holds both.
@@ -58,11 +60,11 @@ pub struct Token {
     pub starts_line: bool,
 }
 
-/// The tokens of `source`, ending with [`Kind::End`].
-pub fn tokens(source: &str) -> Vec<Token> {
+/// The tokens of `source`, ending with [`Kind::End`]. Adds the invisible characters outside comments to `invisible`.
+pub fn tokens(source: &str, invisible: &mut Vec<Span>) -> Vec<Token> {
     // A byte order mark is no part of the program.
     let at = if source.starts_with('\u{FEFF}') { 3 } else { 0 };
-    let mut lexer = Lexer { bytes: source.as_bytes(), at, starts_line: true };
+    let mut lexer = Lexer { source, bytes: source.as_bytes(), at, starts_line: true, invisible };
     let mut tokens = Vec::new();
     loop {
         let token = lexer.next();
@@ -73,13 +75,15 @@ pub fn tokens(source: &str) -> Vec<Token> {
     }
 }
 
-struct Lexer<'a> {
+struct Lexer<'a, 'i> {
+    source: &'a str,
     bytes: &'a [u8],
     at: usize,
     starts_line: bool,
+    invisible: &'i mut Vec<Span>,
 }
 
-impl Lexer<'_> {
+impl Lexer<'_, '_> {
     fn next(&mut self) -> Token {
         let unfinished_comment = self.skip_blank();
         let start = self.at;
@@ -98,13 +102,13 @@ impl Lexer<'_> {
     fn skip_blank(&mut self) -> bool {
         loop {
             match (self.peek(0), self.peek(1)) {
-                (Some(b'\n'), _) => {
+                (Some(b'\n' | b'\r'), _) => {
                     self.starts_line = true;
                     self.at += 1;
                 }
-                (Some(b' ' | b'\t' | b'\r' | 0x0b | 0x0c), _) => self.at += 1,
+                (Some(b' ' | b'\t' | 0x0b | 0x0c), _) => self.at += 1,
                 (Some(b'/'), Some(b'/')) => {
-                    while self.peek(0).is_some_and(|byte| byte != b'\n') {
+                    while self.peek(0).is_some_and(|byte| !matches!(byte, b'\n' | b'\r')) {
                         self.at += 1;
                     }
                 }
@@ -114,10 +118,21 @@ impl Lexer<'_> {
                         if end >= self.bytes.len() {
                             return true;
                         }
-                        self.starts_line |= self.bytes[end] == b'\n';
+                        self.starts_line |= matches!(self.bytes[end], b'\n' | b'\r');
                         end += 1;
                     }
                     self.at = end + 2;
+                }
+                (Some(byte), _) if !(b' '..=b'~').contains(&byte) => {
+                    let Some(character) = self.source.get(self.at..).and_then(|rest| rest.chars().next()) else {
+                        return false;
+                    };
+                    if invisible_name(character).is_none() {
+                        return false;
+                    }
+                    let start = self.at;
+                    self.at += character.len_utf8();
+                    self.invisible.push(Span { start: start as u32, end: self.at as u32 });
                 }
                 _ => return false,
             }
@@ -145,7 +160,7 @@ impl Lexer<'_> {
             }
             b'"' => {
                 self.at += 1;
-                self.skip_while(|byte| byte != b'"' && byte != b'\n');
+                self.skip_while(|byte| !matches!(byte, b'"' | b'\n' | b'\r'));
                 if self.peek(0) != Some(b'"') {
                     return Kind::Stray;
                 }
@@ -237,7 +252,7 @@ mod tests {
     use super::*;
 
     fn kinds(source: &str) -> Vec<Kind> {
-        tokens(source).iter().map(|token| token.kind).collect()
+        tokens(source, &mut Vec::new()).iter().map(|token| token.kind).collect()
     }
 
     #[test]
@@ -273,7 +288,10 @@ mod tests {
 
     #[test]
     fn a_line_break_is_remembered() {
-        let starts: Vec<bool> = tokens("a b\n c /* \n */ d").iter().map(|token| token.starts_line).collect();
-        assert_eq!(starts, [true, false, true, true, false]);
+        for source in ["a b\n c /* \n */ d", "a b\r c // x\r d", "a b\r\n c /* \r */ d"] {
+            let tokens = tokens(source, &mut Vec::new());
+            let starts: Vec<bool> = tokens.iter().map(|token| token.starts_line).collect();
+            assert_eq!(starts, [true, false, true, true, false], "{source:?}");
+        }
     }
 }

@@ -15,8 +15,10 @@ mod lower;
 mod parser;
 mod syntax;
 
-use crate::ir::{Module, Span};
-use crate::text::{Diagnostic, Diagnostics, MAX_SOURCE_BYTES, Parsed};
+use crate::ir::Span;
+use crate::text::{
+    Diagnostic, Diagnostics, MAX_SOURCE_BYTES, Parsed, foreign_language, ptx_as_wir, remove_consequences,
+};
 use alloc::format;
 use alloc::vec::Vec;
 pub use export::{Export, export};
@@ -27,12 +29,22 @@ pub use launch::{complete_launch, derive_draws, derive_launch};
 pub fn import(source: &str) -> Parsed {
     if source.len() > MAX_SOURCE_BYTES {
         let message = format!("the text has {} bytes, more than the {MAX_SOURCE_BYTES} that are read", source.len());
-        let diagnostics = Vec::from([Diagnostic::error("text-too-long", Span::default(), message)]);
-        return Parsed { module: Module::default(), diagnostics, complete: Vec::new(), unread: Vec::new() };
+        return Parsed::refused(Diagnostic::error("text-too-long", Span::default(), message));
     }
     let mut diagnostics = Diagnostics::default();
-    let file = parser::parse(source, &mut diagnostics);
+    let mut invisible = Vec::new();
+    let file = parser::parse(source, &mut invisible, &mut diagnostics);
     let module = lower::lower(&file, &mut diagnostics);
     let complete = module.funcs.keys().collect();
-    Parsed { module, diagnostics: diagnostics.into_sorted(), complete, unread: Vec::new() }
+    let mut diagnostics = diagnostics.into_sorted();
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        if ptx_as_wir(source).is_none()
+            && module.funcs.is_empty()
+            && let Some(foreign) = foreign_language(source)
+        {
+            return Parsed::refused(foreign);
+        }
+        remove_consequences(source, &invisible, &mut diagnostics);
+    }
+    Parsed { module, diagnostics, complete, unread: Vec::new() }
 }

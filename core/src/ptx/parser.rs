@@ -15,14 +15,16 @@
 use super::lexer::{Kind, Token, join, tokens};
 use super::syntax::*;
 use crate::ir::Span;
-use crate::text::{Diagnostic, Diagnostics};
+use crate::text::{Diagnostic, Diagnostics, report_invisible};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// The tree of `source`; what is wrong with it goes to `diagnostics`.
-pub fn parse<'a>(source: &'a str, diagnostics: &mut Diagnostics) -> File<'a> {
-    Parser { source, tokens: tokens(source), at: 0, diagnostics }.file()
+/// The tree of `source`; what is wrong with it goes to `diagnostics`, and its invisible characters to `invisible`.
+pub fn parse<'a>(source: &'a str, invisible: &mut Vec<Span>, diagnostics: &mut Diagnostics) -> File<'a> {
+    let tokens = tokens(source, invisible);
+    report_invisible(source, invisible, diagnostics);
+    Parser { source, tokens, at: 0, diagnostics, refused: Vec::new() }.file()
 }
 
 pub(super) struct Parser<'a, 'd> {
@@ -30,6 +32,8 @@ pub(super) struct Parser<'a, 'd> {
     pub(super) tokens: Vec<Token>,
     pub(super) at: usize,
     diagnostics: &'d mut Diagnostics,
+    /// Names in declarations that have an error.
+    refused: Vec<&'a str>,
 }
 
 /// The error is already reported; the caller recovers.
@@ -42,6 +46,7 @@ impl<'a> Parser<'a, '_> {
         loop {
             let start = self.at;
             if self.token().kind == Kind::End {
+                file.refused = core::mem::take(&mut self.refused);
                 return file;
             }
             if self.module_item(&mut file).is_err() {
@@ -111,6 +116,8 @@ impl<'a> Parser<'a, '_> {
                         self.at += 1;
                     }
                 }
+                // CUDA 2 to 4 print prototypes without a semicolon.
+                _ if self.begins_module_item() => break,
                 _ => return Err(self.expected("`{` or `;` after the parameters")),
             }
         }
@@ -120,7 +127,7 @@ impl<'a> Parser<'a, '_> {
             broken |= is_broken;
             end = close;
             Some(body)
-        } else if self.take_mark(b';') {
+        } else if self.take_mark(b';') || self.begins_module_item() || self.token().kind == Kind::End {
             None
         } else {
             return Err(self.expected("`{` or `;` after the parameters"));
@@ -176,6 +183,7 @@ impl<'a> Parser<'a, '_> {
                     let start = self.at;
                     if self.statement(&mut statements).is_err() {
                         broken = true;
+                        self.remember_refused(start);
                         self.skip_statement(start);
                     }
                 }
@@ -658,20 +666,53 @@ impl<'a> Parser<'a, '_> {
         self.is_mark(b'}') && !matches!(next, Some(Kind::Mark(b',' | b';' | b']')))
     }
 
+    /// After an error in the item that began at token `start`: to the next item, past the braces of this one.
     fn skip_to_module_item(&mut self, start: usize) {
+        self.remember_refused(start);
         if self.at == start {
             self.at += 1;
         }
+        let mut depth = 0u32;
         while self.token().kind != Kind::End {
-            let token = self.token();
-            let begins = matches!(
-                self.text(token),
-                ".visible" | ".weak" | ".extern" | ".entry" | ".func" | ".global" | ".const" | ".shared"
-            );
-            if token.starts_line && begins {
+            match self.token().kind {
+                Kind::Mark(b'{') => depth += 1,
+                Kind::Mark(b'}') => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            let begins_function = matches!(self.text(self.token()), ".visible" | ".weak" | ".entry" | ".func");
+            if self.begins_module_item() && (depth == 0 || begins_function) {
                 return;
             }
             self.at += 1;
+        }
+    }
+
+    fn begins_module_item(&self) -> bool {
+        let token = self.token();
+        let begins = matches!(
+            self.text(token),
+            ".visible" | ".weak" | ".extern" | ".entry" | ".func" | ".global" | ".const" | ".shared"
+        );
+        token.starts_line && begins
+    }
+
+    /// Remembers the name in the declaration or header that began at token `start` and has an error: its uses are no
+    /// further errors.
+    fn remember_refused(&mut self, start: usize) {
+        let declaration = self.tokens[start..]
+            .iter()
+            .take_while(|token| !matches!(token.kind, Kind::Mark(b';' | b'{' | b'}' | b'=')));
+        let mut open = 0u32;
+        let name = declaration.enumerate().find(|(index, token)| {
+            match token.kind {
+                Kind::Mark(b'(') => open += 1,
+                Kind::Mark(b')') => open = open.saturating_sub(1),
+                _ => {}
+            }
+            open == 0 && *index > 0 && token.kind == Kind::Word
+        });
+        if let Some((_, &name)) = name.filter(|_| self.tokens[start].kind == Kind::Dotted) {
+            self.refused.push(self.text(name));
         }
     }
 
@@ -702,7 +743,7 @@ mod tests {
 
     fn parsed(source: &str) -> (File<'_>, Vec<String>) {
         let mut diagnostics = Diagnostics::default();
-        let file = parse(source, &mut diagnostics);
+        let file = parse(source, &mut Vec::new(), &mut diagnostics);
         (file, diagnostics.into_sorted().into_iter().map(|diagnostic| diagnostic.message).collect())
     }
 

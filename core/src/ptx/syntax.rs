@@ -28,6 +28,8 @@ pub struct File<'a> {
     pub variables: Vec<Variable<'a>>,
     /// Entries, functions and their forward declarations.
     pub functions: Vec<Function<'a>>,
+    /// Names in declarations that could not be read.
+    pub refused: Vec<&'a str>,
 }
 
 /// A declaration of a register, a parameter or a piece of memory.

@@ -84,9 +84,11 @@ pub const CODES: &[&str] = &[
     "duplicate-binding",
     "duplicate-name",
     "duplicate-setting",
+    "foreign-language",
     "guarded-terminator",
     "incomplete-opcode",
     "instruction-outside-block",
+    "invisible-character",
     "kernel-entries",
     "kernel-returns",
     "misplaced-declaration",
@@ -271,7 +273,7 @@ pub struct Position {
     pub column: u32,
 }
 
-/// Where each line of a text begins.
+/// Where each line of a text begins: after a line feed, a carriage return, or both.
 #[derive(Clone, Debug)]
 pub struct LineIndex {
     starts: Vec<u32>,
@@ -280,7 +282,9 @@ pub struct LineIndex {
 impl LineIndex {
     /// Looks through the text once.
     pub fn new(source: &str) -> LineIndex {
-        let breaks = source.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at as u32 + 1);
+        let bytes = source.as_bytes();
+        let is_break = |at: usize| bytes[at] == b'\n' || (bytes[at] == b'\r' && bytes.get(at + 1) != Some(&b'\n'));
+        let breaks = (0..bytes.len()).filter(|&at| is_break(at)).map(|at| at as u32 + 1);
         LineIndex { starts: core::iter::once(0).chain(breaks).collect() }
     }
 
@@ -317,5 +321,27 @@ pub fn quoted(text: &str) -> String {
     match text.char_indices().nth(LONGEST) {
         Some((cut, _)) => format!("`{}…`", &text[..cut]),
         None => format!("`{text}`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_end_at_feeds_returns_or_both() {
+        let source = "a\nbb\rccc\r\ndddd\n\re";
+        let lines = LineIndex::new(source);
+        let texts: Vec<&str> = (1..=lines.line_count() as u32).map(|line| lines.line_text(source, line)).collect();
+        assert_eq!(texts, ["a", "bb", "ccc", "dddd", "", "e"]);
+        assert_eq!(lines.position(source, 6), Position { line: 3, column: 2 });
+    }
+
+    #[test]
+    fn lone_carriage_returns_end_lines_of_programs() {
+        let source = "// top\nkernel k(n: u32) {\nentry: // here\n    m = mov.u32 n\n    ret\n}\n";
+        let parsed = crate::text::parse(&source.replace('\n', "\r"));
+        assert_eq!(parsed.diagnostics, []);
+        assert_eq!(crate::text::print(&parsed.module), source);
     }
 }

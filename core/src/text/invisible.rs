@@ -1,6 +1,14 @@
 //! Names of the characters that nobody sees: spaces that are not ASCII, zero-width characters, controls.
 //!
-//! Word processors, chat programs and web pages put them into a copied program or link.
+//! Word processors, chat programs and web pages put them into a copied program or link. In a program, spaces are read
+//! as such, with a warning; the others are errors, as the words around them may be meant as one.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::vec::Vec;
+
+use super::diagnostic::{Diagnostic, Diagnostics, LineIndex};
+use crate::ir::Span;
 
 /// The name of a character without a visible shape, as `no-break space`; None for ASCII white space and everything
 /// visible.
@@ -53,6 +61,45 @@ pub fn invisible_name(character: char) -> Option<&'static str> {
         '\u{E0000}'..='\u{E00FF}' | '\u{E01F0}'..='\u{E0FFF}' => "tag character",
         _ => return None,
     })
+}
+
+/// Reports the invisible characters at `places`, each kind once, at the first.
+pub(crate) fn report_invisible(source: &str, places: &[Span], diagnostics: &mut Diagnostics) {
+    let mut kinds: BTreeMap<char, (Span, usize)> = BTreeMap::new();
+    for &place in places {
+        if let Some(character) = character_at(source, place) {
+            kinds.entry(character).or_insert((place, 0)).1 += 1;
+        }
+    }
+    for (character, (span, count)) in kinds {
+        let name = invisible_name(character).unwrap_or_default();
+        let more = if count > 1 { format!(", and {} more", count - 1) } else { Default::default() };
+        let message = format!("invisible character U+{:04X} {name}{more}", u32::from(character));
+        diagnostics.push(match is_space(character) {
+            true => Diagnostic::warning("invisible-character", span, message).with_hint("it is read as a space"),
+            false => Diagnostic::error("invisible-character", span, message).with_hint("remove it"),
+        });
+    }
+}
+
+/// Removes errors from lines with an invisible character that is itself an error: most follow from it.
+pub(crate) fn remove_consequences(source: &str, places: &[Span], list: &mut Vec<Diagnostic>) {
+    let errors = places.iter().filter(|&&place| !character_at(source, place).is_some_and(is_space));
+    let lines = LineIndex::new(source);
+    let line_of = |span: Span| lines.position(source, span.start).line;
+    let lines_of_errors: Vec<u32> = errors.map(|&place| line_of(place)).collect();
+    list.retain(|found| {
+        found.code == "invisible-character" || lines_of_errors.binary_search(&line_of(found.span)).is_err()
+    });
+}
+
+fn character_at(source: &str, place: Span) -> Option<char> {
+    source.get(place.start as usize..)?.chars().next()
+}
+
+/// Is it a space between words? Line breaks beyond ASCII are none, as no line ends there.
+fn is_space(character: char) -> bool {
+    character.is_whitespace() && !matches!(character, '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 #[cfg(test)]

@@ -6,10 +6,12 @@
 //!
 //! Lines without a token give none, so a line end always ends something. A comment is remembered with the number of
 //! the token that follows it: the line end for a comment behind a line, the next line's first token for one on a line
-//! of its own. The time is linear in the text; any text at all is accepted ([`TokenKind::Unknown`]).
+//! of its own. A line ends at a line feed, a carriage return, or both. Invisible characters are set aside and read as
+//! white space. The time is linear in the text; any text at all is accepted ([`TokenKind::Unknown`]).
 
 use alloc::vec::Vec;
 
+use super::invisible::invisible_name;
 use crate::ir::Span;
 
 /// What a token is.
@@ -56,6 +58,8 @@ pub(super) struct CommentToken<'a> {
 pub(super) struct Tokens<'a> {
     pub tokens: Vec<Token>,
     pub comments: Vec<CommentToken<'a>>,
+    /// The invisible characters outside comments.
+    pub invisible: Vec<Span>,
 }
 
 /// Splits a text of less than 4 GiB.
@@ -63,13 +67,14 @@ pub(super) fn tokenize(source: &str) -> Tokens<'_> {
     let bytes = source.as_bytes();
     let mut tokens = Vec::with_capacity(bytes.len() / 4 + 2);
     let mut comments = Vec::new();
+    let mut invisible = Vec::new();
     // A byte order mark is no part of the program.
     let mut at = if source.starts_with('\u{FEFF}') { 3 } else { 0 };
     let mut line_has_tokens = false;
     while at < bytes.len() {
         let start = at;
         let kind = match bytes[at] {
-            b'\n' => {
+            b'\n' | b'\r' => {
                 at += 1;
                 if !line_has_tokens {
                     continue;
@@ -78,12 +83,12 @@ pub(super) fn tokenize(source: &str) -> Tokens<'_> {
                 tokens.push(Token { kind: TokenKind::LineEnd, span: span(start, start) });
                 continue;
             }
-            b' ' | b'\t' | b'\r' => {
+            b' ' | b'\t' | b'\x0B' | b'\x0C' => {
                 at += 1;
                 continue;
             }
             b'/' if bytes.get(at + 1) == Some(&b'/') => {
-                while at < bytes.len() && bytes[at] != b'\n' {
+                while at < bytes.len() && !matches!(bytes[at], b'\n' | b'\r') {
                     at += 1;
                 }
                 let text = source[start + 2..at].trim_end();
@@ -124,7 +129,12 @@ pub(super) fn tokenize(source: &str) -> Tokens<'_> {
             }
             _ => {
                 if !scan_foreign_letters(source, &mut at) {
-                    at += source[at..].chars().next().map_or(1, char::len_utf8);
+                    let character = source[at..].chars().next().unwrap_or_default();
+                    at += character.len_utf8();
+                    if invisible_name(character).is_some() {
+                        invisible.push(span(start, at));
+                        continue;
+                    }
                 }
                 TokenKind::Unknown
             }
@@ -136,7 +146,7 @@ pub(super) fn tokenize(source: &str) -> Tokens<'_> {
         tokens.push(Token { kind: TokenKind::LineEnd, span: span(at, at) });
     }
     tokens.push(Token { kind: TokenKind::End, span: span(at, at) });
-    Tokens { tokens, comments }
+    Tokens { tokens, comments, invisible }
 }
 
 /// A name, or a word where points follow. PTX's `shared::cta` counts as one part.
@@ -160,10 +170,6 @@ fn scan_word(bytes: &[u8], at: &mut usize) -> TokenKind {
 
 /// The rest of a word from a letter on that no name has. Is there such a letter?
 fn scan_foreign_letters(source: &str, at: &mut usize) -> bool {
-    // Mostly a word ends here, which one byte tells.
-    if source.as_bytes().get(*at).is_none_or(u8::is_ascii) {
-        return false;
-    }
     // Mostly a word ends here, which one byte tells.
     if source.as_bytes().get(*at).is_none_or(u8::is_ascii) {
         return false;

@@ -4,6 +4,7 @@
 //! was parsed and parsing that again gives the same program, comments included.
 
 mod diagnostic;
+mod foreign;
 mod inference;
 mod invisible;
 mod lexer;
@@ -18,8 +19,10 @@ mod suggestion;
 pub use diagnostic::{
     CODES, Diagnostic, Diagnostics, Label, LineIndex, MAX_REPORTED, Position, Severity, Suggestion, quoted,
 };
+pub(crate) use foreign::{foreign_language, ptx_as_wir};
 pub use inference::inferred_types;
 pub use invisible::invisible_name;
+pub(crate) use invisible::{remove_consequences, report_invisible};
 pub use limits::*;
 pub(crate) use number::canonical_nan;
 pub use number::constant_text;

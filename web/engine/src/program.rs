@@ -71,7 +71,8 @@ pub fn load(source: &str, launch: &str) -> Loaded {
 /// PTX begins with directives; our text has no line that starts with a dot.
 pub fn language_of(source: &str) -> Language {
     let source = source.strip_prefix('\u{FEFF}').unwrap_or(source);
-    let mut lines = source.lines().map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with("//"));
+    let mut lines =
+        source.split(['\n', '\r']).map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with("//"));
     let is_ptx = lines.next().is_some_and(|line| line.starts_with('.') || line.starts_with("/*"));
     if is_ptx { Language::Ptx } else { Language::Wir }
 }

@@ -104,15 +104,21 @@ pub(super) struct Lowering<'a, 'c> {
     /// Registers that opaque instructions read because they may keep their value.
     pub(super) tied: BTreeSet<Reg>,
     pub(super) problems: Vec<Diagnostic>,
+    /// Names of this function whose declaration or first use has been reported.
+    pub(super) refused: BTreeSet<&'a str>,
+    names_refused: bool,
+}
+
+/// A lowered function and what is wrong with it.
+pub(super) struct Outcome {
+    pub(super) function: Function,
+    pub(super) problems: Vec<Diagnostic>,
+    /// Does it name something whose declaration was refused?
+    pub(super) names_refused: bool,
 }
 
 /// Lowers the function that is number `index` of the context, under a name of the text IR.
-pub(super) fn lower<'a>(
-    context: &Context<'a>,
-    index: usize,
-    name: String,
-    source: &Source<'a>,
-) -> (Function, Vec<Diagnostic>) {
+pub(super) fn lower<'a>(context: &Context<'a>, index: usize, name: String, source: &Source<'a>) -> Outcome {
     let kind = if source.entry { FuncKind::Kernel } else { FuncKind::Func };
     let mut lowering = Lowering {
         context,
@@ -134,6 +140,8 @@ pub(super) fn lower<'a>(
         late: super::opaque::late_results(source.body.as_deref().unwrap_or_default()),
         tied: BTreeSet::new(),
         problems: Vec::new(),
+        refused: BTreeSet::new(),
+        names_refused: false,
     };
     lowering.func.span = source.name.span;
     let statements = source.body.as_deref().unwrap_or_default();
@@ -142,7 +150,8 @@ pub(super) fn lower<'a>(
     }
     super::unassigned::assign_tied(&mut lowering.func, &lowering.tied);
     super::types::settle(&mut lowering.func, &context.types);
-    (lowering.func, lowering.problems)
+    let Lowering { func: function, problems, names_refused, .. } = lowering;
+    Outcome { function, problems, names_refused }
 }
 
 impl<'a> Lowering<'a, '_> {
@@ -215,7 +224,9 @@ impl<'a> Lowering<'a, '_> {
                 }
                 Statement::Variable(variable) => {
                     self.span = variable.name.span;
-                    let _ = self.declare(variable);
+                    if self.declare(variable).is_err() {
+                        self.refused.insert(variable.name.text);
+                    }
                 }
                 Statement::Targets(..) => {}
                 Statement::Inst(inst) => {
@@ -279,7 +290,21 @@ impl<'a> Lowering<'a, '_> {
                 return Ok(Entity::Unknown);
             }
         }
+        if self.is_reported(name) {
+            return Err(Reported);
+        }
+        self.refused.insert(name);
         Err(self.error("ptx-unknown-name", &format!("`{name}` is declared nowhere in this file")))
+    }
+
+    /// Was the declaration or a use of this undeclared name reported before? One diagnostic is enough.
+    pub(super) fn is_reported(&mut self, name: &str) -> bool {
+        // `%r<6>` declares `%r0` to `%r5` by their stem.
+        let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
+        let is_refused = |name: &str| self.refused.contains(name) || self.context.refused.contains(name);
+        let is_refused = is_refused(name) || is_refused(stem);
+        self.names_refused |= is_refused;
+        is_refused
     }
 
     // Declarations

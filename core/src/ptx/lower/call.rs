@@ -16,7 +16,7 @@
 //! What `printf` and `assert` call stands in the driver, where nobody can see it: the one does nothing here, the other ends
 //! the thread, each with a warning.
 
-use super::body::{Entity, Lowered, Lowering};
+use super::body::{Entity, Lowered, Lowering, Reported};
 use super::{FuncResult, is_aggregate};
 use crate::ir::{
     Address, AddressBase, Array, Callee, Flags, Guard, InstData, Op, Opcode, Operand, ParamType, Reg, Space, Symbol,
@@ -226,12 +226,16 @@ impl<'a> Lowering<'a, '_> {
                 }
                 _ => {}
             }
-            let known = self.problems.len();
+            let (known, was_reported) = (self.problems.len(), self.is_reported(name));
             if let Ok(Entity::Reg(pointer)) = self.resolve(name) {
                 return self.indirect_call(results, arguments, pointer, operands.get(2));
             }
             self.problems.truncate(known);
             self.excuse(results);
+            if was_reported {
+                return Err(Reported);
+            }
+            self.refused.insert(name);
             return Err({
                 let message = format!("the function `{name}` has no body in this file");
                 let diagnostic = Diagnostic::error("ptx-undefined", self.span, message);

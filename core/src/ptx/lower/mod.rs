@@ -74,7 +74,7 @@ const SHARED_VARIABLES: usize = 256;
 pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
     let mut module = Module::default();
     let mut positions = Vec::new();
-    let mut context = Context::default();
+    let mut context = Context { refused: file.refused.iter().copied().collect(), ..Context::default() };
     let mut sources: Vec<&Source> = Vec::new();
     for source in file.functions.iter().filter(|function| function.body.is_some()) {
         if let Some(first) = context.funcs.get(source.name.text) {
@@ -89,6 +89,7 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
         if variable.space == "shared" && context.shared.len() >= SHARED_VARIABLES {
             let message = format!("a module has at most {SHARED_VARIABLES} shared variables");
             problems.push(Diagnostic::error("ptx-limit", variable.name.span, message));
+            context.refused.insert(variable.name.text);
         } else if variable.space == "shared" {
             if let Some(first) = context.shared.insert(variable.name.text, variable) {
                 problems.push(defined_twice(variable.name, first.name.span));
@@ -103,7 +104,10 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
                     context.globals.insert(variable.name.text, global);
                     positions.push((variable.name.span.start, Item::Global(global)));
                 }
-                Err(problem) => problems.push(*problem),
+                Err(problem) => {
+                    problems.push(*problem);
+                    context.refused.insert(variable.name.text);
+                }
             }
         }
     }
@@ -120,8 +124,9 @@ pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
     for (index, source) in sources.iter().enumerate() {
         let name = func_names.fresh(&names::clean(source.name.text));
         func_names.take(&name);
-        let (mut function, mut errors) = body::lower(&context, index, name, source);
-        let sound = !source.broken && !errors.iter().any(Diagnostic::is_error);
+        let body::Outcome { mut function, problems: mut errors, names_refused } =
+            body::lower(&context, index, name, source);
+        let sound = !source.broken && !names_refused && !errors.iter().any(Diagnostic::is_error);
         if sound {
             errors.extend(unassigned::assign(&mut function));
         }
@@ -160,6 +165,8 @@ struct Context<'a> {
     globals: BTreeMap<&'a str, Global>,
     /// Names of globals in the text IR, which no register may take.
     reserved: NameSpace,
+    /// Names whose declarations have been refused: their uses are no further errors.
+    refused: BTreeSet<&'a str>,
     /// Functions with a body, numbered in the order of the text.
     funcs: BTreeMap<&'a str, Func>,
     types: Vec<FuncType>,

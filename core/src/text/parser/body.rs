@@ -33,7 +33,7 @@ pub(super) struct Body<'a> {
     pub func: Function,
     pub names: HashMap<&'a str, Name>,
     pub blocks: HashMap<&'a str, Block>,
-    /// Names that nothing defines and that have been reported.
+    /// Names that nothing defines, or a declaration with an error, and that have been reported.
     pub unknown: HashSet<&'a str>,
     /// The block that instructions go to.
     pub block: Option<Block>,
@@ -235,17 +235,24 @@ impl<'a> Parser<'a> {
             return Ok(None);
         }
         let span = self.advance().span;
+        let first = self.at;
         if body.block.is_some() {
             let message = "declarations stand before the first block";
             self.error("misplaced-declaration", span, message);
         }
-        match word {
-            "input" => self.input(body).map(Some),
-            "shared" => self.array(body, Space::Shared).map(Some),
-            "local" => self.array(body, Space::Local).map(Some),
-            "reg" => self.registers(body).map(Some),
-            _ => self.entries(body).map(Some),
+        let declared = match word {
+            "input" => self.input(body),
+            "shared" => self.array(body, Space::Shared),
+            "local" => self.array(body, Space::Local),
+            "reg" => self.registers(body),
+            _ => self.entries(body),
+        };
+        if declared.is_err() {
+            let names = self.tokens[first..].iter().take_while(|token| token.kind != TokenKind::Punct(b':'));
+            let names = names.take_while(|token| token.kind != TokenKind::LineEnd);
+            body.unknown.extend(names.map(|token| self.span_text(token.span)));
         }
+        declared.map(Some)
     }
 
     fn input(&mut self, body: &mut Body<'a>) -> Result<CommentAnchor> {

@@ -58,7 +58,11 @@ impl<'a> Parser<'a> {
                     PlaceKind::Func { func, body: self.at }
                 }
                 _ => {
+                    let name = self.name_at(1);
                     let global = self.global().ok();
+                    if global.is_none() {
+                        self.refused_globals.push(name);
+                    }
                     PlaceKind::Global { global, rest: self.at }
                 }
             };

@@ -31,6 +31,8 @@ pub(super) use launch::SETTINGS;
 pub use operand::describe_kind;
 
 use super::diagnostic::{Diagnostic, Diagnostics, quoted};
+use super::foreign::{foreign_language, ptx_as_wir};
+use super::invisible::{remove_consequences, report_invisible};
 use super::lexer::{CommentToken, Token, TokenKind, tokenize};
 use super::limits::{MAX_NAME_BYTES, MAX_SOURCE_BYTES};
 use super::number::Literal;
@@ -50,6 +52,12 @@ pub struct Parsed {
 }
 
 impl Parsed {
+    /// Nothing but an error.
+    pub(crate) fn refused(diagnostic: Diagnostic) -> Parsed {
+        let diagnostics = Vec::from([diagnostic]);
+        Parsed { module: Module::default(), diagnostics, complete: Vec::new(), unread: Vec::new() }
+    }
+
     /// Is there an error?
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
@@ -65,17 +73,18 @@ impl Parsed {
 pub fn parse(source: &str) -> Parsed {
     if source.len() > MAX_SOURCE_BYTES {
         let message = format!("the text has {} bytes, more than the {MAX_SOURCE_BYTES} that are read", source.len());
-        let diagnostics = alloc::vec![Diagnostic::error("text-too-long", Span::default(), message)];
-        return Parsed { module: Module::default(), diagnostics, complete: Vec::new(), unread: Vec::new() };
+        return Parsed::refused(Diagnostic::error("text-too-long", Span::default(), message));
     }
     let lexed = tokenize(source);
+    let mut diagnostics = Diagnostics::default();
+    report_invisible(source, &lexed.invisible, &mut diagnostics);
     let mut parser = Parser {
         source,
         tokens: lexed.tokens,
         comments: lexed.comments,
         at: 0,
         next_comment: 0,
-        diagnostics: Diagnostics::default(),
+        diagnostics,
         module: Module::default(),
         headers: PrimaryMap::new(),
         func_names: HashMap::new(),
@@ -83,11 +92,20 @@ pub fn parse(source: &str) -> Parsed {
         opcodes: HashMap::new(),
         complete: Vec::new(),
         unread: Vec::new(),
+        refused_globals: Vec::new(),
     };
     parser.module();
+    let mut diagnostics = parser.diagnostics.into_sorted();
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        let is_empty = parser.module.funcs.is_empty() && parser.unread.is_empty();
+        if let Some(foreign) = ptx_as_wir(source).or_else(|| foreign_language(source)).filter(|_| is_empty) {
+            return Parsed::refused(foreign);
+        }
+        remove_consequences(source, &lexed.invisible, &mut diagnostics);
+    }
     Parsed {
         module: parser.module,
-        diagnostics: parser.diagnostics.into_sorted(),
+        diagnostics,
         complete: parser.complete,
         unread: parser.unread.into_iter().map(String::from).collect(),
     }
@@ -142,6 +160,8 @@ struct Parser<'a> {
     opcodes: HashMap<&'a str, Opcode>,
     complete: Vec<Func>,
     unread: Vec<&'a str>,
+    /// Names of globals whose declarations have an error: their uses are no further ones.
+    refused_globals: Vec<&'a str>,
 }
 
 // --- tokens ------------------------------------------------------------------------------------------------------------

@@ -319,7 +319,7 @@ impl<'a> Parser<'a> {
             return Ok(Operand::Symbol(Symbol::Global(global)));
         }
         // Once for each name: a register that is never assigned is usually read more than once.
-        if !body.unknown.insert(name) {
+        if self.refused_globals.contains(&name) || !body.unknown.insert(name) {
             return Err(Reported);
         }
         Err(self.unknown_name(body, name, span, "register"))
@@ -328,6 +328,9 @@ impl<'a> Parser<'a> {
     fn input_named(&mut self, body: &Body<'a>, name: &str, span: Span) -> Result<Input> {
         if let Some(&Name::Input(input)) = body.names.get(name) {
             return Ok(input);
+        }
+        if body.unknown.contains(name) {
+            return Err(Reported);
         }
         let meant = nearest(name, body.func.inputs.values().map(|input| input.name.as_str()));
         let diagnostic = Diagnostic::error("unknown-name", span, format!("unknown input {}", quoted(name)));
