@@ -5,11 +5,9 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use clap::ValueEnum;
-use warpscope_core::edit::Silent;
 use warpscope_core::ir::{Func, Module};
-use warpscope_core::pass;
-use warpscope_core::text::{Diagnostic, LineIndex, Parsed};
-use warpscope_core::{ptx, verify};
+use warpscope_core::load::{self, Loaded};
+use warpscope_core::text::{Diagnostic, LineIndex};
 
 use crate::failure::Failure;
 use crate::output;
@@ -113,45 +111,29 @@ impl Source {
     }
 
     /// Reads the text as a program, with everything that is wrong with it.
-    pub fn program(&self) -> Parsed {
-        match self.dialect {
-            Dialect::Wir => verify::check(&self.text),
-            Dialect::Ptx => {
-                let mut imported = ptx::import(&self.text);
-                imported.diagnostics.extend(verify::verify(&imported.module));
-                imported
-            }
-        }
+    pub fn program(&self) -> Loaded {
+        let dialect = match self.dialect {
+            Dialect::Wir => load::Dialect::Wir,
+            Dialect::Ptx => load::Dialect::Ptx,
+        };
+        load::load(&self.text, dialect)
     }
 
     /// Reads the text as a program and reports what is wrong with it. Errors end the command, unless it is PTX some of
-    /// whose kernels are good. Importing PTX is syntactic, so the spaces of its accesses are inferred here.
+    /// whose kernels are good.
     pub fn load(&self) -> Result<Program, Failure> {
-        let Parsed { mut module, diagnostics, .. } = self.program();
-        let lacks_kernels = diagnostics.iter().any(Diagnostic::is_error);
-        let report = self.render(&diagnostics);
-        if lacks_kernels && !(self.dialect == Dialect::Ptx && module.kernels().next().is_some()) {
+        let loaded = self.program();
+        let report = self.render(&loaded.diagnostics);
+        if !loaded.is_usable {
             return Err(Failure::Program(report));
         }
         output::notice(&report);
-        if self.dialect == Dialect::Ptx {
-            infer_spaces(&mut module);
-        }
-        Ok(Program { module, lacks_kernels })
+        Ok(Program { lacks_kernels: loaded.has_errors(), module: loaded.module })
     }
 
     /// Diagnostics as a shell shows them.
     pub fn render(&self, diagnostics: &[Diagnostic]) -> String {
         let lines = LineIndex::new(&self.text);
         diagnostics.iter().map(|diagnostic| diagnostic.render_with(&self.name, &self.text, &lines)).collect()
-    }
-}
-
-fn infer_spaces(module: &mut Module) {
-    let Some(pass) = pass::find("infer-space") else { return };
-    let funcs: Vec<Func> = module.funcs.keys().collect();
-    for func in funcs {
-        // It has no way to fail; what it cannot infer stays generic.
-        let _ = pass::run_pass(module, func, pass, &pass.default_settings(), &mut Silent);
     }
 }

@@ -11,6 +11,7 @@
 //! alias     which accesses may meet               profile   how often, and how often zero
 //! verify    the invariants                        equivalence  do two programs leave the same memory
 //!                                                 pass      the passes, and the one list of them
+//!                                                 load      a text to a program, alike for page, shell and npm
 //!                                                 link      permalinks
 //!                                                 session   program + pipeline + position
 //!                                                 report    what a session did, as JSON
@@ -18,7 +19,7 @@
 //!
 //! A file imports only from rooms above its own, in the order of this list (down the left column, then the right one).
 //!
-//! The pipeline: `text::parse` or `ptx` makes a [`ir::Module`]; `verify` checks it; [`session::Session`] runs passes
+//! The pipeline: [`load::load`] makes a [`ir::Module`] of a text and checks it; [`session::Session`] runs passes
 //! over it into a [`journal::Journal`] and replays any position; `sim` runs what stands there.
 #![no_std]
 extern crate alloc;
@@ -58,6 +59,8 @@ pub mod profile;
 pub mod equivalence;
 
 pub mod pass;
+
+pub mod load;
 
 #[cfg(feature = "serde")]
 pub mod link;

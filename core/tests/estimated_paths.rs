@@ -95,7 +95,7 @@ fn measured(source: &str, seed: u64) -> laws::Law<Vec<(Function, Edges)>> {
     let module = laws::well_formed(source)?;
     let kernel = module.kernels().next().ok_or("no kernel")?;
     let settings = Settings { seed: Some(seed), ..Settings::default() };
-    let Ok(counted) = measure(&module, kernel, &settings, Machine::Ampere, &mut || true) else { return Ok(Vec::new()) };
+    let Ok(counted) = measure(&module, kernel, &settings, Machine::Ampere) else { return Ok(Vec::new()) };
     let edges = |edges: &BTreeMap<_, warpscope_core::profile::Count>| {
         edges.iter().map(|(&edge, count)| (edge, count.lanes)).collect()
     };
@@ -274,7 +274,7 @@ fn what_is_measured_is_not_estimated() {
         PassSettings { knobs: parse_pipeline("pde").expect("a pipeline")[0].knob_values(), fast_math: false };
     let found = survey(&module, kernel, &settings, Question::default());
     assert!(found.estimated.is_some_and(|estimated| estimated.explained == estimated.counted && estimated.paths == 6));
-    let counted = measure(&module, kernel, &Settings::default(), Machine::Unit, &mut || true).expect("a run");
+    let counted = measure(&module, kernel, &Settings::default(), Machine::Unit).expect("a run");
     declare(&mut module, &counted);
     assert!(module.funcs[kernel].profiles.iter().any(|profile| matches!(profile, Profile::Edge(_))));
     assert_eq!(rules(&module), ["sink"]);

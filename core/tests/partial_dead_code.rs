@@ -127,7 +127,7 @@ fn a_predicate_is_set_once_and_cleared_twice_at_most() {
     let predicated =
         func.block_order().flat_map(|block| func.block_insts(block)).find_map(|inst| func.insts[inst].guard);
     let predicate = predicated.expect("a predicated statement").reg;
-    let counted = measure(&sunk, kernel, &Settings::default(), Machine::Unit, &mut || true).expect("a run");
+    let counted = measure(&sunk, kernel, &Settings::default(), Machine::Unit).expect("a run");
     let paths = &counted[&kernel].paths;
     let mut found: Vec<(usize, usize)> = Vec::new();
     for path in paths.keys() {
@@ -156,7 +156,7 @@ fn rounds(ways: &[u32]) -> Module {
     let rest = rest.replace("f32[8]", &format!("f32[{}]", ways.len()));
     let text = format!("{head}ways = buffer u32[{}] {{ {numbers} }}{rest}", ways.len());
     module = laws::well_formed(&text.replace("block 8", &format!("block {}", ways.len()))).expect("a program");
-    let counted = measure(&module, kernel, &Settings::default(), Machine::Unit, &mut || true).expect("a run");
+    let counted = measure(&module, kernel, &Settings::default(), Machine::Unit).expect("a run");
     declare(&mut module, &counted);
     module
 }
@@ -281,7 +281,7 @@ fn a_survey_of_a_figure_shows_its_sets() {
     assert_eq!((other.round.len(), other.paths.iter().map(|path| path.frequency).sum::<u64>()), (0, 185));
 
     // What warps take for it is told beside, and does not decide.
-    let counted = measure(&module, kernel, &Settings::default(), Machine::Unit, &mut || true).expect("a run");
+    let counted = measure(&module, kernel, &Settings::default(), Machine::Unit).expect("a run");
     let mut measured = module.clone();
     declare(&mut measured, &counted);
     let warps = WarpCounts::of(&measured.funcs[kernel]);

@@ -24,6 +24,7 @@ const ROOMS: &[&str] = &[
     "profile",
     "equivalence",
     "pass",
+    "load",
     "link",
     "session",
     "report",

@@ -165,7 +165,7 @@ fn what_independence_costs_stands_beside_its_product() {
         let mut module = laws::well_formed(&source).expect("a program");
         let kernel = module.kernels().next().expect("a kernel");
         let settings = Settings::default();
-        let profile = measure(&module, kernel, &settings, Machine::Ampere, &mut || true).expect("a run");
+        let profile = measure(&module, kernel, &settings, Machine::Ampere).expect("a run");
         declare(&mut module, &profile);
         let steps = parse_pipeline("azp[p_thresh=0.5]").expect("a pipeline");
         let session = Session::open(module, &Options { steps, ..Options::default() }, &mut || 0);
@@ -229,7 +229,7 @@ fn a_predicate_is_zero_where_it_is_false() {
     for (element, probability) in [("0", 1.0), ("9", 0.0)] {
         let mut module = laws::well_formed(&PAST.replace("ELEMENT", element)).expect("a program");
         let kernel = module.kernels().next().expect("a kernel");
-        let profile = measure(&module, kernel, &Settings::default(), Machine::Ampere, &mut || true).expect("a run");
+        let profile = measure(&module, kernel, &Settings::default(), Machine::Ampere).expect("a run");
         declare(&mut module, &profile);
         let declared = format!("entry.p: {probability:?}\n");
         assert!(print(&module).contains(&declared), "{}", print(&module));

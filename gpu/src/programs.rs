@@ -95,7 +95,7 @@ impl Program {
         if self.pipeline.split([',', '[']).any(|name| BY_PROFILE.contains(&name)) {
             let kernel = launches.first().and_then(|launch| module.func_by_name(&launch.kernel)).ok_or("no launch")?;
             let settings = Settings { warp: Some(32), ..Settings::default() };
-            let profile = measure(&module, kernel, &settings, Machine::Hopper, &mut || true);
+            let profile = measure(&module, kernel, &settings, Machine::Hopper);
             declare(&mut module, &profile.map_err(|error| format!("in the simulator: {error}"))?);
         }
         let pipeline = if self.is_ptx() { format!("infer-space,{}", self.pipeline) } else { self.pipeline.to_owned() };

@@ -26,7 +26,7 @@ pub fn figures(folder: &str) -> Vec<(String, Module)> {
         let launch = &mut module.launches[0];
         (launch.grid, launch.block, launch.warp) = (launch.block, [1, 1, 1], Some(8));
         let kernel = module.kernels().next().expect("a kernel");
-        let counted = measure(&module, kernel, &Settings::default(), Machine::Unit, &mut || true);
+        let counted = measure(&module, kernel, &Settings::default(), Machine::Unit);
         declare(&mut module, &counted.expect("a run without errors"));
         figures.push((name, module));
     }
@@ -54,6 +54,6 @@ pub fn saves_what_is_foreseen(name: &str, module: &Module, pipeline: &str) -> f6
 /// The cycles that a run of the first kernel takes on the machine where each instruction takes one.
 pub fn cycles(module: &Module) -> f64 {
     let kernel = module.kernels().next().expect("a kernel");
-    let run = simulate(module, kernel, &Settings::default(), Machine::Unit, Wanted::default(), &mut || true);
+    let run = simulate(module, kernel, &Settings::default(), Machine::Unit, Wanted::default());
     run.expect("a run without errors").result.cycles as f64
 }

@@ -51,7 +51,7 @@ pub fn profiled(source: &str, seed: u64) -> Law<Module> {
     let mut module = well_formed(source)?;
     let kernel = module.kernels().next().ok_or("no kernel")?;
     let settings = Settings { seed: Some(seed), ..Settings::default() };
-    if let Ok(counted) = measure(&module, kernel, &settings, Machine::Ampere, &mut || true) {
+    if let Ok(counted) = measure(&module, kernel, &settings, Machine::Ampere) {
         declare(&mut module, &counted);
     }
     well_formed(&print(&module))

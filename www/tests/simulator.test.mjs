@@ -163,7 +163,7 @@ test("a kernel that never ends is stopped by hand, and by itself after a while",
   await pasteProgram(page, "kernel spin(x: ptr.global) {\nentry:\n    br entry\n}\n");
   await page.getByTestId("simulator-pane").getByRole("alert").first().waitFor({ timeout: 60_000 });
   const why = await page.getByTestId("simulator-pane").getByRole("alert").first().innerText();
-  assert.match(why, /stopped after 10 seconds|allowance of [\d,]+ warp instructions/);
+  assert.match(why, /allowance of [\d,]+ warp instructions/);
 });
 
 test("lanes step through issues, with masks and groups", async (t) => {

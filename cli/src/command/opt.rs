@@ -12,7 +12,7 @@ use warpscope_core::report::{self, OptimizeReport};
 use warpscope_core::session::{self, Session};
 use warpscope_core::text::{self, Diagnostic};
 
-use super::run::{RunOptions, in_time};
+use super::run::{RunOptions, reported};
 use crate::failure::Failure;
 use crate::output;
 use crate::source::{Input, Source};
@@ -137,9 +137,8 @@ impl Work {
         if self.profile == ProfileSource::Simulate {
             let mut measured = Profile::new();
             for (&kernel, settings) in kernels.iter().zip(&settings) {
-                let run =
-                    |go_on: &mut dyn FnMut() -> bool| report::measure(&launched, kernel, settings, machine, go_on);
-                profile::add(&mut measured, &in_time(&source, run)?);
+                let counts = reported(&source, report::measure(&launched, kernel, settings, machine))?;
+                profile::add(&mut measured, &counts);
             }
             profile::declare(&mut program.module, &measured);
         } else if let Some(only) = self.run.given_for_runs_only() {

@@ -1,7 +1,5 @@
 //! How a kernel is run: the options that say it over what the program's launch says.
 
-use std::time::{Duration, Instant};
-
 use warpscope_core::ir::{Func, Launch, Module};
 use warpscope_core::machine::Machine;
 use warpscope_core::ptx::{complete_launch, derive_launch};
@@ -15,9 +13,6 @@ use crate::source::{Dialect, Source};
 
 /// The heading of the options of a run.
 const RUN: &str = "Run";
-
-/// How long a run may take.
-const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// On what a kernel is run, with what. Each option stands under a heading of its own in the help.
 #[derive(clap::Args)]
@@ -125,7 +120,8 @@ impl RunOptions {
             return Err(Failure::Program(source.render(&parsed.diagnostics)));
         }
         let is_here = |launch: &Launch| module.func_by_name(&launch.kernel).is_some();
-        let (here, elsewhere): (Vec<_>, Vec<_>) = parsed.module.launches.into_iter().partition(is_here);
+        let (here, elsewhere): (Vec<_>, Vec<_>) =
+            sim::launches_for(module, &parsed.module).into_iter().partition(is_here);
         // One file may serve several programs, but a slip in the only name must not go unnoticed.
         module.launches = if here.is_empty() { elsewhere } else { here };
         let mistakes = verify::verify_launches(module);
@@ -137,22 +133,9 @@ impl RunOptions {
     }
 }
 
-/// Runs a launch in the time that a run may take. `run` asks now and then whether to go on.
-pub fn in_time<T>(
-    source: &Source,
-    run: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T, SimError>,
-) -> Result<T, Failure> {
-    let start = Instant::now();
-    let mut late = false;
-    let found = run(&mut || {
-        late = start.elapsed() > TIME_LIMIT;
-        !late
-    });
+/// The report of a run, or the failure at its place in the text.
+pub fn reported<T>(source: &Source, found: Result<T, SimError>) -> Result<T, Failure> {
     found.map_err(|error| {
-        if late {
-            let message = format!("the run takes longer than {} seconds", TIME_LIMIT.as_secs());
-            return Failure::Program(format!("{}: error: {message}\n", source.name));
-        }
         Failure::Program(source.render(&[error.diagnostic()]))
     })
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use warpscope_core::report::{self, ProfileReport, Wanted, WriteReport};
 use warpscope_core::sim::RunResult;
 
-use super::run::{RunOptions, in_time};
+use super::run::{RunOptions, reported};
 use crate::failure::Failure;
 use crate::output;
 use crate::source::Input;
@@ -43,7 +43,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     };
     let settings = options.run.settings_of(module, &[kernel])?.remove(0);
     let wanted = Wanted { dump: options.dump, profile: options.profile };
-    let found = in_time(&source, |go_on| report::simulate(module, kernel, &settings, machine, wanted, go_on))?;
+    let found = reported(&source, report::simulate(module, kernel, &settings, machine, wanted))?;
     if options.json {
         return output::json(&found);
     }

@@ -34,6 +34,8 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::load::Dialect;
+
 /// Largest JSON text that a link may hold, in bytes.
 pub const MAX_TEXT_BYTES: usize = 256 * 1024;
 
@@ -65,17 +67,6 @@ pub struct Document {
     /// What the page shows: its own small names and values.
     #[serde(skip_serializing_if = "is_default")]
     pub view: BTreeMap<String, String>,
-}
-
-/// What a program is written in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Dialect {
-    /// The text IR.
-    #[default]
-    Wir,
-    /// PTX.
-    Ptx,
 }
 
 /// One entry of the pipeline.

@@ -23,6 +23,7 @@ use alloc::format;
 use alloc::vec::Vec;
 pub use export::{Export, export};
 pub use launch::{complete_launch, derive_draws, derive_launch};
+pub use lower::start_at_zero;
 
 /// Reads PTX. It never fails as a whole: a kernel with an error is left out, and the others load. Every function of
 /// the result is complete.

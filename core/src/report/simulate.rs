@@ -141,10 +141,7 @@ pub struct Wanted {
 /// Elements of memory that one report shows.
 pub const DUMP_LIMIT: u64 = 1 << 22;
 
-/// Warp instructions between two looks at the clock.
-const SLICE: u64 = 1 << 16;
-
-/// Runs a kernel to its end; without a launch one is derived. After every [`SLICE`] warp instructions `go_on` is asked; once it says no, the run is out of fuel.
+/// Runs a kernel to its end, or until its fuel is used up; without a launch one is derived.
 ///
 /// The simulator's loop is instantiated here, in the crate that is always compiled for speed.
 pub fn simulate(
@@ -153,7 +150,6 @@ pub fn simulate(
     settings: &Settings,
     machine: Machine,
     wanted: Wanted,
-    go_on: &mut dyn FnMut() -> bool,
 ) -> Result<SimulateReport, SimError> {
     let mut simulation = launch(module, kernel, settings, machine)?;
     let elements_held = simulation.element_count();
@@ -164,30 +160,24 @@ pub fn simulate(
     let mut profile = None;
     if wanted.profile {
         let mut collector = Collector::new(module, simulation.program());
-        run_to_end(&mut simulation, &mut collector, go_on)?;
+        run_to_end(&mut simulation, &mut collector)?;
         let by_name = |(func, profile): (&Func, &FunctionProfile)| {
             let func = &module.funcs[*func];
             (func.name.clone(), ProfileReport::new(func, profile))
         };
         profile = Some(collector.profile().iter().map(by_name).collect());
     } else {
-        run_to_end(&mut simulation, &mut Nobody, go_on)?;
+        run_to_end(&mut simulation, &mut Nobody)?;
     }
     let memory = wanted.dump.then(|| simulation.dump().into_iter().map(elements).collect());
     Ok(SimulateReport { result: simulation.result(), memory, profile })
 }
 
 /// Runs a kernel to its end for its profile alone; otherwise as [`simulate`].
-pub fn measure(
-    module: &Module,
-    kernel: Func,
-    settings: &Settings,
-    machine: Machine,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<Profile, SimError> {
+pub fn measure(module: &Module, kernel: Func, settings: &Settings, machine: Machine) -> Result<Profile, SimError> {
     let mut simulation = launch(module, kernel, settings, machine)?;
     let mut collector = Collector::new(module, simulation.program());
-    run_to_end(&mut simulation, &mut collector, go_on)?;
+    run_to_end(&mut simulation, &mut collector)?;
     Ok(collector.profile())
 }
 
@@ -198,16 +188,8 @@ fn launch(module: &Module, kernel: Func, settings: &Settings, machine: Machine) 
     Simulation::new(module, kernel, &launch, settings, machine)
 }
 
-fn run_to_end(
-    simulation: &mut Simulation,
-    watcher: &mut impl Watcher,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<(), SimError> {
-    while simulation.run_watched(SLICE, watcher)? == Progress::Running {
-        if !go_on() {
-            return Err(SimError::new(ErrorKind::Fuel, "the run takes too long and was given up"));
-        }
-    }
+fn run_to_end(simulation: &mut Simulation, watcher: &mut impl Watcher) -> Result<(), SimError> {
+    while simulation.run_watched(u64::MAX, watcher)? == Progress::Running {}
     Ok(())
 }
 

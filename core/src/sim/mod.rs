@@ -75,7 +75,7 @@ pub use decode::{CALL_DEPTH_LIMIT, DecodedInst, Kind, Program, Value};
 pub use error::{ErrorKind, ErrorPlace, SimError};
 pub use evaluate::evaluate;
 pub use groups::{Entry, Groups, NOWHERE, Stance};
-pub use launches::{settings_of, settle_launches};
+pub use launches::{launches_for, retyped_launch, settings_of, settle_launches};
 pub use result::{BlockResult, BlockStatistics, BufferDump, InstResult, RunResult};
 pub use run::{Progress, Simulation, WarpView};
 pub use settings::{DEFAULT_FUEL, DEFAULT_QUANTUM, Knob, Scheduling, Settings, parse_dim, parse_warp};

@@ -267,6 +267,11 @@ impl Simulation {
         self.written_regions().map(|region| region.bytes.len() as u64 / u64::from(region.ty.bytes())).sum()
     }
 
+    /// Number of buffers and globals that [`Simulation::dump`] gives.
+    pub fn buffer_count(&self) -> usize {
+        self.written_regions().count()
+    }
+
     /// The contents of all buffers and globals. A global that has a parameter's name is called `global name`.
     pub fn dump(&self) -> Vec<BufferDump> {
         let mut names: BTreeSet<&str> = BTreeSet::new();

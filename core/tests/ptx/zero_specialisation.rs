@@ -43,7 +43,7 @@ fn read(name: &str) -> (Module, Launch) {
     let [launch] = &parsed.module.launches[..] else { panic!("{name}: one launch a file") };
     module.launches.push(launch.clone());
     let kernel = module.func_by_name(&launch.kernel).expect("the launch's kernel");
-    let counted = measure(&module, kernel, &Settings::default(), Machine::Turing, &mut || true);
+    let counted = measure(&module, kernel, &Settings::default(), Machine::Turing);
     declare(&mut module, &counted.expect("a run without errors"));
     (module, launch.clone())
 }
@@ -164,7 +164,7 @@ fn the_oracle_is_never_behind_the_default_nor_behind_doing_nothing() {
         let cycles = |module: &Module| {
             let kernel = module.func_by_name(&launch.kernel).expect("the launch's kernel");
             let nothing = Wanted::default();
-            let report = simulate(module, kernel, &Settings::default(), Machine::Turing, nothing, &mut || true);
+            let report = simulate(module, kernel, &Settings::default(), Machine::Turing, nothing);
             report.expect("a run without errors").result.cycles
         };
         for knobs in knobs {

@@ -231,7 +231,7 @@ fn a_report_shows_a_limited_amount_of_memory() {
     let kernel = module.func_by_name("k").expect("the kernel");
     let run = |dump| {
         let wanted = Wanted { dump, profile: false };
-        simulate(&module, kernel, &Settings::default(), Machine::Unit, wanted, &mut || true)
+        simulate(&module, kernel, &Settings::default(), Machine::Unit, wanted)
     };
     assert!(run(false).is_ok());
     let error = run(true).expect_err("five million elements");

@@ -6,25 +6,26 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use warpscope_core::ir::{Func, FuncKind, Function, Launch, Module};
+use warpscope_core::load::{self, Dialect};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::{PASSES, Size, Step, apply_knob, parse_pipeline};
 use warpscope_core::profile::{self, Profile};
 use warpscope_core::report::{self, OptimizeReport, Wanted};
 use warpscope_core::session::{self, Session};
 use warpscope_core::text::{self, LineIndex};
-use warpscope_core::{ptx, sim, verify};
+use warpscope_core::{ptx, sim};
 
 use crate::program::{replace_launches, utf16_offset};
 
 /// Reads a program: what is wrong with it, its canonical text and its kernels.
 pub fn parse(source: &str, options: &str) -> String {
     answer(options, |options: ParseOptions| {
-        let parsed = read(source, options.from);
-        let kernels = parsed.module.funcs.values().filter(|func| func.kind == FuncKind::Kernel);
+        let loaded = load::load(source, options.from);
+        let kernels = loaded.module.funcs.values().filter(|func| func.kind == FuncKind::Kernel);
         Ok(Parsed {
-            diagnostics: describe(&parsed.diagnostics, source),
-            kernels: kernels.map(|func| Kernel::new(func, &parsed.module)).collect(),
-            text: (!parsed.has_errors()).then(|| text::print(&parsed.module)),
+            diagnostics: describe(&loaded.diagnostics, source),
+            kernels: kernels.map(|func| Kernel::new(func, &loaded.module)).collect(),
+            text: (!loaded.has_errors()).then(|| text::print(&loaded.module)),
         })
     })
 }
@@ -48,8 +49,8 @@ pub fn optimize(source: &str, options: &str, clock: &mut dyn FnMut() -> u64) -> 
             return Err(Failure::new(error.message.clone()));
         }
         let text = match options.emit {
-            Language::Wir => text::print(session.module()),
-            Language::Ptx => ptx::export(session.module()).text,
+            Dialect::Wir => text::print(session.module()),
+            Dialect::Ptx => ptx::export(session.module()).text,
         };
         Ok(OptimizeReport::new(&session, text))
     })
@@ -64,32 +65,23 @@ pub fn simulate(source: &str, options: &str) -> String {
         let (settings, machine) = (options.run.settings()?, options.run.machine()?);
         let wanted = Wanted { dump: options.dump, profile: options.profile };
         report::find_kernel(&module, options.kernel.as_deref())
-            .and_then(|kernel| report::simulate(&module, kernel, &settings, machine, wanted, &mut || true))
+            .and_then(|kernel| report::simulate(&module, kernel, &settings, machine, wanted))
             .map_err(|error| Failure::new(error.to_string()))
     })
-}
-
-/// What a program is written in.
-#[derive(Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Language {
-    #[default]
-    Wir,
-    Ptx,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ParseOptions {
     #[serde(default)]
-    from: Language,
+    from: Dialect,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct OptimizeOptions {
     #[serde(default)]
-    from: Language,
+    from: Dialect,
     #[serde(default)]
     passes: Passes,
     kernel: Option<String>,
@@ -98,7 +90,7 @@ struct OptimizeOptions {
     #[serde(default)]
     fast_math: bool,
     #[serde(default)]
-    emit: Language,
+    emit: Dialect,
     #[serde(default)]
     profile: ProfileSource,
     #[serde(flatten)]
@@ -110,7 +102,7 @@ struct OptimizeOptions {
 #[derive(Deserialize)]
 struct SimulateOptions {
     #[serde(default)]
-    from: Language,
+    from: Dialect,
     kernel: Option<String>,
     #[serde(default)]
     dump: bool,
@@ -279,7 +271,8 @@ impl RunOptions {
         let Some(launch) = &self.launch else { return Ok(()) };
         // Only read, not verified: its kernels stand in the other text.
         let other = text::parse(launch).into_result().map_err(|found| Failure::mistakes("launch", launch, &found))?;
-        replace_launches(module, other.launches);
+        let launches = sim::launches_for(module, &other);
+        replace_launches(module, launches);
         Ok(())
     }
 }
@@ -321,7 +314,7 @@ fn tell_of_runs(module: &mut Module, options: &OptimizeOptions) -> Result<Vec<La
     if options.profile == ProfileSource::Simulate {
         let mut measured = Profile::new();
         for (&kernel, settings) in kernels.iter().zip(&settings) {
-            let counts = report::measure(&launched, kernel, settings, machine, &mut || true).map_err(failed)?;
+            let counts = report::measure(&launched, kernel, settings, machine).map_err(failed)?;
             profile::add(&mut measured, &counts);
         }
         profile::declare(module, &measured);
@@ -354,21 +347,10 @@ fn answer<'a, O: Deserialize<'a>, T: Serialize>(
     serde_json::to_string(&answer).unwrap_or_default()
 }
 
-fn read(source: &str, from: Language) -> text::Parsed {
-    match from {
-        Language::Wir => verify::check(source),
-        Language::Ptx => ptx::import(source),
-    }
-}
-
-/// The program, if it can be used. Of PTX the good kernels are enough, as for the command line.
-fn load(source: &str, from: Language) -> Result<Module, Failure> {
-    let parsed = read(source, from);
-    let usable_part = matches!(from, Language::Ptx) && !parsed.module.funcs.is_empty();
-    if !parsed.has_errors() || usable_part {
-        return Ok(parsed.module);
-    }
-    Err(Failure::mistakes("source", source, &parsed.diagnostics))
+/// The program, if it can be used.
+fn load(source: &str, from: Dialect) -> Result<Module, Failure> {
+    let loaded = load::load(source, from);
+    if loaded.is_usable { Ok(loaded.module) } else { Err(Failure::mistakes("source", source, &loaded.diagnostics)) }
 }
 
 fn describe(diagnostics: &[text::Diagnostic], source: &str) -> Vec<Diagnostic> {

@@ -50,15 +50,12 @@ impl Engine {
             Request::Weigh(Weigh { bench, position, painted }) => {
                 Response::Candidates(self.open(bench).candidates(position, painted).map(Box::new))
             }
-            Request::Survey(survey) => {
-                let clock = self.clock;
-                Response::Surveyed(self.open(survey.bench.clone()).paths(&survey, clock).map(Box::new))
-            }
-            Request::Simulate(simulate) => Response::Simulated(Box::new(simulation::simulate(&simulate, self.clock))),
-            Request::Probe(probe) => Response::Zeros(zeros::zeros(&probe, self.clock).map(Box::new)),
+            Request::Survey(survey) => Response::Surveyed(self.open(survey.bench.clone()).paths(&survey).map(Box::new)),
+            Request::Simulate(simulate) => Response::Simulated(Box::new(simulation::simulate(&simulate))),
+            Request::Probe(probe) => Response::Zeros(zeros::zeros(&probe).map(Box::new)),
             Request::Try(trial) => Response::Tried(Box::new(trial::try_pipeline(&trial, self.clock))),
             Request::Map(piece) => Response::Mapped(Box::new(self.mapper.map(&piece, self.clock))),
-            Request::Watch(watch) => Response::Watched(self.watched.moment(&watch, self.clock).map(Box::new)),
+            Request::Watch(watch) => Response::Watched(self.watched.moment(&watch).map(Box::new)),
             Request::Share(shared) => Response::Link(share::link(&shared)),
             Request::Open(link) => Response::Opened(share::open(&link).map(Box::new)),
         }

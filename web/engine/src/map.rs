@@ -51,7 +51,7 @@ impl Mapper {
             if !cells.is_empty() && clock() - start > PIECE {
                 break;
             }
-            let cell = programs.cell(&settings(piece, point), clock);
+            let cell = programs.cell(&settings(piece, point));
             // Each further run that does not end would take as long.
             let is_last = cell.is_err();
             cells.push(cell);
@@ -83,9 +83,9 @@ impl Programs {
         Ok(Programs { kernel, without: plain.module().clone(), with: session.module().clone(), checks })
     }
 
-    fn cell(&self, settings: &Settings, clock: fn() -> f64) -> Result<Cell, String> {
-        let without = run_module(&self.without, self.kernel, settings, clock)?.cycles;
-        let (with, profile) = profiled(&self.with, self.kernel, settings, clock)?;
+    fn cell(&self, settings: &Settings) -> Result<Cell, String> {
+        let without = run_module(&self.without, self.kernel, settings)?.cycles;
+        let (with, profile) = profiled(&self.with, self.kernel, settings)?;
         let shares = self.checks.iter().map(|(_, branches)| share(&profile, branches)).collect();
         Ok(Cell { without, with: with.cycles, shares })
     }

@@ -1,9 +1,9 @@
 //! From what a person typed to a program with launches.
 
 use warpscope_core::ir::{Item, Launch, Module, Span};
-use warpscope_core::ptx;
+use warpscope_core::load::{self, Dialect};
 use warpscope_core::text::{self, LineIndex};
-use warpscope_core::verify;
+use warpscope_core::{ptx, sim};
 
 use crate::message::{Diagnostic, Language};
 
@@ -26,15 +26,9 @@ pub struct Loaded {
 /// Reads source and launch. Launches of the second text replace those of the first.
 pub fn load(source: &str, launch: &str) -> Loaded {
     let language = language_of(source);
-    let parsed = match language {
-        Language::Ptx => ptx::import(source),
-        Language::Wir => verify::check(source),
-    };
-    let mut diagnostics = describe(&parsed.diagnostics, source, false);
-    let mut module = parsed.module;
-    // PTX loads kernel by kernel: one that is not supported is a diagnostic, and the others can be used.
-    let loads_anyway = language == Language::Ptx && module.kernels().next().is_some();
-    let mut is_usable = loads_anyway || diagnostics.iter().all(|diagnostic| diagnostic.is_warning);
+    let loaded = load::load(source, Dialect::of(source));
+    let mut diagnostics = describe(&loaded.diagnostics, source, false);
+    let (mut module, mut is_usable) = (loaded.module, loaded.is_usable);
     let mut launch_is_foreign = false;
     if !launch.trim().is_empty() {
         let parsed = text::parse(launch);
@@ -42,7 +36,8 @@ pub fn load(source: &str, launch: &str) -> Loaded {
         is_usable &= of_launch.iter().all(|diagnostic| diagnostic.is_warning);
         diagnostics.extend(of_launch);
         let has_kernel = |launch: &Launch| module.kernels().any(|kernel| module.funcs[kernel].name == launch.kernel);
-        let (ours, foreign): (Vec<_>, Vec<_>) = parsed.module.launches.into_iter().partition(has_kernel);
+        let (ours, foreign): (Vec<_>, Vec<_>) =
+            sim::launches_for(&module, &parsed.module).into_iter().partition(has_kernel);
         launch_is_foreign = ours.is_empty() && !foreign.is_empty() && module.kernels().next().is_some();
         // A kernel with mistakes may be missing only until they are mended.
         let is_whole = diagnostics.iter().all(|diagnostic| diagnostic.is_warning);
@@ -68,13 +63,12 @@ pub fn load(source: &str, launch: &str) -> Loaded {
     Loaded { language, module, diagnostics, is_usable, launch_is_derived, launch_is_foreign }
 }
 
-/// PTX begins with directives; our text has no line that starts with a dot.
+/// What a text is written in.
 pub fn language_of(source: &str) -> Language {
-    let source = source.strip_prefix('\u{FEFF}').unwrap_or(source);
-    let mut lines =
-        source.split(['\n', '\r']).map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with("//"));
-    let is_ptx = lines.next().is_some_and(|line| line.starts_with('.') || line.starts_with("/*"));
-    if is_ptx { Language::Ptx } else { Language::Wir }
+    match Dialect::of(source) {
+        Dialect::Ptx => Language::Ptx,
+        Dialect::Wir => Language::Wir,
+    }
 }
 
 /// Puts `launches` in the place of the module's own.

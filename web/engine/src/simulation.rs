@@ -22,37 +22,20 @@ use crate::program::load;
 /// Warps whose lanes are shown at a time.
 const MOST_WARPS: usize = 64;
 
-/// How long one run may take, in microseconds, and how many issues pass between two looks at the clock.
-const TIME_LIMIT: f64 = 10e6;
-const ISSUES_A_LOOK: u64 = 200_000;
-
-/// Runs both programs. `clock` gives microseconds since some moment.
-pub fn simulate(simulate: &Simulate, clock: fn() -> f64) -> Simulated {
-    let run = |program: &Program| run(program, &simulate.settings, clock);
+/// Runs both programs.
+pub fn simulate(simulate: &Simulate) -> Simulated {
+    let run = |program: &Program| run(program, &simulate.settings);
     Simulated { before: run(&simulate.before), after: run(&simulate.after) }
 }
 
 /// Runs one program, and counts over the whole launch.
-pub fn run_total(program: &Program, settings: &Settings, clock: fn() -> f64) -> Result<Counts, String> {
-    run(program, settings, clock).map(|run| run.total)
+pub fn run_total(program: &Program, settings: &Settings) -> Result<Counts, String> {
+    run(program, settings).map(|run| run.total)
 }
 
 /// What a run of a kernel measures: how often its edges, paths and zeros occur, and how often warps part.
-pub fn measure(module: &Module, kernel: Func, settings: &Settings, clock: fn() -> f64) -> Result<Profile, String> {
-    measure_within(module, kernel, settings, clock, TIME_LIMIT)
-}
-
-/// The same in so many microseconds at most.
-pub fn measure_within(
-    module: &Module,
-    kernel: Func,
-    settings: &Settings,
-    clock: fn() -> f64,
-    limit: f64,
-) -> Result<Profile, String> {
-    let start = clock();
-    let mut go_on = || clock() - start <= limit;
-    report::measure(module, kernel, &core_settings(settings)?, machine(settings)?, &mut go_on).map_err(say)
+pub fn measure(module: &Module, kernel: Func, settings: &Settings) -> Result<Profile, String> {
+    report::measure(module, kernel, &core_settings(settings)?, machine(settings)?).map_err(say)
 }
 
 /// A launch of a program that is ready to run, with what is needed to name its lines.
@@ -107,23 +90,16 @@ fn launch(module: &Module, kernel: Func, settings: &Settings) -> Result<Simulati
 }
 
 /// Runs a kernel to its end.
-pub fn run_module(module: &Module, kernel: Func, settings: &Settings, clock: fn() -> f64) -> Result<RunResult, String> {
+pub fn run_module(module: &Module, kernel: Func, settings: &Settings) -> Result<RunResult, String> {
     let mut simulation = launch(module, kernel, settings)?;
-    advance(&mut simulation, u64::MAX, clock)?;
+    advance(&mut simulation, u64::MAX)?;
     Ok(simulation.result())
 }
 
 /// The same, with what ran how often in the kernel.
-pub fn profiled(
-    module: &Module,
-    kernel: Func,
-    settings: &Settings,
-    clock: fn() -> f64,
-) -> Result<(RunResult, ProfileReport), String> {
-    let start = clock();
-    let mut go_on = || clock() - start <= TIME_LIMIT;
+pub fn profiled(module: &Module, kernel: Func, settings: &Settings) -> Result<(RunResult, ProfileReport), String> {
     let wanted = Wanted { dump: false, profile: true };
-    let report = report::simulate(module, kernel, &core_settings(settings)?, machine(settings)?, wanted, &mut go_on);
+    let report = report::simulate(module, kernel, &core_settings(settings)?, machine(settings)?, wanted);
     let report = report.map_err(say)?;
     let profile = report.profile.and_then(|mut profile| profile.remove(&module.funcs[kernel].name));
     Ok((report.result, profile.ok_or("nothing was counted")?))
@@ -153,27 +129,20 @@ fn say(error: SimError) -> String {
     error.to_string()
 }
 
-/// Issues up to `budget` instructions, unless that takes too long.
-fn advance(simulation: &mut Simulation, budget: u64, clock: fn() -> f64) -> Result<Progress, String> {
-    let (start, last) = (clock(), simulation.issued().saturating_add(budget));
+/// Issues up to `budget` instructions.
+fn advance(simulation: &mut Simulation, budget: u64) -> Result<Progress, String> {
+    let last = simulation.issued().saturating_add(budget);
     loop {
-        let missing = last - simulation.issued();
-        let progress = simulation.run(missing.min(ISSUES_A_LOOK)).map_err(say)?;
+        let progress = simulation.run(last - simulation.issued()).map_err(say)?;
         if progress == Progress::Done || simulation.issued() >= last {
             return Ok(progress);
-        }
-        if clock() - start > TIME_LIMIT {
-            let (seconds, issued) = (TIME_LIMIT / 1e6, simulation.issued());
-            return Err(format!(
-                "the run was stopped after {seconds:.0} seconds, when {issued} warp instructions had been issued: a loop may never end, or the launch is too large"
-            ));
         }
     }
 }
 
-fn run(program: &Program, settings: &Settings, clock: fn() -> f64) -> Result<Run, String> {
+fn run(program: &Program, settings: &Settings) -> Result<Run, String> {
     let Prepared { module, kernel, lines, mut simulation } = prepare(program, settings)?;
-    advance(&mut simulation, u64::MAX, clock)?;
+    advance(&mut simulation, u64::MAX)?;
     let result = simulation.result();
     let mut by_line: BTreeMap<usize, LineHeat> = BTreeMap::new();
     let mut insts = Vec::with_capacity(result.instructions.len());
@@ -291,7 +260,7 @@ pub struct Watcher {
 
 impl Watcher {
     /// The run's state after so many issues, or at its end.
-    pub fn moment(&mut self, watch: &Watch, clock: fn() -> f64) -> Result<Moment, String> {
+    pub fn moment(&mut self, watch: &Watch) -> Result<Moment, String> {
         let follows = |(program, settings, prepared): &(Program, Settings, Prepared)| {
             *program == watch.program && *settings == watch.settings && prepared.simulation.issued() <= watch.issue
         };
@@ -300,7 +269,7 @@ impl Watcher {
             None => prepare(&watch.program, &watch.settings)?,
         };
         let missing = watch.issue - prepared.simulation.issued();
-        let progress = advance(&mut prepared.simulation, missing, clock)?;
+        let progress = advance(&mut prepared.simulation, missing)?;
         let moment = moment(&mut prepared, progress == Progress::Done);
         self.followed = Some((watch.program.clone(), watch.settings.clone(), prepared));
         Ok(moment)
@@ -372,7 +341,6 @@ fn lane_group(view: &WarpView, at: usize, label: impl Fn(u32) -> String) -> Lane
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
 
@@ -396,14 +364,14 @@ launch k {
 }
 ";
 
-    fn simulated(text: &str, clock: fn() -> f64) -> Simulated {
+    fn simulated(text: &str, settings: Settings) -> Simulated {
         let program = Program { text: text.to_owned(), kernel: "k".to_owned(), ..Program::default() };
-        simulate(&Simulate { before: program.clone(), after: program, settings: Settings::default() }, clock)
+        simulate(&Simulate { before: program.clone(), after: program, settings })
     }
 
     #[test]
     fn blocks_and_instructions_add_up_to_the_launch() {
-        let run = simulated(LOOP, || 0.0).before.expect("the kernel ends");
+        let run = simulated(LOOP, Settings::default()).before.expect("the kernel ends");
         let sum = |counts: &mut dyn Iterator<Item = &Counts>| {
             counts.fold((0, 0, 0, 0, 0), |sum, counts| {
                 let idle: u64 = counts.idle.iter().map(|(_, cycles)| cycles).sum();
@@ -422,13 +390,10 @@ launch k {
     }
 
     #[test]
-    fn a_run_that_takes_too_long_is_ended_and_says_so() {
-        static SECONDS: AtomicU64 = AtomicU64::new(0);
+    fn endless_run_ends_with_its_fuel() {
         let spin = "kernel k(x: ptr.global) {\nentry:\n    br entry\n}\n";
-        // A second passes between two looks at the clock.
-        let runs = simulated(spin, || SECONDS.fetch_add(1, Ordering::Relaxed) as f64 * 1e6);
+        let runs = simulated(spin, Settings { fuel: Some(10_000), ..Settings::default() });
         let why = runs.before.expect_err("it never ends");
-        assert!(why.contains("stopped after 10 seconds"), "{why}");
-        assert!(SECONDS.load(Ordering::Relaxed) < 40);
+        assert!(why.contains("10,000 warp instructions") || why.contains("10000 warp instructions"), "{why}");
     }
 }

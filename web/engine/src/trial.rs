@@ -28,19 +28,19 @@ pub fn try_pipeline(trial: &Trial, clock: fn() -> f64) -> Tried {
     let runs = match refused {
         // Figures of another pipeline than the one that was asked for would mislead.
         Some(_) => Vec::new(),
-        None => run_at_points(trial, &program, clock),
+        None => run_at_points(trial, &program),
     };
     Tried { refused, graph: view.graph, instructions, runs }
 }
 
 /// What the program counts at each point. One that does not end at a point is not tried at those behind it: each would
 /// take as long.
-fn run_at_points(trial: &Trial, program: &Program, clock: fn() -> f64) -> Vec<Result<Counts, String>> {
+fn run_at_points(trial: &Trial, program: &Program) -> Vec<Result<Counts, String>> {
     let mut runs: Vec<Result<Counts, String>> = Vec::new();
     for &point in &trial.points {
         let run = match runs.last() {
             Some(Err(why)) => Err(why.clone()),
-            _ => run_total(program, &settings(trial, point), clock),
+            _ => run_total(program, &settings(trial, point)),
         };
         runs.push(run);
     }

@@ -55,7 +55,7 @@ impl Opened {
         let mut module = std::mem::take(&mut loaded.module);
         let kernel = choose_kernel(&module, bench.kernel.as_deref());
         if let Some((settings, kernel)) = bench.measured.as_ref().zip(kernel.filter(|_| loaded.is_usable)) {
-            loaded.diagnostics.extend(declare_measured(&mut module, kernel, settings, clock));
+            loaded.diagnostics.extend(declare_measured(&mut module, kernel, settings));
         }
         let (source_blocks, source_insts) =
             kernel.map(|kernel| owners_of_lines(&module.funcs[kernel], &bench.source)).unwrap_or_default();
@@ -178,7 +178,7 @@ impl Opened {
 
     /// The paths in the program at the position that is asked for, and what the pass at hand does about them, if that is one
     /// of those that go by paths.
-    pub fn paths(&mut self, asked: &Survey, clock: fn() -> f64) -> Option<Surveyed> {
+    pub fn paths(&mut self, asked: &Survey) -> Option<Surveyed> {
         let (session, kernel) = (self.session.as_mut()?, self.kernel?);
         let stop = Stop::find(session, &self.passes, asked.position);
         let at_hand = |name: &&str| pass_at_hand(session, &self.steps, name, &stop.passes, stop.done);
@@ -188,8 +188,7 @@ impl Opened {
         let counted = &mut self.counted;
         let warps = || {
             let known = counted.take().filter(|(at, settings, _)| (at, settings) == (&stop.done, &asked.settings));
-            let run =
-                || (stop.done, asked.settings.clone(), count_warps(session.module(), kernel, &asked.settings, clock));
+            let run = || (stop.done, asked.settings.clone(), count_warps(session.module(), kernel, &asked.settings));
             counted.insert(known.unwrap_or_else(run)).2.clone()
         };
         Some(paths(session, &self.steps, pass, kernel, asked, warps))
@@ -204,8 +203,8 @@ impl Opened {
 }
 
 /// Lets the program declare the profile of a run of its kernel, or says why there is none.
-fn declare_measured(module: &mut Module, kernel: Func, settings: &Settings, clock: fn() -> f64) -> Option<Diagnostic> {
-    match measure(module, kernel, settings, clock) {
+fn declare_measured(module: &mut Module, kernel: Func, settings: &Settings) -> Option<Diagnostic> {
+    match measure(module, kernel, settings) {
         Ok(profile) => {
             profile::declare(module, &profile);
             None

@@ -10,11 +10,11 @@ use crate::simulation::{measure, prepare};
 /// Writes that are listed.
 const MOST_WRITES: usize = 500;
 
-/// Runs a program and counts. `clock` gives microseconds since some moment.
-pub fn zeros(probe: &Probe, clock: fn() -> f64) -> Result<Zeros, String> {
+/// Runs a program and counts.
+pub fn zeros(probe: &Probe) -> Result<Zeros, String> {
     let prepared = prepare(&probe.program, &probe.settings)?;
     let (module, kernel) = (&prepared.module, prepared.kernel);
-    let profile = measure(module, kernel, &probe.settings, clock)?;
+    let profile = measure(module, kernel, &probe.settings)?;
     let (func, mut found) = (&module.funcs[kernel], Zeros::default());
     let Some(counts) = profile.get(&kernel) else { return Ok(found) };
     for block in func.block_order() {

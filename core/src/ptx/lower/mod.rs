@@ -50,6 +50,8 @@ mod special;
 mod types;
 mod unassigned;
 
+pub use unassigned::start_at_zero;
+
 use super::syntax::{File, Function as Source, Initial, Inst, Name, Number, OperandKind, Statement, Variable};
 use crate::ir::{
     Control, Func, FuncKind, Function, Global, GlobalData, InitialAddress, Item, Module, NameSpace, Op, Operand,

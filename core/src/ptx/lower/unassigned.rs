@@ -10,7 +10,7 @@
 //! Compilers print such reads for what the source leaves undefined: the rest of a structure that is handed on whole, a
 //! variable that nothing sets. The assembler takes them, and any value will do. In the text IR they are errors, since there
 //! they are mistakes; so the register starts as 0 here, as it does where PTX is written again, and a warning says so. A
-//! register that is assigned somewhere, but on no way to a read, is left to the verifier.
+//! register that is assigned somewhere, but on no path to a read, takes an analysis: [`crate::load`] asks for it.
 //!
 //! Sound because the value is undefined, and 0 is one such value. Nothing else writes the register. Control enters the
 //! assignments once: where it comes back to the first block, they get a block of their own before it.
@@ -30,18 +30,23 @@ use crate::text::{Diagnostic, quoted};
 /// Lets registers that are read although nothing assigns them start as 0. A warning for each, at its first read.
 pub(super) fn assign(func: &mut Function) -> Vec<Diagnostic> {
     let reads = first_reads(func);
+    start_at_zero(func, &reads, "nothing assigns it")
+}
+
+/// Lets registers start as 0, each given with its first read, where a warning says so and why.
+pub fn start_at_zero(func: &mut Function, reads: &[(Reg, Inst)], why: &str) -> Vec<Diagnostic> {
     let Some(entry) = func.entry_block().filter(|_| !reads.is_empty()) else { return Vec::new() };
     let block = only_entered(func, entry);
     let first = func.layout.first_inst(block);
     let mut warnings = Vec::new();
-    for (reg, reader) in reads {
+    for &(reg, reader) in reads {
         let span = func.inst_spans[reader];
         let zero = InstData::new(Opcode::new(Op::Mov, func.reg_types[reg]), [reg], [Operand::Const(0)]);
         let inst = func.insts.push(zero);
         func.inst_spans[inst] = span;
         func.insert_inst(inst, block, first);
         let name = quoted(&func.regs[reg].name);
-        let message = format!("{name} is read, but nothing assigns it: it counts as 0");
+        let message = format!("{name} is read, but {why}: it counts as 0");
         warnings.push(Diagnostic::warning("unassigned-read", span, message));
     }
     warnings

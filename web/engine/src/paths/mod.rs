@@ -14,15 +14,15 @@ use warpscope_core::profile;
 use warpscope_core::session::Session;
 
 use crate::message::{PathRow, Settings, Survey, Surveyed};
-use crate::simulation::measure_within;
+use crate::simulation::measure;
 
 /// Paths and statements that are listed.
 const MOST_PATHS: usize = 200;
 const MOST_STATEMENTS: usize = 300;
 /// Paths that keep the order of the profile: as many as the page draws.
 const FEW_PATHS: usize = 8;
-/// How long a run may take that only tells what warps pay, in microseconds.
-const COUNTING: f64 = 1e6;
+/// Warp instructions after which a run that only tells what warps pay is given up.
+const COUNTING_FUEL: u64 = 5_000_000;
 
 /// The paths in the program at the session's position, where `pass` is the one at hand: `pde`, or `spec-pre`. `warps` gives
 /// what warps execute there.
@@ -85,8 +85,10 @@ fn in_order(func: &Function, mut paths: Vec<(Vec<Block>, u64)>) -> Vec<(Vec<Bloc
 }
 
 /// What warps execute in a run of the program as it is, if that is known soon.
-pub fn count_warps(module: &Module, kernel: Func, settings: &Settings, clock: fn() -> f64) -> Option<WarpCounts> {
-    let counted = measure_within(module, kernel, settings, clock, COUNTING).ok()?;
+pub fn count_warps(module: &Module, kernel: Func, settings: &Settings) -> Option<WarpCounts> {
+    let fuel = settings.fuel.map_or(COUNTING_FUEL, |fuel| fuel.min(COUNTING_FUEL));
+    let settings = Settings { fuel: Some(fuel), ..settings.clone() };
+    let counted = measure(module, kernel, &settings).ok()?;
     let mut measured = module.clone();
     measured.funcs[kernel].profiles.clear();
     profile::declare(&mut measured, &counted);
