@@ -1,10 +1,11 @@
 //! `warpscope equiv`: do two programs leave the same memory behind?
 
 use serde_json::json;
-use warpscope_core::equivalence::{Comparison, Counterexample, Difference, Verdict, compare};
+use warpscope_core::equivalence::{Comparison, Counterexample, Difference, MAX_ENDLESS, Verdict, compare};
 use warpscope_core::ir::{Func, Launch, Module};
 use warpscope_core::ptx::derive_launch;
 use warpscope_core::report::Element;
+use warpscope_core::sim::retyped_launch;
 
 use crate::failure::Failure;
 use crate::output;
@@ -55,13 +56,21 @@ pub fn run(options: &Options) -> Result<(), Failure> {
                 different(options, &name, &found)?;
                 return Err(Failure::Negative);
             }
-            Verdict::Same { compared: 0, failure: Some(error), .. } => {
-                let message = format!("error: `{name}` of {} fails on every launch: {error}\n", options.first);
+            Verdict::Same { compared: 0, failure: Some(error), gave_up, .. } => {
+                let which = if gave_up { format!("{MAX_ENDLESS} launches") } else { "every launch".to_string() };
+                let message =
+                    format!("error: `{name}` of {} fails on {which}, so none was compared: {error}\n", options.first);
                 return Err(Failure::Program(message));
             }
-            Verdict::Same { compared, skipped, .. } => {
+            Verdict::Same { compared, skipped, gave_up, .. } => {
                 compared_in_all += compared;
                 skipped_in_all += skipped;
+                if gave_up {
+                    output::notice(&format!(
+                        "note: {MAX_ENDLESS} launches of `{name}` of {} used up their fuel, so no others were tried\n",
+                        options.first
+                    ));
+                }
             }
         }
     }
@@ -93,8 +102,12 @@ fn kernels(options: &Options, first: &Program, second: &Program) -> Result<Vec<(
 }
 
 fn launch_of(first: &Module, second: &Module, name: &str, kernel: Func) -> Launch {
-    let stated = first.launch_of(name).or_else(|| second.launch_of(name));
-    stated.cloned().unwrap_or_else(|| derive_launch(first, &first.funcs[kernel]))
+    let of_second = || {
+        let typed_by = &second.funcs[second.func_by_name(name)?];
+        Some(retyped_launch(second.launch_of(name)?, typed_by, &first.funcs[kernel]))
+    };
+    let stated = first.launch_of(name).cloned().or_else(of_second);
+    stated.unwrap_or_else(|| derive_launch(first, &first.funcs[kernel]))
 }
 
 fn different(options: &Options, kernel: &str, found: &Counterexample) -> Result<(), Failure> {

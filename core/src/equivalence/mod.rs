@@ -7,11 +7,15 @@
 //!
 //! Sound in one direction: a difference is real, and a counterexample shows it; agreement is evidence only. A launch on
 //! which the first program itself fails says nothing and is skipped. Elements are compared bit by bit, or within a relative
-//! tolerance for passes that may reassociate. Globals that only the second program has are its own affair.
+//! tolerance for passes that may reassociate. Globals that only the second program has are its own affair. A parameter or
+//! input that one of them lacks is no difference by itself; the buffer of a parameter that only one has must be left as it
+//! was ([`align`]).
 //!
-//! Cost: two runs a trial, each with its own fuel, unless the first [`MAX_ENDLESS`] launches all use theirs up; making a
+//! Cost: two runs a trial, each with its own fuel, up to [`MAX_ENDLESS`] launches that use theirs up; making a
 //! counterexample smaller at most [`MAX_REDUCTIONS`] runs more. A [`Reference`] keeps what the first program left behind
 //! for as many second programs as are held against it: from then on one run a trial, for the memory of all trials.
+
+mod align;
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -20,12 +24,12 @@ use alloc::vec::Vec;
 use crate::ir::{Fill, FillKey, Func, Launch, Module, ParamType, Space, Type};
 use crate::machine::Machine;
 use crate::ptx::complete_launch;
-use crate::sim::{BufferDump, ErrorKind, Knob, Progress, Settings, SimError, Simulation};
+use crate::sim::{BufferDump, ErrorKind, Knob, Progress, Settings, SimError, Simulation, retyped_launch};
 
 /// Runs that are spent on making a counterexample smaller.
 pub const MAX_REDUCTIONS: u32 = 64;
 
-/// Launches that may use up their fuel before it is believed that all others would.
+/// Launches that may use up their fuel; after these no other one is tried.
 pub const MAX_ENDLESS: u32 = 3;
 
 /// How much more fuel the second program has than the first: it may be slower, but not endless.
@@ -62,6 +66,8 @@ pub enum Verdict {
         skipped: u32,
         /// The failure of the last launch that was skipped.
         failure: Option<SimError>,
+        /// Were launches left out because [`MAX_ENDLESS`] had used up their fuel?
+        gave_up: bool,
     },
     /// They differ.
     Different(Counterexample),
@@ -125,29 +131,36 @@ impl<'a> Reference<'a> {
 
     /// Compares a second kernel with the first.
     pub fn compare(&mut self, second: (&Module, Func)) -> Verdict {
-        let (mut compared, mut skipped, mut failure) = (0, 0, None);
+        let module = align::aligned(self.first, second);
+        let second = (&*module, second.1);
+        let launch_of_second =
+            retyped_launch(&self.launch, &self.first.0.funcs[self.first.1], &second.0.funcs[second.1]);
+        let pair = Pair { first: self.first, second, launch_of_second };
+        let (mut compared, mut skipped, mut endless, mut failure) = (0, 0, 0, None);
         for number in 0..self.comparison.trials {
             self.run_first(number);
             let trial = &self.trials[number as usize];
             match &trial.expected {
                 Ok(expected) => {
                     let (launch, comparison) = (&self.launch, &self.comparison);
-                    if let Some(difference) = difference(expected, second, launch, &trial.settings, comparison) {
+                    if let Some(difference) = pair.difference(expected, &trial.settings, comparison) {
                         let found = Counterexample { settings: trial.settings.clone(), difference };
-                        return Verdict::Different(smaller(self.first, second, launch, comparison, found));
+                        return Verdict::Different(pair.smaller(launch, comparison, found));
                     }
                     compared += 1;
                 }
                 Err(error) => {
                     skipped += 1;
                     failure = Some(error.clone());
-                    if error.kind == ErrorKind::Fuel && compared == 0 && skipped >= MAX_ENDLESS {
+                    endless += u32::from(error.kind == ErrorKind::Fuel);
+                    if endless >= MAX_ENDLESS {
                         break;
                     }
                 }
             }
         }
-        Verdict::Same { compared, skipped, failure }
+        let gave_up = compared + skipped < self.comparison.trials;
+        Verdict::Same { compared, skipped, failure, gave_up }
     }
 
     /// Runs the first program on the next launch, unless it has run there.
@@ -224,52 +237,103 @@ fn fewer(mut size: [u32; 3]) -> [u32; 3] {
     size
 }
 
-/// How what the second program leaves behind on one launch differs from what is expected, if it does.
-fn difference(
-    expected: &[BufferDump],
-    second: (&Module, Func),
-    launch: &Launch,
-    settings: &Settings,
-    comparison: &Comparison,
-) -> Option<Difference> {
-    let patient = Settings { fuel: settings.fuel.saturating_mul(PATIENCE), ..settings.clone() };
-    let found = match memory_after(second, launch, &patient, comparison.machine) {
-        Ok(found) => found,
-        Err(error) => return Some(Difference::Failure(error)),
-    };
-    // Globals come last, and one that only the second program has holds nothing that the first one left behind.
-    let globals = second.0.globals.values().filter(|global| global.space == Space::Global).count();
-    if !(expected.len()..=expected.len() + globals).contains(&found.len()) {
-        return Some(Difference::Buffers);
-    }
-    for (a, b) in expected.iter().zip(&found) {
-        if a.elements.len() != b.elements.len() || a.ty != b.ty {
-            return Some(Difference::Buffers);
-        }
-        let differs = |(&x, &y): (&u64, &u64)| x != y && !close(a.ty, x, y, comparison.tolerance);
-        if let Some(index) = a.elements.iter().zip(&b.elements).position(differs) {
-            return Some(Difference::Element {
-                buffer: a.name.clone(),
-                index,
-                ty: a.ty,
-                first: a.elements[index],
-                second: b.elements[index],
-            });
-        }
-    }
-    None
+/// Two kernels of the same parameters.
+struct Pair<'m> {
+    first: (&'m Module, Func),
+    second: (&'m Module, Func),
+    /// The launch as the second kernel's types write it.
+    launch_of_second: Launch,
 }
 
-fn memory_after(
+impl Pair<'_> {
+    /// How what the second program leaves behind on one launch differs from what is expected, if it does.
+    fn difference(&self, expected: &[BufferDump], settings: &Settings, comparison: &Comparison) -> Option<Difference> {
+        let patient = Settings { fuel: settings.fuel.saturating_mul(PATIENCE), ..settings.clone() };
+        let simulation = simulation(self.second, &self.launch_of_second, &patient, comparison.machine);
+        let globals_of =
+            |module: &Module| module.globals.values().filter(|global| global.space == Space::Global).count();
+        let globals = globals_of(self.second.0);
+        let of_params = expected.len() - globals_of(self.first.0).min(expected.len());
+        let found = simulation.and_then(|simulation| {
+            // Buffers of parameters that only the second program has must be left as they are.
+            let held = simulation.buffer_count() - globals.min(simulation.buffer_count());
+            let before = if held > of_params { simulation.dump() } else { Vec::new() };
+            Ok((before, memory_at_end(simulation)?, held))
+        });
+        let (before, found, held) = match found {
+            Ok(found) => found,
+            Err(error) => return Some(Difference::Failure(error)),
+        };
+        if held < of_params || found.len() - held < expected.len() - of_params {
+            return Some(Difference::Buffers);
+        }
+        let extra = (of_params..held).map(|at| (&before[at], &found[at]));
+        let of_globals = expected[of_params..].iter().zip(&found[held..]);
+        let pairs = expected[..of_params].iter().zip(&found).chain(of_globals).chain(extra);
+        for (a, b) in pairs {
+            if a.elements.len() != b.elements.len() || a.ty != b.ty {
+                return Some(Difference::Buffers);
+            }
+            let differs = |(&x, &y): (&u64, &u64)| x != y && !close(a.ty, x, y, comparison.tolerance);
+            if let Some(index) = a.elements.iter().zip(&b.elements).position(differs) {
+                return Some(Difference::Element {
+                    buffer: a.name.clone(),
+                    index,
+                    ty: a.ty,
+                    first: a.elements[index],
+                    second: b.elements[index],
+                });
+            }
+        }
+        None
+    }
+
+    /// A smaller launch that still shows a difference: fewer blocks, fewer threads, fewer knobs turned.
+    fn smaller(&self, launch: &Launch, comparison: &Comparison, mut found: Counterexample) -> Counterexample {
+        let (mut runs, mut endless) = (0, 0);
+        loop {
+            let better = reductions(&found.settings, launch).into_iter().find_map(|settings| {
+                if runs >= MAX_REDUCTIONS || endless >= MAX_ENDLESS {
+                    return None;
+                }
+                runs += 1;
+                let expected = memory_after(self.first, launch, &settings, comparison.machine);
+                let found = expected.map(|expected| self.difference(&expected, &settings, comparison));
+                if let Err(error) | Ok(Some(Difference::Failure(error))) = &found {
+                    endless += u32::from(error.kind == ErrorKind::Fuel);
+                }
+                found.ok()?.map(|difference| Counterexample { settings, difference })
+            });
+            match better {
+                Some(better) => found = better,
+                None => return found,
+            }
+        }
+    }
+}
+
+fn simulation(
     (module, kernel): (&Module, Func),
     launch: &Launch,
     settings: &Settings,
     machine: Machine,
-) -> Result<Vec<BufferDump>, SimError> {
+) -> Result<Simulation, SimError> {
     let launch = complete_launch(module, &module.funcs[kernel], launch);
-    let mut simulation: Simulation = Simulation::new(module, kernel, &launch, settings, machine)?;
+    Simulation::new(module, kernel, &launch, settings, machine)
+}
+
+fn memory_at_end(mut simulation: Simulation) -> Result<Vec<BufferDump>, SimError> {
     while simulation.run(u64::MAX)? == Progress::Running {}
     Ok(simulation.dump())
+}
+
+fn memory_after(
+    program: (&Module, Func),
+    launch: &Launch,
+    settings: &Settings,
+    machine: Machine,
+) -> Result<Vec<BufferDump>, SimError> {
+    simulation(program, launch, settings, machine).and_then(memory_at_end)
 }
 
 /// Are two floats within the tolerance, or both not numbers? Other types have none.
@@ -281,32 +345,6 @@ fn close(ty: Type, first: u64, second: u64, tolerance: f64) -> bool {
     };
     let are_nan = a.is_nan() && b.is_nan();
     tolerance > 0.0 && (are_nan || a == b || (a - b).abs() <= tolerance * a.abs().max(b.abs()).max(1.0))
-}
-
-/// A smaller launch that still shows a difference: fewer blocks, fewer threads, fewer knobs turned.
-fn smaller(
-    first: (&Module, Func),
-    second: (&Module, Func),
-    launch: &Launch,
-    comparison: &Comparison,
-    mut found: Counterexample,
-) -> Counterexample {
-    let mut runs = 0;
-    loop {
-        let better = reductions(&found.settings, launch).into_iter().find_map(|settings| {
-            if runs >= MAX_REDUCTIONS {
-                return None;
-            }
-            runs += 1;
-            let expected = memory_after(first, launch, &settings, comparison.machine).ok()?;
-            let difference = difference(&expected, second, launch, &settings, comparison)?;
-            Some(Counterexample { settings, difference })
-        });
-        match better {
-            Some(better) => found = better,
-            None => return found,
-        }
-    }
 }
 
 /// What is one step smaller, smallest first.
