@@ -194,6 +194,13 @@ fn shortened_link_tells_what_is_missing() {
     assert!(matches!(decode(&shown), Err(LinkError::Cut { after: 500, found: Some('…'), .. })));
 }
 
+#[test]
+fn text_with_many_beginnings_of_links_is_read_in_linear_time() {
+    for piece in ["#", "#v2.", "http#v", "#v1.d:A", "%23", "v2"] {
+        assert!(decode(&piece.repeat(500_000)).is_err(), "{piece}");
+    }
+}
+
 /// Deterministic numbers: a linear congruential generator, its upper bits.
 struct Draws(u64);
 

@@ -88,8 +88,8 @@ pub(super) fn read(text: &str) -> Result<String, LinkError> {
 struct Payload<'a> {
     /// Such as `v2`.
     version: &'a str,
-    /// Where its address begins, or its `#` without one.
-    address: usize,
+    /// Where its fragment begins.
+    fragment: usize,
     start: usize,
     end: usize,
 }
@@ -97,22 +97,22 @@ struct Payload<'a> {
 impl<'a> Payload<'a> {
     /// The link whose fragment begins at byte `at`, if that is one.
     fn find(text: &'a str, at: usize) -> Option<Payload<'a>> {
-        let (version, rest) = text[at..].split_once('.')?;
-        let digits = version.strip_prefix('v')?;
-        if !(1..=4).contains(&digits.len()) || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
-            return None;
-        }
+        const MAX_DIGITS: usize = 4;
+        let fragment = &text[at..];
+        let digits = fragment.strip_prefix('v')?.bytes().take(MAX_DIGITS).take_while(u8::is_ascii_digit).count();
+        let version = &fragment[..1 + digits];
+        let rest = fragment[version.len()..].strip_prefix('.').filter(|_| digits > 0)?;
         let payload = if version == "v1" { rest.strip_prefix("d:").unwrap_or(rest) } else { rest };
         let length = payload.bytes().position(|byte| digit_of(byte).is_none()).unwrap_or(payload.len());
         let start = text.len() - payload.len();
-        let address = text[..at].rfind("http").unwrap_or(at.saturating_sub(1));
-        Some(Payload { version, address, start, end: start + length })
+        Some(Payload { version, fragment: at, start, end: start + length })
     }
 
-    /// The error of a link that ends too early.
+    /// The error of a link that ends too early. Its characters count from the start of the address.
     fn cut(&self, text: &str, missing: Option<usize>) -> LinkError {
         let (kept, rest) = text.split_at(self.end);
-        LinkError::Cut { after: kept[self.address..].chars().count(), missing, found: rest.chars().next() }
+        let address = text[..self.fragment].rfind("http").unwrap_or(self.fragment.saturating_sub(1));
+        LinkError::Cut { after: kept[address..].chars().count(), missing, found: rest.chars().next() }
     }
 }
 

@@ -138,7 +138,7 @@ pub(crate) fn ptx_as_wir(source: &str) -> Option<Diagnostic> {
         let start = (line.as_ptr() as usize - source.as_ptr() as usize) as u32;
         let span = Span { start, end: start + line.len() as u32 };
         Diagnostic::error("foreign-language", span, "this is PTX, given as `.wir`")
-            .with_hint("name the file `….ptx`, or pass `--from ptx`")
+            .with_hint("name the file `….ptx`, or pass `--from ptx` or the option `from: \"ptx\"`")
     })
 }
 
