@@ -135,7 +135,5 @@ impl RunOptions {
 
 /// The report of a run, or the failure at its place in the text.
 pub fn reported<T>(source: &Source, found: Result<T, SimError>) -> Result<T, Failure> {
-    found.map_err(|error| {
-        Failure::Program(source.render(&[error.diagnostic()]))
-    })
+    found.map_err(|error| Failure::Program(source.render(&[error.diagnostic()])))
 }

@@ -5,7 +5,7 @@
 //!                                                       → passes over the banks   (shared memory)
 //! ```
 //!
-//! Lanes are served in order, so atomics of one warp on one address happen in lane order. A load is as late as its latest
+//! Lanes are served in order, so atomics of one warp on one address happen in lane order, or in that of a schedule. A load is as late as its latest
 //! sector. Stores write through: they cost their sectors and nobody waits for them.
 
 use alloc::format;
@@ -62,6 +62,8 @@ pub struct Place<'a> {
     pub block: usize,
     /// The slot of the resident warp.
     pub warp: usize,
+    /// The order in which lanes are served, if it is not that of their numbers.
+    pub order: Option<&'a [usize; 32]>,
     /// The machine's memory.
     pub model: &'a machine::Memory,
     /// Issue cost of a unit machine has no memory costs at all.
@@ -136,7 +138,7 @@ pub fn run(
     if let Some((lane, why)) = fault {
         return Err(explain(access, memory, why, lane, addresses[lane], bytes));
     }
-    for_each_lane(place.mask, |lane| {
+    let mut serve = |lane: usize| {
         let target = targets[lane];
         let mut at = offset_of(addresses[lane]) as usize;
         if target == Target::Local {
@@ -177,7 +179,11 @@ pub fn run(
             }
             AccessKind::Texture(_) => {}
         }
-    });
+    };
+    match place.order {
+        None => for_each_lane(place.mask, serve),
+        Some(order) => order.iter().filter(|&&lane| place.mask >> lane & 1 == 1).for_each(|&lane| serve(lane)),
+    }
     Ok(cost(access, memory, &mut place, &addresses, &targets, bytes as u32))
 }
 

@@ -20,7 +20,7 @@
 //! - *Registers* that no path has assigned are 0, and so are shared and local memory at their start.
 //! - *Textures* are loads: the texel whose column and row the coordinates fall into, clamped to the edge, nothing
 //!   interpolated. Coordinates count texels.
-//! - *Atomics* of one warp happen in lane order, warps in the order in which they issue.
+//! - *Atomics* of one warp happen in lane order, warps in the order in which they issue, unless a schedule says otherwise.
 //! - *Addresses*: nothing is clamped; an access outside its buffer ends the launch, except for `ld.spec`, which gives
 //!   0.
 //! - *Special registers*: every clock and timer is the cycle at which it is read. There is one multiprocessor, `%smid` 0, with

@@ -230,9 +230,7 @@ impl<'m> Judge<'m> {
                 Op::Read => "no pass moves a clock",
                 Op::Ptx | Op::BarArrive => "which lanes run it may matter",
                 op if op.is_barrier() && is_divergent => "lanes may part here, and a barrier is for all of them",
-                _ if func.insts[inst].may_wait() && is_divergent => {
-                    "lanes may part here, and it waits for others"
-                }
+                _ if func.insts[inst].may_wait() && is_divergent => "lanes may part here, and it waits for others",
                 _ => return None,
             };
             let op = func.insts[inst].opcode.op.name();

@@ -8,7 +8,7 @@ use super::{Issue, Simulation, Warp, unflatten};
 use crate::ir::Type;
 use crate::sim::access::{self, Place as AccessPlace};
 use crate::sim::bind::{Bound, input_stream};
-use crate::sim::decode::{DrawSite, ReadSite, WorkSite};
+use crate::sim::decode::{AccessKind, DrawSite, ReadSite, WorkSite};
 use crate::sim::error::{ErrorKind, SimError};
 use crate::sim::lanes::{LaneFile, for_each_lane};
 use crate::sim::random::{Place, Stream, hash};
@@ -20,8 +20,10 @@ impl Simulation {
         let Issue { slot, pc, inst, frame, mask } = issue;
         let model = self.machine.memory();
         let block = self.warp(slot).block;
-        let place = AccessPlace { frame, mask, block, warp: slot, model: &model, caches: &mut self.caches };
         let site = &self.program.accesses[inst.side as usize];
+        let lanes = matches!(site.kind, AccessKind::Atomic(_)).then(|| self.order.lanes()).flatten();
+        let order = lanes.as_ref();
+        let place = AccessPlace { frame, mask, block, warp: slot, order, model: &model, caches: &mut self.caches };
         match access::run(site, &mut self.file, &mut self.memory, place) {
             Ok(cost) => {
                 let counts = &mut self.statistics.insts[pc as usize];

@@ -30,6 +30,15 @@ impl Order {
         (hash(&[self.schedule, self.choices]) % count.max(1) as u64) as usize
     }
 
+    /// The order of lanes in an atomic; None if they go by number.
+    pub(super) fn lanes(&mut self) -> Option<[usize; 32]> {
+        (self.schedule != 0).then(|| {
+            let mut lanes = core::array::from_fn(|lane| lane);
+            self.shuffle(&mut lanes);
+            lanes
+        })
+    }
+
     /// Shuffles what may come in any order.
     pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
         if self.schedule != 0 {
