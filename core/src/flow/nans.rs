@@ -53,6 +53,11 @@ impl FloatResults {
                 classes.note_operands(body, data);
             }
         }
+        // From now on each register is one step from its class.
+        for reg in body.regs.keys() {
+            let root = classes.root(reg);
+            classes.parents[reg.index()] = root as u32;
+        }
         FloatResults { classes }
     }
 
@@ -90,11 +95,7 @@ impl Classes {
     }
 
     fn facts(&self, reg: Reg) -> u8 {
-        let mut at = reg.index();
-        while self.parents[at] as usize != at {
-            at = self.parents[at] as usize;
-        }
-        self.facts[at]
+        self.facts[self.parents[reg.index()] as usize]
     }
 
     fn note(&mut self, reg: Reg, fact: u8) {
