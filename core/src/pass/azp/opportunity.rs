@@ -82,7 +82,7 @@ pub(super) struct Opportunity {
     pub memory_killed: usize,
     /// Instructions that go away or become constants.
     pub killed: usize,
-    /// Would lanes part before something that depends on who is with it?
+    /// Would lanes part before something that depends on who is with it, or meet earlier?
     pub parts_lanes: bool,
 }
 
@@ -250,7 +250,8 @@ impl<'s, 'a> Estimator<'s, 'a> {
             killed: 0,
             parts_lanes: false,
         };
-        opportunity.parts_lanes = self.is_divergent && self.has_convergent(&opportunity);
+        opportunity.parts_lanes =
+            (self.is_divergent || self.leaves_edges_out(&opportunity)) && self.has_convergent(&opportunity);
         opportunity.copied.sort_unstable_by_key(|&block| scene.known.cfg.position(block));
         self.find_frequencies(&opportunity.copied);
         let jump = scene.prices.of(&InstData::branch(head));
@@ -335,6 +336,19 @@ impl<'s, 'a> Estimator<'s, 'a> {
     /// Executions of a block that is copied, or of the head, where the candidate is zero.
     fn frequency(&self, block: Block) -> f64 {
         self.frequencies.get(block).unwrap_or(0.0)
+    }
+
+    /// Does a branch of the copy go one way only, while lanes may part at another? Without its edges they may meet earlier.
+    fn leaves_edges_out(&self, opportunity: &Opportunity) -> bool {
+        let func = self.specialisation.scene.func;
+        let blocks = core::iter::once(opportunity.head).chain(opportunity.copied.iter().copied());
+        let branches = blocks.filter(|&block| func.successors(block).len() > 1);
+        let goes_one_way = branches
+            .filter_map(|block| func.terminator(block))
+            .map(|inst| matches!(self.specialisation.outcomes.get(inst), Some(Outcome::Goes(_))));
+        let (mut settled, mut open) = (false, false);
+        goes_one_way.for_each(|one_way| (settled, open) = (settled | one_way, open | !one_way));
+        settled && open
     }
 
     /// Does something of the region depend on which lanes execute it together? Both versions of it do then.
