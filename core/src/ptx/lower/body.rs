@@ -104,8 +104,8 @@ pub(super) struct Lowering<'a, 'c> {
     /// Registers that opaque instructions read because they may keep their value.
     pub(super) tied: BTreeSet<Reg>,
     pub(super) problems: Vec<Diagnostic>,
-    /// Names of this function whose declaration or first use has been reported.
-    pub(super) refused: BTreeSet<&'a str>,
+    /// Names of this function whose declaration or first use has been reported, each with the number of the problem.
+    refused: BTreeMap<&'a str, usize>,
     names_refused: bool,
 }
 
@@ -140,7 +140,7 @@ pub(super) fn lower<'a>(context: &Context<'a>, index: usize, name: String, sourc
         late: super::opaque::late_results(source.body.as_deref().unwrap_or_default()),
         tied: BTreeSet::new(),
         problems: Vec::new(),
-        refused: BTreeSet::new(),
+        refused: BTreeMap::new(),
         names_refused: false,
     };
     lowering.func.span = source.name.span;
@@ -225,7 +225,7 @@ impl<'a> Lowering<'a, '_> {
                 Statement::Variable(variable) => {
                     self.span = variable.name.span;
                     if self.declare(variable).is_err() {
-                        self.refused.insert(variable.name.text);
+                        self.refused.insert(variable.name.text, self.problems.len().saturating_sub(1));
                     }
                 }
                 Statement::Targets(..) => {}
@@ -293,15 +293,17 @@ impl<'a> Lowering<'a, '_> {
         if self.is_reported(name) {
             return Err(Reported);
         }
-        self.refused.insert(name);
+        self.refused.insert(name, self.problems.len());
         Err(self.error("ptx-unknown-name", &format!("`{name}` is declared nowhere in this file")))
     }
 
     /// Was the declaration or a use of this undeclared name reported before? One diagnostic is enough.
-    pub(super) fn is_reported(&mut self, name: &str) -> bool {
+    fn is_reported(&mut self, name: &str) -> bool {
         // `%r<6>` declares `%r0` to `%r5` by their stem.
         let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
-        let is_refused = |name: &str| self.refused.contains(name) || self.context.refused.contains(name);
+        // A problem may have been dropped, where an instruction was tried in another form.
+        let is_told = |name: &str| self.refused.get(name).is_some_and(|&problem| problem < self.problems.len());
+        let is_refused = |name: &str| is_told(name) || self.context.refused.contains(name);
         let is_refused = is_refused(name) || is_refused(stem);
         self.names_refused |= is_refused;
         is_refused

@@ -226,16 +226,17 @@ impl<'a> Lowering<'a, '_> {
                 }
                 _ => {}
             }
-            let (known, was_reported) = (self.problems.len(), self.is_reported(name));
-            if let Ok(Entity::Reg(pointer)) = self.resolve(name) {
+            let known = self.problems.len();
+            let callee = self.resolve(name);
+            if let Ok(Entity::Reg(pointer)) = callee {
                 return self.indirect_call(results, arguments, pointer, operands.get(2));
             }
-            self.problems.truncate(known);
             self.excuse(results);
-            if was_reported {
+            // `resolve` remembers an unknown name: other calls are no further errors.
+            if callee.is_err() && self.problems.len() == known {
                 return Err(Reported);
             }
-            self.refused.insert(name);
+            self.problems.truncate(known);
             return Err({
                 let message = format!("the function `{name}` has no body in this file");
                 let diagnostic = Diagnostic::error("ptx-undefined", self.span, message);
