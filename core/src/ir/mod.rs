@@ -38,6 +38,7 @@ pub use opcode::{AtomicOp, Cmp, Combine, FLAG_NAMES, Flags, Op, Opcode, PrmtMode
 pub use signature::{ArgKind, BARRIERS, DstKind, Signature};
 pub use special::{Axis, Special};
 pub use spelling::SpellingError;
+pub(crate) use template::WIDE_REGISTERS;
 pub use template::{MAX_TEMPLATE, Piece, Template, TemplateError};
 pub use types::{Space, Type, TypeClass};
 pub use warp_counts::{WarpCounts, WarpEntry};

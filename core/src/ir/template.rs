@@ -8,6 +8,9 @@
 //! place is written or read all the same: the accumulators of `wgmma.mma_async` are read as well as written, though PTX
 //! names them once, and `wgmma.wait_group` writes them without a name.
 //!
+//! `.reg .b128 %x` is such an instruction, too: a register of 128 bits has no other place in the program than in the text of
+//! opaque instructions, whose order stays.
+//!
 //! Source: LLVM's inline assembly, whose template strings are alike.
 
 use alloc::string::String;
@@ -16,6 +19,9 @@ use core::fmt;
 
 /// Characters of the longest spelling.
 pub const MAX_TEMPLATE: usize = 4096;
+
+/// The declaration of registers of 128 bits begins so.
+pub(crate) const WIDE_REGISTERS: &str = ".reg .b128 ";
 
 /// A piece of a template.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,7 +50,7 @@ impl Template {
     pub fn new(text: impl Into<String>) -> Result<Template, TemplateError> {
         let text = text.into();
         let error = |at: usize, reason| Err(TemplateError { at, reason });
-        if !text.starts_with(|c: char| c.is_ascii_lowercase()) {
+        if !text.starts_with(|c: char| c.is_ascii_lowercase()) && !text.starts_with(WIDE_REGISTERS) {
             return error(0, "an instruction starts with its opcode");
         }
         if text.len() > MAX_TEMPLATE {

@@ -78,6 +78,7 @@ pub struct Diagnostic {
 pub const CODES: &[&str] = &[
     "after-terminator",
     "bad-number",
+    "bad-template",
     "calls-kernel",
     "constant-range",
     "destination-count",

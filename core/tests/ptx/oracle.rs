@@ -20,6 +20,10 @@ pub type Memory = Vec<Option<Vec<u8>>>;
 
 /// Does the kernel, or what it calls, use what only a warp has, or arithmetic that the host has not?
 pub fn is_refused(module: &Module, kernel: &Function) -> bool {
+    // Its globals hold numbers.
+    if module.globals.values().any(|global| !global.addresses.is_empty()) {
+        return true;
+    }
     let mut work = vec![kernel];
     let mut seen = std::collections::HashSet::new();
     while let Some(func) = work.pop() {
@@ -30,7 +34,8 @@ pub fn is_refused(module: &Module, kernel: &Function) -> bool {
                 || inst.args.iter().any(|arg| matches!(arg, Operand::Special(special) if lanes.contains(special)));
             let types = [inst.opcode.ty, inst.opcode.src_ty];
             let rounds = !matches!(inst.opcode.rounding, None | Some(Rounding::Rn)) && op != Op::Cvt;
-            if needs_warp || rounds || types.contains(&Type::F16) {
+            let asks_machine = matches!(op, Op::Read | Op::Isspacep | Op::Trap);
+            if needs_warp || asks_machine || rounds || types.contains(&Type::F16) {
                 return true;
             }
             if let Some(callee) = inst.callee()
@@ -404,6 +409,9 @@ impl Machine<'_> {
                 Special::Ntid(axis) => self.launch.block[axis.index()],
                 Special::Nctaid(axis) => self.launch.grid[axis.index()],
                 Special::Warpsize => 32,
+                Special::Nwarpid => 32,
+                Special::Nsmid => 1,
+                Special::Envreg(_) | Special::ReservedSmem(_) => 0,
                 other => panic!("{other} in {}", func.name),
             }),
             Operand::Symbol(symbol) => self.symbol(thread, *symbol),

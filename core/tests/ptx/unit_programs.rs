@@ -647,3 +647,29 @@ fn bad_templates_are_reported() {
         assert!(found.iter().any(|message| message.contains(wanted)), "{line}: {found:?}");
     }
 }
+
+/// Registers of 128 bits are text of opaque instructions, whose order stays.
+#[test]
+fn registers_of_128_bits_are_kept() {
+    let module = module(
+        ".visible .entry k(.param .u64 o)\n{\n.reg .b128 %q<3>;\n.reg .b64 %rd<5>;\nld.param.u64 %rd1, [o];\n\
+         {\n.reg .b128 wide;\nmov.b128 wide, {%rd1, %rd1};\nmov.b128 {%rd2, %rd3}, wide;\n}\n\
+         {\n.reg .b128 wide;\nld.global.b128 wide, [%rd1];\natom.global.exch.b128 %q2, [%rd1], wide;\n}\n\
+         st.global.u64 [%rd1], %rd3;\nret;\n}\n",
+    );
+    let text = text::print(&module);
+    let parsed = text::parse(&text);
+    assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
+    assert_eq!(text::print(&parsed.module), text);
+    let ptx = export(&after(&module, "@ptxas")).text;
+    for line in [
+        ".reg .b128 %q<3>;",
+        ".reg .b128 wide;",
+        "mov.b128 wide, {%rd1, %rd1};",
+        "mov.b128 {%rd2, %rd3}, wide;",
+        "ld.global.b128 wide, [%rd1];",
+        "atom.global.exch.b128 %q2, [%rd1], wide;",
+    ] {
+        assert_eq!(ptx.matches(&format!("\t{line}\n")).count(), 1, "{line}\n{ptx}");
+    }
+}

@@ -29,7 +29,7 @@ pub(super) enum Entity {
     /// An aggregate parameter or a shared variable behind a pointer.
     Pointer(Reg),
     Special(Special),
-    /// A special register that the simulator does not know.
+    /// A special register that the simulator does not know, or a register of 128 bits: text of opaque instructions.
     Unknown,
     Array(Array),
     Global(Global),
@@ -51,6 +51,8 @@ pub(super) struct Scope<'a> {
     singles: BTreeMap<&'a str, Type>,
     /// `%r<6>`: registers come into being when one is named.
     ranges: Vec<(&'a str, u64, Type)>,
+    /// Registers of 128 bits, which only opaque instructions name.
+    pub(super) wide: Vec<(&'a str, Option<u64>)>,
     pub(super) labels: BTreeMap<&'a str, Block>,
     pub(super) tables: BTreeMap<&'a str, Vec<Name<'a>>>,
     /// Arrays of aggregates around calls, free again when the scope ends.
@@ -58,6 +60,17 @@ pub(super) struct Scope<'a> {
 }
 
 impl Scope<'_> {
+    /// Does this scope declare a register of 128 bits of that name?
+    fn declares_wide(&self, name: &str) -> bool {
+        self.wide.iter().any(|(own, count)| match count {
+            None => *own == name,
+            Some(count) => {
+                let number = name.strip_prefix(own).filter(|digits| !digits.starts_with('+'));
+                number.and_then(|digits| digits.parse::<u64>().ok()).is_some_and(|number| number < *count)
+            }
+        })
+    }
+
     /// The type of a register that this scope declares, by itself or in a range.
     fn declared_type(&self, name: &str) -> Option<Type> {
         if let Some(&ty) = self.singles.get(name) {
@@ -103,6 +116,8 @@ pub(super) struct Lowering<'a, 'c> {
     pub(super) late: Vec<(&'static str, &'a str)>,
     /// Registers that opaque instructions read because they may keep their value.
     pub(super) tied: BTreeSet<Reg>,
+    /// Declarations of registers of 128 bits.
+    pub(super) wide: Vec<String>,
     pub(super) problems: Vec<Diagnostic>,
     /// Names of this function whose declaration or first use has been reported, each with the number of the problem.
     refused: BTreeMap<&'a str, usize>,
@@ -139,6 +154,7 @@ pub(super) fn lower<'a>(context: &Context<'a>, index: usize, name: String, sourc
         carry: None,
         late: super::opaque::late_results(source.body.as_deref().unwrap_or_default()),
         tied: BTreeSet::new(),
+        wide: Vec::new(),
         problems: Vec::new(),
         refused: BTreeMap::new(),
         names_refused: false,
@@ -148,6 +164,7 @@ pub(super) fn lower<'a>(context: &Context<'a>, index: usize, name: String, sourc
     if lowering.find_labels(statements).is_ok() && lowering.declare_params(source, statements).is_ok() {
         lowering.statements(statements, source.end);
     }
+    super::opaque::declare_wide(&mut lowering.func, &lowering.wide);
     super::unassigned::assign_tied(&mut lowering.func, &lowering.tied);
     super::types::settle(&mut lowering.func, &context.types);
     let Lowering { func: function, problems, names_refused, .. } = lowering;
@@ -267,6 +284,9 @@ impl<'a> Lowering<'a, '_> {
                 let reg = self.new_reg(name, ty);
                 self.scopes[scope].names.insert(name, Entity::Reg(reg));
                 return Ok(Entity::Reg(reg));
+            }
+            if self.scopes[scope].declares_wide(name) {
+                return Ok(Entity::Unknown);
             }
             if scope == 0 {
                 break;
@@ -389,6 +409,10 @@ impl<'a> Lowering<'a, '_> {
     fn declare(&mut self, variable: &Variable<'a>) -> Lowered<()> {
         let name = variable.name.text;
         let entity = match variable.space {
+            "reg" if variable.scalar.text == "b128" => {
+                self.declare_wide(variable);
+                return Ok(());
+            }
             "reg" => {
                 let ty = self.scalar_type(variable)?;
                 if variable.lanes > 1 {

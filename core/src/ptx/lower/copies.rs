@@ -54,7 +54,7 @@ impl<'a> Lowering<'a, '_> {
         }
         let [to, from, size, rest @ ..] = &inst.operands[..] else { return Err(self.count_error(inst, 3)) };
         let OperandKind::Number(Number::Int(bytes @ (4 | 8 | 16))) = size.kind else {
-            return Err(self.unsupported("a copy is of 4, 8 or 16 bytes"));
+            return Err(self.error("ptx-operands", "a copy is of 4, 8 or 16 bytes"));
         };
         let extent = match rest {
             [] => Extent::Bytes(bytes),

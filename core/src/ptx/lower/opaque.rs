@@ -19,8 +19,12 @@
 //! Source: PTX ISA, "Instruction Set".
 
 use super::body::{Entity, Lowered, Lowering};
-use crate::ir::{AtomicOp, Cmp, FLAG_NAMES, Few, InstData, Operand, Reg, Rounding, Special, Symbol, Template, Type};
-use crate::ptx::syntax::{Inst, Number, Operand as Source, OperandKind, Statement};
+use super::names::clean;
+use crate::ir::{
+    AtomicOp, Cmp, FLAG_NAMES, Few, Function, InstData, Operand, Reg, Rounding, Special, Symbol, Template, Type,
+    WIDE_REGISTERS,
+};
+use crate::ptx::syntax::{Inst, Number, Operand as Source, OperandKind, Statement, Variable};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -107,6 +111,19 @@ impl<'a> Lowering<'a, '_> {
             }
             Err(problem) => Err(self.unsupported(problem.reason)),
         }
+    }
+
+    /// A register of 128 bits, or a span of them, is declared as it was.
+    pub(super) fn declare_wide(&mut self, variable: &Variable<'a>) {
+        let name = variable.name.text;
+        let count = variable.count.map_or(String::new(), |count| format!("<{count}>"));
+        let text = format!("{WIDE_REGISTERS}{name}{count}");
+        // Two scopes may have one of the same name, each for itself.
+        if !self.wide.contains(&text) {
+            self.wide.push(text);
+        }
+        self.func.reserve_reg_name(&clean(name));
+        self.current_scope().wide.push((name, variable.count));
     }
 
     fn warn_opaque(&mut self, inst: &Inst<'a>) {
@@ -256,6 +273,19 @@ impl<'a> Lowering<'a, '_> {
     }
 }
 
+/// Puts the declarations of registers of 128 bits at the start of a function.
+pub(super) fn declare_wide(func: &mut Function, declarations: &[String]) {
+    let Some(entry) = func.entry_block().filter(|_| !declarations.is_empty()) else { return };
+    let block = super::unassigned::only_entered(func, entry);
+    let first = func.layout.first_inst(block);
+    for text in declarations {
+        if let Ok(template) = Template::new(text.replace('$', "$$")) {
+            let inst = func.insts.push(InstData::opaque(template, [], []));
+            func.insert_inst(inst, block, first);
+        }
+    }
+}
+
 /// The names that asynchronous instructions of a body write, each with its opcode.
 pub(super) fn late_results<'a>(statements: &[Statement<'a>]) -> Vec<(&'static str, &'a str)> {
     let mut names = Vec::new();
@@ -314,9 +344,9 @@ const FAMILIES: &str = "wmma mma wgmma ldmatrix stmatrix movmatrix tcgen05 mbarr
     stacksave stackrestore applypriority";
 
 /// Roots of which the text IR has a part.
-const ROOTS: &str = "tanh cp fence tex cvt barrier bar elect st ld red atom cvta isspacep match vote shfl add sub mul fma min max neg \
-    abs set setp mov ex2 membar redux ldu prefetch discard createpolicy rcp rsqrt sqrt div lg2 sin cos dp4a dp2a \
-    szext bmsk";
+const ROOTS: &str = "cp fence tex cvt barrier bar elect st ld red atom cvta isspacep match vote shfl add sub mul fma min max neg \
+    abs set setp mov membar redux ldu prefetch discard createpolicy \
+    ";
 
 /// What stands before `::` in a modifier.
 const SCOPES: &str = "L1 L2 shared param cta_group mbarrier proxy tensormap sem";

@@ -85,7 +85,7 @@ fn first_reads(func: &Function) -> Vec<(Reg, Inst)> {
 }
 
 /// A block that control enters first and never again: the entry, or a new one before it.
-fn only_entered(func: &mut Function, entry: Block) -> Block {
+pub(super) fn only_entered(func: &mut Function, entry: Block) -> Block {
     let is_target = func.block_order().any(|block| func.successors(block).contains(&entry));
     if !is_target {
         return entry;
