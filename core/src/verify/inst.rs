@@ -47,7 +47,7 @@ impl Verifier<'_> {
     fn opaque(&mut self, func: &Function, inst: Inst, data: &InstData) {
         let places = data.dsts.len() + data.args.len();
         let is_beyond = |piece: &Piece<'_>| matches!(piece, Piece::Place(place) if *place >= places);
-        if !data.template().is_some_and(|template| !template.pieces().iter().any(is_beyond)) {
+        if data.template().is_none_or(|template| template.pieces().iter().any(is_beyond)) {
             let message = format!("the template names an operand beyond the {places} that there are");
             self.report(func, inst, Part::Whole, "bad-template", message);
         }

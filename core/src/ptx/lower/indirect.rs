@@ -32,10 +32,7 @@ impl<'a> Lowering<'a, '_> {
         targets: Option<&Source<'a>>,
     ) -> Lowered<bool> {
         let shapes: Vec<Option<(u32, bool)>> = arguments.iter().map(|argument| self.argument_shape(argument)).collect();
-        let result = match results.first() {
-            Some(result) => Some(self.argument_shape(result)),
-            None => None,
-        };
+        let result = results.first().map(|result| self.argument_shape(result));
         let named = match targets.map(|targets| &targets.kind) {
             Some(OperandKind::Name(name)) => self.scope_chain().find_map(|scope| scope.tables.get(name)).cloned(),
             _ => None,

@@ -56,13 +56,13 @@ impl<'a> Lowering<'a, '_> {
             (Some(format), _, _, "f32", Some("rn")) if is_finite => {
                 let [dst, a, b] = &inst.operands[..] else { return Err(self.count_error(inst, 2)) };
                 let (a, b) = (self.value(a, Type::F32)?, self.value(b, Type::F32)?);
-                self.to_small(dst, [b, a], &format, is_relu)?;
+                self.pack_small(dst, [b, a], &format, is_relu)?;
             }
             (Some(format), _, _, "f16x2", Some("rn")) if is_finite => {
                 let [dst, a] = &inst.operands[..] else { return Err(self.count_error(inst, 1)) };
                 let halves = self.split(a)?;
                 let wide = halves.map(|half| self.compute(Opcode::cvt(Type::F32, Type::F16), Type::F32, [half]));
-                self.to_small(dst, wide, &format, is_relu)?;
+                self.pack_small(dst, wide, &format, is_relu)?;
             }
             (_, Some(format), "f16x2", _, Some("rn")) if !is_finite => {
                 let [dst, a] = &inst.operands[..] else { return Err(self.count_error(inst, 1)) };
@@ -88,7 +88,7 @@ impl<'a> Lowering<'a, '_> {
     }
 
     /// Two floats of 8 bits side by side, the low one first.
-    fn to_small(
+    fn pack_small(
         &mut self,
         dst: &crate::ptx::syntax::Operand<'a>,
         values: [Operand; 2],
