@@ -22,7 +22,7 @@ const TWO_KERNELS: &str = "\
 .visible .entry bad()
 {
     .reg .b32 %r<2>;
-    wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1}, [%rd1];
+    add.u33 %r1, %r1, %r1;
     ret;
 }
 ";
@@ -37,7 +37,7 @@ fn ends(arguments: &[&str]) -> (Option<i32>, String, bool) {
         .map(|&word| if word == "FILE" { FILE.to_str().expect("a plain path") } else { word })
         .collect();
     let output = warpscope(&arguments, "");
-    let tells = stderr(&output).contains("two-kernels.ptx:17:5: error: `wmma`");
+    let tells = stderr(&output).contains("two-kernels.ptx:17:5: error: `.u33` of `add`");
     (output.status.code(), stdout(&output), tells)
 }
 
