@@ -8,7 +8,8 @@ use anyhow::{Context, Result};
 use crate::{progress, tools, workspace};
 
 /// The major release whose PTX the tests expect.
-const PACKAGES: [&str; 3] = ["nvidia-cuda-nvcc==13.*", "nvidia-cuda-cccl==13.*", "nvidia-cuda-nvdisasm==13.*"];
+const PACKAGES: [&str; 4] =
+    ["nvidia-cuda-nvcc==13.*", "nvidia-cuda-cccl==13.*", "nvidia-cuda-nvdisasm==13.*", "nvidia-cuda-cuobjdump==13.*"];
 
 /// Tells `tests` where the assembler is, as `WARPSCOPE_PTXAS`. Where it cannot be had, the tests that need it are
 /// left out, and a line says so; under continuous integration (`$CI`) that is an error.

@@ -1,5 +1,6 @@
 //! Functions and kernels: registers, blocks, declarations, profiles, and the names that are their identity.
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::rc::Rc;
 use alloc::string::String;
@@ -9,6 +10,7 @@ use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 
 use super::comments::{CommentAnchor, Comments};
+use super::declaration::Declaration;
 use super::entities::{Array, Block, Input, Inst, Reg};
 use super::few::Few;
 use super::inst::InstData;
@@ -82,6 +84,8 @@ pub struct ParamData {
     pub ty: ParamType,
     /// The register that holds it on entry. None for an array by value.
     pub reg: Option<Reg>,
+    /// How PTX declares it, if it was read from PTX.
+    pub declaration: Option<Box<Declaration>>,
 }
 
 /// A register; its type is in [`Function::reg_types`].
@@ -113,6 +117,8 @@ pub struct ArrayData {
     pub ty: Type,
     /// Elements; none means that the launch's `shared` bytes say how many (PTX's extern shared array).
     pub len: Option<u32>,
+    /// How PTX declares it, if it was read from PTX.
+    pub declaration: Option<Box<Declaration>>,
 }
 
 /// An `input`: a source of outside values.
@@ -173,6 +179,10 @@ pub struct Function {
     pub entries: Vec<Block>,
     /// Declared profiles in text order.
     pub profiles: Vec<Profile>,
+    /// How PTX declares it, if it was read from PTX.
+    pub declaration: Option<Box<Declaration>>,
+    /// PTX's `.pragma` directives inside the body, each with the block that it applies to.
+    pub pragmas: Vec<(Block, String)>,
     /// Comments, by what they stand at.
     pub comments: Comments,
     /// Where each instruction stood in the source; the default span where it did not.
@@ -210,6 +220,8 @@ impl Clone for Function {
             inputs: self.inputs.clone(),
             entries: self.entries.clone(),
             profiles: self.profiles.clone(),
+            declaration: self.declaration.clone(),
+            pragmas: self.pragmas.clone(),
             comments: self.comments.clone(),
             inst_spans: self.inst_spans.clone(),
             block_spans: self.block_spans.clone(),
@@ -240,6 +252,8 @@ impl Function {
             inputs: PrimaryMap::new(),
             entries: Vec::new(),
             profiles: Vec::new(),
+            declaration: None,
+            pragmas: Vec::new(),
             comments: Comments::default(),
             inst_spans: SecondaryMap::new(),
             block_spans: SecondaryMap::new(),
@@ -456,7 +470,7 @@ impl Function {
                 None
             }
         };
-        self.params.push(ParamData { name, ty, reg });
+        self.params.push(ParamData { name, ty, reg, declaration: None });
         reg
     }
 

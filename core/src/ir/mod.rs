@@ -6,6 +6,7 @@
 //! table of what it takes.
 
 mod comments;
+mod declaration;
 mod entities;
 mod few;
 mod function;
@@ -24,6 +25,7 @@ mod warp_counts;
 mod zeros;
 
 pub use comments::{Comment, CommentAnchor, Comments};
+pub use declaration::{Declaration, FileHeader};
 pub(crate) use entities::filled;
 pub use entities::{Array, Block, Func, Global, Input, Inst, Reg};
 pub use few::Few;

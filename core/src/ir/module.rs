@@ -1,11 +1,13 @@
 //! Modules: globals, kernels, functions and launches, in the order of the text.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 use cranelift_entity::{EntityRef, PrimaryMap};
 
 use super::comments::Comments;
+use super::declaration::{Declaration, FileHeader};
 use super::entities::{Func, Global};
 use super::function::{FuncKind, Function, Span};
 use super::launch::Launch;
@@ -57,6 +59,8 @@ pub struct GlobalData {
     pub reference: Option<Reference>,
     /// Its comments.
     pub comments: Comments,
+    /// How PTX declares it, if it was read from PTX.
+    pub declaration: Option<Box<Declaration>>,
     /// Where the name stood in the source.
     pub span: Span,
 }
@@ -94,6 +98,8 @@ pub struct Module {
     pub launches: Vec<Launch>,
     /// All of these in text order.
     pub items: Vec<Item>,
+    /// The header of the PTX file that it was read from.
+    pub header: Option<FileHeader>,
     /// Whole-line comments after the last item, without the slashes.
     pub trailing_comments: Vec<String>,
 }

@@ -335,7 +335,7 @@ bitflags::bitflags! {
         const APPROX = 1 << 2;
         /// `div.full`: approximate over the whole range.
         const FULL = 1 << 3;
-        /// Carry out (second destination).
+        /// Carry out (second destination); of a subtraction the borrow, which is the opposite of PTX's flag.
         const CC = 1 << 4;
         /// The high half (`madc.hi`).
         const HI = 1 << 5;

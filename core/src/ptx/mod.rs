@@ -21,7 +21,7 @@ use crate::text::{
 };
 use alloc::format;
 use alloc::vec::Vec;
-pub use export::{Export, export};
+pub use export::{Export, PlainLoad, export};
 pub use launch::{complete_launch, derive_draws, derive_launch};
 pub use lower::start_at_zero;
 

@@ -1,8 +1,9 @@
 //! Parses PTX into its syntax tree.
 //!
 //! The grammar is small: directives at module scope, functions, and statements that end in `;`. What carries no
-//! meaning for a simulator is skipped (`.loc`, `.file`, `.section`, `.pragma`, register-allocation hints). Opcodes
-//! are not looked up here: `wmma.load.a.sync` parses, and the lowering says that it is not supported.
+//! meaning for a simulator but says something to the assembler or the host (linkage, attributes, alignments, launch
+//! bounds, pragmas) is kept as text; debug information (`.loc`, `.file`, `.section`) is skipped. Opcodes are not
+//! looked up here: `wmma.load.a.sync` parses, and the lowering says that it is not supported.
 //!
 //! Recovery: an error inside a statement skips to its `;` (or to the next line where a `;` is missing) and marks the
 //! function as broken; an error at module scope skips to the next directive that starts a line. So one pass over a
@@ -14,11 +15,12 @@
 
 use super::lexer::{Kind, Token, join, tokens};
 use super::syntax::*;
-use crate::ir::Span;
+use crate::ir::{FileHeader, Span};
 use crate::text::{Diagnostic, Diagnostics, report_invisible};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 /// The tree of `source`; what is wrong with it goes to `diagnostics`, and its invisible characters to `invisible`.
 pub fn parse<'a>(source: &'a str, invisible: &mut Vec<Span>, diagnostics: &mut Diagnostics) -> File<'a> {
@@ -56,6 +58,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn module_item(&mut self, file: &mut File<'a>) -> Parsed<()> {
+        let first = self.at;
         let mut external = false;
         loop {
             let token = self.token();
@@ -66,15 +69,30 @@ impl<'a> Parser<'a, '_> {
                     self.at += 1;
                 }
                 ".entry" | ".func" => {
-                    let function = self.function()?;
+                    let function = self.function(first)?;
                     file.functions.push(function);
                     return Ok(());
                 }
                 ".global" | ".const" | ".shared" | ".local" | ".tex" => {
-                    self.variables(external, &mut file.variables)?;
+                    let linkage = self.text_of(first..self.at);
+                    let known = file.variables.len();
+                    let parsed = self.variables(external, &mut file.variables);
+                    file.variables[known..].iter_mut().for_each(|variable| variable.linkage = linkage.clone());
+                    return parsed;
+                }
+                ".version" => {
+                    self.version(file);
                     return Ok(());
                 }
-                ".version" | ".target" | ".address_size" | ".file" | ".loc" | "@@DWARF" => {
+                ".target" => {
+                    self.target(file);
+                    return Ok(());
+                }
+                ".address_size" if !self.tokens[self.at + 1].starts_line => {
+                    self.at += 2;
+                    return Ok(());
+                }
+                ".address_size" | ".file" | ".loc" | "@@DWARF" => {
                     self.skip_line();
                     return Ok(());
                 }
@@ -82,7 +100,15 @@ impl<'a> Parser<'a, '_> {
                     self.skip_section();
                     return Ok(());
                 }
-                ".pragma" | ".alias" => {
+                ".pragma" => {
+                    self.skip_past_semicolon();
+                    let pragma = self.text_of(first..self.at);
+                    if let Some(header) = &mut file.header {
+                        header.directives.push(pragma);
+                    }
+                    return Ok(());
+                }
+                ".alias" => {
                     self.skip_past_semicolon();
                     return Ok(());
                 }
@@ -95,22 +121,62 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
+    // The header
+
+    /// `.version 8.1`; where the number is no version the assembler has the last word.
+    fn version(&mut self, file: &mut File<'a>) {
+        self.at += 1;
+        if self.token().starts_line {
+            return;
+        }
+        let number = self.take_text().split_once('.');
+        let version = number.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+        if let (Some(version), None) = (version, &file.header) {
+            file.header = Some(FileHeader { version, target: Vec::new(), directives: Vec::new() });
+        }
+    }
+
+    /// `.target sm_90a, texmode_independent`.
+    fn target(&mut self, file: &mut File<'a>) {
+        self.at += 1;
+        let mut words = Vec::new();
+        while !self.token().starts_line && matches!(self.token().kind, Kind::Word | Kind::Mark(b',')) {
+            if !self.take_mark(b',') {
+                words.push(String::from(self.take_text()));
+            }
+        }
+        if let Some(header) = file.header.as_mut().filter(|header| header.target.is_empty()) {
+            header.target = words;
+        }
+    }
+
     // Functions
 
-    fn function(&mut self) -> Parsed<Function<'a>> {
+    /// A function whose linkage begins at token `first`.
+    fn function(&mut self, first: usize) -> Parsed<Function<'a>> {
         let entry = self.take_text() == ".entry";
         let mut broken = false;
         self.skip_attributes();
+        let before = self.text_of(first..self.at);
         let returns = if !entry && self.is_mark(b'(') { self.params()? } else { Vec::new() };
         let name = self.word("the function's name")?;
         let params = if self.is_mark(b'(') { self.params()? } else { Vec::new() };
-        // Performance hints stand between the parameters and the body.
+        // Directives are between the parameters and the body.
+        let mut directives = String::new();
         while matches!(self.token().kind, Kind::Dotted) {
+            let first = self.at;
             match self.text(self.token()) {
                 ".pragma" => self.skip_past_semicolon(),
-                ".noreturn" | ".blocksareclusters" => self.at += 1,
-                ".maxntid" | ".reqntid" | ".minnctapersm" | ".maxnctapersm" | ".maxnreg" | ".maxclusterrank"
-                | ".reqnctapercluster" | ".explicitcluster" => {
+                ".noreturn" | ".blocksareclusters" | ".explicitcluster" => self.at += 1,
+                ".maxntid"
+                | ".reqntid"
+                | ".minnctapersm"
+                | ".maxnctapersm"
+                | ".maxnreg"
+                | ".maxclusterrank"
+                | ".reqnctapercluster"
+                | ".abi_preserve"
+                | ".abi_preserve_control" => {
                     self.at += 1;
                     while matches!(self.token().kind, Kind::Int(_) | Kind::Mark(b',')) {
                         self.at += 1;
@@ -120,6 +186,8 @@ impl<'a> Parser<'a, '_> {
                 _ if self.begins_module_item() => break,
                 _ => return Err(self.expected("`{` or `;` after the parameters")),
             }
+            directives.push('\n');
+            directives.push_str(&self.text_of(first..self.at));
         }
         let mut end = self.token().span;
         let body = if self.take_mark(b'{') {
@@ -132,7 +200,7 @@ impl<'a> Parser<'a, '_> {
         } else {
             return Err(self.expected("`{` or `;` after the parameters"));
         };
-        Ok(Function { name, entry, returns, params, body, end, broken })
+        Ok(Function { name, entry, returns, params, body, end, broken, before, directives })
     }
 
     fn params(&mut self) -> Parsed<Vec<Variable<'a>>> {
@@ -226,7 +294,9 @@ impl<'a> Parser<'a, '_> {
                 Ok(())
             }
             (Kind::Dotted, ".pragma") => {
+                let first = self.at;
                 self.skip_past_semicolon();
+                statements.push(Statement::Pragma(self.text_of(first..self.at)));
                 Ok(())
             }
             (Kind::Dotted, _) => {
@@ -275,6 +345,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn variable(&mut self, external: bool) -> Parsed<Variable<'a>> {
+        let first = self.at;
         let (mut space, mut scalar, mut lanes, mut pointer) = ("", None, 1, None);
         while let Token { kind: Kind::Dotted, span, .. } = self.token() {
             let word = &self.text(self.token())[1..];
@@ -282,7 +353,7 @@ impl<'a> Parser<'a, '_> {
                 "align" => {
                     self.at += 1;
                     match self.token().kind {
-                        // Arrays are aligned for every access here, so the number does not matter.
+                        // Arrays are aligned for every access here; the number is for the exporter.
                         Kind::Int(bytes) if bytes.is_power_of_two() => {}
                         _ => return Err(self.expected("an alignment in bytes, a power of two")),
                     }
@@ -292,7 +363,7 @@ impl<'a> Parser<'a, '_> {
                 }
                 "reg" | "param" | "global" | "shared" | "local" | "const" => space = word,
                 "ptr" => pointer = Some(None),
-                // What the driver does with a variable (`.managed`, `.unified`) is nothing to its kernels.
+                // The driver reads `.managed` and `.unified`; kernels see no difference.
                 "attribute" => {
                     self.skip_attributes();
                     continue;
@@ -314,15 +385,30 @@ impl<'a> Parser<'a, '_> {
             return Err(self.expected("a state space such as `.reg` or `.param`"));
         }
         let Some(scalar) = scalar else { return Err(self.expected("a type such as `.u32`")) };
+        // Registers are many, and declared anew by the exporter.
+        let before = if space == "reg" { String::new() } else { self.text_of(first..self.at) };
         let name = self.word("a name")?;
-        let mut variable =
-            Variable { name, space, scalar, lanes, count: None, elements: None, init: Vec::new(), pointer, external };
+        let mut variable = Variable {
+            name,
+            space,
+            scalar,
+            lanes,
+            count: None,
+            elements: None,
+            init: Vec::new(),
+            pointer,
+            external,
+            linkage: String::new(),
+            before,
+            after: String::new(),
+        };
         self.extent(&mut variable)?;
         Ok(variable)
     }
 
     /// `<4>` after a register prefix, `[2][3]` after a memory variable.
     fn extent(&mut self, variable: &mut Variable<'a>) -> Parsed<()> {
+        let first = self.at;
         if self.take_mark(b'<') {
             variable.count = Some(self.int("the number of registers")?);
             self.expect_mark(b'>')?;
@@ -333,10 +419,12 @@ impl<'a> Parser<'a, '_> {
             let elements = variable.elements.unwrap_or(1).saturating_mul(size);
             variable.elements = Some(elements);
         }
+        variable.after = self.text_of(first..self.at);
         Ok(())
     }
 
     fn initialiser(&mut self, variable: &mut Variable<'a>) -> Parsed<()> {
+        let first = self.at;
         if !self.take_mark(b'=') {
             return Ok(());
         }
@@ -358,6 +446,8 @@ impl<'a> Parser<'a, '_> {
                 depth -= 1;
             }
             if depth == 0 {
+                variable.after.push(' ');
+                variable.after.push_str(&self.text_of(first..self.at));
                 return Ok(());
             }
             self.expect_mark(b',')?;
@@ -538,6 +628,20 @@ impl<'a> Parser<'a, '_> {
 
     pub(super) fn text(&self, token: Token) -> &'a str {
         &self.source[token.span.start as usize..token.span.end as usize]
+    }
+
+    /// The text of several tokens, with one space where white space or a comment separates two.
+    fn text_of(&self, tokens: Range<usize>) -> String {
+        let mut text = String::new();
+        let mut end = None;
+        for token in &self.tokens[tokens.start..tokens.end.min(self.tokens.len())] {
+            if end.is_some_and(|end| end < token.span.start) {
+                text.push(' ');
+            }
+            text.push_str(self.text(*token));
+            end = Some(token.span.end);
+        }
+        text
     }
 
     fn take_text(&mut self) -> &'a str {

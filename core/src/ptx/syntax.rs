@@ -9,7 +9,8 @@
 //! Names are slices of the source. Scopes are flat: `{` and `}` inside a body are statements, so that no input can
 //! nest the tree deeper than a few levels.
 
-use crate::ir::Span;
+use crate::ir::{FileHeader, Span};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 /// A slice of the source and where it stands.
@@ -24,6 +25,8 @@ pub struct Name<'a> {
 /// A file: its variables and functions in the order of the text.
 #[derive(Clone, Debug, Default)]
 pub struct File<'a> {
+    /// The directives at its top; none where `.version` or `.target` is missing.
+    pub header: Option<FileHeader>,
     /// Module-scope variables (`.global`, `.const`, `.shared`).
     pub variables: Vec<Variable<'a>>,
     /// Entries, functions and their forward declarations.
@@ -53,6 +56,12 @@ pub struct Variable<'a> {
     pub pointer: Option<Option<&'a str>>,
     /// Declared `.extern`: defined elsewhere, or sized by the launch.
     pub external: bool,
+    /// Linkage, `.visible` or `.weak`, of a variable at module scope.
+    pub linkage: String,
+    /// The text before the name, from the space on. Registers have none.
+    pub before: String,
+    /// The text after the name: extents and initialiser.
+    pub after: String,
 }
 
 /// One element of an initialiser.
@@ -92,6 +101,10 @@ pub struct Function<'a> {
     pub end: Span,
     /// Errors were found inside it, so it cannot be lowered.
     pub broken: bool,
+    /// The text before the result and the name: linkage, `.entry` or `.func`, attributes.
+    pub before: String,
+    /// The directives after the parameters, one a line.
+    pub directives: String,
 }
 
 /// One statement of a body.
@@ -103,6 +116,8 @@ pub enum Statement<'a> {
     Variable(Variable<'a>),
     /// An instruction.
     Inst(Inst<'a>),
+    /// `.pragma "nounroll";`
+    Pragma(String),
     /// `name: .branchtargets a, b, …;`
     Targets(Name<'a>, Vec<Name<'a>>),
     /// `{`

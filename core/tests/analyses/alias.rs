@@ -118,6 +118,7 @@ impl Scene {
                 len: 4,
                 init: None,
                 comments: Default::default(),
+                declaration: None,
                 span: Span::default(),
             });
         }
@@ -132,7 +133,7 @@ impl Scene {
         }
         func.build_param("i", ParamType::Scalar(Type::S32));
         for (name, space) in [("tile", Space::Shared), ("spill", Space::Local)] {
-            func.build_array(ArrayData { name: name.into(), space, ty: Type::F32, len: Some(8) });
+            func.build_array(ArrayData { name: name.into(), space, ty: Type::F32, len: Some(8), declaration: None });
         }
         func.build_block("b");
         Scene { module, func }

@@ -2,6 +2,8 @@
 
 use libtest_mimic::Failed;
 use warpscope_core::ir::Module;
+use warpscope_core::pass::parse_pipeline;
+use warpscope_core::session::{Options, Session};
 use warpscope_core::text::{Diagnostic, parse, print};
 use warpscope_core::verify::check;
 use warpscope_core::{ptx, verify};
@@ -20,6 +22,8 @@ pub fn run(golden: &Golden) -> Result<String, Failed> {
         "import" => Ok(imported(&golden.source)),
         // The PTX, behind what it cannot say.
         "export" => Ok(exported(&golden.source, &program(&golden.source)?)),
+        // PTX that is read, changed by the passes that follow, and written again, behind what it cannot say.
+        "rewrite" => rewritten(golden),
         // The remarks of passes, and the program that they leave.
         "opt" => optimisation::run(golden),
         // The memory that the launch leaves, under every schedule and both models of a warp.
@@ -53,9 +57,20 @@ fn imported(source: &str) -> String {
     render(source, &imported.diagnostics) + &print(&imported.module)
 }
 
+fn rewritten(golden: &Golden) -> Result<String, Failed> {
+    let imported = ptx::import(&golden.source);
+    let steps = parse_pipeline(&golden.words.join(",")).map_err(|error| error.message)?;
+    let session = Session::open(imported.module, &Options { steps, ..Options::default() }, &mut || 0);
+    Ok(render(&golden.source, &imported.diagnostics) + &exported(&golden.source, session.module()))
+}
+
 fn exported(source: &str, module: &Module) -> String {
     let export = ptx::export(module);
-    render(source, &export.diagnostics) + &export.text
+    let mut text = render(source, &export.diagnostics);
+    for load in &export.plain_loads {
+        text += &format!("line {} of the PTX may fault: {load}\n", load.line);
+    }
+    text + &export.text
 }
 
 /// As a shell shows them, each with its code and what it proposes to replace by what.

@@ -2,10 +2,11 @@
 //! and after passes. The assembler is `ptxas` of CUDA 13, named by `WARPSCOPE_PTXAS`.
 
 use super::inputs::{self, Input};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use warpscope_core::ir::{AtomicOp, FLAG_NAMES, Launch, Module, Op, Type};
+use warpscope_core::ir::{AtomicOp, FLAG_NAMES, FileHeader, FuncKind, Launch, Module, Op, Type};
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::parse_pipeline;
 use warpscope_core::ptx::{export, import};
@@ -30,10 +31,16 @@ fn assemble(ptxas: &Path, name: &str, ptx: &str) {
 
 /// Assembles with options; gives the file of the machine code.
 pub fn assemble_with(ptxas: &Path, options: &[&str], name: &str, ptx: &str) -> PathBuf {
+    assemble_for(ptxas, "sm_80", options, name, ptx)
+}
+
+/// Assembles for an architecture.
+pub fn assemble_for(ptxas: &Path, architecture: &str, options: &[&str], name: &str, ptx: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let (file, object) = (folder.join(format!("{name}.ptx")), folder.join(format!("{name}.cubin")));
     std::fs::write(&file, ptx).expect("the target folder is writable");
-    let run = Command::new(ptxas).arg("-arch=sm_80").args(options).arg(&file).arg("-o").arg(&object).output();
+    let architecture = format!("-arch={architecture}");
+    let run = Command::new(ptxas).arg(architecture).args(options).arg(&file).arg("-o").arg(&object).output();
     let run = run.unwrap_or_else(|error| panic!("{}: {error}", ptxas.display()));
     let errors = String::from_utf8_lossy(&run.stderr);
     assert!(run.status.success(), "{}: ptxas says\n{errors}", file.display());
@@ -63,12 +70,26 @@ fn what_loads_prints_as_text_that_reads_the_same() {
         let again = text::parse(&printed);
         assert!(again.diagnostics.is_empty(), "{}: {:?}", input.name, again.diagnostics);
         assert_eq!(text::print(&again.module), printed, "{}", input.name);
-        let (first, second) = (exported(&input.name, &module), exported(&input.name, &again.module));
+        // The text does not keep how PTX declares things.
+        let (first, second) = (exported(&input.name, &undeclared(module)), exported(&input.name, &again.module));
         // The order in which registers are declared is that of their numbers, which the text does not keep.
         let statements =
             |ptx: &str| ptx.lines().filter(|line| !line.contains(".reg ")).map(String::from).collect::<Vec<_>>();
         assert!(statements(&first) == statements(&second), "{}:\n{first}\n{second}", input.name);
     }
+}
+
+/// The module as if it had not been read from PTX.
+fn undeclared(mut module: Module) -> Module {
+    module.header = None;
+    module.globals.values_mut().for_each(|global| global.declaration = None);
+    for func in module.funcs.values_mut() {
+        func.declaration = None;
+        func.pragmas.clear();
+        func.params.iter_mut().for_each(|param| param.declaration = None);
+        func.arrays.values_mut().for_each(|array| array.declaration = None);
+    }
+    module
 }
 
 #[test]
@@ -205,17 +226,15 @@ next:
 }
 
 #[test]
-fn a_load_that_must_not_fault_is_an_ordinary_one_with_a_warning() {
+fn lists_loads_that_must_not_fault_with_their_lines() {
     let source =
         "kernel k(x: ptr.global) {\nentry:\n    a = ld.global.spec.f32 x[2]\n    st.global.f32 x[0], a\n    ret\n}\n";
     let export = export(&text::parse(source).module);
-    let [warning] = &export.diagnostics[..] else { panic!("{:?}", export.diagnostics) };
+    assert!(export.diagnostics.is_empty(), "{:?}", export.diagnostics);
+    let [load] = &export.plain_loads[..] else { panic!("{:?}", export.plain_loads) };
     let line = export.text.lines().position(|line| line.contains("ld.global.f32")).expect("the load") + 1;
-    assert!(!warning.is_error());
-    assert_eq!(
-        warning.message,
-        format!("line {line} of the PTX: `ld.global.f32` stands for a load that must not fault, which PTX has not")
-    );
+    assert_eq!(load.line as usize, line);
+    assert_eq!(load.to_string(), "`a = ld.global.spec.f32 x[2]` in block `entry` of `k`");
 }
 
 #[test]
@@ -267,10 +286,8 @@ fn every_form_of_an_operation_assembles_or_is_reported() {
     assert!(inexpressible.len() < 60, "{} forms are inexpressible: {inexpressible:#?}", inexpressible.len());
 }
 
-/// Every pair of modifiers of what accesses memory, every atomic of every type, in all the spaces that matter.
-#[test]
-fn every_form_of_an_access_assembles_or_is_reported() {
-    let Some(ptxas) = assembler() else { return };
+/// Lines with every pair of modifiers of what accesses memory, and every atomic of every type.
+fn accesses() -> Vec<String> {
     let spaces = [("", "x"), (".global", "x"), (".shared", "t")];
     let mut lines = Vec::new();
     for (op, operands) in [(Op::Ld, "v = ld§ $[1]"), (Op::St, "st§ $[1], v"), (Op::Membar, "membar§")] {
@@ -296,17 +313,27 @@ fn every_form_of_an_access_assembles_or_is_reported() {
             }
         }
     }
+    lines
+}
+
+/// A kernel with a line of [`accesses`]; none where the text IR does not take it.
+fn access(number: usize, line: &str) -> Option<Module> {
+    let source = format!(
+        "kernel k{number}(x: ptr) {{\n    shared t: u32[4]\nentry:\n    v = mov.u32 1\n    {line}\n    ret\n}}\n"
+    );
+    let parsed = check(&source);
+    (!parsed.diagnostics.iter().any(|diagnostic| diagnostic.is_error())).then_some(parsed.module)
+}
+
+/// Every pair of modifiers of what accesses memory, every atomic of every type, in all the spaces that matter.
+#[test]
+fn every_form_of_an_access_assembles_or_is_reported() {
+    let Some(ptxas) = assembler() else { return };
     let (mut written, mut reported) = (String::new(), Vec::new());
     let mut count = 0;
-    for (number, line) in lines.iter().enumerate() {
-        let source = format!(
-            "kernel k{number}(x: ptr) {{\n    shared t: u32[4]\nentry:\n    v = mov.u32 1\n    {line}\n    ret\n}}\n"
-        );
-        let parsed = check(&source);
-        if parsed.diagnostics.iter().any(|diagnostic| diagnostic.is_error()) {
-            continue;
-        }
-        let export = export(&parsed.module);
+    for (number, line) in accesses().iter().enumerate() {
+        let Some(module) = access(number, line) else { continue };
+        let export = export(&module);
         match export.diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
             Some(error) => reported.push(error.message.clone()),
             None => {
@@ -350,6 +377,34 @@ fn every_form_of_an_operation_computes_the_same_after_it_is_written_and_read() {
         }
     }
     assert!(compared > 3500, "only {compared} forms were compared");
+}
+
+/// Every form, in a program that was read with the first version that has `.address_size`, assembles under the version and
+/// target that it is raised to. Forms that ask for the same share a module.
+#[test]
+fn raises_version_and_target_as_far_as_each_form_asks() {
+    let Some(ptxas) = assembler() else { return };
+    let forms = forms::forms();
+    let mut modules: Vec<Module> = forms.chunks(1).map(forms::module).collect();
+    modules.extend(accesses().iter().enumerate().filter_map(|(number, line)| access(number, line)));
+    modules.extend(together::programs().iter().map(|(_, source)| text::parse(source).module));
+    let mut bodies: BTreeMap<String, String> = BTreeMap::new();
+    for (number, mut module) in modules.into_iter().enumerate() {
+        module.header = Some(FileHeader { version: (2, 3), target: vec!["sm_20".into()], directives: Vec::new() });
+        for func in module.funcs.values_mut().filter(|func| func.kind == FuncKind::Kernel) {
+            func.name = format!("form{number}");
+        }
+        let export = export(&module);
+        if export.diagnostics.iter().all(|diagnostic| !diagnostic.is_error()) {
+            let (head, body) = export.text.split_once(".address_size 64\n").expect("a head");
+            bodies.entry(head.to_owned()).or_default().push_str(body);
+        }
+    }
+    assert!(bodies.len() > 8, "{:?}", bodies.keys());
+    for (number, (head, body)) in bodies.iter().enumerate() {
+        let text = format!("{head}.address_size 64\n{body}");
+        assemble_with(&ptxas, &["-O0"], &format!("versions.{number}"), &text);
+    }
 }
 
 /// Votes, shuffles, matches, barriers and atomics: what is written assembles, and computes the same when it is read.

@@ -358,3 +358,147 @@ fn approximate_functions() {
         assert_eq!(found, results(&each, &operands), "{function}");
     }
 }
+
+/// `set` of every destination type, with each of its comparisons: all ones, or 1.0 in the format of a float.
+#[test]
+fn set_writes_every_destination_type() {
+    let orders: [(&str, fn(i32, i32) -> bool); 6] = [
+        ("eq", |a, b| a == b),
+        ("ne", |a, b| a != b),
+        ("lt", |a, b| a < b),
+        ("le", |a, b| a <= b),
+        ("gt", |a, b| a > b),
+        ("ge", |a, b| a >= b),
+    ];
+    let results = [
+        ("u32", "mov.b32 %r4, %d32;", u32::MAX),
+        ("s32", "mov.b32 %r4, %d32;", u32::MAX),
+        ("f32", "mov.b32 %r4, %d32;", 1.0_f32.to_bits()),
+        ("f16", "cvt.u32.u16 %r4, %d16;", 0x3C00),
+        ("bf16", "cvt.u32.u16 %r4, %d16;", 0x3F80),
+    ];
+    for (result, convert, yes) in results {
+        let dst = if convert.contains("%d16") { "%d16" } else { "%d32" };
+        for (cmp, holds) in orders {
+            let lines =
+                format!("{{ .reg .b16 %d16; .reg .b32 %d32;\nset.{cmp}.{result}.s32 {dst}, %r1, %r2;\n{convert} }}");
+            check(&lines, |a, b, _| if holds(a as i32, b as i32) { yes } else { 0 });
+        }
+    }
+    // Halves compare in all fourteen ways, and give 16-bit results too.
+    let halves = [("u16", 0xFFFF), ("s16", 0xFFFF), ("f16", 0x3C00), ("u32", u32::MAX), ("s32", u32::MAX)];
+    for cmp in ["eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"] {
+        for (result, yes) in halves {
+            let (dst, convert) = if result.ends_with("16") {
+                ("%d16", "cvt.u32.u16 %r4, %d16;")
+            } else {
+                ("%d32", "mov.b32 %r4, %d32;")
+            };
+            let lines = format!(
+                "{{ .reg .b16 %d16, %a, %b; .reg .b32 %d32;\ncvt.u16.u32 %a, %r1;\ncvt.u16.u32 %b, %r2;\n\
+                 set.{cmp}.{result}.f16 {dst}, %a, %b;\n{convert} }}"
+            );
+            check(&lines, |a, b, _| {
+                let (a, b) = (half(a as u16), half(b as u16));
+                let is_unordered = a.is_nan() || b.is_nan();
+                let holds = match cmp.trim_end_matches('u') {
+                    "eq" => a == b,
+                    "ne" => !is_unordered && a != b,
+                    "lt" => a < b,
+                    "le" => a <= b,
+                    "gt" => a > b,
+                    "ge" => a >= b,
+                    "num" | "n" => !is_unordered,
+                    _ => is_unordered,
+                };
+                if holds || cmp.ends_with('u') && is_unordered { yes } else { 0 }
+            });
+        }
+    }
+}
+
+/// The value of a half.
+fn half(bits: u16) -> f32 {
+    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 0x3ff));
+    let size = match exponent {
+        0 => fraction * 2.0_f32.powi(-24),
+        31 if fraction == 0.0 => f32::INFINITY,
+        31 => f32::NAN,
+        _ => (1024.0 + fraction) * 2.0_f32.powi(exponent - 25),
+    };
+    if bits & 0x8000 == 0 { size } else { -size }
+}
+
+/// Choices, differences, negations and bit positions in every width of their destination.
+#[test]
+fn expansions_write_every_width() {
+    let widened = |ty: &str| match &ty[1..] {
+        "16" => ("%x16", "cvt.u16.u32", "cvt.u32.u16 %r4, %x16;"),
+        "64" => ("%x64", "cvt.u64.u32", "cvt.u32.u64 %r4, %x64;"),
+        _ => ("%x32", "mov.b32", "mov.b32 %r4, %x32;"),
+    };
+    let check_in = |ty: &str, instruction: &str, reference: &dyn Fn(u32, u32, u32) -> u32| {
+        let (dst, widen, narrow) = widened(ty);
+        let letter = &dst[1..];
+        let operands: String = (1..=3).map(|k| format!("{widen} %{letter}_{k}, %r{k};\n")).collect::<String>();
+        let names: String = (1..=3).map(|k| format!(", %{letter}_{k}")).collect();
+        let bits = &ty[1..];
+        let instruction = instruction.replace('D', dst).replace('A', &format!("%{letter}_1"));
+        let instruction = instruction.replace('B', &format!("%{letter}_2")).replace('C', &format!("%{letter}_3"));
+        let lines = format!("{{ .reg .b{bits} {dst}{names};\n{operands}{instruction}\n{narrow} }}");
+        check(&lines, reference);
+    };
+    let mask = |bits: &str| if bits == "16" { 0xFFFF } else { u32::MAX };
+    for ty in ["b16", "u16", "s16", "b32", "u32", "s32", "f32", "b64", "u64", "s64", "f64"] {
+        let own = mask(&ty[1..]);
+        check_in(ty, &format!("slct.{ty}.s32 D, A, B, %r3;"), &|a, b, c| if c as i32 >= 0 { a & own } else { b & own });
+        check_in(ty, &format!("slct.{ty}.f32 D, A, B, %r3;"), &|a, b, c| {
+            if f32::from_bits(c) >= 0.0 { a & own } else { b & own }
+        });
+    }
+    for ty in ["b16", "b32", "b64"] {
+        let own = mask(&ty[1..]);
+        check_in(ty, &format!("cnot.{ty} D, A;"), &|a, _, _| u32::from(a & own == 0));
+    }
+    check_in("u16", "sad.u16 D, A, B, C;", &|a, b, c| u32::from((a as u16).abs_diff(b as u16).wrapping_add(c as u16)));
+    check_in("s16", "sad.s16 D, A, B, C;", &|a, b, c| u32::from((a as i16).abs_diff(b as i16).wrapping_add(c as u16)));
+    for ty in ["u32", "u64"] {
+        check_in(ty, &format!("sad.{ty} D, A, B, C;"), &|a, b, c| a.abs_diff(b).wrapping_add(c));
+    }
+    check_in("s32", "sad.s32 D, A, B, C;", &|a, b, c| (a as i32).abs_diff(b as i32).wrapping_add(c));
+}
+
+/// The flag that a subtraction leaves is the carry of a + ~b + 1 where an addition reads it, and a subtraction reads the
+/// carry of an addition so: expectations from the sums that hardware makes.
+#[test]
+fn carries_between_subtractions_and_additions() {
+    let sum = |a: u32, b: u32, carry: bool| u64::from(a) + u64::from(b) + u64::from(carry);
+    let carries = |a, b, carry| sum(a, b, carry) > u64::from(u32::MAX);
+    check("sub.cc.u32 %r5, %r1, %r2;\naddc.u32 %r4, %r3, 0;", |a, b, c| c.wrapping_add(carries(a, !b, true).into()));
+    check("add.cc.u32 %r5, %r1, %r2;\nsubc.u32 %r4, %r3, 0;", |a, b, c| sum(c, !0, carries(a, b, false)) as u32);
+    check("sub.cc.u32 %r5, %r1, %r2;\nmadc.lo.u32 %r4, %r3, 3, %r1;", |a, b, c| {
+        c.wrapping_mul(3).wrapping_add(a).wrapping_add(carries(a, !b, true).into())
+    });
+    // A chain through both kinds.
+    check(
+        "add.cc.u32 %r5, %r1, %r2;\nsubc.cc.u32 %r5, %r2, %r3;\naddc.cc.u32 %r5, %r1, %r3;\nsubc.u32 %r4, 9, 2;",
+        |a, b, c| {
+            let first = carries(a, b, false);
+            let second = carries(b, !c, first);
+            let third = carries(a, c, second);
+            sum(9, !2, third) as u32
+        },
+    );
+    // The flag is what the path or the lane has left in it.
+    let on_a_path =
+        "setp.lt.u32 %p1, %r3, 256;\nadd.cc.u32 %r5, %r1, %r2;\n@%p1 bra $L1;\nsub.cc.u32 %r5, %r1, %r2;\n$L1:\n";
+    let by_lane = "setp.lt.u32 %p1, %r3, 256;\nsub.cc.u32 %r5, %r1, %r2;\n@%p1 add.cc.u32 %r5, %r1, %r2;\n";
+    for flag in [on_a_path, by_lane] {
+        let left = |a, b: u32, c| if c < 256 { carries(a, b, false) } else { carries(a, !b, true) };
+        check(&format!("{flag}addc.u32 %r4, 0, 0;"), |a, b, c| left(a, b, c).into());
+        check(&format!("{flag}subc.u32 %r4, 0, 0;"), |a, b, c| sum(0, !0, left(a, b, c)) as u32);
+    }
+    // Chains of one kind are what they were.
+    check("sub.cc.u32 %r5, %r1, %r2;\nsubc.u32 %r4, %r3, 0;", |a, b, c| c.wrapping_sub(u32::from(a < b)));
+    check("add.cc.u32 %r5, %r1, %r2;\naddc.u32 %r4, %r3, 0;", |a, b, c| c.wrapping_add(carries(a, b, false).into()));
+}

@@ -47,6 +47,33 @@ pub fn all() -> Vec<Input> {
     inputs
 }
 
+/// Every PTX file of the project that loads whole: those of [`all`], the other examples, and the golden files about
+/// declarations.
+pub fn everywhere() -> Vec<Input> {
+    let mut inputs = all();
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/declarations");
+    for folder in [scalar_replacement_folder(), zero_specialisation_folder(), golden] {
+        for entry in std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+            let path = entry.expect("a readable folder").path();
+            if path.extension().is_some_and(|extension| extension == "ptx") {
+                let [own, folder] = [Some(path.as_path()), path.parent()]
+                    .map(|path| path.and_then(Path::file_name).expect("a name").to_string_lossy().into_owned());
+                // Two folders have a file of the same name.
+                let name = format!("{folder}.{own}");
+                let text = read(&path);
+                let source = text.split_once("\n// ----").map_or(text.as_str(), |(source, _)| source);
+                // Only what is written for an old version comes out for a later one.
+                if !own.starts_with("old-version") {
+                    inputs.push(Input { name, source: format!("{source}\n") });
+                }
+            }
+        }
+    }
+    inputs.sort_by(|a, b| a.name.cmp(&b.name));
+    assert!(inputs.len() >= 60, "only {} PTX files found", inputs.len());
+    inputs
+}
+
 /// A file's text.
 pub fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))

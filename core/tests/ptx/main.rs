@@ -3,6 +3,7 @@
 mod assembles;
 mod bfloats;
 mod copies;
+mod declarations;
 mod errors;
 mod examples;
 mod expansions;

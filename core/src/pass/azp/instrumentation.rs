@@ -117,6 +117,7 @@ pub(super) fn instrument<S: Listener>(view: &mut View<'_, S>, counted: &[Counted
         len: 2 * counted.len() as u32,
         init: None,
         comments: Comments::default(),
+        declaration: None,
         span: Span::default(),
     };
     let mut rewrite = view.rewrite(|_| {

@@ -2,10 +2,12 @@
 
 use super::forms::{Form, operand_form, symbol_space};
 use super::function::{Writer, Written, special_name};
-use super::{literal, param_type, symbol};
-use crate::ir::{Address, AddressBase, ArgKind, Operand, Reg, Space, Symbol, Type};
+use super::requirements;
+use super::spelling::has_form;
+use super::{literal, param_type};
+use crate::ir::{Address, AddressBase, ArgKind, FuncKind, Opcode, Operand, Reg, Space, Symbol, Type};
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 impl Writer<'_> {
@@ -111,6 +113,7 @@ impl Writer<'_> {
             Form::Window(space @ (Space::Shared | Space::Local | Space::Const)) if ty.bits() == 64 => {
                 let temporary = self.temporary(Type::B64);
                 self.line(&format!("cvta.{space}.u64 {temporary}, {value};"));
+                self.needs = self.needs.and(requirements::of_conversion(space));
                 Ok(temporary)
             }
             _ => Ok(value),
@@ -124,6 +127,7 @@ impl Writer<'_> {
             Form::Generic | Form::Value if matches!(space, Space::Shared | Space::Local | Space::Const) => {
                 let temporary = self.temporary(Type::B64);
                 self.line(&format!("cvta.to.{space}.u64 {temporary}, {value};"));
+                self.needs = self.needs.and(requirements::of_conversion(space));
                 Ok(temporary)
             }
             _ => Ok(value),
@@ -131,8 +135,9 @@ impl Writer<'_> {
     }
 
     /// The bracketed address of an access, and the space to print for it: a generic access to what is known to be a
-    /// window address names the window.
-    pub fn address(&mut self, address: &Address, space: Option<Space>) -> Written<(String, Option<Space>)> {
+    /// window address names the window, and one that the window's memory has not in PTX is generic.
+    pub fn address(&mut self, address: &Address, opcode: Opcode) -> Written<(String, Option<Space>)> {
+        let space = opcode.space;
         let form = match address.base {
             AddressBase::Reg(reg) => self.forms[reg],
             AddressBase::Symbol(symbol) => operand_form(self.module, self.func, &self.forms, &Operand::Symbol(symbol)),
@@ -143,10 +148,12 @@ impl Writer<'_> {
             (None, _, Form::Window(window)) => Some(window),
             (space, ..) => space,
         };
+        let window = space.filter(|&space| !has_form(opcode, space, self.version));
         let mut base = match address.base {
+            AddressBase::Reg(reg) if window.is_some() => self.reg(reg),
             AddressBase::Reg(reg) => self.base_register(reg, space, form),
             AddressBase::Symbol(symbol) => {
-                if address.terms.is_empty() {
+                if address.terms.is_empty() && window.is_none() {
                     self.symbol_name(symbol)
                 } else {
                     self.value(&Operand::Symbol(symbol), Type::U64)?
@@ -154,13 +161,16 @@ impl Writer<'_> {
             }
             AddressBase::Absolute => String::new(),
         };
-        let needs_wide_base = !address.terms.is_empty() || i32::try_from(address.offset).is_err();
+        let needs_wide_base = !address.terms.is_empty() || i32::try_from(address.offset).is_err() || window.is_some();
         if let (AddressBase::Reg(reg), true) = (address.base, needs_wide_base)
             && self.func.reg_types[reg].bits() == 32
         {
             let wide = self.temporary(Type::B64);
             self.line(&format!("cvt.u64.u32 {wide}, {base};"));
             base = wide;
+        }
+        if let Some(window) = window {
+            base = self.generic_base(&base, form, window);
         }
         for &(index, scale) in &address.terms {
             base = self.scaled(&base, index, scale);
@@ -176,7 +186,23 @@ impl Writer<'_> {
             (false, 0) => format!("[{base}]"),
             (false, offset) => format!("[{base}+{offset}]"),
         };
-        Ok((text, space))
+        Ok((text, if window.is_some() { None } else { space }))
+    }
+
+    /// The base of an access to a window, as a generic address.
+    fn generic_base(&mut self, base: &str, form: Form, window: Space) -> String {
+        let is_passed = form == Form::Value && self.func.kind == FuncKind::Func;
+        if form == Form::Generic || is_passed {
+            return base.into();
+        }
+        let generic = self.temporary(Type::B64);
+        let base = if base.is_empty() { "0" } else { base };
+        self.line(&format!("cvta.{window}.u64 {generic}, {base};"));
+        self.needs = self.needs.and(requirements::of_conversion(window));
+        if form == Form::Mixed {
+            self.warn("the address may come in two forms here; run `infer-space` and look at it");
+        }
+        generic
     }
 
     fn base_register(&mut self, reg: Reg, space: Option<Space>, form: Form) -> String {
@@ -184,14 +210,14 @@ impl Writer<'_> {
         let Some(space @ (Space::Shared | Space::Local | Space::Const)) = space else { return name };
         // In a function a plain 64-bit value is an address that somebody passed, hence generic. A kernel's is what
         // the source computed.
-        let is_generic = form == Form::Generic
-            || form == Form::Value && self.func.kind == crate::ir::FuncKind::Func
-            || form == Form::Mixed;
+        let is_generic =
+            form == Form::Generic || form == Form::Value && self.func.kind == FuncKind::Func || form == Form::Mixed;
         if !is_generic || self.func.reg_types[reg].bits() != 64 {
             return name;
         }
         let temporary = self.temporary(Type::B64);
         self.line(&format!("cvta.to.{space}.u64 {temporary}, {name};"));
+        self.needs = self.needs.and(requirements::of_conversion(space));
         if form == Form::Mixed {
             self.warn("the address may come in two forms here; run `infer-space` and look at it");
         }
@@ -232,21 +258,14 @@ impl Writer<'_> {
     /// The name of a piece of memory.
     pub fn symbol_name(&self, own: Symbol) -> String {
         match own {
-            Symbol::Global(global) => symbol(&self.module.globals[global].name),
-            Symbol::Param(index) => {
-                self.func.params.get(index as usize).map_or("_".to_string(), |param| symbol(&param.name))
-            }
-            Symbol::Array(array) => {
-                let data = &self.func.arrays[array];
-                match data.len {
-                    Some(_) => symbol(&data.name),
-                    None => super::dynamic_name(self.module, &data.name),
-                }
-            }
+            Symbol::Global(global) => self.locals.module.globals[global].clone(),
+            Symbol::Param(index) => self.locals.params.get(index as usize).cloned().unwrap_or_default(),
+            Symbol::Array(array) => self.locals.arrays[array].clone(),
         }
     }
 }
 
-fn unsigned(bits: u32) -> Type {
+/// The unsigned type of a width.
+pub(super) fn unsigned(bits: u32) -> Type {
     Type::U64.with_bits(bits).unwrap_or(Type::U32)
 }

@@ -3,51 +3,72 @@
 use super::carry::{self, FlagState};
 use super::forms::{Form, forms};
 use super::guards;
+use super::limits;
+use super::names::{LocalNames, ModuleNames};
+use super::requirements::{self, Needs};
 use super::unassigned::may_be_read_unassigned;
-use super::{Problem, memory_type, param_type, symbol};
+use super::{PlainLoad, Problem, memory_type, param_type};
 use crate::ir::{
-    Block, Func, FuncKind, Function, Inst, InstData, Module, Op, Opcode, Operand, ParamType, Reg, Space, Special, Type,
+    Block, Func, FuncKind, Function, Inst, InstData, Module, Op, Opcode, Operand, ParamData, ParamType, Reg, Space,
+    Special, Type,
 };
-use crate::text::Diagnostic;
-use alloc::collections::BTreeSet;
+use crate::text::{Diagnostic, instruction_text};
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write;
 use cranelift_entity::SecondaryMap;
 
-/// A function's text without its head.
+/// A function's text.
 pub(super) struct Body {
+    pub head: String,
     pub declarations: String,
     pub text: String,
     pub problems: Vec<Problem>,
     pub callees: BTreeSet<Func>,
+    /// With lines counted from the function's body.
+    pub plain_loads: Vec<PlainLoad>,
+    /// The version and target that the text asks for.
+    pub needs: Needs,
 }
 
 /// PTX cannot say it; reported.
 pub(super) struct Inexpressible;
 pub(super) type Written<T> = Result<T, Inexpressible>;
 
-/// The line up to the opening brace.
-pub(super) fn head(func: &Function) -> String {
-    let params: Vec<String> = func.params.iter().map(|param| param_declaration(func, &param.name, param.ty)).collect();
+/// The lines up to the opening brace.
+fn head(func: &Function, name: &str, names: &LocalNames<'_>) -> String {
+    let params: Vec<String> =
+        func.params.iter().zip(&names.params).map(|(param, name)| param_declaration(func, param, name)).collect();
     let list = if params.is_empty() { String::new() } else { format!("\n\t{}\n", params.join(",\n\t")) };
-    match func.kind {
-        FuncKind::Kernel => format!(".visible .entry {}({list})", symbol(&func.name)),
-        FuncKind::Func => {
-            let result = func.returns.map(|ty| format!("(.param .{} func_retval0) ", param_type(ty)));
-            format!(".func {}{}({list})", result.unwrap_or_default(), symbol(&func.name))
-        }
-    }
+    let (before, after) = match (&func.declaration, func.kind) {
+        (Some(declaration), _) => (declaration.before.as_str(), declaration.after.as_str()),
+        (None, FuncKind::Kernel) => (".visible .entry", ""),
+        (None, FuncKind::Func) => (".func", ""),
+    };
+    let result = func.returns.map(|ty| format!(" (.param .{} {})", param_type(ty), result_name(names)));
+    format!("{before}{} {name}({list}){after}", result.unwrap_or_default())
 }
 
-fn param_declaration(func: &Function, name: &str, ty: ParamType) -> String {
+/// A name for the result of a function.
+fn result_name(names: &LocalNames<'_>) -> String {
+    let mut name = String::from("func_retval0");
+    while names.has(&name) {
+        name.push('_');
+    }
+    name
+}
+
+fn param_declaration(func: &Function, param: &ParamData, name: &str) -> String {
+    if let (Some(declaration), FuncKind::Kernel) = (&param.declaration, func.kind) {
+        return format!("{} {name}{}", declaration.before, declaration.after);
+    }
     let kernel = func.kind == FuncKind::Kernel;
-    let name = symbol(name);
-    match ty {
+    match param.ty {
         ParamType::Scalar(ty) if kernel && ty != Type::Pred => format!(".param .{} {name}", memory_type(ty)),
         ParamType::Scalar(ty) => format!(".param .{} {name}", param_type(ty)),
-        ParamType::Array(ty, len) => format!(".param .align 8 .b8 {name}[{}]", u64::from(ty.bytes()) * u64::from(len)),
+        ParamType::Array(ty, len) => format!(".param .align 8 .{} {name}[{len}]", memory_type(ty)),
         ParamType::Pointer { space: Some(space @ (Space::Global | Space::Shared | Space::Const)), .. } if kernel => {
             format!(".param .u64 .ptr .{space} .align 1 {name}")
         }
@@ -56,13 +77,15 @@ fn param_declaration(func: &Function, name: &str, ty: ParamType) -> String {
     }
 }
 
-/// The declarations and statements of a function.
-pub(super) fn body(module: &Module, id: Func) -> Body {
+/// The head, declarations and statements of a function.
+pub(super) fn body(module: &Module, names: &ModuleNames, id: Func) -> Body {
     let func = &module.funcs[id];
-    let mut writer = Writer::new(module, func);
+    let mut writer = Writer::new(module, names, func);
+    let head = head(func, &names.funcs[id], &writer.locals);
     if let Some(param) = super::unsupported_param(func) {
         writer.problem(None, &format!("the parameter `{param}` is an array by value, which only kernels have in PTX"));
     }
+    limits::of_function(func).iter().for_each(|problem| _ = writer.problem(None, problem));
     if func.entry_blocks().len() > 1 {
         writer.problem(None, "PTX functions have one entry");
     }
@@ -78,11 +101,14 @@ pub(super) fn body(module: &Module, id: Func) -> Body {
         writer.line(&format!("bra.uni {label};"));
     }
     let unguarded = guards::needless(func);
+    let mut pragmas: BTreeMap<Block, Vec<&str>> = BTreeMap::new();
+    func.pragmas.iter().for_each(|(block, pragma)| pragmas.entry(*block).or_default().push(pragma));
     for (index, &block) in blocks.iter().enumerate() {
         let label = writer.label(block);
         let _ = writeln!(writer.text, "{label}:");
         writer.lines += 1;
         writer.flag = None;
+        pragmas.get(&block).into_iter().flatten().for_each(|pragma| writer.line(pragma));
         for inst in func.block_insts(block) {
             writer.inst = Some(inst);
             let data = &func.insts[inst];
@@ -96,48 +122,69 @@ pub(super) fn body(module: &Module, id: Func) -> Body {
             writer.flag = carry::after(data, writer.flag);
         }
     }
-    writer.finish()
+    writer.finish(head)
 }
 
 /// A function being written.
 pub(super) struct Writer<'m> {
     pub module: &'m Module,
     pub func: &'m Function,
+    pub locals: LocalNames<'m>,
     pub forms: SecondaryMap<Reg, Form>,
     /// Carry registers with a use that the flag cannot serve.
     pub kept_carries: BTreeSet<Reg>,
     pub flag: Option<FlagState>,
+    /// The version of the source, or the one that is written where there is no source.
+    pub version: (u32, u32),
+    pub needs: Needs,
     pub callees: BTreeSet<Func>,
     names: SecondaryMap<Reg, String>,
     /// Parameters that are loaded where they are copied.
     pub copied_params: BTreeSet<Reg>,
     temporaries: Vec<(String, Type)>,
     temporary_prefix: String,
+    /// `$`, or several where another name begins with one.
+    label_sigil: String,
     label_prefix: String,
+    /// What the names of parameters and results around calls begin with.
+    pub call_prefix: String,
     labels: u32,
     text: String,
     lines: u32,
     inst: Option<Inst>,
     problems: Vec<Problem>,
+    plain_loads: Vec<PlainLoad>,
 }
 
 impl<'m> Writer<'m> {
-    fn new(module: &'m Module, func: &'m Function) -> Writer<'m> {
+    fn new(module: &'m Module, names: &'m ModuleNames, func: &'m Function) -> Writer<'m> {
+        let locals = LocalNames::new(func, names);
         let mut names = SecondaryMap::new();
         for (reg, data) in func.regs.iter() {
             let mut name = data.name.clone();
             // PTX has the names of its special registers for itself.
-            if is_reserved_register(&name) {
+            let is_taken = |name: &str| is_reserved_register(name) || locals.has(&format!("%{name}"));
+            if is_taken(&name) {
                 name.push('_');
-                while func.reg_name_is_taken(&name) {
+                while func.reg_name_is_taken(&name) || is_taken(&name) {
                     name.push('_');
                 }
             }
             names[reg] = format!("%{name}");
         }
         let mut temporary_prefix = String::from("_t");
-        while func.regs.values().any(|data| data.name.starts_with(&temporary_prefix)) {
+        while func.regs.values().any(|data| data.name.starts_with(&temporary_prefix))
+            || locals.has_prefix(&format!("%{temporary_prefix}"))
+        {
             temporary_prefix.insert(0, '_');
+        }
+        let mut label_sigil = String::from("$");
+        while locals.has_prefix(&label_sigil) {
+            label_sigil.push('$');
+        }
+        let mut call_prefix = String::new();
+        while ["param", "retval"].into_iter().any(|name| locals.has_prefix(&format!("{call_prefix}{name}"))) {
+            call_prefix.push('_');
         }
         let mut label_prefix = String::from("_l");
         while func.blocks.values().any(|data| data.name.starts_with(&label_prefix)) {
@@ -146,31 +193,43 @@ impl<'m> Writer<'m> {
         Writer {
             module,
             func,
+            locals,
             forms: forms(module, func),
             kept_carries: carry::kept(func),
             flag: None,
+            version: requirements::version(module),
+            needs: requirements::of_function(func),
             callees: BTreeSet::new(),
             names,
             copied_params: copied_params(func),
             temporaries: Vec::new(),
             temporary_prefix,
+            label_sigil,
             label_prefix,
+            call_prefix,
             labels: 0,
             text: String::new(),
             lines: 0,
             inst: None,
             problems: Vec::new(),
+            plain_loads: Vec::new(),
         }
     }
 
-    fn finish(self) -> Body {
+    fn finish(self, head: String) -> Body {
         let mut declarations = String::new();
-        for array in self.func.arrays.values() {
-            let space = if array.space == Space::Shared { "shared" } else { "local" };
-            if let Some(len) = array.len {
-                let bytes = (u64::from(len) * u64::from(array.ty.bytes())).max(1);
-                let _ = writeln!(declarations, "\t.{space} .align 16 .b8 {}[{bytes}];", symbol(&array.name));
-            }
+        for (id, array) in self.func.arrays.iter() {
+            let (space, name) = (array.space, &self.locals.arrays[id]);
+            let _ = match (&array.declaration, array.len) {
+                (_, None) => Ok(()),
+                (Some(declaration), _) => {
+                    writeln!(declarations, "\t{} {name}{};", declaration.before, declaration.after)
+                }
+                (None, Some(len)) => {
+                    let bytes = (u64::from(len) * u64::from(array.ty.bytes())).max(1);
+                    writeln!(declarations, "\t.{space} .align 16 .b8 {name}[{bytes}];")
+                }
+            };
         }
         // A parameter that is only copied never has a register.
         let registers = self.func.reg_types.iter().filter(|(reg, _)| !self.copied_params.contains(reg));
@@ -184,14 +243,15 @@ impl<'m> Writer<'m> {
                 let _ = writeln!(declarations, "\t.reg .{class} {};", line.join(", "));
             }
         }
-        Body { declarations, text: self.text, problems: self.problems, callees: self.callees }
+        let Writer { text, problems, callees, plain_loads, needs, .. } = self;
+        Body { head, declarations, text, problems, callees, plain_loads, needs }
     }
 
     /// Loads every parameter into its register, unless copies take it from where it is.
     fn load_params(&mut self) {
-        for param in &self.func.params {
+        for (index, param) in self.func.params.iter().enumerate() {
             let Some(reg) = param.reg.filter(|reg| !self.copied_params.contains(reg)) else { continue };
-            let (ty, name) = (self.func.reg_types[reg], symbol(&param.name));
+            let (ty, name) = (self.func.reg_types[reg], self.locals.params[index].clone());
             let register = self.reg(reg);
             if ty == Type::Pred {
                 let number = self.temporary(Type::B32);
@@ -238,6 +298,7 @@ impl<'m> Writer<'m> {
                 let labels: Vec<String> = inst.targets().iter().map(|&target| self.label(target)).collect();
                 self.line(&format!("{table}: .branchtargets {};", labels.join(", ")));
                 self.line(&format!("brx.idx {clamped}, {table};"));
+                self.needs = self.needs.and(requirements::INDEXED_BRANCH);
             }
             Op::Ret if inst.exit() != 0 => {
                 return Err(self.problem(None, "PTX functions have one exit"));
@@ -245,7 +306,8 @@ impl<'m> Writer<'m> {
             Op::Ret => {
                 if let (Some(value), Some(ty)) = (inst.args.first(), self.func.returns) {
                     let value = self.passed(value, ty)?;
-                    self.line(&format!("st.param.{} [func_retval0], {value};", param_type(ty)));
+                    let name = result_name(&self.locals);
+                    self.line(&format!("st.param.{} [{name}], {value};", param_type(ty)));
                 }
                 self.line("ret;");
             }
@@ -264,13 +326,13 @@ impl<'m> Writer<'m> {
 
     /// A block's label in PTX.
     pub fn label(&self, block: Block) -> String {
-        format!("${}", self.func.blocks[block].name)
+        format!("{}{}", self.label_sigil, self.func.blocks[block].name)
     }
 
     /// A label for a place inside a block.
     pub fn fresh_label(&mut self) -> String {
         self.labels += 1;
-        format!("${}{}", self.label_prefix, self.labels)
+        format!("{}{}{}", self.label_sigil, self.label_prefix, self.labels)
     }
 
     /// A new register.
@@ -297,6 +359,18 @@ impl<'m> Writer<'m> {
         };
         self.problems.push(Problem { line, diagnostic });
         Inexpressible
+    }
+
+    /// Lists the load written last, which may fault where the instruction must not.
+    pub fn list_plain_load(&mut self) {
+        let Some(inst) = self.inst else { return };
+        let block = self.func.layout.inst_block(inst).map(|block| self.func.blocks[block].name.clone());
+        self.plain_loads.push(PlainLoad {
+            func: self.func.name.clone(),
+            block: block.unwrap_or_default(),
+            text: instruction_text(self.module, self.func, inst),
+            line: self.lines,
+        });
     }
 
     /// Warns about the statement written last.

@@ -1,10 +1,12 @@
 //! One instruction as PTX: mostly its spelling and operands, and for some a short sequence.
 
+use super::address::unsigned;
 use super::carry::{self, FlagState};
 use super::forms::Form;
 use super::function::{Writer, Written, special_name};
+use super::requirements;
 use super::spelling::{missing, plain, spelling};
-use super::{memory_type, param_type, symbol};
+use super::{memory_type, param_type};
 use crate::ir::{ArgKind, Flags, InstData, Op, Opcode, Operand, ParamType, Piece, Rounding, Signature, Space, Type};
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -13,6 +15,7 @@ use alloc::vec::Vec;
 impl Writer<'_> {
     /// Writes an instruction that is no terminator.
     pub fn instruction(&mut self, inst: &InstData) -> Written<()> {
+        self.needs = self.needs.and(requirements::of(inst));
         if let Some(missing) = missing(inst.opcode) {
             return Err(self.problem(None, &format!("PTX has no {missing}")));
         }
@@ -164,7 +167,8 @@ impl Writer<'_> {
         let dsts = self.destinations(inst).unwrap_or_default();
         let source = match &inst.args[..] {
             [Operand::Reg(reg)] if self.copied_params.contains(reg) => {
-                let name = self.func.param_of(*reg).map(|param| symbol(&param.name)).unwrap_or_default();
+                let place = self.func.params.iter().position(|param| param.reg == Some(*reg));
+                let name = place.map(|place| self.locals.params[place].clone()).unwrap_or_default();
                 let ty = memory_type(inst.opcode.ty);
                 self.statement(inst, &format!("ld.param.{ty} {dsts}, [{name}];"));
                 return Ok(());
@@ -210,9 +214,10 @@ impl Writer<'_> {
 
     fn memory(&mut self, inst: &InstData) -> Written<()> {
         let Some(address) = inst.address() else { return Err(self.problem(None, "the access has no address")) };
-        let (address, space) = self.address(address, inst.opcode.space)?;
+        let (address, space) = self.address(address, inst.opcode)?;
         let signature = inst.opcode.signature();
-        let mut operands: Vec<String> = self.destinations(inst).into_iter().collect();
+        let (destinations, narrowed) = self.loaded(inst);
+        let mut operands: Vec<String> = destinations.into_iter().collect();
         operands.push(address);
         for (index, arg) in inst.args.iter().enumerate().skip(1) {
             let kind = signature.arg(index).unwrap_or(ArgKind::Any(inst.opcode.ty));
@@ -227,9 +232,32 @@ impl Writer<'_> {
         let opcode = spelling(Opcode { space, ..inst.opcode });
         self.statement(inst, &format!("{opcode} {};", operands.join(", ")));
         if inst.opcode.has(Flags::SPEC) {
-            self.warn(&format!("`{opcode}` stands for a load that must not fault, which PTX has not"));
+            self.list_plain_load();
         }
+        narrowed.iter().for_each(|conversion| self.statement(inst, conversion));
         Ok(())
+    }
+
+    /// The destinations of an access, and the statements after it. The registers of a vector have one width in PTX; a
+    /// narrower one takes the low bits of a temporary.
+    fn loaded(&mut self, inst: &InstData) -> (Option<String>, Vec<String>) {
+        let widths = inst.dsts.iter().map(|&dst| self.func.reg_types[dst].bits().max(16));
+        let (Some(widest), Some(narrowest)) = (widths.clone().max(), widths.min()) else { return (None, Vec::new()) };
+        if widest == narrowest {
+            return (self.destinations(inst), Vec::new());
+        }
+        let (mut names, mut conversions) = (Vec::new(), Vec::new());
+        for &dst in &inst.dsts {
+            let width = self.func.reg_types[dst].bits().max(16);
+            let mut name = self.reg(dst);
+            if width < widest {
+                let wide = self.temporary(unsigned(widest));
+                conversions.push(format!("cvt.u{width}.u{widest} {name}, {wide};"));
+                name = wide;
+            }
+            names.push(name);
+        }
+        (Some(format!("{{{}}}", names.join(", "))), conversions)
     }
 
     fn texture(&mut self, inst: &InstData) -> Written<()> {
@@ -342,25 +370,27 @@ impl Writer<'_> {
             label
         });
         self.line("{");
-        for (index, (ty, value)) in args.iter().enumerate() {
-            self.line(&format!(".param .{ty} param{index};"));
-            self.line(&format!("st.param.{ty} [param{index}], {value};"));
+        let prefix = self.call_prefix.clone();
+        let names: Vec<String> = (0..args.len()).map(|index| format!("{prefix}param{index}")).collect();
+        for (name, (ty, value)) in names.iter().zip(&args) {
+            self.line(&format!(".param .{ty} {name};"));
+            self.line(&format!("st.param.{ty} [{name}], {value};"));
         }
-        let names: Vec<String> = (0..args.len()).map(|index| format!("param{index}")).collect();
-        let (name, names) = (symbol(&target.name), names.join(", "));
+        let (name, names) = (self.locals.module.funcs[callee.func].clone(), names.join(", "));
+        let result = format!("{prefix}retval0");
         match target.returns {
             Some(ty) => {
                 let bits = param_type(ty);
-                self.line(&format!(".param .{bits} retval0;"));
-                self.line(&format!("call.uni (retval0), {name}, ({names});"));
+                self.line(&format!(".param .{bits} {result};"));
+                self.line(&format!("call.uni ({result}), {name}, ({names});"));
                 if let Some(dst) = inst.dst() {
                     let dst = self.reg(dst);
                     if ty == Type::Pred {
                         let number = self.temporary(Type::B32);
-                        self.line(&format!("ld.param.b32 {number}, [retval0];"));
+                        self.line(&format!("ld.param.b32 {number}, [{result}];"));
                         self.line(&format!("setp.ne.u32 {dst}, {number}, 0;"));
                     } else {
-                        self.line(&format!("ld.param.{bits} {dst}, [retval0];"));
+                        self.line(&format!("ld.param.{bits} {dst}, [{result}];"));
                     }
                 }
             }

@@ -16,10 +16,14 @@
 //! before it is assigned starts as the 0 that it is here ([`unassigned`]). A guard is left out where it makes no
 //! difference ([`guards`]).
 //!
+//! What was read from PTX is declared as it was there: names ([`names`]), linkage, attributes, alignments, element types,
+//! launch bounds and pragmas. Version and target are those of the source, or the least that what is written asks for
+//! ([`requirements`]).
+//!
 //! Not expressible, and reported where they stand: `in`, `work`, functions with several entries or exits, arrays by
 //! value of functions, directed roundings of f16, `.sat` beside `.cc`, atomics of types for which PTX has none, loads
 //! that release and stores that acquire. A function with such an instruction is left out. A load that must not fault
-//! (`.spec`) is printed as an ordinary one, with a warning that names the line.
+//! (`.spec`) is printed as an ordinary one, and listed: whoever hands the text on decides whether that will do.
 //!
 //! An `add`, `sub` or `mul` of floats without a rounding stays one: `ptxas` may fuse a product with a sum, which rounds
 //! once where the simulator rounds twice (`-fmad=false` keeps it from that). Positions and lengths of bit fields beyond a
@@ -35,18 +39,20 @@ mod forms;
 mod function;
 mod guards;
 mod instruction;
+mod limits;
+mod names;
+mod requirements;
 mod spelling;
 mod unassigned;
 
-use crate::ir::{
-    Func, FuncKind, Function, GlobalData, InstData, Item, Module, Op, Operand, ParamType, Space, Special, Type,
-};
+use crate::ir::{Func, FuncKind, Function, Global, GlobalData, Item, Module, ParamType, Space, Type};
 use crate::text::Diagnostic;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::fmt::Write;
+use core::fmt::{self, Write};
+use names::ModuleNames;
 pub(super) use unassigned::may_be_read_unassigned;
 
 /// PTX, and what it could not say.
@@ -57,6 +63,27 @@ pub struct Export {
     /// Errors and warnings. Their spans are in the source that the module was read from, and empty for an instruction
     /// that a pass made.
     pub diagnostics: Vec<Diagnostic>,
+    /// Loads that must not fault (`.spec`) and are printed as ordinary ones, which may.
+    pub plain_loads: Vec<PlainLoad>,
+}
+
+/// A load that must not fault, in a text that cannot say so.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlainLoad {
+    /// Its kernel or function.
+    pub func: String,
+    /// Its block.
+    pub block: String,
+    /// The instruction in the text IR.
+    pub text: String,
+    /// Its line in the PTX, from 1.
+    pub line: u32,
+}
+
+impl fmt::Display for PlainLoad {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "`{}` in block `{}` of `{}`", self.text, self.block, self.func)
+    }
 }
 
 /// A diagnostic on its way; a warning names a line of the PTX, counted from the function's body until that is placed.
@@ -65,14 +92,14 @@ struct Problem {
     diagnostic: Diagnostic,
 }
 
-/// Writes a module as PTX for sm_80.
+/// Writes a module as PTX: for the version and target that it was read with, otherwise for sm_80.
 pub fn export(module: &Module) -> Export {
     let mut export = Export::default();
-    let _ = writeln!(export.text, ".version {}\n.target sm_80\n.address_size 64", version(module));
+    let names = ModuleNames::new(module);
     let mut bodies = Vec::new();
     for item in &module.items {
         let &Item::Func(id) = item else { continue };
-        bodies.push((id, function::body(module, id)));
+        bodies.push((id, function::body(module, &names, id)));
     }
     // Who calls a function that cannot be written cannot be written either.
     let mut callers: BTreeMap<Func, Vec<usize>> = BTreeMap::new();
@@ -97,26 +124,23 @@ pub fn export(module: &Module) -> Export {
             }
         }
     }
-    for global in module.items.iter().filter_map(|item| match item {
-        Item::Global(global) => Some(&module.globals[*global]),
-        _ => None,
-    }) {
-        write_global(&mut export.text, module, global);
-    }
-    for name in dynamic_arrays(module) {
-        let _ = writeln!(export.text, "\n.extern .shared .align 16 .b8 {name}[];");
-    }
-    // Functions may call what stands below them, so each is declared first.
-    for (id, _) in bodies.iter().filter(|(id, _)| !missing.contains(id)) {
-        let func = &module.funcs[*id];
-        if func.kind == FuncKind::Func {
-            let _ = writeln!(export.text, "\n{};", function::head(func));
+    let written = bodies.iter().filter(|(id, _)| !missing.contains(id));
+    export.text = requirements::header(module, written.map(|(_, body)| body.needs));
+    for item in &module.items {
+        if let &Item::Global(global) = item {
+            write_global(&mut export.text, &module.globals[global], global, &names);
         }
+    }
+    export.diagnostics.extend(limits::constants(module));
+    write_dynamic_arrays(&mut export.text, module, &names);
+    // Functions may call what stands below them, so each is declared first.
+    for (_, body) in bodies.iter().filter(|(id, _)| !missing.contains(id) && module.funcs[*id].kind == FuncKind::Func) {
+        let _ = writeln!(export.text, "\n{};", body.head);
     }
     let mut lines = export.text.lines().count() as u32;
     for (id, mut body) in bodies {
         if !missing.contains(&id) {
-            let head = format!("\n{}\n{{\n{}", function::head(&module.funcs[id]), body.declarations);
+            let head = format!("\n{}\n{{\n{}", body.head, body.declarations);
             lines += head.lines().count() as u32;
             for problem in &mut body.problems {
                 if let Some(line) = problem.line {
@@ -124,6 +148,10 @@ pub fn export(module: &Module) -> Export {
                     *message = format!("line {} of the PTX: {message}", line + lines);
                 }
             }
+            for load in &mut body.plain_loads {
+                load.line += lines;
+            }
+            export.plain_loads.append(&mut body.plain_loads);
             let _ = writeln!(export.text, "{head}{}}}", body.text);
             lines += body.text.lines().count() as u32 + 1;
         }
@@ -132,50 +160,37 @@ pub fn export(module: &Module) -> Export {
     export
 }
 
-/// The oldest version of PTX that has all that is written: the first one for sm_80, as a rule.
-fn version(module: &Module) -> &'static str {
-    let has = |is_such: &dyn Fn(&InstData) -> bool| {
-        let of_func = |func: &Function| {
-            func.block_order().flat_map(|block| func.block_insts(block)).any(|inst| is_such(&func.insts[inst]))
-        };
-        module.funcs.values().any(of_func)
-    };
-    if has(&|inst| inst.opcode.op == Op::Cvta && inst.opcode.space == Some(Space::Param)) {
-        return "7.7";
-    }
-    let is_reserved = |arg: &Operand| matches!(arg, Operand::Special(Special::ReservedSmem(_)));
-    if has(&|inst| inst.args.iter().any(is_reserved)) { "7.6" } else { "7.0" }
-}
-
 /// Shared arrays that the launch sizes stand at module scope in PTX; all of them are one memory.
-fn dynamic_arrays(module: &Module) -> BTreeSet<String> {
-    let arrays = module.funcs.values().flat_map(|func| func.arrays.values());
-    arrays.filter(|array| array.len.is_none()).map(|array| dynamic_name(module, &array.name)).collect()
-}
-
-/// The name of such an array, which in the text IR belongs to its kernel.
-fn dynamic_name(module: &Module, name: &str) -> String {
-    let mut name = symbol(name);
-    while module.func_by_name(&name).is_some() || module.global_by_name(&name).is_some() {
-        name.push('_');
+fn write_dynamic_arrays(text: &mut String, module: &Module, names: &ModuleNames) {
+    let mut written = BTreeSet::new();
+    for array in module.funcs.values().flat_map(|func| func.arrays.values()).filter(|array| array.len.is_none()) {
+        let declaration = array.declaration.as_ref();
+        let own = declaration.map_or(&array.name, |declaration| &declaration.name);
+        if let Some(name) = names.dynamic.get(own).filter(|name| written.insert(*name)) {
+            let before = declaration.map_or(".shared .align 16 .b8", |declaration| &declaration.before);
+            let _ = writeln!(text, "\n.extern {before} {name}[];");
+        }
     }
-    name
 }
 
-fn write_global(text: &mut String, module: &Module, global: &GlobalData) {
+fn write_global(text: &mut String, global: &GlobalData, id: Global, names: &ModuleNames) {
+    let name = &names.globals[id];
+    if let Some(declaration) = &global.declaration {
+        let _ = writeln!(text, "\n{} {name}{};", declaration.before, declaration.after);
+        return;
+    }
     let space = if global.space == Space::Const { "const" } else { "global" };
     if let Some(reference) = global.reference {
-        let _ = writeln!(text, "\n.visible .{space} .{} {};", reference.name(), symbol(&global.name));
+        let _ = writeln!(text, "\n.visible .{space} .{} {};", reference.name(), name);
         return;
     }
     let ty = memory_type(global.ty);
-    let _ = write!(text, "\n.visible .{space} .align 16 .{ty} {}[{}]", symbol(&global.name), global.len.max(1));
+    let _ = write!(text, "\n.visible .{space} .align 16 .{ty} {name}[{}]", global.len.max(1));
     if let Some(init) = &global.init {
         let mut elements: Vec<String> = init.iter().map(|&bits| literal(bits, global.ty)).collect();
         for address in &global.addresses {
             let offset = if address.offset == 0 { String::new() } else { format!("+{}", address.offset) };
-            elements[address.element as usize] =
-                format!("generic({}){offset}", symbol(&module.globals[address.global].name));
+            elements[address.element as usize] = format!("generic({}){offset}", names.globals[address.global]);
         }
         let _ = write!(text, " = {{{}}}", elements.join(", "));
     }
@@ -200,54 +215,6 @@ fn literal(bits: u64, ty: Type) -> String {
         }
         _ => bits.to_string(),
     }
-}
-
-/// A module's name in PTX: opcodes and directives are reserved there.
-fn symbol(name: &str) -> String {
-    let reserved = crate::ir::Op::ALL.iter().any(|op| op.name().split(['.', ' ']).next() == Some(name));
-    let other = matches!(
-        name,
-        "bra"
-            | "brx"
-            | "bar"
-            | "barrier"
-            | "cp"
-            | "mma"
-            | "wmma"
-            | "set"
-            | "slct"
-            | "tex"
-            | "suld"
-            | "sust"
-            | "trap"
-            | "vote"
-            | "shfl"
-            | "match"
-            | "redux"
-            | "shf"
-            | "sad"
-            | "lop3"
-            | "bfind"
-            | "prefetch"
-            | "prefetchu"
-            | "isspacep"
-            | "fence"
-            | "pmevent"
-            | "nanosleep"
-            | "mul24"
-            | "mad24"
-            | "cnot"
-            | "testp"
-            | "dp4a"
-            | "dp2a"
-            | "brkpt"
-            | "txq"
-            | "tld4"
-            | "ldu"
-            | "_"
-            | "WARP_SZ"
-    );
-    if reserved || other { format!("{name}_0") } else { name.to_string() }
 }
 
 /// The bits of a parameter or result of that type: PTX passes predicates as numbers.

@@ -31,7 +31,8 @@ pub fn spelling(opcode: Opcode) -> String {
     }
 }
 
-fn completed(mut opcode: Opcode) -> Opcode {
+/// The opcode with the modifiers and types that PTX asks for, and without those that it has not.
+pub fn completed(mut opcode: Opcode) -> Opcode {
     let ty = opcode.ty;
     opcode.flags.remove(Flags::SPEC);
     // Approximate functions of f64 are PTX's two, which are coarse; everything else is rounded as the simulator does.
@@ -97,8 +98,10 @@ fn completed(mut opcode: Opcode) -> Opcode {
     opcode
 }
 
-const ORDERS: Flags = Flags::RELAXED.union(Flags::ACQUIRE).union(Flags::RELEASE).union(Flags::ACQ_REL);
-const SCOPES: Flags = Flags::CTA.union(Flags::GPU).union(Flags::SYS);
+/// Memory orders.
+pub const ORDERS: Flags = Flags::RELAXED.union(Flags::ACQUIRE).union(Flags::RELEASE).union(Flags::ACQ_REL);
+/// Scopes of memory orders.
+pub const SCOPES: Flags = Flags::CTA.union(Flags::GPU).union(Flags::SYS);
 const CACHES: [Flags; 7] = [Flags::CA, Flags::CG, Flags::CS, Flags::LU, Flags::CV, Flags::WB, Flags::WT];
 
 /// The modifiers of a load or store that PTX takes together: `.volatile` alone; an order with a scope; or one cache
@@ -162,6 +165,19 @@ pub fn missing(opcode: Opcode) -> Option<String> {
         Op::Ld | Op::St | Op::Atom | Op::Red | Op::Cvt => None,
         _ if opcode.has(Flags::CC) && opcode.has(Flags::SAT) => Some("`.sat` beside `.cc`".to_string()),
         _ => directed.filter(|_| ty == Type::F16).map(|rounding| format!("`.{}` of f16", rounding.name())),
+    }
+}
+
+/// Does PTX have an access that others see in order (`.volatile`, one with a memory order, an atomic) in that memory?
+/// Generic addresses reach all of them.
+pub fn has_form(opcode: Opcode, space: Space, version: (u32, u32)) -> bool {
+    match space {
+        Space::Global | Space::Shared => true,
+        Space::Local if matches!(opcode.op, Op::Ld | Op::St) && opcode.has(Flags::VOLATILE) => version >= (9, 1),
+        Space::Local | Space::Const | Space::Param => {
+            let is_plain = matches!(opcode.op, Op::Ld | Op::St);
+            is_plain && !opcode.flags.intersects(ORDERS | SCOPES | Flags::VOLATILE)
+        }
     }
 }
 

@@ -4,11 +4,12 @@ use super::call::CallParam;
 use super::names::{clean, fallthrough};
 use super::{Context, FuncResult, IGNORED, MAX_ARRAY_BYTES, MAX_PARAMS, MAX_SHARED_BYTES, array_length, is_aggregate};
 use crate::ir::{
-    Array, ArrayData, Block, Func, FuncKind, Function, Global, Guard, Inst as InstId, InstData, Opcode, Operand,
-    ParamType, Reg, Space, Span, Special, Type,
+    Array, ArrayData, Block, Declaration, Func, FuncKind, Function, Global, Guard, Inst as InstId, InstData, Opcode,
+    Operand, ParamType, Reg, Space, Span, Special, Type,
 };
 use crate::ptx::syntax::{Function as Source, Name, OperandKind, Statement, Variable};
 use crate::text::Diagnostic;
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
@@ -160,12 +161,14 @@ pub(super) fn lower<'a>(context: &Context<'a>, index: usize, name: String, sourc
         names_refused: false,
     };
     lowering.func.span = source.name.span;
+    lowering.func.declaration = declaration(&source.before, source.name.text, &source.directives);
     let statements = source.body.as_deref().unwrap_or_default();
     if lowering.find_labels(statements).is_ok() && lowering.declare_params(source, statements).is_ok() {
         lowering.statements(statements, source.end);
     }
     super::opaque::declare_wide(&mut lowering.func, &lowering.wide);
     super::unassigned::assign_tied(&mut lowering.func, &lowering.tied);
+    lowering.invert_carries();
     super::types::settle(&mut lowering.func, &context.types);
     let Lowering { func: function, problems, names_refused, .. } = lowering;
     Outcome { function, problems, names_refused }
@@ -246,6 +249,10 @@ impl<'a> Lowering<'a, '_> {
                     }
                 }
                 Statement::Targets(..) => {}
+                Statement::Pragma(text) => {
+                    let block = self.current;
+                    self.func.pragmas.extend(block.map(|block| (block, text.clone())));
+                }
                 Statement::Inst(inst) => {
                     self.span = inst.span;
                     // A reported problem leaves the instruction out; the next line is lowered all the same.
@@ -386,6 +393,9 @@ impl<'a> Lowering<'a, '_> {
                 };
                 self.func.build_param(name, ty).map(Entity::Reg)
             };
+            if let Some(built) = self.func.params.last_mut() {
+                built.declaration = declaration(&param.before, param.name.text, &param.after);
+            }
             entities.push((param.name.text, entity));
         }
         for &name in &self.context.reached[self.index] {
@@ -448,7 +458,12 @@ impl<'a> Lowering<'a, '_> {
         };
         let sized = !(variable.external || space == Space::Shared && len == 0);
         let name = self.fresh(variable.name.text);
-        Ok(self.func.build_array(ArrayData { name, space, ty, len: sized.then_some(len) }))
+        // An aggregate around a call is declared as a parameter, and is an array in local memory here.
+        let declaration = match variable.space {
+            "param" => None,
+            _ => declaration(&variable.before, variable.name.text, &variable.after),
+        };
+        Ok(self.func.build_array(ArrayData { name, space, ty, len: sized.then_some(len), declaration }))
     }
 
     pub(super) fn scalar_type(&mut self, variable: &Variable<'a>) -> Lowered<Type> {
@@ -544,6 +559,11 @@ impl<'a> Lowering<'a, '_> {
     pub(super) fn unsupported(&mut self, message: &str) -> Reported {
         self.error("ptx-unsupported", message)
     }
+}
+
+/// The record of a declaration that the exporter prints again.
+pub(super) fn declaration(before: &str, name: &str, after: &str) -> Option<Box<Declaration>> {
+    Some(Box::new(Declaration { before: before.into(), name: name.into(), after: after.into() }))
 }
 
 /// Names that stand as plain operands rather than in brackets: where one is a parameter, its address is taken.

@@ -23,7 +23,11 @@ impl<'a> Lowering<'a, '_> {
         if self.expand_narrow(inst)? || self.expand_packed(inst)? {
             return Ok(true);
         }
-        if inst.modifiers.iter().any(|word| matches!(*word, "bf16" | "bf16x2")) {
+        let is_of_bfloats = inst.modifiers.iter().any(|word| matches!(*word, "bf16" | "bf16x2"));
+        // A comparison of other numbers only writes a constant.
+        let is_set_to_bfloat =
+            inst.opcode.text == "set" && matches!(inst.modifiers[..], [.., "bf16", of] if of != "bf16");
+        if is_of_bfloats && !is_set_to_bfloat {
             return Ok(self.expand_bfloats(inst)? || self.expand_function(inst)?);
         }
         match inst.opcode.text {
@@ -89,7 +93,9 @@ impl<'a> Lowering<'a, '_> {
         let [words @ .., result, compared] = &inst.modifiers[..] else {
             return Err(self.unsupported("`set` needs two types"));
         };
-        let (result, compared) = (self.type_named(result)?, self.type_named(compared)?);
+        let is_bfloat = *result == "bf16";
+        let result = if is_bfloat { Type::B16 } else { self.type_named(result)? };
+        let compared = self.type_named(compared)?;
         let mut opcode = Opcode::new(Op::Setp, compared);
         for word in words {
             match (Cmp::from_name(word), Combine::from_name(word)) {
@@ -112,7 +118,12 @@ impl<'a> Lowering<'a, '_> {
             }
             _ => return Err(self.count_error(inst, 2)),
         };
-        let yes = if result.is_float() { number_bits(Number::Int(1), result) } else { result.mask() };
+        let yes = match result {
+            _ if is_bfloat => 0x3F80,
+            Type::F16 => 0x3C00,
+            Type::F32 | Type::F64 => number_bits(Number::Int(1), result),
+            _ => result.mask(),
+        };
         let dst = self.named(dst, result)?;
         self.select(dst, result, Operand::Const(yes), Operand::Const(0), holds);
         Ok(())

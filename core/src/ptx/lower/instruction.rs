@@ -1,6 +1,6 @@
 //! One instruction of PTX: what it is called here, and its operands in place.
 
-use super::body::{Lowered, Lowering};
+use super::body::{Entity, Lowered, Lowering};
 use super::opaque::{is_kept, is_opaque_family};
 use crate::ir::{Few, Flags, Guard, InstData, Op, Opcode, Operand, Reg, Signature, SpellingError, Type};
 use crate::ptx::syntax::{Inst, Operand as Source, OperandKind, Statement};
@@ -234,8 +234,22 @@ impl<'a> Lowering<'a, '_> {
             let message = format!("expected {} registers to write", signature.required_dsts);
             return Err(self.error("ptx-operands", &message));
         }
+        // The registers of a vector have one width, also that of the sink.
+        let mut width = None;
+        if names.contains(&"_")
+            && let Some(name) = names.iter().find(|name| **name != "_")
+            && let Entity::Reg(reg) = self.resolve(name)?
+        {
+            width = Some(self.func.reg_types[reg].bits());
+        }
         let dsts = signature.dsts.clone();
-        names.into_iter().zip(dsts).map(|(name, dst)| self.destination(name, dst.ty, dst.may_be_wider)).collect()
+        let destinations = names.into_iter().zip(dsts).map(|(name, dst)| match (name, width) {
+            ("_", Some(width)) if dst.may_be_wider && width > dst.ty.bits() => {
+                Ok(self.temporary(dst.ty.with_bits(width).unwrap_or(dst.ty)))
+            }
+            _ => self.destination(name, dst.ty, dst.may_be_wider),
+        });
+        destinations.collect()
     }
 
     fn carry(&mut self) -> Reg {

@@ -16,7 +16,7 @@
 //!   aggregate passes by the address of a local array, which nobody else can reach;
 //! - a `.shared` variable of the module is declared in every kernel that reaches it and passed to functions as a
 //!   pointer, because shared arrays belong to kernels here;
-//! - the carry flag is a predicate register;
+//! - the carry flag is a predicate register, inverted between subtractions and additions ([`carries`]);
 //! - a call of what a register says is a `switch` over the functions whose address is taken ([`indirect`]);
 //! - what the text IR has no counterpart of is an opaque instruction ([`opaque`]);
 //! - a few opcodes become short sequences ([`expand`]), among them those of two halves ([`halves`]) and of bfloats
@@ -33,6 +33,7 @@
 mod bfloats;
 mod body;
 mod call;
+mod carries;
 mod control;
 mod copies;
 mod expand;
@@ -74,7 +75,8 @@ const SHARED_VARIABLES: usize = 256;
 
 /// The module that a file says; what could not be lowered goes to `problems`.
 pub(super) fn lower(file: &File<'_>, problems: &mut Diagnostics) -> Module {
-    let mut module = Module::default();
+    let header = file.header.clone().filter(|header| !header.target.is_empty());
+    let mut module = Module { header, ..Module::default() };
     let mut positions = Vec::new();
     let mut context = Context { refused: file.refused.iter().copied().collect(), ..Context::default() };
     let mut sources: Vec<&Source> = Vec::new();
@@ -274,6 +276,8 @@ impl<'a> Context<'a> {
             return error(&format!("`{name}` has more than {MAX_ARRAY_BYTES} bytes"));
         };
         let (mut init, mut addresses) = (Vec::new(), Vec::new());
+        let before = format!("{} {}", variable.linkage, variable.before);
+        let mut declaration = body::declaration(before.trim_start(), name, &variable.after);
         for element in &variable.init {
             match element {
                 Initial::Number(number) => init.push(number_bits(*number, ty)),
@@ -285,7 +289,11 @@ impl<'a> Context<'a> {
                             addresses.push(InitialAddress { element, global, offset: *offset });
                             init.push(0);
                         }
-                        (None, Some(number)) if *offset == 0 && fits => init.push(number),
+                        (None, Some(number)) if *offset == 0 && fits => {
+                            // The text has the function's address, which is a number here.
+                            declaration = None;
+                            init.push(number);
+                        }
                         _ => {
                             let text = target.text;
                             let message =
@@ -306,6 +314,7 @@ impl<'a> Context<'a> {
             init: (!init.is_empty()).then_some(init),
             addresses,
             reference,
+            declaration,
             comments: Default::default(),
             span: variable.name.span,
         })

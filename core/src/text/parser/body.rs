@@ -281,7 +281,7 @@ impl<'a> Parser<'a> {
             Some(self.array_len(ty, most)?)
         };
         self.check_free(body, name, span)?;
-        let array = body.func.build_array(ArrayData { name: name.into(), space, ty, len });
+        let array = body.func.build_array(ArrayData { name: name.into(), space, ty, len, declaration: None });
         body.names.insert(name, Name::Array(array));
         Ok(CommentAnchor::Array(array))
     }

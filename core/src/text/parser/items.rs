@@ -336,6 +336,7 @@ impl<'a> Parser<'a> {
             addresses,
             reference,
             comments: Comments::default(),
+            declaration: None,
             span,
         };
         let global = self.module.globals.push(data);

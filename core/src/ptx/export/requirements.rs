@@ -1,0 +1,179 @@
+//! The version of PTX and the architecture that a module asks for.
+//!
+//! ```text
+//! .version 1.4, .target sm_13, and a shuffle      →   .version 6.0, .target sm_30
+//! .version 9.1, .target sm_90a, and a shuffle     →   the same
+//! ```
+//!
+//! A module that was read from PTX keeps its own, and is raised to what the forms ask for that are written. The table
+//! has the forms that importing, passes and exporting make of others, which the source need not have had.
+//!
+//! Linear in the instructions.
+//!
+//! Source: PTX ISA, "PTX ISA Notes" and "Target ISA Notes" of each instruction; checked against `ptxas` by the tests.
+
+use super::limits::param_bytes;
+use super::spelling::{ORDERS, SCOPES, completed};
+use crate::ir::{AtomicOp, Flags, FuncKind, Function, InstData, Module, Op, Opcode, Operand, Space, Special, Type};
+use alloc::format;
+use alloc::string::String;
+
+/// Bytes of parameters that a kernel may have before [`LARGE_PARAMS`].
+const SMALL_PARAMS: u64 = 4352;
+
+/// More parameters ask for version 8.1 and sm_70.
+const LARGE_PARAMS: Needs = Needs { version: (8, 1), target: 70 };
+
+/// The `.address_size` directive.
+const ADDRESS_SIZE: Needs = Needs { version: (2, 3), target: 10 };
+
+/// What programs that were not read from PTX are written for.
+const OURS: Needs = Needs { version: (7, 0), target: 80 };
+
+/// `brx.idx`.
+pub(super) const INDEXED_BRANCH: Needs = Needs { version: (6, 0), target: 30 };
+
+/// A version of PTX, and an architecture as in `sm_80`.
+#[derive(Clone, Copy)]
+pub(super) struct Needs {
+    version: (u32, u32),
+    target: u32,
+}
+
+impl Needs {
+    /// What both ask for.
+    pub fn and(self, other: Needs) -> Needs {
+        Needs { version: self.version.max(other.version), target: self.target.max(other.target) }
+    }
+}
+
+/// The version of the source, or the one that is written where there is no source.
+pub(super) fn version(module: &Module) -> (u32, u32) {
+    module.header.as_ref().map_or(OURS.version, |header| header.version)
+}
+
+/// The directives at the top, for functions that ask for these.
+pub(super) fn header(module: &Module, functions: impl Iterator<Item = Needs>) -> String {
+    let least = if module.header.is_some() { ADDRESS_SIZE } else { OURS };
+    let mut needs = functions.fold(least, Needs::and);
+    let (mut target, mut directives) = (format!("sm_{}", needs.target), String::new());
+    if let Some(header) = &module.header {
+        needs.version = needs.version.max(header.version);
+        let mut words = header.target.iter();
+        match words.next().filter(|own| architecture(own).is_none_or(|own| own >= needs.target)) {
+            Some(own) => target.clone_from(own),
+            None => {
+                // PTX had sm_35 before sm_32.
+                let raised = if needs.target == 32 { 35 } else { needs.target };
+                target = format!("sm_{raised}");
+                needs.version = needs.version.max(introduction(raised));
+            }
+        }
+        // Debug information is not written.
+        words.filter(|word| *word != "debug").for_each(|word| target += &format!(", {word}"));
+        header.directives.iter().for_each(|directive| directives += &format!("{directive}\n"));
+    }
+    let (major, minor) = needs.version;
+    format!(".version {major}.{minor}\n.target {target}\n.address_size 64\n{directives}")
+}
+
+/// The number of `sm_90a`.
+fn architecture(name: &str) -> Option<u32> {
+    let digits = name.strip_prefix("sm_").or_else(|| name.strip_prefix("compute_"))?;
+    digits.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().ok()
+}
+
+/// The version of PTX that first had an architecture.
+fn introduction(architecture: u32) -> (u32, u32) {
+    match architecture {
+        ..20 => (1, 4),
+        ..30 => (2, 0),
+        ..35 => (3, 0),
+        ..50 => (3, 1),
+        ..53 => (4, 0),
+        ..60 => (4, 2),
+        ..70 => (5, 0),
+        ..75 => (6, 0),
+        ..80 => (6, 3),
+        _ => (7, 0),
+    }
+}
+
+/// What a function asks for besides its instructions: the parameters of a kernel. Those of a source have the version that
+/// they need.
+pub(super) fn of_function(func: &Function) -> Needs {
+    let is_ours = func.declaration.is_none();
+    match (func.kind, is_ours && param_bytes(func) > SMALL_PARAMS) {
+        (FuncKind::Func, _) => needs((2, 3), 20),
+        (FuncKind::Kernel, true) => LARGE_PARAMS,
+        (FuncKind::Kernel, false) => ADDRESS_SIZE,
+    }
+}
+
+/// A conversion between the addresses of a window and generic ones.
+pub(super) fn of_conversion(window: Space) -> Needs {
+    match window {
+        Space::Param => needs((7, 7), 70),
+        Space::Const => needs((3, 1), 20),
+        _ => needs((2, 3), 20),
+    }
+}
+
+/// What an instruction asks for as it is written.
+pub(super) fn of(inst: &InstData) -> Needs {
+    let is_reserved = |arg: &Operand| matches!(arg, Operand::Special(Special::ReservedSmem(_)));
+    let of_args = if inst.args.iter().any(is_reserved) { needs((7, 6), 20) } else { ADDRESS_SIZE };
+    of_opcode(inst).and(of_args)
+}
+
+fn of_opcode(inst: &InstData) -> Needs {
+    let opcode = completed(inst.opcode);
+    let ty = opcode.ty;
+    let is_half = ty == Type::F16;
+    match opcode.op {
+        Op::Activemask => needs((6, 2), 30),
+        Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly if inst.args.len() < 4 => needs((6, 2), 30),
+        Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot if inst.args.len() < 2 => needs((6, 2), 30),
+        Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly | Op::BarWarp => needs((6, 0), 30),
+        Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot => needs((6, 0), 30),
+        Op::MatchAny | Op::MatchAll if inst.args.len() < 2 => needs((6, 2), 70),
+        Op::MatchAny | Op::MatchAll => needs((6, 0), 70),
+        Op::Redux => needs((7, 0), 80),
+        Op::Cvta => opcode.space.map_or(ADDRESS_SIZE, of_conversion),
+        Op::Neg if is_half => needs((6, 0), 53),
+        Op::Abs if is_half => needs((6, 5), 53),
+        Op::Min | Op::Max if is_half => needs((7, 0), 80),
+        Op::Add | Op::Sub | Op::Mul | Op::Fma | Op::Setp if is_half => needs((4, 2), 53),
+        Op::Add | Op::Sub | Op::Addc | Op::Subc | Op::Mad | Op::MadHi | Op::Madc
+            if opcode.has(Flags::CC) && ty.bits() == 64 =>
+        {
+            needs((4, 3), 20)
+        }
+        Op::Mad | Op::MadHi if opcode.has(Flags::CC) => needs((3, 0), 20),
+        Op::Madc => needs((3, 0), 20),
+        Op::Rsqrt if ty == Type::F64 && opcode.has(Flags::FTZ) => needs((4, 0), 20),
+        Op::ShfL | Op::ShfR => needs((3, 1), 32),
+        Op::Tex2d => needs((3, 1), 20),
+        Op::Ld | Op::St if opcode.flags.intersects(ORDERS | SCOPES) => needs((6, 0), 70),
+        Op::Ld if opcode.has(Flags::NC) => needs((3, 1), 32),
+        Op::Atom | Op::Red if opcode.flags.intersects(ORDERS) => needs((6, 0), 70).and(of_atomic(opcode)),
+        Op::Atom | Op::Red if opcode.flags.intersects(SCOPES) => needs((5, 0), 60).and(of_atomic(opcode)),
+        Op::Atom | Op::Red => of_atomic(opcode),
+        Op::Ld | Op::St if opcode.space.is_none() => needs((2, 3), 20),
+        _ => ADDRESS_SIZE,
+    }
+}
+
+fn of_atomic(opcode: Opcode) -> Needs {
+    match (opcode.atomic, opcode.ty) {
+        (Some(AtomicOp::Add), Type::F64) => needs((5, 0), 60),
+        (_, ty) if ty.bits() == 16 => needs((6, 3), 70),
+        (Some(AtomicOp::Add | AtomicOp::Exch | AtomicOp::Cas), _) => needs((2, 3), 20),
+        (_, ty) if ty.bits() == 64 => needs((3, 1), 32),
+        _ => needs((2, 3), 20),
+    }
+}
+
+const fn needs(version: (u32, u32), target: u32) -> Needs {
+    Needs { version, target }
+}
