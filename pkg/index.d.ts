@@ -92,8 +92,16 @@ export interface OptimizeOptions extends ParseOptions, RunOptions {
   knobs?: Record<string, string | number | boolean>;
   /** May floats be treated as real numbers? Default: false. */
   fastMath?: boolean;
-  /** What the answer's text is written in. Default: `wir`. */
+  /**
+   * What the answer's text is written in. Default: `wir`. For `ptx`, passes whose knob `faulting` is `auto` guard loads
+   * that might fault.
+   */
   emit?: Language;
+  /**
+   * With `emit: "ptx"`, loads that must not fault are printed as ordinary loads, which may. Default: false, such a program
+   * is refused.
+   */
+  plainLoads?: boolean;
   /**
    * Where profile-driven passes get their frequencies from: what the program declares, or what its kernels measure when
    * they are run first. Default: `declared`.

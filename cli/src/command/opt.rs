@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 use warpscope_core::ir::{Func, Module};
-use warpscope_core::pass::{Step, apply_knob, parse_pipeline};
+use warpscope_core::pass::{Step, apply_knob, guard_loads, parse_pipeline};
 use warpscope_core::profile::{self, Profile};
-use warpscope_core::ptx::{self, Export};
+use warpscope_core::ptx;
 use warpscope_core::report::{self, OptimizeReport};
 use warpscope_core::session::{self, Session};
 use warpscope_core::text::{self, Diagnostic};
@@ -24,6 +24,9 @@ pub struct Options {
     /// What to print the program as.
     #[arg(long, value_enum, default_value_t = Emit::Wir)]
     emit: Emit,
+    /// With `--emit ptx`, print loads that must not fault (`.spec`) as ordinary loads, which may.
+    #[arg(long)]
+    plain_loads: bool,
     /// Every rewrite and refusal with its reason, on standard error.
     #[arg(long)]
     remarks: bool,
@@ -80,10 +83,13 @@ impl PipelineOptions {
 }
 
 pub fn run(options: &Options) -> Result<(), Failure> {
-    let bench = options.work.open()?;
+    if options.plain_loads && options.emit != Emit::Ptx {
+        return Err(Failure::usage("`--plain-loads` says how PTX is printed: add `--emit ptx`"));
+    }
+    let bench = options.work.open(options.emit)?;
     let text = match options.emit {
         Emit::Wir => text::print(bench.session.module()),
-        Emit::Ptx => emit_ptx(&bench.source, bench.session.module())?,
+        Emit::Ptx => emit_ptx(&bench.source, bench.session.module(), options.plain_loads)?,
     };
     if options.remarks && !options.json {
         output::notice(&remarks_text(&bench.session));
@@ -120,9 +126,12 @@ impl Bench {
 }
 
 impl Work {
-    /// Runs the passes over the program.
-    pub fn open(&self) -> Result<Bench, Failure> {
-        let steps = self.pipeline.steps()?;
+    /// Runs the passes over the program, which is to be printed as `emit` says.
+    pub fn open(&self, emit: Emit) -> Result<Bench, Failure> {
+        let mut steps = self.pipeline.steps()?;
+        if emit == Emit::Ptx {
+            guard_loads(&mut steps);
+        }
         let machine = self.run.machine()?;
         let source = self.input.read()?;
         let mut program = source.load()?;
@@ -165,15 +174,27 @@ impl Work {
     }
 }
 
-/// The program as PTX. What PTX cannot say exactly is told on standard error, by the line of the PTX.
-fn emit_ptx(source: &Source, module: &Module) -> Result<String, Failure> {
-    let Export { text, diagnostics } = ptx::export(module);
-    let report = source.render(&diagnostics);
-    if diagnostics.iter().any(Diagnostic::is_error) {
+/// The program as PTX. What PTX cannot say exactly is told on standard error. Loads that must not fault are refused, or
+/// with `plain_loads` told by their lines of the PTX.
+fn emit_ptx(source: &Source, module: &Module, plain_loads: bool) -> Result<String, Failure> {
+    let export = ptx::export(module);
+    let mut report = source.render(&export.diagnostics);
+    let name = &source.name;
+    for load in &export.plain_loads {
+        let _ = match plain_loads {
+            true => writeln!(report, "{name}: warning: line {} of the PTX may fault: {load} must not", load.line),
+            false => writeln!(report, "{name}: error: {load} must not fault, and PTX has no such load"),
+        };
+    }
+    let is_refused = !plain_loads && !export.plain_loads.is_empty();
+    if is_refused {
+        report += "  hint: set `faulting=guarded` (`spec-pre`: `never`) for the pass that put it there, or print ordinary loads with `--plain-loads`\n";
+    }
+    if is_refused || export.diagnostics.iter().any(Diagnostic::is_error) {
         return Err(Failure::Program(report));
     }
     output::notice(&report);
-    Ok(text)
+    Ok(export.text)
 }
 
 fn remarks_text(session: &Session) -> String {
@@ -197,8 +218,9 @@ enum ProfileSource {
     Simulate,
 }
 
+/// What a program is printed as.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Emit {
+pub enum Emit {
     /// The text IR.
     Wir,
     /// PTX.

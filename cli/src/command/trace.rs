@@ -12,7 +12,7 @@ use warpscope_core::journal::{Event, Inquiry, MAX_TOLD};
 use warpscope_core::questions::{Answer, Query, QuestionEvent, QuestionId, QuestionSink};
 use warpscope_core::session::Session;
 
-use super::opt::Work;
+use super::opt::{Emit, Work};
 use crate::failure::Failure;
 use crate::output;
 
@@ -23,7 +23,7 @@ pub struct Options {
 }
 
 pub fn run(options: &Options) -> Result<(), Failure> {
-    let bench = options.work.open()?;
+    let bench = options.work.open(Emit::Wir)?;
     let mut lines = String::new();
     for (seq, line) in events(&bench.session).enumerate() {
         lines.push_str(&with_sequence_number(line, seq).to_string());

@@ -1,6 +1,7 @@
 //! The command line as shells and scripts use it: what it prints where, and how it ends.
 
 mod equivalence;
+mod faulting;
 mod one_laboratory;
 mod partial;
 mod profile;

@@ -5,6 +5,9 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+/// The knob of every pass that may put a load where it might fault.
+pub const FAULTING_KNOB: &str = "faulting";
+
 /// What a knob may be set to.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum KnobKind {

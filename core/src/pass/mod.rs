@@ -32,10 +32,10 @@ pub mod spec_pre;
 
 use alloc::string::String;
 
-pub use knob::{Knob, KnobKind, KnobValue, KnobValues};
+pub use knob::{FAULTING_KNOB, Knob, KnobKind, KnobValue, KnobValues};
 pub use pipeline::{
-    PIPELINES, PassReport, Phase, Pipeline, PipelineError, Size, Step, apply_knob, parse_pipeline, print_pipeline,
-    run_pipeline,
+    PIPELINES, PassReport, Phase, Pipeline, PipelineError, Size, Step, apply_knob, guard_loads, parse_pipeline,
+    print_pipeline, run_pipeline,
 };
 pub use runner::{Runner, run_pass};
 

@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::runner::Runner;
-use super::{KnobValues, PASSES, PassEntry, PassError, Settings, find};
+use super::{FAULTING_KNOB, KnobKind, KnobValues, PASSES, PassEntry, PassError, Settings, find};
 use crate::ir::{Func, Function, Module};
 use crate::journal::Journal;
 use crate::text::nearest;
@@ -147,6 +147,13 @@ impl Step {
         Ok(())
     }
 
+    /// The word for `faulting` with which the pass makes no load that PTX cannot express; none where it makes none anyway.
+    pub fn guarding_word(&self) -> Option<&'static str> {
+        let knob = self.entry().info.knobs.iter().find(|knob| knob.name == FAULTING_KNOB)?;
+        let KnobKind::Choice { words, .. } = knob.kind else { return None };
+        ["guarded", "never"].into_iter().find(|word| words.contains(word))
+    }
+
     /// The values of all its knobs.
     pub fn knob_values(&self) -> KnobValues {
         let knobs = self.entry().info.knobs;
@@ -260,6 +267,18 @@ pub fn apply_knob(steps: &mut [Step], setting: &str) -> Result<(), PipelineError
         step.set(knob, value)?;
     }
     Ok(())
+}
+
+/// Sets `faulting` where it is `auto` so that no step makes a load that PTX cannot express: each such load is guarded, or
+/// stays where it is.
+pub fn guard_loads(steps: &mut [Step]) {
+    for step in steps {
+        let is_set = step.knobs.iter().any(|(name, value)| name == FAULTING_KNOB && value != "auto");
+        if let Some(word) = step.guarding_word().filter(|_| !is_set) {
+            step.knobs.retain(|(name, _)| name != FAULTING_KNOB);
+            step.knobs.push((FAULTING_KNOB.to_string(), word.to_string()));
+        }
+    }
 }
 
 /// The text of a pipeline, knobs included. Switched off steps are left out.

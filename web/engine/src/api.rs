@@ -8,7 +8,7 @@ use serde_json::Value;
 use warpscope_core::ir::{Func, FuncKind, Function, Launch, Module};
 use warpscope_core::load::{self, Dialect};
 use warpscope_core::machine::Machine;
-use warpscope_core::pass::{PASSES, Size, Step, apply_knob, parse_pipeline};
+use warpscope_core::pass::{PASSES, Size, Step, apply_knob, guard_loads, parse_pipeline};
 use warpscope_core::profile::{self, Profile};
 use warpscope_core::report::{self, OptimizeReport, Wanted};
 use warpscope_core::session::{self, Session};
@@ -40,7 +40,10 @@ pub fn optimize(source: &str, options: &str, clock: &mut dyn FnMut() -> u64) -> 
         {
             return Err(Failure::new(format!("the program has no kernel or function `{name}`")));
         }
-        let steps = options.steps()?;
+        let mut steps = options.steps()?;
+        if options.emit == Dialect::Ptx {
+            guard_loads(&mut steps);
+        }
         let launches = tell_of_runs(&mut module, &options)?;
         let options_of_session =
             session::Options { steps, fast_math: options.fast_math, only: options.kernel, launches: Some(launches) };
@@ -50,10 +53,27 @@ pub fn optimize(source: &str, options: &str, clock: &mut dyn FnMut() -> u64) -> 
         }
         let text = match options.emit {
             Dialect::Wir => text::print(session.module()),
-            Dialect::Ptx => ptx::export(session.module()).text,
+            Dialect::Ptx => emit_ptx(session.module(), options.plain_loads)?,
         };
         Ok(OptimizeReport::new(&session, text))
     })
+}
+
+/// The program as PTX, unless it says what PTX cannot.
+fn emit_ptx(module: &Module, plain_loads: bool) -> Result<String, Failure> {
+    let export = ptx::export(module);
+    if let Some(error) = export.diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
+        return Err(Failure::new(error.message.clone()));
+    }
+    if plain_loads || export.plain_loads.is_empty() {
+        return Ok(export.text);
+    }
+    let loads: Vec<String> = export.plain_loads.iter().map(ToString::to_string).collect();
+    Err(Failure::new(format!(
+        "PTX has no load that must not fault: {}; set the knob `faulting` to `guarded` (`spec-pre`: `never`), or \
+         `plainLoads: true` to print ordinary loads",
+        loads.join("; ")
+    )))
 }
 
 /// Runs a program's launch.
@@ -91,6 +111,8 @@ struct OptimizeOptions {
     fast_math: bool,
     #[serde(default)]
     emit: Dialect,
+    #[serde(default)]
+    plain_loads: bool,
     #[serde(default)]
     profile: ProfileSource,
     #[serde(flatten)]
@@ -130,7 +152,7 @@ struct RunOptions {
 
 /// The names of the options, for who mistypes one.
 const RUN_OPTIONS: &[&str] = &["launch", "machine", "seed", "set", "grid", "block", "warp", "fuel"];
-const OPTIMIZE_OPTIONS: &[&str] = &["from", "passes", "kernel", "knobs", "fastMath", "emit", "profile"];
+const OPTIMIZE_OPTIONS: &[&str] = &["from", "passes", "kernel", "knobs", "fastMath", "emit", "plainLoads", "profile"];
 const SIMULATE_OPTIONS: &[&str] = &["from", "kernel", "dump", "profile"];
 
 /// Where profile-driven passes get their frequencies from.

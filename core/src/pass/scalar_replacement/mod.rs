@@ -70,7 +70,7 @@ use alloc::vec::Vec;
 use cranelift_entity::SecondaryMap;
 
 use super::if_convert::{LANES, resident_warps};
-use super::{Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
+use super::{FAULTING_KNOB, Knob, KnobKind, KnobValues, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark, Silent};
 use crate::ir::{Block, Function, WarpCounts};
 use crate::machine::Machine;
@@ -89,9 +89,9 @@ const DOWN_SAFETY: Knob = Knob {
     help: "paper: a later load of any form that the question has taken justifies an insertion; exact: only one of the inserted form",
 };
 const FAULTING: Knob = Knob {
-    name: "faulting",
-    kind: KnobKind::Choice { default: "spec", words: &["spec", "guarded", "never"] },
-    help: "a load that might fault where it is put: mark it as one that does not, guard it by its condition, or do not put it there",
+    name: FAULTING_KNOB,
+    kind: KnobKind::Choice { default: "auto", words: &["auto", "spec", "guarded", "never"] },
+    help: "Treatment of a load that might fault where it is put: mark it as one that does not, guard it by its condition, or do not put it there; auto: guard it if the result is to be PTX, otherwise mark it.",
 };
 const OVERFLOW: Knob = Knob {
     name: "overflow",
@@ -219,7 +219,7 @@ fn run<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues, variant: &Varian
         insertion: variant.insertion,
         crossing: variant.crossing,
         down_safety: if is("down_safety", "exact") { DownSafety::Exact } else { DownSafety::Paper },
-        faulting: match variant.choice(knobs, "faulting") {
+        faulting: match variant.choice(knobs, FAULTING_KNOB) {
             "guarded" => Faulting::Guarded,
             "never" => Faulting::Never,
             _ => Faulting::Spec,

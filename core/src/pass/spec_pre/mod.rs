@@ -27,7 +27,7 @@
 //! on each side of a branch whose lanes part is paid twice, and one ahead of it once.
 //!
 //! Sound: a value is read only where it has been evaluated on every way since an operand was last written, and it is kept in
-//! registers of its own. Arithmetic does not trap; a load that is inserted where not all ways have it is a non-faulting one.
+//! registers of its own. Arithmetic does not trap; a load that is inserted where not all ways have it is a non-faulting one, or with `faulting=never` not inserted.
 //! Loads are changed by what [may write](crate::pass::path_guided::memory) where they read. What a guard may skip is not
 //! taken for an evaluation.
 //!
@@ -53,7 +53,7 @@ use super::path_guided::memory::Memory;
 use super::path_guided::nodes::Nodes;
 use super::path_guided::paths::Paths;
 use super::path_guided::rules::{COST, FP, MACHINE, Rules};
-use super::{Knob, KnobKind, Pass, PassError, PassInfo, Settings};
+use super::{FAULTING_KNOB, Knob, KnobKind, Pass, PassError, PassInfo, Settings};
 use crate::edit::{Fact, Remark};
 use crate::ir::{Block, Function, Inst, Module, WarpCounts};
 use crate::machine::Machine;
@@ -61,7 +61,7 @@ use crate::text::instruction_text;
 use crate::view::{Listener, View};
 use expressions::{Expressions, Repetition};
 use hoisting::{Around, Places, Region, Shape};
-use plan::{Plan, Planner, Refused, Told, keep, make_temporaries, read};
+use plan::{Plan, Planner, Refused, Told, keep, make_temporaries, may_fault, read};
 use survey::Seen;
 
 /// Rounds that are made for one expression at most.
@@ -80,6 +80,11 @@ impl Pass for SpecPre {
                 name: "speculation",
                 kind: KnobKind::Switch { default: true },
                 help: "evaluate ahead of branches not all of whose ways need it; without it no path ever evaluates more",
+            },
+            Knob {
+                name: FAULTING_KNOB,
+                kind: KnobKind::Choice { default: "auto", words: &["auto", "spec", "never"] },
+                help: "Treatment of a load that might fault where speculation puts it: mark it as one that does not, or do not put it there; auto: do not if the result is to be PTX, otherwise mark it.",
             },
             FP,
             COST,
@@ -105,6 +110,8 @@ struct Elimination {
     warps: Option<Vec<f64>>,
     machine: Machine,
     is_speculating: bool,
+    /// May a load be put where it might fault?
+    marks_loads: bool,
     /// Is there a branch ahead of which something would become redundant?
     could_speculate: bool,
     /// By expression.
@@ -145,6 +152,7 @@ impl Elimination {
             places: Places::new(&nodes),
             nodes,
             is_speculating,
+            marks_loads: knobs.choice(FAULTING_KNOB) != "never",
             machine,
         })
     }
@@ -234,7 +242,8 @@ impl Elimination {
         let expression = &self.expressions.all[number];
         let planner = Planner {
             nodes: &self.nodes,
-            paths: self.paths.as_ref(),
+            // Without paths nothing is put where it was not evaluated anyway.
+            paths: self.paths.as_ref().filter(|_| self.marks_loads || !may_fault(&expression.data)),
             warps: self.warps.as_deref(),
             machine: self.machine,
         };

@@ -333,7 +333,7 @@ impl Plan {
 }
 
 /// A load from memory that has an end. Parameters are read where they are.
-fn may_fault(data: &InstData) -> bool {
+pub(super) fn may_fault(data: &InstData) -> bool {
     data.opcode.op == Op::Ld && data.opcode.space != Some(Space::Param)
 }
 
