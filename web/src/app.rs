@@ -5,7 +5,7 @@ use std::rc::Rc;
 use gloo::events::{EventListener, EventListenerOptions};
 use gloo::timers::callback::{Interval, Timeout};
 use gloo::utils::{document, window};
-use warpscope_engine::message::Request;
+use warpscope_engine::message::{Print, Request};
 use wasm_bindgen::JsCast;
 use web_sys::{Element, KeyboardEvent};
 use yew::{
@@ -231,6 +231,15 @@ fn use_bench_engine(lab: &Snapshot, act: &Callback<Action>, parts: &Parts) {
         use_effect_with(wanted, move |&wanted| {
             if wanted {
                 engine.ask(Request::Share(lab.shared()));
+            }
+        });
+    }
+    {
+        let (engine, lab) = (engine.clone(), lab.clone());
+        let wanted = lab.dialog == Some(Dialog::Ptx(None));
+        use_effect_with(wanted, move |&wanted| {
+            if wanted {
+                engine.ask(Request::Print(Print { bench: lab.bench.clone(), position: lab.position }));
             }
         });
     }

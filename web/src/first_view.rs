@@ -94,6 +94,7 @@ mod tests {
             Request::Probe(_) => "probe",
             Request::Try(_) => "try",
             Request::Watch(_) => "watch",
+            Request::Print(_) => "print",
             Request::Share(_) => "share",
             Request::Survey(_) => "survey",
             Request::Open(_) => "open",

@@ -10,6 +10,7 @@ mod facts;
 mod map;
 pub mod message;
 mod paths;
+mod print;
 mod program;
 mod questions;
 mod share;
@@ -21,7 +22,7 @@ mod walk;
 pub mod worker;
 mod zeros;
 
-use message::{Bench, Listen, Look, Request, Response, Weigh};
+use message::{Bench, Listen, Look, Print, Request, Response, Weigh};
 
 /// Answers requests. What it remembers only saves it from computing twice; every answer depends on its request alone.
 pub struct Engine {
@@ -56,6 +57,9 @@ impl Engine {
             Request::Try(trial) => Response::Tried(Box::new(trial::try_pipeline(&trial, self.clock))),
             Request::Map(piece) => Response::Mapped(Box::new(self.mapper.map(&piece, self.clock))),
             Request::Watch(watch) => Response::Watched(self.watched.moment(&watch).map(Box::new)),
+            Request::Print(Print { bench, position }) => {
+                Response::Printed(Box::new(self.open(bench).printed(position)))
+            }
             Request::Share(shared) => Response::Link(share::link(&shared)),
             Request::Open(link) => Response::Opened(share::open(&link).map(Box::new)),
         }

@@ -14,10 +14,11 @@ use crate::comparison::{Listing, compare};
 use crate::drawing::draw;
 use crate::facts;
 use crate::message::{
-    Bench, Candidates, Course, Diagnostic, Position, Questions, Remark, RemarkFact, Scope, Settings, Stage,
+    Bench, Candidates, Course, Diagnostic, Position, Printed, Questions, Remark, RemarkFact, Scope, Settings, Stage,
     StageResult, Survey, Surveyed, ValueSource, View,
 };
 use crate::paths::{count_warps, paths};
+use crate::print::print;
 use crate::program::{Loaded, launch_text, load};
 use crate::questions::{course_of_questions, questions};
 use crate::simulation::measure;
@@ -160,6 +161,14 @@ impl Opened {
         }
         view.after = after.text().to_owned();
         view
+    }
+
+    /// The program at `position` as PTX.
+    pub fn printed(&mut self, position: Position) -> Printed {
+        let Some(session) = &mut self.session else { return print(&self.loaded.module, &[], &[]) };
+        let stop = Stop::find(session, &self.passes, position);
+        session.seek(stop.done);
+        print(session.module(), &self.steps, &self.passes)
     }
 
     /// What the pipeline did, and the kernel that is looked at.

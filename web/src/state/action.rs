@@ -1,6 +1,6 @@
 //! All that can happen on the page: what a person did, what the engine said, and that time passed.
 
-use warpscope_engine::message::{Request, Response, Scope, Shared};
+use warpscope_engine::message::{Guard, Request, Response, Scope, Shared};
 
 use super::choices::{Dialog, Notice, Results, Selection, Sheet, Tab, Theme, Watched};
 use super::{PipelineEdit, SettingsEdit, Travel};
@@ -14,6 +14,8 @@ pub enum Action {
     EditLaunch(String),
     /// The passes changed.
     Pipeline(PipelineEdit),
+    /// These knobs are set, so that the program can be written as PTX.
+    GuardLoads(Vec<Guard>),
     /// The fast-math licence was given or taken.
     FastMath(bool),
     /// Another kernel is looked at.

@@ -134,6 +134,12 @@ impl Lab {
                 self.moment = Some(Rc::new(moment));
                 self.forget_others_runs();
             }
+            // Somebody may have closed the dialog meanwhile.
+            Response::Printed(printed) => {
+                if self.dialog == Some(Dialog::Ptx(None)) {
+                    self.dialog = Some(Dialog::Ptx(Some(printed)));
+                }
+            }
             Response::Link(Ok(link)) => self.dialog = Some(Dialog::Share(link)),
             Response::Link(Err(why)) => self.notice = Some(Notice { text: why, is_error: true }),
             Response::Opened(Ok(shared)) => {

@@ -1,6 +1,6 @@
 //! What a person can choose of how the page looks: what is selected, which of its sheets a pane shows, which dialog is open.
 
-use warpscope_engine::message::{Simulate, Watch};
+use warpscope_engine::message::{Printed, Simulate, Watch};
 
 /// A selected block or instruction, and who selected it: the other views scroll to it, that one stays where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,6 +99,8 @@ pub enum Dialog {
     Compare,
     /// A link to this bench.
     Share(String),
+    /// The program as PTX; none while it is being printed.
+    Ptx(Option<Box<Printed>>),
 }
 
 /// Something that a person should know, shown until it is closed.

@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use warpscope_engine::message::Position;
+use warpscope_engine::message::{Guard, Position};
 use yew::Reducible;
 
-use super::{Action, Lab, Notice, Travel, Watched};
+use super::{Action, Dialog, Lab, Notice, Travel, Watched};
 
 impl Reducible for Lab {
     type Action = Action;
@@ -42,6 +42,19 @@ impl Reducible for Lab {
             Action::Pipeline(edit) => {
                 let position = lab.timeline_position();
                 lab.position = edit.apply(&mut lab.bench.pipeline, &position);
+                lab.forget_runs();
+            }
+            Action::GuardLoads(guards) => {
+                // One step back brings the passes of before, also where nothing else was changed.
+                lab.opened = None;
+                lab.keep("The loads are guarded.");
+                for Guard { stage, knob, value } in guards {
+                    if let Some(stage) = lab.bench.pipeline.get_mut(stage) {
+                        stage.knobs.insert(knob, value);
+                    }
+                }
+                lab.position = Position::END;
+                lab.dialog = Some(Dialog::Ptx(None));
                 lab.forget_runs();
             }
             Action::FastMath(on) => {

@@ -394,3 +394,18 @@ fn a_late_answer_about_the_bench_before_is_not_taken_for_the_one_that_was_opened
     let lab = lab.reduce(Action::EditSource("go".to_owned())).reduce(answer(asked_before, view(&[2])));
     assert!(lab.last_good.is_some());
 }
+
+#[test]
+fn guarding_loads_sets_knobs_and_is_one_step_back() {
+    let mut lab = Lab::new();
+    lab.bench.source = "something".to_owned();
+    lab.bench.pipeline = pipeline(&[("dce", true), ("ssrqp", true)]);
+    lab.opened = Some(Rc::new(lab.bench.clone()));
+    let before = lab.bench.clone();
+    let guard = Guard { stage: 1, knob: "faulting".to_owned(), value: "guarded".to_owned() };
+    let lab = Rc::new(lab).reduce(Action::GuardLoads(vec![guard]));
+    assert_eq!(lab.bench.pipeline[1].knobs.get("faulting").map(String::as_str), Some("guarded"));
+    // The dialog asks for the text again.
+    assert_eq!(lab.dialog, Some(Dialog::Ptx(None)));
+    assert_eq!(lab.reduce(Action::BringBack).bench, before);
+}

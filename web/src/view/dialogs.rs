@@ -1,6 +1,7 @@
 //! What lies over the page: the gallery, help, the comparison of pipelines, and the link.
 
 use gloo::utils::window;
+use warpscope_engine::message::Printed;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 use yew::{Callback, Html, KeyboardEvent, component, html, use_effect_with, use_node_ref, use_state};
@@ -9,7 +10,7 @@ use super::compare::Compare;
 use super::icons::Icon;
 use super::machines::Machines;
 use super::opening::use_opening;
-use super::{PaneProps, icon_button, on, thousands};
+use super::{PaneProps, count, icon_button, on, thousands};
 use crate::examples::{self, Example};
 use crate::state::{Action, Dialog, Notice, link_advice};
 
@@ -29,6 +30,7 @@ pub fn Dialogs(PaneProps { lab, act }: &PaneProps) -> Html {
         Some(Dialog::Share(link)) => {
             ("Share", html! { <Link link={link.clone()} source={lab.bench.source.clone()} act={act.clone()} /> })
         }
+        Some(Dialog::Ptx(printed)) => ("Save as PTX", as_ptx(printed.as_deref(), act)),
     };
     html! { <Frame {title} {close} is_wide={lab.dialog == Some(Dialog::Compare)}>{ body }</Frame> }
 }
@@ -178,9 +180,59 @@ fn Link(LinkProps { link, source, act }: &LinkProps) -> Html {
                     { if *copied { "Copied" } else { "Copy link" } }
                 </button>
                 <a class="plain" download="program.wir" href={file}>{ "Save the program" }</a>
+                <button type="button" class="plain" onclick={on(act, || Action::Dialog(Some(Dialog::Ptx(None))))} data-testid="save-ptx">
+                    { "Save as PTX" }
+                </button>
                 <span class="note" role="status">{ format!("{} characters", thousands(link.len() as u64)) }</span>
             </p>
             if let Some(advice) = link_advice(link.len()) { <p class="advice">{ advice }</p> }
+        </div>
+    }
+}
+
+/// The program that is shown, as PTX. Loads that must not fault are named before it is saved.
+fn as_ptx(printed: Option<&Printed>, act: &Callback<Action>) -> Html {
+    let Some(Printed { text, problems, loads, guards }) = printed else {
+        return html! { <p role="status">{ "Printing the program…" }</p> };
+    };
+    let list =
+        |items: &[String]| html! { <ul>{ for items.iter().map(|item| html! { <li><code>{ item }</code></li> }) }</ul> };
+    if !problems.is_empty() {
+        return html! {
+            <div class="link" data-testid="ptx-problems">
+                <p role="status">{ "PTX cannot express this program:" }</p>
+                { list(problems) }
+            </div>
+        };
+    }
+    let file = format!("data:text/plain;charset=utf-8,{}", js_sys::encode_uri_component(text));
+    let save = |label: &'static str, class: &'static str| {
+        html! { <a class={class.to_owned()} download="program.ptx" href={file.clone()} data-testid="download-ptx">{ label }</a> }
+    };
+    if loads.is_empty() {
+        return html! {
+            <div class="link">
+                <p role="status">{ "The program at this position, as NVIDIA's assembler takes it." }</p>
+                <p class="row">{ save("Download program.ptx", "plain primary") }</p>
+            </div>
+        };
+    }
+    let guard = {
+        let (act, guards) = (act.clone(), guards.clone());
+        Callback::from(move |_| act.emit(Action::GuardLoads(guards.clone())))
+    };
+    html! {
+        <div class="link" data-testid="ptx-loads">
+            <p role="status">
+                { format!("A pass moved {} to where they might fault. PTX has no load that must not fault, so on a GPU they may end the program:", count(loads.len(), "load")) }
+            </p>
+            { list(loads) }
+            <p class="row">
+                if !guards.is_empty() {
+                    <button type="button" class="plain primary" onclick={guard} data-testid="guard-loads">{ "Guard them" }</button>
+                }
+                { save("Download anyway", "plain") }
+            </p>
         </div>
     }
 }

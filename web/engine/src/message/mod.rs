@@ -7,6 +7,7 @@ mod candidates;
 mod course;
 mod map;
 mod paths;
+mod print;
 mod questions;
 mod run;
 mod trial;
@@ -23,6 +24,7 @@ pub use candidates::*;
 pub use course::*;
 pub use map::*;
 pub use paths::*;
+pub use print::*;
 pub use questions::*;
 pub use run::*;
 pub use trial::*;
@@ -55,6 +57,8 @@ pub enum Request {
     Map(MapPiece),
     /// Where is every lane when this program has issued so many instructions?
     Watch(Watch),
+    /// What is the program there in PTX?
+    Print(Print),
     /// Which link reopens this?
     Share(Shared),
     /// What does this link open?
@@ -86,6 +90,8 @@ pub enum Response {
     Mapped(Box<Mapped>),
     /// To [`Request::Watch`].
     Watched(Result<Box<Moment>, String>),
+    /// To [`Request::Print`].
+    Printed(Box<Printed>),
     /// To [`Request::Share`]: the part of the address after `#`.
     Link(Result<String, String>),
     /// To [`Request::Open`].
