@@ -42,6 +42,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let comparison = Comparison { trials: options.trials, tolerance: options.tolerance, ..Comparison::default() };
     let mut compared_in_all = 0;
     let mut skipped_in_all = 0;
+    let mut raced_in_all = 0;
     // What could be read is compared all the same; a difference in it is one.
     let complete = match options.kernel {
         None => first.worked_on_all().and_then(|()| second.worked_on_all()),
@@ -62,7 +63,23 @@ pub fn run(options: &Options) -> Result<(), Failure> {
                     format!("error: `{name}` of {} fails on {which}, so none was compared: {error}\n", options.first);
                 return Err(Failure::Program(message));
             }
-            Verdict::Same { compared, skipped, gave_up, .. } => {
+            Verdict::Same { compared: 0, race: Some(race), .. } => {
+                let message = format!(
+                    "error: `{name}` of {} races on every launch, so none was compared: {}\n",
+                    options.first,
+                    race_text(&race)
+                );
+                return Err(Failure::Program(message));
+            }
+            Verdict::Same { compared, skipped, raced, race, gave_up, .. } => {
+                if let Some(race) = &race {
+                    output::notice(&format!(
+                        "note: {raced} launches of `{name}` of {} give no verdict: {}\n",
+                        options.first,
+                        race_text(race)
+                    ));
+                }
+                raced_in_all += raced;
                 compared_in_all += compared;
                 skipped_in_all += skipped;
                 if gave_up {
@@ -79,6 +96,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
             "equivalent": if complete.is_ok() { Some(true) } else { None },
             "trials": compared_in_all,
             "skipped": skipped_in_all,
+            "raced": raced_in_all,
             "counterexample": null,
         }))?;
         return complete;
@@ -108,6 +126,18 @@ fn launch_of(first: &Module, second: &Module, name: &str, kernel: Func) -> Launc
     };
     let stated = first.launch_of(name).cloned().or_else(of_second);
     stated.unwrap_or_else(|| derive_launch(first, &first.funcs[kernel]))
+}
+
+/// How a program differs from itself.
+fn race_text(race: &Difference) -> String {
+    match race {
+        Difference::Element { buffer, index, ty, first, second } => {
+            let (a, b) = (Element::new(*ty, *first), Element::new(*ty, *second));
+            format!("{buffer}[{index}] is {a} under one schedule and {b} under another")
+        }
+        Difference::Failure(error) => format!("it fails under one of two schedules: {error}"),
+        Difference::Buffers => "it has other buffers under another schedule".to_string(),
+    }
 }
 
 fn different(options: &Options, kernel: &str, found: &Counterexample) -> Result<(), Failure> {

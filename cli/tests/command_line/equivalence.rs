@@ -152,3 +152,47 @@ fn spinning_program_stops_early_and_says_so() {
     assert!(stderr(&output).contains("3 launches of `k` of"), "{}", stderr(&output));
     assert!(stdout(&output).starts_with("no difference on "), "{}", stdout(&output));
 }
+
+/// The last warp to store wins.
+const RACE: &str = "\
+kernel k(o: ptr.global) {
+entry:
+    w = mov.u32 %warpid
+    st.global.u32 o[0], w
+    ret
+}
+launch k {
+    block 64
+    o = buffer u32[1] const 0
+}
+";
+
+#[test]
+fn program_that_disagrees_with_itself_gives_no_verdict() {
+    let race = program("race.wir", RACE);
+    let output = warpscope(&["equiv", &race, &race], "");
+    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+    assert!(stderr(&output).contains("o[0] is "), "{}", stderr(&output));
+    // One warp races with nobody, so that some of the launches are compared.
+    let sometimes = program("race-sometimes.wir", &RACE.replace("block 64", "block 33"));
+    let answer = json(&["equiv", &sometimes, &sometimes, "--json"], "");
+    assert_eq!(answer["equivalent"], true, "{answer}");
+    let (raced, compared) = (answer["raced"].as_u64().unwrap_or(0), answer["trials"].as_u64().unwrap_or(0));
+    assert!(raced > 0 && compared > 0 && raced + compared == 20, "{answer}");
+}
+
+#[test]
+fn race_that_only_the_second_has_is_a_difference() {
+    let right = program("no-race.wir", &RACE.replace("mov.u32 %warpid", "mul.u32 %warpid, 0"));
+    let race = program("race-second.wir", RACE);
+    let output = warpscope(&["equiv", &right, &race], "");
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stdout(&output).contains("o[0] is 0 after"), "{}", stdout(&output));
+}
+
+#[test]
+fn order_of_integer_atomics_is_no_race() {
+    let text = RACE.replace("st.global.u32 o[0], w", "red.global.add.u32 o[0], w");
+    let sum = program("atomics.wir", &text);
+    assert_same(&sum, &sum);
+}

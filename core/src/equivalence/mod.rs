@@ -5,15 +5,19 @@
 //!                   ──▶ run both, compare every element ──▶ the first difference, on the smallest launch that shows one
 //! ```
 //!
+//! Each launch runs under two schedules, which order warps, groups of lanes and float atomics differently. A first program
+//! that leaves different memory under them has a race there: the launch gives no verdict. A second program must leave
+//! the first one's memory under both, as a race that a pass has made is a wrong rewrite.
+//!
 //! Sound in one direction: a difference is real, and a counterexample shows it; agreement is evidence only. A launch on
 //! which the first program itself fails says nothing and is skipped. Elements are compared bit by bit, or within a relative
 //! tolerance for passes that may reassociate. Globals that only the second program has are its own affair. A parameter or
 //! input that one of them lacks is no difference by itself; the buffer of a parameter that only one has must be left as it
 //! was ([`align`]).
 //!
-//! Cost: two runs a trial, each with its own fuel, up to [`MAX_ENDLESS`] launches that use theirs up; making a
+//! Cost: four runs a trial, each with its own fuel, up to [`MAX_ENDLESS`] launches that use theirs up; making a
 //! counterexample smaller at most [`MAX_REDUCTIONS`] runs more. A [`Reference`] keeps what the first program left behind
-//! for as many second programs as are held against it: from then on one run a trial, for the memory of all trials.
+//! for as many second programs as are held against it: from then on two runs a trial, for the memory of all trials.
 
 mod align;
 
@@ -66,6 +70,10 @@ pub enum Verdict {
         skipped: u32,
         /// The failure of the last launch that was skipped.
         failure: Option<SimError>,
+        /// Launches on which the first program left different memory under two schedules.
+        raced: u32,
+        /// How it differed from itself on the last of those.
+        race: Option<Difference>,
         /// Were launches left out because [`MAX_ENDLESS`] had used up their fuel?
         gave_up: bool,
     },
@@ -120,7 +128,23 @@ pub struct Reference<'a> {
 /// A launch, and the memory after the first program or why there is none.
 struct Trial {
     settings: Settings,
-    expected: Result<Vec<BufferDump>, SimError>,
+    expected: Expected,
+}
+
+/// What the first program leaves behind on one launch.
+enum Expected {
+    /// The same memory under each schedule.
+    Memory(Vec<BufferDump>),
+    /// Different memory: how the second schedule's differs from the first one's.
+    Race(Difference),
+    /// Nothing, as it fails.
+    Failure(SimError),
+}
+
+/// The settings under each schedule that is tried: the one that is asked for, and another for each seed.
+fn schedules(settings: &Settings) -> [Settings; 2] {
+    let other = settings.seed.unwrap_or_default().wrapping_add(1);
+    [0, other].map(|number| Settings { schedule: settings.schedule.wrapping_add(number), ..settings.clone() })
 }
 
 impl<'a> Reference<'a> {
@@ -137,11 +161,16 @@ impl<'a> Reference<'a> {
             retyped_launch(&self.launch, &self.first.0.funcs[self.first.1], &second.0.funcs[second.1]);
         let pair = Pair { first: self.first, second, launch_of_second };
         let (mut compared, mut skipped, mut endless, mut failure) = (0, 0, 0, None);
+        let (mut raced, mut race) = (0, None);
         for number in 0..self.comparison.trials {
             self.run_first(number);
             let trial = &self.trials[number as usize];
             match &trial.expected {
-                Ok(expected) => {
+                Expected::Race(difference) => {
+                    raced += 1;
+                    race = Some(difference.clone());
+                }
+                Expected::Memory(expected) => {
                     let (launch, comparison) = (&self.launch, &self.comparison);
                     if let Some(difference) = pair.difference(expected, &trial.settings, comparison) {
                         let found = Counterexample { settings: trial.settings.clone(), difference };
@@ -149,7 +178,7 @@ impl<'a> Reference<'a> {
                     }
                     compared += 1;
                 }
-                Err(error) => {
+                Expected::Failure(error) => {
                     skipped += 1;
                     failure = Some(error.clone());
                     endless += u32::from(error.kind == ErrorKind::Fuel);
@@ -159,15 +188,15 @@ impl<'a> Reference<'a> {
                 }
             }
         }
-        let gave_up = compared + skipped < self.comparison.trials;
-        Verdict::Same { compared, skipped, failure, gave_up }
+        let gave_up = compared + skipped + raced < self.comparison.trials;
+        Verdict::Same { compared, skipped, failure, raced, race, gave_up }
     }
 
     /// Runs the first program on the next launch, unless it has run there.
     fn run_first(&mut self, number: u32) {
         if self.trials.len() == number as usize {
             let settings = generated(self.first, &self.launch, &self.comparison.settings, number);
-            let expected = memory_after(self.first, &self.launch, &settings, self.comparison.machine);
+            let expected = expected(self.first, &self.launch, &settings, &self.comparison);
             self.trials.push(Trial { settings, expected });
         }
     }
@@ -248,6 +277,15 @@ struct Pair<'m> {
 impl Pair<'_> {
     /// How what the second program leaves behind on one launch differs from what is expected, if it does.
     fn difference(&self, expected: &[BufferDump], settings: &Settings, comparison: &Comparison) -> Option<Difference> {
+        schedules(settings).iter().find_map(|settings| self.difference_under(expected, settings, comparison))
+    }
+
+    fn difference_under(
+        &self,
+        expected: &[BufferDump],
+        settings: &Settings,
+        comparison: &Comparison,
+    ) -> Option<Difference> {
         let patient = Settings { fuel: settings.fuel.saturating_mul(PATIENCE), ..settings.clone() };
         let simulation = simulation(self.second, &self.launch_of_second, &patient, comparison.machine);
         let globals_of =
@@ -269,23 +307,8 @@ impl Pair<'_> {
         }
         let extra = (of_params..held).map(|at| (&before[at], &found[at]));
         let of_globals = expected[of_params..].iter().zip(&found[held..]);
-        let pairs = expected[..of_params].iter().zip(&found).chain(of_globals).chain(extra);
-        for (a, b) in pairs {
-            if a.elements.len() != b.elements.len() || a.ty != b.ty {
-                return Some(Difference::Buffers);
-            }
-            let differs = |(&x, &y): (&u64, &u64)| x != y && !close(a.ty, x, y, comparison.tolerance);
-            if let Some(index) = a.elements.iter().zip(&b.elements).position(differs) {
-                return Some(Difference::Element {
-                    buffer: a.name.clone(),
-                    index,
-                    ty: a.ty,
-                    first: a.elements[index],
-                    second: b.elements[index],
-                });
-            }
-        }
-        None
+        let mut pairs = expected[..of_params].iter().zip(&found).chain(of_globals).chain(extra);
+        pairs.find_map(|(a, b)| buffer_difference(a, b, comparison))
     }
 
     /// A smaller launch that still shows a difference: fewer blocks, fewer threads, fewer knobs turned.
@@ -297,12 +320,18 @@ impl Pair<'_> {
                     return None;
                 }
                 runs += 1;
-                let expected = memory_after(self.first, launch, &settings, comparison.machine);
-                let found = expected.map(|expected| self.difference(&expected, &settings, comparison));
-                if let Err(error) | Ok(Some(Difference::Failure(error))) = &found {
+                let found = match expected(self.first, launch, &settings, comparison) {
+                    Expected::Memory(expected) => self.difference(&expected, &settings, comparison),
+                    Expected::Failure(error) => {
+                        endless += u32::from(error.kind == ErrorKind::Fuel);
+                        None
+                    }
+                    Expected::Race(_) => None,
+                };
+                if let Some(Difference::Failure(error)) = &found {
                     endless += u32::from(error.kind == ErrorKind::Fuel);
                 }
-                found.ok()?.map(|difference| Counterexample { settings, difference })
+                found.map(|difference| Counterexample { settings, difference })
             });
             match better {
                 Some(better) => found = better,
@@ -310,6 +339,30 @@ impl Pair<'_> {
             }
         }
     }
+}
+
+/// What the first program leaves behind on one launch, under each schedule.
+fn expected(first: (&Module, Func), launch: &Launch, settings: &Settings, comparison: &Comparison) -> Expected {
+    let [one, other] = schedules(settings).map(|settings| memory_after(first, launch, &settings, comparison.machine));
+    match (one, other) {
+        (Err(error), _) => Expected::Failure(error),
+        (Ok(_), Err(error)) => Expected::Race(Difference::Failure(error)),
+        (Ok(one), Ok(other)) => match one.iter().zip(&other).find_map(|(a, b)| buffer_difference(a, b, comparison)) {
+            Some(difference) => Expected::Race(difference),
+            None => Expected::Memory(one),
+        },
+    }
+}
+
+/// The first difference of two buffers, if there is one.
+fn buffer_difference(a: &BufferDump, b: &BufferDump, comparison: &Comparison) -> Option<Difference> {
+    if a.elements.len() != b.elements.len() || a.ty != b.ty {
+        return Some(Difference::Buffers);
+    }
+    let differs = |(&x, &y): (&u64, &u64)| x != y && !close(a.ty, x, y, comparison.tolerance);
+    let index = a.elements.iter().zip(&b.elements).position(differs)?;
+    let (first, second) = (a.elements[index], b.elements[index]);
+    Some(Difference::Element { buffer: a.name.clone(), index, ty: a.ty, first, second })
 }
 
 fn simulation(

@@ -1,10 +1,13 @@
 //! Which of the legal orders a run takes: of warps that may issue, of sides where lanes part, of lanes in an atomic.
 //!
 //! Schedule 0 is the documented order: warps in turn, the true side first, lanes by number. Every other number draws all
-//! three from a hash of the number and of how many choices there were before, so that a run can be repeated. Programs
-//! whose result depends on the schedule race.
+//! three, and how late each warp starts, from a hash of the number and of how many choices there were before, so that a
+//! run can be repeated. Programs whose result depends on the schedule race.
 
 use crate::sim::random::hash;
+
+/// Cycles by which a warp may start late: some times the latency of memory.
+const MOST_DELAY: usize = 2048;
 
 /// The choices of one run.
 pub(super) struct Order {
@@ -22,6 +25,11 @@ impl Order {
     #[inline(always)]
     pub(super) fn is_round_robin(&self) -> bool {
         self.schedule == 0
+    }
+
+    /// Cycles by which a warp starts late: enough to come after what another one has loaded.
+    pub(super) fn delay(&mut self) -> u64 {
+        if self.schedule == 0 { 0 } else { self.choose(MOST_DELAY) as u64 }
     }
 
     /// One of `count` choices.

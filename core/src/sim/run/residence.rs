@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use smallvec::SmallVec;
 
-use super::{BlockSlot, Frame, Front, Simulation, Warp, unflatten};
+use super::{BlockSlot, CAUSE_BITS, Frame, Front, Simulation, Warp, unflatten};
 use crate::ir::{Func, Module, Space, Special, Type};
 use crate::sim::bind::{Argument, Bound};
 use crate::sim::decode::{Initial, Program, TRUE, Value};
@@ -71,6 +71,8 @@ impl Simulation {
             self.push_frame(slot, kernel);
             self.bind_params(slot);
             self.enter(slot);
+            let start = self.cycle + self.order.delay();
+            self.fronts[slot].wait_until(start << CAUSE_BITS);
         }
     }
 
