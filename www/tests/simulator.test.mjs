@@ -166,6 +166,21 @@ test("a kernel that never ends is stopped by hand, and by itself after a while",
   assert.match(why, /allowance of [\d,]+ warp instructions/);
 });
 
+test("lanes of a warp wait for each other, or cannot where they are scheduled by the stack", async (t) => {
+  const page = await openAndRun(t);
+  const arms = "    br p, low, high\nlow:\n    a = shfl.sync.bfly.b32 i, 31, 31, -1\n    br end\nhigh:\n    a = shfl.sync.bfly.b32 i, 31, 31, -1\n    br end\n";
+  await pasteProgram(
+    page,
+    `kernel k(o: ptr.global) {\nentry:\n    i = mov.u32 %laneid\n    p = setp.lt.u32 i, 9\n${arms}end:\n    st.global.u32 o[i], a\n    ret\n}\nlaunch k {\n    block 32\n    o = buffer u32[32] const 0\n}\n`,
+  );
+  await page.getByTestId("verdict").filter({ hasText: "same memory" }).waitFor();
+  await page.getByTestId("scheduling").selectOption("stack");
+  const alert = page.getByTestId("simulator-pane").getByRole("alert").first();
+  await alert.filter({ hasText: "lanes that part run to where they meet" }).waitFor();
+  await page.getByTestId("scheduling").selectOption("independent");
+  await page.getByTestId("verdict").filter({ hasText: "same memory" }).waitFor();
+});
+
 test("lanes step through issues, with masks and groups", async (t) => {
   const page = await openAndRun(t);
   await page.getByTestId("groups").waitFor();
