@@ -8,8 +8,9 @@
 //! machine   what instructions cost                view      a function with its analyses, computed when asked
 //! flow      dataflow: liveness, values, divergence query     demand-driven question propagation
 //! symbolic  affine names                          sim       the warp simulator
-//! alias     which accesses may meet               profile   how often, and how often zero
-//! verify    the invariants                        equivalence  do two programs leave the same memory
+//! alias     which accesses may meet               derive    launches for kernels that have none
+//! verify    the invariants                        profile   how often, and how often zero
+//!                                                 equivalence  do two programs leave the same memory
 //!                                                 pass      the passes, and the one list of them
 //!                                                 load      a text to a program, alike for page, shell and npm
 //!                                                 link      permalinks
@@ -53,6 +54,8 @@ pub mod view;
 pub mod query;
 
 pub mod sim;
+
+pub mod derive;
 
 pub mod profile;
 

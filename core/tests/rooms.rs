@@ -21,6 +21,7 @@ const ROOMS: &[&str] = &[
     "view",
     "query",
     "sim",
+    "derive",
     "profile",
     "equivalence",
     "pass",

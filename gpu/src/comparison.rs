@@ -14,9 +14,10 @@
 
 use std::fmt;
 
+use warpscope_core::derive::complete_launch;
 use warpscope_core::ir::{Flags, Func, Function, Launch, Module, Op, Type};
 use warpscope_core::machine::Machine;
-use warpscope_core::ptx::{complete_launch, export};
+use warpscope_core::ptx::export;
 use warpscope_core::sim::{Argument, Bound, BufferDump, Progress, Settings, Simulation, bind};
 
 use crate::driver::{self, Failure, Gpu, Memory, Texture};
@@ -85,6 +86,9 @@ pub fn expected_with(module: &Module, launch: &Launch, settings: Settings) -> Re
     let settings = Settings { warp: Some(32), ..settings };
     let in_words = |error: warpscope_core::sim::SimError| format!("in the simulator: {error}");
     let bound = bind(module, func, &launch, &settings, Machine::Hopper).map_err(in_words)?;
+    if !bound.pointees.is_empty() {
+        return Err("pointers in memory are laid out for the simulator only".to_owned());
+    }
     let mut run: Simulation = Simulation::new(module, kernel, &launch, &settings, Machine::Hopper).map_err(in_words)?;
     if run.run(u64::MAX).map_err(in_words)? != Progress::Done {
         return Err("in the simulator: no end".to_owned());

@@ -174,6 +174,8 @@ fn launch(place: usize, form: Opcode, tuples: u32) -> Launch {
     let buffer = |name: String, ty: Type, source: ValueSource| Binding {
         key: FillKey::Name(name),
         fill: Fill::Buffer { ty, len: count, values: Values { source, zero: None, coherence: None } },
+        path: Vec::new(),
+        is_derived: false,
         span: Span::default(),
     };
     let mut launch = Launch::new(format!("k{place}"));

@@ -5,6 +5,7 @@
 
 use std::fmt::Write;
 
+use warpscope_core::derive::derive_launch;
 use warpscope_core::edit::Silent;
 use warpscope_core::equivalence::{Comparison, Reference, Verdict};
 use warpscope_core::ir::{Func, Module, Profile};
@@ -12,7 +13,6 @@ use warpscope_core::journal::Event;
 use warpscope_core::machine::Machine;
 use warpscope_core::pass::{Settings as PassSettings, Step, parse_pipeline, run_pass};
 use warpscope_core::profile::declare;
-use warpscope_core::ptx::derive_launch;
 use warpscope_core::report::measure;
 use warpscope_core::session::{Options, Session};
 use warpscope_core::sim::Settings;

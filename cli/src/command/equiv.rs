@@ -1,9 +1,9 @@
 //! `warpscope equiv`: do two programs leave the same memory behind?
 
 use serde_json::json;
+use warpscope_core::derive::{complete_launch, derive_launch};
 use warpscope_core::equivalence::{Comparison, Counterexample, Difference, MAX_ENDLESS, Verdict, compare};
 use warpscope_core::ir::{Func, Launch, Module};
-use warpscope_core::ptx::derive_launch;
 use warpscope_core::report::Element;
 use warpscope_core::sim::retyped_launch;
 
@@ -119,13 +119,18 @@ fn kernels(options: &Options, first: &Program, second: &Program) -> Result<Vec<(
     names.into_iter().map(|name| Ok((name.clone(), first.kernel(&name)?, second.kernel(&name)?))).collect()
 }
 
+/// The launch that both are run under: one that somebody wrote, else one that was derived before, else one derived from
+/// the first program.
 fn launch_of(first: &Module, second: &Module, name: &str, kernel: Func) -> Launch {
-    let of_second = || {
+    let of_first = |launch: &Launch| complete_launch(first, &first.funcs[kernel], launch);
+    let of_second = |launch: &Launch| {
         let typed_by = &second.funcs[second.func_by_name(name)?];
-        Some(retyped_launch(second.launch_of(name)?, typed_by, &first.funcs[kernel]))
+        Some(of_first(&retyped_launch(launch, typed_by, &first.funcs[kernel])))
     };
-    let stated = first.launch_of(name).cloned().or_else(of_second);
-    stated.unwrap_or_else(|| derive_launch(first, &first.funcs[kernel]))
+    let stated = first.stated_launch_of(name).map(of_first);
+    let stated = stated.or_else(|| second.stated_launch_of(name).and_then(of_second));
+    let derived = || first.launch_of(name).map(of_first).or_else(|| second.launch_of(name).and_then(of_second));
+    stated.or_else(derived).unwrap_or_else(|| derive_launch(first, &first.funcs[kernel]))
 }
 
 /// How a program differs from itself.

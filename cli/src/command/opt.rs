@@ -1,15 +1,18 @@
 //! `warpscope opt`: passes over a program.
 
 use std::fmt::Write;
+use std::fs;
 use std::time::Instant;
 
 use clap::ValueEnum;
-use warpscope_core::ir::{Func, Module};
+use warpscope_core::derive;
+use warpscope_core::ir::{Func, Item, Launch, Module};
 use warpscope_core::pass::{Step, apply_knob, guard_loads, parse_pipeline};
 use warpscope_core::profile::{self, Profile};
 use warpscope_core::ptx;
 use warpscope_core::report::{self, OptimizeReport};
 use warpscope_core::session::{self, Session};
+use warpscope_core::sim;
 use warpscope_core::text::{self, Diagnostic};
 
 use super::run::{RunOptions, reported};
@@ -27,6 +30,9 @@ pub struct Options {
     /// With `--emit ptx`, print loads that must not fault (`.spec`) as ordinary loads, which may.
     #[arg(long)]
     plain_loads: bool,
+    /// Writes the launches of the kernels to a file, which PTX cannot hold.
+    #[arg(long, value_name = "FILE.wir")]
+    launch_out: Option<String>,
     /// Every rewrite and refusal with its reason, on standard error.
     #[arg(long)]
     remarks: bool,
@@ -91,6 +97,10 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         Emit::Wir => text::print(bench.session.module()),
         Emit::Ptx => emit_ptx(&bench.source, bench.session.module(), options.plain_loads)?,
     };
+    if let Some(file) = &options.launch_out {
+        fs::write(file, launch_text(bench.launches.clone()))
+            .map_err(|error| Failure::usage(format!("{file}: {error}")))?;
+    }
     if options.remarks && !options.json {
         output::notice(&remarks_text(&bench.session));
     }
@@ -107,6 +117,8 @@ pub struct Bench {
     source: Source,
     /// What they did.
     pub session: Session,
+    /// How its kernels are launched, options aside.
+    launches: Vec<Launch>,
     /// Has everything been worked on that was asked for?
     complete: Result<(), Failure>,
 }
@@ -141,8 +153,16 @@ impl Work {
             complete = Ok(());
         }
         let kernels = self.kernels(&program.module);
-        let settings = self.run.settings_of(&program.module, &kernels)?;
-        let launched = self.run.launched(&program.module, &kernels, &settings)?;
+        let mut launched = program.module.clone();
+        self.run.replace_launches(&mut launched)?;
+        let every_kernel: Vec<Func> = launched.kernels().collect();
+        derive::derive_launches(&mut launched, &every_kernel);
+        let launches = launched.launches.clone();
+        if self.run.launch.is_none() {
+            program.module.clone_from(&launched);
+        }
+        let settings = self.run.complete_launches(&mut launched, &kernels)?;
+        sim::settle_launches(&mut launched, &kernels, &settings).map_err(|error| Failure::usage(error.to_string()))?;
         if self.profile == ProfileSource::Simulate {
             let mut measured = Profile::new();
             for (&kernel, settings) in kernels.iter().zip(&settings) {
@@ -164,7 +184,7 @@ impl Work {
             launches: Some(launched.launches),
         };
         let session = Session::open(program.module, &options, &mut clock);
-        Ok(Bench { source, session, complete })
+        Ok(Bench { source, session, launches, complete })
     }
 
     /// The kernel that is named, or all of them. A function runs through its callers.
@@ -195,6 +215,12 @@ fn emit_ptx(source: &Source, module: &Module, plain_loads: bool) -> Result<Strin
     }
     output::notice(&report);
     Ok(export.text)
+}
+
+/// Launches alone, as `--launch` reads them.
+fn launch_text(launches: Vec<Launch>) -> String {
+    let items = (0..launches.len()).map(Item::Launch).collect();
+    text::print(&Module { launches, items, ..Module::default() })
 }
 
 fn remarks_text(session: &Session) -> String {

@@ -1,8 +1,8 @@
 //! How a kernel is run: the options that say it over what the program's launch says.
 
+use warpscope_core::derive;
 use warpscope_core::ir::{Func, Launch, Module};
 use warpscope_core::machine::Machine;
-use warpscope_core::ptx::{complete_launch, derive_launch};
 use warpscope_core::sim::{self, Settings, SimError, parse_dim, parse_warp};
 use warpscope_core::text::{self, Diagnostic};
 use warpscope_core::verify;
@@ -88,27 +88,17 @@ impl RunOptions {
         Ok(settings)
     }
 
-    /// What is said over the launches of some kernels, for each of them: settings of parameters that others have are left
-    /// out. That a launch cannot be so is a mistake of the command line.
-    pub fn settings_of(&self, module: &Module, kernels: &[Func]) -> Result<Vec<Settings>, Failure> {
+    /// Gives each of some kernels a complete launch, whose derived parts follow the sizes that the options ask for. Returns
+    /// what the options say over each launch: settings of parameters that others have are left out. That a launch cannot be so is a mistake of the command line.
+    pub fn complete_launches(&self, module: &mut Module, kernels: &[Func]) -> Result<Vec<Settings>, Failure> {
         let settings = sim::settings_of(&self.settings()?, module, kernels).map_err(Failure::usage)?;
+        derive::resize_launches(module, kernels, &settings);
         for (&kernel, settings) in kernels.iter().zip(&settings) {
             let func = &module.funcs[kernel];
-            let launch = match module.launch_of(&func.name) {
-                Some(launch) => complete_launch(module, func, launch),
-                None => derive_launch(module, func),
-            };
+            let launch = derive::launch_under(module, func, settings);
             sim::settled(module, func, &launch, settings).map_err(|error| Failure::usage(error.to_string()))?;
         }
         Ok(settings)
-    }
-
-    /// The program with its kernels' launches as the options say.
-    pub fn launched(&self, module: &Module, kernels: &[Func], settings: &[Settings]) -> Result<Module, Failure> {
-        let mut launched = module.clone();
-        self.replace_launches(&mut launched)?;
-        sim::settle_launches(&mut launched, kernels, settings).map_err(|error| Failure::usage(error.to_string()))?;
-        Ok(launched)
     }
 
     /// Lets the program have the launches that stand beside it, in place of its own.

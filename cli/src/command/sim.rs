@@ -36,12 +36,12 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let mut program = source.load()?;
     let named = options.kernel.as_ref().map(|name| program.kernel(name)).transpose()?;
     options.run.replace_launches(&mut program.module)?;
-    let module = &program.module;
+    let module = &mut program.module;
     let kernel = match named {
         Some(kernel) => kernel,
         None => report::find_kernel(module, None).map_err(|error| Failure::Program(format!("error: {error}\n")))?,
     };
-    let settings = options.run.settings_of(module, &[kernel])?.remove(0);
+    let settings = options.run.complete_launches(module, &[kernel])?.remove(0);
     let wanted = Wanted { dump: options.dump, profile: options.profile };
     let found = reported(&source, report::simulate(module, kernel, &settings, machine, wanted))?;
     if options.json {
@@ -137,6 +137,9 @@ fn table(result: &RunResult) -> String {
         line(&format!("idle cycles: {cause}"), cycles.to_string());
     }
     line("result hash", result.result_hash.clone());
+    if !result.unreached.is_empty() {
+        let _ = writeln!(text, "blocks never reached: {}", result.unreached.join(", "));
+    }
     let width = result.blocks.keys().map(String::len).max().unwrap_or(0).max("block".len());
     let _ = writeln!(
         text,

@@ -2,6 +2,7 @@
 
 mod equivalence;
 mod faulting;
+mod launches;
 mod one_laboratory;
 mod partial;
 mod profile;

@@ -25,9 +25,9 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use crate::ir::{Fill, FillKey, Func, Launch, Module, ParamType, Space, Type};
+use crate::derive::complete_launch;
+use crate::ir::{Fill, Func, Launch, Module, ParamType, Space, Type};
 use crate::machine::Machine;
-use crate::ptx::complete_launch;
 use crate::sim::{BufferDump, ErrorKind, Knob, Progress, Settings, SimError, Simulation, retyped_launch};
 
 /// Runs that are spent on making a counterexample smaller.
@@ -240,11 +240,7 @@ fn generated((module, kernel): (&Module, Func), launch: &Launch, base: &Settings
         }
     };
     for (index, param) in kernel.params.iter().enumerate() {
-        let bound = launch.bindings.iter().find(|binding| match &binding.key {
-            FillKey::Name(name) => *name == param.name,
-            FillKey::Index(k) => *k as usize == index,
-        });
-        let is_buffer = match bound {
+        let is_buffer = match launch.binding(index, &param.name) {
             Some(binding) => matches!(binding.fill, Fill::Buffer { .. } | Fill::Texture { .. }),
             None => matches!(param.ty, ParamType::Pointer { .. } | ParamType::Texture),
         };

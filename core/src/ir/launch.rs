@@ -84,13 +84,26 @@ pub enum FillKey {
     Index(u32),
 }
 
-/// One line `name = fill`.
+/// A step from a piece of memory to what it points to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum PointerStep {
+    /// `[b]`: through the pointer at that byte.
+    At(u32),
+    /// `[*]`: through each of its pointers, all of its 64-bit words.
+    Each,
+}
+
+/// One line `name = fill`, or `name[b] = fill` for the memory that a pointer in the memory of `name` points to.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Binding {
     /// What is bound.
     pub key: FillKey,
+    /// The pointers from there to the memory; none for what the parameter or input itself gets.
+    pub path: Vec<PointerStep>,
     /// To what.
     pub fill: Fill,
+    /// Whether the fill was derived from the kernel rather than written by somebody.
+    pub is_derived: bool,
     /// Where the key stood in the source.
     pub span: Span,
 }
@@ -104,6 +117,8 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads a block along x, y, z.
     pub block: [u32; 3],
+    /// Whether the sizes were derived from the kernel rather than written by somebody.
+    pub is_derived: bool,
     /// Lanes a warp (8, 16 or 32), where the text says.
     pub warp: Option<u32>,
     /// Bytes for shared arrays without a size.
@@ -125,6 +140,7 @@ impl Launch {
             kernel: kernel.into(),
             grid: [1; 3],
             block: [1; 3],
+            is_derived: false,
             warp: None,
             shared: None,
             seed: None,
@@ -136,12 +152,17 @@ impl Launch {
 
     /// What binds a kernel's parameter, the one at `index` and called `name`. The last of several holds.
     pub fn binding(&self, index: usize, name: &str) -> Option<&Binding> {
-        self.bindings.iter().rev().find(|binding| binding.key.is_of(index, name))
+        self.bindings.iter().rev().find(|binding| binding.path.is_empty() && binding.key.is_of(index, name))
     }
 
     /// The same, to change it.
     pub fn binding_mut(&mut self, index: usize, name: &str) -> Option<&mut Binding> {
-        self.bindings.iter_mut().rev().find(|binding| binding.key.is_of(index, name))
+        self.bindings.iter_mut().rev().find(|binding| binding.path.is_empty() && binding.key.is_of(index, name))
+    }
+
+    /// Whether the sizes or a fill were derived from the kernel.
+    pub fn has_derived_parts(&self) -> bool {
+        self.is_derived || self.bindings.iter().any(|binding| binding.is_derived)
     }
 
     /// Whether every parameter of the kernel is bound.
@@ -152,7 +173,7 @@ impl Launch {
 
 impl FillKey {
     /// Does it name the parameter at `index` that is called `name`?
-    fn is_of(&self, index: usize, name: &str) -> bool {
+    pub fn is_of(&self, index: usize, name: &str) -> bool {
         match self {
             FillKey::Name(key) => key == name,
             FillKey::Index(key) => *key as usize == index,

@@ -31,7 +31,7 @@ pub use entities::{Array, Block, Func, Global, Input, Inst, Reg};
 pub use few::Few;
 pub use function::{ArrayData, BlockData, FuncKind, Function, InputData, ParamData, ParamType, Profile, RegData, Span};
 pub use inst::{Address, AddressBase, Call, Callee, Control, Guard, InstArgs, InstData, Operand, Symbol};
-pub use launch::{Binding, Fill, FillKey, Launch, Number, ValueSource, Values};
+pub use launch::{Binding, Fill, FillKey, Launch, Number, PointerStep, ValueSource, Values};
 pub use layout::{Insts, Layout};
 pub use module::{GlobalData, InitialAddress, Item, Module, Reference};
 pub(crate) use names::NameSpace;

@@ -141,6 +141,11 @@ impl Module {
         self.globals = globals.into();
     }
 
+    /// The first launch of a kernel that somebody wrote. A derived one is a guess, which no pass relies on.
+    pub fn stated_launch_of(&self, kernel: &str) -> Option<&Launch> {
+        self.launch_of(kernel).filter(|launch| !launch.is_derived)
+    }
+
     /// The first launch of a kernel.
     pub fn launch_of(&self, kernel: &str) -> Option<&Launch> {
         self.launches.iter().find(|launch| launch.kernel == kernel)

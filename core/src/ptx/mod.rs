@@ -9,7 +9,6 @@
 
 mod constant;
 mod export;
-mod launch;
 mod lexer;
 mod lower;
 mod parser;
@@ -22,7 +21,6 @@ use crate::text::{
 use alloc::format;
 use alloc::vec::Vec;
 pub use export::{Export, PlainLoad, export};
-pub use launch::{complete_launch, derive_draws, derive_launch};
 pub use lower::start_at_zero;
 
 /// Reads PTX. It never fails as a whole: a kernel with an error is left out, and the others load. Every function of

@@ -8,10 +8,10 @@ use core::fmt;
 
 use serde::Serialize;
 
+use crate::derive::launch_under;
 use crate::ir::{Block, Func, FuncKind, Function, Module, Type, Write};
 use crate::machine::Machine;
 use crate::profile::{Collector, Count, FunctionProfile, Profile, WarpCount, ZeroCount};
-use crate::ptx::{complete_launch, derive_launch};
 use crate::sim::{BufferDump, ErrorKind, Nobody, Progress, RunResult, Settings, SimError, Simulation, Watcher};
 
 /// What a run found.
@@ -183,8 +183,7 @@ pub fn measure(module: &Module, kernel: Func, settings: &Settings, machine: Mach
 
 fn launch(module: &Module, kernel: Func, settings: &Settings, machine: Machine) -> Result<Simulation, SimError> {
     let func = &module.funcs[kernel];
-    let launch = module.launches.iter().find(|launch| launch.kernel == func.name);
-    let launch = launch.map_or_else(|| derive_launch(module, func), |launch| complete_launch(module, func, launch));
+    let launch = launch_under(module, func, settings);
     Simulation::new(module, kernel, &launch, settings, machine)
 }
 

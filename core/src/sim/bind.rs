@@ -9,13 +9,15 @@ use super::error::{ErrorKind, SimError};
 use super::random::{Place, Stream, hash_name, number_bits};
 use super::settings::{Knob, Settings};
 use crate::ir::{
-    Binding, Fill, FillKey, FuncKind, Function, InputData, Launch, Module, ParamType, Span, Type, ValueSource, Values,
+    Binding, Fill, FillKey, FuncKind, Function, InputData, Launch, Module, Number, ParamType, PointerStep, Span, Type,
+    ValueSource, Values,
 };
 use crate::machine::Machine;
-use crate::ptx::derive_draws;
 
 /// Bytes that one launch may hold in all.
 pub const MEMORY_LIMIT: u64 = 256 << 20;
+/// The stream of the first line with a path; parameters have the lower ones.
+const POINTEES: u64 = 1 << 40;
 /// Threads that one launch may have.
 pub const THREAD_LIMIT: u64 = 1 << 24;
 
@@ -33,8 +35,22 @@ pub struct Bound {
     pub seed: u64,
     /// What each parameter gets.
     pub params: Vec<Argument>,
+    /// Memory that pointers in the parameters' memory point to, those that it hangs from first.
+    pub pointees: Vec<Pointee>,
     /// What each input draws, by name; the kernel's and those of the functions it may call.
     pub inputs: Vec<(String, Values)>,
+}
+
+/// The memory that one line of a launch with a path is about.
+pub struct Pointee {
+    /// The parameter from which the path starts.
+    pub param: usize,
+    /// The pointers from there to the memory.
+    pub path: Vec<PointerStep>,
+    /// Its element type.
+    pub ty: Type,
+    /// The contents for each pointer, in the order of the pointers.
+    pub contents: Vec<Vec<u8>>,
 }
 
 /// What one parameter gets.
@@ -55,13 +71,19 @@ impl Bound {
         self.block.iter().product()
     }
 
+    /// Pieces of device memory of the parameters, and of those behind pointers.
+    pub fn memory_counts(&self) -> (usize, usize) {
+        let is_memory = |param: &&Argument| matches!(param, Argument::Buffer(..) | Argument::Texture(..));
+        (self.params.iter().filter(is_memory).count(), self.pointees.iter().map(|pointee| pointee.contents.len()).sum())
+    }
+
     /// Blocks of the grid.
     pub fn block_count(&self) -> u64 {
         self.grid.iter().map(|&size| u64::from(size)).product()
     }
 }
 
-/// Binds a launch to a kernel. It has to be complete: [`crate::ptx::complete_launch`] makes it so.
+/// Binds a launch to a kernel. It has to be complete: [`crate::derive::complete_launch`] makes it so.
 pub fn bind(
     module: &Module,
     kernel: &Function,
@@ -111,7 +133,9 @@ pub fn bind(
             error
         })?);
     }
+    let pointees = bind_pointees(kernel, launch, &params, seed, warp, &mut bytes)?;
     Ok(Bound {
+        pointees,
         grid,
         block,
         warp,
@@ -145,7 +169,13 @@ pub fn settled(module: &Module, kernel: &Function, launch: &Launch, settings: &S
         if let Some(input) = inputs(module).find(|input| input.name == *name) {
             let mut fill = Fill::Draws(draws(&settled, input));
             turn(&mut fill, *knob, name, input.ty)?;
-            let binding = Binding { key: FillKey::Name(name.clone()), fill, span: Span::default() };
+            let binding = Binding {
+                key: FillKey::Name(name.clone()),
+                fill,
+                path: Vec::new(),
+                is_derived: false,
+                span: Span::default(),
+            };
             // In front, where it hides no parameter of that name.
             settled.bindings.retain(|binding| !binds_input(binding, name));
             settled.bindings.insert(0, binding);
@@ -179,10 +209,79 @@ fn draws(launch: &Launch, input: &InputData) -> Values {
     }
 }
 
+/// What an input draws that nothing is said about: both sides of a predicate equally often, floats from 0 to 1.
+pub fn derive_draws(ty: Type) -> Values {
+    let source = match ty {
+        Type::Pred => ValueSource::True(0.5),
+        _ if ty.is_float() => ValueSource::Random(Number::Float(0.0), Number::Float(1.0)),
+        _ => ValueSource::Random(Number::Int(0), Number::Int(15)),
+    };
+    Values { source, zero: None, coherence: None }
+}
+
 /// Does the binding say what the input of that name draws?
 fn binds_input(binding: &Binding, name: &str) -> bool {
     matches!(&binding.key, FillKey::Name(key) if key == name)
         && matches!(binding.fill, Fill::Draws(_) | Fill::Number(_))
+}
+
+/// The memory of the lines with a path; each pointer of a line gets memory of its own.
+fn bind_pointees(
+    kernel: &Function,
+    launch: &Launch,
+    params: &[Argument],
+    seed: u64,
+    warp: u32,
+    total: &mut Bytes,
+) -> Result<Vec<Pointee>, SimError> {
+    let mut pointees: Vec<Pointee> = Vec::new();
+    for binding in &launch.bindings {
+        let Some((step, parent)) = binding.path.split_last() else { continue };
+        let refuse =
+            |why: &str| Err(SimError::new(ErrorKind::Launch, format!("the launch of `{}`: {why}", kernel.name)));
+        let param = (0..params.len()).find(|&index| binding.key.is_of(index, &kernel.params[index].name));
+        let (Some(param), Fill::Buffer { ty, len, values }) = (param, &binding.fill) else {
+            return refuse("a pointer in memory takes a buffer, and belongs to a parameter");
+        };
+        // Each piece of memory that the pointers lie in, in bytes.
+        let holders: Vec<usize> = match (parent, &params[param]) {
+            ([], Argument::Array(bytes) | Argument::Buffer(_, bytes)) => vec![bytes.len()],
+            _ => {
+                let mut earlier = pointees.iter().filter(|other| other.param == param && other.path == parent);
+                earlier.next().map_or(Vec::new(), |other| other.contents.iter().map(Vec::len).collect())
+            }
+        };
+        if holders.is_empty() {
+            return refuse("a pointer lies in no buffer and no array by value");
+        }
+        let mut contents = Vec::new();
+        for pointer in holders.into_iter().flat_map(|bytes| pointer_places(*step, bytes)).enumerate() {
+            total.add(u64::from(*len), *ty)?;
+            let stream = Stream::new(values, *ty, seed, POINTEES + ((pointees.len() as u64) << 24) + pointer.0 as u64);
+            contents.push(filled(&stream, u64::from(*len), *ty, warp));
+        }
+        pointees.push(Pointee { param, path: binding.path.clone(), ty: *ty, contents });
+    }
+    Ok(pointees)
+}
+
+/// The bytes at which the pointers of a step lie in memory of that size.
+pub fn pointer_places(step: PointerStep, bytes: usize) -> impl Iterator<Item = usize> {
+    let (first, last) = match step {
+        PointerStep::At(byte) => (byte as usize, bytes.min(byte as usize + 8)),
+        PointerStep::Each => (0, bytes),
+    };
+    (first..last).step_by(8).filter(move |place| place + 8 <= bytes)
+}
+
+/// The elements of a buffer.
+fn filled(stream: &Stream, len: u64, ty: Type, warp: u32) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity((len * u64::from(ty.bytes())) as usize);
+    for element in 0..len {
+        let bits = stream.value(Place::element(element, warp));
+        bytes.extend_from_slice(&bits.to_le_bytes()[..ty.bytes() as usize]);
+    }
+    bytes
 }
 
 /// What inputs draw, by their names; inputs of one name draw the same.
@@ -258,13 +357,7 @@ fn argument(
     let refuse = |message: String| Err(SimError::new(ErrorKind::Launch, message));
     let mut elements = |values: &Values, ty: Type, len: u64| -> Result<Vec<u8>, SimError> {
         total.add(len, ty)?;
-        let stream = Stream::new(values, ty, seed, index as u64);
-        let mut bytes = Vec::with_capacity((len * u64::from(ty.bytes())) as usize);
-        for element in 0..len {
-            let bits = stream.value(Place::element(element, warp));
-            bytes.extend_from_slice(&bits.to_le_bytes()[..ty.bytes() as usize]);
-        }
-        Ok(bytes)
+        Ok(filled(&Stream::new(values, ty, seed, index as u64), len, ty, warp))
     };
     match (param, fill) {
         (ParamType::Scalar(ty), Fill::Number(number)) => Ok(Argument::Bits(number_bits(*number, ty))),

@@ -50,6 +50,8 @@ pub struct RunResult {
     pub global_stores: u64,
     /// By label.
     pub blocks: BTreeMap<String, BlockResult>,
+    /// Labels of blocks that no lane reached, in text order, the kernel's first.
+    pub unreached: Vec<String>,
     /// By label: everything else that is counted.
     pub block_statistics: BTreeMap<String, BlockStatistics>,
     /// In text order, the kernel's first.
@@ -206,6 +208,12 @@ impl Simulation {
         let (loads, stores) = (of(&whole.loads, Space::Global), of(&whole.stores, Space::Global));
         let (warp_instructions, thread_instructions) = (whole.counts.issues(), whole.counts.lanes());
         let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+        let labels = program.funcs.iter().flat_map(|func| {
+            let is_kernel = func.func == kernel;
+            let name = program.func_name(func.func);
+            program.blocks(func.func).map(move |(_, label)| block_key(name, label, is_kernel))
+        });
+        let unreached = labels.filter(|label| parts.get(label).is_some_and(|part| part.counts.lanes() == 0)).collect();
         let (mut blocks, mut block_statistics) = (BTreeMap::new(), BTreeMap::new());
         for (label, part) in parts {
             blocks.insert(label.clone(), BlockResult { issues: part.counts.issues(), lanes: part.counts.lanes() });
@@ -228,6 +236,7 @@ impl Simulation {
             global_loads: loads.requests,
             global_stores: stores.requests,
             blocks,
+            unreached,
             block_statistics,
             instructions,
             result_hash: format!("{:016x}", self.result_hash()),
@@ -241,7 +250,7 @@ impl Simulation {
         }
     }
 
-    /// The buffers in parameter order, then the globals. Textures and constants cannot change and are left out.
+    /// The buffers in parameter order, those behind pointers, then the globals. Textures and constants cannot change and are left out.
     fn written_regions(&self) -> impl Iterator<Item = &Region> {
         let regions = &self.memory().regions;
         let globals = self.global_regions();
@@ -250,10 +259,8 @@ impl Simulation {
     }
 
     fn global_regions(&self) -> usize {
-        use super::bind::Argument;
-        let params = &self.bound().params;
-        let bound = params.iter().filter(|param| matches!(param, Argument::Buffer(..) | Argument::Texture(..))).count();
-        self.memory().regions.len() - bound
+        let (of_params, of_pointers) = self.bound().memory_counts();
+        self.memory().regions.len() - of_params - of_pointers
     }
 
     /// See the file's head.

@@ -41,6 +41,10 @@ impl Verifier<'_> {
         let mut inputs: Vec<(&str, &Binding)> = Vec::new();
         for binding in &launch.bindings {
             let Some(bound) = self.bound(kernel, binding) else { continue };
+            if !binding.path.is_empty() {
+                self.pointer(kernel, launch, bound, binding);
+                continue;
+            }
             let earlier = match bound {
                 Bound::Param(index) => params[index].replace(binding),
                 Bound::Input(_) => {
@@ -78,6 +82,31 @@ impl Verifier<'_> {
             let message = format!("{} has no size; say `shared` and a number of bytes", quoted(&array.name));
             self.diagnostics.push(Diagnostic::warning("unbound", launch.span, message));
         }
+    }
+
+    /// A line about the memory that a pointer in other memory points to.
+    fn pointer(&mut self, kernel: &Function, launch: &Launch, bound: Bound, binding: &Binding) {
+        let parent = &binding.path[..binding.path.len() - 1];
+        let points_from = |index: usize| match (parent, kernel.params[index].ty) {
+            ([], ParamType::Array(..)) => true,
+            _ => launch.bindings.iter().take_while(|other| !core::ptr::eq(*other, binding)).any(|other| {
+                other.path == parent
+                    && other.key.is_of(index, &kernel.params[index].name)
+                    && matches!(other.fill, Fill::Buffer { .. })
+            }),
+        };
+        let why = match (bound, &binding.fill) {
+            (Bound::Input(_), _) => String::from("an input has no memory with pointers"),
+            (_, Fill::Buffer { ty, values, .. }) => match values_fit(values, *ty) {
+                Err(why) => why,
+                Ok(()) if !matches!(bound, Bound::Param(index) if points_from(index)) => {
+                    String::from("no buffer or array by value comes before it that holds the pointer")
+                }
+                Ok(()) => return,
+            },
+            _ => String::from("a pointer takes `buffer type[n] …`"),
+        };
+        self.diagnostics.push(Diagnostic::error("wrong-fill", binding.span, why));
     }
 
     fn bound(&mut self, kernel: &Function, binding: &Binding) -> Option<Bound> {

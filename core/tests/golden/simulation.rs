@@ -50,7 +50,7 @@ pub fn run(golden: &Golden, module: &Module) -> Result<String, Failed> {
 fn memory(module: &Module, settings: &Settings) -> Result<Vec<BufferDump>, SimError> {
     let launch = module.launches.first().expect("a launch");
     let kernel = module.func_by_name(&launch.kernel).expect("the launch's kernel");
-    let launch = ptx::complete_launch(module, &module.funcs[kernel], launch);
+    let launch = warpscope_core::derive::complete_launch(module, &module.funcs[kernel], launch);
     let mut simulation = Simulation::new(module, kernel, &launch, settings, Machine::Unit)?;
     assert_eq!(simulation.run(u64::MAX)?, Progress::Done);
     Ok(simulation.dump())

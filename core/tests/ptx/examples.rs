@@ -211,7 +211,7 @@ fn derived_launches_run() {
         let module = import(&input.source).module;
         let again = import(&export(&module).text).module;
         for kernel in module.kernels().map(|kernel| &module.funcs[kernel]).filter(|kernel| is_simulated(kernel)) {
-            let launch = warpscope_core::ptx::derive_launch(&module, kernel);
+            let launch = warpscope_core::derive::derive_launch(&module, kernel);
             let (first, second) = (simulated(&module, &launch), simulated(&again, &launch));
             assert!(first == second, "{}: {}", input.name, kernel.name);
             if oracle::is_refused(&module, kernel) {
@@ -238,7 +238,7 @@ fn flavours_of_the_corpus_agree() {
             if kernel.name == "atomics" {
                 continue;
             }
-            let launch = warpscope_core::ptx::derive_launch(&fast, kernel);
+            let launch = warpscope_core::derive::derive_launch(&fast, kernel);
             let (first, second) = (simulated(&fast, &launch), simulated(&plain, &launch));
             for (index, (first, second)) in first.iter().zip(&second).enumerate() {
                 let what = format!("{name}: parameter {index} of {}", kernel.name);

@@ -4,6 +4,7 @@ mod assembles;
 mod bfloats;
 mod copies;
 mod declarations;
+mod derived;
 mod errors;
 mod examples;
 mod expansions;

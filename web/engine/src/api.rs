@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use warpscope_core::derive;
 use warpscope_core::ir::{Func, FuncKind, Function, Launch, Module};
 use warpscope_core::load::{self, Dialect};
 use warpscope_core::machine::Machine;
@@ -43,6 +44,10 @@ pub fn optimize(source: &str, options: &str, clock: &mut dyn FnMut() -> u64) -> 
         let mut steps = options.steps()?;
         if options.emit == Dialect::Ptx {
             guard_loads(&mut steps);
+        }
+        if options.run.launch.is_none() {
+            let kernels: Vec<Func> = module.kernels().collect();
+            derive::derive_launches(&mut module, &kernels);
         }
         let launches = tell_of_runs(&mut module, &options)?;
         let options_of_session =
@@ -331,6 +336,7 @@ fn tell_of_runs(module: &mut Module, options: &OptimizeOptions) -> Result<Vec<La
     let settings = sim::settings_of(&options.run.settings()?, module, &kernels).map_err(Failure::new)?;
     let mut launched = module.clone();
     options.run.replace_launches(&mut launched)?;
+    derive::resize_launches(&mut launched, &kernels, &settings);
     let failed = |error: sim::SimError| Failure::new(error.to_string());
     sim::settle_launches(&mut launched, &kernels, &settings).map_err(failed)?;
     if options.profile == ProfileSource::Simulate {

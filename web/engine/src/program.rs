@@ -1,9 +1,10 @@
 //! From what a person typed to a program with launches.
 
-use warpscope_core::ir::{Item, Launch, Module, Span};
+use warpscope_core::derive;
+use warpscope_core::ir::{Func, Item, Launch, Module, Span};
 use warpscope_core::load::{self, Dialect};
+use warpscope_core::sim;
 use warpscope_core::text::{self, LineIndex};
-use warpscope_core::{ptx, sim};
 
 use crate::message::{Diagnostic, Language};
 
@@ -56,9 +57,9 @@ pub fn load(source: &str, launch: &str) -> Loaded {
         replace_launches(&mut module, ours);
     }
     let launch_is_derived = is_usable && module.launches.is_empty();
-    if launch_is_derived {
-        let launches = module.kernels().map(|kernel| ptx::derive_launch(&module, &module.funcs[kernel])).collect();
-        replace_launches(&mut module, launches);
+    if is_usable {
+        let kernels: Vec<Func> = module.kernels().collect();
+        derive::derive_launches(&mut module, &kernels);
     }
     Loaded { language, module, diagnostics, is_usable, launch_is_derived, launch_is_foreign }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use warpscope_core::derive;
 use warpscope_core::ir::{Func, Inst, Module};
 use warpscope_core::machine::Machine;
 use warpscope_core::profile::Profile;
-use warpscope_core::ptx;
 use warpscope_core::report::{self, ProfileReport, Wanted};
 use warpscope_core::sim::{
     BlockStatistics, InstResult, Kind, NOWHERE, Progress, RunResult, Settings as CoreSettings, SimError, Simulation,
@@ -17,15 +17,28 @@ use crate::message::{
     BlockRun, Counts, InstRun, LaneGroup, LineHeat, Moment, Program, Run, Settings, Simulate, Simulated, WarpState,
     Watch,
 };
-use crate::program::load;
+use crate::program::{Loaded, launch_text, load};
 
 /// Warps whose lanes are shown at a time.
 const MOST_WARPS: usize = 64;
 
-/// Runs both programs.
+/// Runs both programs. A launch that they share is sized for the first.
 pub fn simulate(simulate: &Simulate) -> Simulated {
     let run = |program: &Program| run(program, &simulate.settings);
-    Simulated { before: run(&simulate.before), after: run(&simulate.after) }
+    let is_shared =
+        (&simulate.before.launch, &simulate.before.kernel) == (&simulate.after.launch, &simulate.after.kernel);
+    let sized = if is_shared { sized_launch(&simulate.before, &simulate.settings) } else { None };
+    let launch = sized.unwrap_or_else(|| simulate.after.launch.clone());
+    Simulated { before: run(&simulate.before), after: run(&Program { launch, ..simulate.after.clone() }) }
+}
+
+/// The launch of a program as it is run: its derived parts follow the sizes of the settings. None if there is a mistake,
+/// which a run tells.
+fn sized_launch(program: &Program, settings: &Settings) -> Option<String> {
+    let Loaded { mut module, is_usable, .. } = load(&program.text, &program.launch);
+    let kernel = module.func_by_name(&program.kernel).filter(|_| is_usable)?;
+    derive::resize_launches(&mut module, &[kernel], &[core_settings(settings).ok()?]);
+    Some(launch_text(&module))
 }
 
 /// Runs one program, and counts over the whole launch.
@@ -81,12 +94,9 @@ pub fn prepare(program: &Program, settings: &Settings) -> Result<Prepared, Strin
 
 fn launch(module: &Module, kernel: Func, settings: &Settings) -> Result<Simulation, String> {
     let func = &module.funcs[kernel];
-    let launch = match module.launch_of(&func.name) {
-        Some(launch) if launch.is_complete(func) => launch.clone(),
-        Some(launch) => ptx::complete_launch(module, func, launch),
-        None => ptx::derive_launch(module, func),
-    };
-    Simulation::new(module, kernel, &launch, &core_settings(settings)?, machine(settings)?).map_err(say)
+    let settings_of_core = core_settings(settings)?;
+    let launch = derive::launch_under(module, func, &settings_of_core);
+    Simulation::new(module, kernel, &launch, &settings_of_core, machine(settings)?).map_err(say)
 }
 
 /// Runs a kernel to its end.
@@ -187,6 +197,7 @@ fn run(program: &Program, settings: &Settings) -> Result<Run, String> {
         blocks,
         insts,
         lines: by_line.into_values().collect(),
+        unreached: result.unreached,
         result_hash: result.result_hash,
     })
 }

@@ -53,7 +53,7 @@ pub fn value_sources(module: &Module, func: &Function) -> Vec<ValueSource> {
             Fill::Number(_) | Fill::Numbers(_) => None,
         }
     };
-    launch.bindings.iter().filter_map(of_binding).collect()
+    launch.bindings.iter().filter(|binding| binding.path.is_empty()).filter_map(of_binding).collect()
 }
 
 fn type_name(ty: Type) -> String {

@@ -180,7 +180,7 @@ impl Rules {
     fn new<S: Listener>(view: &View<'_, S>, settings: &Settings) -> Rules {
         let knobs = &settings.knobs;
         let machine = Machine::from_name(knobs.choice("machine")).unwrap_or_default();
-        let launch = view.module().launch_of(&view.func().name);
+        let launch = view.module().stated_launch_of(&view.func().name);
         let warps = match u32::try_from(knobs.integer("warps")) {
             Ok(0) | Err(_) => resident_warps(launch, machine, launch.and_then(|launch| launch.warp).unwrap_or(LANES)),
             Ok(warps) => warps,

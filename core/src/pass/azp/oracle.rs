@@ -26,11 +26,11 @@ use alloc::vec::Vec;
 
 use super::scene::Memory;
 use super::{Choice, Rules, Versioned, transform};
+use crate::derive::launch_under;
 use crate::edit::Silent;
 use crate::ir::{Func, FuncKind, Function, Module};
 use crate::machine::Machine;
 use crate::pass::PassError;
-use crate::ptx::{complete_launch, derive_launch};
 use crate::sim::{Progress, Settings, SimError, Simulation};
 use crate::view::{Analyses, View};
 
@@ -134,10 +134,7 @@ impl Trial {
         for &kernel in &self.kernels {
             let settings = Settings { fuel: self.instructions_left, ..Settings::default() };
             let body = &self.module.funcs[kernel];
-            let launch = match self.module.launch_of(&body.name) {
-                Some(launch) => complete_launch(&self.module, body, launch),
-                None => derive_launch(&self.module, body),
-            };
+            let launch = launch_under(&self.module, body, &settings);
             let mut simulation: Simulation = Simulation::new(&self.module, kernel, &launch, &settings, machine)?;
             loop {
                 match simulation.run(u64::MAX) {

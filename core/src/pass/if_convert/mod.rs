@@ -164,7 +164,7 @@ impl<'m> Judge<'m> {
     fn new<S: Listener>(view: &mut View<'m, S>, settings: &Settings) -> Judge<'m> {
         let knobs = &settings.knobs;
         let machine = Machine::from_name(knobs.choice("machine")).unwrap_or_default();
-        let launch = view.module().launch_of(&view.func().name);
+        let launch = view.module().stated_launch_of(&view.func().name);
         let lanes = launch.and_then(|launch| launch.warp).unwrap_or(LANES);
         let warps = u32::try_from(knobs.integer("warps")).unwrap_or(0);
         Judge {

@@ -335,7 +335,7 @@ fn measured_branches<S: Listener>(view: &mut View<'_, S>, threshold: f64) -> Vec
 /// What loads cost, if the function has a profile that says how often warps come by.
 fn prices<S: Listener>(view: &mut View<'_, S>, knobs: &KnobValues) -> Option<Costs> {
     let machine = Machine::from_name(knobs.choice("machine")).unwrap_or_default();
-    let launch = view.module().launch_of(&view.func().name);
+    let launch = view.module().stated_launch_of(&view.func().name);
     let lanes = launch.and_then(|launch| launch.warp).unwrap_or(LANES);
     let warps = match u32::try_from(knobs.integer("warps")) {
         Ok(0) | Err(_) => resident_warps(launch, machine, lanes),

@@ -287,7 +287,7 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Prepares a launch. It has to say something about every parameter: [`crate::ptx::complete_launch`] makes it so.
+    /// Prepares a launch. It has to say something about every parameter: [`crate::derive::complete_launch`] makes it so.
     pub fn new(
         module: &Module,
         kernel: Func,

@@ -2,18 +2,20 @@
 //! and leave with their last warp. A warp begins with a frame for its kernel's registers.
 
 use alloc::collections::VecDeque;
+use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use smallvec::SmallVec;
 
 use super::{BlockSlot, CAUSE_BITS, Frame, Front, Simulation, Warp, unflatten};
-use crate::ir::{Func, Module, Space, Special, Type};
-use crate::sim::bind::{Argument, Bound};
+use crate::ir::{Func, Function, Module, Space, Special, Type};
+use crate::sim::bind::{Argument, Bound, pointer_places};
 use crate::sim::decode::{Initial, Program, TRUE, Value};
 use crate::sim::groups::Groups;
 use crate::sim::lanes::Plane;
-use crate::sim::memory::{LOCAL_WINDOW, Memory, RegionKind, region_address};
+use crate::sim::memory::{LOCAL_WINDOW, Memory, RegionKind, region_address, write_number};
 use crate::sim::together::FrameBase;
 
 impl Simulation {
@@ -151,14 +153,9 @@ impl Simulation {
 
     fn bind_params(&mut self, slot: usize) {
         let base = self.warp(slot).frames[0].base;
-        // Regions are globals first, then buffers and textures in parameter order.
-        let mut region = self.memory.regions.len()
-            - self
-                .bound
-                .params
-                .iter()
-                .filter(|param| matches!(param, Argument::Buffer(..) | Argument::Texture(..)))
-                .count();
+        // Regions are globals first, then buffers and textures in parameter order, then what they point to.
+        let (of_params, of_pointers) = self.bound.memory_counts();
+        let mut region = self.memory.regions.len() - of_params - of_pointers;
         for (param, argument) in self.program.funcs[0].params.iter().zip(&self.bound.params) {
             let bits = match argument {
                 Argument::Bits(bits) => *bits,
@@ -223,5 +220,48 @@ pub(super) fn lay_out(module: &Module, kernel: Func, program: &Program, bound: &
             Argument::Bits(_) | Argument::Array(_) => {}
         }
     }
+    add_pointees(&module.funcs[kernel], program, bound, &mut memory);
     memory
+}
+
+/// Memory that pointers in other memory point to, and those pointers.
+fn add_pointees(kernel: &Function, program: &Program, bound: &Bound, memory: &mut Memory) {
+    let first_of_params = memory.regions.len() - bound.memory_counts().0;
+    let is_memory = |param: &&Argument| matches!(param, Argument::Buffer(..) | Argument::Texture(..));
+    // The regions of each line so far: holders of the pointers of later lines.
+    let mut regions: Vec<Range<usize>> = Vec::new();
+    for pointee in &bound.pointees {
+        let Some((step, parent)) = pointee.path.split_last() else { continue };
+        let name = &kernel.params[pointee.param].name;
+        let mut contents = pointee.contents.iter();
+        let first = memory.regions.len();
+        let line = bound.pointees.iter().position(|other| other.param == pointee.param && other.path == parent);
+        let holders = match (line, &bound.params[pointee.param]) {
+            (Some(line), _) => regions[line].clone(),
+            (None, Argument::Array(bytes)) => {
+                let window = program.param_offsets[pointee.param] as usize;
+                for place in pointer_places(*step, bytes.len()) {
+                    let Some(bytes) = contents.next() else { break };
+                    let address = region_address(memory.regions.len());
+                    write_number(&mut memory.params, window + place, 8, address);
+                    memory.add(format!("{name}[{place}]"), RegionKind::Global, pointee.ty, bytes.clone());
+                }
+                0..0
+            }
+            (None, _) => {
+                let region = first_of_params + bound.params[..pointee.param].iter().filter(is_memory).count();
+                region..region + 1
+            }
+        };
+        for holder in holders {
+            for place in pointer_places(*step, memory.regions[holder].bytes.len()) {
+                let Some(bytes) = contents.next() else { break };
+                let (address, name) = (region_address(memory.regions.len()), &memory.regions[holder].name);
+                let name = format!("{name}[{place}]");
+                write_number(&mut memory.regions[holder].bytes, place, 8, address);
+                memory.add(name, RegionKind::Global, pointee.ty, bytes.clone());
+            }
+        }
+        regions.push(first..memory.regions.len());
+    }
 }

@@ -13,6 +13,7 @@ use crate::text::lexer::TokenKind;
 use crate::text::limits::{MAX_ARRAY_BYTES, MAX_PARAMS};
 use crate::text::suggestion::nearest;
 
+use super::launch::DERIVED;
 use super::{Header, Parser, Reported, Result, type_meant};
 
 /// An item that the first pass has found.
@@ -155,7 +156,7 @@ impl<'a> Parser<'a> {
         let named = |punct: u8| self.is_name(1) && self.is_punct(2, punct);
         match self.name_at(0) {
             "kernel" | "func" => named(b'('),
-            "launch" => named(b'{'),
+            "launch" => named(b'{') || self.is_name(1) && self.name_at(2) == DERIVED && self.is_punct(3, b'{'),
             // In a profile `global` and the name may be blocks, but a number follows there.
             "global" | "const" => named(b':') && self.peek_at(3).kind != TokenKind::Number,
             _ => false,

@@ -3,7 +3,9 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use crate::ir::{Binding, CommentAnchor, Comments, Fill, FillKey, Launch, Number, Span, ValueSource, Values};
+use crate::ir::{
+    Binding, CommentAnchor, Comments, Fill, FillKey, Launch, Number, PointerStep, Span, ValueSource, Values,
+};
 use crate::text::diagnostic::{Diagnostic, quoted};
 use crate::text::lexer::TokenKind;
 use crate::text::limits::{MAX_ARRAY_BYTES, MAX_BLOCK_THREADS, MAX_GRID_X, MAX_GRID_YZ, MAX_SHARED_BYTES};
@@ -14,17 +16,21 @@ use super::{Parser, Result};
 /// The settings of a launch, in the order in which they are printed: their numbers are their comments' lines.
 pub(crate) const SETTINGS: [&str; 5] = ["grid", "block", "warp", "shared", "seed"];
 
+/// The word that marks a launch or a line of one that was derived from the kernel.
+pub(crate) const DERIVED: &str = "derived";
+
 const FILLS: [&str; 3] = ["buffer", "texture", "draws"];
 const SOURCES: [&str; 4] = ["iota", "const", "random", "true"];
 
 impl<'a> Parser<'a> {
-    /// `launch name { … }`; `end` is where the next item begins.
+    /// `launch name { … }` or `launch name derived { … }`; `end` is where the next item begins.
     pub(super) fn launch(&mut self, end: usize) -> Launch {
         let first = self.at;
         self.advance();
         let name = self.advance();
         let mut launch = Launch::new(self.text(name));
         launch.span = name.span;
+        launch.is_derived = self.eat_name(DERIVED);
         self.advance();
         let mut comments = Comments::default();
         self.take_comments(first, &mut comments, CommentAnchor::Header);
@@ -52,9 +58,10 @@ impl<'a> Parser<'a> {
 
     /// One setting or binding; returns the number of its line in canonical order.
     fn launch_line(&mut self, launch: &mut Launch, given: &mut [Option<Span>; SETTINGS.len()]) -> Result<u32> {
-        let binds = (self.is_name(0) && self.is_punct(1, b'=')) || self.is_punct(0, b'#');
+        let binds = self.is_punct(0, b'#') || self.is_name(0) && (self.is_punct(1, b'=') || self.is_punct(1, b'['));
         let line = if binds {
-            let binding = self.binding()?;
+            let mut binding = self.binding()?;
+            binding.is_derived = !self.begins_launch_line() && self.eat_name(DERIVED) || launch.is_derived;
             launch.bindings.push(binding);
             SETTINGS.len() + launch.bindings.len() - 1
         } else {
@@ -102,7 +109,8 @@ impl<'a> Parser<'a> {
 
     /// Does a setting or `parameter = value` stand here? Several may share a line.
     fn begins_launch_line(&self) -> bool {
-        self.is_punct(0, b'#') || (self.is_name(0) && (self.is_punct(1, b'=') || SETTINGS.contains(&self.name_at(0))))
+        let binds = || self.is_punct(1, b'=') || self.is_punct(1, b'[');
+        self.is_punct(0, b'#') || (self.is_name(0) && (binds() || SETTINGS.contains(&self.name_at(0))))
     }
 
     fn dimensions(&mut self, what: &str, most: [u64; 3]) -> Result<[u32; 3]> {
@@ -128,9 +136,18 @@ impl<'a> Parser<'a> {
         } else {
             FillKey::Name(self.expect_name("a parameter's name")?.0.into())
         };
+        let mut path = Vec::new();
+        while self.eat_punct(b'[') {
+            path.push(if self.eat_punct(b'*') {
+                PointerStep::Each
+            } else {
+                PointerStep::At(self.expect_count("the byte of a pointer", u64::from(u32::MAX))? as u32)
+            });
+            self.expect_punct(b']', "`]`")?;
+        }
         let span = self.span_from(first);
         self.expect_punct(b'=', "`=`")?;
-        Ok(Binding { key, fill: self.fill()?, span })
+        Ok(Binding { key, path, fill: self.fill()?, is_derived: false, span })
     }
 
     fn fill(&mut self) -> Result<Fill> {
@@ -187,7 +204,7 @@ impl<'a> Parser<'a> {
     fn values(&mut self) -> Result<Values> {
         let source = self.value_source()?;
         let mut values = Values { source, zero: None, coherence: None };
-        while self.peek().kind == TokenKind::Name && !self.begins_launch_line() {
+        while self.peek().kind == TokenKind::Name && !self.begins_launch_line() && self.name_at(0) != DERIVED {
             let (word, span) = self.expect_name("`zero` or `coherence`")?;
             let place = match word {
                 "zero" => &mut values.zero,

@@ -27,7 +27,7 @@ use hashbrown::HashMap;
 use crate::ir::{CommentAnchor, Comments, Func, Global, Module, Number, Opcode, ParamType, Span, Type};
 
 pub(super) use inst::param_value_type;
-pub(super) use launch::SETTINGS;
+pub(super) use launch::{DERIVED, SETTINGS};
 pub use operand::describe_kind;
 
 use super::diagnostic::{Diagnostic, Diagnostics, quoted};

@@ -2,9 +2,9 @@
 
 use core::fmt::Write;
 
-use crate::ir::{CommentAnchor, Fill, FillKey, Launch, Number, ValueSource, Values};
+use crate::ir::{CommentAnchor, Fill, FillKey, Launch, Number, PointerStep, ValueSource, Values};
 use crate::text::number::write_number;
-use crate::text::parser::SETTINGS;
+use crate::text::parser::{DERIVED, SETTINGS};
 
 use super::{LineOwner, Printer};
 
@@ -12,7 +12,11 @@ impl Printer<'_> {
     pub(super) fn launch(&mut self, index: usize, launch: &Launch) {
         let owner = LineOwner::Launch(index);
         self.commented(&launch.comments, CommentAnchor::Header, owner, |printer| {
-            let _ = write!(printer.out, "launch {} {{", launch.kernel);
+            let _ = write!(printer.out, "launch {} ", launch.kernel);
+            if launch.is_derived {
+                let _ = write!(printer.out, "{DERIVED} ");
+            }
+            printer.out.push('{');
         });
         self.indent = 4;
         for (line, setting) in SETTINGS.into_iter().enumerate() {
@@ -38,10 +42,20 @@ impl Printer<'_> {
             let anchor = CommentAnchor::Line((SETTINGS.len() + line) as u32);
             self.commented(&launch.comments, anchor, owner, |printer| {
                 let _ = match &binding.key {
-                    FillKey::Name(name) => write!(printer.out, "{name} = "),
-                    FillKey::Index(index) => write!(printer.out, "#{index} = "),
+                    FillKey::Name(name) => write!(printer.out, "{name}"),
+                    FillKey::Index(index) => write!(printer.out, "#{index}"),
                 };
+                for step in &binding.path {
+                    let _ = match step {
+                        PointerStep::At(byte) => write!(printer.out, "[{byte}]"),
+                        PointerStep::Each => write!(printer.out, "[*]"),
+                    };
+                }
+                printer.out.push_str(" = ");
                 printer.fill(&binding.fill);
+                if binding.is_derived && !launch.is_derived {
+                    let _ = write!(printer.out, " {DERIVED}");
+                }
             });
         }
         self.indent = 0;

@@ -82,6 +82,8 @@ pub struct Run {
     pub insts: Vec<InstRun>,
     /// By line of the program's text, from 1.
     pub lines: Vec<LineHeat>,
+    /// Blocks that no lane reached, named as in `blocks`.
+    pub unreached: Vec<String>,
     /// Of the memory at the end.
     pub result_hash: String,
 }

@@ -2,7 +2,7 @@
 
 use super::interval::{Base, Value};
 use super::ranges::{Analysis, Condition, Fact, State};
-use crate::ir::{AddressBase, AtomicOp, Cmp, Function, InstData, Op, Operand, Special, Type};
+use crate::ir::{AddressBase, AtomicOp, Cmp, FuncKind, Function, InstData, Op, Operand, Special, Type};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -139,14 +139,19 @@ impl Analysis<'_> {
         }
         place = place.add(Value::exactly(address.offset));
         let bytes = u64::from(ty.bytes()) * u64::from(inst.opcode.vector);
-        let loaded = self.content(place, ty);
+        let kernel = (func.kind == FuncKind::Kernel).then_some(func);
+        let loaded = self.content(kernel, place, ty);
         let stored = match (op, inst.opcode.atomic) {
             (Op::Ld, _) => None,
             // Counting up: every thread once is what ordinary kernels do.
             (Op::Atom | Op::Red, Some(AtomicOp::Add | AtomicOp::Inc)) => {
                 let threads = self.trial.grid.iter().chain(&self.trial.block).map(|&size| i64::from(size)).product();
                 let by = inst.args.get(1).map_or(Value::ANY, |arg| self.operand(func, state, arg, ty));
-                Some(Value::between(0, super::largest_element(ty)).add(by.multiply(Value::between(0, threads))).fit(ty))
+                Some(
+                    Value::between(0, self.trial.largest_element(ty))
+                        .add(by.multiply(Value::between(0, threads)))
+                        .fit(ty),
+                )
             }
             _ => {
                 let values = inst.args.iter().skip(1).flat_map(|arg| match arg {

@@ -9,7 +9,8 @@
 //! An interval for every register at every block, forward to a fixed point. Branch conditions narrow the intervals
 //! on their edges. Loops are widened after a few rounds and narrowed again afterwards; a pointer that a loop moves by
 //! steps (`p = p + 4`) is bounded by the rounds of a counter beside it that is bounded. Calls are followed with
-//! their arguments. Numbers loaded from a buffer are what the launch fills it with, and what the kernel stores.
+//! their arguments. Numbers loaded from a buffer are what the launch fills it with, and what the kernel stores; a 64-bit
+//! number is a pointer to memory of its own, if the kernel accesses memory through it.
 //!
 //! Sound for what it calls bounded, apart from integers that wrap inside a sum whose interval does not; where it
 //! does not know, it says "no bound". Bounded by a budget of evaluated instructions.
@@ -18,7 +19,7 @@
 
 use super::interval::{Base, Value};
 use super::transfer::Transfer;
-use crate::ir::{Array, Block, FuncKind, Function, Module, Op, Operand, Reg, Symbol, Type};
+use crate::ir::{Array, Block, FuncKind, Function, Module, Op, Operand, ParamType, PointerStep, Reg, Symbol, Type};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -31,6 +32,12 @@ const ROUNDS: u32 = 4;
 const STATES: usize = 4_000_000;
 /// An access beyond this many bytes says only that nothing is known.
 const FARTHEST: u64 = 1 << 24;
+/// Largest element of a buffer of integers, usually.
+pub(super) const ELEMENT: i64 = 255;
+/// Pointers in memory are followed so far from a parameter.
+const POINTERS: usize = 3;
+/// Pieces of memory behind pointers that are told apart; the others are not followed.
+const PATHS: u32 = 256;
 /// How deep calls are followed.
 const CALLS: u32 = 6;
 
@@ -41,6 +48,21 @@ pub(super) struct Trial {
     pub block: [u32; 3],
     /// What each scalar integer parameter is.
     pub numbers: Vec<i64>,
+    /// The largest element of buffers of integers; the smallest is 0.
+    pub element: i64,
+}
+
+impl Trial {
+    /// Whether elements are smaller than usual.
+    pub fn has_small_elements(&self) -> bool {
+        self.element < ELEMENT
+    }
+
+    /// The largest number in a derived buffer of integers of that type.
+    pub fn largest_element(&self, ty: Type) -> i64 {
+        let most = ty.mask() >> u32::from(ty.is_signed());
+        self.element.min(i64::try_from(most).unwrap_or(self.element))
+    }
 }
 
 /// What is known of one piece of memory.
@@ -57,28 +79,68 @@ pub(super) struct Reach {
     stored: Option<Value>,
 }
 
+/// How a piece of memory is found: the parameter, and the pointers from its memory on.
+pub(super) type PointerPath = (usize, Vec<PointerStep>);
+
 /// What a kernel touches.
 #[derive(Clone, Default)]
 pub(super) struct Reaches {
     pub params: BTreeMap<usize, Reach>,
+    /// Memory behind pointers in other memory.
+    pub pointees: BTreeMap<PointerPath, Reach>,
     pub arrays: BTreeMap<Array, Reach>,
+    /// Instructions evaluated.
+    pub evaluated: u32,
     /// The analysis gave up; everything is unbounded.
     pub gave_up: bool,
 }
 
 impl Reaches {
-    fn of(&mut self, base: Base) -> Option<&mut Reach> {
+    fn of(&mut self, base: Base, paths: &[PointerPath]) -> Option<&mut Reach> {
         match base {
             Base::Param(index) => Some(self.params.entry(index).or_default()),
+            Base::Pointee(number) => Some(self.pointees.entry(paths[number as usize].clone()).or_default()),
             Base::Array(array) => Some(self.arrays.entry(array).or_default()),
             _ => None,
         }
+    }
+
+    /// Where some pointers of a piece of memory are at unknown places, all its words are pointers of one kind.
+    fn unify_pointees(&mut self) {
+        let paths: Vec<PointerPath> = self.pointees.keys().cloned().collect();
+        for (param, path) in paths {
+            let general: Vec<PointerStep> = (0..path.len())
+                .map(|depth| {
+                    let is_sibling = |(other, steps): &&PointerPath| {
+                        *other == param && steps.len() > depth && steps[depth] == PointerStep::Each
+                    };
+                    let shares_parent = |(_, steps): &PointerPath| steps[..depth] == path[..depth];
+                    let has_each = self.pointees.keys().filter(is_sibling).any(shares_parent);
+                    if has_each { PointerStep::Each } else { path[depth] }
+                })
+                .collect();
+            if general != path
+                && let Some(reach) = self.pointees.remove(&(param, path))
+            {
+                self.pointees.entry((param, general)).or_default().absorb(reach);
+            }
+        }
+    }
+}
+
+impl Reach {
+    fn absorb(&mut self, other: Reach) {
+        self.end = self.end.max(other.end);
+        self.types.extend(other.types);
+        self.is_read |= other.is_read;
+        self.unbounded |= other.unbounded;
     }
 }
 
 /// Runs the analysis.
 pub(super) fn reaches(module: &Module, kernel: &Function, trial: &Trial) -> Reaches {
-    let mut analysis = Analysis { module, trial, reaches: Reaches::default(), budget: BUDGET, is_recording: false };
+    let mut analysis =
+        Analysis { module, trial, reaches: Reaches::default(), paths: Vec::new(), budget: BUDGET, is_recording: false };
     let arguments: Vec<Value> = kernel
         .params
         .iter()
@@ -105,13 +167,16 @@ pub(super) fn reaches(module: &Module, kernel: &Function, trial: &Trial) -> Reac
             }
         }
     }
-    let gave_up = analysis.reaches.gave_up;
-    for reach in analysis.reaches.params.values_mut().chain(analysis.reaches.arrays.values_mut()) {
-        if reach.unbounded || gave_up {
+    let Analysis { mut reaches, budget, .. } = analysis;
+    reaches.evaluated = BUDGET - budget;
+    reaches.unify_pointees();
+    let all = reaches.params.values_mut().chain(reaches.arrays.values_mut()).chain(reaches.pointees.values_mut());
+    for reach in all {
+        if reach.unbounded || reaches.gave_up {
             reach.end = None;
         }
     }
-    analysis.reaches
+    reaches
 }
 
 /// A comparison that holds.
@@ -195,6 +260,8 @@ pub(super) struct Analysis<'m> {
     pub module: &'m Module,
     pub trial: &'m Trial,
     pub reaches: Reaches,
+    /// The pieces of memory behind pointers, by number.
+    paths: Vec<PointerPath>,
     budget: u32,
     is_recording: bool,
 }
@@ -447,6 +514,9 @@ impl Analysis<'_> {
             Operand::Symbol(Symbol::Array(array)) if func.kind == FuncKind::Kernel => {
                 Value::pointer(Base::Array(*array))
             }
+            Operand::Symbol(Symbol::Param(index)) if func.kind == FuncKind::Kernel => {
+                Value::pointer(Base::Param(*index as usize))
+            }
             Operand::Symbol(Symbol::Global(global)) => Value::pointer(Base::Global(*global)),
             _ => Value { base: Some(Base::Other), ..Value::ANY },
         }
@@ -454,9 +524,8 @@ impl Analysis<'_> {
 
     /// Notes an access of `bytes` bytes.
     pub fn touch(&mut self, address: Value, bytes: u64, ty: Type, stored: Option<Value>, is_read: bool) {
-        let Some(reach) = address.base.filter(|_| self.is_recording).and_then(|base| self.reaches.of(base)) else {
-            return;
-        };
+        let base = address.base.filter(|_| self.is_recording);
+        let Some(reach) = base.and_then(|base| self.reaches.of(base, &self.paths)) else { return };
         match u64::try_from(address.high) {
             Ok(last) if address.is_bounded() && last < FARTHEST => {
                 reach.end = Some(reach.end.unwrap_or(0).max(last + bytes));
@@ -472,21 +541,55 @@ impl Analysis<'_> {
 
     /// Notes that a texture is read through a value.
     pub fn touch_texture(&mut self, texture: Value) {
-        if let Some(reach) = texture.base.and_then(|base| self.reaches.of(base)) {
+        if let Some(reach) = texture.base.and_then(|base| self.reaches.of(base, &self.paths)) {
             reach.is_texture = true;
         }
     }
 
     /// What a load gives.
-    pub fn content(&self, address: Value, ty: Type) -> Value {
+    pub fn content(&mut self, kernel: Option<&Function>, address: Value, ty: Type) -> Value {
         let any = Value::of_type(ty);
-        if ty.is_float() || ty.bits() == 64 {
-            return if ty.is_float() { Value::ANY } else { Value { base: Some(Base::Other), ..Value::ANY } };
+        if ty.is_float() {
+            return Value::ANY;
         }
-        let Some(Base::Param(index)) = address.base else { return any };
-        let filled = Value::between(0, super::largest_element(ty));
+        if ty.bits() == 64 {
+            let pointee = self.pointee(address).map(Value::pointer);
+            return pointee.unwrap_or(Value { base: Some(Base::Other), ..Value::ANY });
+        }
+        let index = match address.base {
+            Some(Base::Param(index)) => index,
+            Some(Base::Pointee(_)) => return Value::between(0, self.trial.largest_element(ty)).fit(ty),
+            _ => return any,
+        };
+        if kernel.is_some_and(|kernel| matches!(kernel.params[index].ty, ParamType::Array(..))) {
+            return Value::exactly(self.trial.numbers[index]).fit(ty);
+        }
+        let filled = Value::between(0, self.trial.largest_element(ty));
         let stored = self.reaches.params.get(&index).and_then(|reach| reach.stored);
         stored.map_or(filled, |stored| filled.join(stored)).fit(ty)
+    }
+}
+
+impl Analysis<'_> {
+    /// The memory behind the pointer at an address.
+    fn pointee(&mut self, address: Value) -> Option<Base> {
+        let (param, mut path) = match address.base? {
+            Base::Param(param) => (param, Vec::new()),
+            Base::Pointee(number) => self.paths[number as usize].clone(),
+            _ => return None,
+        };
+        let at = u32::try_from(address.low).ok().filter(|_| address.low == address.high);
+        path.push(at.map_or(PointerStep::Each, PointerStep::At));
+        if path.len() > POINTERS {
+            return None;
+        }
+        let path = (param, path);
+        let known = self.paths.iter().position(|other| *other == path);
+        let number = known.unwrap_or_else(|| {
+            self.paths.push(path);
+            self.paths.len() - 1
+        });
+        u32::try_from(number).ok().filter(|&number| number < PATHS).map(Base::Pointee)
     }
 }
 

@@ -8,8 +8,10 @@ use crate::ir::{Array, Global, Type};
 /// What an address is an offset into.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Base {
-    /// The memory of a kernel's parameter.
+    /// The memory of a kernel's parameter: its buffer, or the array by value.
     Param(usize),
+    /// The memory behind a pointer in other memory, by its number in the analysis.
+    Pointee(u32),
     /// A shared or local array of the kernel.
     Array(Array),
     Global(Global),

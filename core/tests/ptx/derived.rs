@@ -1,0 +1,296 @@
+//! Kernels that run only under a launch that fits them, and the launch that is derived for each.
+
+use warpscope_core::derive::{derive_launch, resize_launches};
+use warpscope_core::ir::{Func, Launch, Module};
+use warpscope_core::machine::Machine;
+use warpscope_core::ptx::import;
+use warpscope_core::sim::{Progress, Settings, Simulation};
+use warpscope_core::text;
+use warpscope_core::verify::verify;
+
+fn wir(source: &str) -> Module {
+    let parsed = text::parse(source);
+    assert!(!parsed.has_errors(), "{:?}\n{source}", parsed.diagnostics);
+    parsed.module
+}
+
+/// Derives a launch for the only kernel and runs it to its end; gives the launch as text.
+fn runs(module: &Module) -> String {
+    let kernel = module.kernels().next().expect("a kernel");
+    let launch = derive_launch(module, &module.funcs[kernel]);
+    let mut launched = module.clone();
+    launched.launches = vec![launch.clone()];
+    let mistakes: Vec<_> = verify(&launched).into_iter().filter(|found| found.is_error()).collect();
+    assert!(mistakes.is_empty(), "{mistakes:?}");
+    run(module, kernel, &launch);
+    let mut alone = Module { launches: vec![launch], ..Module::default() };
+    alone.items = vec![warpscope_core::ir::Item::Launch(0)];
+    let text = text::print(&alone);
+    // What is printed is read again as it was.
+    assert_eq!(text::print(&text::parse(&text).module), text);
+    text
+}
+
+fn run(module: &Module, kernel: Func, launch: &Launch) {
+    let settings = Settings { fuel: 10_000_000, ..Settings::default() };
+    let mut run: Simulation =
+        Simulation::new(module, kernel, launch, &settings, Machine::default()).expect("the launch fits");
+    match run.run(u64::MAX) {
+        Ok(Progress::Done) => {}
+        other => panic!("{other:?} under {launch:?}"),
+    }
+}
+
+#[test]
+fn pointers_in_memory_get_buffers() {
+    // An array of pointers; fields of a structure in memory; a pointer behind two others.
+    let rows = "\
+kernel k(rows: ptr.global) {
+entry:
+    i = mov.u32 %ctaid
+    j = mov.u32 %tid
+    row = ld.global.u64 rows[i]
+    st.global.f32 row[j], 1.0
+    ret
+}
+";
+    let launch = runs(&wir(rows));
+    assert!(
+        launch.contains("    rows = buffer u64[4] ") && launch.contains("    rows[*] = buffer f32[64] "),
+        "{launch}"
+    );
+    let fields = "\
+kernel k(s: ptr.global) {
+entry:
+    i = mov.u32 %tid
+    a = ld.global.u64 [s]
+    b = ld.global.u64 [s + 16]
+    v = ld.global.f32 a[i]
+    w = ld.global.f32 b[i + 8]
+    v = add.f32 v, w
+    st.global.f32 a[i], v
+    ret
+}
+";
+    let launch = runs(&wir(fields));
+    assert!(
+        launch.contains("    s[0] = buffer f32[64] ") && launch.contains("    s[16] = buffer f32[72] "),
+        "{launch}"
+    );
+    let twice = "\
+kernel k(table: ptr.global) {
+entry:
+    i = mov.u32 %tid
+    a = ld.global.u64 [table + 8]
+    b = ld.global.u64 a[i]
+    st.global.u32 [b + 12], i
+    ret
+}
+";
+    let launch = runs(&wir(twice));
+    assert!(launch.contains("    table[8][*] = buffer u32[4] const 0\n"), "{launch}");
+}
+
+#[test]
+fn pointers_in_structures_by_value_get_buffers() {
+    let kernel = |body: &str| {
+        let source = format!(
+            ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .align 8 .b8 s[24])\n{{\n\
+             .reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n.reg .f32 %f<9>;\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd1, %r1, 4;\n{body}ret;\n}}\n"
+        );
+        import(&source).module
+    };
+    let plain = "ld.param.u64 %rd2, [s+8];\ncvta.to.global.u64 %rd3, %rd2;\nadd.s64 %rd4, %rd3, %rd1;\nst.global.u32 [%rd4], %r1;\n";
+    let launch = runs(&kernel(plain));
+    assert!(launch.contains("[8] = buffer u32[64] const 0\n"), "{launch}");
+    // The address of the structure in a register, and a number beside the pointer.
+    let moved = "mov.b64 %rd5, s;\nld.param.u32 %r2, [%rd5+16];\nld.param.u64 %rd2, [%rd5];\nadd.s64 %rd4, %rd2, %rd1;\n\
+                 mul.wide.u32 %rd6, %r2, 4;\nadd.s64 %rd4, %rd4, %rd6;\nst.global.u32 [%rd4], %r1;\n";
+    let launch = runs(&kernel(moved));
+    assert!(launch.contains("[0] = buffer u32["), "{launch}");
+    // A pointer that is loaded through a pointer of the structure.
+    let deep = "ld.param.u64 %rd2, [s+16];\nld.global.u64 %rd3, [%rd2+8];\nadd.s64 %rd4, %rd3, %rd1;\nst.global.f32 [%rd4], 0f3F800000;\n";
+    let launch = runs(&kernel(deep));
+    assert!(launch.contains("[16] = buffer ") && launch.contains("[16][8] = buffer f32[64] "), "{launch}");
+}
+
+#[test]
+fn blocks_fit_what_the_kernel_holds_for_them() {
+    // Each thread clears a column of a square, whose side is the block it was written for.
+    let square = "\
+kernel k(x: ptr.global) {
+    shared tile: f32[256]
+entry:
+    i = mov.u32 %tid
+    j = mov.u32 0
+    br row
+row:
+    at = mad.u32 j, %ntid, i
+    st.shared.f32 tile[at], 1.0
+    j = add.u32 j, 1
+    p = setp.lt.u32 j, %ntid
+    br p, row, done
+done:
+    ret
+}
+";
+    assert!(runs(&wir(square)).contains("    block 16\n"));
+    let table = "\
+const table: u32[93]
+kernel k(x: ptr.global) {
+entry:
+    i = mov.u32 %tid.x
+    j = mov.u32 %tid.y
+    i = rem.u32 i, 31
+    at = mad.u32 j, 31, i
+    v = ld.const.u32 table[at]
+    st.global.u32 x[at], v
+    ret
+}
+";
+    assert!(runs(&wir(table)).contains("    block 64, 3\n"));
+    // Only the grid has two axes.
+    let plane = "\
+kernel k(x: ptr.global) {
+entry:
+    i = mad.u32 %ctaid.y, %ntid, %tid
+    st.global.u32 x[i], i
+    ret
+}
+";
+    let launch = runs(&wir(plane));
+    assert!(launch.contains("    grid 2, 2\n    block 64\n") && launch.contains("x = buffer u32[128]"), "{launch}");
+}
+
+#[test]
+fn numbers_fit_the_subscripts_made_of_them() {
+    // One radius is as good as the width, and two are not.
+    let radius = "\
+kernel k(w: u32, r: u32, x: ptr.global, y: ptr.global) {
+entry:
+    i = mov.u32 %tid
+    a = sub.s32 w, r
+    a = sub.s32 a, 1
+    v = ld.global.u32 x[a]
+    st.global.u32 y[i], v
+    ret
+}
+";
+    runs(&wir(radius));
+    // 2^n words of shared memory.
+    let power = "\
+kernel k(n: u32, x: ptr.global) {
+    shared s: u32[]
+entry:
+    last = shl.b32 1, n
+    last = shl.b32 last, 6
+    last = sub.u32 last, 1
+    st.shared.u32 s[last], 1
+    st.global.u32 x[0], last
+    ret
+}
+";
+    runs(&wir(power));
+    // A loop whose end is a product takes too long with the usual numbers.
+    let rounds = "\
+kernel k(n: u32, m: u32, x: ptr.global) {
+entry:
+    nn = mul.u32 n, n
+    nn = mul.u32 nn, n
+    mm = mul.u32 m, m
+    end = mul.u32 nn, mm
+    i = mov.u32 0
+    br loop
+loop:
+    i = add.u32 i, 1
+    p = setp.lt.u32 i, end
+    br p, loop, done
+done:
+    st.global.u32 x[0], i
+    ret
+}
+";
+    runs(&wir(rounds));
+}
+
+#[test]
+fn elements_fit_what_they_index() {
+    let histogram = "\
+kernel k(x: ptr.global, y: ptr.global) {
+    shared bins: u32[16]
+entry:
+    i = mov.u32 %tid
+    bin = ld.global.u32 x[i]
+    v = atom.shared.add.u32 bins[bin], 1
+    st.global.u32 y[i], v
+    ret
+}
+";
+    assert!(runs(&wir(histogram)).contains("    x = buffer u32[64] random(0, 15)\n"));
+    // Bits of floats would be large indices: a structure of a float and an index.
+    let mixed = "\
+const table: f32[8]
+kernel k(x: ptr.global, y: ptr.global) {
+entry:
+    i = mov.u32 %tid
+    f = ld.global.f32 x[2*i]
+    at = ld.global.u32 x[2*i + 1]
+    v = ld.const.f32 table[at]
+    v = add.f32 v, f
+    st.global.f32 y[i], v
+    ret
+}
+";
+    assert!(runs(&wir(mixed)).contains("    x = buffer u32[128] random(0, 3)\n"));
+    // The product of an element goes further than any analysis says: the buffer grows.
+    let product = "\
+kernel k(x: ptr.global, y: ptr.global) {
+entry:
+    i = mov.u32 %tid
+    a = ld.global.u32 x[i]
+    h = mul.hi.u32 a, 0xFFFFFFFF
+    at = mul.u32 h, 997
+    at = xor.b32 at, 5
+    st.global.u32 y[at], a
+    ret
+}
+";
+    runs(&wir(product));
+}
+
+#[test]
+fn sizes_that_are_asked_for_are_kept() {
+    let source = "\
+kernel k(n: u32, x: ptr.global) {
+entry:
+    i = mad.u32 %ctaid, %ntid, %tid
+    p = setp.lt.u32 i, n
+    br p, body, done
+body:
+    st.global.u32 x[i], 1
+    br done
+done:
+    ret
+}
+";
+    let mut module = wir(source);
+    let kernel = module.kernels().next().expect("a kernel");
+    let settings = |texts: &[&str]| {
+        let mut settings = Settings::default();
+        texts.iter().for_each(|text| settings.set(text).expect("a setting"));
+        settings
+    };
+    for (texts, grid, block, number) in
+        [(&["block=96"][..], 4, 96, 384), (&["grid=1", "block=8"], 1, 8, 8), (&["n=7"], 4, 64, 7), (&[], 4, 64, 256)]
+    {
+        module.launches.clear();
+        module.items.retain(|item| !matches!(item, warpscope_core::ir::Item::Launch(_)));
+        resize_launches(&mut module, &[kernel], &[settings(texts)]);
+        let launch = &module.launches[0];
+        assert_eq!((launch.grid[0], launch.block[0]), (grid, block));
+        let text = text::print(&module);
+        let lines = format!("    n = {number}\n    x = buffer u32[{number}] const 0\n");
+        assert!(text.contains(&lines), "{text}");
+        run(&module, kernel, launch);
+    }
+}
