@@ -262,6 +262,8 @@ export interface Simulated extends Statistics {
   shared_bank_conflicts: number;
   /** Sectors that the first-level cache had. */
   l1_hits: number;
+  /** Labels of blocks that no lane reached, in text order, the kernel's first. */
+  unreached: string[];
   /** Of the bytes of all buffers and globals at the end. */
   result_hash: string;
   /** Only with `dump`: the elements of each buffer. */

@@ -9,6 +9,9 @@ use super::zeros::Zeros;
 use super::{PaneProps, on};
 use crate::state::{Action, Results as Shown};
 
+/// Letters of a list of blocks; more stand in its tooltip.
+const MOST_LETTERS: usize = 80;
+
 /// The figures, before and after.
 #[component]
 pub fn Results(PaneProps { lab, act }: &PaneProps) -> Html {
@@ -40,6 +43,7 @@ pub fn Results(PaneProps { lab, act }: &PaneProps) -> Html {
                         <>
                             { failure("The source", before.err()) }
                             { failure("The program at the position", after.err()) }
+                            { before.ok().map(unreached).unwrap_or_default() }
                             if before.is_ok() || after.is_ok() {
                                 { match lab.results {
                                     Shown::All => figures(before.ok().map(|run| &run.total), after.ok().map(|run| &run.total), "figures"),
@@ -66,6 +70,24 @@ fn verdict(sides: Option<(Side<'_>, Side<'_>)>) -> Html {
         }
         Some((Ok(_), Ok(_))) => html! { <span class="verdict bad" data-testid="verdict">{ "✗ memory differs" }</span> },
         _ => Html::default(),
+    }
+}
+
+/// The source's blocks that no lane reached: of what a pass did there the figures say nothing.
+fn unreached(run: &Run) -> Html {
+    if run.unreached.is_empty() {
+        return Html::default();
+    }
+    let (count, names) =
+        (format!("{} of {} blocks never ran: ", run.unreached.len(), run.blocks.len()), run.unreached.join(", "));
+    html! { <p class="note" data-testid="unreached" title={names.clone()}>{ count }{ shortened(names) }</p> }
+}
+
+/// A list as long as a line.
+fn shortened(names: String) -> String {
+    match names.char_indices().nth(MOST_LETTERS) {
+        Some((end, _)) => format!("{}…", &names[..end]),
+        None => names,
     }
 }
 
