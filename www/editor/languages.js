@@ -21,7 +21,7 @@ const NUMBER = /^(?:0[xX][\da-fA-F]+U?|0[fFdD][\da-fA-F]{8,16}|\d+(?:\.\d+)?(?:[
 
 const DECLARATIONS = new Set(["kernel", "func", "launch", "global", "const", "input", "shared", "local", "reg", "entry", "profile"]);
 const FLOW = new Set(["br", "switch", "ret", "exit", "call", "to"]);
-const FILLS = new Set(["buffer", "texture", "draws", "iota", "random", "true", "zero", "coherence", "grid", "block", "warp", "seed", "uniform", "restrict"]);
+const FILLS = new Set(["buffer", "texture", "draws", "iota", "random", "true", "zero", "coherence", "grid", "block", "warp", "seed", "uniform", "restrict", "derived"]);
 const PROFILES = new Set(["path", "edge", "zero", "warp"]);
 const TYPE = /^(?:pred|[bsu](?:8|16|32|64)|f(?:16|32|64)|ptr|tex2d)$/;
 

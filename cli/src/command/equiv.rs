@@ -43,6 +43,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let mut compared_in_all = 0;
     let mut skipped_in_all = 0;
     let mut raced_in_all = 0;
+    let mut unreached_in_all: Vec<String> = Vec::new();
     // What could be read is compared all the same; a difference in it is one.
     let complete = match options.kernel {
         None => first.worked_on_all().and_then(|()| second.worked_on_all()),
@@ -50,6 +51,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     };
     let pairs = kernels(options, &first, &second)?;
     let (first, second) = (&first.module, &second.module);
+    let is_alone = pairs.len() == 1;
     for (name, a, b) in pairs {
         let launch = launch_of(first, second, &name, a);
         match compare((first, a), (second, b), &launch, &comparison) {
@@ -71,7 +73,10 @@ pub fn run(options: &Options) -> Result<(), Failure> {
                 );
                 return Err(Failure::Program(message));
             }
-            Verdict::Same { compared, skipped, raced, race, gave_up, .. } => {
+            Verdict::Same { compared, skipped, raced, race, gave_up, unreached, .. } => {
+                // As a function's blocks are named after the function.
+                let label = |label: String| if is_alone { label } else { format!("{name}.{label}") };
+                unreached_in_all.extend(unreached.into_iter().map(label));
                 if let Some(race) = &race {
                     output::notice(&format!(
                         "note: {raced} launches of `{name}` of {} give no verdict: {}\n",
@@ -97,12 +102,20 @@ pub fn run(options: &Options) -> Result<(), Failure> {
             "trials": compared_in_all,
             "skipped": skipped_in_all,
             "raced": raced_in_all,
+            "unreached": unreached_in_all,
             "counterexample": null,
         }))?;
         return complete;
     }
     let of_whom = if complete.is_ok() { "" } else { " of the kernels that could be read" };
     output::text(&format!("no difference on {compared_in_all} launches{of_whom}\n"))?;
+    if !unreached_in_all.is_empty() {
+        output::text(&format!(
+            "no launch reached these blocks of {}: {}\n",
+            options.first,
+            unreached_in_all.join(", ")
+        ))?;
+    }
     complete
 }
 

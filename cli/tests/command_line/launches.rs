@@ -152,6 +152,11 @@ fn blocks_that_never_run_are_told() {
     let text = stdout(&warpscope(&["sim", "-"], &branches));
     assert!(text.contains("blocks never reached: body\n"), "{text}");
     assert!(!stdout(&warpscope(&["sim", "-"], READS_AHEAD)).contains("never reached"));
+    let path = file("unreached.wir", &branches);
+    let path = path.to_str().expect("a plain path");
+    assert_eq!(answer(&["equiv", path, path, "--json"], "")["unreached"], json!(["body"]));
+    let text = stdout(&warpscope(&["equiv", path, path], ""));
+    assert!(text.ends_with(&format!("no launch reached these blocks of {path}: body\n")), "{text}");
     // Blocks of functions come with the function's name, in text order, after the kernel's.
     let calls = "\
 func f(a: u32) -> u32 {

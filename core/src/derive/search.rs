@@ -37,6 +37,8 @@ const FUEL_OF_NEXT: u64 = 250_000;
 const GROWTHS: usize = 24;
 /// Bytes beyond which no buffer grows: an address further away is not a matter of size.
 const LARGEST: u64 = 1 << 24;
+/// Bytes that a dry run fills in the time of a warp instruction.
+const BYTES_FILLED: u64 = 16;
 /// Bytes of the widest access of a lane.
 const WIDEST_ACCESS: u64 = 16;
 /// Bytes of shared memory that the launch has where the analysis finds no bound.
@@ -194,7 +196,8 @@ impl Search<'_> {
                 Err(error) => break Some(error),
             }
         };
-        self.fuel = self.fuel.saturating_sub(simulation.issued());
+        let filled: usize = simulation.memory().regions.iter().map(|region| region.bytes.len()).sum();
+        self.fuel = self.fuel.saturating_sub(simulation.issued() + filled as u64 / BYTES_FILLED);
         let Some(error) = error else { return Outcome::Ran };
         let address = error.place.as_ref().and_then(|place| place.address);
         let beyond = |path, at: i64| match u64::try_from(at) {

@@ -76,6 +76,8 @@ pub enum Verdict {
         race: Option<Difference>,
         /// Were launches left out because [`MAX_ENDLESS`] had used up their fuel?
         gave_up: bool,
+        /// Blocks of the first program that no launch reached on which both ran: nothing is known of them.
+        unreached: Vec<String>,
     },
     /// They differ.
     Different(Counterexample),
@@ -129,6 +131,8 @@ pub struct Reference<'a> {
 struct Trial {
     settings: Settings,
     expected: Expected,
+    /// Blocks that the first program did not reach.
+    unreached: Vec<String>,
 }
 
 /// What the first program leaves behind on one launch.
@@ -162,6 +166,7 @@ impl<'a> Reference<'a> {
         let pair = Pair { first: self.first, second, launch_of_second };
         let (mut compared, mut skipped, mut endless, mut failure) = (0, 0, 0, None);
         let (mut raced, mut race) = (0, None);
+        let mut unreached: Option<Vec<String>> = None;
         for number in 0..self.comparison.trials {
             self.run_first(number);
             let trial = &self.trials[number as usize];
@@ -177,6 +182,10 @@ impl<'a> Reference<'a> {
                         return Verdict::Different(pair.smaller(launch, comparison, found));
                     }
                     compared += 1;
+                    match &mut unreached {
+                        Some(unreached) => unreached.retain(|label| trial.unreached.contains(label)),
+                        None => unreached = Some(trial.unreached.clone()),
+                    }
                 }
                 Expected::Failure(error) => {
                     skipped += 1;
@@ -189,15 +198,16 @@ impl<'a> Reference<'a> {
             }
         }
         let gave_up = compared + skipped + raced < self.comparison.trials;
-        Verdict::Same { compared, skipped, failure, raced, race, gave_up }
+        let unreached = unreached.unwrap_or_default();
+        Verdict::Same { compared, skipped, failure, raced, race, gave_up, unreached }
     }
 
     /// Runs the first program on the next launch, unless it has run there.
     fn run_first(&mut self, number: u32) {
         if self.trials.len() == number as usize {
             let settings = generated(self.first, &self.launch, &self.comparison.settings, number);
-            let expected = expected(self.first, &self.launch, &settings, &self.comparison);
-            self.trials.push(Trial { settings, expected });
+            let (expected, unreached) = expected(self.first, &self.launch, &settings, &self.comparison);
+            self.trials.push(Trial { settings, expected, unreached });
         }
     }
 }
@@ -288,11 +298,11 @@ impl Pair<'_> {
             |module: &Module| module.globals.values().filter(|global| global.space == Space::Global).count();
         let globals = globals_of(self.second.0);
         let of_params = expected.len() - globals_of(self.first.0).min(expected.len());
-        let found = simulation.and_then(|simulation| {
+        let found = simulation.and_then(|mut simulation| {
             // Buffers of parameters that only the second program has must be left as they are.
             let held = simulation.buffer_count() - globals.min(simulation.buffer_count());
             let before = if held > of_params { simulation.dump() } else { Vec::new() };
-            Ok((before, memory_at_end(simulation)?, held))
+            Ok((before, memory_at_end(&mut simulation)?, held))
         });
         let (before, found, held) = match found {
             Ok(found) => found,
@@ -316,7 +326,7 @@ impl Pair<'_> {
                     return None;
                 }
                 runs += 1;
-                let found = match expected(self.first, launch, &settings, comparison) {
+                let found = match expected(self.first, launch, &settings, comparison).0 {
                     Expected::Memory(expected) => self.difference(&expected, &settings, comparison),
                     Expected::Failure(error) => {
                         endless += u32::from(error.kind == ErrorKind::Fuel);
@@ -337,17 +347,28 @@ impl Pair<'_> {
     }
 }
 
-/// What the first program leaves behind on one launch, under each schedule.
-fn expected(first: (&Module, Func), launch: &Launch, settings: &Settings, comparison: &Comparison) -> Expected {
-    let [one, other] = schedules(settings).map(|settings| memory_after(first, launch, &settings, comparison.machine));
-    match (one, other) {
-        (Err(error), _) => Expected::Failure(error),
-        (Ok(_), Err(error)) => Expected::Race(Difference::Failure(error)),
-        (Ok(one), Ok(other)) => match one.iter().zip(&other).find_map(|(a, b)| buffer_difference(a, b, comparison)) {
-            Some(difference) => Expected::Race(difference),
-            None => Expected::Memory(one),
-        },
-    }
+/// What the first program leaves behind on one launch, under each schedule, and the blocks that it does not reach.
+fn expected(
+    first: (&Module, Func),
+    launch: &Launch,
+    settings: &Settings,
+    comparison: &Comparison,
+) -> (Expected, Vec<String>) {
+    let [documented, other] = schedules(settings);
+    let run = |settings: &Settings| {
+        let mut simulation = simulation(first, launch, settings, comparison.machine)?;
+        let memory = memory_at_end(&mut simulation)?;
+        Ok((memory, simulation.unreached()))
+    };
+    let (memory, unreached) = match run(&documented) {
+        Ok(found) => found,
+        Err(error) => return (Expected::Failure(error), Vec::new()),
+    };
+    let race = match run(&other) {
+        Ok((other, _)) => memory.iter().zip(&other).find_map(|(a, b)| buffer_difference(a, b, comparison)),
+        Err(error) => Some(Difference::Failure(error)),
+    };
+    (race.map_or(Expected::Memory(memory), Expected::Race), unreached)
 }
 
 /// The first difference of two buffers, if there is one.
@@ -371,18 +392,9 @@ fn simulation(
     Simulation::new(module, kernel, &launch, settings, machine)
 }
 
-fn memory_at_end(mut simulation: Simulation) -> Result<Vec<BufferDump>, SimError> {
+fn memory_at_end(simulation: &mut Simulation) -> Result<Vec<BufferDump>, SimError> {
     while simulation.run(u64::MAX)? == Progress::Running {}
     Ok(simulation.dump())
-}
-
-fn memory_after(
-    program: (&Module, Func),
-    launch: &Launch,
-    settings: &Settings,
-    machine: Machine,
-) -> Result<Vec<BufferDump>, SimError> {
-    simulation(program, launch, settings, machine).and_then(memory_at_end)
 }
 
 /// Are two floats within the tolerance, or both not numbers? Other types have none.

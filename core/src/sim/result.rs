@@ -208,12 +208,6 @@ impl Simulation {
         let (loads, stores) = (of(&whole.loads, Space::Global), of(&whole.stores, Space::Global));
         let (warp_instructions, thread_instructions) = (whole.counts.issues(), whole.counts.lanes());
         let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
-        let labels = program.funcs.iter().flat_map(|func| {
-            let is_kernel = func.func == kernel;
-            let name = program.func_name(func.func);
-            program.blocks(func.func).map(move |(_, label)| block_key(name, label, is_kernel))
-        });
-        let unreached = labels.filter(|label| parts.get(label).is_some_and(|part| part.counts.lanes() == 0)).collect();
         let (mut blocks, mut block_statistics) = (BTreeMap::new(), BTreeMap::new());
         for (label, part) in parts {
             blocks.insert(label.clone(), BlockResult { issues: part.counts.issues(), lanes: part.counts.lanes() });
@@ -236,7 +230,7 @@ impl Simulation {
             global_loads: loads.requests,
             global_stores: stores.requests,
             blocks,
-            unreached,
+            unreached: self.unreached(),
             block_statistics,
             instructions,
             result_hash: format!("{:016x}", self.result_hash()),
@@ -248,6 +242,19 @@ impl Simulation {
             shared_bank_conflicts: whole.bank_conflicts,
             l1_hits: whole.l1_hits,
         }
+    }
+
+    /// Labels of the blocks that no lane has reached so far, in text order, the kernel's first.
+    pub fn unreached(&self) -> Vec<String> {
+        let program = self.program();
+        let kernel = program.funcs[0].func;
+        let counted = self.statistics().insts.iter().zip(&program.locations).filter(|(counts, _)| counts.lanes() > 0);
+        let reached: BTreeSet<(Func, Block)> = counted.map(|(_, location)| (location.func, location.block)).collect();
+        let blocks = program.funcs.iter().flat_map(|func| program.blocks(func.func).map(|block| (func.func, block)));
+        blocks
+            .filter(|(func, (block, _))| !reached.contains(&(*func, *block)))
+            .map(|(func, (_, label))| block_key(program.func_name(func), label, func == kernel))
+            .collect()
     }
 
     /// The buffers in parameter order, those behind pointers, then the globals. Textures and constants cannot change and are left out.

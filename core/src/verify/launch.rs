@@ -86,6 +86,11 @@ impl Verifier<'_> {
 
     /// A line about the memory that a pointer in other memory points to.
     fn pointer(&mut self, kernel: &Function, launch: &Launch, bound: Bound, binding: &Binding) {
+        let mut earlier = launch.bindings.iter().take_while(|other| !core::ptr::eq(*other, binding));
+        if let Some(earlier) = earlier.find(|other| other.path == binding.path && other.key == binding.key) {
+            let diagnostic = Diagnostic::error("duplicate-binding", binding.span, "this has a value already");
+            self.diagnostics.push(diagnostic.with_label(earlier.span, "given here"));
+        }
         let parent = &binding.path[..binding.path.len() - 1];
         let points_from = |index: usize| match (parent, kernel.params[index].ty) {
             ([], ParamType::Array(..)) => true,

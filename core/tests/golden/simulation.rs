@@ -5,9 +5,9 @@
 use core::fmt::Write;
 
 use libtest_mimic::Failed;
+use warpscope_core::derive::complete_launch;
 use warpscope_core::ir::Module;
 use warpscope_core::machine::Machine;
-use warpscope_core::ptx;
 use warpscope_core::sim::{BufferDump, Progress, Scheduling, Settings, SimError, Simulation};
 
 use crate::Golden;
@@ -50,7 +50,7 @@ pub fn run(golden: &Golden, module: &Module) -> Result<String, Failed> {
 fn memory(module: &Module, settings: &Settings) -> Result<Vec<BufferDump>, SimError> {
     let launch = module.launches.first().expect("a launch");
     let kernel = module.func_by_name(&launch.kernel).expect("the launch's kernel");
-    let launch = warpscope_core::derive::complete_launch(module, &module.funcs[kernel], launch);
+    let launch = complete_launch(module, &module.funcs[kernel], launch);
     let mut simulation = Simulation::new(module, kernel, &launch, settings, Machine::Unit)?;
     assert_eq!(simulation.run(u64::MAX)?, Progress::Done);
     Ok(simulation.dump())

@@ -377,3 +377,46 @@ fn the_hash_of_a_result() {
         expected
     );
 }
+
+#[test]
+fn pointers_in_memory_lead_to_buffers_of_their_own() {
+    let outcome = run("\
+kernel k(rows: ptr.global, s: b8[16]) {
+entry:
+    i = mov.u32 %tid
+    row = ld.global.u64 rows[i]
+    a = ld.global.u32 row[i]
+    b = mov.u64 s
+    c = ld.param.u64 [b + 8]
+    d = ld.global.u64 [c]
+    st.global.u32 d[i], a
+    ret
+}
+launch k {
+    block 2
+    rows = buffer u64[2] const 0
+    rows[*] = buffer u32[3] iota
+    s = { 1 }
+    s[8] = buffer u64[1] const 0
+    s[8][0] = buffer u32[2] const 9
+}
+");
+    // Each pointer has memory of its own, named after the byte that it is at.
+    assert_eq!(outcome.buffer("rows[0]"), [0, 1, 2]);
+    assert_eq!(outcome.buffer("rows[8]"), [0, 1, 2]);
+    assert_eq!(outcome.buffer("s[8][0]"), [0, 1]);
+    let beyond = "\
+kernel k(rows: ptr.global) {
+entry:
+    row = ld.global.u64 rows[0]
+    a = ld.global.u32 row[3]
+    ret
+}
+launch k {
+    rows = buffer u64[1] const 0
+    rows[0] = buffer u32[3] iota
+}
+";
+    let error = try_run(beyond, &[]).err().expect("it reaches too far");
+    assert!(error.to_string().contains("byte 12 of `rows[0]`, which has 12"), "{error}");
+}
