@@ -11,12 +11,14 @@
 
 use alloc::vec::Vec;
 
-use crate::edit::Silent;
 use cranelift_entity::EntitySet;
 
+use crate::edit::Silent;
 use crate::ir::{Func, Function, Module};
+use crate::pass;
+use crate::ptx;
 use crate::text::{Diagnostic, Parsed};
-use crate::{pass, ptx, verify};
+use crate::verify;
 
 /// What a program is written in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -122,7 +124,7 @@ mod tests {
             ]
         );
         let text = crate::text::print(&loaded.module);
-        assert!(text.contains("r1 = mov.b32 0\n"), "{text}");
+        assert!(text.contains("r1 = mov.u32 0\n"), "{text}");
         let wir = "kernel k(p: ptr.global) {\nentry:\n    st.global.u32 p[0], a\n    a = mov.u32 7\n    ret\n}\n";
         let loaded = load(wir, Dialect::Wir);
         assert!(loaded.has_errors() && !loaded.is_usable);
