@@ -15,7 +15,7 @@ const TWO_KERNELS: &str = "\
     .reg .b32 %r<2>;
     ld.param.u64 %rd1, [good_param_0];
     cvta.to.global.u64 %rd2, %rd1;
-    mov.u32 %r1, %tid.x;
+    mov.u32 %r1, 7;
     st.global.u32 [%rd2], %r1;
     ret;
 }

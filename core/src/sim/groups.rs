@@ -42,6 +42,8 @@ pub enum Stance {
     Spins,
     /// It waits at its instruction for other lanes.
     Waits,
+    /// It has waited, and has not run since.
+    Released,
 }
 
 /// A group of lanes, or a point where groups meet.
@@ -59,17 +61,10 @@ pub struct Entry {
     pub level: u16,
     /// Whether it may run.
     pub stance: Stance,
-    /// The clock before which it may not issue after it has waited, in the scheduler's unit; 0 if it has not.
-    pub not_before: u64,
 }
 
 impl Entry {
-    const NOBODY: Entry =
-        Entry { pc: 0, mask: 0, join: NOWHERE, frame: 0, level: 0, stance: Stance::Runs, not_before: 0 };
-
-    fn is_idle(&self) -> bool {
-        self.stance != Stance::Runs || self.not_before != 0
-    }
+    const NOBODY: Entry = Entry { pc: 0, mask: 0, join: NOWHERE, frame: 0, level: 0, stance: Stance::Runs };
 }
 
 /// The groups of one warp.
@@ -79,14 +74,16 @@ pub struct Groups {
     top: Entry,
     /// The others, in depth-first order.
     below: Vec<Entry>,
-    /// Number of entries below that wait or spin, or have waited and not run since.
+    /// Number of entries below that do not simply run.
     idle: u32,
+    /// The clock before which groups that have been released may not issue, in the scheduler's unit.
+    not_before: u64,
 }
 
 impl Groups {
     /// A warp whose lanes all start at one place.
     pub fn start(pc: u32, mask: u32) -> Groups {
-        Groups { top: Entry { pc, mask, ..Entry::NOBODY }, below: Vec::new(), idle: 0 }
+        Groups { top: Entry { pc, mask, ..Entry::NOBODY }, below: Vec::new(), idle: 0, not_before: 0 }
     }
 
     /// The running group; without lanes if none can run.
@@ -175,14 +172,16 @@ impl Groups {
     }
 
     /// Lets waiting groups go on behind their instruction, not before `not_before`: those of which `is_released` says so.
-    /// True if one of them is the running group now because none was.
+    /// True if one of them is the running group now because none was. Groups that were released before and have not run
+    /// yet wait as long.
     pub fn release(&mut self, not_before: u64, mut is_released: impl FnMut(&Entry) -> bool) -> bool {
         for entry in &mut self.below {
             if entry.stance == Stance::Waits && is_released(entry) {
-                (entry.stance, entry.not_before) = (Stance::Runs, not_before.max(1));
+                entry.stance = Stance::Released;
                 entry.pc += 1;
             }
         }
+        self.not_before = self.not_before.max(not_before);
         let resumes = self.top.mask == 0;
         if resumes {
             self.choose();
@@ -190,9 +189,14 @@ impl Groups {
         resumes && self.top.mask != 0
     }
 
-    /// The clock before which the running group may not issue; asked once, when it begins to run.
-    pub fn take_not_before(&mut self) -> u64 {
-        core::mem::take(&mut self.top.not_before)
+    /// The clock before which the running group may not issue, if it has been released since it ran last.
+    #[inline(always)]
+    pub fn take_release(&mut self) -> Option<u64> {
+        if self.top.stance == Stance::Runs {
+            return None;
+        }
+        self.top.stance = Stance::Runs;
+        Some(self.not_before)
     }
 
     /// Does no group wait or spin, so that the running group meets others only where lanes have parted?
@@ -225,12 +229,12 @@ impl Groups {
 
     /// Takes lanes out of the running group and of those entries.
     fn remove(&mut self, mask: u32, of: impl Fn(&Entry) -> bool) {
-        let Groups { top, below, idle } = self;
+        let Groups { top, below, idle, .. } = self;
         below.retain_mut(|entry| {
             if of(entry) {
                 entry.mask &= !mask;
             }
-            *idle -= u32::from(entry.mask == 0 && entry.is_idle());
+            *idle -= u32::from(entry.mask == 0 && entry.stance != Stance::Runs);
             entry.mask != 0
         });
         top.mask &= !mask;
@@ -274,13 +278,14 @@ impl Groups {
         if let Some(at) = next {
             self.bring_to_top(at);
             self.top = self.below.pop().unwrap_or(Entry::NOBODY);
-            self.idle -= u32::from(self.top.is_idle());
+            self.idle -= u32::from(self.top.stance != Stance::Runs);
         }
     }
 
     fn last_that_runs(&self) -> Option<usize> {
         let is_group = |at: usize| self.end_of(at) == at + 1;
-        (0..self.below.len()).rev().find(|&at| self.below[at].stance == Stance::Runs && is_group(at))
+        let may_run = |at: usize| matches!(self.below[at].stance, Stance::Runs | Stance::Released);
+        (0..self.below.len()).rev().find(|&at| may_run(at) && is_group(at))
     }
 
     /// The lanes at the innermost meeting point that any have reached become a group of their own.

@@ -344,7 +344,7 @@ fn lane_group(view: &WarpView, at: usize, label: impl Fn(u32) -> String) -> Lane
         Stance::Spins => "spins",
         Stance::Runs if is_point => "meets",
         Stance::Runs if view.runs && at + 1 == view.entries.len() => "runs",
-        Stance::Runs => "ready",
+        Stance::Runs | Stance::Released => "ready",
     };
     let meets = if entry.join == NOWHERE { String::new() } else { label(entry.join) };
     LaneGroup { block: label(entry.pc), meets, mask: entry.mask, state: state.to_owned() }

@@ -58,14 +58,18 @@ impl Simulation {
         watcher: &mut impl Watcher,
     ) -> Result<(), SimError> {
         let Issue { slot, pc, inst, frame, mask } = issue;
-        let site = self.program.warp_sites[inst.side as usize];
-        let arrivals = self.arrivals_of(slot, pc, &site, frame, mask)?;
+        if mask == 0 {
+            return Ok(());
+        }
+        let program = self.program.clone();
+        let site = &program.warp_sites[inst.side as usize];
+        let arrivals = self.arrivals_of(slot, pc, site, frame, mask)?;
         let mut waits = false;
         for Arrival { lanes, barrier, expected } in arrivals {
             if site.op != Op::BarArrive {
-                self.check_alignment(slot, pc, lanes, barrier, &site)?;
+                self.check_alignment(slot, pc, lanes, barrier, site)?;
             }
-            self.count_arrival(slot, lanes, barrier, expected, &site, frame);
+            self.count_arrival(slot, lanes, barrier, expected, site, frame);
             let block = self.warp(slot).block;
             if let Some(all) = self.take_complete(block, barrier) {
                 self.answer(slot, pc, frame, lanes, &all, watcher);
@@ -97,18 +101,22 @@ impl Simulation {
         mask: u32,
     ) -> Result<SmallVec<[Arrival; 1]>, SimError> {
         let mut arrivals: SmallVec<[Arrival; 1]> = SmallVec::new();
+        if let WarpSite { operands: [None, None, _], .. } = site {
+            arrivals.push(Arrival { lanes: mask, barrier: 0, expected: None });
+            return Ok(arrivals);
+        }
         let mut wrong = None;
         for_each_lane(mask, |lane| {
             let barrier = site.operands[0].map_or(0, |value| frame.read(&self.file, value, lane) as u32);
             let expected = site.operands[1].map(|value| frame.read(&self.file, value, lane) as u32);
-            let problem = self.problem_with(barrier, expected);
-            if let (None, Some(problem)) = (&wrong, problem) {
-                wrong = Some((lane, problem));
-            }
             let known = arrivals.iter_mut().find(|known| known.barrier == barrier && known.expected == expected);
             match known {
                 Some(known) => known.lanes |= 1 << lane,
-                None => arrivals.push(Arrival { lanes: 1 << lane, barrier, expected }),
+                None => {
+                    let problem = self.problem_with(barrier, expected);
+                    wrong = wrong.take().or_else(|| problem.map(|problem| (lane, problem)));
+                    arrivals.push(Arrival { lanes: 1 << lane, barrier, expected });
+                }
             }
         });
         if wrong.is_none() && site.is_aligned && arrivals.len() > 1 {
@@ -247,9 +255,10 @@ impl Simulation {
         all: &Arrivals,
         watcher: &mut impl Watcher,
     ) {
-        let site = self.program.warp_sites[self.program.insts[pc as usize].side as usize];
-        let Some(dst) = site.dst else { return };
+        let at = self.program.insts[pc as usize].side as usize;
+        let Some(dst) = self.program.warp_sites[at].dst else { return };
         let program = self.program.clone();
+        let site = &program.warp_sites[at];
         let result = match site.op {
             Op::BarPopc => all.holding,
             Op::BarAnd => u32::from(all.holding == all.lanes),

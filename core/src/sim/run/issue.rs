@@ -197,8 +197,9 @@ impl Simulation {
         } else {
             self.enter(slot);
             self.set_ready(slot);
-            let not_before = self.warp_mut(slot).groups.take_not_before();
-            self.fronts[slot].wait_until(not_before);
+            if let Some(not_before) = self.warp_mut(slot).groups.take_release() {
+                self.fronts[slot].wait_until(not_before);
+            }
         }
     }
 

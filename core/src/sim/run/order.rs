@@ -6,8 +6,11 @@
 
 use crate::sim::random::hash;
 
-/// Cycles by which a warp may start late: some times the latency of memory.
-const MOST_DELAY: usize = 2048;
+/// Warps that start one after the other.
+const WARPS: usize = 64;
+
+/// Cycles between two of them: the latency of a load and some.
+const A_LOAD: usize = 1000;
 
 /// The choices of one run.
 pub(super) struct Order {
@@ -27,9 +30,14 @@ impl Order {
         self.schedule == 0
     }
 
-    /// Cycles by which a warp starts late: enough to come after what another one has loaded.
-    pub(super) fn delay(&mut self) -> u64 {
-        if self.schedule == 0 { 0 } else { self.choose(MOST_DELAY) as u64 }
+    /// Cycles by which the warp in a slot starts late: under odd schedules warps start in the opposite order, each after
+    /// the next one has loaded something; under even ones at random.
+    pub(super) fn delay(&mut self, slot: usize) -> u64 {
+        match self.schedule {
+            0 => 0,
+            odd if odd % 2 == 1 => ((WARPS - 1 - slot % WARPS) * A_LOAD) as u64,
+            _ => (self.choose(WARPS) * A_LOAD) as u64,
+        }
     }
 
     /// One of `count` choices.

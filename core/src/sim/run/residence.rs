@@ -73,7 +73,7 @@ impl Simulation {
             self.push_frame(slot, kernel);
             self.bind_params(slot);
             self.enter(slot);
-            let start = self.cycle + self.order.delay();
+            let start = self.cycle + self.order.delay(slot);
             self.fronts[slot].wait_until(start << CAUSE_BITS);
         }
     }
