@@ -5,8 +5,8 @@
 //!                                                       → passes over the banks   (shared memory)
 //! ```
 //!
-//! Lanes are served in order, so atomics of one warp on one address happen in lane order, or in that of a schedule. A load is as late as its latest
-//! sector. Stores write through: they cost their sectors and nobody waits for them.
+//! Lanes are served in order, so atomics of one warp on one address happen in lane order, or in that of a schedule. A load
+//! is as late as its latest sector. Stores write through: they cost their sectors and nobody waits for them.
 
 use alloc::format;
 use alloc::string::String;
@@ -138,7 +138,14 @@ pub fn run(
     if let Some((lane, why)) = fault {
         return Err(explain(access, memory, why, lane, addresses[lane], bytes));
     }
-    let mut serve = |lane: usize| {
+    let order = place.order;
+    let is_active = |position: &usize| order.is_some_and(|order| place.mask >> order[*position] & 1 == 1);
+    let positions = match order {
+        None => place.mask,
+        Some(_) => (0..32).filter(is_active).fold(0, |positions, position| positions | 1 << position),
+    };
+    for_each_lane(positions, |position| {
+        let lane = order.map_or(position, |order| order[position]);
         let target = targets[lane];
         let mut at = offset_of(addresses[lane]) as usize;
         if target == Target::Local {
@@ -179,11 +186,7 @@ pub fn run(
             }
             AccessKind::Texture(_) => {}
         }
-    };
-    match place.order {
-        None => for_each_lane(place.mask, serve),
-        Some(order) => order.iter().filter(|&&lane| place.mask >> lane & 1 == 1).for_each(|&lane| serve(lane)),
-    }
+    });
     Ok(cost(access, memory, &mut place, &addresses, &targets, bytes as u32))
 }
 
@@ -411,25 +414,38 @@ fn cost(
 fn bank_passes(addresses: &[u64; 32], mask: u32, bytes: u32, banks: u32) -> (u64, u64) {
     let lanes = (128 / bytes).clamp(1, 32);
     let (mut parts, mut passes) = (0, 0);
-    let mut words: SmallVec<[u32; 64]> = SmallVec::new();
     for first in (0..32).step_by(lanes as usize) {
         let part = mask & (u32::MAX >> (32 - lanes)) << first;
-        if part == 0 {
-            continue;
+        if part != 0 {
+            parts += 1;
+            passes += part_passes(addresses, part, bytes, banks);
         }
-        words.clear();
-        for_each_lane(part, |lane| {
-            let offset = offset_of(addresses[lane]);
-            words.extend((offset / 4)..=((offset + bytes - 1) / 4));
-        });
-        words.sort_unstable();
-        words.dedup();
-        let mut in_bank = [0u16; 64];
-        words.iter().for_each(|word| in_bank[(word % banks) as usize] += 1);
-        parts += 1;
-        passes += u64::from(in_bank.iter().copied().max().unwrap_or(1));
     }
     (parts, passes)
+}
+
+/// The most distinct words in one bank that the lanes of a part reach.
+fn part_passes(addresses: &[u64; 32], part: u32, bytes: u32, banks: u32) -> u64 {
+    // Mostly each bank gives one word, to one lane or to all that ask for it.
+    let (mut used, mut word_of, mut is_free) = (0u64, [0u32; 64], true);
+    let mut words: SmallVec<[u32; 64]> = SmallVec::new();
+    for_each_lane(part, |lane| {
+        let offset = offset_of(addresses[lane]);
+        for word in offset / 4..=(offset + bytes - 1) / 4 {
+            let bank = (word % banks) as usize;
+            is_free &= used >> bank & 1 == 0 || word_of[bank] == word;
+            (used, word_of[bank]) = (used | 1 << bank, word);
+            words.push(word);
+        }
+    });
+    if is_free {
+        return 1;
+    }
+    words.sort_unstable();
+    words.dedup();
+    let mut in_bank = [0u16; 64];
+    words.iter().for_each(|word| in_bank[(word % banks) as usize] += 1);
+    u64::from(in_bank.iter().copied().max().unwrap_or(1))
 }
 
 /// Cycles until a sector is there.
