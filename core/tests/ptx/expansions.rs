@@ -362,7 +362,8 @@ fn approximate_functions() {
 /// `set` of every destination type, with each of its comparisons: all ones, or 1.0 in the format of a float.
 #[test]
 fn set_writes_every_destination_type() {
-    let orders: [(&str, fn(i32, i32) -> bool); 6] = [
+    type Order = fn(i32, i32) -> bool;
+    let orders: [(&str, Order); 6] = [
         ("eq", |a, b| a == b),
         ("ne", |a, b| a != b),
         ("lt", |a, b| a < b),
