@@ -20,7 +20,7 @@ use crate::ptx;
 use crate::text::{Diagnostic, Parsed};
 use crate::verify;
 
-/// What a program is written in.
+/// Languages in which a program is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Dialect {

@@ -11,7 +11,7 @@ use warpscope_testkit::laws::{memory_is_the_same, run_silently};
 /// Another NaN than the one of arithmetic.
 const OTHER: &str = "0xffc00001";
 
-/// What a kernel does with the bits `a`, and with `p`, which holds in some lanes; `z` is of `u32`.
+/// Body of a kernel over the bits `a`, and with `p`, which holds in some lanes; `z` is of `u32`.
 const BODIES: &[&str] = &[
     "f = mov.f32 a\n st.global.b32 z[t], f",
     "f = mov.f32 0fFFC00000\n b = mov.b32 f\n st.global.b32 z[t], b",

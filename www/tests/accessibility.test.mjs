@@ -11,7 +11,7 @@ for (const width of [1440, 320]) {
     const check = (selector) => inBothSchemes(page, () => checkAccessibility(page, selector));
     await waitForMistakes(page, "No mistakes");
     await page.getByTestId("verdict").waitFor();
-    await page.getByTestId("stack").waitFor();
+    await page.getByTestId("groups").waitFor();
     await inBothSchemes(page, async (scheme) => {
       await checkAccessibility(page);
       await screenshot(page, `whole-${scheme}-${width}`);

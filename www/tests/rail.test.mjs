@@ -229,7 +229,7 @@ test("a bad link takes nothing away that does not come back", async (t) => {
 
 test("where the system gives the colours, lanes and the shown pass can still be seen", async (t) => {
   const page = await openPage(t, { prepare: (page) => page.emulateMedia({ forcedColors: "active" }) });
-  await page.getByTestId("stack").waitFor();
+  await page.getByTestId("groups").waitFor();
   const ground = (locator) => locator.evaluate((element) => getComputedStyle(element).backgroundColor);
   const pane = await ground(page.getByTestId("simulator-pane"));
   assert.notEqual(await ground(page.locator(".mask i.on").first()), pane);

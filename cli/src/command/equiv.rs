@@ -146,7 +146,7 @@ fn launch_of(first: &Module, second: &Module, name: &str, kernel: Func) -> Launc
     stated.or_else(derived).unwrap_or_else(|| derive_launch(first, &first.funcs[kernel]))
 }
 
-/// How a program differs from itself.
+/// Sentence about a program that differs from itself.
 fn race_text(race: &Difference) -> String {
     match race {
         Difference::Element { buffer, index, ty, first, second } => {

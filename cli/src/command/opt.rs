@@ -244,7 +244,7 @@ enum ProfileSource {
     Simulate,
 }
 
-/// What a program is printed as.
+/// Forms in which a program is printed.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Emit {
     /// The text IR.

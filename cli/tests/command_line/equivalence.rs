@@ -1,4 +1,4 @@
-//! What `equiv` says of two programs, and how it ends.
+//! Verdicts of `equiv` on two programs, and its exit status.
 
 use std::path::PathBuf;
 

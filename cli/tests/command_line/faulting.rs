@@ -1,4 +1,4 @@
-//! What `opt --emit ptx` does about loads that must not fault.
+//! Treatment of loads that must not fault by `opt --emit ptx`.
 
 use super::{file, good, stderr, warpscope};
 
@@ -63,7 +63,7 @@ launch k {
 }
 ";
 
-/// What a pass leaves with `--emit ptx` computes what the source computes, and faults nowhere.
+/// A program after a pass with `--emit ptx` computes what the source computes, and faults nowhere.
 fn assert_sound(source: &str, passes: &str) -> String {
     let path = file(&format!("{}.wir", passes.replace(['[', ']', '='], "-")), source);
     let path = path.to_str().expect("a plain path");

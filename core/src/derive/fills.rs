@@ -1,4 +1,4 @@
-//! What parameters get: buffers as long as the kernel reaches, of the type it accesses them by, textures and numbers.
+//! Values for parameters: buffers as long as the kernel reaches, of the type it accesses them by, textures and numbers.
 
 use super::insts;
 use super::ranges::{PointerPath, Reach, Reaches, Trial};
@@ -11,12 +11,12 @@ use alloc::vec::Vec;
 
 /// Bytes of a buffer that the analysis finds no bound for.
 const UNBOUNDED: u64 = 1 << 18;
-/// The same for a buffer of pointers.
+/// Bytes of a buffer of pointers without a bound.
 const UNBOUNDED_POINTERS: u64 = 512;
-/// The same for the buffers that these point to.
+/// Bytes of the buffers that such pointers point to.
 const UNBOUNDED_EACH: u64 = 1 << 12;
 
-/// What a parameter gets; a buffer has `least` bytes at least.
+/// Value for a parameter; a buffer has `least` bytes at least.
 pub(super) fn fill(kernel: &Function, index: usize, trial: &Trial, reaches: &Reaches, least: u64) -> Fill {
     let reach = reaches.params.get(&index);
     let unbounded = unbounded(reaches, &(index, Vec::new()));
@@ -34,7 +34,7 @@ pub(super) fn fill(kernel: &Function, index: usize, trial: &Trial, reaches: &Rea
     }
 }
 
-/// What a pointer in memory points to.
+/// Buffer that a pointer in memory points to.
 pub(super) fn pointee(
     kernel: &Function,
     path: &PointerPath,

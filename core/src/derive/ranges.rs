@@ -79,7 +79,7 @@ pub(super) struct Reach {
     stored: Option<Value>,
 }
 
-/// How a piece of memory is found: the parameter, and the pointers from its memory on.
+/// Way to a piece of memory: the parameter, and the pointers from its memory on.
 pub(super) type PointerPath = (usize, Vec<PointerStep>);
 
 /// What a kernel touches.

@@ -31,7 +31,7 @@ const ANALYSED: u64 = 8_000_000;
 const FUEL: u64 = 6_000_000;
 /// Warp instructions of one dry run; a launch that takes longer counts as one that may not end.
 const FUEL_OF_ONE: u64 = 2_000_000;
-/// The same once a guess has lacked fuel.
+/// Fuel of a dry run once a guess has lacked it.
 const FUEL_OF_NEXT: u64 = 250_000;
 /// Times that a launch grows; then the guess fails.
 const GROWTHS: usize = 24;
@@ -64,7 +64,7 @@ struct Sizes {
     shared: u64,
 }
 
-/// How a dry run ended.
+/// End of a dry run.
 enum Outcome {
     Ran,
     OutOfFuel,

@@ -10,7 +10,7 @@ const GRIDS: [[u32; 3]; 3] = [[4, 1, 1], [2, 2, 1], [2, 2, 2]];
 /// Blocks for kernels that ask for the place of a thread along one axis, the usual one first.
 const LINES: [[u32; 3]; 9] =
     [[64, 1, 1], [32, 1, 1], [16, 1, 1], [8, 1, 1], [128, 1, 1], [192, 1, 1], [256, 1, 1], [512, 1, 1], [1, 1, 1]];
-/// The same for two axes.
+/// Blocks of two axes to try.
 const PLANES: [[u32; 3]; 13] = [
     [16, 16, 1],
     [32, 8, 1],
@@ -26,7 +26,7 @@ const PLANES: [[u32; 3]; 13] = [
     [32, 1, 1],
     [1, 1, 1],
 ];
-/// The same for three axes.
+/// Blocks of three axes to try.
 const BOXES: [[u32; 3]; 6] = [[8, 4, 4], [4, 4, 4], [4, 2, 2], [8, 8, 8], [2, 2, 2], [1, 1, 1]];
 
 /// Grids and blocks to try.

@@ -1,4 +1,4 @@
-//! What a derived launch has to keep to: the parts of a launch that somebody wrote, and the sizes and numbers of settings.
+//! Limits of a derived launch: the parts of a launch that somebody wrote, and the sizes and numbers of settings.
 
 use crate::ir::{Fill, Function, Launch, Number, ParamType};
 use crate::sim::{Knob, Settings};

@@ -135,7 +135,7 @@ struct Trial {
     unreached: Vec<String>,
 }
 
-/// What the first program leaves behind on one launch.
+/// Memory that the first program leaves behind on one launch.
 enum Expected {
     /// The same memory under each schedule.
     Memory(Vec<BufferDump>),
@@ -348,7 +348,7 @@ impl Pair<'_> {
     }
 }
 
-/// What the first program leaves behind on one launch, under each schedule, and the blocks that it does not reach.
+/// Memory that the first program leaves behind on one launch, under each schedule, and the blocks that it does not reach.
 fn expected(
     first: (&Module, Func),
     launch: &Launch,

@@ -28,7 +28,7 @@ use cranelift_entity::EntityRef;
 
 use crate::ir::{ArgKind, AtomicOp, Function, InstData, Op, Operand, Reg};
 
-/// What happens to the registers of a class.
+/// Facts about the registers of a class.
 mod fact {
     pub const COMPUTED: u8 = 1;
     pub const GIVEN_BITS: u8 = 2;

@@ -1,4 +1,4 @@
-//! What a PTX file says besides its code: its header, and how it declares functions, parameters and variables.
+//! Text of a PTX file besides its code: its header, and how it declares functions, parameters and variables.
 //!
 //! ```text
 //! .visible .entry _Z4scalPf(.param .align 16 .b8 s[32]) .maxntid 1024, 1, 1 { … }

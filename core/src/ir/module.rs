@@ -13,7 +13,7 @@ use super::function::{FuncKind, Function, Span};
 use super::launch::Launch;
 use super::types::{Space, Type};
 
-/// What a module's variable refers to instead of holding elements. Only opaque instructions read such a one.
+/// Object that a module's variable refers to instead of holding elements. Only opaque instructions read such a one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reference {
     /// `texref`

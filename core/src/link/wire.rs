@@ -29,7 +29,7 @@ use crate::text::invisible_name;
 /// Longer payloads are refused unread: random text of the largest size, deflated and encoded, is shorter.
 pub(super) const MAX_PAYLOAD_CHARS: usize = 2 * MAX_TEXT_BYTES;
 
-/// How hard miniz_oxide searches, of 10. Links are written once and sent often.
+/// Effort of miniz_oxide, of 10. Links are written once and sent often.
 const COMPRESSION_LEVEL: u8 = 10;
 
 /// Bytes of a version 2 payload before the deflated ones: the checksum and the length, little-endian.

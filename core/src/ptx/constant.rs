@@ -19,7 +19,7 @@ use alloc::format;
 /// Levels beyond which an expression is refused.
 const DEPTH: u32 = 64;
 
-/// What a binary operator does.
+/// Binary operators.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Binary {
     Mul,
@@ -62,7 +62,7 @@ impl Binary {
     }
 }
 
-/// How tightly `+` binds.
+/// Binding strength of `+`.
 const SUM: u8 = 9;
 
 /// A value on its way.

@@ -209,7 +209,7 @@ fn draws(launch: &Launch, input: &InputData) -> Values {
     }
 }
 
-/// What an input draws that nothing is said about: both sides of a predicate equally often, floats from 0 to 1.
+/// Draws of an input that nothing is said about: both sides of a predicate equally often, floats from 0 to 1.
 pub fn derive_draws(ty: Type) -> Values {
     let source = match ty {
         Type::Pred => ValueSource::True(0.5),

@@ -23,7 +23,7 @@ pub struct Settings {
     pub fuel: u64,
     /// Is there a first-level cache?
     pub l1: bool,
-    /// How lanes of one warp that have parted share it.
+    /// Model of how lanes of one warp that have parted share it.
     pub scheduling: Scheduling,
     /// Volatile, relaxed, acquiring or atomic accesses that a group of lanes issues, while others of its warp wait, before
     /// it lets them run; at least 1.
@@ -47,7 +47,7 @@ pub enum Knob {
     Coherence(f64),
 }
 
-/// How lanes of one warp that have parted share it.
+/// Models of how lanes of one warp that have parted share it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Scheduling {
     /// Every lane makes progress, as on Volta and later.

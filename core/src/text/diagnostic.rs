@@ -274,7 +274,7 @@ pub struct Position {
     pub column: u32,
 }
 
-/// Where each line of a text begins: after a line feed, a carriage return, or both.
+/// Starts of the lines of a text: after a line feed, a carriage return, or both.
 #[derive(Clone, Debug)]
 pub struct LineIndex {
     starts: Vec<u32>,

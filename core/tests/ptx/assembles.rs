@@ -29,13 +29,17 @@ fn assemble(ptxas: &Path, name: &str, ptx: &str) {
     assemble_with(ptxas, &[], name, ptx);
 }
 
-/// Assembles with options; gives the file of the machine code.
-pub fn assemble_with(ptxas: &Path, options: &[&str], name: &str, ptx: &str) -> PathBuf {
-    assemble_for(ptxas, "sm_80", options, name, ptx)
+/// The operands of a directive at the top of a file.
+pub fn directive<'s>(source: &'s str, name: &str) -> &'s str {
+    source.lines().find_map(|line| line.trim().strip_prefix(name)).unwrap_or_default().trim()
 }
 
-/// Assembles for an architecture.
-pub fn assemble_for(ptxas: &Path, architecture: &str, options: &[&str], name: &str, ptx: &str) -> PathBuf {
+/// Assembles with options for sm_80, or for the text's own target if that is newer; gives the file of the machine code.
+pub fn assemble_with(ptxas: &Path, options: &[&str], name: &str, ptx: &str) -> PathBuf {
+    let target = directive(ptx, ".target").split(',').next().unwrap_or_default().trim();
+    let number = target.trim_start_matches("sm_").trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let is_newer = number.parse::<u32>().is_ok_and(|number| number > 80);
+    let architecture = if is_newer { target } else { "sm_80" };
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let (file, object) = (folder.join(format!("{name}.ptx")), folder.join(format!("{name}.cubin")));
     std::fs::write(&file, ptx).expect("the target folder is writable");

@@ -1,7 +1,7 @@
-//! What a PTX file declares comes out as it went in: names, linkage, attributes, parameters, launch bounds. Compared as
+//! Declarations of a PTX file come out as they went in: names, linkage, attributes, parameters, launch bounds. Compared as
 //! text, and where the vendor's tools are there, as symbols and attributes of the machine code.
 
-use super::assembles::{assemble_for, assembler, exported};
+use super::assembles::{assemble_with, assembler, directive, exported};
 use super::inputs::{self, Input};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -79,7 +79,7 @@ fn declarations(source: &str) -> Vec<(String, bool)> {
     found
 }
 
-/// What hosts and linkers see: kernels and variables whole, functions without their parameters, whose form is the
+/// Symbols that hosts and linkers see: kernels and variables whole, functions without their parameters, whose form is the
 /// exporter's.
 fn interface(source: &str) -> BTreeSet<String> {
     let mut interface = BTreeSet::new();
@@ -109,11 +109,6 @@ fn interface(source: &str) -> BTreeSet<String> {
     interface
 }
 
-/// The operands of a directive at the top.
-fn directive<'s>(source: &'s str, name: &str) -> &'s str {
-    source.lines().find_map(|line| line.trim().strip_prefix(name)).unwrap_or_default().trim()
-}
-
 #[test]
 fn declarations_come_out_as_they_went_in() {
     let mut compared = 0;
@@ -139,10 +134,7 @@ fn declarations_come_out_as_they_went_in() {
 
 /// Symbols that others see, and the attributes of kernels, both sorted.
 fn seen_by_hosts(ptxas: &Path, cuobjdump: &Path, name: &str, ptx: &str) -> BTreeMap<String, BTreeSet<String>> {
-    let target = directive(ptx, ".target").split(',').next().unwrap_or_default().trim().to_owned();
-    let number = target.trim_start_matches("sm_").trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let is_newer = number.parse::<u32>().is_ok_and(|number| number > 80);
-    let object = assemble_for(ptxas, if is_newer { &target } else { "sm_80" }, &[], name, ptx);
+    let object = assemble_with(ptxas, &[], name, ptx);
     let run = Command::new(cuobjdump).arg("-elf").arg(&object).output().expect("cuobjdump starts");
     assert!(run.status.success(), "{name}: {}", String::from_utf8_lossy(&run.stderr));
     let text = String::from_utf8_lossy(&run.stdout);

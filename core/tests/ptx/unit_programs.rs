@@ -437,7 +437,7 @@ fn a_trap_ends_the_launch() {
     assert_eq!(words(&kernel("@%p trap;\nbrkpt;"), 1), [9]);
 }
 
-/// What a register says is called; a number that is no function's traps.
+/// The function that a register names is called; a number that is no function's traps.
 #[test]
 fn indirect_calls_go_to_the_function_that_is_meant() {
     let functions = ".global .align 8 .u64 table[2] = {plus, times};\n\
@@ -629,7 +629,7 @@ fn references_are_kept() {
     }
 }
 
-/// What `.wir` says of an opaque instruction is checked where it stands.
+/// Opaque instructions of `.wir` are checked at their place.
 #[test]
 fn bad_templates_are_reported() {
     for (line, wanted) in [

@@ -64,7 +64,7 @@ pub fn load(source: &str, launch: &str) -> Loaded {
     Loaded { language, module, diagnostics, is_usable, launch_is_derived, launch_is_foreign }
 }
 
-/// What a text is written in.
+/// Language of a text.
 pub fn language_of(source: &str) -> Language {
     match Dialect::of(source) {
         Dialect::Ptx => Language::Ptx,

@@ -32,7 +32,7 @@ pub struct Finding {
     pub simpler: Simpler,
 }
 
-/// What float identities need to know.
+/// Facts that float identities depend on.
 #[derive(Clone, Copy)]
 pub struct FloatFacts<'a> {
     /// Is the fast-math licence given?

@@ -69,7 +69,7 @@ impl Regions {
     }
 }
 
-/// May other lanes run what follows: those that have not ended in a call, or that a guard spared from waiting?
+/// True if other lanes may run what follows: those that have not ended in a call, or that a guard spared from waiting?
 pub(in crate::pass) fn may_lose_lanes(data: &InstData) -> bool {
     data.opcode.op.is_call() || (data.guard.is_some() && data.may_wait())
 }

@@ -1,4 +1,4 @@
-//! How much memory PTX gives to constants, parameters and shared arrays.
+//! Limits of PTX on the memory of constants, parameters and shared arrays.
 //!
 //! The text IR takes larger ones, which the assembler would refuse.
 //!
@@ -34,7 +34,7 @@ pub(super) fn constants(module: &Module) -> Option<Diagnostic> {
     Some(Diagnostic::error("ptx-inexpressible", beyond.span, message))
 }
 
-/// What a function has too much of.
+/// Memory of which a function has too much.
 pub(super) fn of_function(func: &Function) -> Vec<String> {
     let mut problems = Vec::new();
     let shared = func.arrays.values().filter(|array| array.space == Space::Shared);

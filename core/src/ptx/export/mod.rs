@@ -16,7 +16,7 @@
 //! before it is assigned starts as the 0 that it is here ([`unassigned`]). A guard is left out where it makes no
 //! difference ([`guards`]).
 //!
-//! What was read from PTX is declared as it was there: names ([`names`]), linkage, attributes, alignments, element types,
+//! Declarations that were read from PTX come out as they were: names ([`names`]), linkage, attributes, alignments, element types,
 //! launch bounds and pragmas. Version and target are those of the source, or the least that what is written asks for
 //! ([`requirements`]).
 //!

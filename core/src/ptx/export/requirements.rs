@@ -27,7 +27,7 @@ const LARGE_PARAMS: Needs = Needs { version: (8, 1), target: 70 };
 /// The `.address_size` directive.
 const ADDRESS_SIZE: Needs = Needs { version: (2, 3), target: 10 };
 
-/// What programs that were not read from PTX are written for.
+/// Target of programs that were not read from PTX.
 const OURS: Needs = Needs { version: (7, 0), target: 80 };
 
 /// `brx.idx`.
@@ -99,7 +99,7 @@ fn introduction(architecture: u32) -> (u32, u32) {
     }
 }
 
-/// What a function asks for besides its instructions: the parameters of a kernel. Those of a source have the version that
+/// Requirements of a function besides its instructions: the parameters of a kernel. Those of a source have the version that
 /// they need.
 pub(super) fn of_function(func: &Function) -> Needs {
     let is_ours = func.declaration.is_none();
@@ -119,7 +119,7 @@ pub(super) fn of_conversion(window: Space) -> Needs {
     }
 }
 
-/// What an instruction asks for as it is written.
+/// Requirements of an instruction as it is written.
 pub(super) fn of(inst: &InstData) -> Needs {
     let is_reserved = |arg: &Operand| matches!(arg, Operand::Special(Special::ReservedSmem(_)));
     let of_args = if inst.args.iter().any(is_reserved) { needs((7, 6), 20) } else { ADDRESS_SIZE };

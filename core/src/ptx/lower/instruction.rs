@@ -267,7 +267,7 @@ impl<'a> Lowering<'a, '_> {
     }
 }
 
-/// What is supported of a family of instructions that has no opcode here.
+/// Supported part of a family of instructions that has no opcode here.
 fn unsupported_family(root: &str) -> Option<&'static str> {
     Some(match root {
         "bar" | "barrier" => "only `bar.sync`, `bar.arrive`, `bar.red` and `bar.warp.sync` are",

@@ -7,7 +7,7 @@
 //!     →   r4 = ptx "mov.u32 $0, %clusterid.x"
 //! ```
 //!
-//! What has no meaning here still has operands: the registers that it writes and reads, and the memory that it names.
+//! An instruction without a meaning here still has operands: the registers that it writes and reads, and the memory that it names.
 //! Everything else is text. Passes take it for an instruction that depends on the lanes that run with it and may do
 //! anything to memory; the simulator refuses the kernel.
 //!
@@ -348,7 +348,7 @@ const ROOTS: &str = "cp fence tex cvt barrier bar elect st ld red atom cvta issp
     abs set setp mov membar redux ldu prefetch discard createpolicy \
     ";
 
-/// What stands before `::` in a modifier.
+/// Part of a modifier before `::`.
 const SCOPES: &str = "L1 L2 shared param cta_group mbarrier proxy tensormap sem";
 
 /// Modifiers that are no types, flags, roundings, comparisons or operations of the text IR.

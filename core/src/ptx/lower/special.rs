@@ -1,4 +1,4 @@
-//! What a thread asks of the machine: clocks, which lane leads, where an address lies.
+//! Questions of a thread to the machine: clocks, which lane leads, where an address lies.
 //!
 //! ```text
 //! mov.u64 %rd1, %clock64;              →   rd1 = read.u64 %clock64

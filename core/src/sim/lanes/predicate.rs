@@ -102,7 +102,7 @@ macro_rules! integer_test {
 }
 
 /// The plain comparison of a `setp`, without its third operand and second destination, and its modifier.
-/// Where an address lies; `b` is the number of the space's window.
+/// Test of the space of an address; `b` is the number of the space's window.
 pub(super) fn select_isspacep(opcode: Opcode) -> Option<LaneOp> {
     Some(match opcode.space? {
         // Regions lie above the windows.
