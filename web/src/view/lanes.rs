@@ -149,7 +149,7 @@ fn mask(active: u32, ended: u32, size: u32) -> Html {
 fn groups(warp: &WarpState) -> Html {
     html! {
         <table class="stack" data-testid="groups">
-            <caption>{ format!("Groups of lanes of {}", warp.name) }</caption>
+            <caption>{ format!("Groups of {}", warp.name) }</caption>
             <thead><tr><th scope="col">{ "lanes" }</th><th scope="col">{ "do" }</th><th scope="col">{ "go on at" }</th><th scope="col">{ "meet at" }</th></tr></thead>
             <tbody>
                 { for warp.groups.iter().map(|entry| html! {
