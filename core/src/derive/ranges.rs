@@ -105,7 +105,7 @@ impl Reaches {
         }
     }
 
-    /// Where some pointers of a piece of memory are at unknown places, all its words are pointers of one kind.
+    /// Makes all words of a piece of memory pointers of one kind, where some of them are at unknown places.
     fn unify_pointees(&mut self) {
         let paths: Vec<PointerPath> = self.pointees.keys().cloned().collect();
         for (param, path) in paths {

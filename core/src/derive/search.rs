@@ -70,7 +70,7 @@ enum Outcome {
     OutOfFuel,
     /// An access ended that many bytes after the start of a buffer.
     Beyond(PointerPath, u64),
-    /// The same for shared memory.
+    /// An access ended that many bytes after the start of shared memory.
     BeyondShared(u64),
     Failed,
     /// The simulator cannot run the kernel under any launch.
@@ -119,7 +119,7 @@ struct Search<'m> {
 }
 
 impl Search<'_> {
-    /// What is tried, in this order.
+    /// Guesses to try, in this order.
     fn trials(&self, stated: &Stated) -> Vec<Trial> {
         let roles = roles(self.kernel);
         let shapes = shapes(self.module, self.kernel, stated);

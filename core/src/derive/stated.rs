@@ -9,12 +9,12 @@ use alloc::vec::Vec;
 pub(super) struct Stated {
     pub grid: Option<[u32; 3]>,
     pub block: Option<[u32; 3]>,
-    /// By parameter: the integer that it gets. Parameters beyond the end are free.
+    /// Integer of each parameter. Parameters beyond the end are free.
     numbers: Vec<Option<i64>>,
 }
 
 impl Stated {
-    /// What settings ask for.
+    /// Parts that settings ask for.
     pub fn by_settings(kernel: &Function, settings: &Settings) -> Stated {
         let number = |name: &str| {
             settings.knobs.iter().rev().find_map(|(knob, value)| match value {
@@ -30,7 +30,7 @@ impl Stated {
         Stated { grid: settings.grid, block: settings.block, numbers }
     }
 
-    /// What settings ask for, and what a launch says that is not derived.
+    /// Parts that settings ask for, and parts of a launch that are not derived.
     pub fn by_launch(kernel: &Function, launch: &Launch, settings: &Settings) -> Stated {
         let mut stated = Stated::by_settings(kernel, settings);
         if !launch.is_derived {

@@ -137,7 +137,7 @@ struct Trial {
 
 /// Memory that the first program leaves behind on one launch.
 enum Expected {
-    /// The same memory under each schedule.
+    /// One memory under every schedule.
     Memory(Vec<BufferDump>),
     /// Different memory: how the second schedule's differs from the first one's.
     Race(Difference),

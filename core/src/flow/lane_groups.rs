@@ -48,7 +48,7 @@ pub(crate) struct LaneGroups<'a> {
 }
 
 impl<'a> LaneGroups<'a> {
-    /// Of a graph with the blocks that have convergent operations.
+    /// Groups of a graph with the blocks that have convergent operations.
     pub fn of(cfg: &'a Cfg, convergent: &'a FixedBitSet, divergence: &'a Divergence) -> LaneGroups<'a> {
         LaneGroups { convergent, divergence, cfg, post_dominators: PostDominators::compute(cfg) }
     }

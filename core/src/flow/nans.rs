@@ -42,7 +42,7 @@ pub(crate) struct FloatResults {
 }
 
 impl FloatResults {
-    /// Of a function as it is now.
+    /// Classes of a function as it is now.
     pub(crate) fn of(body: &Function) -> FloatResults {
         let mut classes = Classes::of(body);
         body.params.iter().filter_map(|param| param.reg).for_each(|reg| classes.note(reg, fact::GIVEN_BITS));

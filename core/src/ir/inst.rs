@@ -168,7 +168,7 @@ pub struct Call {
     pub exits: Few<Block>,
 }
 
-/// What few instructions have beside opcode and operands: where control goes beyond simply going on, or the text of an
+/// Parts that few instructions have beside opcode and operands: where control goes beyond simply going on, or the text of an
 /// opaque one.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Control {
@@ -195,7 +195,7 @@ pub type InstArgs = SmallVec<[Operand; 3]>;
 pub struct InstData {
     /// What it does.
     pub opcode: Opcode,
-    /// Where control goes, or the text of an opaque instruction; none where it simply goes on, or ends.
+    /// Targets of control, or the text of an opaque instruction; none where control simply goes on, or ends.
     pub control: Option<Box<Control>>,
     /// Lanes where the guard is false do not take part. Terminators have none.
     pub guard: Option<Guard>,

@@ -88,7 +88,7 @@ pub(super) fn read(text: &str) -> Result<String, LinkError> {
 struct Payload<'a> {
     /// Such as `v2`.
     version: &'a str,
-    /// Where its fragment begins.
+    /// Start of its fragment.
     fragment: usize,
     start: usize,
     end: usize,

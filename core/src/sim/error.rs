@@ -50,7 +50,7 @@ pub struct SimError {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ErrorNote {
-    /// What happens there, in a sentence.
+    /// Sentence about the lanes there.
     pub message: String,
     /// Where.
     pub place: Option<Box<ErrorPlace>>,
@@ -89,7 +89,7 @@ impl SimError {
         SimError { kind, message: message.into(), place: None, notes: Vec::new() }
     }
 
-    /// The same error with another place.
+    /// Adds another place.
     #[must_use]
     pub fn with_note(mut self, note: ErrorNote) -> SimError {
         self.notes.push(note);

@@ -53,7 +53,7 @@ pub struct Entry {
     pub pc: u32,
     /// Its lanes; those of a meeting point include the lanes that are still missing.
     pub mask: u32,
-    /// Where its lanes meet those of its siblings; [`NOWHERE`] if they do not.
+    /// Meeting point of its lanes with those of its siblings; [`NOWHERE`] if they do not meet.
     pub join: u32,
     /// Index of its frame among the frames of its warp.
     pub frame: u32,

@@ -15,7 +15,7 @@ struct Language {
     beginnings: &'static [&'static str],
     /// Words that no other language has, anywhere in a line.
     words: &'static [&'static str],
-    /// What to do instead.
+    /// Advice what to do instead.
     hint: &'static str,
 }
 

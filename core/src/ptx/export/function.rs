@@ -146,7 +146,7 @@ pub(super) struct Writer<'m> {
     /// `$`, or several where another name begins with one.
     label_sigil: String,
     label_prefix: String,
-    /// What the names of parameters and results around calls begin with.
+    /// Prefix of the names of parameters and results around calls.
     pub call_prefix: String,
     labels: u32,
     text: String,

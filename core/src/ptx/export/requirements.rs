@@ -41,7 +41,7 @@ pub(super) struct Needs {
 }
 
 impl Needs {
-    /// What both ask for.
+    /// Requirements of both.
     pub fn and(self, other: Needs) -> Needs {
         Needs { version: self.version.max(other.version), target: self.target.max(other.target) }
     }

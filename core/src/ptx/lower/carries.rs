@@ -90,9 +90,9 @@ fn writes(inst: &InstData, carry: Reg) -> bool {
 /// Writes and reads of the flag that may meet. A web is named by one of its nodes: the entries of blocks, then writes.
 struct Webs {
     parents: Vec<usize>,
-    /// By instruction: the node that its read sees.
+    /// Node that the read of each instruction sees.
     read: Vec<Option<usize>>,
-    /// By instruction: the node of its write.
+    /// Node of the write of each instruction.
     written: Vec<Option<usize>>,
 }
 
@@ -141,7 +141,7 @@ impl Webs {
         self.parents[a] = b;
     }
 
-    /// By node: whether its web has subtractions and others.
+    /// True for each node whose web has subtractions and others.
     fn mixed(&mut self, func: &Function) -> Vec<bool> {
         let mut kinds = vec![[false; 2]; self.parents.len()];
         for inst in func.block_order().flat_map(|block| func.block_insts(block)) {
@@ -154,7 +154,7 @@ impl Webs {
     }
 }
 
-/// By block: whether some path from its start reads the flag before it writes it.
+/// True for each block from whose start some path reads the flag before it writes it.
 fn live_in(func: &Function, carry: Reg) -> Vec<bool> {
     let mut live = vec![false; func.blocks.len()];
     let blocks: Vec<Block> = func.block_order().collect();

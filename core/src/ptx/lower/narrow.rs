@@ -24,7 +24,7 @@ use crate::ptx::syntax::Inst;
 struct Small {
     /// Bits after the point.
     fraction: u32,
-    /// What exponents count from.
+    /// Bias of exponents.
     bias: u32,
     /// The bits of the greatest number.
     greatest: u64,

@@ -242,7 +242,7 @@ impl<'a> Lowering<'a, '_> {
         opaque.place(Place::Arg(index));
     }
 
-    /// What a name stands for, and the selector `.b0` or `.h1` behind it; nothing for a special register that the
+    /// Entity of a name, and the selector `.b0` or `.h1` behind it; nothing for a special register that the
     /// simulator does not know.
     fn selected(&mut self, name: &'a str) -> Lowered<(Option<Entity>, &'a str)> {
         if let Some((stem, selector)) = name.rsplit_once('.')

@@ -112,7 +112,7 @@ pub struct WarpSite {
     pub members: Option<Value>,
     /// Is the member mask a constant that names all lanes of a warp?
     pub names_all: bool,
-    /// Where lanes that do not wait here meet those that do.
+    /// Meeting point of lanes that do not wait here with those that do.
     pub join: u32,
     /// Must the lanes of a warp come to this barrier at one instruction?
     pub is_aligned: bool,

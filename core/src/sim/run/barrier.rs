@@ -134,7 +134,7 @@ impl Simulation {
         }
     }
 
-    /// What is wrong with a barrier's number or its number of threads.
+    /// Problem with a barrier's number or its number of threads.
     fn problem_with(&self, barrier: u32, expected: Option<u32>) -> Option<String> {
         let size = self.bound.warp;
         if barrier >= BARRIERS {

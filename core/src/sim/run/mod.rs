@@ -107,7 +107,7 @@ struct Warp {
     alive: u32,
     /// Draws made, by counter and lane.
     draws: Vec<[u32; 32]>,
-    /// By lane: the exit by which it last returned from a function with several.
+    /// Exit by which each lane last returned from a function with several.
     exits: [u32; 32],
     /// Accesses by which the running group may spin, since it began to run.
     spun: u32,

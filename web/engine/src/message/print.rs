@@ -18,7 +18,7 @@ pub struct Print {
 pub struct Printed {
     /// The text, without the functions that it cannot hold.
     pub text: String,
-    /// What PTX cannot express.
+    /// Parts that PTX cannot express.
     pub problems: Vec<String>,
     /// Loads that must not fault, and are ordinary loads in the text.
     pub loads: Vec<String>,

@@ -218,6 +218,6 @@ pub struct LaneGroup {
     pub meets: String,
     /// Bit per lane.
     pub mask: u32,
-    /// What the group does: `runs`, `waits`, `spins`, or `meets` for a meeting point.
+    /// State of the group: `runs`, `waits`, `spins`, or `meets` for a meeting point.
     pub state: String,
 }
