@@ -1,24 +1,18 @@
-//! Which registers hold results of float arithmetic only, and where a NaN other than the canonical one can be seen.
+//! Registers that hold results of float arithmetic only, in which each NaN is the canonical one.
 //!
 //! ```text
-//! s = mov.f32 0.0               any NaN may stay in s: arithmetic alone writes it, arithmetic and a
-//! s = fma.f32 a, b, s           store of floats alone read it, and the store writes the canonical one
-//! st.global.f32 x[i], s
+//! s = mov.f32 0.0               s is computed: a number and an fma write it, so `s * 1` is a copy of s
+//! s = fma.f32 a, b, s
 //!
-//! f = ld.global.f32 x[i]        exact bits in f: the load may bring another NaN, which the store has
-//! f = add.f32 f, 1.0            to keep, so the addition writes the canonical one
-//! st.global.f32 x[i], f
+//! f = ld.global.f32 x[i]        f is not: the load may bring another NaN, which `f * 1` would replace
+//! f = add.f32 f, 1.0
 //! ```
 //!
-//! Moves keep the bits of a NaN, and arithmetic yields one NaN of each type. A host's arithmetic yields any.
-//!
 //! 1. Registers that a `mov` or `selp` connects form a class.
-//! 2. Each class notes whether arithmetic computes one of its registers, whether something else gives one its bits, whether
-//!    a store of floats reads one, and whether anything else than arithmetic and such stores reads one.
+//! 2. Each class notes whether arithmetic computes one of its registers, and whether something else gives one its bits.
 //! 3. A computed class that is given no other bits holds results of arithmetic only.
-//! 4. A simulator may leave any NaN in a computed class that is not read as bits, unless it is both stored and given bits.
 //!
-//! Sound because float arithmetic does not tell one NaN from another: a difference shows in memory or in bits only.
+//! Sound because moves keep the bits of a NaN and arithmetic yields one NaN of each type.
 //! Cost: O(n α(n)) for n operands.
 
 use alloc::vec;
@@ -26,14 +20,12 @@ use alloc::vec::Vec;
 
 use cranelift_entity::EntityRef;
 
-use crate::ir::{ArgKind, AtomicOp, Function, InstData, Op, Operand, Reg};
+use crate::ir::{Function, InstData, Op, Operand, Reg};
 
 /// Facts about the registers of a class.
 mod fact {
     pub const COMPUTED: u8 = 1;
     pub const GIVEN_BITS: u8 = 2;
-    pub const STORED: u8 = 4;
-    pub const READ_AS_BITS: u8 = 8;
 }
 
 /// The classes of a function's registers.
@@ -50,7 +42,6 @@ impl FloatResults {
             let data = &body.insts[inst];
             if !classes.connect(data) {
                 classes.note_results(body, data);
-                classes.note_operands(body, data);
             }
         }
         // From now on each register is one step from its class.
@@ -63,14 +54,7 @@ impl FloatResults {
 
     /// Does a register hold nothing but results of arithmetic, so that a NaN in it is the canonical one?
     pub(crate) fn is_computed(&self, reg: Reg) -> bool {
-        self.classes.facts(reg) & (fact::COMPUTED | fact::GIVEN_BITS) == fact::COMPUTED
-    }
-
-    /// May a simulator leave any NaN in a register where the canonical one belongs, until it is stored?
-    pub(crate) fn may_hold_any_nan(&self, reg: Reg) -> bool {
-        let facts = self.classes.facts(reg);
-        let is_mixed = facts & (fact::STORED | fact::GIVEN_BITS) == fact::STORED | fact::GIVEN_BITS;
-        facts & fact::COMPUTED != 0 && facts & fact::READ_AS_BITS == 0 && !is_mixed
+        self.classes.facts(reg) == fact::COMPUTED
     }
 }
 
@@ -126,40 +110,8 @@ impl Classes {
     fn note_results(&mut self, body: &Function, data: &InstData) {
         let computed = data.opcode.computed_float();
         for &dst in &data.dsts {
-            let fact = match computed {
-                Some(ty) if ty.bits() == body.reg_types[dst].bits() => fact::COMPUTED,
-                // In a wider register nobody looks for it.
-                Some(_) => fact::COMPUTED | fact::READ_AS_BITS,
-                None => fact::GIVEN_BITS,
-            };
-            self.note(dst, fact);
-        }
-    }
-
-    fn note_operands(&mut self, body: &Function, data: &InstData) {
-        let opcode = data.opcode;
-        let signature = data.signature();
-        let is_arithmetic = opcode.computed_float().is_some() || matches!(opcode.op, Op::Setp | Op::Cvt | Op::Tex2d);
-        let is_atomic_arithmetic = matches!(opcode.op, Op::Atom | Op::Red)
-            && !matches!(opcode.atomic, Some(AtomicOp::Exch | AtomicOp::Cas) | None);
-        for (index, operand) in data.args.iter().enumerate() {
-            let as_float = match signature.arg(index) {
-                Some(ArgKind::Value(ty) | ArgKind::LowBits(ty) | ArgKind::Elements(ty, _) | ArgKind::Any(ty)) => {
-                    Some(ty).filter(|ty| ty.is_float())
-                }
-                _ => None,
-            };
-            let fact = match opcode.op {
-                // The sign of a NaN is a bit like others.
-                Op::Copysign if index == 0 => fact::READ_AS_BITS,
-                Op::St => fact::STORED,
-                _ if is_arithmetic || is_atomic_arithmetic => 0,
-                _ => fact::READ_AS_BITS,
-            };
-            operand.for_each_reg(&mut |reg| {
-                let is_whole = as_float.is_some_and(|ty| ty.bits() == body.reg_types[reg].bits());
-                self.note(reg, if is_whole { fact } else { fact::READ_AS_BITS });
-            });
+            let is_whole = computed.is_some_and(|ty| ty.bits() == body.reg_types[dst].bits());
+            self.note(dst, if is_whole { fact::COMPUTED } else { fact::GIVEN_BITS });
         }
     }
 }

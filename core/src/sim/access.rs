@@ -153,7 +153,7 @@ pub fn run(
         }
         match access.kind {
             AccessKind::Load { .. } => {
-                for value in &access.values {
+                for &value in &access.values {
                     let bits = match target {
                         Target::Nowhere => 0,
                         _ => extend(
@@ -161,13 +161,13 @@ pub fn run(
                             access.extension,
                         ),
                     };
-                    place.frame.write(file, value.value, lane, bits);
+                    place.frame.write(file, value, lane, bits);
                     at += size;
                 }
             }
             AccessKind::Store => {
-                for value in &access.values {
-                    let bits = canonical(value.computed, place.frame.read(file, value.value, lane) & access.ty.mask());
+                for &value in &access.values {
+                    let bits = place.frame.read(file, value, lane) & access.ty.mask();
                     write_number(memory.bytes_mut(target, place.block, place.warp), at, size, bits);
                     at += size;
                 }
@@ -180,8 +180,8 @@ pub fn run(
                 let old = read_number(bytes, at, size);
                 let new = atomic(op, access.ty, old, first, second);
                 write_number(bytes, at, size, new);
-                if let Some(value) = access.values.first() {
-                    place.frame.write(file, value.value, lane, extend(old, access.extension));
+                if let Some(&value) = access.values.first() {
+                    place.frame.write(file, value, lane, extend(old, access.extension));
                 }
             }
             AccessKind::Texture(_) => {}
@@ -502,9 +502,9 @@ fn fetch_texels(
         targets[lane] = target;
         addresses[lane] = handles[lane] + (y * u64::from(width) + x) * 16;
         let mut at = offset_of(addresses[lane]) as usize;
-        for value in &access.values {
+        for &value in &access.values {
             let bits = read_number(memory.bytes(target, place.block, place.warp), at, 4);
-            place.frame.write(file, value.value, lane, bits);
+            place.frame.write(file, value, lane, bits);
             at += 4;
         }
     });

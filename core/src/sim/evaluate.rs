@@ -4,7 +4,6 @@
 use alloc::vec::Vec;
 use cranelift_entity::EntityRef;
 
-use super::access::canonical;
 use super::decode::{Kind, Program, TRUE};
 use super::lanes::{Active, LaneFile};
 use super::together::FrameBase;
@@ -55,6 +54,5 @@ pub fn evaluate(opcode: Opcode, args: &[u64]) -> Option<u64> {
         _ => return None,
     }
     let result = *func.regs.get(result.index())?;
-    let bits = base.read(&file, result, 0) & dst.ty.mask();
-    Some(canonical(opcode.computed_float(), bits))
+    Some(base.read(&file, result, 0) & dst.ty.mask())
 }

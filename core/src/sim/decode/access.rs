@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::instruction::{Decoder, Refusal};
 use super::layout::SymbolAddress;
-use super::{Access, AccessKind, AccessValue, Base, DecodedInst, Extension, Index, Kind, Value, is_wide};
+use super::{Access, AccessKind, Base, DecodedInst, Extension, Index, Kind, Value, is_wide};
 use crate::ir::{Address, AddressBase, Flags, InstData, Op, Operand, Type};
 
 impl Decoder<'_, '_> {
@@ -54,14 +54,11 @@ impl Decoder<'_, '_> {
             let sources: &[Operand] =
                 if let Operand::List(list) = stored { list } else { core::slice::from_ref(stored) };
             for operand in sources {
-                let value = self.value(operand, ty)?;
-                let computed = operand.as_reg().filter(|&reg| self.frame.holds_any_nan(reg)).map(|_| ty);
-                access.values.push(AccessValue { value, computed });
+                access.values.push(self.value(operand, ty)?);
             }
         } else {
             for &reg in &data.dsts {
-                let value = self.frame.reg(reg);
-                access.values.push(AccessValue { value, computed: None });
+                access.values.push(self.frame.reg(reg));
             }
         }
         let elements = if opcode.op == Op::Tex2d { 4 } else { usize::from(opcode.vector) };
@@ -69,7 +66,7 @@ impl Decoder<'_, '_> {
         if count != elements && !(matches!(opcode.op, Op::Red | Op::Atom) && count <= 1) {
             return Err("the number of elements differs");
         }
-        if access.values.iter().any(|value| matches!(value.value, Value::Predicate(..))) {
+        if access.values.iter().any(|value| matches!(value, Value::Predicate(..))) {
             return Err("a predicate cannot be in memory");
         }
         decoded.side = self.builder.program.accesses.len() as u32;

@@ -291,9 +291,6 @@ impl Decoder<'_, '_> {
             Value::Wide(slot) if is_wide(kind.ty) => slot,
             Value::Wide(slot) if kind.may_be_wider => {
                 let scratch = self.frame.scratch(3);
-                if let Some(run) = opcode.computed_float().and_then(lanes::canonicalize) {
-                    after.push(Step { run, slots: one(scratch, scratch) });
-                }
                 after.push(Step { run: lanes::extend(kind.ty), slots: one(scratch, slot) });
                 slots.d = scratch;
                 return Ok(());
@@ -312,12 +309,6 @@ impl Decoder<'_, '_> {
             {
                 after.push(Step { run, slots: in_place });
             }
-        }
-        if opcode.computed_float().is_some()
-            && !self.frame.holds_any_nan(reg)
-            && let Some(run) = lanes::canonicalize(kind.ty)
-        {
-            after.push(Step { run, slots: in_place });
         }
         Ok(())
     }

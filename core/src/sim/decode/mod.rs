@@ -10,10 +10,7 @@
 //! One decoded instruction stands for each instruction of the text, terminators included, so counts by program counter
 //! are counts by instruction. Registers have fixed places in their function's *frame*; constants, and addresses of
 //! globals and shared arrays, are planes that all warps share. What an opcode's function does not do itself (operands of
-//! another width, flushing, saturation, canonical NaN) becomes steps around it.
-//!
-//! Arithmetic yields one NaN, and moves keep the bits of any. The host's arithmetic yields any NaN, and the canonical one
-//! replaces it only where a difference can be seen: [`crate::flow`]'s `FloatResults`.
+//! another width, flushing, saturation) becomes steps around it.
 
 mod access;
 mod builder;
@@ -26,8 +23,8 @@ mod timing;
 mod warp;
 
 pub use sites::{
-    Access, AccessKind, AccessValue, Base, CallSite, DrawSite, Extension, Index, ReadSite, RetSite, SwitchSite, Value,
-    WarpSite, WorkSite,
+    Access, AccessKind, Base, CallSite, DrawSite, Extension, Index, ReadSite, RetSite, SwitchSite, Value, WarpSite,
+    WorkSite,
 };
 
 pub use timing::{Calm, MoreClocks, NO_MORE, Timing};

@@ -4,7 +4,6 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::{Initial, SINK, UNUSED, Value, is_wide};
-use crate::flow::FloatResults;
 use crate::ir::{Func, Function, Reg, Special, Type};
 
 /// Places of one function's registers, counted from the frame's start. Places are given out when first asked for, so
@@ -19,7 +18,6 @@ pub(super) struct Frame<'a> {
     planes: u32,
     predicates: u32,
     clocks: u32,
-    float_results: Option<FloatResults>,
 }
 
 impl<'a> Frame<'a> {
@@ -35,7 +33,6 @@ impl<'a> Frame<'a> {
             planes: 0,
             predicates: SINK + 1,
             clocks: UNUSED + 1,
-            float_results: None,
         }
     }
 
@@ -124,12 +121,6 @@ impl<'a> Frame<'a> {
             *predicates += 1;
             *predicates - 1
         })
-    }
-
-    /// Does a register hold results of float arithmetic whose NaN need not be the canonical one yet?
-    pub(super) fn holds_any_nan(&mut self, reg: Reg) -> bool {
-        let body = self.body;
-        self.float_results.get_or_insert_with(|| FloatResults::of(body)).may_hold_any_nan(reg)
     }
 
     /// Planes of the frame.

@@ -25,15 +25,6 @@ pub enum Extension {
     Sign(u32),
 }
 
-/// A destination or source of an access.
-#[derive(Clone, Copy, Debug)]
-pub struct AccessValue {
-    /// Where.
-    pub value: Value,
-    /// The float type that arithmetic computed a stored value in, if its NaN is not canonical yet.
-    pub computed: Option<Type>,
-}
-
 /// What an address is counted from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Base {
@@ -90,7 +81,7 @@ pub struct Access {
     /// The constant part.
     pub offset: i64,
     /// Destinations of a load or atomic, sources of a store.
-    pub values: SmallVec<[AccessValue; 4]>,
+    pub values: SmallVec<[Value; 4]>,
     /// Operands of an atomic; coordinates of a texture.
     pub operands: SmallVec<[Value; 2]>,
 }

@@ -195,19 +195,6 @@ pub fn saturate(ty: Type) -> Option<LaneOp> {
     }
 }
 
-/// The step that makes every NaN the one that may be seen.
-pub fn canonicalize(ty: Type) -> Option<LaneOp> {
-    fn half(file: &mut LaneFile, slots: &Slots, warps: &[Active]) {
-        each1(file, slots, warps, F16::canonical);
-    }
-    match ty {
-        Type::F16 => Some(half),
-        Type::F32 => Some(op1!(f32 => f32, Real::canonical)),
-        Type::F64 => Some(op1!(f64 => f64, Real::canonical)),
-        _ => None,
-    }
-}
-
 /// The step of an unpacking `mov`: part of the operand, from the bit that the modifier says.
 pub fn unpack(whole: Type, part: Type) -> LaneOp {
     macro_rules! part {

@@ -22,4 +22,4 @@ mod vector;
 pub use integer::shift_by_modifier;
 pub use plane::{Active, Lane, LaneFile, LaneOp, Plane, Slots, for_each_lane, place};
 pub use predicate::combine;
-pub use select::{canonicalize, copy, extend, flush, narrow, pack, saturate, select, unpack};
+pub use select::{copy, extend, flush, narrow, pack, saturate, select, unpack};

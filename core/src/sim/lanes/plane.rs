@@ -4,6 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::vector::signs;
+use crate::sim::arith::float::Real;
 use crate::sim::arith::half::F16;
 use crate::sim::decode::SHARED;
 
@@ -96,7 +97,8 @@ pub(super) fn each_warp(file: &mut LaneFile, warps: &[Active], run: impl Fn(&mut
 /// Lanes that are loaded, computed and stored together: two SSE2 or wasm vectors of 32 bits.
 pub(super) const CHUNK: usize = 8;
 
-/// A type that one lane can have.
+/// A type that one lane can have. Float types store the canonical NaN in place of any other, whatever the host's arithmetic
+/// yields; moves copy words and keep the bits of a NaN.
 pub trait Lane: Copy {
     /// Does a register of it take two planes?
     const IS_WIDE: bool;
@@ -206,12 +208,12 @@ macro_rules! narrow_lane {
 
 narrow_lane!(u32, |word: u32| word, |value: u32| value);
 narrow_lane!(i32, |word: u32| word as i32, |value: i32| value as u32);
-narrow_lane!(f32, f32::from_bits, f32::to_bits);
+narrow_lane!(f32, f32::from_bits, |value: f32| value.canonical().to_bits());
 narrow_lane!(u16, |word: u32| word as u16, |value: u16| u32::from(value));
 narrow_lane!(i16, |word: u32| word as i16, |value: i16| value as u32);
 narrow_lane!(u8, |word: u32| word as u8, |value: u8| u32::from(value));
 narrow_lane!(i8, |word: u32| word as i8, |value: i8| value as u32);
-narrow_lane!(F16, |word: u32| F16(word as u16), |value: F16| u32::from(value.0));
+narrow_lane!(F16, |word: u32| F16(word as u16), |value: F16| u32::from(value.canonical().0));
 
 /// Eight 64-bit lanes are one half of a plane.
 #[inline(always)]
@@ -281,7 +283,7 @@ macro_rules! wide_lane {
 
 wide_lane!(u64, |word: u64| word, |value: u64| value);
 wide_lane!(i64, |word: u64| word as i64, |value: i64| value as u64);
-wide_lane!(f64, f64::from_bits, f64::to_bits);
+wide_lane!(f64, f64::from_bits, |value: f64| value.canonical().to_bits());
 
 /// Calls `visit` with each lane of a mask, lowest first.
 #[inline(always)]

@@ -5,7 +5,7 @@ use super::plane::LaneOp;
 use super::{convert, float, integer, predicate};
 use crate::ir::{Op, Opcode, Type};
 
-pub use super::convert::{canonicalize, copy, extend, flush, narrow, pack, saturate, unpack};
+pub use super::convert::{copy, extend, flush, narrow, pack, saturate, unpack};
 
 /// One function over vectors of lanes.
 macro_rules! op1 {

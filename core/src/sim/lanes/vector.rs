@@ -7,8 +7,8 @@
 //! unsigned a < b          in 64 bits: neither SSE2 nor WebAssembly has it, and the compiler goes lane by lane
 //! ```
 //!
-//! Sound because a fused multiply-add has one correctly rounded result; only the payload of a NaN may differ, and no NaN
-//! is seen before it is made canonical. Where there is no such instruction, plain code gives the same bits.
+//! Sound because a fused multiply-add has one correctly rounded result; only the payload of a NaN may differ, and storing
+//! the lane makes that NaN canonical. Where there is no such instruction, plain code gives the same bits.
 
 use super::plane::{CHUNK, LaneOp};
 
