@@ -183,7 +183,7 @@ impl<'a> Parser<'a, '_> {
                     }
                 }
                 // CUDA 2 to 4 print prototypes without a semicolon.
-                _ if self.begins_module_item() => break,
+                text if is_module_directive(text) => break,
                 _ => return Err(self.expected("`{` or `;` after the parameters")),
             }
             directives.push('\n');
@@ -195,7 +195,8 @@ impl<'a> Parser<'a, '_> {
             broken |= is_broken;
             end = close;
             Some(body)
-        } else if self.take_mark(b';') || self.begins_module_item() || self.token().kind == Kind::End {
+        } else if self.take_mark(b';') || is_module_directive(self.text(self.token())) || self.token().kind == Kind::End
+        {
             None
         } else {
             return Err(self.expected("`{` or `;` after the parameters"));
@@ -793,11 +794,7 @@ impl<'a> Parser<'a, '_> {
 
     fn begins_module_item(&self) -> bool {
         let token = self.token();
-        let begins = matches!(
-            self.text(token),
-            ".visible" | ".weak" | ".extern" | ".entry" | ".func" | ".global" | ".const" | ".shared"
-        );
-        token.starts_line && begins
+        token.starts_line && is_module_directive(self.text(token))
     }
 
     /// Remembers the name in the declaration or header that began at token `start` and has an error: its uses are no
@@ -839,6 +836,24 @@ impl<'a> Parser<'a, '_> {
             None => diagnostic,
         });
     }
+}
+
+/// Does a directive begin a declaration of the module?
+fn is_module_directive(text: &str) -> bool {
+    matches!(
+        text,
+        ".visible"
+            | ".weak"
+            | ".common"
+            | ".extern"
+            | ".entry"
+            | ".func"
+            | ".global"
+            | ".const"
+            | ".shared"
+            | ".tex"
+            | ".alias"
+    )
 }
 
 #[cfg(test)]
