@@ -1,6 +1,7 @@
 //! Runs of a launch: the memory at the end, under the documented schedule, eight others, and the pre-Volta model of a warp.
 //!
-//! The words are settings, as `--set` takes them; `races` says that the result depends on the schedule.
+//! The words are settings, as `--set` takes them; `races` says that the result depends on the schedule. A program whose result
+//! does not also leaves it after every pass and every pipeline.
 
 use core::fmt::Write;
 
@@ -8,7 +9,10 @@ use libtest_mimic::Failed;
 use warpscope_core::derive::complete_launch;
 use warpscope_core::ir::Module;
 use warpscope_core::machine::Machine;
+use warpscope_core::pass::{PASSES, PIPELINES, parse_pipeline};
 use warpscope_core::sim::{BufferDump, Progress, Scheduling, Settings, SimError, Simulation};
+use warpscope_core::text::print;
+use warpscope_testkit::laws::run_silently;
 
 use crate::Golden;
 
@@ -38,6 +42,9 @@ pub fn run(golden: &Golden, module: &Module) -> Result<String, Failed> {
             }
         }
     }
+    if let (Ok(expected), false) = (&documented, races) {
+        stays_after_passes(module, &settings, expected)?;
+    }
     let mut text = rendered(&golden.source, &documented);
     let stack = memory(module, &Settings { scheduling: Scheduling::Stack, ..settings });
     if stack != documented {
@@ -45,6 +52,26 @@ pub fn run(golden: &Golden, module: &Module) -> Result<String, Failed> {
         text += &rendered(&golden.source, &stack);
     }
     Ok(text)
+}
+
+/// Fails on a pass or pipeline that changes what a program leaves in memory under the documented schedule or another one.
+fn stays_after_passes(module: &Module, settings: &Settings, expected: &[BufferDump]) -> Result<(), Failed> {
+    let pipelines = PIPELINES.iter().map(|pipeline| format!("@{}", pipeline.name));
+    for name in PASSES.iter().map(|pass| pass.info.name.to_string()).chain(pipelines) {
+        let steps = parse_pipeline(&name).map_err(|error| format!("{name}: {error:?}"))?;
+        let after = run_silently(module, &steps, false);
+        if print(&after) == print(module) {
+            continue;
+        }
+        for schedule in [settings.schedule, 1] {
+            let found = memory(&after, &Settings { schedule, ..settings.clone() });
+            if found.as_deref() != Ok(expected) {
+                let (found, text) = (rendered(&print(&after), &found), print(&after));
+                return Err(format!("after {name}, schedule {schedule}:\n{found}\n{text}").into());
+            }
+        }
+    }
+    Ok(())
 }
 
 fn memory(module: &Module, settings: &Settings) -> Result<Vec<BufferDump>, SimError> {
