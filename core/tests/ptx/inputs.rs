@@ -74,6 +74,28 @@ pub fn everywhere() -> Vec<Input> {
     inputs
 }
 
+/// Every golden program but those about errors, without what is expected of it; folders are parts of the names.
+pub fn golden() -> Vec<Input> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let (mut inputs, mut folders) = (Vec::new(), vec![root.clone()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+            let path = entry.expect("a readable folder").path();
+            if path.is_dir() && !path.ends_with("errors") {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "wir" || extension == "ptx") {
+                let name = path.strip_prefix(&root).expect("it is inside").to_string_lossy().replace('/', ".");
+                let text = read(&path);
+                let source = text.split_once("\n// ----").map_or(text.as_str(), |(source, _)| source);
+                inputs.push(Input { name, source: format!("{source}\n") });
+            }
+        }
+    }
+    inputs.sort_by(|a, b| a.name.cmp(&b.name));
+    assert!(inputs.len() >= 300, "only {} golden programs found", inputs.len());
+    inputs
+}
+
 /// A file's text.
 pub fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))

@@ -76,6 +76,21 @@ impl Writer<'_> {
         Ok(temporary)
     }
 
+    /// A brace list of bytes to pack, which `mov` takes from registers of 8 bits only.
+    pub fn bytes(&mut self, parts: &[Operand]) -> Written<String> {
+        let mut bytes = Vec::new();
+        for part in parts {
+            let byte = self.temporary(Type::B8);
+            let (value, width) = match part {
+                Operand::Reg(reg) => (self.reg(*reg), unsigned(self.func.reg_types[*reg].bits().max(16))),
+                _ => (self.value(part, Type::U16)?, Type::U16),
+            };
+            self.line(&format!("cvt.u8.{width} {byte}, {value};"));
+            bytes.push(byte);
+        }
+        Ok(format!("{{{}}}", bytes.join(", ")))
+    }
+
     /// A predicate, with `!` where it is negated.
     pub fn predicate(&mut self, operand: &Operand) -> Written<String> {
         Ok(match operand {
@@ -176,7 +191,13 @@ impl Writer<'_> {
             base = self.scaled(&base, index, scale);
         }
         let mut offset = address.offset;
-        if i32::try_from(offset).is_err() && !base.is_empty() {
+        let space = if window.is_some() { None } else { space };
+        if base.is_empty() && space != Some(Space::Local) {
+            // The assembler takes a number as an address only there.
+            base = self.temporary(Type::B64);
+            self.line(&format!("mov.u64 {base}, {};", offset as u64));
+            offset = 0;
+        } else if i32::try_from(offset).is_err() && !base.is_empty() {
             let sum = self.temporary(Type::B64);
             self.line(&format!("add.s64 {sum}, {base}, {offset};"));
             (base, offset) = (sum, 0);
@@ -186,7 +207,7 @@ impl Writer<'_> {
             (false, 0) => format!("[{base}]"),
             (false, offset) => format!("[{base}+{offset}]"),
         };
-        Ok((text, if window.is_some() { None } else { space }))
+        Ok((text, space))
     }
 
     /// The base of an access to a window, as a generic address.

@@ -233,12 +233,14 @@ impl<'m> Writer<'m> {
         }
         // A parameter that is only copied never has a register.
         let registers = self.func.reg_types.iter().filter(|(reg, _)| !self.copied_params.contains(reg));
-        let registers = registers.map(|(reg, &ty)| (self.names[reg].as_str(), ty));
-        let temporaries = self.temporaries.iter().map(|(name, ty)| (name.as_str(), *ty));
+        let registers = registers.map(|(reg, &ty)| (self.names[reg].as_str(), register_class(ty)));
+        let temporaries = self.temporaries.iter().map(|(name, ty)| match ty {
+            Type::B8 => (name.as_str(), Type::B8),
+            ty => (name.as_str(), register_class(*ty)),
+        });
         let all: Vec<(&str, Type)> = registers.chain(temporaries).collect();
-        for class in [Type::Pred, Type::B16, Type::B32, Type::B64] {
-            let names: Vec<&str> =
-                all.iter().filter(|(_, ty)| register_class(*ty) == class).map(|(name, _)| *name).collect();
+        for class in [Type::Pred, Type::B8, Type::B16, Type::B32, Type::B64] {
+            let names: Vec<&str> = all.iter().filter(|(_, own)| *own == class).map(|(name, _)| *name).collect();
             for line in names.chunks(12) {
                 let _ = writeln!(declarations, "\t.reg .{class} {};", line.join(", "));
             }

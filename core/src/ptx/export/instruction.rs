@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 impl Writer<'_> {
     /// Writes an instruction that is no terminator.
     pub fn instruction(&mut self, inst: &InstData) -> Written<()> {
-        self.needs = self.needs.and(requirements::of(inst));
+        self.needs = self.needs.and(requirements::of(inst, self.module.header.is_none()));
         if let Some(missing) = missing(inst.opcode) {
             return Err(self.problem(None, &format!("PTX has no {missing}")));
         }
@@ -43,18 +43,23 @@ impl Writer<'_> {
             Op::ShflIdx | Op::ShflDown | Op::ShflBfly => self.collective(inst, &["31"]),
             Op::ShflUp => self.collective(inst, &["0"]),
             Op::BarSync => {
-                let args = self.arguments(inst, &inst.opcode.signature())?;
+                let args = self.barrier_arguments(inst)?;
                 let list = if args.is_empty() { "0".to_string() } else { args.join(", ") };
                 self.statement(inst, &format!("{} {list};", inst.opcode));
                 Ok(())
             }
             Op::BarPopc | Op::BarAnd | Op::BarOr => {
-                let mut args = self.arguments(inst, &inst.opcode.signature())?;
+                let mut args = self.barrier_arguments(inst)?;
                 // PTX has the predicate behind the others, and always says which barrier it is.
                 args.rotate_left(1);
                 if args.len() == 1 {
                     args.insert(0, "0".to_string());
                 }
+                self.plain(inst, &args);
+                Ok(())
+            }
+            Op::BarArrive => {
+                let args = self.barrier_arguments(inst)?;
                 self.plain(inst, &args);
                 Ok(())
             }
@@ -151,6 +156,21 @@ impl Writer<'_> {
             .collect()
     }
 
+    /// Arguments of a barrier. The assembler takes a count only if it is a multiple of 32, but one in a register may be any.
+    fn barrier_arguments(&mut self, inst: &InstData) -> Written<Vec<String>> {
+        let mut args = self.arguments(inst, &inst.opcode.signature())?;
+        let count = inst.barrier_operand().map(|number| number + 1);
+        if let Some(count) = count
+            && let Some(Operand::Const(bits)) = inst.args.get(count)
+            && bits % 32 != 0
+        {
+            let register = self.temporary(Type::B32);
+            self.line(&format!("mov.u32 {register}, {};", args[count]));
+            args[count] = register;
+        }
+        Ok(args)
+    }
+
     /// Writes one statement under the instruction's guard.
     fn statement(&mut self, inst: &InstData, text: &str) {
         match inst.guard {
@@ -164,6 +184,9 @@ impl Writer<'_> {
 
     fn mov(&mut self, inst: &InstData) -> Written<()> {
         let opcode = spelling(inst.opcode);
+        if inst.dsts.len() == 4 && inst.opcode.ty.bits() == 32 {
+            return self.unpack_bytes(inst);
+        }
         let dsts = self.destinations(inst).unwrap_or_default();
         let source = match &inst.args[..] {
             [Operand::Reg(reg)] if self.copied_params.contains(reg) => {
@@ -178,12 +201,29 @@ impl Writer<'_> {
             [list @ Operand::List(parts)] => {
                 let part = inst.opcode.packing_signature(parts.len(), true).and_then(|signature| signature.arg(0));
                 let Some(kind) = part else { return Err(self.problem(None, "PTX packs 2 or 4 registers")) };
-                self.argument(list, kind)?
+                if parts.len() == 4 && inst.opcode.ty.bits() == 32 {
+                    self.bytes(parts)?
+                } else {
+                    self.argument(list, kind)?
+                }
             }
             [operand] => self.value(operand, inst.opcode.ty)?,
             _ => return Err(self.problem(None, "`mov` takes one operand")),
         };
         self.statement(inst, &format!("{opcode} {dsts}, {source};"));
+        Ok(())
+    }
+
+    /// Unpacking into four bytes, which `mov` gives to registers of 8 bits only.
+    fn unpack_bytes(&mut self, inst: &InstData) -> Written<()> {
+        let value = self.value(&inst.args[0], inst.opcode.ty)?;
+        let bytes: Vec<String> = inst.dsts.iter().map(|_| self.temporary(Type::B8)).collect();
+        self.statement(inst, &format!("mov.b32 {{{}}}, {value};", bytes.join(", ")));
+        for (&dst, byte) in inst.dsts.iter().zip(&bytes) {
+            let width = unsigned(self.func.reg_types[dst].bits().max(16));
+            let dst = self.reg(dst);
+            self.statement(inst, &format!("cvt.{width}.u8 {dst}, {byte};"));
+        }
         Ok(())
     }
 

@@ -14,7 +14,9 @@
 
 use super::limits::param_bytes;
 use super::spelling::{ORDERS, SCOPES, completed};
-use crate::ir::{AtomicOp, Flags, FuncKind, Function, InstData, Module, Op, Opcode, Operand, Space, Special, Type};
+use crate::ir::{
+    AtomicOp, Flags, FuncKind, Function, InstData, Module, Op, Opcode, Operand, Space, Special, Template, Type,
+};
 use alloc::format;
 use alloc::string::String;
 
@@ -22,28 +24,34 @@ use alloc::string::String;
 const SMALL_PARAMS: u64 = 4352;
 
 /// More parameters ask for version 8.1 and sm_70.
-const LARGE_PARAMS: Needs = Needs { version: (8, 1), target: 70 };
+const LARGE_PARAMS: Needs = needs((8, 1), 70);
 
 /// The `.address_size` directive.
-const ADDRESS_SIZE: Needs = Needs { version: (2, 3), target: 10 };
+const ADDRESS_SIZE: Needs = needs((2, 3), 10);
 
 /// Target of programs that were not read from PTX.
-const OURS: Needs = Needs { version: (7, 0), target: 80 };
+const OURS: Needs = needs((7, 0), 80);
 
 /// `brx.idx`.
-pub(super) const INDEXED_BRANCH: Needs = Needs { version: (6, 0), target: 30 };
+pub(super) const INDEXED_BRANCH: Needs = needs((6, 0), 30);
 
 /// A version of PTX, and an architecture as in `sm_80`.
 #[derive(Clone, Copy)]
 pub(super) struct Needs {
     version: (u32, u32),
     target: u32,
+    /// Is it for that architecture alone, as in `sm_90a`?
+    is_specific: bool,
 }
 
 impl Needs {
     /// Requirements of both.
     pub fn and(self, other: Needs) -> Needs {
-        Needs { version: self.version.max(other.version), target: self.target.max(other.target) }
+        Needs {
+            version: self.version.max(other.version),
+            target: self.target.max(other.target),
+            is_specific: self.is_specific || other.is_specific,
+        }
     }
 }
 
@@ -56,7 +64,8 @@ pub(super) fn version(module: &Module) -> (u32, u32) {
 pub(super) fn header(module: &Module, functions: impl Iterator<Item = Needs>) -> String {
     let least = if module.header.is_some() { ADDRESS_SIZE } else { OURS };
     let mut needs = functions.fold(least, Needs::and);
-    let (mut target, mut directives) = (format!("sm_{}", needs.target), String::new());
+    let suffix = if needs.is_specific { "a" } else { "" };
+    let (mut target, mut directives) = (format!("sm_{}{suffix}", needs.target), String::new());
     if let Some(header) = &module.header {
         needs.version = needs.version.max(header.version);
         let mut words = header.target.iter();
@@ -119,18 +128,61 @@ pub(super) fn of_conversion(window: Space) -> Needs {
     }
 }
 
-/// Requirements of an instruction as it is written.
-pub(super) fn of(inst: &InstData) -> Needs {
-    let is_reserved = |arg: &Operand| matches!(arg, Operand::Special(Special::ReservedSmem(_)));
-    let of_args = if inst.args.iter().any(is_reserved) { needs((7, 6), 20) } else { ADDRESS_SIZE };
-    of_opcode(inst).and(of_args)
+/// Opaque instructions beyond [`OURS`], by the beginnings of their texts; the longest that fits counts.
+const OPAQUE: [(&str, Needs); 32] = [
+    (".reg .b128 ", needs((8, 3), 70)),
+    ("applypriority.", needs((7, 4), 80)),
+    ("barrier.cluster.", needs((7, 8), 90)),
+    ("bmsk.", needs((7, 6), 70)),
+    ("clusterlaunchcontrol.", needs((8, 6), 100)),
+    ("cp.async.bulk.", needs((8, 0), 90)),
+    ("cp.reduce.async.bulk.", needs((8, 0), 90)),
+    ("createpolicy.", needs((7, 4), 80)),
+    ("discard.", needs((7, 4), 80)),
+    ("elect.", needs((8, 0), 90)),
+    ("fence.mbarrier_init.", needs((8, 0), 90)),
+    ("fence.proxy.alias", needs((7, 5), 70)),
+    ("fence.proxy.async", needs((8, 0), 90)),
+    ("fence.proxy.tensormap", needs((8, 3), 90)),
+    ("getctarank.", needs((7, 8), 90)),
+    ("griddepcontrol.", needs((7, 8), 90)),
+    ("mapa.", needs((7, 8), 90)),
+    ("mbarrier.arrive.expect_tx", needs((8, 0), 90)),
+    ("mbarrier.complete_tx", needs((8, 0), 90)),
+    ("mbarrier.expect_tx", needs((8, 0), 90)),
+    ("mbarrier.try_wait", needs((7, 8), 90)),
+    ("movmatrix.", needs((7, 8), 75)),
+    ("multimem.", needs((8, 1), 90)),
+    ("red.async.", needs((8, 1), 90)),
+    ("setmaxnreg.", specific((8, 0), 90)),
+    ("st.async.", needs((8, 1), 90)),
+    ("st.bulk.", needs((8, 6), 100)),
+    ("stmatrix.", needs((7, 8), 90)),
+    ("szext.", needs((7, 6), 70)),
+    ("tcgen05.", specific((8, 6), 100)),
+    ("tensormap.", specific((8, 3), 90)),
+    ("wgmma.", specific((8, 0), 90)),
+];
+
+/// Requirements of an opaque instruction in a text that says no version.
+fn of_opaque(text: &str) -> Needs {
+    let known = OPAQUE.iter().filter(|(beginning, _)| text.starts_with(beginning));
+    known.max_by_key(|(beginning, _)| beginning.len()).map_or(OURS, |&(_, needs)| needs)
 }
 
-fn of_opcode(inst: &InstData) -> Needs {
+/// Requirements of an instruction as it is written. Opaque instructions of a source have the version that they need.
+pub(super) fn of(inst: &InstData, is_ours: bool) -> Needs {
+    let is_reserved = |arg: &Operand| matches!(arg, Operand::Special(Special::ReservedSmem(_)));
+    let of_args = if inst.args.iter().any(is_reserved) { needs((7, 6), 20) } else { ADDRESS_SIZE };
+    of_opcode(inst, is_ours).and(of_args)
+}
+
+fn of_opcode(inst: &InstData, is_ours: bool) -> Needs {
     let opcode = completed(inst.opcode);
     let ty = opcode.ty;
     let is_half = ty == Type::F16;
     match opcode.op {
+        Op::Ptx if is_ours => of_opaque(inst.template().map_or("", Template::text)),
         Op::Activemask => needs((6, 2), 30),
         Op::ShflIdx | Op::ShflUp | Op::ShflDown | Op::ShflBfly if inst.args.len() < 4 => needs((6, 2), 30),
         Op::VoteAll | Op::VoteAny | Op::VoteUni | Op::VoteBallot if inst.args.len() < 2 => needs((6, 2), 30),
@@ -175,5 +227,9 @@ fn of_atomic(opcode: Opcode) -> Needs {
 }
 
 const fn needs(version: (u32, u32), target: u32) -> Needs {
-    Needs { version, target }
+    Needs { version, target, is_specific: false }
+}
+
+const fn specific(version: (u32, u32), target: u32) -> Needs {
+    Needs { version, target, is_specific: true }
 }
