@@ -28,6 +28,8 @@
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
+use cranelift_entity::EntityRef;
+use fixedbitset::FixedBitSet;
 
 use super::candidates::Candidate;
 use super::scene::Scene;
@@ -250,8 +252,8 @@ impl<'s, 'a> Estimator<'s, 'a> {
             killed: 0,
             parts_lanes: false,
         };
-        opportunity.parts_lanes =
-            (self.is_divergent || self.leaves_edges_out(&opportunity)) && self.has_convergent(&opportunity);
+        opportunity.parts_lanes = (self.is_divergent || self.leaves_edges_out(&opportunity))
+            && (self.has_convergent(&opportunity) || self.has_convergent_before_meeting(&opportunity));
         opportunity.copied.sort_unstable_by_key(|&block| scene.known.cfg.position(block));
         self.find_frequencies(&opportunity.copied);
         let jump = scene.prices.of(&InstData::branch(head));
@@ -364,6 +366,32 @@ impl<'s, 'a> Estimator<'s, 'a> {
                 func.inst_block(inst).is_some_and(|block| self.specialisation.dead_blocks.contains(block));
             is_dead_block || self.is_copied(inst, &opportunity.tails, opportunity.start)
         })
+    }
+
+    /// Does something between a tail and the point where all lanes meet depend on which lanes execute it together? Those of the
+    /// two versions come there apart.
+    fn has_convergent_before_meeting(&self, opportunity: &Opportunity) -> bool {
+        let scene = self.specialisation.scene;
+        let is_convergent = |inst: Inst| scene.func.insts[inst].opcode.op.is_convergent();
+        let meets = |block: Block| scene.known.post_dominators.post_dominates(block, opportunity.head);
+        let (mut seen, mut open) = (FixedBitSet::with_capacity(scene.func.blocks.len()), Vec::<Block>::new());
+        for tail in opportunity.tails.iter().filter(|tail| !meets(tail.block)) {
+            let rest = scene.func.block_insts(tail.block).skip_while(|&inst| inst != tail.first);
+            if rest.into_iter().any(is_convergent) {
+                return true;
+            }
+            open.extend(scene.func.successors(tail.block));
+        }
+        while let Some(block) = open.pop() {
+            if seen.put(block.index()) || meets(block) {
+                continue;
+            }
+            if scene.func.block_insts(block).any(is_convergent) {
+                return true;
+            }
+            open.extend(scene.func.successors(block));
+        }
+        false
     }
 
     /// Cycles of one execution of what is left of an instruction.

@@ -27,7 +27,7 @@ use super::zeros::{ZeroProfile, checked_values, may_be_checked};
 use crate::flow::{
     Dependences, Elements, RegisterAccesses, Seedbeds, Value, ValueUse, ValueUses, Values, VectorInput, vectors,
 };
-use crate::graph::{Cfg, Dominators, Frequencies, Loops};
+use crate::graph::{Cfg, Dominators, Frequencies, Loops, PostDominators};
 use crate::ir::{Block, Function, Inst, InstData, Op, Opcode, Operand, Profile, Reg, WarpCounts};
 use crate::machine::{Machine, OpClass};
 use crate::pass::if_convert::LANES;
@@ -90,6 +90,7 @@ type Computed = HashMap<(Opcode, SmallVec<[u64; 3]>), Option<u64>>;
 pub(super) struct Analyses {
     pub cfg: Rc<Cfg>,
     pub dominators: Rc<Dominators>,
+    pub post_dominators: Rc<PostDominators>,
     pub loops: Rc<Loops>,
     pub values: Rc<Values>,
     pub uses: Rc<ValueUses>,
@@ -99,7 +100,8 @@ impl Analyses {
     /// What a view knows of a function of which the memory has seen all.
     pub fn of<S: Listener>(view: &mut View<'_, S>, memory: &Memory) -> Analyses {
         let (values, uses) = (view.values_from(&memory.accesses), view.value_uses());
-        Analyses { cfg: view.cfg(), dominators: view.dominators(), loops: view.loops(), values, uses }
+        let (dominators, post_dominators) = (view.dominators(), view.post_dominators());
+        Analyses { cfg: view.cfg(), dominators, post_dominators, loops: view.loops(), values, uses }
     }
 }
 
