@@ -134,15 +134,13 @@ impl Simulation {
     /// mask whose lanes do not all run together here. Returns the place of that one.
     #[inline(always)]
     fn work_to_leave(&mut self, side: &SideBySide, program: &Program, pc: u32, watcher: &mut impl Watcher) -> u32 {
-        let mut start = pc;
+        let (mut start, mut end) = (pc, program.meets_at[pc as usize]);
         loop {
-            let end = program.meets_at[start as usize];
             self.work_straight(side, program, start..end, watcher);
             if end == program.leaves_at[pc as usize] || !self.all_agree(side, program, end) {
                 return end;
             }
-            self.work_straight(side, program, end..end + 1, watcher);
-            start = end + 1;
+            (start, end) = (end, program.meets_at[end as usize + 1]);
         }
     }
 

@@ -49,10 +49,7 @@ impl Simulation {
     #[inline(always)]
     pub(super) fn issue(&mut self, slot: usize, watcher: &mut impl Watcher) -> Result<(), SimError> {
         self.issued += 1;
-        self.turn = if slot + 1 == self.fronts.len() { 0 } else { slot + 1 };
-        if !self.order.is_round_robin() {
-            self.turn = self.order.choose(self.fronts.len());
-        }
+        self.turn = if slot < self.last_in_turn { slot + 1 } else { self.order.first_in_turn(self.fronts.len()) };
         if self.fronts[slot].is_undone() {
             self.work_ahead(slot, watcher);
         }

@@ -267,6 +267,8 @@ pub struct Simulation {
     next_block: u64,
     /// The warp slot after the one that issued last.
     turn: usize,
+    /// The warp slots from this one on are followed by what the order says.
+    last_in_turn: usize,
     /// The warps that take part in rounds; empty outside of counting them.
     turns: Vec<Turn>,
     /// The round in which one of these needs a closer look, if all rounds before it are gone, and its place among them.
@@ -337,6 +339,7 @@ impl Simulation {
             blocks: Vec::new(),
             next_block: 0,
             turn: 0,
+            last_in_turn: 0,
             turns: Vec::new(),
             looks: BinaryHeap::new(),
             cycle: 0,

@@ -30,6 +30,16 @@ impl Order {
         self.schedule == 0
     }
 
+    /// The last of `count` slots after which the next one in turn is not simply the next slot.
+    pub(super) fn last_in_turn(&self, count: usize) -> usize {
+        if self.is_round_robin() { count - 1 } else { 0 }
+    }
+
+    /// The slot that is in turn after that one, of `count`.
+    pub(super) fn first_in_turn(&mut self, count: usize) -> usize {
+        if self.is_round_robin() { 0 } else { self.choose(count) }
+    }
+
     /// Cycles by which the warp in a slot starts late: under odd schedules warps start in the opposite order, each after
     /// the next one has loaded something; under even ones at random.
     pub(super) fn delay(&mut self, slot: usize) -> u64 {

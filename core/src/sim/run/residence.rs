@@ -67,6 +67,7 @@ impl Simulation {
             self.warps_launched += 1;
             if slot >= self.fronts.len() {
                 self.fronts.resize(slot + 1, Front::NONE);
+                self.last_in_turn = self.order.last_in_turn(slot + 1);
                 self.ways.resize(slot + 1, VecDeque::new());
             }
             let kernel = Frame { base: 0, func: 0, call: 0, caller: 0, depth: 0, local: 0, lanes };
